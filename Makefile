@@ -1,0 +1,57 @@
+# Run `make` alone to see what there is. Nothing here sets CARGO_TARGET_DIR, so `make run` and `cargo run -- dev` share one build.
+
+LISTEN ?=
+ARGS ?=
+RELEASE ?=
+SUITE ?=
+TESTS ?=
+export LISTEN ARGS RELEASE SUITE TESTS
+# rustup's directory, for a shell that has not heard of it yet.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help build run test lint fmt torture bench generate install clean
+
+help: ## Show this list
+	@echo "Foreman: a job server in one binary. Start with: make run"
+	@echo
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name what; do printf '%-18s %s\n' "$$name" "$$what"; done
+	@echo
+	@echo "  LISTEN=127.0.0.1:9090   make run: listen elsewhere (default 127.0.0.1:8080)"
+	@echo "  ARGS='--allow-commands' make run: more flags for foreman dev"
+	@echo "  RELEASE=1               make run: an optimised build (slower to make, faster to run)"
+	@echo "  SUITE=core              make test: one suite"
+	@echo "  TESTS=cancel            make test: only tests whose name contains this"
+
+build: ## Compile the binary (debug)
+	cargo build --locked --package foreman
+
+run: ## Build, then run every role in one process on an embedded SQLite file under ./.foreman
+	@scripts/run
+
+test: ## Run every suite; the last line is "N passed, N failed"
+	@scripts/test
+
+lint: ## Formatting, clippy, shell scripts
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	scripts/check-scripts
+
+fmt: ## Format the code
+	cargo fmt --all
+
+torture: ## The same process tests, longer: more kills, more load, more jobs
+	FOREMAN_TORTURE=1 cargo test --locked --package foreman --test it
+
+bench: ## Measure: raw SQL, submissions over HTTP, end to end, and the ratios between them
+	cargo run --locked --release --package foreman-bench -- $(ARGS)
+
+generate: ## Write the files that are made from the code (docs/openapi.json)
+	cargo run --locked --quiet --package foreman -- openapi > docs/openapi.json.new
+	mv docs/openapi.json.new docs/openapi.json
+
+install: ## Put foreman on your PATH (~/.cargo/bin)
+	cargo install --locked --path crates/foreman
+
+clean: ## Remove what was compiled (keeps ./.foreman, which holds your jobs)
+	cargo clean

@@ -1,0 +1,318 @@
+//! What the HTTP API says, as types: written by the API, read by the client and the command line.
+//!
+//! People script against these names. A field is added, never renamed.
+
+use serde::{Deserialize, Serialize};
+
+use crate::duration::Span;
+use crate::lane::Lane;
+use crate::outcome::{AttemptOutcome, Report};
+use crate::ports::{AttemptRecord, JobView, QueueView, SessionState, SessionView};
+use crate::spec::{JobSpec, Mistake};
+use crate::state::State;
+use crate::time::Timestamp;
+
+/// A job: what was asked, flat, and where it stands.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct JobDocument {
+    pub id: String,
+    pub state: State,
+    pub queue: String,
+    pub priority: Lane,
+    /// The number of the latest try; it never falls.
+    pub attempt: u32,
+    pub max_attempts: u32,
+    /// Tries that count against `max_attempts`; interrupted ones are given back.
+    pub spent: u32,
+    /// How often a worker died while it ran this job.
+    pub crashes: u32,
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub created_at: Timestamp,
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub run_at: Timestamp,
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
+    pub started_at: Option<Timestamp>,
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
+    pub finished_at: Option<Timestamp>,
+    /// Why the latest try did not complete.
+    pub error: Option<String>,
+    #[serde(flatten)]
+    pub asked: Asked,
+    /// Only when one job is read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<Vec<AttemptDocument>>,
+}
+
+/// The part of a job document that repeats what was asked.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Asked {
+    pub kind: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<crate::spec::CommandSpec>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headers: Option<std::collections::BTreeMap<String, String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    pub payload: Option<serde_json::Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub env: Option<std::collections::BTreeMap<String, String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_codes: Option<crate::target::ExitCodes>,
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    pub timeout: Option<Span>,
+    pub backoff: Option<crate::spec::BackoffSpec>,
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
+    pub expires_at: Option<Timestamp>,
+    pub idempotency_key: Option<String>,
+    pub callback_url: Option<String>,
+    pub correlation_id: Option<String>,
+    #[serde(default)]
+    pub tags: Vec<String>,
+}
+
+/// One try.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct AttemptDocument {
+    /// 0 when the job ended without a try.
+    pub number: u32,
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
+    pub started_at: Option<Timestamp>,
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
+    pub finished_at: Option<Timestamp>,
+    /// `null` while it runs.
+    pub outcome: Option<AttemptOutcome>,
+    pub worker: Option<String>,
+    /// The number of the claim it ran under, as sent to the target in `Foreman-Fence`.
+    pub fence: Option<i64>,
+    pub error: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response: Option<crate::outcome::HttpReport>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<crate::outcome::CommandReport>,
+}
+
+impl JobDocument {
+    /// With its attempts: one job that is read. Without: a row of a list.
+    pub fn new(view: JobView, with_attempts: bool) -> Self {
+        let work = &view.job.work;
+        let attempts = with_attempts.then(|| view.attempts.into_iter().map(AttemptDocument::from).collect());
+        Self {
+            id: view.job.id.to_string(),
+            state: view.state,
+            queue: work.queue.to_string(),
+            priority: work.lane,
+            attempt: view.attempt,
+            max_attempts: work.max_attempts,
+            spent: view.spent,
+            crashes: view.crashes,
+            created_at: view.job.created_at,
+            run_at: view.run_at,
+            started_at: view.started_at,
+            finished_at: view.finished_at,
+            error: view.error,
+            asked: Asked::from(JobSpec::from(work.as_ref())),
+            attempts,
+        }
+    }
+}
+
+impl From<JobSpec> for Asked {
+    fn from(spec: JobSpec) -> Self {
+        Self {
+            kind: spec.kind,
+            url: spec.url,
+            command: spec.command,
+            task: spec.task,
+            method: spec.method,
+            headers: spec.headers,
+            payload: spec.payload.map(|json| serde_json::from_str(json.get()).unwrap_or(serde_json::Value::Null)),
+            body: spec.body,
+            env: spec.env,
+            cwd: spec.cwd,
+            exit_codes: spec.exit_codes,
+            timeout: spec.timeout,
+            backoff: spec.backoff,
+            expires_at: spec.expires_at,
+            idempotency_key: spec.idempotency_key,
+            callback_url: spec.callback_url,
+            correlation_id: spec.correlation_id,
+            tags: spec.tags.unwrap_or_default(),
+        }
+    }
+}
+
+impl From<AttemptRecord> for AttemptDocument {
+    fn from(attempt: AttemptRecord) -> Self {
+        let Report { error, duration_ms, response, output } = attempt.report;
+        Self {
+            number: attempt.number,
+            started_at: attempt.started_at,
+            finished_at: attempt.finished_at,
+            outcome: attempt.outcome,
+            worker: attempt.worker,
+            fence: attempt.fence.map(|fence| fence.0),
+            error,
+            duration_ms,
+            response,
+            output,
+        }
+    }
+}
+
+/// A page of anything: `next` is handed back unchanged to get the following one, and `null` on the last.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ListDocument<T> {
+    pub items: Vec<T>,
+    pub next: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct QueueDocument {
+    pub name: String,
+    pub paused: bool,
+    pub scheduled: u64,
+    pub pending: u64,
+    pub retrying: u64,
+    pub running: u64,
+    /// How long the oldest due job has been waiting.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    pub oldest_age: Option<Span>,
+    /// Jobs that reached a final state, per second, over the last minute.
+    pub rate: f64,
+}
+
+impl From<QueueView> for QueueDocument {
+    fn from(view: QueueView) -> Self {
+        Self {
+            name: view.queue.to_string(),
+            paused: view.is_paused,
+            scheduled: view.waiting.scheduled,
+            pending: view.waiting.pending,
+            retrying: view.waiting.retrying,
+            running: view.running,
+            oldest_age: view.oldest_wait.map(Span),
+            rate: view.finished_last_minute as f64 / 60.0,
+        }
+    }
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct WorkerDocument {
+    /// The session: one life of the worker process.
+    pub id: String,
+    pub worker: String,
+    pub pid: u32,
+    pub version: String,
+    pub state: SessionState,
+    pub slots: u32,
+    pub running: u64,
+    /// Empty: all queues.
+    pub queues: Vec<String>,
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub started_at: Timestamp,
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub heartbeat_at: Timestamp,
+}
+
+impl From<SessionView> for WorkerDocument {
+    fn from(view: SessionView) -> Self {
+        Self {
+            id: view.id.to_string(),
+            worker: view.worker,
+            pid: view.pid,
+            version: view.version,
+            state: view.state,
+            slots: view.slots,
+            running: view.running,
+            queues: view.queues,
+            started_at: view.started_at,
+            heartbeat_at: view.renewed_at,
+        }
+    }
+}
+
+/// Which jobs a bulk call is about. Without any field it is about every job.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct FilterDocument {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<State>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tag: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub correlation_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
+    pub created_after: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
+    pub created_before: Option<Timestamp>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct BulkRequest {
+    pub filter: FilterDocument,
+    /// Only count.
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct BulkAnswer {
+    pub matched: u64,
+    /// How many were changed; fewer than matched when some moved on meanwhile. 0 in a dry run.
+    pub changed: u64,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct BatchRequest {
+    pub jobs: Vec<JobSpec>,
+}
+
+/// RFC 9457. `type` is a path on this server that explains it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ProblemDocument {
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub title: String,
+    pub status: u16,
+    pub detail: String,
+    /// The request's id, as in `X-Request-ID` and in the logs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instance: Option<String>,
+    /// Each mistake, where the request had several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<Mistake>,
+    /// The state of the job that stood in the way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<State>,
+}

@@ -1,0 +1,33 @@
+//! What a job is.
+//!
+//! The words of the glossary as types, the rules that need no clock and no disk as plain functions, and the ports: what
+//! the rest of Foreman asks of a store, of a submitter, of a wake-up. Nothing here knows a database, a socket or a
+//! signal. [`memory`] keeps every port's promises in plain data structures; with the feature `conformance` the suites
+//! that hold every adapter to the same promises come along.
+
+pub mod document;
+pub mod duration;
+pub mod fair;
+pub mod id;
+pub mod job;
+pub mod lane;
+pub mod limits;
+pub mod memory;
+pub mod outcome;
+pub mod ports;
+pub mod retry;
+pub mod spec;
+pub mod state;
+pub mod target;
+pub mod time;
+
+#[cfg(feature = "conformance")]
+pub mod conformance;
+
+pub use id::{ClaimToken, Fence, JobId, SessionId, TenantId};
+pub use job::{Idempotency, Job, NewJob, Start, Work};
+pub use lane::Lane;
+pub use outcome::{Report, Verdict};
+pub use state::State;
+pub use target::Target;
+pub use time::{Clock, Timestamp};

@@ -1,0 +1,31 @@
+//! How large things may be. Beyond these a request is refused with what the limit is.
+
+use std::time::Duration;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of `payload` or `body` of one job.
+    pub payload_bytes: usize,
+    /// Jobs in one batch.
+    pub batch_jobs: usize,
+    /// How far ahead `run_at` may lie.
+    pub horizon: Duration,
+    pub max_attempts: u32,
+    /// The longest timeout of one attempt.
+    pub timeout: Duration,
+    /// How long an idempotency key is remembered.
+    pub idempotency_keep: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            payload_bytes: 256 * 1024,
+            batch_jobs: 1_000,
+            horizon: Duration::from_secs(366 * 24 * 60 * 60),
+            max_attempts: 1_000,
+            timeout: Duration::from_secs(24 * 60 * 60),
+            idempotency_keep: Duration::from_secs(24 * 60 * 60),
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! How an attempt ends, and what that means for its job.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::state::{Event, State};
+use crate::target::ExitCodes;
+
+/// How an attempt ended, as the target saw it; [`crate::retry::Policy::decide`] makes a [`Verdict`] of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    Completed,
+    /// No second try would help.
+    Failed,
+    /// Worth another try, not before `after` if the target said so.
+    Again {
+        after: Option<Duration>,
+    },
+    /// Stopped by us before it could end: not the job's fault.
+    Interrupted,
+}
+
+/// What an attempt left behind: kept with it and shown to whoever asks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Report {
+    /// Why it did not complete, in one line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response: Option<HttpReport>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<CommandReport>,
+}
+
+impl Report {
+    pub fn error(text: impl Into<String>) -> Self {
+        Self { error: Some(text.into()), ..Self::default() }
+    }
+}
+
+/// What a target answered: status, selected headers and the first 4 KiB.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct HttpReport {
+    pub status: u16,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub headers: Vec<(String, String)>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub body: String,
+    /// The answer was longer than what is kept.
+    #[serde(default)]
+    pub truncated: bool,
+}
+
+/// What a command printed, the first 64 KiB of each stream, and how it ended.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct CommandReport {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub stdout: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub stderr: String,
+    #[serde(default)]
+    pub stdout_truncated: bool,
+    #[serde(default)]
+    pub stderr_truncated: bool,
+}
+
+/// What a settlement does to the job.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    Completed(Report),
+    Failed(Report),
+    Dead(Report),
+    Retry {
+        delay: Duration,
+        report: Report,
+    },
+    /// Handed back before it ended: the attempt is refunded and the job goes to the front.
+    Interrupted(Report),
+    /// Handed back before it began: refunded, and no attempt is recorded as having run.
+    Released,
+}
+
+impl Verdict {
+    pub fn event(&self) -> Event {
+        match self {
+            Verdict::Completed(_) => Event::Completed,
+            Verdict::Failed(_) => Event::Failed,
+            Verdict::Dead(_) => Event::GaveUp,
+            Verdict::Retry { .. } => Event::RetryPlanned,
+            Verdict::Interrupted(_) | Verdict::Released => Event::Returned,
+        }
+    }
+
+    /// The final state it leads to, if it ends the job.
+    pub fn final_state(&self) -> Option<State> {
+        match self {
+            Verdict::Completed(_) => Some(State::Completed),
+            Verdict::Failed(_) => Some(State::Failed),
+            Verdict::Dead(_) => Some(State::Dead),
+            Verdict::Retry { .. } | Verdict::Interrupted(_) | Verdict::Released => None,
+        }
+    }
+
+    pub fn name(&self) -> AttemptOutcome {
+        match self {
+            Verdict::Completed(_) => AttemptOutcome::Completed,
+            Verdict::Failed(_) => AttemptOutcome::Failed,
+            Verdict::Dead(_) => AttemptOutcome::Dead,
+            Verdict::Retry { .. } => AttemptOutcome::Retry,
+            Verdict::Interrupted(_) => AttemptOutcome::Interrupted,
+            Verdict::Released => AttemptOutcome::Released,
+        }
+    }
+
+    pub fn report(&self) -> Option<&Report> {
+        match self {
+            Verdict::Completed(report)
+            | Verdict::Failed(report)
+            | Verdict::Dead(report)
+            | Verdict::Interrupted(report)
+            | Verdict::Retry { report, .. } => Some(report),
+            Verdict::Released => None,
+        }
+    }
+
+    /// The attempt is given back: it does not count against `max_attempts`.
+    pub fn refunds(&self) -> bool {
+        matches!(self, Verdict::Interrupted(_) | Verdict::Released)
+    }
+}
+
+/// How an attempt ended, as it is kept and shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum AttemptOutcome {
+    Completed,
+    Failed,
+    Retry,
+    Interrupted,
+    /// Claimed, and handed back before it began.
+    Released,
+    /// Its session lapsed: the worker died or lost the store.
+    Lapsed,
+    Cancelled,
+    Dead,
+}
+
+impl AttemptOutcome {
+    pub const ALL: [AttemptOutcome; 8] = [
+        AttemptOutcome::Completed,
+        AttemptOutcome::Failed,
+        AttemptOutcome::Retry,
+        AttemptOutcome::Interrupted,
+        AttemptOutcome::Released,
+        AttemptOutcome::Lapsed,
+        AttemptOutcome::Cancelled,
+        AttemptOutcome::Dead,
+    ];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            AttemptOutcome::Completed => "completed",
+            AttemptOutcome::Failed => "failed",
+            AttemptOutcome::Retry => "retry",
+            AttemptOutcome::Interrupted => "interrupted",
+            AttemptOutcome::Released => "released",
+            AttemptOutcome::Lapsed => "lapsed",
+            AttemptOutcome::Cancelled => "cancelled",
+            AttemptOutcome::Dead => "dead",
+        }
+    }
+
+    pub fn from_stored(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|outcome| outcome.as_str() == text)
+    }
+
+    /// How the attempt that ended a job in `state` ended.
+    pub const fn of_final(state: State) -> Option<Self> {
+        match state {
+            State::Completed => Some(AttemptOutcome::Completed),
+            State::Failed => Some(AttemptOutcome::Failed),
+            State::Dead => Some(AttemptOutcome::Dead),
+            State::Cancelled => Some(AttemptOutcome::Cancelled),
+            State::Scheduled | State::Pending | State::Running | State::Retrying => None,
+        }
+    }
+}
+
+/// What an HTTP status means: 2xx completed; 408, 425, 429 and 5xx again; every other 4xx, and a redirect, which is
+/// never followed, failed at once.
+pub fn classify_status(status: u16, retry_after: Option<Duration>) -> Ended {
+    match status {
+        200..=299 => Ended::Completed,
+        408 | 425 | 429 | 500..=599 => Ended::Again { after: retry_after },
+        _ => Ended::Failed,
+    }
+}
+
+/// What an exit code means; a command killed by a signal has none and is tried again.
+pub fn classify_exit(code: Option<i32>, codes: &ExitCodes) -> Ended {
+    match code {
+        Some(code) if codes.completed.contains(&code) => Ended::Completed,
+        Some(code) if codes.failed.contains(&code) => Ended::Failed,
+        _ => Ended::Again { after: None },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AGAIN: Ended = Ended::Again { after: None };
+
+    #[test]
+    fn the_status_map_is_the_documented_one() {
+        for status in 100..=999 {
+            let expected = match status {
+                200..=299 => Ended::Completed,
+                408 | 425 | 429 | 500..=599 => AGAIN,
+                _ => Ended::Failed,
+            };
+            assert_eq!(classify_status(status, None), expected, "{status}");
+        }
+        assert_eq!(classify_status(404, Some(Duration::from_secs(9))), Ended::Failed, "a 404 is not retried");
+    }
+
+    #[test]
+    fn exit_codes_mean_what_the_job_says() {
+        let codes = ExitCodes::default();
+        assert_eq!(classify_exit(Some(0), &codes), Ended::Completed);
+        assert_eq!(classify_exit(Some(126), &codes), Ended::Failed);
+        assert_eq!(classify_exit(Some(127), &codes), Ended::Failed);
+        assert_eq!(classify_exit(Some(1), &codes), AGAIN);
+        assert_eq!(classify_exit(None, &codes), AGAIN);
+        let own = ExitCodes { completed: vec![0, 3], failed: vec![1] };
+        assert_eq!(classify_exit(Some(3), &own), Ended::Completed);
+        assert_eq!(classify_exit(Some(1), &own), Ended::Failed);
+        assert_eq!(classify_exit(Some(127), &own), AGAIN);
+    }
+}

@@ -1,0 +1,65 @@
+//! What the rest of Foreman asks of the outside: few ports, their methods the protocol's verbs on batches.
+//!
+//! A job is in exactly one place: **ready** while it waits, **held** in a claim while an attempt has it, **outcomes**
+//! when it is final. Every verb that moves jobs is one transaction of the store, and appends what it moved to the
+//! change log in that same transaction. No transaction handle crosses a port.
+//!
+//! Any write may fail with its outcome unknown. It is resolved by sending the *same* operation again under the same
+//! identity (job id, claim token, fence and job id): the store answers "done now", "done by you" or "fenced".
+
+mod audit;
+mod changes;
+mod jobs;
+mod output;
+mod query;
+mod sessions;
+mod submit;
+mod upkeep;
+mod wakeups;
+
+pub use audit::Audit;
+pub use changes::{ChangeLog, Changes, Moved, Position};
+pub use jobs::{
+    CancelAnswer, Claim, ClaimAnswer, ClaimRequest, Company, Held, JobStore, Queues, RedriveAnswer, RemoveAnswer,
+    Settled, Settlement, Submitted, Wanted, is_fragile,
+};
+pub use output::{LiveOutput, OutputChunk, OutputLine, OutputStream};
+pub use query::{
+    AttemptRecord, Cursor, JobFilter, JobQuery, JobView, NotACursor, Page, QueueView, SessionView, WaitingCounts,
+};
+pub use sessions::{Heartbeat, OpenJob, Pulse, SessionInfo, SessionState, SessionStore};
+pub use submit::{Submit, SubmitError};
+pub use upkeep::{Due, Pruned, Retention, Upkeep};
+pub use wakeups::{Topic, Wakeups};
+
+/// Why a store did not answer, split by what the caller would do.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Try again later: locked, busy, away. Whether a write took place is unknown.
+    #[error("the store is not available: {0}")]
+    Unavailable(String),
+    /// Nothing was written. An operator makes room; then the same call works.
+    #[error("the store has no space left: {0}")]
+    Full(String),
+    /// Give up and tell an operator: the data is not what it must be.
+    #[error("the store is damaged: {0}")]
+    Damaged(String),
+    /// The protocol was broken: a bug to hear about, never to swallow.
+    #[error("the store refused what must never happen: {0}")]
+    Broken(String),
+    /// The store has been closed; the process is on its way out.
+    #[error("the store is closed")]
+    Closed,
+}
+
+impl StoreError {
+    /// The same call may succeed later.
+    pub fn is_transient(&self) -> bool {
+        matches!(self, StoreError::Unavailable(_) | StoreError::Full(_))
+    }
+}
+
+/// Everything a store does. One adapter implements the parts; the engine and the API each take what they need.
+pub trait Store: JobStore + SessionStore + Upkeep + JobQuery + ChangeLog {}
+
+impl<T: JobStore + SessionStore + Upkeep + JobQuery + ChangeLog> Store for T {}

@@ -1,0 +1,75 @@
+//! What must be done regularly, by anyone, any number at once: promote what falls due, expire, prune.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use super::StoreError;
+use crate::time::Timestamp;
+
+#[async_trait]
+pub trait Upkeep: Send + Sync {
+    /// Gives waiting jobs that have fallen due their place in the order, and fails those whose `expires_at` has passed
+    /// with error `expired`; at most `limit` of each. Call again while it was busy.
+    async fn promote(&self, limit: usize) -> Result<Due, StoreError>;
+
+    /// Removes what has outlived its retention, at most `limit` rows of a kind. Call again while it was busy.
+    async fn prune(&self, retention: &Retention, limit: usize) -> Result<Pruned, StoreError>;
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Due {
+    pub promoted: usize,
+    pub expired: usize,
+    /// When the next waiting job falls due or expires, by the store's clock.
+    pub next: Option<Timestamp>,
+    /// How far off `next` is; zero when it is due already.
+    pub next_in: Option<Duration>,
+}
+
+impl Due {
+    pub fn was_busy(&self, limit: usize) -> bool {
+        self.promoted >= limit || self.expired >= limit
+    }
+}
+
+/// How long what is over is kept. `None`: for ever.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Retention {
+    pub completed: Option<Duration>,
+    pub failed: Option<Duration>,
+    pub cancelled: Option<Duration>,
+    pub dead: Option<Duration>,
+    /// Rows of the change log.
+    pub changes: Duration,
+    /// Sessions that ended or lapsed.
+    pub sessions: Duration,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+        Self {
+            completed: Some(DAY * 7),
+            failed: Some(DAY * 30),
+            cancelled: Some(DAY * 30),
+            dead: None,
+            changes: DAY,
+            sessions: DAY,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pruned {
+    pub jobs: usize,
+    pub keys: usize,
+    pub changes: usize,
+    pub sessions: usize,
+}
+
+impl Pruned {
+    pub fn was_busy(&self, limit: usize) -> bool {
+        [self.jobs, self.keys, self.changes, self.sessions].into_iter().any(|count| count >= limit)
+    }
+}

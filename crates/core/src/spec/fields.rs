@@ -1,0 +1,232 @@
+//! One function per field: it returns what is usable and notes what is not.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::{BackoffSpec, CommandSpec, Invalid, Mistake};
+use crate::job::{QueueName, Start};
+use crate::limits::Limits;
+use crate::retry::Backoff;
+use crate::target::{Body, Program, Target};
+use crate::time::Timestamp;
+
+/// What was found so far.
+#[derive(Debug, Default)]
+pub(super) struct Mistakes(Vec<Mistake>);
+
+impl Mistakes {
+    pub fn add(&mut self, pointer: impl Into<String>, detail: impl Into<String>) {
+        self.0.push(Mistake { pointer: pointer.into(), detail: detail.into() });
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn refuse_where_given(&mut self, fields: &[(&str, bool)], why: &str) {
+        for (pointer, _) in fields.iter().filter(|(_, given)| *given) {
+            self.add(*pointer, why);
+        }
+    }
+
+    pub fn into_invalid(self) -> Invalid {
+        Invalid { mistakes: self.0 }
+    }
+}
+
+const MAX_URL: usize = 2_048;
+
+pub(super) fn url(pointer: &str, text: &str, mistakes: &mut Mistakes) -> Option<url::Url> {
+    let problem = if text.len() > MAX_URL {
+        format!("is longer than {MAX_URL} characters")
+    } else {
+        match url::Url::parse(text) {
+            Err(error) => format!("is not a URL: {error}; write it like https://example.com/path"),
+            Ok(url) if !matches!(url.scheme(), "http" | "https") => {
+                format!("has the scheme {:?}; only http and https are called", url.scheme())
+            }
+            Ok(url) if !url.username().is_empty() || url.password().is_some() => {
+                "carries a user name or password; put credentials into `headers`".into()
+            }
+            Ok(mut url) => {
+                url.set_fragment(None);
+                return Some(url);
+            }
+        }
+    };
+    mistakes.add(pointer, problem);
+    None
+}
+
+pub(super) fn method(given: Option<&str>, mistakes: &mut Mistakes) -> String {
+    const METHODS: [&str; 6] = ["POST", "PUT", "PATCH", "GET", "DELETE", "HEAD"];
+    let method = given.unwrap_or("POST").to_ascii_uppercase();
+    if !METHODS.contains(&method.as_str()) {
+        mistakes.add("/method", format!("{method:?} is not one of {}", METHODS.join(", ")));
+    }
+    method
+}
+
+pub(super) fn queue(given: Option<&str>, mistakes: &mut Mistakes) -> QueueName {
+    given.map_or_else(QueueName::default, |text| {
+        text.parse().unwrap_or_else(|error: crate::job::NotAQueueName| {
+            mistakes.add("/queue", error.to_string());
+            QueueName::default()
+        })
+    })
+}
+
+pub(super) fn body_size(body: &Body, limits: &Limits, mistakes: &mut Mistakes) {
+    let (size, limit) = (body.as_str().len(), limits.payload_bytes);
+    if size > limit {
+        let pointer = if matches!(body, Body::Json(_)) { "/payload" } else { "/body" };
+        mistakes.add(
+            pointer,
+            format!("has {size} bytes, more than the {limit} allowed; keep large data elsewhere and send a reference"),
+        );
+    }
+}
+
+/// Visible text of 1 to `limit` characters.
+pub(super) fn text(pointer: &str, given: Option<String>, limit: usize, mistakes: &mut Mistakes) -> Option<String> {
+    let text = given?;
+    if text.is_empty() || text.chars().count() > limit || text.chars().any(char::is_control) {
+        mistakes.add(pointer, format!("must be 1 to {limit} characters without control characters"));
+        return None;
+    }
+    Some(text)
+}
+
+pub(super) fn tags(tags: Vec<String>, mistakes: &mut Mistakes) -> Vec<String> {
+    if tags.len() > 20 {
+        mistakes.add("/tags", format!("has {} entries, more than the 20 allowed", tags.len()));
+        return Vec::new();
+    }
+    let mut kept: Vec<String> = Vec::with_capacity(tags.len());
+    for (index, tag) in tags.into_iter().enumerate() {
+        if let Some(tag) = text(&format!("/tags/{index}"), Some(tag), 64, mistakes)
+            && !kept.contains(&tag)
+        {
+            kept.push(tag);
+        }
+    }
+    kept
+}
+
+pub(super) fn task(name: String, mistakes: &mut Mistakes) -> String {
+    let fits = (1..=128).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-:/".contains(&byte));
+    if !fits {
+        mistakes.add("/task", format!("{name:?} is not a task name; use 1 to 128 letters, digits and . _ - : /"));
+    }
+    name
+}
+
+/// A task's kind is its name.
+pub(super) fn kind(given: Option<String>, target: Option<&Target>, mistakes: &mut Mistakes) -> Option<String> {
+    let Some(Target::Task(task)) = target else { return given };
+    if given.is_some_and(|kind| kind != task.name) {
+        mistakes.add("/kind", "the kind of a task is its name; leave `kind` out");
+    }
+    Some(task.name.clone())
+}
+
+pub(super) fn program(command: CommandSpec, mistakes: &mut Mistakes) -> Program {
+    let program = match command {
+        CommandSpec::Shell(line) => Program::Shell(line),
+        CommandSpec::Argv(argv) => Program::Argv(argv),
+    };
+    let (is_empty, has_nul) = match &program {
+        Program::Shell(line) => (line.trim().is_empty(), line.contains('\0')),
+        Program::Argv(argv) => {
+            (argv.first().is_none_or(|first| first.trim().is_empty()), argv.iter().any(|word| word.contains('\0')))
+        }
+    };
+    if is_empty {
+        mistakes.add("/command", "is empty; give a program, such as [\"echo\", \"hello\"]");
+    }
+    if has_nul {
+        mistakes.add("/command", "contains a NUL character, which no program can receive");
+    }
+    program
+}
+
+pub(super) fn env(env: BTreeMap<String, String>, mistakes: &mut Mistakes) -> BTreeMap<String, String> {
+    if env.len() > 64 {
+        mistakes.add("/env", format!("has {} variables, more than the 64 allowed", env.len()));
+    }
+    for (name, value) in &env {
+        let starts_well = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+        let fits =
+            starts_well && name.len() <= 128 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        if !fits {
+            mistakes.add(format!("/env/{name}"), "is not a variable name; use letters, digits and underscores");
+        }
+        if value.contains('\0') || value.len() > 32 * 1024 {
+            mistakes.add(format!("/env/{name}"), "must be at most 32 KiB without NUL characters");
+        }
+    }
+    env
+}
+
+pub(super) fn cwd(given: Option<String>, mistakes: &mut Mistakes) -> Option<String> {
+    let cwd = given?;
+    if !cwd.starts_with('/') || cwd.contains('\0') || cwd.len() > 4_096 {
+        mistakes.add("/cwd", "must be an absolute path");
+        return None;
+    }
+    Some(cwd)
+}
+
+pub(super) fn max_attempts(given: u32, limits: &Limits, mistakes: &mut Mistakes) -> u32 {
+    if !(1..=limits.max_attempts).contains(&given) {
+        mistakes.add("/max_attempts", format!("must lie between 1 and {}", limits.max_attempts));
+    }
+    given
+}
+
+pub(super) fn timeout(given: Duration, limits: &Limits, mistakes: &mut Mistakes) -> Duration {
+    if given.is_zero() || given > limits.timeout {
+        let most = crate::duration::format(limits.timeout);
+        mistakes.add("/timeout", format!("must be longer than 0 and at most {most}"));
+    }
+    given
+}
+
+pub(super) fn backoff(given: BackoffSpec, defaults: Backoff, mistakes: &mut Mistakes) -> Backoff {
+    let base = given.base.map_or(defaults.base, |span| span.0);
+    let backoff = Backoff {
+        base,
+        factor: given.factor.unwrap_or(defaults.factor),
+        // A base beyond the default cap moves the cap along; a cap that was given is kept, and judged below.
+        cap: given.cap.map_or(defaults.cap.max(base), |span| span.0),
+    };
+    if backoff.base.is_zero() {
+        mistakes.add("/backoff/base", "must be longer than 0");
+    }
+    if !(1.0..=100.0).contains(&backoff.factor) {
+        mistakes.add("/backoff/factor", "must lie between 1 and 100");
+    }
+    if backoff.cap < backoff.base {
+        mistakes.add("/backoff/cap", "must not be shorter than `base`");
+    }
+    if backoff.cap > crate::retry::MAX_RETRY_AFTER {
+        mistakes.add("/backoff/cap", "must be at most 1d");
+    }
+    backoff
+}
+
+pub(super) fn expires_at(
+    given: Option<Timestamp>,
+    start: Start,
+    now: Timestamp,
+    mistakes: &mut Mistakes,
+) -> Option<Timestamp> {
+    let expires_at = given?;
+    if expires_at <= now {
+        mistakes.add("/expires_at", "lies in the past: the job could never start");
+    } else if expires_at <= start.run_at(now) {
+        mistakes.add("/expires_at", "lies before `run_at`: the job could never start");
+    }
+    Some(expires_at)
+}

@@ -1,0 +1,176 @@
+//! What a job does when it runs: call a URL, run a command, or call a task by name.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Target {
+    Http(HttpTarget),
+    Command(CommandTarget),
+    Task(TaskTarget),
+}
+
+/// Call `url` once per attempt, with exactly this body.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct HttpTarget {
+    pub url: url::Url,
+    pub method: String,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Body::is_none")]
+    pub body: Body,
+}
+
+/// Sent as it was given: JSON to the letter, or raw text, without an envelope.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Body {
+    #[default]
+    None,
+    Json(Box<RawValue>),
+    Text(String),
+}
+
+impl Body {
+    pub fn is_none(&self) -> bool {
+        matches!(self, Body::None)
+    }
+
+    pub fn as_str(&self) -> &str {
+        match self {
+            Body::None => "",
+            Body::Json(raw) => raw.get(),
+            Body::Text(text) => text,
+        }
+    }
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CommandTarget {
+    pub program: Program,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// Given to the command on its standard input.
+    #[serde(default, skip_serializing_if = "Body::is_none")]
+    pub input: Body,
+    #[serde(default)]
+    pub exit_codes: ExitCodes,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Program {
+    Argv(Vec<String>),
+    /// `sh -c`
+    Shell(String),
+}
+
+impl Program {
+    pub fn argv(&self) -> Vec<String> {
+        match self {
+            Program::Argv(argv) => argv.clone(),
+            Program::Shell(line) => vec!["sh".into(), "-c".into(), line.clone()],
+        }
+    }
+}
+
+/// Which exit codes complete a command and which fail it at once; every other code is tried again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct ExitCodes {
+    pub completed: Vec<i32>,
+    pub failed: Vec<i32>,
+}
+
+impl Default for ExitCodes {
+    /// 126 is "found, but cannot be run" and 127 "not found": no second try will find it.
+    fn default() -> Self {
+        Self { completed: vec![0], failed: vec![126, 127] }
+    }
+}
+
+/// Run by whoever knows the task's name: a Rust handler in the worker, or a worker that pulls.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TaskTarget {
+    pub name: String,
+    #[serde(default, skip_serializing_if = "Body::is_none")]
+    pub payload: Body,
+}
+
+/// Who can run a job: part of the claim, so that a worker takes only what it can run and a backlog that nobody serves
+/// is not walked over.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Route(Arc<str>);
+
+impl Route {
+    pub fn http() -> Self {
+        Self("http".into())
+    }
+
+    pub fn command() -> Self {
+        Self("command".into())
+    }
+
+    pub fn task(name: &str) -> Self {
+        Self(format!("task:{name}").into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Reads back what a store kept.
+    pub fn from_stored(text: &str) -> Self {
+        Self(text.into())
+    }
+}
+
+impl fmt::Display for Route {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Debug for Route {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Target {
+    pub fn route(&self) -> Route {
+        match self {
+            Target::Http(_) => Route::http(),
+            Target::Command(_) => Route::command(),
+            Target::Task(task) => Route::task(&task.name),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_payload_survives_the_store_to_the_letter() {
+        let payload = r#"{"b":1.0,"a":123456789012345678901234567890,"e":1e400}"#;
+        let target = Target::Http(HttpTarget {
+            url: "http://127.0.0.1/".parse().expect("valid"),
+            method: "POST".into(),
+            headers: BTreeMap::new(),
+            body: Body::Json(RawValue::from_string(payload.into()).expect("valid JSON")),
+        });
+        let stored = serde_json::to_string(&target).expect("serializes");
+        let Target::Http(read) = serde_json::from_str(&stored).expect("reads") else { panic!("another target") };
+        assert_eq!(read.body.as_str(), payload);
+    }
+}
