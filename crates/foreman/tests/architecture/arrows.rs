@@ -1,0 +1,90 @@
+//! Who may know whom.
+
+use crate::metadata::Metadata;
+
+/// Stores and transports: each says how one outside thing is reached.
+const ADAPTERS: [&str; 4] = ["foreman-sqlite", "foreman-postgres", "foreman-kafka", "foreman-redis"];
+
+/// Why `from` may not depend on `to`; nothing if it may.
+fn objection(from: &str, to: &str) -> Option<&'static str> {
+    let allowed: &[&str] = match from {
+        "foreman" | "foreman-bench" => return None,
+        "foreman-core" | "foreman-runtime" => &[],
+        "foreman-api" | "foreman-engine" => &["foreman-core", "foreman-runtime"],
+        "foreman-eventlog" => &["foreman-runtime"],
+        "foreman-client" => &["foreman-core"],
+        adapter if ADAPTERS.contains(&adapter) => &["foreman-core", "foreman-runtime"],
+        _ => return Some("a new crate says in tests/architecture/arrows.rs what it may know"),
+    };
+    if allowed.contains(&to) {
+        return None;
+    }
+    Some(match (from, to) {
+        (_, "foreman" | "foreman-bench") => "nothing depends on a program: `foreman` plugs the others into each other",
+        ("foreman-core", _) => "`core` says what a job is, and depends on nothing of ours",
+        ("foreman-runtime", _) => {
+            "`runtime` says how a loop lives, knows nothing of jobs, and depends on nothing of ours"
+        }
+        ("foreman-api", "foreman-engine") | ("foreman-engine", "foreman-api") => {
+            "`api` and `engine` never meet: `api` submits through a port in `core` that the engine's coalescer implements"
+        }
+        ("foreman-eventlog", _) => "`eventlog` stands alone, usable without Foreman: it knows only `runtime`",
+        ("foreman-client", _) => "`client` is what other programs link: it knows only `core`",
+        (from, to) if ADAPTERS.contains(&from) && ADAPTERS.contains(&to) => "adapters never know each other",
+        (_, to) if ADAPTERS.contains(&to) => {
+            "`api` and `engine` speak to ports; which adapter is behind them is chosen in `foreman/compose.rs`"
+        }
+        _ => "an arrow that the map does not have",
+    })
+}
+
+#[test]
+fn every_arrow_between_our_crates_is_on_the_map() {
+    let metadata = Metadata::read();
+    let names: Vec<&str> = metadata.ours().map(|package| package.name.as_str()).collect();
+    assert!(names.contains(&"foreman") && names.contains(&"foreman-core"), "the workspace was read: {names:?}");
+    let mut wrong = Vec::new();
+    for package in metadata.ours() {
+        // What tests use counts too: an arrow that is only for tests is an arrow that tests hold in place.
+        for dependency in package.dependencies.iter().filter(|dependency| names.contains(&dependency.name.as_str())) {
+            if let Some(why) = objection(&package.name, &dependency.name) {
+                wrong.push(format!("{} → {}: {why}", package.name, dependency.name));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_wrong_arrow_is_refused_with_its_reason() {
+    let refused = [
+        ("foreman-core", "foreman-runtime", "nothing of ours"),
+        ("foreman-runtime", "foreman-core", "knows nothing of jobs"),
+        ("foreman-api", "foreman-engine", "never meet"),
+        ("foreman-engine", "foreman-sqlite", "compose.rs"),
+        ("foreman-sqlite", "foreman-postgres", "never know each other"),
+        ("foreman-eventlog", "foreman-core", "stands alone"),
+        ("foreman-client", "foreman-runtime", "only `core`"),
+        ("foreman-engine", "foreman", "depends on a program"),
+        ("foreman-helpers", "foreman-core", "a new crate"),
+    ];
+    for (from, to, why) in refused {
+        let said = objection(from, to).unwrap_or_default();
+        assert!(said.contains(why), "{from} → {to}: {said}");
+    }
+}
+
+#[test]
+fn the_arrows_of_the_map_are_allowed() {
+    let allowed = [
+        ("foreman", "foreman-sqlite"),
+        ("foreman-api", "foreman-core"),
+        ("foreman-engine", "foreman-runtime"),
+        ("foreman-sqlite", "foreman-core"),
+        ("foreman-client", "foreman-core"),
+        ("foreman-eventlog", "foreman-runtime"),
+    ];
+    for (from, to) in allowed {
+        assert_eq!(objection(from, to), None, "{from} → {to}");
+    }
+}

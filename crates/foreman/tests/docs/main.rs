@@ -1,0 +1,7 @@
+//! What the documents say is so: links lead somewhere, commands exist, promises name their tests, errors have their pages.
+
+mod commands;
+mod errors;
+mod guarantees;
+mod links;
+mod tree;
