@@ -16,7 +16,8 @@ export PATH
 
 # A read-only home: cargo still needs somewhere to keep what it downloads.
 if [ -z "${CARGO_HOME:-}" ] && ! { mkdir -p "$HOME/.cargo" && [ -w "$HOME/.cargo" ]; } 2>/dev/null; then
-    export CARGO_HOME=${TMPDIR:-/tmp}/foreman-cargo-$(id -u)
+    CARGO_HOME=${TMPDIR:-/tmp}/foreman-cargo-$(id -u)
+    export CARGO_HOME
     mkdir -p "$CARGO_HOME"
 fi
 
