@@ -1,1 +1,206 @@
-//! stub
+//! The reference store: every port's promises kept in plain data structures, under one lock.
+//!
+//! It is what the engine's and the API's tests run on, what `foreman dev --store memory` keeps its jobs in, and the
+//! shortest statement of what a store means. One lock makes every verb one transaction; what dies with the process is
+//! all of it.
+
+mod cancel;
+mod claim;
+mod clock;
+mod lists;
+mod places;
+mod redrive;
+mod rules;
+mod sessions;
+mod settle;
+mod submit;
+mod upkeep;
+mod views;
+mod wakeups;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+
+use crate::id::{ClaimToken, JobId, SessionId, TenantId};
+use crate::job::{NewJob, QueueName};
+use crate::ports::{
+    Audit, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, Cursor, Due, Heartbeat, JobFilter, JobQuery,
+    JobStore, JobView, OpenJob, Page, Position, Pruned, Pulse, QueueView, RedriveAnswer, RemoveAnswer, Retention,
+    SessionInfo, SessionStore, SessionView, Settled, Settlement, StoreError, Submitted, Upkeep, Wakeups,
+};
+use crate::time::{Clock, Timestamp};
+
+pub use clock::ManualClock;
+use places::Places;
+#[cfg(feature = "conformance")]
+pub use rules::Rule;
+pub use wakeups::LocalWakeups;
+
+#[derive(Clone)]
+pub struct Store {
+    places: Arc<Mutex<Places>>,
+    clock: Arc<dyn Clock>,
+    wakeups: Arc<dyn Wakeups>,
+}
+
+impl Store {
+    pub fn new(clock: Arc<dyn Clock>, wakeups: Arc<dyn Wakeups>) -> Self {
+        Self { places: Arc::default(), clock, wakeups }
+    }
+
+    /// The same store with one rule taken away, to prove that the suites notice.
+    #[cfg(feature = "conformance")]
+    #[must_use]
+    pub fn without(self, rule: Rule) -> Self {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner).rules.take_away(rule);
+        self
+    }
+
+    /// One transaction: everything under the lock, the bells after it.
+    fn write<T>(&self, verb: impl FnOnce(&mut Places, Timestamp) -> T) -> T {
+        let (answer, rung) = {
+            // A panic under the lock can only come from a broken rule, which the audit will name.
+            let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+            let now = self.clock.now();
+            let answer = verb(&mut places, now);
+            places.commit(now);
+            (answer, std::mem::take(&mut places.rung))
+        };
+        for topic in rung {
+            self.wakeups.ring(topic);
+        }
+        answer
+    }
+
+    fn read<T>(&self, question: impl FnOnce(&Places, Timestamp) -> T) -> T {
+        let places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        question(&places, self.clock.now())
+    }
+}
+
+#[async_trait]
+impl JobStore for Store {
+    async fn submit(&self, jobs: &[NewJob]) -> Result<Vec<Submitted>, StoreError> {
+        Ok(self.write(|places, now| jobs.iter().map(|job| places.submit(job, now)).collect()))
+    }
+
+    async fn claim(&self, request: &ClaimRequest) -> Result<ClaimAnswer, StoreError> {
+        Ok(self.write(|places, now| places.claim(request, now)))
+    }
+
+    async fn settle(&self, session: SessionId, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
+        Ok(self.write(|places, now| settlements.iter().map(|one| places.settle(session, one, now)).collect()))
+    }
+
+    async fn cancel(&self, tenant: &TenantId, ids: &[JobId]) -> Result<Vec<Option<CancelAnswer>>, StoreError> {
+        Ok(self.write(|places, now| ids.iter().map(|id| places.cancel(tenant, *id, now)).collect()))
+    }
+
+    async fn redrive(&self, tenant: &TenantId, ids: &[JobId]) -> Result<Vec<Option<RedriveAnswer>>, StoreError> {
+        Ok(self.write(|places, now| ids.iter().map(|id| places.redrive(tenant, *id, now)).collect()))
+    }
+
+    async fn remove(&self, tenant: &TenantId, ids: &[JobId]) -> Result<Vec<Option<RemoveAnswer>>, StoreError> {
+        Ok(self.write(|places, now| ids.iter().map(|id| places.remove(tenant, *id, now)).collect()))
+    }
+
+    async fn pause(&self, tenant: &TenantId, queue: &QueueName) -> Result<bool, StoreError> {
+        Ok(self.write(|places, _| places.pause(tenant, queue)))
+    }
+
+    async fn resume(&self, tenant: &TenantId, queue: &QueueName) -> Result<bool, StoreError> {
+        Ok(self.write(|places, _| places.resume(tenant, queue)))
+    }
+}
+
+#[async_trait]
+impl SessionStore for Store {
+    async fn register(&self, session: &SessionInfo) -> Result<(), StoreError> {
+        self.write(|places, now| places.register(session, now));
+        Ok(())
+    }
+
+    async fn heartbeat(&self, session: SessionId, given_up: &[ClaimToken]) -> Result<Heartbeat, StoreError> {
+        Ok(self.write(|places, now| places.heartbeat(session, given_up, now)))
+    }
+
+    async fn held(&self, session: SessionId) -> Result<Vec<OpenJob>, StoreError> {
+        Ok(self.read(|places, _| places.open_jobs(session)))
+    }
+
+    async fn drain(&self, session: SessionId) -> Result<bool, StoreError> {
+        Ok(self.write(|places, _| places.drain(session)))
+    }
+
+    async fn end(&self, session: SessionId) -> Result<usize, StoreError> {
+        Ok(self.write(|places, now| places.end(session, now)))
+    }
+
+    async fn pulses(&self) -> Result<Vec<Pulse>, StoreError> {
+        Ok(self.read(Places::pulses))
+    }
+
+    async fn lapse(&self, pulse: Pulse) -> Result<Option<usize>, StoreError> {
+        Ok(self.write(|places, now| places.lapse(pulse, now)))
+    }
+}
+
+#[async_trait]
+impl Upkeep for Store {
+    async fn promote(&self, limit: usize) -> Result<Due, StoreError> {
+        Ok(self.write(|places, now| places.promote(limit, now)))
+    }
+
+    async fn prune(&self, retention: &Retention, limit: usize) -> Result<Pruned, StoreError> {
+        Ok(self.write(|places, now| places.prune(retention, limit, now)))
+    }
+}
+
+#[async_trait]
+impl JobQuery for Store {
+    async fn ping(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    async fn get(&self, tenant: &TenantId, id: JobId) -> Result<Option<JobView>, StoreError> {
+        Ok(self.read(|places, now| places.get(tenant, id, now)))
+    }
+
+    async fn list(
+        &self,
+        tenant: &TenantId,
+        filter: &JobFilter,
+        after: Option<&Cursor>,
+        limit: usize,
+    ) -> Result<Page<JobView>, StoreError> {
+        Ok(self.read(|places, now| places.list(tenant, filter, after, limit, now)))
+    }
+
+    async fn count(&self, tenant: &TenantId, filter: &JobFilter) -> Result<u64, StoreError> {
+        Ok(self.read(|places, now| places.count(tenant, filter, now)))
+    }
+
+    async fn queues(&self, tenant: &TenantId) -> Result<Vec<QueueView>, StoreError> {
+        Ok(self.read(|places, now| places.queue_views(tenant, now)))
+    }
+
+    async fn sessions(&self) -> Result<Vec<SessionView>, StoreError> {
+        Ok(self.read(|places, _| places.session_views()))
+    }
+
+    async fn audit(&self) -> Result<Audit, StoreError> {
+        Ok(self.read(|places, _| places.audit()))
+    }
+}
+
+#[async_trait]
+impl ChangeLog for Store {
+    async fn head(&self) -> Result<Position, StoreError> {
+        Ok(self.read(|places, _| places.head()))
+    }
+
+    async fn changes(&self, after: Position, limit: usize) -> Result<Changes, StoreError> {
+        Ok(self.read(|places, _| places.changes(after, limit)))
+    }
+}

@@ -1,6 +1,6 @@
 //! What a running command has printed so far.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::id::JobId;
 
@@ -10,7 +10,7 @@ pub trait LiveOutput: Send + Sync {
     fn read(&self, job: JobId, after: u64) -> Option<OutputChunk>;
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct OutputChunk {
     pub first_line: u64,
@@ -19,14 +19,14 @@ pub struct OutputChunk {
     pub next_line: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct OutputLine {
     pub stream: OutputStream,
     pub text: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum OutputStream {

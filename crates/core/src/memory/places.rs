@@ -1,0 +1,276 @@
+//! Where jobs are: in `ready` while they wait, in a claim while they are held, in `outcomes` when they are final.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::rules::{Rule, Rules};
+use crate::fair::Keys;
+use crate::id::{ClaimToken, Fence, JobId, SessionId, TenantId};
+use crate::job::{Job, QueueName};
+use crate::lane::Lane;
+use crate::outcome::{AttemptOutcome, Report};
+use crate::ports::{Moved, Position, SessionInfo, SessionState, Topic, is_fragile};
+use crate::state::State;
+use crate::target::Route;
+use crate::time::Timestamp;
+
+/// Weight of every tenant until tenants can be given one.
+const WEIGHT: u32 = 1;
+
+#[derive(Default)]
+pub(super) struct Places {
+    pub jobs: BTreeMap<JobId, Job>,
+    pub ready: BTreeMap<JobId, Waiting>,
+    pub claims: BTreeMap<Fence, ClaimRow>,
+    pub outcomes: BTreeMap<JobId, OutcomeRow>,
+    pub attempts: HashMap<JobId, Vec<AttemptRow>>,
+    pub keys: HashMap<(TenantId, String), KeyRow>,
+    pub sessions: BTreeMap<SessionId, SessionRow>,
+    pub queues: BTreeSet<(TenantId, QueueName)>,
+    pub paused: BTreeSet<(TenantId, QueueName)>,
+    /// Due jobs by their fair key.
+    pub order: BTreeMap<(QueueName, Route, Lane), BTreeSet<(i64, JobId)>>,
+    /// Jobs that are not due, by when they will be.
+    pub later: BTreeSet<(Timestamp, JobId)>,
+    /// Waiting jobs with a start-by.
+    pub expiring: BTreeSet<(Timestamp, JobId)>,
+    /// Waiting jobs whose next crash would be their last.
+    pub fragile: BTreeSet<JobId>,
+    virtual_time: HashMap<(QueueName, Lane), i64>,
+    last_key: HashMap<(TenantId, QueueName, Lane), i64>,
+    last_fence: i64,
+    pub log: BTreeMap<Position, (Timestamp, Vec<Moved>)>,
+    last_position: i64,
+    moved: Vec<Moved>,
+    pub rung: Vec<Topic>,
+    pub rules: Rules,
+}
+
+/// The counters that travel with a job from place to place.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counters {
+    pub attempt: u32,
+    pub spent: u32,
+    pub crashes: u32,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Waiting {
+    pub run_at: Timestamp,
+    /// Its place in the order; none until it is due.
+    pub key: Option<i64>,
+    pub expires_at: Option<Timestamp>,
+    pub counters: Counters,
+}
+
+pub(super) struct ClaimRow {
+    pub session: SessionId,
+    pub token: ClaimToken,
+    pub claimed_at: Timestamp,
+    pub members: BTreeMap<JobId, Member>,
+    pub open: BTreeSet<JobId>,
+}
+
+/// A job as it was when it was claimed, the attempt already counted.
+#[derive(Clone, Copy)]
+pub(super) struct Member {
+    pub run_at: Timestamp,
+    pub counters: Counters,
+}
+
+pub(super) struct OutcomeRow {
+    pub state: State,
+    pub finished_at: Timestamp,
+    pub run_at: Timestamp,
+    pub counters: Counters,
+    /// The attempt that ended it; none when it ended while it waited.
+    pub attempt: Option<AttemptRow>,
+    pub report: Report,
+}
+
+#[derive(Clone)]
+pub(super) struct AttemptRow {
+    pub fence: Option<Fence>,
+    pub session: Option<SessionId>,
+    pub number: u32,
+    pub started_at: Option<Timestamp>,
+    pub finished_at: Timestamp,
+    pub outcome: AttemptOutcome,
+    pub report: Report,
+}
+
+pub(super) struct KeyRow {
+    pub job: JobId,
+    pub fingerprint: [u8; 32],
+    pub expires_at: Timestamp,
+}
+
+pub(super) struct SessionRow {
+    pub info: SessionInfo,
+    pub state: SessionState,
+    pub beats: i64,
+    pub started_at: Timestamp,
+    pub renewed_at: Timestamp,
+    /// Tokens named before; only looked at when a rule is taken away.
+    pub named: BTreeSet<ClaimToken>,
+}
+
+impl Places {
+    /// The job, if it is this tenant's.
+    pub fn owned(&self, tenant: &TenantId, id: JobId) -> Option<&Job> {
+        self.jobs.get(&id).filter(|job| job.tenant == *tenant)
+    }
+
+    pub fn job(&self, id: JobId) -> Job {
+        self.jobs
+            .get(&id)
+            .cloned()
+            .expect("a job in a place is a job: places are filled from jobs, and emptied before them")
+    }
+
+    /// Lets a job wait until `run_at`, in fair order once it is due.
+    pub fn put_back(
+        &mut self,
+        id: JobId,
+        run_at: Timestamp,
+        expires_at: Option<Timestamp>,
+        counters: Counters,
+        now: Timestamp,
+    ) {
+        let key = (run_at <= now).then(|| self.next_key(id));
+        self.put(id, Waiting { run_at, key, expires_at, counters });
+        self.note(id, State::of_waiting(run_at <= now, counters.attempt), counters.attempt, now);
+    }
+
+    /// Lets a job wait at the front of the line: what happened to its attempt was not its fault.
+    pub fn put_in_front(&mut self, id: JobId, run_at: Timestamp, counters: Counters, now: Timestamp) {
+        let job = self.job(id);
+        let key = Some(self.virtual_time(&job.work.queue, job.work.lane));
+        let expires_at = job.work.expires_at;
+        self.put(id, Waiting { run_at: run_at.min(now), key, expires_at, counters });
+        self.note(id, State::Pending, counters.attempt, now);
+    }
+
+    fn put(&mut self, id: JobId, waiting: Waiting) {
+        let job = self.job(id);
+        match waiting.key {
+            Some(key) => {
+                let line = (job.work.queue.clone(), job.work.target.route(), job.work.lane);
+                self.order.entry(line).or_default().insert((key, id));
+                self.rung.push(Topic::Ready);
+            }
+            None => {
+                self.later.insert((waiting.run_at, id));
+                self.rung.push(Topic::Waiting);
+            }
+        }
+        if let Some(expires_at) = waiting.expires_at {
+            self.expiring.insert((expires_at, id));
+            self.rung.push(Topic::Waiting);
+        }
+        if is_fragile(waiting.counters.crashes) {
+            self.fragile.insert(id);
+        }
+        self.ready.insert(id, waiting);
+    }
+
+    /// Takes a job out of `ready`; `None` when it does not wait.
+    pub fn take(&mut self, id: JobId) -> Option<Waiting> {
+        let waiting = self.ready.remove(&id)?;
+        self.fragile.remove(&id);
+        let job = self.job(id);
+        if let Some(key) = waiting.key {
+            let line = (job.work.queue.clone(), job.work.target.route(), job.work.lane);
+            if let Some(keys) = self.order.get_mut(&line) {
+                keys.remove(&(key, id));
+                if keys.is_empty() {
+                    self.order.remove(&line);
+                }
+            }
+        } else {
+            self.later.remove(&(waiting.run_at, id));
+        }
+        if let Some(expires_at) = waiting.expires_at {
+            self.expiring.remove(&(expires_at, id));
+        }
+        Some(waiting)
+    }
+
+    fn next_key(&mut self, id: JobId) -> i64 {
+        let job = self.job(id);
+        let (queue, lane) = (job.work.queue.clone(), job.work.lane);
+        let virtual_time = self.virtual_time(&queue, lane);
+        let share = if self.rules.has(Rule::KeysAreFair) { job.tenant.clone() } else { TenantId::default() };
+        let last = self.last_key.entry((share, queue, lane)).or_default();
+        *last = Keys::reserve(virtual_time, *last, WEIGHT, 1).last();
+        *last
+    }
+
+    pub fn virtual_time(&self, queue: &QueueName, lane: Lane) -> i64 {
+        self.virtual_time.get(&(queue.clone(), lane)).copied().unwrap_or_default()
+    }
+
+    /// V moves with service: the highest key claimed so far.
+    pub fn served(&mut self, queue: &QueueName, lane: Lane, key: i64) {
+        let time = self.virtual_time.entry((queue.clone(), lane)).or_default();
+        *time = (*time).max(key);
+    }
+
+    /// Drawn after the rows are taken, and never used again.
+    pub fn next_fence(&mut self) -> Fence {
+        if self.rules.has(Rule::NumbersNeverReused) {
+            self.last_fence += 1;
+            Fence(self.last_fence)
+        } else {
+            Fence(self.claims.keys().next_back().map_or(0, |last| last.0) + 1)
+        }
+    }
+
+    /// The jobs of a claim that are still its own to decide about.
+    pub fn open(&self, fence: Fence) -> BTreeSet<JobId> {
+        let Some(claim) = self.claims.get(&fence) else { return BTreeSet::new() };
+        if self.rules.has(Rule::OpenJobs) {
+            claim.open.clone()
+        } else {
+            claim.members.keys().filter(|id| !self.outcomes.contains_key(id)).copied().collect()
+        }
+    }
+
+    /// Closes a job in its claim; the claim goes with its last open job.
+    pub fn close(&mut self, fence: Fence, id: JobId) {
+        let Some(claim) = self.claims.get_mut(&fence) else { return };
+        claim.open.remove(&id);
+        if claim.open.is_empty() && self.rules.has(Rule::OpenJobs) {
+            self.claims.remove(&fence);
+        }
+    }
+
+    /// The claim that holds a job.
+    pub fn holder(&self, id: JobId) -> Option<Fence> {
+        self.claims.iter().find(|(_, claim)| claim.open.contains(&id)).map(|(fence, _)| *fence)
+    }
+
+    pub fn finish(&mut self, id: JobId, outcome: OutcomeRow) {
+        self.note(id, outcome.state, outcome.counters.attempt, outcome.finished_at);
+        self.outcomes.insert(id, outcome);
+    }
+
+    /// What the transaction under way moved; one row of the log when it commits.
+    pub fn note(&mut self, id: JobId, state: State, attempt: u32, at: Timestamp) {
+        let job = self.job(id);
+        self.moved.push(Moved { id, tenant: job.tenant, state, queue: job.work.queue.clone(), attempt, at });
+    }
+
+    pub fn commit(&mut self, now: Timestamp) {
+        if self.moved.is_empty() {
+            return;
+        }
+        self.last_position += 1;
+        let moved = std::mem::take(&mut self.moved);
+        self.log.insert(Position(self.last_position), (now, moved));
+        self.rung.push(Topic::Changed);
+    }
+
+    pub fn head(&self) -> Position {
+        Position(self.last_position)
+    }
+}

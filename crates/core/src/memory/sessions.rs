@@ -1,0 +1,101 @@
+//! Sessions: registered, renewed, drained, ended, lapsed.
+
+use std::collections::BTreeSet;
+
+use super::places::{Places, SessionRow};
+use super::rules::Rule;
+use crate::id::{ClaimToken, Fence, SessionId};
+use crate::ports::{Heartbeat, OpenJob, Pulse, SessionInfo, SessionState};
+use crate::time::Timestamp;
+
+impl Places {
+    pub fn register(&mut self, info: &SessionInfo, now: Timestamp) {
+        self.sessions.entry(info.id).or_insert_with(|| SessionRow {
+            info: info.clone(),
+            state: SessionState::Live,
+            beats: 0,
+            started_at: now,
+            renewed_at: now,
+            named: BTreeSet::new(),
+        });
+    }
+
+    pub fn heartbeat(&mut self, session: SessionId, given_up: &[ClaimToken], now: Timestamp) -> Heartbeat {
+        let Some(row) = self.sessions.get_mut(&session).filter(|row| row.state.is_alive()) else {
+            return Heartbeat::Gone;
+        };
+        row.beats += 1;
+        row.renewed_at = now;
+        let named_before = row.named.clone();
+        row.named.extend(given_up);
+        for fence in self.claims_of(session) {
+            let token = self.claims[&fence].token;
+            let is_given_up = if self.rules.has(Rule::Tokens) {
+                let again = self.rules.has(Rule::GivenUpEachTime) || !named_before.contains(&token);
+                given_up.contains(&token) && again
+            } else {
+                !given_up.is_empty()
+            };
+            if is_given_up {
+                self.release(fence, now);
+            }
+        }
+        Heartbeat::Renewed { held: self.open_jobs(session) }
+    }
+
+    pub fn open_jobs(&self, session: SessionId) -> Vec<OpenJob> {
+        self.claims_of(session)
+            .into_iter()
+            .flat_map(|fence| self.open(fence).into_iter().map(move |job| OpenJob { fence, job }))
+            .collect()
+    }
+
+    pub fn claims_of(&self, session: SessionId) -> Vec<Fence> {
+        self.claims.iter().filter(|(_, claim)| claim.session == session).map(|(fence, _)| *fence).collect()
+    }
+
+    pub fn drain(&mut self, session: SessionId) -> bool {
+        match self.sessions.get_mut(&session) {
+            Some(row) if row.state.is_alive() => {
+                row.state = SessionState::Draining;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    pub fn end(&mut self, session: SessionId, now: Timestamp) -> usize {
+        match self.sessions.get_mut(&session) {
+            Some(row) if row.state.is_alive() => row.state = SessionState::Ended,
+            _ => return 0,
+        }
+        self.claims_of(session).into_iter().map(|fence| self.release(fence, now)).sum()
+    }
+
+    pub fn pulses(&self, now: Timestamp) -> Vec<Pulse> {
+        self.sessions
+            .values()
+            .filter(|row| row.state.is_alive())
+            .map(|row| Pulse {
+                session: row.info.id,
+                beats: row.beats,
+                is_overdue: is_overdue(row, now),
+                ttl: row.info.ttl,
+            })
+            .collect()
+    }
+
+    pub fn lapse(&mut self, pulse: Pulse, now: Timestamp) -> Option<usize> {
+        let looks_again = self.rules.has(Rule::SweepLooksAgain);
+        let row = self.sessions.get_mut(&pulse.session).filter(|row| row.state.is_alive())?;
+        if looks_again && (row.beats != pulse.beats || !is_overdue(row, now)) {
+            return None;
+        }
+        row.state = SessionState::Dead;
+        Some(self.claims_of(pulse.session).into_iter().map(|fence| self.lapse_claim(fence, now)).sum())
+    }
+}
+
+fn is_overdue(row: &SessionRow, now: Timestamp) -> bool {
+    now >= row.renewed_at.plus(row.info.ttl)
+}

@@ -1,0 +1,49 @@
+//! Accepting jobs, and stopping a queue.
+
+use super::places::{Counters, KeyRow, Places};
+use crate::id::TenantId;
+use crate::job::{Job, NewJob, QueueName};
+use crate::ports::{Submitted, Topic};
+use crate::time::Timestamp;
+
+impl Places {
+    pub fn submit(&mut self, new: &NewJob, now: Timestamp) -> Submitted {
+        if self.jobs.contains_key(&new.id) {
+            return Submitted::Accepted;
+        }
+        if let Some(known) = self.known_by_key(new, now) {
+            return known;
+        }
+        if let Some(idempotency) = &new.idempotency {
+            let row =
+                KeyRow { job: new.id, fingerprint: idempotency.fingerprint, expires_at: now.plus(idempotency.keep) };
+            self.keys.insert((new.tenant.clone(), idempotency.key.clone()), row);
+        }
+        let job = Job { id: new.id, tenant: new.tenant.clone(), work: new.work.clone(), created_at: now };
+        self.queues.insert((job.tenant.clone(), job.work.queue.clone()));
+        let expires_at = job.work.expires_at;
+        self.jobs.insert(job.id, job);
+        self.put_back(new.id, new.start.run_at(now), expires_at, Counters::default(), now);
+        Submitted::Accepted
+    }
+
+    fn known_by_key(&self, new: &NewJob, now: Timestamp) -> Option<Submitted> {
+        let idempotency = new.idempotency.as_ref()?;
+        let row = self.keys.get(&(new.tenant.clone(), idempotency.key.clone())).filter(|row| row.expires_at > now)?;
+        Some(if row.fingerprint == idempotency.fingerprint {
+            Submitted::Duplicate(row.job)
+        } else {
+            Submitted::KeyReused(row.job)
+        })
+    }
+
+    pub fn pause(&mut self, tenant: &TenantId, queue: &QueueName) -> bool {
+        self.queues.insert((tenant.clone(), queue.clone()));
+        self.paused.insert((tenant.clone(), queue.clone()))
+    }
+
+    pub fn resume(&mut self, tenant: &TenantId, queue: &QueueName) -> bool {
+        self.rung.push(Topic::Ready);
+        self.paused.remove(&(tenant.clone(), queue.clone()))
+    }
+}

@@ -1,0 +1,89 @@
+//! What falls due, expires, or has outlived its retention.
+
+use super::places::{OutcomeRow, Places, Waiting};
+use crate::id::JobId;
+use crate::outcome::Report;
+use crate::ports::{Due, Pruned, Retention, SessionState};
+use crate::state::State;
+use crate::time::Timestamp;
+
+impl Places {
+    pub fn promote(&mut self, limit: usize, now: Timestamp) -> Due {
+        let expired: Vec<JobId> = first_until(&self.expiring, now).take(limit).collect();
+        for id in &expired {
+            let waiting = self.take(*id).expect("what expires is in `ready`");
+            self.finish(*id, expired_outcome(&waiting, now));
+        }
+        let due: Vec<JobId> = first_until(&self.later, now).take(limit).collect();
+        for id in &due {
+            let waiting = self.take(*id).expect("what is due later is in `ready`");
+            self.put_back(*id, waiting.run_at, waiting.expires_at, waiting.counters, now);
+        }
+        let next = [self.later.first(), self.expiring.first()].into_iter().flatten().map(|(time, _)| *time).min();
+        Due { promoted: due.len(), expired: expired.len(), next, next_in: next.map(|time| time.since(now)) }
+    }
+
+    pub fn prune(&mut self, retention: &Retention, limit: usize, now: Timestamp) -> Pruned {
+        let old: Vec<JobId> = self
+            .outcomes
+            .iter()
+            .filter(|(_, outcome)| {
+                let keep = match outcome.state {
+                    State::Completed => retention.completed,
+                    State::Failed => retention.failed,
+                    State::Cancelled => retention.cancelled,
+                    State::Dead => retention.dead,
+                    State::Scheduled | State::Pending | State::Running | State::Retrying => None,
+                };
+                keep.is_some_and(|keep| outcome.finished_at.plus(keep) <= now)
+            })
+            .map(|(id, _)| *id)
+            .take(limit)
+            .collect();
+        for id in &old {
+            self.forget(*id);
+        }
+        let keys: Vec<_> =
+            self.keys.iter().filter(|(_, row)| row.expires_at <= now).map(|(key, _)| key.clone()).take(limit).collect();
+        for key in &keys {
+            self.keys.remove(key);
+        }
+        let changes: Vec<_> = self
+            .log
+            .iter()
+            .take_while(|(_, (at, _))| at.plus(retention.changes) <= now)
+            .map(|(position, _)| *position)
+            .take(limit)
+            .collect();
+        for position in &changes {
+            self.log.remove(position);
+        }
+        let sessions: Vec<_> = self
+            .sessions
+            .iter()
+            .filter(|(_, row)| matches!(row.state, SessionState::Ended | SessionState::Dead))
+            .filter(|(_, row)| row.renewed_at.plus(retention.sessions) <= now)
+            .map(|(id, _)| *id)
+            .take(limit)
+            .collect();
+        for id in &sessions {
+            self.sessions.remove(id);
+        }
+        Pruned { jobs: old.len(), keys: keys.len(), changes: changes.len(), sessions: sessions.len() }
+    }
+}
+
+fn first_until(times: &std::collections::BTreeSet<(Timestamp, JobId)>, now: Timestamp) -> impl Iterator<Item = JobId> {
+    times.iter().take_while(move |(time, _)| *time <= now).map(|(_, id)| *id)
+}
+
+fn expired_outcome(waiting: &Waiting, now: Timestamp) -> OutcomeRow {
+    OutcomeRow {
+        state: State::Failed,
+        finished_at: now,
+        run_at: waiting.run_at,
+        counters: waiting.counters,
+        attempt: None,
+        report: Report::error("expired"),
+    }
+}

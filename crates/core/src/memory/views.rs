@@ -1,0 +1,155 @@
+//! One job as it stands, and the proof that all of them stand somewhere.
+
+use std::collections::HashMap;
+
+use super::places::{AttemptRow, Counters, Places};
+use crate::id::{JobId, TenantId};
+use crate::outcome::{AttemptOutcome, Report};
+use crate::ports::{AttemptRecord, Audit, JobView};
+use crate::state::State;
+use crate::time::Timestamp;
+
+const MAX_VIOLATIONS: usize = 100;
+
+impl Places {
+    pub fn get(&self, tenant: &TenantId, id: JobId, now: Timestamp) -> Option<JobView> {
+        self.owned(tenant, id)?;
+        let mut view = self.view(id, now);
+        view.attempts = self.records(id);
+        Some(view)
+    }
+
+    pub fn view(&self, id: JobId, now: Timestamp) -> JobView {
+        let job = self.job(id);
+        let last_error =
+            || self.attempts.get(&id).and_then(|rows| rows.last()).and_then(|row| row.report.error.clone());
+        let state = self.state_of(id, now);
+        let mut view = JobView {
+            state,
+            attempt: 0,
+            spent: 0,
+            crashes: 0,
+            run_at: job.created_at,
+            started_at: None,
+            finished_at: None,
+            error: None,
+            attempts: Vec::new(),
+            job,
+        };
+        let counters: Counters;
+        if let Some(outcome) = self.outcomes.get(&id) {
+            counters = outcome.counters;
+            view.run_at = outcome.run_at;
+            view.started_at = outcome.attempt.as_ref().and_then(|attempt| attempt.started_at);
+            view.finished_at = Some(outcome.finished_at);
+            view.error.clone_from(&outcome.report.error);
+        } else if let Some(waiting) = self.ready.get(&id) {
+            counters = waiting.counters;
+            view.run_at = waiting.run_at;
+            view.error = last_error();
+        } else if let Some(claim) = self.holder(id).map(|fence| &self.claims[&fence]) {
+            counters = claim.members[&id].counters;
+            view.run_at = claim.members[&id].run_at;
+            view.started_at = Some(claim.claimed_at);
+            view.error = last_error();
+        } else {
+            counters = Counters::default();
+        }
+        JobView { attempt: counters.attempt, spent: counters.spent, crashes: counters.crashes, ..view }
+    }
+
+    fn records(&self, id: JobId) -> Vec<AttemptRecord> {
+        let mut records: Vec<AttemptRecord> =
+            self.attempts.get(&id).into_iter().flatten().map(|row| self.record(row)).collect();
+        if let Some(outcome) = self.outcomes.get(&id) {
+            records.push(match &outcome.attempt {
+                Some(row) => self.record(row),
+                None => AttemptRecord {
+                    number: 0,
+                    fence: None,
+                    worker: None,
+                    started_at: None,
+                    finished_at: Some(outcome.finished_at),
+                    outcome: AttemptOutcome::of_final(outcome.state),
+                    report: outcome.report.clone(),
+                },
+            });
+        }
+        if let Some(fence) = self.holder(id) {
+            let claim = &self.claims[&fence];
+            records.push(AttemptRecord {
+                number: claim.members[&id].counters.attempt,
+                fence: Some(fence),
+                worker: self.sessions.get(&claim.session).map(|row| row.info.worker.clone()),
+                started_at: Some(claim.claimed_at),
+                finished_at: None,
+                outcome: None,
+                report: Report::default(),
+            });
+        }
+        records
+    }
+
+    fn record(&self, row: &AttemptRow) -> AttemptRecord {
+        AttemptRecord {
+            number: row.number,
+            fence: row.fence,
+            worker: row.session.and_then(|id| self.sessions.get(&id)).map(|session| session.info.worker.clone()),
+            started_at: row.started_at,
+            finished_at: Some(row.finished_at),
+            outcome: Some(row.outcome),
+            report: row.report.clone(),
+        }
+    }
+
+    pub fn audit(&self) -> Audit {
+        let mut held: HashMap<JobId, usize> = HashMap::new();
+        for claim in self.claims.values() {
+            for id in &claim.open {
+                *held.entry(*id).or_default() += 1;
+            }
+        }
+        let mut violations = Vec::new();
+        for id in self.jobs.keys() {
+            let places = usize::from(self.ready.contains_key(id))
+                + held.get(id).copied().unwrap_or_default()
+                + usize::from(self.outcomes.contains_key(id));
+            if places != 1 {
+                violations.push(format!("job {id} is in {places} places"));
+            }
+        }
+        for (fence, claim) in &self.claims {
+            if claim.open.is_empty() {
+                violations.push(format!("claim {fence} holds nothing and is still there"));
+            }
+            if !self.sessions.get(&claim.session).is_some_and(|row| row.state.is_alive()) {
+                violations.push(format!("claim {fence} belongs to session {}, which is not alive", claim.session));
+            }
+        }
+        for (id, rows) in &self.attempts {
+            let fences: Vec<_> = rows.iter().filter_map(|row| row.fence).collect();
+            let distinct: std::collections::BTreeSet<_> = fences.iter().collect();
+            if distinct.len() != fences.len() {
+                violations.push(format!("job {id} has two ends recorded for one attempt"));
+            }
+        }
+        for (id, outcome) in &self.outcomes {
+            if !outcome.state.is_final() {
+                violations.push(format!("job {id} has the outcome {}, which is not final", outcome.state));
+            }
+        }
+        violations.truncate(MAX_VIOLATIONS);
+        Audit {
+            jobs: self.jobs.len() as u64,
+            ready: self.ready.len() as u64,
+            held: held.values().sum::<usize>() as u64,
+            outcomes: self.outcomes.len() as u64,
+            violations,
+        }
+    }
+
+    /// The state, for lists that only filter by it.
+    pub fn is_in(&self, id: JobId, state: State, now: Timestamp) -> bool {
+        self.state_of(id, now) == state
+    }
+}
