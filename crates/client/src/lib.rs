@@ -1,1 +1,182 @@
+//! The Rust SDK: submit jobs to a Foreman server and follow them.
+//!
+//! A [`Client`] is cheap to clone and holds a pool of connections. Every call has a timeout. Nothing is retried behind
+//! the caller's back: a submission whose answer was lost may have been accepted, and only an `idempotency_key` makes it
+//! safe to send again.
+//!
+//! ```no_run
+//! use std::time::Duration;
+//! use foreman_client::{Client, JobSpec, State};
+//!
+//! # async fn example() -> Result<(), foreman_client::Error> {
+//! let client = Client::new("http://127.0.0.1:8080", None)?;
+//! let job = client
+//!     .submit(&JobSpec {
+//!         url: Some("http://127.0.0.1:8080/dev/echo".into()),
+//!         body: Some("hello".into()),
+//!         idempotency_key: Some("greeting-1".into()),
+//!         ..JobSpec::default()
+//!     })
+//!     .await?;
+//! let job = client.wait(&job.id, Some(Duration::from_secs(60))).await?;
+//! assert_eq!(job.state, State::Completed);
+//! # Ok(())
+//! # }
+//! ```
 
+mod batch;
+mod call;
+mod error;
+mod jobs;
+mod pages;
+mod queues;
+mod wait;
+
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Once;
+use std::time::Duration;
+
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+use url::{Host, Url};
+
+pub use batch::BatchItem;
+pub use error::Error;
+pub use foreman_core::document::{
+    AttemptDocument, BulkAnswer, FilterDocument, JobDocument, ListDocument, ProblemDocument, QueueDocument,
+    WorkerDocument,
+};
+pub use foreman_core::duration::Span;
+pub use foreman_core::ports::{OutputChunk, OutputLine, OutputStream};
+pub use foreman_core::spec::{BackoffSpec, CommandSpec, JobSpec};
+pub use foreman_core::{Lane, State, Timestamp};
+pub use pages::Pages;
+
+/// A connection that is not there after this will not come.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// For a call that does not wait for anything on the server.
+const CALL_TIMEOUT: Duration = Duration::from_secs(30);
+/// A bulk call walks through every job that matches.
+const BULK_TIMEOUT: Duration = Duration::from_mins(10);
+
+/// Speaks to one server.
+#[derive(Clone)]
+pub struct Client {
+    http: reqwest::Client,
+    base: Url,
+}
+
+impl Client {
+    /// `base_url` is where the server listens, such as `http://127.0.0.1:8080`; the key is sent as a bearer token.
+    ///
+    /// A server on the loopback is reached directly, whatever proxy the environment names.
+    pub fn new(base_url: &str, api_key: Option<&str>) -> Result<Self, Error> {
+        let base = address(base_url)?;
+        install_tls();
+        let mut builder = reqwest::Client::builder()
+            .user_agent(concat!("foreman-client/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(CONNECT_TIMEOUT)
+            .redirect(reqwest::redirect::Policy::none())
+            // A hidden second request is a second job.
+            .retry(reqwest::retry::never());
+        if is_loopback(&base) {
+            builder = builder.no_proxy();
+        }
+        if let Some(key) = api_key {
+            builder = builder.default_headers(bearer(key)?);
+        }
+        let http = builder.build().map_err(|error| Error::Setup(error.to_string()))?;
+        Ok(Self { http, base })
+    }
+
+    /// Where it was told the server is.
+    pub fn base_url(&self) -> &str {
+        self.base.as_str().trim_end_matches('/')
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("base", &self.base.as_str()).finish_non_exhaustive()
+    }
+}
+
+fn address(text: &str) -> Result<Url, Error> {
+    let refuse = |why: String| Error::Setup(format!("{text:?} is not the address of a server: {why}"));
+    let mut url = Url::parse(text).map_err(|error| refuse(format!("{error}; write it like http://127.0.0.1:8080")))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(refuse("it must begin with http:// or https://".into()));
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(refuse("it must end with the host, the port or a path".into()));
+    }
+    // Paths are joined below the base, and a base without its slash would lose its last segment.
+    if !url.path().ends_with('/') {
+        let path = format!("{}/", url.path());
+        url.set_path(&path);
+    }
+    Ok(url)
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(address)) => IpAddr::V4(address).is_loopback(),
+        Some(Host::Ipv6(address)) => IpAddr::V6(address).is_loopback(),
+        None => false,
+    }
+}
+
+fn bearer(key: &str) -> Result<HeaderMap, Error> {
+    let mut value = HeaderValue::try_from(format!("Bearer {key}"))
+        .map_err(|_| Error::Setup("the API key contains characters that no header can carry".into()))?;
+    value.set_sensitive(true);
+    Ok(HeaderMap::from_iter([(AUTHORIZATION, value)]))
+}
+
+/// TLS needs one provider for the whole process. Whoever installed one before us is right.
+fn install_tls() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // Already installed by the program we are linked into: theirs is used.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_keeps_its_path_and_says_what_is_wrong_with_it() {
+        assert_eq!(address("http://127.0.0.1:8080").expect("valid").as_str(), "http://127.0.0.1:8080/");
+        assert_eq!(address("https://jobs.example/foreman").expect("valid").as_str(), "https://jobs.example/foreman/");
+        for wrong in ["127.0.0.1:8080", "localhost:8080", "ftp://here", "http://a/?b", ""] {
+            let said = address(wrong).expect_err(wrong).to_string();
+            assert!(said.contains(wrong) && said.contains("not the address"), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_server_on_the_loopback_is_known_as_such() {
+        for (text, expected) in [
+            ("http://127.0.0.1:1", true),
+            ("http://127.8.8.8", true),
+            ("http://[::1]:80", true),
+            ("http://localhost", true),
+            ("http://foreman.localhost", true),
+            ("http://10.0.0.1", false),
+            ("https://localhost.example.com", false),
+        ] {
+            assert_eq!(is_loopback(&address(text).expect("valid")), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_key_is_neither_printed_nor_sent_broken() {
+        let client = Client::new("http://127.0.0.1:1", Some("sk-secret")).expect("valid");
+        assert!(!format!("{client:?}").contains("secret"));
+        let said = Client::new("http://127.0.0.1:1", Some("a\nb")).expect_err("not a header").to_string();
+        assert!(said.contains("API key") && !said.contains("a\nb"), "{said}");
+    }
+}

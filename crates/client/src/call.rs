@@ -1,0 +1,120 @@
+//! One request and its answer.
+
+use std::time::Duration;
+
+use foreman_core::document::ProblemDocument;
+use reqwest::{Method, StatusCode};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use url::Url;
+
+use crate::{CALL_TIMEOUT, Client, Error};
+
+/// How much of an answer that is not ours is worth repeating.
+const EXCERPT: usize = 200;
+
+impl Client {
+    /// `path` is below `/api/v1/`; its segments are escaped here.
+    fn url(&self, path: &[&str]) -> Url {
+        let mut url = self.base.clone();
+        url.path_segments_mut()
+            .expect("an http address has a path, and `address` lets nothing else through")
+            .pop_if_empty()
+            .extend(["api", "v1"])
+            .extend(path);
+        url
+    }
+
+    pub(crate) async fn get_json<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        query: &impl Serialize,
+        timeout: Duration,
+    ) -> Result<T, Error> {
+        let url = self.url(path);
+        let request = self.http.get(url.clone()).query(query).timeout(timeout);
+        read(&url, send(&url, request).await?)
+    }
+
+    pub(crate) async fn post_json<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        body: &impl Serialize,
+        timeout: Duration,
+    ) -> Result<T, Error> {
+        let url = self.url(path);
+        let request = self.http.post(url.clone()).json(body).timeout(timeout);
+        read(&url, send(&url, request).await?)
+    }
+
+    /// A verb on a thing, without a body.
+    pub(crate) async fn post<T: DeserializeOwned>(&self, path: &[&str]) -> Result<T, Error> {
+        let url = self.url(path);
+        read(&url, send(&url, self.http.post(url.clone()).timeout(CALL_TIMEOUT)).await?)
+    }
+
+    /// Whatever the answer says beside its status is not looked at.
+    pub(crate) async fn call_blind(&self, method: Method, path: &[&str]) -> Result<(), Error> {
+        let url = self.url(path);
+        send(&url, self.http.request(method, url.clone()).timeout(CALL_TIMEOUT)).await.map(drop)
+    }
+}
+
+struct Answer {
+    status: StatusCode,
+    body: Vec<u8>,
+}
+
+async fn send(url: &Url, request: reqwest::RequestBuilder) -> Result<Answer, Error> {
+    let response = request.send().await.map_err(|error| {
+        if error.is_builder() {
+            return Error::Setup(format!("the request could not be made: {error}"));
+        }
+        Error::of_transport(url, &error)
+    })?;
+    let status = response.status();
+    let body = response.bytes().await.map_err(|error| Error::of_transport(url, &error))?.to_vec();
+    if status.is_success() { Ok(Answer { status, body }) } else { Err(refusal(url, status, &body)) }
+}
+
+fn read<T: DeserializeOwned>(url: &Url, answer: Answer) -> Result<T, Error> {
+    serde_json::from_slice(&answer.body)
+        .map_err(|error| bad(url, format!("status {} with {error}: {}", answer.status, excerpt(&answer.body))))
+}
+
+fn refusal(url: &Url, status: StatusCode, body: &[u8]) -> Error {
+    match serde_json::from_slice::<ProblemDocument>(body) {
+        Ok(problem) => Error::Problem(Box::new(problem)),
+        Err(_) => bad(url, format!("status {status}: {}", excerpt(body))),
+    }
+}
+
+fn bad(url: &Url, why: String) -> Error {
+    Error::BadAnswer { url: url.origin().ascii_serialization(), why }
+}
+
+fn excerpt(body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&body[..body.len().min(EXCERPT)]);
+    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if text.trim().is_empty() { "an empty answer".into() } else { text.trim().to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_from_the_user_cannot_leave_its_segment_of_the_path() {
+        let client = Client::new("http://127.0.0.1:1/below", None).expect("valid");
+        let url = client.url(&["jobs", "../../x?y#z"]);
+        assert_eq!(url.as_str(), "http://127.0.0.1:1/below/api/v1/jobs/..%2F..%2Fx%3Fy%23z");
+    }
+
+    #[test]
+    fn an_answer_of_another_program_is_named_as_such() {
+        let url: Url = "http://127.0.0.1:1/api/v1/jobs".parse().expect("valid");
+        let error = refusal(&url, StatusCode::NOT_FOUND, b"<html>\nnot here</html>");
+        assert!(matches!(error, Error::BadAnswer { .. }));
+        assert!(error.to_string().contains("<html> not here</html>"), "{error}");
+    }
+}

@@ -1,0 +1,6 @@
+//! The client against servers that answer as they please.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot set its stage has nothing to say")]
+
+mod answers;
+mod stub;
