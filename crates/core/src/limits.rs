@@ -22,10 +22,10 @@ impl Default for Limits {
         Self {
             payload_bytes: 256 * 1024,
             batch_jobs: 1_000,
-            horizon: Duration::from_secs(366 * 24 * 60 * 60),
+            horizon: Duration::from_hours(8784),
             max_attempts: 1_000,
-            timeout: Duration::from_secs(24 * 60 * 60),
-            idempotency_keep: Duration::from_secs(24 * 60 * 60),
+            timeout: Duration::from_hours(24),
+            idempotency_keep: Duration::from_hours(24),
         }
     }
 }

@@ -24,13 +24,13 @@ pub struct Backoff {
 pub const MAX_CRASHES: u32 = 3;
 
 /// A target may ask for a pause; nobody may ask for more than this.
-pub const MAX_RETRY_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
+pub const MAX_RETRY_AFTER: Duration = Duration::from_hours(24);
 
 impl Backoff {
     /// Eight attempts of this span about two hours: a target's deploy must not fill the dead letters.
-    pub const HTTP: Self = Self { base: Duration::from_secs(10), factor: 3.0, cap: Duration::from_secs(3600) };
+    pub const HTTP: Self = Self { base: Duration::from_secs(10), factor: 3.0, cap: Duration::from_hours(1) };
     pub const COMMAND: Self = Self::HTTP;
-    pub const TASK: Self = Self { base: Duration::from_secs(5), factor: 2.0, cap: Duration::from_secs(3600) };
+    pub const TASK: Self = Self { base: Duration::from_secs(5), factor: 2.0, cap: Duration::from_hours(1) };
 
     /// The longest wait after the `spent`th attempt.
     pub fn ceiling(&self, spent: u32) -> Duration {

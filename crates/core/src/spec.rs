@@ -150,8 +150,8 @@ struct Defaults {
 }
 
 const HTTP: Defaults = Defaults { max_attempts: 8, backoff: Backoff::HTTP, timeout: Duration::from_secs(30) };
-const COMMAND: Defaults = Defaults { max_attempts: 3, backoff: Backoff::COMMAND, timeout: Duration::from_secs(600) };
-const TASK: Defaults = Defaults { max_attempts: 25, backoff: Backoff::TASK, timeout: Duration::from_secs(600) };
+const COMMAND: Defaults = Defaults { max_attempts: 3, backoff: Backoff::COMMAND, timeout: Duration::from_mins(10) };
+const TASK: Defaults = Defaults { max_attempts: 25, backoff: Backoff::TASK, timeout: Duration::from_mins(10) };
 
 impl JobSpec {
     /// Judges the job, and gives it its id.
@@ -212,7 +212,7 @@ impl JobSpec {
             }
             (Some(time), None) if time <= now => Start::Now,
             (Some(time), None) => Start::At(time),
-            (None, Some(Span(Duration::ZERO))) | (None, None) => Start::Now,
+            (None, Some(Span(Duration::ZERO)) | None) => Start::Now,
             (None, Some(Span(delay))) => Start::After(delay),
         };
         if start.run_at(now) > now.plus(limits.horizon) {

@@ -81,7 +81,7 @@ impl Places {
             oldest_wait: None,
             finished_last_minute: 0,
         };
-        let minute_ago = now.minus(Duration::from_secs(60));
+        let minute_ago = now.minus(Duration::from_mins(1));
         for job in self.jobs.values().filter(|job| job.tenant == *tenant && job.work.queue == *queue) {
             match self.state_of(job.id, now) {
                 State::Scheduled => view.waiting.scheduled += 1,

@@ -152,16 +152,13 @@ impl Places {
 
     fn put(&mut self, id: JobId, waiting: Waiting) {
         let job = self.job(id);
-        match waiting.key {
-            Some(key) => {
-                let line = (job.work.queue.clone(), job.work.target.route(), job.work.lane);
-                self.order.entry(line).or_default().insert((key, id));
-                self.rung.push(Topic::Ready);
-            }
-            None => {
-                self.later.insert((waiting.run_at, id));
-                self.rung.push(Topic::Waiting);
-            }
+        if let Some(key) = waiting.key {
+            let line = (job.work.queue.clone(), job.work.target.route(), job.work.lane);
+            self.order.entry(line).or_default().insert((key, id));
+            self.rung.push(Topic::Ready);
+        } else {
+            self.later.insert((waiting.run_at, id));
+            self.rung.push(Topic::Waiting);
         }
         if let Some(expires_at) = waiting.expires_at {
             self.expiring.insert((expires_at, id));

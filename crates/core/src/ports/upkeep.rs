@@ -48,7 +48,7 @@ pub struct Retention {
 
 impl Default for Retention {
     fn default() -> Self {
-        const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+        const DAY: Duration = Duration::from_hours(24);
         Self {
             completed: Some(DAY * 7),
             failed: Some(DAY * 30),
