@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::tree::{files, read};
 
-/// The names after `/errors/` in the documents that the API answers with, taken from its OpenAPI-independent source: the one
-/// file that lists them.
+/// The names after `/errors/` in the one file of the API that lists them.
 fn problem_types() -> BTreeSet<String> {
     let source = read("crates/api/src/problem.rs");
     source
