@@ -1,4 +1,34 @@
-//! What happens to a job, in the order a job meets it: submit, promote, claim and run, settle; and the upkeep around
-//! it: sweep, prune.
+//! What happens to a job.
+//!
+//! | in the order a job meets it | |
+//! |---|---|
+//! | [`submit`] | accepts it durably, many callers in one write |
+//! | [`promoter`] | gives it its place in the order when it falls due |
+//! | [`worker`] | claims it, makes an attempt, decides what the end of the attempt means |
+//! | [`target`], [`output`] | does the work, and shows what it prints meanwhile |
+//! | [`settle`] | records the outcome, many in one write |
+//! | [`sweeper`] | notices when its worker died |
+//! | [`pruner`] | removes it when its retention is over |
+//!
+//! [`pool`] and [`coalesce`] are what these are built from. The engine speaks to the outside through the ports of
+//! `foreman-core` alone: it has not heard of SQL, signals or sockets, but for what a target calls.
 
+pub mod coalesce;
+mod outage;
+pub mod output;
+pub mod pool;
+pub mod promoter;
+pub mod pruner;
+pub mod settle;
+pub mod submit;
+pub mod sweeper;
 pub mod target;
+pub mod worker;
+
+pub use outage::Error as LoopError;
+pub use promoter::Promoter;
+pub use pruner::Pruner;
+pub use settle::{SettleHandle, Settler};
+pub use submit::{SubmitHandle, Submitter};
+pub use sweeper::Sweeper;
+pub use worker::Worker;

@@ -1,0 +1,212 @@
+//! Notices dead workers: lapses their sessions, and their jobs run elsewhere.
+//!
+//! A session is lapsed only after this sweeper has *itself* watched it stand still for a full TTL, on its own monotonic
+//! clock, while the store answered. A stamp in the store would not do: after an outage every stamp is old, and every
+//! living worker would be swept before it could say so. A read that fails, and a pause longer than a few periods (ours
+//! or the store's), begin the watch anew.
+//!
+//! Any number may run: the store looks again under the session's lock, so a session is lapsed once, and one that was
+//! renewed meanwhile is left alone. A sweeper that dies is replaced by any other after one TTL of watching.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use foreman_core::SessionId;
+use foreman_core::ports::{Pulse, SessionStore, StoreError};
+use foreman_runtime::{Shutdown, Tick, Ticker};
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tracing::{info, warn};
+
+pub use crate::outage::Error;
+use crate::outage::{Outage, bounded, unless_aborted};
+
+/// So many periods between two answers are still one watch.
+const LONGEST_BLINK: u32 = 3;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// How often to look, give or take a tenth.
+    pub every: Duration,
+    /// How long one store call may take.
+    pub call_timeout: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { every: Duration::from_secs(2), call_timeout: Duration::from_secs(5) }
+    }
+}
+
+pub struct Sweeper {
+    store: Arc<dyn SessionStore>,
+    config: Config,
+    vigil: Vigil,
+}
+
+impl Sweeper {
+    pub fn new(store: Arc<dyn SessionStore>, config: Config) -> Self {
+        let vigil = Vigil { longest_blink: config.every * LONGEST_BLINK, ..Vigil::default() };
+        Self { store, config, vigil }
+    }
+
+    pub async fn run(mut self, shutdown: Shutdown) -> Result<(), Error> {
+        // Nobody rings for a death.
+        let (_bell, mut wake) = watch::channel(0);
+        let mut ticker = Ticker::new(self.config.every, 0.1);
+        let mut outage = Outage::new("sweeper");
+        loop {
+            let Some(swept) = unless_aborted(&shutdown, self.sweep(&shutdown)).await else { return Ok(()) };
+            let retry_at = match swept {
+                Ok(()) => {
+                    outage.is_over();
+                    None
+                }
+                Err(error) => {
+                    self.vigil.begin_anew();
+                    Some(Instant::now() + outage.goes_on(error)?)
+                }
+            };
+            if ticker.next_until(retry_at, &mut wake, &shutdown).await == Tick::Draining {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn sweep(&mut self, shutdown: &Shutdown) -> Result<(), StoreError> {
+        let asked = Instant::now();
+        let pulses = bounded(self.config.call_timeout, self.store.pulses()).await?;
+        for pulse in self.vigil.observe(&pulses, asked, Instant::now()) {
+            if shutdown.is_draining() {
+                break;
+            }
+            let id = pulse.session;
+            match bounded(self.config.call_timeout, self.store.lapse(pulse)).await? {
+                Some(jobs) => {
+                    self.vigil.forget(id);
+                    warn!(session.id = %id, jobs.count = jobs, "session {id} has lapsed: {jobs} jobs will run elsewhere");
+                }
+                None => info!(session.id = %id, "session {id} was renewed or ended just in time"),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What has been seen of every session, since when.
+#[derive(Debug, Default)]
+struct Vigil {
+    longest_blink: Duration,
+    last_answer: Option<Instant>,
+    seen: HashMap<SessionId, Seen>,
+}
+
+#[derive(Debug)]
+struct Seen {
+    beats: i64,
+    /// When the answer that first showed this beat had arrived.
+    since: Instant,
+}
+
+impl Vigil {
+    /// Takes in one reading, asked for at `asked` and answered at `answered`; gives those who stood still for their TTL.
+    fn observe(&mut self, pulses: &[Pulse], asked: Instant, answered: Instant) -> Vec<Pulse> {
+        let blinked = self.last_answer.is_some_and(|last| answered.duration_since(last) > self.longest_blink);
+        if blinked {
+            self.begin_anew();
+        }
+        self.last_answer = Some(answered);
+        self.seen.retain(|id, _| pulses.iter().any(|pulse| pulse.session == *id));
+        let mut still = Vec::new();
+        for pulse in pulses {
+            let seen = self.seen.entry(pulse.session).or_insert(Seen { beats: pulse.beats, since: answered });
+            if seen.beats != pulse.beats {
+                *seen = Seen { beats: pulse.beats, since: answered };
+            }
+            // From the first answer to this question: both ends err on the side of the living.
+            let watched = asked.saturating_duration_since(seen.since);
+            if watched >= pulse.ttl && pulse.is_overdue {
+                still.push(*pulse);
+            }
+        }
+        still
+    }
+
+    fn begin_anew(&mut self) {
+        self.seen.clear();
+        self.last_answer = None;
+    }
+
+    fn forget(&mut self, id: SessionId) {
+        self.seen.remove(&id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TTL: Duration = Duration::from_secs(15);
+
+    fn vigil() -> Vigil {
+        Vigil { longest_blink: Duration::from_secs(6), ..Vigil::default() }
+    }
+
+    fn pulse(beats: i64) -> Pulse {
+        Pulse { session: SessionId(uuid::Uuid::nil()), beats, is_overdue: true, ttl: TTL }
+    }
+
+    /// Readings every two seconds, from `from` to `to` seconds after `start`; when was it first found still?
+    fn watch_on(vigil: &mut Vigil, start: Instant, from: u64, to: u64) -> Option<u64> {
+        (from..=to).step_by(2).find(|second| {
+            let now = start + Duration::from_secs(*second);
+            !vigil.observe(&[pulse(7)], now, now).is_empty()
+        })
+    }
+
+    #[tokio::test]
+    async fn a_session_is_lapsed_after_a_full_ttl_of_watching_however_old_its_stamp() {
+        assert_eq!(watch_on(&mut vigil(), Instant::now(), 0, 60), Some(16));
+    }
+
+    #[tokio::test]
+    async fn a_beat_begins_the_watch_anew() {
+        let (mut vigil, start) = (vigil(), Instant::now());
+        assert_eq!(watch_on(&mut vigil, start, 0, 14), None);
+        let beat = start + Duration::from_secs(15);
+        assert_eq!(vigil.observe(&[pulse(8)], beat, beat), []);
+        let later = start + Duration::from_secs(16);
+        assert_eq!(vigil.observe(&[pulse(8)], later, later), []);
+    }
+
+    #[tokio::test]
+    async fn a_gap_in_the_answers_begins_the_watch_anew() {
+        let (mut vigil, start) = (vigil(), Instant::now());
+        assert_eq!(watch_on(&mut vigil, start, 0, 14), None);
+        // Nothing for ten seconds: the sweeper, or the store, was held up, and so may the worker have been.
+        assert_eq!(watch_on(&mut vigil, start, 24, 60), Some(40));
+    }
+
+    #[tokio::test]
+    async fn a_slow_answer_does_not_count_as_watching() {
+        let (mut vigil, start) = (vigil(), Instant::now());
+        let at = |second| start + Duration::from_secs(second);
+        assert_eq!(vigil.observe(&[pulse(7)], at(0), at(4)), []);
+        for second in [8, 12, 16] {
+            assert_eq!(vigil.observe(&[pulse(7)], at(second), at(second)), []);
+        }
+        assert_eq!(vigil.observe(&[pulse(7)], at(18), at(20)), [], "asked 14 seconds after it was first seen");
+        assert_eq!(vigil.observe(&[pulse(7)], at(20), at(20)).len(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_session_the_store_does_not_call_overdue_is_left_alone() {
+        let (mut vigil, start) = (vigil(), Instant::now());
+        for second in (0..60).step_by(2) {
+            let now = start + Duration::from_secs(second);
+            let fresh = Pulse { is_overdue: false, ..pulse(7) };
+            assert_eq!(vigil.observe(&[fresh], now, now), []);
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! One attempt, from the claimed job to its outcome: run, listen to timeout, cancel and abort, decide, settle.
+//!
+//! It ends in exactly one of three ways: its outcome is handed to the settler; it has none to hand over, because the
+//! job was cancelled or the session is no longer valid; or the process dies, and the session's lapse speaks for it.
+
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
+use std::pin::pin;
+use std::time::Duration;
+
+use foreman_core::duration::Span;
+use foreman_core::outcome::Ended;
+use foreman_core::ports::Held;
+use foreman_core::retry::Policy;
+use foreman_core::{Report, Verdict};
+use foreman_runtime::tasks::panic_message;
+use futures_util::FutureExt;
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
+use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
+use tracing::{error, info, warn};
+
+use super::running::Ticket;
+use crate::pool::Fate;
+use crate::settle::SettleHandle;
+use crate::target::{Ending, Targets, Try};
+
+/// What every attempt of a session needs.
+pub(crate) struct Surroundings {
+    pub targets: Targets,
+    pub settle: SettleHandle,
+    /// Cancelled when the session is no longer valid: nothing may be recorded under it.
+    pub lost: CancellationToken,
+    /// How long a runner that was told to stop may take to return.
+    pub grace: Duration,
+}
+
+/// How the runner came back.
+enum Came {
+    Back(Ending),
+    Panicked(Box<dyn Any + Send>),
+    /// It was told to stop and did not; it is dropped.
+    NotBack,
+}
+
+pub(crate) async fn run(held: Held, ticket: Ticket, around: &Surroundings) -> Fate {
+    let work = held.job.work.clone();
+    let route = work.target.route();
+    let Some(runner) = around.targets.runner(&route) else {
+        error!(job.id = %held.job.id, %route, "job {} was claimed, but nothing here runs {route}", held.job.id);
+        return settle(held.settle(Verdict::Released), ticket, around).await;
+    };
+
+    let started = Instant::now();
+    let attempt =
+        Try { job: held.job.clone(), fence: held.fence, attempt: held.attempt, stop: ticket.stop.clone() };
+    let mut timed_out = false;
+    let came = {
+        let mut running = pin!(AssertUnwindSafe(runner.run(&attempt)).catch_unwind());
+        let back = tokio::select! {
+            biased;
+            back = &mut running => Some(back),
+            () = attempt.stop.cancelled() => None,
+            () = sleep(work.timeout) => {
+                timed_out = true;
+                attempt.stop.cancel();
+                None
+            }
+        };
+        let back = match back {
+            Some(back) => Some(back),
+            None => timeout(around.grace, running).await.ok(),
+        };
+        match back {
+            Some(Ok(ending)) => Came::Back(ending),
+            Some(Err(panic)) => Came::Panicked(panic),
+            None => Came::NotBack,
+        }
+    };
+
+    let id = held.job.id;
+    if around.lost.is_cancelled() {
+        info!(job.id = %id, attempt = held.attempt, "stopped job {id}: its session is no longer valid");
+        return Fate::HandedBack;
+    }
+    if ticket.is_cancelled() {
+        info!(job.id = %id, attempt = held.attempt, "stopped job {id}: it was cancelled");
+        return Fate::Finished;
+    }
+    let was_stopped = attempt.stop.is_cancelled() && !timed_out;
+    let (ended, mut report) = judge(came, was_stopped, timed_out.then_some(work.timeout));
+    report.duration_ms = Some(started.elapsed().as_millis() as u64);
+    if let (Ended::Again { .. } | Ended::Failed, Some(error)) = (ended, &report.error) {
+        info!(job.id = %id, attempt = held.attempt, "attempt {} of job {id} did not complete: {error}", held.attempt);
+    }
+    let policy = Policy { max_attempts: work.max_attempts, backoff: work.backoff };
+    let verdict = policy.decide(ended, held.spent, report, &mut rng_of(&held));
+    settle(held.settle(verdict), ticket, around).await
+}
+
+/// What the attempt's end means. Work that completed although it was told to stop has completed.
+fn judge(came: Came, was_stopped: bool, timed_out_after: Option<Duration>) -> (Ended, Report) {
+    const AGAIN: Ended = Ended::Again { after: None };
+    let (ended, mut report) = match came {
+        Came::Back(Ending { ended, report }) => (ended, report),
+        // A panic is the handler's own, whatever we asked of it meanwhile.
+        Came::Panicked(panic) => {
+            let message = panic_message(panic.as_ref());
+            return (AGAIN, Report::error(format!("the handler panicked: {message}")));
+        }
+        Came::NotBack => (Ended::Interrupted, Report::default()),
+    };
+    if ended == Ended::Completed {
+        return (ended, report);
+    }
+    if let Some(limit) = timed_out_after {
+        report.error = Some(format!("timed out after {}", Span(limit)));
+        return (AGAIN, report);
+    }
+    if was_stopped {
+        report.error = Some("interrupted: the worker stopped".into());
+        return (Ended::Interrupted, report);
+    }
+    if ended == Ended::Interrupted {
+        // Nobody stopped it. Taken at its word it would be refunded and tried for ever.
+        report.error.get_or_insert_with(|| "the handler stopped without being asked to".into());
+        return (AGAIN, report);
+    }
+    (ended, report)
+}
+
+async fn settle(settlement: foreman_core::ports::Settlement, ticket: Ticket, around: &Surroundings) -> Fate {
+    let fate = if settlement.verdict.refunds() { Fate::HandedBack } else { Fate::Finished };
+    // Leave the list of what runs before the job can be settled: a heartbeat that no longer finds it held would take it
+    // for cancelled.
+    drop(ticket);
+    let id = settlement.job;
+    let sent = match around.settle.room().await {
+        Ok(room) => around.settle.send(room, settlement),
+        Err(over) => Err(over),
+    };
+    if let Err(error) = sent {
+        warn!(job.id = %id, "dropped the outcome of job {id}: {error}");
+        return Fate::HandedBack;
+    }
+    fate
+}
+
+/// Spread between jobs and tries, and the same whenever the same try is judged.
+fn rng_of(held: &Held) -> SmallRng {
+    let (high, low) = held.job.id.0.as_u64_pair();
+    SmallRng::seed_from_u64(high ^ low ^ (held.fence.0 as u64).rotate_left(32))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AGAIN: Ended = Ended::Again { after: None };
+
+    fn back(ended: Ended) -> Came {
+        Came::Back(Ending { ended, report: Report::default() })
+    }
+
+    #[test]
+    fn work_that_completed_has_completed_however_late() {
+        assert_eq!(judge(back(Ended::Completed), true, None).0, Ended::Completed);
+        assert_eq!(judge(back(Ended::Completed), false, Some(Duration::from_secs(30))).0, Ended::Completed);
+    }
+
+    #[test]
+    fn a_timeout_says_how_long_and_is_tried_again() {
+        for came in [back(Ended::Interrupted), back(Ended::Failed), Came::NotBack] {
+            let (ended, report) = judge(came, false, Some(Duration::from_secs(30)));
+            assert_eq!((ended, report.error.as_deref()), (AGAIN, Some("timed out after 30s")));
+        }
+    }
+
+    #[test]
+    fn work_stopped_with_its_worker_is_interrupted_whatever_it_made_of_that() {
+        for came in [back(Ended::Interrupted), back(Ended::Failed), back(AGAIN), Came::NotBack] {
+            assert_eq!(judge(came, true, None).0, Ended::Interrupted);
+        }
+    }
+
+    #[test]
+    fn a_panic_is_a_failed_attempt_with_its_words() {
+        let (ended, report) = judge(Came::Panicked(Box::new("lost a wheel")), false, None);
+        assert_eq!((ended, report.error.as_deref()), (AGAIN, Some("the handler panicked: lost a wheel")));
+    }
+
+    #[test]
+    fn a_handler_cannot_interrupt_itself_for_ever() {
+        assert_eq!(judge(back(Ended::Interrupted), false, None).0, AGAIN);
+    }
+}

@@ -1,0 +1,339 @@
+//! Takes jobs and starts them: slots first, then a claim of as many as are free.
+//!
+//! One dispatcher belongs to one session and is the only one that claims under it. Priority is decided at the last
+//! moment: nothing is claimed before there is a slot to start it in. A claim whose answer is lost is sent again under
+//! the same token; a call that is given up is named with every heartbeat, and released should it ever commit.
+//!
+//! **Fragile jobs** (their next crash would be their last) run with nothing beside them. A claim that says one was
+//! passed over is followed, as soon as nothing runs, by a claim made in nobody's company. A worker that is never idle
+//! by itself stops taking work now and then until it is.
+
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+
+use foreman_core::lane::StarvationGuard;
+use foreman_core::ports::{
+    Claim, ClaimAnswer, ClaimRequest, Company, Held, OpenJob, Queues, Store, StoreError, Topic, Wakeups, Wanted,
+};
+use foreman_core::{ClaimToken, Verdict};
+use foreman_runtime::{Backoff, Shutdown, Tasks, Tick, Ticker};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, timeout};
+use tracing::{debug, info, warn};
+
+use super::attempt::{self, Surroundings};
+use super::session::Session;
+use super::{Config, Error};
+use crate::outage::{Outage, bounded};
+use crate::pool::{Pool, Slots};
+
+/// How often one claim call is sent before it is given up.
+const SENDINGS: u32 = 3;
+
+/// A worker that is to run dry does so for at most `DRY_SPELL` out of each `DRY_EVERY`.
+const DRY_SPELL: Duration = Duration::from_secs(10);
+const DRY_EVERY: Duration = Duration::from_mins(1);
+
+pub(crate) struct Dispatcher {
+    store: Arc<dyn Store>,
+    session: Arc<Session>,
+    pool: Pool<Tasks>,
+    around: Arc<Surroundings>,
+    config: Arc<Config>,
+    shutdown: Shutdown,
+    wake: watch::Receiver<u64>,
+    guard: StarvationGuard,
+    /// The next claim, but for its token, its plan and its company.
+    request: ClaimRequest,
+    fragile: Fragile,
+    released: usize,
+}
+
+/// Whether a job waits that must run alone, and since when.
+#[derive(Debug, Default)]
+struct Fragile {
+    since: Option<Instant>,
+    last_dry: Option<Instant>,
+}
+
+/// What to do after a look.
+enum Next {
+    /// The store has more: look again as soon as there are slots.
+    Claim,
+    /// Nothing more is due.
+    Wait,
+    Leave,
+}
+
+impl Dispatcher {
+    pub fn new(
+        store: Arc<dyn Store>,
+        wakeups: &dyn Wakeups,
+        session: Arc<Session>,
+        pool: Pool<Tasks>,
+        around: Arc<Surroundings>,
+        config: Arc<Config>,
+        shutdown: Shutdown,
+    ) -> Self {
+        let queues =
+            if config.queues.is_empty() { Queues::All } else { Queues::Named(config.queues.clone()) };
+        let guard = StarvationGuard::new(config.guard);
+        let request = ClaimRequest {
+            session: session.id,
+            token: ClaimToken::fresh(),
+            wanted: Wanted::ByOrder { plan: guard.plan(0), limit: 0 },
+            queues,
+            routes: around.targets.routes(),
+            company: Company::Nobody,
+        };
+        let wake = wakeups.listen(Topic::Ready);
+        let fragile = Fragile::default();
+        Self { store, session, pool, around, config, shutdown, wake, guard, request, fragile, released: 0 }
+    }
+
+    /// Runs until draining, or until the session is lost. Answers how many jobs were claimed and handed back unstarted.
+    pub async fn run(mut self) -> Result<usize, Error> {
+        let mut ticker = Ticker::new(self.config.poll, 0.2);
+        let mut outage = Outage::new("dispatcher");
+        let mut next = Next::Claim;
+        let mut has_more = false;
+        loop {
+            match next {
+                Next::Leave => return Ok(self.released),
+                Next::Wait => {
+                    has_more = false;
+                    if self.wait(&mut ticker).await == Tick::Draining {
+                        return Ok(self.released);
+                    }
+                }
+                Next::Claim => {}
+            }
+            self.run_dry_if_due().await;
+            let Some(slots) = self.slots(has_more).await else { return Ok(self.released) };
+            // Register for the wake-up before looking: what is rung during the claim wakes the next wait.
+            self.wake.mark_unchanged();
+            next = match self.claim(slots.count()).await {
+                Ok(answer) => {
+                    outage.is_over();
+                    has_more = true;
+                    self.start(answer, slots).await
+                }
+                Err(error) => {
+                    drop(slots);
+                    let wait = outage.goes_on(error)?;
+                    self.unless_stopped(sleep(wait)).await.map_or(Next::Leave, |()| Next::Claim)
+                }
+            };
+        }
+    }
+
+    /// Free slots; `None` when nothing more is to be taken. While the store has more to give, waits a moment for more
+    /// slots, or a worker under load would claim job by job.
+    async fn slots(&self, has_more: bool) -> Option<Slots<Tasks>> {
+        let most = self.pool.size();
+        self.unless_stopped(async {
+            if has_more {
+                let _ = timeout(self.config.linger, self.pool.has_free(most.div_ceil(2))).await;
+            }
+            self.pool.slots(most).await
+        })
+        .await
+        .flatten()
+    }
+
+    /// One claim, sent again under the same token while its answer is lost.
+    async fn claim(&mut self, limit: usize) -> Result<ClaimAnswer, StoreError> {
+        self.request.token = ClaimToken::fresh();
+        self.request.wanted = Wanted::ByOrder { plan: self.guard.plan(limit), limit };
+        self.request.company = if self.is_alone() { Company::Nobody } else { Company::Others };
+        let mut backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(1));
+        loop {
+            let call = bounded(self.config.call_timeout, self.store.claim(&self.request));
+            let error = match self.unless_lost(call).await {
+                Some(Ok(answer)) => return Ok(answer),
+                Some(Err(error)) => error,
+                None => return Ok(ClaimAnswer::SessionGone),
+            };
+            let is_unknown = matches!(error, StoreError::Unavailable(_));
+            let wait = backoff.next();
+            let again = is_unknown && backoff.failures() < SENDINGS && !self.shutdown.is_draining();
+            if !again || self.unless_stopped(sleep(wait)).await.is_none() {
+                if is_unknown {
+                    debug!(claim.token = %self.request.token, "gave up a claim: {error}");
+                    self.session.give_up(self.request.token);
+                }
+                return Err(error);
+            }
+        }
+    }
+
+    async fn start(&mut self, answer: ClaimAnswer, slots: Slots<Tasks>) -> Next {
+        match answer {
+            ClaimAnswer::SessionGone => {
+                if !self.session.is_lost() {
+                    warn!(session.id = %self.session.id, "session {} is gone: stopping its work", self.session.id);
+                    self.session.lost.cancel();
+                }
+                Next::Leave
+            }
+            ClaimAnswer::Nothing { fragile_waiting } => {
+                self.fragile.seen(fragile_waiting);
+                Next::Wait
+            }
+            ClaimAnswer::Claimed(claim) => {
+                let (count, asked) = (claim.jobs.len(), slots.count());
+                self.fragile.seen(claim.fragile_waiting);
+                self.guard.picked(count);
+                if claim.jobs.iter().any(Held::is_fragile) {
+                    self.start_alone(claim, slots).await;
+                    return Next::Claim;
+                }
+                self.start_all(claim, slots).await;
+                // Less than was asked for: the store has no more for now, and rings when it does.
+                if count < asked { Next::Wait } else { Next::Claim }
+            }
+        }
+    }
+
+    async fn start_all(&mut self, claim: Claim, mut slots: Slots<Tasks>) {
+        if Instant::now() >= self.session.valid_until() {
+            // The process was held up between the claim and now. Nothing may begin; the heartbeat finds out as well.
+            self.session.lost.cancel();
+            return;
+        }
+        for held in claim.jobs {
+            let open = OpenJob { fence: held.fence, job: held.job.id };
+            let ticket = self.session.running.enter(open, self.pool.stop().child_token());
+            let around = Arc::clone(&self.around);
+            let work = |(held, ticket)| async move { attempt::run(held, ticket, &around).await };
+            if let Err((held, _)) = slots.run((held, ticket), work) {
+                self.release(held).await;
+            }
+        }
+    }
+
+    /// Runs a fragile job with nothing beside it, until it ends.
+    async fn start_alone(&mut self, claim: Claim, slots: Slots<Tasks>) {
+        for held in &claim.jobs {
+            info!(job.id = %held.job.id, crashes = held.crashes, "job {} runs alone: it took its worker down {} times", held.job.id, held.crashes);
+        }
+        self.start_all(claim, slots).await;
+        let pool = self.pool.clone();
+        self.unless_stopped(pool.idle()).await;
+    }
+
+    /// The pool takes no more work: hand the job back unstarted.
+    async fn release(&mut self, held: Held) {
+        self.released += 1;
+        let id = held.job.id;
+        let sent = match self.around.settle.room().await {
+            Ok(room) => self.around.settle.send(room, held.settle(Verdict::Released)),
+            Err(over) => Err(over),
+        };
+        if let Err(error) = sent {
+            debug!(job.id = %id, "job {id} is handed back with its session: {error}");
+        }
+    }
+
+    /// Waits until there may be something to take.
+    async fn wait(&mut self, ticker: &mut Ticker) -> Tick {
+        let passed_over = self.fragile.since.is_some() && self.request.company == Company::Others;
+        let (pool, settle) = (self.pool.clone(), self.around.settle.clone());
+        let alone = async {
+            if !passed_over {
+                pending::<()>().await;
+            }
+            pool.idle().await;
+            settle.idle().await;
+        };
+        tokio::select! {
+            biased;
+            () = self.session.lost.cancelled() => Tick::Draining,
+            () = alone => Tick::Woken,
+            tick = ticker.next(&mut self.wake, &self.shutdown) => tick,
+        }
+    }
+
+    /// Lets the pool run dry when a fragile job has waited long enough.
+    async fn run_dry_if_due(&mut self) {
+        if !self.fragile.is_due_for_a_dry_spell(self.config.fragile_patience) || self.is_alone() {
+            return;
+        }
+        info!("taking no new work for up to 10s: a job that must run alone is waiting");
+        let (pool, settle) = (self.pool.clone(), self.around.settle.clone());
+        let alone = async {
+            pool.idle().await;
+            settle.idle().await;
+        };
+        self.unless_stopped(async { timeout(DRY_SPELL, alone).await }).await;
+    }
+
+    /// Nothing runs and nothing waits to be recorded: a crash now would take nobody along.
+    fn is_alone(&self) -> bool {
+        self.pool.is_idle() && self.around.settle.pending() == 0
+    }
+
+    /// `None` when the worker drains or the session is lost meanwhile.
+    async fn unless_stopped<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            biased;
+            () = self.shutdown.draining() => None,
+            () = self.session.lost.cancelled() => None,
+            done = work => Some(done),
+        }
+    }
+
+    /// A claim call is let go only with its session: whatever it takes then lapses with the session.
+    async fn unless_lost<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            biased;
+            () = self.session.lost.cancelled() => None,
+            done = work => Some(done),
+        }
+    }
+}
+
+impl Fragile {
+    fn seen(&mut self, is_waiting: bool) {
+        if is_waiting {
+            self.since.get_or_insert_with(Instant::now);
+        } else {
+            self.since = None;
+        }
+    }
+
+    fn is_due_for_a_dry_spell(&mut self, patience: Duration) -> bool {
+        let waited = self.since.is_some_and(|since| since.elapsed() >= patience);
+        let is_due = waited && self.last_dry.is_none_or(|last| last.elapsed() >= DRY_EVERY);
+        if is_due {
+            self.last_dry = Some(Instant::now());
+        }
+        is_due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_busy_worker_runs_dry_for_a_fragile_job_once_a_minute_at_most() {
+        let patience = Duration::from_secs(30);
+        let mut fragile = Fragile::default();
+        fragile.seen(true);
+        let mut spells = Vec::new();
+        let start = Instant::now();
+        for _ in 0..200 {
+            tokio::time::advance(Duration::from_secs(1)).await;
+            fragile.seen(true);
+            if fragile.is_due_for_a_dry_spell(patience) {
+                spells.push(start.elapsed().as_secs());
+            }
+        }
+        assert_eq!(spells, [30, 90, 150]);
+        fragile.seen(false);
+        tokio::time::advance(DRY_EVERY).await;
+        assert!(!fragile.is_due_for_a_dry_spell(patience), "it was taken");
+    }
+}

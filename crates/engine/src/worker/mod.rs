@@ -1,0 +1,295 @@
+//! Runs jobs: takes them from the store, makes attempts, records how they ended.
+//!
+//! Any number of workers may run, in any number of processes. Each lives one session at a time; the store keeps a job in
+//! one session's hands only. A worker whose session is no longer valid (it could not renew it, or was found dead) stops
+//! its work, drops the outcomes, and begins a new life under a new session.
+//!
+//! ```text
+//!   register ─▶ dispatch, attempt, settle … ─▶ drain ─▶ flush ─▶ end          heartbeats all along
+//!       ▲                  │
+//!       └── session lost ──┘ stop the work, record nothing
+//! ```
+//!
+//! A worker that dies leaves its session unrenewed: the sweeper lapses it and its jobs run elsewhere. A worker that stops
+//! in good order hands everything back at once, and an interrupted attempt is not spent.
+
+mod attempt;
+mod dispatcher;
+mod running;
+mod session;
+
+use std::future::ready;
+use std::sync::Arc;
+use std::time::Duration;
+
+use foreman_core::SessionId;
+use foreman_core::job::QueueName;
+use foreman_core::ports::{SessionInfo, Store, Topic, Wakeups};
+use foreman_runtime::{Shutdown, Stop, Task, TaskFailed, Tasks};
+use tokio::time::{sleep, timeout};
+use tracing::{info, warn};
+
+pub use crate::pool::Drained;
+use crate::pool::Pool;
+use crate::settle::{self, Settlements, Settler};
+use crate::target::Targets;
+use attempt::Surroundings;
+use dispatcher::Dispatcher;
+use session::Session;
+
+/// What a runner may need beyond its stop grace to come back.
+const A_LITTLE: Duration = Duration::from_secs(1);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// What people recognise this worker by, such as `host-1`.
+    pub name: String,
+    /// Attempts that run at once.
+    pub slots: usize,
+    /// Which queues are served. Empty: all.
+    pub queues: Vec<QueueName>,
+    /// Unrenewed for so long, a session may be lapsed by others.
+    pub session_ttl: Duration,
+    /// How often a session is renewed.
+    pub heartbeat: Duration,
+    /// So long before its TTL ends an unrenewed session stops its own work.
+    pub fence_margin: Duration,
+    /// How often to look for work when no wake-up came, give or take a fifth.
+    pub poll: Duration,
+    /// One pick in so many goes to each lower lane first; 0: strict priority.
+    pub guard: u64,
+    /// How long running work may go on after draining began, before it is told to stop.
+    pub drain_grace: Duration,
+    /// How long work that was told to stop may take.
+    pub stop_grace: Duration,
+    /// How long recording the last outcomes and ending the session may each take.
+    pub flush_grace: Duration,
+    /// After a fragile job has waited for so long, the pool is now and then left to run dry.
+    pub fragile_patience: Duration,
+    /// While more work waits, how long to wait for half of the slots before claiming.
+    pub linger: Duration,
+    /// How long one store call may take.
+    pub call_timeout: Duration,
+    pub settle: settle::Config,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            name: "worker".into(),
+            slots: 32,
+            queues: Vec::new(),
+            session_ttl: Duration::from_secs(15),
+            heartbeat: Duration::from_secs(5),
+            fence_margin: Duration::from_secs(2),
+            poll: Duration::from_secs(1),
+            guard: 16,
+            drain_grace: Duration::from_secs(20),
+            stop_grace: Duration::from_secs(5),
+            flush_grace: Duration::from_secs(3),
+            fragile_patience: Duration::from_secs(30),
+            linger: Duration::from_millis(1),
+            call_timeout: Duration::from_secs(5),
+            settle: settle::Config::default(),
+        }
+    }
+}
+
+impl Config {
+    fn session_info(&self) -> SessionInfo {
+        SessionInfo {
+            id: SessionId::fresh(),
+            worker: self.name.clone(),
+            pid: std::process::id(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            slots: u32::try_from(self.slots).unwrap_or(u32::MAX),
+            queues: self.queues.iter().map(ToString::to_string).collect(),
+            ttl: self.session_ttl,
+        }
+    }
+
+    /// How long a runner that was told to stop may take to return, before it is dropped.
+    fn runner_grace(&self) -> Duration {
+        self.stop_grace + A_LITTLE
+    }
+}
+
+/// Why a worker ended without being asked to.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Store(#[from] crate::outage::Error),
+    /// A bug: logged where it was caught.
+    #[error(transparent)]
+    Task(#[from] TaskFailed),
+}
+
+pub struct Worker {
+    store: Arc<dyn Store>,
+    wakeups: Arc<dyn Wakeups>,
+    targets: Targets,
+    tasks: Tasks,
+    config: Arc<Config>,
+}
+
+impl Worker {
+    pub fn new(
+        store: Arc<dyn Store>,
+        wakeups: Arc<dyn Wakeups>,
+        targets: Targets,
+        tasks: Tasks,
+        config: Config,
+    ) -> Self {
+        Self { store, wakeups, targets, tasks, config: Arc::new(config) }
+    }
+
+    /// Works until draining, then finishes or hands back what it holds. Aborting stops the running work at once.
+    pub async fn run(self, shutdown: Shutdown) -> Result<Drained, Error> {
+        while let Some(session) = Session::register(&self.store, &self.config, &shutdown).await? {
+            let life = Life::begin(&self, session, &shutdown);
+            match life.run(&shutdown).await? {
+                After::Drained(drained) => return Ok(drained),
+                After::Lost => info!(worker.name = self.config.name, "worker {} begins a new session", self.config.name),
+            }
+        }
+        Ok(Drained::default())
+    }
+}
+
+/// One session and everything that belongs to it.
+struct Life {
+    session: Arc<Session>,
+    pool: Pool<Tasks>,
+    config: Arc<Config>,
+    /// Stops the settler: draining flushes it, aborting drops what is left.
+    settling: Stop,
+    heart: Task<()>,
+    listener: Task<()>,
+    settler: Task<Settlements>,
+    dispatcher: Task<Result<usize, Error>>,
+}
+
+enum After {
+    Drained(Drained),
+    /// The session is no longer valid; its work is stopped.
+    Lost,
+}
+
+impl Life {
+    fn begin(worker: &Worker, session: Arc<Session>, shutdown: &Shutdown) -> Self {
+        let Worker { store, wakeups, targets, tasks, config } = worker;
+        let settling = Stop::new();
+        let jobs: Arc<dyn foreman_core::ports::JobStore> = Arc::clone(store) as _;
+        let (settler, settle) = Settler::new(jobs, session.id, config.settle.clone());
+        let pool = Pool::new(config.slots, tasks.clone());
+        let around = Arc::new(Surroundings {
+            targets: targets.clone(),
+            settle,
+            lost: session.lost.clone(),
+            grace: config.runner_grace(),
+        });
+        let dispatcher = Dispatcher::new(
+            Arc::clone(store),
+            wakeups.as_ref(),
+            Arc::clone(&session),
+            pool.clone(),
+            around,
+            Arc::clone(config),
+            shutdown.clone(),
+        );
+        Self {
+            heart: tasks.spawn("heartbeat", Arc::clone(&session).beat()),
+            listener: tasks.spawn("cancellations", Arc::clone(&session).listen(wakeups.listen(Topic::Cancelled))),
+            settler: tasks.spawn("settler", settler.run(settling.shutdown())),
+            dispatcher: tasks.spawn("dispatcher", dispatcher.run()),
+            session,
+            pool,
+            config: Arc::clone(config),
+            settling,
+        }
+    }
+
+    async fn run(mut self, shutdown: &Shutdown) -> Result<After, Error> {
+        let dispatched = tokio::select! {
+            biased;
+            // At once, not when the dispatcher has noticed: the work must have stopped before anyone else may take it.
+            () = self.session.lost.cancelled() => None,
+            ended = &mut self.dispatcher => Some(ended),
+        };
+        if self.session.is_lost() {
+            return self.stop_lost(dispatched.is_some(), shutdown).await;
+        }
+        // It ended by itself: because the worker drains, or because it cannot go on.
+        let dispatched = dispatched.unwrap_or(Ok(Ok(0)));
+        self.session.drain(self.config.flush_grace).await;
+        let mut drained = self.stop_work(shutdown).await;
+        if self.session.is_lost() {
+            return self.stop_lost(true, shutdown).await;
+        }
+        drained.handed_back += dispatched.as_ref().map_or(0, |done| *done.as_ref().unwrap_or(&0));
+        self.hand_back(&mut drained).await;
+        self.session.over.cancel();
+        self.heart.await?;
+        self.listener.await?;
+        dispatched??;
+        info!(
+            finished = drained.finished, handed_back = drained.handed_back, abandoned = drained.abandoned,
+            "worker {} drained: {} finished, {} handed back, {} abandoned",
+            self.config.name, drained.finished, drained.handed_back, drained.abandoned
+        );
+        Ok(After::Drained(drained))
+    }
+
+    /// Waits for running work until its grace or the shutdown's deadline is over, then stops it.
+    async fn stop_work(&self, shutdown: &Shutdown) -> Drained {
+        let deadline = async {
+            tokio::select! {
+                biased;
+                () = shutdown.aborting() => {}
+                () = self.session.lost.cancelled() => {}
+                () = sleep(self.config.drain_grace) => {}
+            }
+        };
+        self.pool.shutdown(deadline, sleep(self.config.runner_grace() + A_LITTLE)).await
+    }
+
+    /// Records the last outcomes, and ends the session: what it still holds goes back at once.
+    async fn hand_back(&mut self, drained: &mut Drained) {
+        self.settling.drain();
+        let flushed = timeout(self.config.flush_grace, &mut self.settler).await;
+        let settlements = match flushed {
+            Ok(ended) => ended,
+            Err(_) => {
+                self.settling.abort();
+                (&mut self.settler).await
+            }
+        };
+        // A settler that failed is logged where it was caught; what it left is handed back with the session.
+        let unrecorded = settlements.map_or(0, |counts| counts.unrecorded as usize);
+        drained.finished = drained.finished.saturating_sub(unrecorded);
+        match self.session.end(self.config.flush_grace).await {
+            Ok(returned) => drained.handed_back += returned,
+            Err(error) => {
+                drained.abandoned += unrecorded;
+                warn!(session.id = %self.session.id, "could not end session {}: {error}; it will lapse", self.session.id);
+            }
+        }
+    }
+
+    /// The session is no longer valid. Its work is told to stop, its outcomes are dropped: others may have the jobs.
+    async fn stop_lost(self, dispatcher_ended: bool, shutdown: &Shutdown) -> Result<After, Error> {
+        let drained = self.pool.shutdown(ready(()), sleep(self.config.runner_grace() + A_LITTLE)).await;
+        self.settling.abort();
+        self.settler.await?;
+        if !dispatcher_ended {
+            self.dispatcher.await??;
+        }
+        self.heart.await?;
+        self.listener.await?;
+        if shutdown.is_draining() {
+            let abandoned = drained.handed_back + drained.abandoned;
+            return Ok(After::Drained(Drained { finished: drained.finished, handed_back: 0, abandoned }));
+        }
+        Ok(After::Lost)
+    }
+}

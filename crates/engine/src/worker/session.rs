@@ -1,0 +1,219 @@
+//! One life of a worker in the store: registered, renewed, told what it still holds, and ended.
+//!
+//! The session is valid until `t + ttl − margin`, where `t` is the moment *before* the last heartbeat that was answered
+//! was sent, on the monotonic clock. When that passes, the worker fences itself: it stops its work before anyone else
+//! may lapse the session and run the work again, whether or not the store can be reached. The answer of a heartbeat
+//! cannot be older than its question, so this holds however late an answer comes.
+//!
+//! Heartbeats run in a task of their own, and go on while the worker drains. Two workers never share a session: each
+//! life makes a fresh id. When the process dies, the heartbeats stop with it, and the sweeper lapses the session.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use foreman_core::ports::{Heartbeat, OpenJob, Store, StoreError};
+use foreman_core::{ClaimToken, SessionId};
+use foreman_runtime::{Backoff, Shutdown};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, sleep_until};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use super::running::{Number, Running};
+use super::{Config, Error};
+use crate::outage::{Outage, bounded};
+
+/// A given-up claim call may still commit later, so it is named with every heartbeat; but not for ever.
+const REMEMBER_GIVEN_UP: Duration = Duration::from_mins(10);
+const MOST_GIVEN_UP: usize = 1_000;
+
+/// After a heartbeat without an answer the next one comes sooner.
+const RETRY_HEARTBEAT: Duration = Duration::from_millis(500);
+
+pub(crate) struct Session {
+    pub id: SessionId,
+    store: Arc<dyn Store>,
+    heartbeat: Duration,
+    /// How long after the sending of an answered heartbeat the session may be used.
+    valid_for: Duration,
+    valid_until: Mutex<Instant>,
+    given_up: Mutex<VecDeque<(Instant, ClaimToken)>>,
+    pub running: Running,
+    /// Cancelled when the session is no longer valid: stop its work, record nothing under it.
+    pub lost: CancellationToken,
+    /// Cancelled when the life is over and heartbeats are no longer needed.
+    pub over: CancellationToken,
+}
+
+impl Session {
+    /// Registers a fresh session, as long as it takes; `None` when the worker drains first.
+    pub async fn register(
+        store: &Arc<dyn Store>,
+        config: &Config,
+        shutdown: &Shutdown,
+    ) -> Result<Option<Arc<Self>>, Error> {
+        let mut outage = Outage::new("worker");
+        while !shutdown.is_draining() {
+            let info = config.session_info();
+            // Before the sending: from the commit on, and no later, the store counts the TTL.
+            let sent = Instant::now();
+            match bounded(config.call_timeout, store.register(&info)).await {
+                Ok(()) => {
+                    outage.is_over();
+                    info!(session.id = %info.id, worker.name = config.name, "worker {} registered as session {}", config.name, info.id);
+                    return Ok(Some(Arc::new(Self::new(info.id, Arc::clone(store), config, sent))));
+                }
+                // A fresh id each time: a registration that committed after all is a session that holds nothing.
+                Err(error) => {
+                    let wait = outage.goes_on(error)?;
+                    tokio::select! {
+                        biased;
+                        () = shutdown.draining() => {}
+                        () = sleep(wait) => {}
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn new(id: SessionId, store: Arc<dyn Store>, config: &Config, sent: Instant) -> Self {
+        let valid_for = config.session_ttl.saturating_sub(config.fence_margin);
+        Self {
+            id,
+            store,
+            heartbeat: config.heartbeat,
+            valid_for,
+            valid_until: Mutex::new(sent + valid_for),
+            given_up: Mutex::default(),
+            running: Running::default(),
+            lost: CancellationToken::new(),
+            over: CancellationToken::new(),
+        }
+    }
+
+    /// Renews the session until its life is over, or until it is lost.
+    pub async fn beat(self: Arc<Self>) {
+        let mut outage = Outage::new("heartbeat");
+        let mut next = Instant::now() + self.heartbeat;
+        loop {
+            tokio::select! {
+                biased;
+                () = self.over.cancelled() => return,
+                () = self.lost.cancelled() => return,
+                () = sleep_until(next.min(self.valid_until())) => {}
+            }
+            let now = Instant::now();
+            if now >= self.valid_until() {
+                warn!(session.id = %self.id, "session {} could not be renewed in time: stopping its work", self.id);
+                return self.lost.cancel();
+            }
+            next = now + self.heartbeat;
+            match self.renew(now).await {
+                Ok(true) => outage.is_over(),
+                Ok(false) => {
+                    warn!(session.id = %self.id, "session {} has lapsed: stopping its work", self.id);
+                    return self.lost.cancel();
+                }
+                Err(error) => {
+                    // Also on an error that no later try may heal: the fence decides, on its own clock.
+                    let _ = outage.goes_on(error);
+                    next = Instant::now() + RETRY_HEARTBEAT;
+                }
+            }
+        }
+    }
+
+    /// One heartbeat, sent at `now`; `false` when the session is gone.
+    async fn renew(&self, now: Instant) -> Result<bool, StoreError> {
+        let given_up = self.given_up(now);
+        let known = self.running.known();
+        // No longer than the session is valid; and a store that hangs is asked again.
+        let limit = self.heartbeat.min(self.valid_until() - now);
+        match bounded(limit, self.store.heartbeat(self.id, &given_up)).await? {
+            Heartbeat::Gone => Ok(false),
+            Heartbeat::Renewed { held } => {
+                *lock(&self.valid_until) = now + self.valid_for;
+                self.stop_cancelled(&held, known);
+                Ok(true)
+            }
+        }
+    }
+
+    /// Listens for cancellations, and asks at once what is still held. Heartbeats back it up.
+    pub async fn listen(self: Arc<Self>, mut cancelled: watch::Receiver<u64>) {
+        loop {
+            tokio::select! {
+                biased;
+                () = self.over.cancelled() => return,
+                () = self.lost.cancelled() => return,
+                rung = cancelled.changed() => if rung.is_err() { return },
+            }
+            if self.running.count() == 0 {
+                continue;
+            }
+            let known = self.running.known();
+            // When this fails, the next heartbeat asks the same.
+            if let Ok(held) = bounded(self.heartbeat, self.store.held(self.id)).await {
+                self.stop_cancelled(&held, known);
+            }
+        }
+    }
+
+    fn stop_cancelled(&self, held: &[OpenJob], known: Number) {
+        for OpenJob { job, fence } in self.running.compare(held, known) {
+            info!(job.id = %job, %fence, "job {job} was cancelled: stopping its attempt");
+        }
+    }
+
+    /// The worker no longer waits for the answer to this claim call: should it ever commit, it is to be released.
+    pub fn give_up(&self, token: ClaimToken) {
+        let mut given_up = lock(&self.given_up);
+        if given_up.len() == MOST_GIVEN_UP {
+            given_up.pop_front();
+        }
+        given_up.push_back((Instant::now(), token));
+    }
+
+    fn given_up(&self, now: Instant) -> Vec<ClaimToken> {
+        let mut given_up = lock(&self.given_up);
+        given_up.retain(|(since, _)| now.saturating_duration_since(*since) < REMEMBER_GIVEN_UP);
+        given_up.iter().map(|(_, token)| *token).collect()
+    }
+
+    pub fn is_lost(&self) -> bool {
+        self.lost.is_cancelled()
+    }
+
+    pub fn valid_until(&self) -> Instant {
+        *lock(&self.valid_until)
+    }
+
+    /// Tells the store that no more will be claimed. Only for those who look: failing costs nothing.
+    pub async fn drain(&self, limit: Duration) {
+        if let Err(error) = bounded(limit, self.store.drain(self.id)).await {
+            warn!(session.id = %self.id, "could not mark session {} as draining: {error}", self.id);
+        }
+    }
+
+    /// Ends the session: what it still holds is handed back at once. Sent again until it works, at most for `limit`.
+    pub async fn end(&self, limit: Duration) -> Result<usize, StoreError> {
+        let give_up_at = Instant::now() + limit;
+        let mut backoff = Backoff::new(Duration::from_millis(50), Duration::from_millis(500));
+        loop {
+            let left = give_up_at.saturating_duration_since(Instant::now());
+            match bounded(left, self.store.end(self.id)).await {
+                Err(error) if error.is_transient() && Instant::now() < give_up_at => {
+                    sleep(backoff.next()).await;
+                }
+                answer => return answer,
+            }
+        }
+    }
+}
+
+/// Whole after every line that holds the lock.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
