@@ -1,0 +1,112 @@
+//! Around every route: the request's id, one log line, the body of a problem, and a net under panics.
+//!
+//! The line has its own target, `foreman::http`, so that it can be turned down without losing anything else.
+
+use std::net::IpAddr;
+use std::panic::AssertUnwindSafe;
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use foreman_runtime::tasks::panic_message;
+use futures_util::FutureExt;
+use http::header::HOST;
+use tokio::time::Instant;
+
+use crate::app::{App, Hosts};
+use crate::problem::{self, Kind, Problem};
+use crate::request_id::{self, RequestId};
+
+pub(crate) async fn around(State(app): State<App>, request: Request, next: Next) -> Response {
+    let start = Instant::now();
+    let id = RequestId::of(request.headers());
+    let method = request.method().clone();
+    // The template, not the path: a log that counts by route needs few names, and ids belong in fields.
+    let route = request.extensions().get::<MatchedPath>().cloned();
+
+    let answer = if app.hosts == Hosts::Any || names_this_machine(&request) {
+        AssertUnwindSafe(next.run(request)).catch_unwind().await
+    } else {
+        Ok(host_refused(&request))
+    };
+    let mut response = answer.unwrap_or_else(|panic| {
+        Problem::internal(format!("the handler panicked: {}", panic_message(panic.as_ref()))).into_response()
+    });
+
+    let cause = problem::write(&mut response, id.as_str());
+    let status = response.status().as_u16();
+    let route = route.as_ref().map_or("-", MatchedPath::as_str);
+    let duration_ms = start.elapsed().as_secs_f64() * 1_000.0;
+    match cause {
+        Some(cause) if status == 500 => tracing::error!(
+            target: "foreman::http", { request.id = id.as_str(), %method, route, status, duration_ms, cause },
+            "{method} {route} {status}: {cause}"
+        ),
+        Some(cause) => tracing::warn!(
+            target: "foreman::http", { request.id = id.as_str(), %method, route, status, duration_ms, cause },
+            "{method} {route} {status}: {cause}"
+        ),
+        None => tracing::info!(
+            target: "foreman::http", { request.id = id.as_str(), %method, route, status, duration_ms },
+            "{method} {route} {status}"
+        ),
+    }
+    response.headers_mut().insert(request_id::HEADER, id.into_header());
+    response
+}
+
+/// An address, or a name that browsers themselves keep on this machine. A request without a name came from no browser.
+fn names_this_machine(request: &Request) -> bool {
+    host(request).is_none_or(|host| {
+        let name = without_port(host);
+        name.parse::<IpAddr>().is_ok()
+            || name.eq_ignore_ascii_case("localhost")
+            || name.to_ascii_lowercase().ends_with(".localhost")
+    })
+}
+
+fn host(request: &Request) -> Option<&str> {
+    let in_header = request.headers().get(HOST).map(|value| value.to_str().unwrap_or("?"));
+    in_header.or_else(|| request.uri().authority().map(http::uri::Authority::as_str))
+}
+
+fn without_port(host: &str) -> &str {
+    if let Some(rest) = host.strip_prefix('[') {
+        return rest.split(']').next().unwrap_or_default();
+    }
+    host.rsplit_once(':').map_or(host, |(name, _)| name)
+}
+
+fn host_refused(request: &Request) -> Response {
+    let name = host(request).unwrap_or_default();
+    Problem::new(
+        Kind::HostRefused,
+        format!("this server listens on loopback only and was asked for as {name:?}; use localhost or an address"),
+    )
+    .into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_that_cannot_be_pointed_elsewhere_are_this_machine() {
+        for (host, expected) in [
+            ("localhost", true),
+            ("LOCALHOST:8080", true),
+            ("a.localhost:8080", true),
+            ("127.0.0.1:8080", true),
+            ("[::1]:8080", true),
+            ("192.168.1.4", true),
+            ("evil.example", false),
+            ("evil.example:8080", false),
+            ("localhost.evil.example", false),
+            ("127.0.0.1.evil.example", false),
+            ("", false),
+        ] {
+            let request = Request::builder().header(HOST, host).body(axum::body::Body::empty()).expect("a request");
+            assert_eq!(names_this_machine(&request), expected, "{host}");
+        }
+    }
+}

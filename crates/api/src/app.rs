@@ -1,0 +1,85 @@
+//! What every handler can reach.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use foreman_core::Clock;
+use foreman_core::limits::Limits;
+use foreman_core::ports::{LiveOutput, Store, Submit};
+use foreman_runtime::Tasks;
+
+use crate::body::Bodies;
+use crate::health::Readiness;
+use crate::problem::Problem;
+use crate::tail::Waits;
+
+/// The state of the router: one pointer, so that a request costs one count.
+#[derive(Clone)]
+pub struct App(Arc<Parts>);
+
+/// What the API is plugged into.
+pub struct Parts {
+    pub store: Arc<dyn Store>,
+    pub submit: Arc<dyn Submit>,
+    pub waits: Waits,
+    pub output: Arc<dyn LiveOutput>,
+    pub clock: Arc<dyn Clock>,
+    pub limits: Limits,
+    pub bodies: Bodies,
+    pub readiness: Readiness,
+    pub commands: Commands,
+    pub hosts: Hosts,
+    /// Where a write goes on when the client that asked for it goes away.
+    pub tasks: Tasks,
+    pub version: &'static str,
+    /// Serve `/dev/echo` and `/dev/status/{code}`, for trying things out.
+    pub dev: bool,
+}
+
+/// May jobs with a `command` be submitted?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Commands {
+    Allowed,
+    Refused,
+}
+
+/// Which `Host` a request may name.
+///
+/// A server without keys on loopback is reached by every page in the user's browser once an attacker's name resolves to
+/// 127.0.0.1: the page is then of the same origin, and no CORS rule stands in its way. What gives it away is the name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hosts {
+    Any,
+    /// `localhost` and addresses, which nobody can make resolve to somewhere else.
+    Local,
+}
+
+impl App {
+    pub fn new(parts: Parts) -> Self {
+        Self(Arc::new(parts))
+    }
+
+    /// Runs a write to its end, whether or not the client waits for it: a request that is dropped half way must not take
+    /// along what comes after the commit.
+    pub(crate) async fn to_the_end<T, E>(
+        &self,
+        write: impl Future<Output = Result<T, E>> + Send + 'static,
+    ) -> Result<T, Problem>
+    where
+        T: Send + 'static,
+        E: Into<Problem> + Send + 'static,
+    {
+        match self.tasks.spawn("request", write).await {
+            Ok(result) => result.map_err(Into::into),
+            Err(failed) => Err(Problem::internal(failed.to_string())),
+        }
+    }
+}
+
+impl Deref for App {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}

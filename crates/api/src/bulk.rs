@@ -1,0 +1,169 @@
+//! The same verb on many jobs, chosen by a filter.
+//!
+//! In steps of 500: each is one transaction, so a million jobs hold nobody up. A client that goes away stops it after the
+//! step under way; what was done stays done, and the same request goes on where it was. Each list is walked from its newest
+//! entry down, so what arrives or changes meanwhile is not met twice, and the walk has an end.
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+use foreman_core::document::{BulkAnswer, BulkRequest, ProblemDocument};
+use foreman_core::ports::{CancelAnswer, JobFilter, RedriveAnswer, RemoveAnswer, StoreError};
+use foreman_core::{JobId, State as JobState, TenantId};
+use http::StatusCode;
+
+use crate::app::App;
+use crate::json;
+use crate::listing;
+use crate::params::Tenant;
+use crate::problem::{Kind, Problem};
+
+const STEP: usize = 500;
+
+/// What a bulk call does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verb {
+    Retry,
+    Cancel,
+    Delete,
+}
+
+impl Verb {
+    /// The states it applies to.
+    fn applies_to(self) -> &'static [JobState] {
+        match self {
+            Verb::Retry | Verb::Delete => &JobState::FINAL,
+            Verb::Cancel => &[JobState::Scheduled, JobState::Retrying, JobState::Pending, JobState::Running],
+        }
+    }
+
+    /// Where the filter names no state. To run everything again that ever completed is nobody's wish.
+    fn without_a_state(self) -> &'static [JobState] {
+        match self {
+            Verb::Retry => &[JobState::Dead],
+            Verb::Cancel | Verb::Delete => self.applies_to(),
+        }
+    }
+
+    fn states(self, asked: Option<JobState>) -> Result<Vec<JobState>, Problem> {
+        match asked {
+            None => Ok(self.without_a_state().to_vec()),
+            Some(state) if self.applies_to().contains(&state) => Ok(vec![state]),
+            Some(state) => {
+                let names: Vec<&str> = self.applies_to().iter().map(|state| state.as_str()).collect();
+                Err(Problem::invalid_request(format!(
+                    "/filter/state: {state} jobs cannot be meant here; give one of {}",
+                    names.join(", ")
+                )))
+            }
+        }
+    }
+}
+
+/// Run many ended jobs again.
+///
+/// The filter's `state` is one of the final states; without it, `dead`.
+#[utoipa::path(post, path = "/api/v1/jobs/retry", tag = "bulk", operation_id = "retry_jobs", request_body = BulkRequest,
+    responses(
+        (status = 200, description = "How many", body = BulkAnswer),
+        (status = 400, description = "Not a filter, or one that cannot be meant", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn retry(
+    State(app): State<App>,
+    Tenant(tenant): Tenant,
+    request: Request,
+) -> Result<Response, Problem> {
+    run(Verb::Retry, app, tenant, request).await
+}
+
+/// Cancel many jobs that have not ended.
+///
+/// The filter's `state` is one of the states before the end; without it, all of them.
+#[utoipa::path(post, path = "/api/v1/jobs/cancel", tag = "bulk", operation_id = "cancel_jobs", request_body = BulkRequest,
+    responses(
+        (status = 200, description = "How many", body = BulkAnswer),
+        (status = 400, description = "Not a filter, or one that cannot be meant", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn cancel(
+    State(app): State<App>,
+    Tenant(tenant): Tenant,
+    request: Request,
+) -> Result<Response, Problem> {
+    run(Verb::Cancel, app, tenant, request).await
+}
+
+/// Delete many ended jobs.
+///
+/// The filter's `state` is one of the final states; without it, all of them.
+#[utoipa::path(post, path = "/api/v1/jobs/delete", tag = "bulk", operation_id = "delete_jobs", request_body = BulkRequest,
+    responses(
+        (status = 200, description = "How many", body = BulkAnswer),
+        (status = 400, description = "Not a filter, or one that cannot be meant", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn delete(
+    State(app): State<App>,
+    Tenant(tenant): Tenant,
+    request: Request,
+) -> Result<Response, Problem> {
+    run(Verb::Delete, app, tenant, request).await
+}
+
+async fn run(verb: Verb, app: App, tenant: TenantId, request: Request) -> Result<Response, Problem> {
+    let (_, body) = app.bodies.json(request, app.bodies.job_bytes).await?;
+    let BulkRequest { filter, dry_run } = json::parse(&body, Kind::InvalidRequest)?;
+    let states = verb.states(filter.state)?;
+    let filter = listing::filter(filter)?;
+    let mut answer = BulkAnswer { matched: 0, changed: 0 };
+    for state in states {
+        let filter = JobFilter { state: Some(state), ..filter.clone() };
+        if dry_run {
+            answer.matched += app.store.count(&tenant, &filter).await?;
+        } else {
+            walk(verb, &app, &tenant, &filter, &mut answer).await?;
+        }
+    }
+    Ok(json::answer(StatusCode::OK, &answer))
+}
+
+async fn walk(
+    verb: Verb,
+    app: &App,
+    tenant: &TenantId,
+    filter: &JobFilter,
+    answer: &mut BulkAnswer,
+) -> Result<(), Problem> {
+    let mut after = None;
+    loop {
+        let page = app.store.list(tenant, filter, after.as_ref(), STEP).await?;
+        let ids: Vec<JobId> = page.items.iter().map(|view| view.job.id).collect();
+        if !ids.is_empty() {
+            answer.matched += ids.len() as u64;
+            answer.changed += app.to_the_end(step(verb, app.clone(), tenant.clone(), ids)).await?;
+        }
+        if page.next.is_none() {
+            return Ok(());
+        }
+        after = page.next;
+    }
+}
+
+/// How many of these were changed; the others had moved on since they were listed.
+async fn step(verb: Verb, app: App, tenant: TenantId, ids: Vec<JobId>) -> Result<u64, StoreError> {
+    let changed = match verb {
+        Verb::Retry => {
+            let answers = app.store.redrive(&tenant, &ids).await?;
+            answers.iter().filter(|answer| matches!(answer, Some(RedriveAnswer::Redriven))).count()
+        }
+        Verb::Cancel => {
+            let answers = app.store.cancel(&tenant, &ids).await?;
+            let cancelled = |answer: &&Option<CancelAnswer>| {
+                matches!(answer, Some(CancelAnswer::WasWaiting | CancelAnswer::WasHeld(_)))
+            };
+            answers.iter().filter(cancelled).count()
+        }
+        Verb::Delete => {
+            let answers = app.store.remove(&tenant, &ids).await?;
+            answers.iter().filter(|answer| matches!(answer, Some(RemoveAnswer::Removed))).count()
+        }
+    };
+    Ok(changed as u64)
+}

@@ -1,0 +1,105 @@
+//! One job: read it, cancel it, run it again, delete it.
+
+use axum::extract::State;
+use axum::response::Response;
+use foreman_core::document::{JobDocument, ProblemDocument};
+use foreman_core::ports::{CancelAnswer, RedriveAnswer, RemoveAnswer, StoreError};
+use foreman_core::{JobId, State as JobState, TenantId};
+use http::StatusCode;
+
+use crate::app::App;
+use crate::json;
+use crate::params::{Id, Tenant};
+use crate::problem::{Kind, Problem};
+
+/// Read a job with its attempts.
+#[utoipa::path(get, path = "/api/v1/jobs/{id}", tag = "jobs", operation_id = "get_job",
+    params(("id" = String, Path, description = "The job's id")),
+    responses(
+        (status = 200, description = "The job", body = JobDocument),
+        (status = 404, description = "No such job", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn get(State(app): State<App>, Tenant(tenant): Tenant, Id(id): Id) -> Result<Response, Problem> {
+    read(&app, &tenant, id).await
+}
+
+/// Cancel a job.
+///
+/// One that waits is cancelled at once. One that runs is cancelled at once too: its worker is told and stops the work, and
+/// what it reports later is refused.
+#[utoipa::path(post, path = "/api/v1/jobs/{id}/cancel", tag = "jobs", operation_id = "cancel_job",
+    params(("id" = String, Path, description = "The job's id")),
+    responses(
+        (status = 200, description = "The cancelled job", body = JobDocument),
+        (status = 404, description = "No such job", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 409, description = "It has already ended; `state` says how", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn cancel(State(app): State<App>, Tenant(tenant): Tenant, Id(id): Id) -> Result<Response, Problem> {
+    let answer = write(&app, &tenant, id, |app, tenant| async move { app.store.cancel(&tenant, &[id]).await }).await?;
+    match answer {
+        CancelAnswer::WasWaiting | CancelAnswer::WasHeld(_) => read(&app, &tenant, id).await,
+        CancelAnswer::AlreadyFinal(state) => Err(Problem::in_state(
+            Kind::JobFinal,
+            state,
+            format!("job {id} is {state} already, so there is nothing to cancel"),
+        )),
+    }
+}
+
+/// Run a job again that has ended.
+///
+/// The same job under the same id: its attempts are counted anew, and the earlier ones are kept and shown.
+#[utoipa::path(post, path = "/api/v1/jobs/{id}/retry", tag = "jobs", operation_id = "retry_job",
+    params(("id" = String, Path, description = "The job's id")),
+    responses(
+        (status = 200, description = "The job, waiting again", body = JobDocument),
+        (status = 404, description = "No such job", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 409, description = "It has not ended; `state` says where it stands", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn retry(State(app): State<App>, Tenant(tenant): Tenant, Id(id): Id) -> Result<Response, Problem> {
+    let answer = write(&app, &tenant, id, |app, tenant| async move { app.store.redrive(&tenant, &[id]).await }).await?;
+    match answer {
+        RedriveAnswer::Redriven => read(&app, &tenant, id).await,
+        RedriveAnswer::NotFinal(state) => Err(not_final(id, state, "run again")),
+    }
+}
+
+/// Delete a job that has ended, with all that is known of it.
+#[utoipa::path(delete, path = "/api/v1/jobs/{id}", tag = "jobs", operation_id = "delete_job",
+    params(("id" = String, Path, description = "The job's id")),
+    responses(
+        (status = 204, description = "It is gone"),
+        (status = 404, description = "No such job", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 409, description = "It has not ended; `state` says where it stands", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn delete(State(app): State<App>, Tenant(tenant): Tenant, Id(id): Id) -> Result<StatusCode, Problem> {
+    let answer = write(&app, &tenant, id, |app, tenant| async move { app.store.remove(&tenant, &[id]).await }).await?;
+    match answer {
+        RemoveAnswer::Removed => Ok(StatusCode::NO_CONTENT),
+        RemoveAnswer::NotFinal(state) => Err(not_final(id, state, "be deleted; cancel it first")),
+    }
+}
+
+fn not_final(id: JobId, state: JobState, what: &str) -> Problem {
+    Problem::in_state(Kind::JobNotFinal, state, format!("job {id} is {state}; only a job that has ended can {what}"))
+}
+
+/// A store's verb on one job, carried to its end.
+async fn write<T, F>(
+    app: &App,
+    tenant: &TenantId,
+    id: JobId,
+    verb: impl FnOnce(App, TenantId) -> F,
+) -> Result<T, Problem>
+where
+    T: Send + 'static,
+    F: Future<Output = Result<Vec<Option<T>>, StoreError>> + Send + 'static,
+{
+    let answers = app.to_the_end(verb(app.clone(), tenant.clone())).await?;
+    answers.into_iter().next().flatten().ok_or_else(|| Problem::job_not_found(id))
+}
+
+async fn read(app: &App, tenant: &TenantId, id: JobId) -> Result<Response, Problem> {
+    let view = app.store.get(tenant, id).await?.ok_or_else(|| Problem::job_not_found(id))?;
+    Ok(json::answer(StatusCode::OK, &JobDocument::new(view, true)))
+}

@@ -1,0 +1,85 @@
+//! What stands in the path and the query, and whose request it is.
+
+use std::sync::LazyLock;
+
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{FromRequestParts, Path, Query};
+use foreman_core::job::QueueName;
+use foreman_core::{JobId, TenantId};
+use http::request::Parts;
+use serde::de::DeserializeOwned;
+
+use crate::problem::Problem;
+
+/// Whose jobs the request is about. The one place that decides it: keys will be looked up here.
+pub(crate) struct Tenant(pub TenantId);
+
+impl<S: Sync> FromRequestParts<S> for Tenant {
+    type Rejection = Problem;
+
+    async fn from_request_parts(_: &mut Parts, _: &S) -> Result<Self, Problem> {
+        static ONLY: LazyLock<TenantId> = LazyLock::new(TenantId::default);
+        Ok(Self(ONLY.clone()))
+    }
+}
+
+/// The `{id}` of a path.
+pub(crate) struct Id(pub JobId);
+
+impl<S: Send + Sync> FromRequestParts<S> for Id {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let text = path_text(parts, state).await?;
+        text.parse().map(Self).map_err(|_| {
+            Problem::invalid_request(format!(
+                "{text:?} is not a job's id, which looks like 0198c5e2-7f3a-7c6e-9a52-3f1f0e8f6a11"
+            ))
+        })
+    }
+}
+
+/// The `{queue}` of a path.
+pub(crate) struct Queue(pub QueueName);
+
+impl<S: Send + Sync> FromRequestParts<S> for Queue {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let text = path_text(parts, state).await?;
+        text.parse()
+            .map(Self)
+            .map_err(|error: foreman_core::job::NotAQueueName| Problem::invalid_request(error.to_string()))
+    }
+}
+
+async fn path_text<S: Send + Sync>(parts: &mut Parts, state: &S) -> Result<String, Problem> {
+    let Path(text) = Path::<String>::from_request_parts(parts, state)
+        .await
+        .map_err(|rejection| Problem::invalid_request(rejection.body_text()))?;
+    Ok(text)
+}
+
+/// The query as a struct that refuses what it does not know.
+pub(crate) struct Params<T>(pub T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Params<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        match Query::<T>::from_request_parts(parts, state).await {
+            Ok(Query(params)) => Ok(Self(params)),
+            Err(rejection) => Err(refused(&rejection)),
+        }
+    }
+}
+
+fn refused(rejection: &QueryRejection) -> Problem {
+    let text = rejection.body_text();
+    let why = text.rsplit_once("deserialize query string: ").map_or(text.as_str(), |(_, why)| why);
+    // serde speaks of fields; whoever wrote the address thinks of parameters.
+    Problem::invalid_request(format!(
+        "in the query: {}",
+        why.replace("unknown field", "unknown parameter").replace("duplicate field", "parameter given twice:")
+    ))
+}

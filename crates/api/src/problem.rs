@@ -1,0 +1,353 @@
+//! Everything that can go wrong, as RFC 9457 says it: one list, each with a stable `type` that is also the path of its
+//! page on this server and in `docs/errors/`.
+//!
+//! A handler returns a [`Problem`]; it becomes a response without a body that carries the problem along, and the layer
+//! around all routes writes the document, because only there the request's id is known (`instance`).
+
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use foreman_core::document::ProblemDocument;
+use foreman_core::ports::{StoreError, SubmitError};
+use foreman_core::spec::{Invalid, Mistake};
+use foreman_core::{JobId, State};
+use http::header::{CONNECTION, CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderValue, StatusCode};
+
+pub const MEDIA_TYPE: &str = "application/problem+json";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    BadJson,
+    UnknownField,
+    InvalidJob,
+    InvalidRequest,
+    EmptyBatch,
+    BatchTooLarge,
+    BodyTooLarge,
+    UnsupportedMediaType,
+    IdempotencyKeyReused,
+    CommandsDisabled,
+    JobNotFound,
+    NoLiveOutput,
+    JobFinal,
+    JobNotFinal,
+    NotFound,
+    MethodNotAllowed,
+    HostRefused,
+    Overloaded,
+    StoreUnavailable,
+    StoreFull,
+    Stopping,
+    Timeout,
+    Internal,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 23] = [
+        Kind::BadJson,
+        Kind::UnknownField,
+        Kind::InvalidJob,
+        Kind::InvalidRequest,
+        Kind::EmptyBatch,
+        Kind::BatchTooLarge,
+        Kind::BodyTooLarge,
+        Kind::UnsupportedMediaType,
+        Kind::IdempotencyKeyReused,
+        Kind::CommandsDisabled,
+        Kind::JobNotFound,
+        Kind::NoLiveOutput,
+        Kind::JobFinal,
+        Kind::JobNotFinal,
+        Kind::NotFound,
+        Kind::MethodNotAllowed,
+        Kind::HostRefused,
+        Kind::Overloaded,
+        Kind::StoreUnavailable,
+        Kind::StoreFull,
+        Kind::Stopping,
+        Kind::Timeout,
+        Kind::Internal,
+    ];
+
+    /// The `type` of the problem, which people match on: never renamed.
+    pub const fn path(self) -> &'static str {
+        match self {
+            Kind::BadJson => "/errors/bad-json",
+            Kind::UnknownField => "/errors/unknown-field",
+            Kind::InvalidJob => "/errors/invalid-job",
+            Kind::InvalidRequest => "/errors/invalid-request",
+            Kind::EmptyBatch => "/errors/empty-batch",
+            Kind::BatchTooLarge => "/errors/batch-too-large",
+            Kind::BodyTooLarge => "/errors/body-too-large",
+            Kind::UnsupportedMediaType => "/errors/unsupported-media-type",
+            Kind::IdempotencyKeyReused => "/errors/idempotency-key-reused",
+            Kind::CommandsDisabled => "/errors/commands-disabled",
+            Kind::JobNotFound => "/errors/job-not-found",
+            Kind::NoLiveOutput => "/errors/no-live-output",
+            Kind::JobFinal => "/errors/job-final",
+            Kind::JobNotFinal => "/errors/job-not-final",
+            Kind::NotFound => "/errors/not-found",
+            Kind::MethodNotAllowed => "/errors/method-not-allowed",
+            Kind::HostRefused => "/errors/host-refused",
+            Kind::Overloaded => "/errors/overloaded",
+            Kind::StoreUnavailable => "/errors/store-unavailable",
+            Kind::StoreFull => "/errors/store-full",
+            Kind::Stopping => "/errors/stopping",
+            Kind::Timeout => "/errors/timeout",
+            Kind::Internal => "/errors/internal",
+        }
+    }
+
+    /// The last part of [`Kind::path`].
+    pub fn slug(self) -> &'static str {
+        self.path().rsplit('/').next().expect("split always yields a piece")
+    }
+
+    /// The page that explains it.
+    pub const fn page(self) -> &'static str {
+        match self {
+            Kind::BadJson => include_str!("../../../docs/errors/bad-json.md"),
+            Kind::UnknownField => include_str!("../../../docs/errors/unknown-field.md"),
+            Kind::InvalidJob => include_str!("../../../docs/errors/invalid-job.md"),
+            Kind::InvalidRequest => include_str!("../../../docs/errors/invalid-request.md"),
+            Kind::EmptyBatch => include_str!("../../../docs/errors/empty-batch.md"),
+            Kind::BatchTooLarge => include_str!("../../../docs/errors/batch-too-large.md"),
+            Kind::BodyTooLarge => include_str!("../../../docs/errors/body-too-large.md"),
+            Kind::UnsupportedMediaType => include_str!("../../../docs/errors/unsupported-media-type.md"),
+            Kind::IdempotencyKeyReused => include_str!("../../../docs/errors/idempotency-key-reused.md"),
+            Kind::CommandsDisabled => include_str!("../../../docs/errors/commands-disabled.md"),
+            Kind::JobNotFound => include_str!("../../../docs/errors/job-not-found.md"),
+            Kind::NoLiveOutput => include_str!("../../../docs/errors/no-live-output.md"),
+            Kind::JobFinal => include_str!("../../../docs/errors/job-final.md"),
+            Kind::JobNotFinal => include_str!("../../../docs/errors/job-not-final.md"),
+            Kind::NotFound => include_str!("../../../docs/errors/not-found.md"),
+            Kind::MethodNotAllowed => include_str!("../../../docs/errors/method-not-allowed.md"),
+            Kind::HostRefused => include_str!("../../../docs/errors/host-refused.md"),
+            Kind::Overloaded => include_str!("../../../docs/errors/overloaded.md"),
+            Kind::StoreUnavailable => include_str!("../../../docs/errors/store-unavailable.md"),
+            Kind::StoreFull => include_str!("../../../docs/errors/store-full.md"),
+            Kind::Stopping => include_str!("../../../docs/errors/stopping.md"),
+            Kind::Timeout => include_str!("../../../docs/errors/timeout.md"),
+            Kind::Internal => include_str!("../../../docs/errors/internal.md"),
+        }
+    }
+
+    pub const fn title(self) -> &'static str {
+        match self {
+            Kind::BadJson => "The body is not JSON",
+            Kind::UnknownField => "The body has a field that does not exist",
+            Kind::InvalidJob => "The job is not valid",
+            Kind::InvalidRequest => "The request is not valid",
+            Kind::EmptyBatch => "The batch has no jobs",
+            Kind::BatchTooLarge => "The batch has too many jobs",
+            Kind::BodyTooLarge => "The body is too large",
+            Kind::UnsupportedMediaType => "The body is not sent as JSON",
+            Kind::IdempotencyKeyReused => "The idempotency key stands for another job",
+            Kind::CommandsDisabled => "This server does not run commands",
+            Kind::JobNotFound => "There is no such job",
+            Kind::NoLiveOutput => "Nothing of this job is running here",
+            Kind::JobFinal => "The job has already ended",
+            Kind::JobNotFinal => "The job has not ended yet",
+            Kind::NotFound => "There is nothing at this path",
+            Kind::MethodNotAllowed => "This path does not take this method",
+            Kind::HostRefused => "The request names a host that is not this server",
+            Kind::Overloaded => "The server has more to do than it can take",
+            Kind::StoreUnavailable => "The store does not answer",
+            Kind::StoreFull => "The store has no space left",
+            Kind::Stopping => "The server is stopping",
+            Kind::Timeout => "The request did not arrive in time",
+            Kind::Internal => "The server made a mistake",
+        }
+    }
+
+    pub const fn status(self) -> StatusCode {
+        match self {
+            Kind::BadJson | Kind::UnknownField | Kind::InvalidRequest | Kind::EmptyBatch => StatusCode::BAD_REQUEST,
+            Kind::InvalidJob | Kind::IdempotencyKeyReused => StatusCode::UNPROCESSABLE_ENTITY,
+            Kind::BatchTooLarge | Kind::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Kind::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Kind::CommandsDisabled => StatusCode::FORBIDDEN,
+            Kind::JobNotFound | Kind::NoLiveOutput | Kind::NotFound => StatusCode::NOT_FOUND,
+            Kind::JobFinal | Kind::JobNotFinal => StatusCode::CONFLICT,
+            Kind::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Kind::HostRefused => StatusCode::MISDIRECTED_REQUEST,
+            Kind::Overloaded | Kind::StoreUnavailable | Kind::Stopping => StatusCode::SERVICE_UNAVAILABLE,
+            Kind::StoreFull => StatusCode::INSUFFICIENT_STORAGE,
+            Kind::Timeout => StatusCode::REQUEST_TIMEOUT,
+            Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    /// Seconds after which the same request is worth sending again.
+    pub const fn retry_after_secs(self) -> Option<u32> {
+        match self {
+            Kind::Overloaded => Some(1),
+            Kind::StoreUnavailable => Some(2),
+            Kind::Stopping => Some(5),
+            Kind::StoreFull => Some(30),
+            _ => None,
+        }
+    }
+
+    /// The rest of the body is not wanted: nothing else can follow on this connection.
+    const fn ends_the_connection(self) -> bool {
+        matches!(self, Kind::BodyTooLarge | Kind::Timeout | Kind::Stopping)
+    }
+}
+
+/// One thing that went wrong, and what the client should know about it.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    pub kind: Kind,
+    pub detail: String,
+    pub errors: Vec<Mistake>,
+    pub state: Option<State>,
+    /// For the log alone: what a client must not see.
+    pub cause: Option<String>,
+}
+
+impl Problem {
+    pub fn new(kind: Kind, detail: impl Into<String>) -> Self {
+        Self { kind, detail: detail.into(), errors: Vec::new(), state: None, cause: None }
+    }
+
+    pub fn invalid_request(detail: impl Into<String>) -> Self {
+        Self::new(Kind::InvalidRequest, detail)
+    }
+
+    pub fn job_not_found(id: JobId) -> Self {
+        Self::new(
+            Kind::JobNotFound,
+            format!("no job has the id {id}; it may have been deleted or have outlived its retention"),
+        )
+    }
+
+    pub fn in_state(kind: Kind, state: State, detail: impl Into<String>) -> Self {
+        Self { state: Some(state), ..Self::new(kind, detail) }
+    }
+
+    /// A bug, or data that is not what it must be. The client learns only where to look.
+    pub fn internal(cause: impl Into<String>) -> Self {
+        Self {
+            cause: Some(cause.into()),
+            ..Self::new(
+                Kind::Internal,
+                "the request failed inside the server; its log tells why, under this request's id",
+            )
+        }
+    }
+
+    #[must_use]
+    pub fn with_errors(mut self, errors: Vec<Mistake>) -> Self {
+        self.errors = errors;
+        self
+    }
+
+    fn with_cause(mut self, cause: String) -> Self {
+        self.cause = Some(cause);
+        self
+    }
+
+    pub fn document(self, instance: Option<String>) -> ProblemDocument {
+        ProblemDocument {
+            kind: self.kind.path().into(),
+            title: self.kind.title().into(),
+            status: self.kind.status().as_u16(),
+            detail: self.detail,
+            instance,
+            errors: self.errors,
+            state: self.state,
+        }
+    }
+}
+
+impl From<Invalid> for Problem {
+    fn from(invalid: Invalid) -> Self {
+        let detail = match invalid.mistakes.as_slice() {
+            [only] if only.pointer.is_empty() => format!("the job {}", only.detail),
+            [only] => format!("{}: {}", only.pointer, only.detail),
+            several => format!("the job has {} mistakes; `errors` lists them", several.len()),
+        };
+        Self::new(Kind::InvalidJob, detail).with_errors(invalid.mistakes)
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        let cause = error.to_string();
+        match error {
+            StoreError::Unavailable(_) => {
+                Self::new(Kind::StoreUnavailable, "the store is busy or away; send the request again").with_cause(cause)
+            }
+            StoreError::Full(_) => Self::new(
+                Kind::StoreFull,
+                "the disk under the store is full; nothing was written, and the same request works once there is room",
+            )
+            .with_cause(cause),
+            StoreError::Closed => Self::stopping(),
+            StoreError::Damaged(_) | StoreError::Broken(_) => Self::internal(cause),
+        }
+    }
+}
+
+impl From<SubmitError> for Problem {
+    fn from(error: SubmitError) -> Self {
+        match error {
+            SubmitError::Closed => Self::stopping(),
+            SubmitError::Overloaded => Self::new(
+                Kind::Overloaded,
+                "more submissions are waiting to be written than the store can take; nothing was accepted, send it again",
+            ),
+            SubmitError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl Problem {
+    fn stopping() -> Self {
+        Self::new(Kind::Stopping, "the server is stopping and takes nothing more; nothing was changed, send it again")
+    }
+}
+
+/// Waits in a response's extensions until the request's id is known.
+#[derive(Clone)]
+struct Unwritten(Box<Problem>);
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = self.kind.status();
+        response.extensions_mut().insert(Unwritten(Box::new(self)));
+        response
+    }
+}
+
+/// Writes the document of a response that carries a problem; hands back what went wrong inside, for the log.
+pub(crate) fn write(response: &mut Response, request_id: &str) -> Option<String> {
+    let Unwritten(problem) = response.extensions_mut().remove::<Unwritten>()?;
+    let (kind, cause) = (problem.kind, problem.cause.clone());
+    let document = problem.document(Some(request_id.to_owned()));
+    let body = serde_json::to_vec(&document).expect("a problem is plain data with text keys");
+    *response.body_mut() = Body::from(body);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
+    if let Some(secs) = kind.retry_after_secs() {
+        headers.insert(RETRY_AFTER, HeaderValue::from(secs));
+    }
+    if kind.ends_the_connection() {
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    cause
+}
+
+/// The answer to a path that does not take the method; the router adds `Allow`.
+pub(crate) async fn method_not_allowed(method: http::Method, uri: http::Uri) -> Problem {
+    Problem::new(
+        Kind::MethodNotAllowed,
+        format!("{} does not take {method}; the header `Allow` says what it takes", uri.path()),
+    )
+}
+
+pub(crate) async fn not_found(uri: http::Uri) -> Problem {
+    Problem::new(Kind::NotFound, format!("nothing is served at {}; /docs lists what is", uri.path()))
+}

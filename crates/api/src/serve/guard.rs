@@ -1,0 +1,241 @@
+//! A connection that does not wait for ever.
+//!
+//! hyper's one timer runs from the end of a request to the head of the next and so cannot tell a slow client from an idle
+//! one; and before it knows whether a client speaks HTTP/1 or HTTP/2 it has no timer at all. Therefore the socket itself
+//! watches:
+//!
+//! | while | patience |
+//! |---|---|
+//! | the first request's head is awaited | `header_timeout` from the connection |
+//! | a later head has begun to arrive | `header_timeout` from its first byte |
+//! | nothing is asked | `idle_timeout` |
+//! | a request is being answered | none here: its body has its own, and a long poll may take its time |
+//! | the client takes nothing of its answer | `write_timeout` |
+//!
+//! A patience that ends is an I/O error to hyper, which then closes the connection.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use super::Config;
+
+const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// Which requests are under way on a connection.
+#[derive(Clone, Default)]
+pub(super) struct Activity(Arc<Counts>);
+
+#[derive(Default)]
+struct Counts {
+    begun: AtomicUsize,
+    ended: AtomicUsize,
+}
+
+impl Activity {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A request begins; it ends when the answer is dropped.
+    pub fn begin(&self) -> InFlight {
+        self.0.begun.fetch_add(1, Ordering::AcqRel);
+        InFlight(self.clone())
+    }
+
+    fn seen(&self) -> Seen {
+        // Ended first: read the other way round, a request that begins and ends in between would look like a negative one.
+        let ended = self.0.ended.load(Ordering::Acquire);
+        Seen { begun: self.0.begun.load(Ordering::Acquire), ended }
+    }
+}
+
+/// How many requests had begun and ended at one look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Seen {
+    begun: usize,
+    ended: usize,
+}
+
+impl Seen {
+    fn is_busy(self) -> bool {
+        self.begun != self.ended
+    }
+}
+
+pub(super) struct InFlight(Activity);
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.0.0.ended.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+pub(super) struct Guarded {
+    stream: TcpStream,
+    activity: Activity,
+    header_timeout: Duration,
+    idle_timeout: Duration,
+    write_timeout: Duration,
+    /// How much of the HTTP/2 preface has been seen; `None` once it is another protocol.
+    preface: Option<usize>,
+    /// The requests at the last look.
+    seen: Seen,
+    /// Since when nothing is asked.
+    idle_since: Instant,
+    /// Since when a head is arriving.
+    head_since: Option<Instant>,
+    reading: Patience,
+    writing: Patience,
+}
+
+impl Guarded {
+    pub fn new(stream: TcpStream, config: &Config, activity: Activity) -> Self {
+        let now = Instant::now();
+        Self {
+            stream,
+            activity,
+            header_timeout: config.header_timeout,
+            idle_timeout: config.idle_timeout,
+            write_timeout: config.write_timeout,
+            preface: Some(0),
+            seen: Seen::default(),
+            idle_since: now,
+            // The first head is awaited from the start: whoever connects has something to say.
+            head_since: Some(now),
+            reading: Patience::default(),
+            writing: Patience::default(),
+        }
+    }
+
+    fn speaks_http2(&self) -> bool {
+        self.preface == Some(HTTP2_PREFACE.len())
+    }
+
+    fn note_read(&mut self, bytes: &[u8]) {
+        if let Some(seen) = self.preface.filter(|seen| *seen < HTTP2_PREFACE.len()) {
+            let compared = bytes.len().min(HTTP2_PREFACE.len() - seen);
+            let fits = bytes[..compared] == HTTP2_PREFACE[seen..seen + compared];
+            self.preface = fits.then_some(seen + compared);
+        }
+        self.note_requests();
+        if !self.seen.is_busy() && !bytes.is_empty() && self.head_since.is_none() {
+            self.head_since = Some(Instant::now());
+        }
+    }
+
+    /// A request that began since the last look ends the wait for its head; one that ended begins the idle time.
+    fn note_requests(&mut self) {
+        let seen = self.activity.seen();
+        if seen != self.seen {
+            self.seen = seen;
+            self.head_since = None;
+            self.idle_since = Instant::now();
+        }
+    }
+
+    fn read_deadline(&mut self) -> Option<Instant> {
+        self.note_requests();
+        if self.seen.is_busy() {
+            return None;
+        }
+        let idle = self.idle_since + self.idle_timeout;
+        match self.head_since {
+            // Frames of HTTP/2 come without a request too: an answer to a ping is not the start of a head.
+            Some(since) if !self.speaks_http2() => Some(idle.min(since + self.header_timeout)),
+            _ => Some(idle),
+        }
+    }
+}
+
+/// A deadline that is armed while there is something to wait for.
+#[derive(Default)]
+struct Patience {
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl Patience {
+    fn poll_over(&mut self, deadline: Option<Instant>, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(deadline) = deadline else {
+            self.timer = None;
+            return Poll::Pending;
+        };
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
+        if timer.deadline() != deadline {
+            timer.as_mut().reset(deadline);
+        }
+        timer.as_mut().poll(cx)
+    }
+
+    /// The deadline armed before, or a new one from now.
+    fn deadline_or(&self, patience: Duration) -> Instant {
+        self.timer.as_ref().map_or_else(|| Instant::now() + patience, |timer| timer.deadline())
+    }
+}
+
+fn timed_out(what: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, what)
+}
+
+impl AsyncRead for Guarded {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let before = buf.filled().len();
+        match Pin::new(&mut self.stream).poll_read(cx, buf) {
+            Poll::Ready(Ok(())) => {
+                self.note_read(&buf.filled()[before..]);
+                Poll::Ready(Ok(()))
+            }
+            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+            Poll::Pending => {
+                let deadline = self.read_deadline();
+                self.reading.poll_over(deadline, cx).map(|()| Err(timed_out("the client sent no request in time")))
+            }
+        }
+    }
+}
+
+impl Guarded {
+    fn watch_write<T>(&mut self, written: Poll<io::Result<T>>, cx: &mut Context<'_>) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            self.writing.timer = None;
+            return written;
+        }
+        let deadline = self.writing.deadline_or(self.write_timeout);
+        self.writing.poll_over(Some(deadline), cx).map(|()| Err(timed_out("the client took nothing of its answer")))
+    }
+}
+
+impl AsyncWrite for Guarded {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(cx, buf);
+        self.watch_write(written, cx)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
+        self.watch_write(written, cx)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}

@@ -1,0 +1,286 @@
+//! The one door in, over HTTP: one job, or a batch.
+//!
+//! A job is accepted when the submitter says so; the answer is written from what was sent, without reading it back. A
+//! client that goes away before the answer changes nothing: the submitter keeps what it has taken, and the same request
+//! with the same idempotency key finds the job.
+
+use std::fmt;
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+use foreman_core::document::{BatchRequest, JobDocument, ProblemDocument};
+use foreman_core::ports::{JobView, Submitted};
+use foreman_core::spec::{JobSpec, Mistake};
+use foreman_core::{Job, JobId, NewJob, Start, Target, TenantId, Timestamp, Work};
+use http::header::LOCATION;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use serde::de::{IgnoredAny, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
+
+use crate::app::{App, Commands};
+use crate::json;
+use crate::params::Tenant;
+use crate::problem::{Kind, Problem};
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+
+/// Submit a job.
+///
+/// After a 2xx the job is durable. With an `Idempotency-Key` (or the field `idempotency_key`) the request is safe to
+/// repeat for 24 hours: the same job is answered with 200, another body under the same key is refused.
+#[utoipa::path(post, path = "/api/v1/jobs", tag = "jobs", operation_id = "submit_job",
+    params(("Idempotency-Key" = Option<String>, Header, description = "Makes the request safe to repeat; 1 to 255 characters")),
+    request_body = JobSpec,
+    responses(
+        (status = 202, description = "Accepted", body = JobDocument,
+            headers(("Location" = String, description = "Where the job is read"))),
+        (status = 200, description = "The first job under this idempotency key", body = JobDocument,
+            headers(
+                ("Location" = String, description = "Where the job is read"),
+                ("Idempotency-Replayed" = String, description = "`true`"),
+            )),
+        (status = 403, description = "A command, where commands are not allowed", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 422, description = "Not a valid job, or the key stands for another one", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 503, description = "Nothing was accepted: overloaded, stopping, or the store is away", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn submit(
+    State(app): State<App>,
+    Tenant(tenant): Tenant,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (headers, body) = app.bodies.json(request, app.bodies.job_bytes).await?;
+    let mut spec: JobSpec = json::parse(&body, Kind::InvalidJob)?;
+    take_key(&headers, &mut spec)?;
+    let now = app.clock.now();
+    let job = judge(&app, &tenant, spec, now)?;
+    let receipt = Receipt::of(&job, now);
+    let answers = app.submit.submit(vec![job]).await?;
+    let answer = answers.into_iter().next().ok_or_else(|| Problem::internal("the submitter gave no answer"))?;
+    respond(&app, &tenant, receipt, answer).await
+}
+
+async fn respond(app: &App, tenant: &TenantId, receipt: Receipt, answer: Submitted) -> Result<Response, Problem> {
+    let id = receipt.id;
+    match answer {
+        Submitted::Accepted => Ok(located(json::answer(StatusCode::ACCEPTED, &receipt.document(tenant)), id)),
+        Submitted::Duplicate(first) => {
+            let mut response = located(json::answer(StatusCode::OK, &read(app, tenant, first).await?), first);
+            response.headers_mut().insert(IDEMPOTENCY_REPLAYED, HeaderValue::from_static("true"));
+            Ok(response)
+        }
+        Submitted::KeyReused(first) => Err(key_reused(first)),
+    }
+}
+
+fn located(mut response: Response, id: JobId) -> Response {
+    let path = HeaderValue::try_from(format!("/api/v1/jobs/{id}")).expect("a path of visible characters");
+    response.headers_mut().insert(LOCATION, path);
+    response
+}
+
+fn judge(app: &App, tenant: &TenantId, spec: JobSpec, now: Timestamp) -> Result<NewJob, Problem> {
+    let job = spec.validate(tenant, &app.limits, now)?;
+    if app.commands == Commands::Refused && matches!(job.work.target, Target::Command(_)) {
+        return Err(Problem::new(
+            Kind::CommandsDisabled,
+            "this server runs no commands; start it with --allow-commands if whoever can reach it may run programs",
+        ));
+    }
+    Ok(job)
+}
+
+/// The key may come in the header or in the body; where it comes in both, they must agree.
+fn take_key(headers: &HeaderMap, spec: &mut JobSpec) -> Result<(), Problem> {
+    let mut given = headers.get_all(IDEMPOTENCY_KEY).iter();
+    let Some(value) = given.next() else { return Ok(()) };
+    let refuse = |detail: &str| {
+        let mistake = Mistake { pointer: "/idempotency_key".into(), detail: detail.into() };
+        Problem::new(Kind::InvalidJob, format!("the header Idempotency-Key {detail}")).with_errors(vec![mistake])
+    };
+    if given.next().is_some() {
+        return Err(refuse("is given more than once"));
+    }
+    let key = value.to_str().map_err(|_| refuse("must be visible ASCII characters"))?;
+    match &spec.idempotency_key {
+        Some(in_body) if in_body != key => Err(refuse("differs from the field `idempotency_key`; give one of them")),
+        _ => {
+            spec.idempotency_key = Some(key.to_owned());
+            Ok(())
+        }
+    }
+}
+
+fn key_reused(first: JobId) -> Problem {
+    Problem::new(
+        Kind::IdempotencyKeyReused,
+        format!("the idempotency key stands for job {first}, which was submitted with other content; use a new key"),
+    )
+}
+
+/// The job that an idempotency key stands for.
+async fn read(app: &App, tenant: &TenantId, first: JobId) -> Result<JobDocument, Problem> {
+    let view = app.store.get(tenant, first).await?.ok_or_else(|| Problem::job_not_found(first))?;
+    Ok(JobDocument::new(view, false))
+}
+
+/// What is kept of a job while the submitter has it: enough for the answer.
+struct Receipt {
+    id: JobId,
+    work: Arc<Work>,
+    start: Start,
+    at: Timestamp,
+}
+
+impl Receipt {
+    fn of(job: &NewJob, at: Timestamp) -> Self {
+        Self { id: job.id, work: Arc::clone(&job.work), start: job.start, at }
+    }
+
+    fn document(self, tenant: &TenantId) -> JobDocument {
+        let run_at = self.start.run_at(self.at);
+        let view = JobView {
+            job: Job { id: self.id, tenant: tenant.clone(), work: self.work, created_at: self.at },
+            state: foreman_core::State::of_waiting(run_at <= self.at, 0),
+            attempt: 0,
+            spent: 0,
+            crashes: 0,
+            run_at,
+            started_at: None,
+            finished_at: None,
+            error: None,
+            attempts: Vec::new(),
+        };
+        JobDocument::new(view, false)
+    }
+}
+
+/// One answer of a batch.
+#[derive(Serialize, utoipa::ToSchema)]
+#[serde(untagged)]
+enum BatchItem {
+    Job(Box<JobDocument>),
+    Problem(Box<ProblemDocument>),
+}
+
+#[derive(Serialize, utoipa::ToSchema)]
+pub(crate) struct BatchAnswer {
+    /// One for each job of the request, in its order: the job, or the problem with its `status`.
+    results: Vec<BatchItem>,
+}
+
+/// Submit up to 1,000 jobs.
+///
+/// Each is judged by itself: one that is not valid does not stop the others. What is accepted is accepted together, and
+/// durable after the answer.
+#[utoipa::path(post, path = "/api/v1/jobs/batch", tag = "jobs", operation_id = "submit_batch",
+    request_body = BatchRequest,
+    responses(
+        (status = 200, description = "What became of each job", body = BatchAnswer),
+        (status = 400, description = "Not a batch, or an empty one", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 413, description = "Too many jobs, or too many bytes", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 503, description = "Nothing was accepted: overloaded, stopping, or the store is away", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn submit_batch(
+    State(app): State<App>,
+    Tenant(tenant): Tenant,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (headers, body) = app.bodies.json(request, app.bodies.batch_bytes).await?;
+    if headers.contains_key(IDEMPOTENCY_KEY) {
+        return Err(Problem::invalid_request(
+            "the header Idempotency-Key says nothing about the jobs of a batch; give each its `idempotency_key`",
+        ));
+    }
+    let Batch { jobs: Items { items, count } } = json::parse(&body, Kind::InvalidRequest)?;
+    if count == 0 {
+        return Err(Problem::new(Kind::EmptyBatch, "`jobs` is empty; give at least one job"));
+    }
+    if count > app.limits.batch_jobs {
+        let limit = app.limits.batch_jobs;
+        return Err(Problem::new(
+            Kind::BatchTooLarge,
+            format!("`jobs` has {count} jobs, more than the {limit} allowed"),
+        ));
+    }
+
+    let now = app.clock.now();
+    let mut jobs = Vec::with_capacity(count);
+    let mut judged = Vec::with_capacity(count);
+    for (place, item) in items.into_iter().enumerate() {
+        // 8 MiB of JSON take tens of milliseconds, in which nobody else would be served on this thread.
+        if place % 64 == 63 {
+            tokio::task::yield_now().await;
+        }
+        let job = json::parse(item.get().as_bytes(), Kind::InvalidJob).and_then(|spec| judge(&app, &tenant, spec, now));
+        judged.push(job.map(|job| {
+            let receipt = Receipt::of(&job, now);
+            jobs.push(job);
+            receipt
+        }));
+    }
+    let mut answers = if jobs.is_empty() { Vec::new() } else { app.submit.submit(jobs).await? }.into_iter();
+
+    let mut results = Vec::with_capacity(count);
+    for judged in judged {
+        let result = match judged {
+            Err(problem) => Err(problem),
+            Ok(receipt) => match answers.next() {
+                Some(Submitted::Accepted) => Ok(receipt.document(&tenant)),
+                Some(Submitted::Duplicate(first)) => read(&app, &tenant, first).await,
+                Some(Submitted::KeyReused(first)) => Err(key_reused(first)),
+                None => return Err(Problem::internal("the submitter gave fewer answers than jobs")),
+            },
+        };
+        results.push(match result {
+            Ok(document) => BatchItem::Job(Box::new(document)),
+            Err(problem) => BatchItem::Problem(Box::new(problem.document(None))),
+        });
+    }
+    Ok(json::answer(StatusCode::OK, &BatchAnswer { results }))
+}
+
+/// A batch whose jobs have not been looked at yet, so that each can be wrong by itself.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Batch<'a> {
+    #[serde(borrow)]
+    jobs: Items<'a>,
+}
+
+/// The items kept, and how many there were: a body of commas must not become millions of entries.
+struct Items<'a> {
+    items: Vec<&'a RawValue>,
+    count: usize,
+}
+
+const MOST_KEPT: usize = 10_000;
+
+impl<'de: 'a, 'a> Deserialize<'de> for Items<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Keep;
+        impl<'de> Visitor<'de> for Keep {
+            type Value = Items<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an array of jobs")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Items<'de>, A::Error> {
+                let mut items = Vec::new();
+                while items.len() < MOST_KEPT {
+                    let Some(item) = seq.next_element()? else { return Ok(Items { count: items.len(), items }) };
+                    items.push(item);
+                }
+                let mut count = items.len();
+                while seq.next_element::<IgnoredAny>()?.is_some() {
+                    count += 1;
+                }
+                Ok(Items { items, count })
+            }
+        }
+        deserializer.deserialize_seq(Keep)
+    }
+}

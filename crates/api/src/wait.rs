@@ -1,0 +1,72 @@
+//! Waits for a job to end: a long poll.
+
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::response::Response;
+use foreman_core::document::{JobDocument, ProblemDocument};
+use foreman_core::duration::{self, Span};
+use foreman_core::{JobId, TenantId};
+use http::StatusCode;
+use serde::Deserialize;
+use tokio::time::{Instant, timeout_at};
+
+use crate::app::App;
+use crate::json;
+use crate::params::{Id, Params, Tenant};
+use crate::problem::{Kind, Problem};
+use crate::tail::Woken;
+
+const DEFAULT: Duration = Duration::from_secs(30);
+const LONGEST: Duration = Duration::from_mins(5);
+
+#[derive(Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct WaitParams {
+    /// How long to wait, at most `5m`. Without it, `30s`.
+    #[param(value_type = Option<String>, example = "30s")]
+    timeout: Option<Span>,
+}
+
+/// Wait until a job has ended.
+///
+/// Answers as soon as the job is final; at the timeout, or when the server stops, with the job as it is.
+#[utoipa::path(get, path = "/api/v1/jobs/{id}/wait", tag = "jobs", operation_id = "wait_for_job",
+    params(("id" = String, Path, description = "The job's id"), WaitParams),
+    responses(
+        (status = 200, description = "The job, final or, at the timeout, as it is", body = JobDocument),
+        (status = 404, description = "No such job", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn wait(
+    State(app): State<App>,
+    Tenant(tenant): Tenant,
+    Id(id): Id,
+    Params(params): Params<WaitParams>,
+) -> Result<Response, Problem> {
+    let patience = params.timeout.map_or(DEFAULT, |span| span.0);
+    if patience > LONGEST {
+        let most = duration::format(LONGEST);
+        return Err(Problem::invalid_request(format!(
+            "in the query: timeout: at most {most}; ask again to wait longer"
+        )));
+    }
+    let document = until_final(&app, &tenant, id, Instant::now() + patience).await?;
+    Ok(json::answer(StatusCode::OK, &document))
+}
+
+async fn until_final(app: &App, tenant: &TenantId, id: JobId, deadline: Instant) -> Result<JobDocument, Problem> {
+    let waiter = app
+        .waits
+        .register(id)
+        .map_err(|_| Problem::new(Kind::Overloaded, "too many requests are waiting for jobs already; ask again"))?;
+    let mut may_wait = true;
+    loop {
+        let view = app.store.get(tenant, id).await?.ok_or_else(|| Problem::job_not_found(id))?;
+        if view.state.is_final() || !may_wait {
+            return Ok(JobDocument::new(view, true));
+        }
+        // However the wait ends, the answer is a fresh look.
+        may_wait = matches!(timeout_at(deadline, waiter.woken()).await, Ok(Woken::Look));
+    }
+}
