@@ -1,1 +1,101 @@
+//! The laptop store: every place of a job in one SQLite file.
+//!
+//! One process owns the file, by a lock beside it. One thread writes and commits for many callers at once ([`writer`]);
+//! reads run side by side ([`readers`]). With one writer every verb is alone while it runs, so the rules of the storage
+//! protocol that speak of locks and second looks hold by themselves; those that speak of open jobs, tokens, numbers and
+//! records are kept here as everywhere ([`places`], [`jobs`], [`sessions`]).
+//!
+//! WAL with `synchronous=FULL`: what was answered survives the crash of the process, of the machine, and a power cut. What
+//! was not answered may have been written or not; sent again under its identity it is found or done.
 
+mod audit;
+mod changes;
+mod config;
+mod connection;
+mod error;
+mod jobs;
+mod lock;
+pub mod migrate;
+mod open;
+mod order;
+mod places;
+mod query;
+mod readers;
+mod rows;
+mod sessions;
+mod tenure;
+mod upkeep;
+mod work;
+mod write;
+mod writer;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use foreman_core::Clock;
+use foreman_core::ports::{StoreError, Wakeups};
+
+pub use audit::{audit_file, check_file};
+pub use config::Config;
+pub use error::OpenError;
+
+use error::Fault;
+use readers::{Read, Readers};
+use write::Write;
+use writer::Writer;
+
+/// A handle on the open store; clones share it. [`SqliteStore::close`] ends it in good order. Dropping the last handle
+/// ends it as well, without anyone waiting for it.
+#[derive(Clone)]
+pub struct SqliteStore {
+    parts: Arc<Parts>,
+}
+
+struct Parts {
+    readers: Readers,
+    writer: Writer,
+    call_timeout: Duration,
+    audit_timeout: Duration,
+}
+
+impl SqliteStore {
+    /// Opens the file, makes it if it is not there, brings its schema up, and lapses the sessions of processes that died.
+    /// Blocks while it does.
+    pub fn open(config: Config, clock: Arc<dyn Clock>, wakeups: Arc<dyn Wakeups>) -> Result<Self, OpenError> {
+        let opened = open::open(&config, clock.as_ref(), &wakeups)?;
+        let Config { path, readers, busy_timeout, call_timeout, audit_timeout, queue, .. } = config;
+        let readers = Readers::new(path.clone(), busy_timeout, Arc::clone(&clock), readers);
+        let writer = Writer::start(opened.connection, opened.lock, path.clone(), clock, wakeups, queue, call_timeout)
+            .map_err(|error| OpenError::Io { path, reason: error.to_string() })?;
+        Ok(Self { parts: Arc::new(Parts { readers, writer, call_timeout, audit_timeout }) })
+    }
+
+    /// Writes what waits in line, lets reads end, folds the log into the file, ends the writer's thread and gives the lock
+    /// back. Whoever calls afterwards is told [`StoreError::Closed`].
+    pub async fn close(&self) {
+        self.parts.readers.close().await;
+        self.parts.writer.close().await;
+    }
+
+    pub(crate) async fn write<T: Send + 'static>(
+        &self,
+        operation: impl FnOnce(&Write<'_>) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.parts.writer.write(operation).await
+    }
+
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&Read<'_>) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.parts.readers.read(self.parts.call_timeout, question).await
+    }
+
+    /// A look at everything, with the time that takes.
+    pub(crate) async fn read_all<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&Read<'_>) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.parts.readers.read(self.parts.audit_timeout, question).await
+    }
+}

@@ -1,0 +1,37 @@
+//! Ending a job at once, wherever it is.
+//!
+//! One writer makes every move, so one look finds the job. A held one is closed in its claim and its outcome written under
+//! the claim's number; what its worker reports later finds nothing open and is refused.
+
+use foreman_core::ports::{CancelAnswer, Topic};
+use foreman_core::{JobId, State, TenantId};
+
+use super::is_owned;
+use crate::error::Fault;
+use crate::places::{self, End, Place};
+use crate::tenure;
+use crate::write::Write;
+
+pub(super) fn cancel(write: &Write<'_>, tenant: &TenantId, id: JobId) -> Result<Option<CancelAnswer>, Fault> {
+    if !is_owned(write, tenant, id)? {
+        return Ok(None);
+    }
+    Ok(Some(match places::find(write, id)? {
+        Place::Ready(waiting) => {
+            places::leave_ready(write, id)?;
+            let end = End { tenure: None, is_settled: false, report: "{}" };
+            places::finish(write, &waiting.traveller, State::Cancelled, &end)?;
+            CancelAnswer::WasWaiting
+        }
+        Place::Held(held) => {
+            let tenure = tenure::of_claim(write, held.claim)?;
+            places::leave_held(write, id)?;
+            places::drop_claim_if_empty(write, held.claim)?;
+            let end = End { tenure: Some(&tenure), is_settled: false, report: "{}" };
+            places::finish(write, &held.traveller, State::Cancelled, &end)?;
+            write.ring(Topic::Cancelled);
+            CancelAnswer::WasHeld(tenure.session)
+        }
+        Place::Final(state) => CancelAnswer::AlreadyFinal(state),
+    }))
+}

@@ -1,0 +1,116 @@
+//! Recording how attempts ended.
+//!
+//! An attempt is recorded only while its job is still open in that claim of that session. Where it is not, its own earlier
+//! record, with the mark that the attempt itself made it, tells a settlement sent again from a zombie's.
+
+use std::collections::HashMap;
+
+use foreman_core::ports::{Settled, Settlement, StoreError};
+use foreman_core::{Fence, JobId, SessionId, Verdict};
+use rusqlite::OptionalExtension;
+
+use crate::error::Fault;
+use crate::order::Order;
+use crate::places::{self, End};
+use crate::rows::{Counters, Tenure, Traveller};
+use crate::tenure;
+use crate::write::Write;
+
+/// A settlement with its report as JSON.
+pub(super) struct Prepared {
+    fence: Fence,
+    job: JobId,
+    verdict: Verdict,
+    report: String,
+}
+
+pub(super) fn prepare(settlements: &[Settlement]) -> Result<Vec<Prepared>, StoreError> {
+    settlements.iter().map(prepare_one).collect()
+}
+
+fn prepare_one(settlement: &Settlement) -> Result<Prepared, StoreError> {
+    let Settlement { fence, job, verdict } = settlement;
+    let report = match verdict.report() {
+        Some(report) => serde_json::to_string(report)
+            .map_err(|error| StoreError::Broken(format!("the report on job {job} cannot be written down: {error}")))?,
+        None => "{}".into(),
+    };
+    Ok(Prepared { fence: *fence, job: *job, verdict: verdict.clone(), report })
+}
+
+pub(super) fn settle(write: &Write<'_>, session: SessionId, settlements: &[Prepared]) -> Result<Vec<Settled>, Fault> {
+    let mut settling = Settling { write, order: Order::new(write.sql), session, tenures: HashMap::new() };
+    let answers = settlements.iter().map(|one| settling.settle(one)).collect::<Result<_, _>>()?;
+    settling.order.keep()?;
+    for claim in settling.tenures.keys() {
+        places::drop_claim_if_empty(write, *claim)?;
+    }
+    Ok(answers)
+}
+
+struct Settling<'w> {
+    write: &'w Write<'w>,
+    order: Order<'w>,
+    session: SessionId,
+    /// The claims named so far, `None` where the session has no such claim.
+    tenures: HashMap<Fence, Option<Tenure>>,
+}
+
+impl Settling<'_> {
+    fn settle(&mut self, settlement: &Prepared) -> Result<Settled, Fault> {
+        let Prepared { fence, job, verdict, report } = settlement;
+        self.learn(*fence)?;
+        let Some(Some(tenure)) = self.tenures.get(fence) else { return self.refused(*fence, *job) };
+        let held = places::held(self.write, *job)?.filter(|held| held.claim == *fence);
+        let Some(held) = held else { return self.refused(*fence, *job) };
+        places::leave_held(self.write, *job)?;
+        let end = End { tenure: Some(tenure), is_settled: true, report };
+        close(self.write, &mut self.order, held.traveller, verdict, &end)?;
+        Ok(Settled::Now)
+    }
+
+    fn learn(&mut self, fence: Fence) -> Result<(), Fault> {
+        if !self.tenures.contains_key(&fence) {
+            let tenure = tenure::find(self.write, fence)?.filter(|tenure| tenure.session == self.session);
+            self.tenures.insert(fence, tenure);
+        }
+        Ok(())
+    }
+
+    /// Has this very attempt left its record before?
+    fn refused(&self, fence: Fence, job: JobId) -> Result<Settled, Fault> {
+        let recorded = self
+            .write
+            .sql
+            .prepare_cached(
+                "SELECT 1 FROM outcomes WHERE job = ?1 AND claim = ?2 AND session = ?3 AND settled = 1
+                 UNION ALL
+                 SELECT 1 FROM attempts WHERE job = ?1 AND claim = ?2 AND session = ?3 AND settled = 1",
+            )?
+            .query_row((job.0, fence.0, self.session.0), |_| Ok(()))
+            .optional()?;
+        Ok(if recorded.is_some() { Settled::Before } else { Settled::Fenced })
+    }
+}
+
+/// Takes a job that has just left `held` to where the verdict sends it.
+pub(crate) fn close(
+    write: &Write<'_>,
+    order: &mut Order<'_>,
+    mut traveller: Traveller,
+    verdict: &Verdict,
+    end: &End<'_>,
+) -> Result<(), Fault> {
+    if let Some(state) = verdict.final_state() {
+        return places::finish(write, &traveller, state, end);
+    }
+    places::record_attempt(write, traveller.job, traveller.counters.attempt, verdict.name(), end)?;
+    if let Verdict::Retry { delay, .. } = verdict {
+        traveller.run_at = write.now.plus(*delay);
+        places::put_back(write, order, &traveller)
+    } else {
+        let Counters { spent, .. } = &mut traveller.counters;
+        *spent = spent.saturating_sub(1);
+        places::put_in_front(write, order, &traveller)
+    }
+}

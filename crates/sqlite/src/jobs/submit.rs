@@ -1,0 +1,194 @@
+//! Accepting jobs.
+//!
+//! Sent again, a job is found by its id and nothing changes. An idempotency key is a row of its own; jobs of one slice are
+//! judged in order, each seeing the keys of those before it.
+
+use std::collections::HashSet;
+
+use foreman_core::job::{NewJob, QueueName, Start};
+use foreman_core::ports::{StoreError, Submitted};
+use foreman_core::target::Route;
+use foreman_core::{Idempotency, JobId, Lane, TenantId, Timestamp};
+use rusqlite::{OptionalExtension, params};
+use uuid::Uuid;
+
+use crate::error::Fault;
+use crate::order::Order;
+use crate::places;
+use crate::rows::{Counters, Traveller};
+use crate::write::Write;
+
+/// A job as its rows want it.
+pub(super) struct Prepared {
+    id: JobId,
+    tenant: TenantId,
+    queue: QueueName,
+    route: Route,
+    lane: Lane,
+    kind: Option<String>,
+    correlation_id: Option<String>,
+    tags: Vec<String>,
+    expires_at: Option<Timestamp>,
+    start: Start,
+    idempotency: Option<Idempotency>,
+    work: String,
+}
+
+pub(super) fn prepare(jobs: &[NewJob]) -> Result<Vec<Prepared>, StoreError> {
+    jobs.iter().map(prepare_one).collect()
+}
+
+fn prepare_one(new: &NewJob) -> Result<Prepared, StoreError> {
+    let work = serde_json::to_string(&*new.work)
+        .map_err(|error| StoreError::Broken(format!("job {} cannot be written down: {error}", new.id)))?;
+    Ok(Prepared {
+        id: new.id,
+        tenant: new.tenant.clone(),
+        queue: new.work.queue.clone(),
+        route: new.work.target.route(),
+        lane: new.work.lane,
+        kind: new.work.kind.clone(),
+        correlation_id: new.work.correlation_id.clone(),
+        tags: new.work.tags.clone(),
+        expires_at: new.work.expires_at,
+        start: new.start,
+        idempotency: new.idempotency.clone(),
+        work,
+    })
+}
+
+pub(super) fn submit(write: &Write<'_>, jobs: &[Prepared]) -> Result<Vec<Submitted>, Fault> {
+    let mut order = Order::new(write.sql);
+    let mut queues = HashSet::new();
+    let mut answers = Vec::with_capacity(jobs.len());
+    for job in jobs {
+        let answer = match known_by_key(write, job)? {
+            Some(known) => known,
+            None => {
+                accept(write, &mut order, &mut queues, job)?;
+                Submitted::Accepted
+            }
+        };
+        answers.push(answer);
+    }
+    order.keep()?;
+    Ok(answers)
+}
+
+/// What an earlier job with the same key makes of this one. A job sent again is not judged by its own key.
+fn known_by_key(write: &Write<'_>, job: &Prepared) -> Result<Option<Submitted>, Fault> {
+    let Some(idempotency) = &job.idempotency else { return Ok(None) };
+    let row: Option<(Uuid, Vec<u8>)> = write
+        .sql
+        .prepare_cached("SELECT job, fingerprint FROM idempotency WHERE tenant = ?1 AND key = ?2 AND expires_at > ?3")?
+        .query_row((job.tenant.as_str(), &idempotency.key, write.now.as_micros()), |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let Some((first, fingerprint)) = row else { return Ok(None) };
+    if JobId(first) == job.id || exists(write, job.id)? {
+        return Ok(Some(Submitted::Accepted));
+    }
+    Ok(Some(if fingerprint == idempotency.fingerprint {
+        Submitted::Duplicate(JobId(first))
+    } else {
+        Submitted::KeyReused(JobId(first))
+    }))
+}
+
+fn exists(write: &Write<'_>, id: JobId) -> Result<bool, Fault> {
+    let found =
+        write.sql.prepare_cached("SELECT 1 FROM jobs WHERE id = ?1")?.query_row([id.0], |_| Ok(())).optional()?;
+    Ok(found.is_some())
+}
+
+fn accept(
+    write: &Write<'_>,
+    order: &mut Order<'_>,
+    queues: &mut HashSet<(TenantId, QueueName)>,
+    job: &Prepared,
+) -> Result<(), Fault> {
+    let run_at = job.start.run_at(write.now);
+    if !insert_job(write, job, run_at)? {
+        // Sent again: everything else was written with it.
+        return Ok(());
+    }
+    if let Some(idempotency) = &job.idempotency {
+        reserve_key(write, job, idempotency)?;
+    }
+    insert_tags(write, job)?;
+    if queues.insert((job.tenant.clone(), job.queue.clone())) {
+        insert_queue(write, &job.tenant, &job.queue)?;
+    }
+    let traveller = Traveller {
+        job: job.id,
+        tenant: job.tenant.clone(),
+        queue: job.queue.clone(),
+        route: job.route.clone(),
+        lane: job.lane,
+        kind: job.kind.clone(),
+        run_at,
+        expires_at: job.expires_at,
+        counters: Counters::default(),
+    };
+    places::put_back(write, order, &traveller)
+}
+
+fn insert_job(write: &Write<'_>, job: &Prepared, run_at: Timestamp) -> Result<bool, Fault> {
+    let inserted = write
+        .sql
+        .prepare_cached(
+            "INSERT INTO jobs (id, tenant, queue, kind, lane, created_at, first_run_at, correlation_id, work)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (id) DO NOTHING",
+        )?
+        .execute(params![
+            job.id.0,
+            job.tenant.as_str(),
+            job.queue.as_str(),
+            job.kind,
+            job.lane.rank(),
+            write.now.as_micros(),
+            run_at.as_micros(),
+            job.correlation_id,
+            job.work,
+        ])?;
+    Ok(inserted == 1)
+}
+
+/// The key is free, or has expired and is taken over.
+fn reserve_key(write: &Write<'_>, job: &Prepared, idempotency: &Idempotency) -> Result<(), Fault> {
+    write
+        .sql
+        .prepare_cached(
+            "INSERT INTO idempotency (tenant, key, job, fingerprint, expires_at) VALUES (?1, ?2, ?3, ?4, ?5)
+             ON CONFLICT (tenant, key) DO UPDATE
+             SET job = excluded.job, fingerprint = excluded.fingerprint, expires_at = excluded.expires_at",
+        )?
+        .execute(params![
+            job.tenant.as_str(),
+            idempotency.key,
+            job.id.0,
+            &idempotency.fingerprint[..],
+            write.now.plus(idempotency.keep).as_micros(),
+        ])?;
+    Ok(())
+}
+
+fn insert_tags(write: &Write<'_>, job: &Prepared) -> Result<(), Fault> {
+    if job.tags.is_empty() {
+        return Ok(());
+    }
+    let mut statement = write
+        .sql
+        .prepare_cached("INSERT INTO job_tags (tenant, tag, job) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING")?;
+    for tag in &job.tags {
+        statement.execute((job.tenant.as_str(), tag, job.id.0))?;
+    }
+    Ok(())
+}
+
+pub(super) fn insert_queue(write: &Write<'_>, tenant: &TenantId, queue: &QueueName) -> Result<(), Fault> {
+    write
+        .sql
+        .prepare_cached("INSERT INTO queues (queue, tenant) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
+        .execute((queue.as_str(), tenant.as_str()))?;
+    Ok(())
+}

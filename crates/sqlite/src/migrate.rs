@@ -1,0 +1,177 @@
+//! The schema and its versions.
+//!
+//! Migrations are numbered SQL files, compiled in, applied in order, each in a transaction of its own together with its row
+//! in `schema_migrations`. Dying half way leaves the file at the version before. Two cannot run at once: [`up`] holds the
+//! store's lock. A file that a newer binary has migrated is refused rather than guessed at.
+
+use std::path::Path;
+
+use foreman_core::{Clock, Timestamp};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+use sha2::{Digest, Sha256};
+
+use crate::config::Config;
+use crate::connection::{self, APPLICATION_ID};
+use crate::error::{Fault, OpenError};
+use crate::lock::Lock;
+
+struct Migration {
+    version: i64,
+    name: &'static str,
+    sql: &'static str,
+}
+
+const MIGRATIONS: [Migration; 1] =
+    [Migration { version: 1, name: "places", sql: include_str!("../migrations/0001_places.sql") }];
+
+/// The newest version this binary knows.
+pub const LATEST: i64 = MIGRATIONS[MIGRATIONS.len() - 1].version;
+
+const TABLE: &str = "
+CREATE TABLE IF NOT EXISTS schema_migrations (
+    version    INTEGER NOT NULL PRIMARY KEY,
+    name       TEXT    NOT NULL,
+    checksum   TEXT    NOT NULL, -- SHA-256 of the migration's text
+    applied_at INTEGER NOT NULL
+) STRICT";
+
+/// One migration, and when it was applied to a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    pub version: i64,
+    pub name: &'static str,
+    /// `None`: it waits to be applied.
+    pub applied_at: Option<Timestamp>,
+}
+
+/// What has been applied to the file at `path`, and what waits. A file that is not there has everything waiting.
+pub fn status(path: &Path) -> Result<Vec<Status>, OpenError> {
+    let applied = if path.exists() {
+        let config = Config::default();
+        let named = |fault| OpenError::from_fault(path, fault);
+        let connection = connection::reading(path, config.busy_timeout).map_err(named)?;
+        check(&connection, path)?
+    } else {
+        Vec::new()
+    };
+    let when = |version| applied.iter().find(|row| row.version == version).map(|row| row.applied_at);
+    Ok(MIGRATIONS
+        .iter()
+        .map(|migration| Status {
+            version: migration.version,
+            name: migration.name,
+            applied_at: when(migration.version),
+        })
+        .collect())
+}
+
+/// Applies what waits and answers with the versions applied. Refused while a foreman runs on the file.
+pub fn up(config: &Config, clock: &dyn Clock) -> Result<Vec<i64>, OpenError> {
+    crate::open::make_directory(&config.path)?;
+    let _lock = Lock::take(&config.path)?;
+    let named = |fault| OpenError::from_fault(&config.path, fault);
+    let mut connection = connection::writing(config).map_err(named)?;
+    bring_up(&mut connection, &config.path, clock)
+}
+
+/// Checks the file and applies what waits; the caller holds the lock.
+pub(crate) fn bring_up(connection: &mut Connection, path: &Path, clock: &dyn Clock) -> Result<Vec<i64>, OpenError> {
+    let applied = check(connection, path)?;
+    let mut done = Vec::new();
+    for migration in MIGRATIONS.iter().filter(|known| applied.iter().all(|row| row.version != known.version)) {
+        apply(connection, migration, clock.now()).map_err(|fault| OpenError::from_fault(path, fault))?;
+        done.push(migration.version);
+    }
+    Ok(done)
+}
+
+fn apply(connection: &mut Connection, migration: &Migration, now: Timestamp) -> Result<(), Fault> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    transaction.execute_batch(TABLE)?;
+    transaction.execute_batch(migration.sql)?;
+    transaction.execute(
+        "INSERT INTO schema_migrations (version, name, checksum, applied_at) VALUES (?1, ?2, ?3, ?4)",
+        (migration.version, migration.name, checksum(migration.sql), now.as_micros()),
+    )?;
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", migration.version)?;
+    transaction.commit()?;
+    Ok(())
+}
+
+struct Applied {
+    version: i64,
+    checksum: String,
+    applied_at: Timestamp,
+}
+
+/// What was applied; an error when the file is not ours, from a newer binary, or not what this binary would have made.
+fn check(connection: &Connection, path: &Path) -> Result<Vec<Applied>, OpenError> {
+    let named = |fault| OpenError::from_fault(path, fault);
+    let application: i32 = pragma(connection, "application_id").map_err(named)?;
+    let has_tables = has_tables(connection).map_err(named)?;
+    if !has_tables {
+        return Ok(Vec::new());
+    }
+    if application != APPLICATION_ID {
+        let reason = "it is a SQLite database of another program".into();
+        return Err(OpenError::NotOurs { path: path.to_owned(), reason });
+    }
+    let applied = read_applied(connection).map_err(named)?;
+    let found = applied.iter().map(|row| row.version).max().unwrap_or_default();
+    if found > LATEST {
+        return Err(OpenError::Newer { path: path.to_owned(), found, known: LATEST });
+    }
+    for row in &applied {
+        let known = MIGRATIONS.iter().find(|migration| migration.version == row.version);
+        if known.is_none_or(|migration| checksum(migration.sql) != row.checksum) {
+            return Err(OpenError::Changed { path: path.to_owned(), version: row.version });
+        }
+    }
+    Ok(applied)
+}
+
+fn pragma(connection: &Connection, name: &str) -> Result<i32, Fault> {
+    Ok(connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0))?)
+}
+
+fn has_tables(connection: &Connection) -> Result<bool, Fault> {
+    let one =
+        connection.query_row("SELECT 1 FROM sqlite_schema WHERE type = 'table' LIMIT 1", [], |_| Ok(())).optional()?;
+    Ok(one.is_some())
+}
+
+fn read_applied(connection: &Connection) -> Result<Vec<Applied>, Fault> {
+    let mut statement =
+        connection.prepare("SELECT version, checksum, applied_at FROM schema_migrations ORDER BY version")?;
+    let rows = statement.query_map([], |row| {
+        let applied_at = Timestamp::from_micros(row.get(2)?);
+        Ok(Applied { version: row.get(0)?, checksum: row.get(1)?, applied_at })
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+fn checksum(sql: &str) -> String {
+    use std::fmt::Write;
+    Sha256::digest(sql.as_bytes()).iter().fold(String::with_capacity(64), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("writing to a string cannot fail");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_ascend_one_by_one() {
+        let versions: Vec<i64> = MIGRATIONS.iter().map(|migration| migration.version).collect();
+        assert_eq!(versions, (1..=LATEST).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn the_fragile_index_covers_what_must_run_alone() {
+        assert!(foreman_core::ports::is_fragile(2) && !foreman_core::ports::is_fragile(1));
+        assert!(MIGRATIONS[0].sql.contains("crashes >= 2"));
+    }
+}

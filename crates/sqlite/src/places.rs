@@ -1,0 +1,249 @@
+//! The three places, and every way into and out of them.
+//!
+//! A job leaves a place by a delete that must hit its row and enters one by an insert that must not find one: both happen
+//! in one transaction of the one writer, so a job is never seen in two places or in none.
+
+use foreman_core::outcome::AttemptOutcome;
+use foreman_core::ports::{StoreError, Topic};
+use foreman_core::{Fence, JobId, State, Timestamp};
+use rusqlite::{CachedStatement, OptionalExtension, params};
+
+use crate::error::Fault;
+use crate::order::Order;
+use crate::rows::{Counters, HeldRow, Tenure, Traveller, Waiting, traveller_columns};
+use crate::write::Write;
+
+/// Where a job stands.
+pub(crate) enum Place {
+    Ready(Waiting),
+    Held(HeldRow),
+    Final(State),
+}
+
+/// Finds a job that is in `jobs`; in none of the places is what must never happen.
+pub(crate) fn find(write: &Write<'_>, job: JobId) -> Result<Place, Fault> {
+    if let Some(waiting) = waiting(write, job)? {
+        return Ok(Place::Ready(waiting));
+    }
+    if let Some(held) = held(write, job)? {
+        return Ok(Place::Held(held));
+    }
+    let state: Option<String> = write
+        .sql
+        .prepare_cached("SELECT state FROM outcomes WHERE job = ?1")?
+        .query_row([job.0], |row| row.get(0))
+        .optional()?;
+    match state {
+        Some(text) => match text.parse() {
+            Ok(state) => Ok(Place::Final(state)),
+            Err(why) => Err(Fault::misfit("outcomes", "state", job, why)),
+        },
+        None => Err(StoreError::Damaged(format!("job {job} is in no place")).into()),
+    }
+}
+
+pub(crate) fn waiting(write: &Write<'_>, job: JobId) -> Result<Option<Waiting>, Fault> {
+    let mut statement =
+        write.sql.prepare_cached(concat!("SELECT ", traveller_columns!(), ", key FROM ready WHERE job = ?1"))?;
+    let mut rows = statement.query([job.0])?;
+    rows.next()?.map(Waiting::try_from).transpose()
+}
+
+pub(crate) fn held(write: &Write<'_>, job: JobId) -> Result<Option<HeldRow>, Fault> {
+    let mut statement =
+        write.sql.prepare_cached(concat!("SELECT ", traveller_columns!(), ", claim FROM held WHERE job = ?1"))?;
+    let mut rows = statement.query([job.0])?;
+    rows.next()?.map(HeldRow::try_from).transpose()
+}
+
+/// Every job still open in a claim, by id.
+pub(crate) fn open_in(write: &Write<'_>, claim: Fence) -> Result<Vec<HeldRow>, Fault> {
+    let mut statement = write.sql.prepare_cached(concat!(
+        "SELECT ",
+        traveller_columns!(),
+        ", claim FROM held WHERE claim = ?1 ORDER BY job"
+    ))?;
+    let mut rows = statement.query([claim.0])?;
+    let mut open = Vec::new();
+    while let Some(row) = rows.next()? {
+        open.push(HeldRow::try_from(row)?);
+    }
+    Ok(open)
+}
+
+pub(crate) fn leave_ready(write: &Write<'_>, job: JobId) -> Result<(), Fault> {
+    hit(&mut write.sql.prepare_cached("DELETE FROM ready WHERE job = ?1")?, "ready", job)
+}
+
+pub(crate) fn leave_held(write: &Write<'_>, job: JobId) -> Result<(), Fault> {
+    hit(&mut write.sql.prepare_cached("DELETE FROM held WHERE job = ?1")?, "held", job)
+}
+
+fn hit(delete: &mut CachedStatement<'_>, table: &str, job: JobId) -> Result<(), Fault> {
+    match delete.execute([job.0])? {
+        1 => Ok(()),
+        rows => Err(StoreError::Damaged(format!("leaving {table}, job {job} was found {rows} times")).into()),
+    }
+}
+
+/// A claim goes with its last open job.
+pub(crate) fn drop_claim_if_empty(write: &Write<'_>, claim: Fence) -> Result<(), Fault> {
+    write
+        .sql
+        .prepare_cached("DELETE FROM claims WHERE number = ?1 AND NOT EXISTS (SELECT 1 FROM held WHERE claim = ?1)")?
+        .execute([claim.0])?;
+    Ok(())
+}
+
+/// Lets a job wait until its `run_at`, in fair order once it is due.
+pub(crate) fn put_back(write: &Write<'_>, order: &mut Order<'_>, traveller: &Traveller) -> Result<(), Fault> {
+    let is_due = traveller.run_at <= write.now;
+    let key = if is_due { Some(order.next(&traveller.tenant, &traveller.queue, traveller.lane)?) } else { None };
+    put(write, traveller, key)?;
+    note(write, traveller, State::of_waiting(is_due, traveller.counters.attempt));
+    Ok(())
+}
+
+/// Lets a job wait at the front of the line: what happened to its attempt was not its fault.
+pub(crate) fn put_in_front(write: &Write<'_>, order: &mut Order<'_>, traveller: &Traveller) -> Result<(), Fault> {
+    let key = order.front(&traveller.queue, traveller.lane)?;
+    let traveller = Traveller { run_at: traveller.run_at.min(write.now), ..traveller.clone() };
+    put(write, &traveller, Some(key))?;
+    note(write, &traveller, State::Pending);
+    Ok(())
+}
+
+pub(crate) fn note(write: &Write<'_>, traveller: &Traveller, state: State) {
+    write.note(traveller.job, &traveller.tenant, &traveller.queue, state, traveller.counters.attempt);
+}
+
+fn put(write: &Write<'_>, traveller: &Traveller, key: Option<i64>) -> Result<(), Fault> {
+    let Traveller { job, tenant, queue, route, lane, kind, run_at, expires_at, counters } = traveller;
+    write
+        .sql
+        .prepare_cached(concat!(
+            "INSERT INTO ready (",
+            traveller_columns!(),
+            ", key) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
+        ))?
+        .execute(params![
+            job.0,
+            tenant.as_str(),
+            queue.as_str(),
+            route.as_str(),
+            lane.rank(),
+            kind,
+            run_at.as_micros(),
+            expires_at.map(Timestamp::as_micros),
+            counters.attempt,
+            counters.spent,
+            counters.crashes,
+            key,
+        ])?;
+    if key.is_some() {
+        write.ring(Topic::Ready);
+    }
+    if key.is_none() || expires_at.is_some() {
+        write.ring(Topic::Waiting);
+    }
+    Ok(())
+}
+
+pub(crate) fn hold(write: &Write<'_>, claim: Fence, traveller: &Traveller) -> Result<(), Fault> {
+    let Traveller { job, tenant, queue, route, lane, kind, run_at, expires_at, counters } = traveller;
+    write
+        .sql
+        .prepare_cached(concat!(
+            "INSERT INTO held (",
+            traveller_columns!(),
+            ", claim) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
+        ))?
+        .execute(params![
+            job.0,
+            tenant.as_str(),
+            queue.as_str(),
+            route.as_str(),
+            lane.rank(),
+            kind,
+            run_at.as_micros(),
+            expires_at.map(Timestamp::as_micros),
+            counters.attempt,
+            counters.spent,
+            counters.crashes,
+            claim.0,
+        ])?;
+    note(write, traveller, State::Running);
+    Ok(())
+}
+
+/// How an attempt, or a job that waited, came to its end.
+pub(crate) struct End<'a> {
+    /// `None`: it ended while it waited.
+    pub tenure: Option<&'a Tenure>,
+    /// Recorded by the attempt itself, which may ask for it again.
+    pub is_settled: bool,
+    /// As JSON.
+    pub report: &'a str,
+}
+
+/// Makes a job final.
+pub(crate) fn finish(write: &Write<'_>, traveller: &Traveller, state: State, end: &End<'_>) -> Result<(), Fault> {
+    let Counters { attempt, spent, crashes } = traveller.counters;
+    write
+        .sql
+        .prepare_cached(
+            "INSERT INTO outcomes (job, tenant, state, queue, kind, finished_at, attempt, spent, crashes, run_at,
+                                   claim, settled, session, worker, started_at, report)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+        )?
+        .execute(params![
+            traveller.job.0,
+            traveller.tenant.as_str(),
+            state.as_str(),
+            traveller.queue.as_str(),
+            traveller.kind,
+            write.now.as_micros(),
+            attempt,
+            spent,
+            crashes,
+            traveller.run_at.as_micros(),
+            end.tenure.map(|tenure| tenure.claim.0),
+            end.is_settled,
+            end.tenure.map(|tenure| tenure.session.0),
+            end.tenure.and_then(|tenure| tenure.worker.as_deref()),
+            end.tenure.map(|tenure| tenure.started_at.as_micros()),
+            end.report,
+        ])?;
+    note(write, traveller, state);
+    Ok(())
+}
+
+/// Records an attempt that did not end its job.
+pub(crate) fn record_attempt(
+    write: &Write<'_>,
+    job: JobId,
+    number: u32,
+    outcome: AttemptOutcome,
+    end: &End<'_>,
+) -> Result<(), Fault> {
+    write
+        .sql
+        .prepare_cached(
+            "INSERT INTO attempts (job, claim, number, settled, session, worker, started_at, finished_at, outcome,
+                                   report)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        )?
+        .execute(params![
+            job.0,
+            end.tenure.map(|tenure| tenure.claim.0),
+            number,
+            end.is_settled,
+            end.tenure.map(|tenure| tenure.session.0),
+            end.tenure.and_then(|tenure| tenure.worker.as_deref()),
+            end.tenure.map(|tenure| tenure.started_at.as_micros()),
+            write.now.as_micros(),
+            outcome.as_str(),
+            end.report,
+        ])?;
+    Ok(())
+}

@@ -1,0 +1,134 @@
+//! Which jobs a list is about, as SQL.
+//!
+//! The state decides where to look: a final one is a stretch of `outcomes_by_state`, a waiting one is `ready`, a running one
+//! `held`; for any state it is `jobs` itself, or the tag's or correlation's own index. Every part of a filter that is
+//! absent leaves no trace in the statement, so each shape gets its own plan and its own place in the statement cache.
+
+use foreman_core::ports::{Cursor, JobFilter};
+use foreman_core::{State, TenantId, Timestamp};
+use rusqlite::types::Value;
+
+/// A statement under construction and the values it is bound to.
+pub(super) struct Selection {
+    /// From the table that leads to `jobs`.
+    pub from: &'static str,
+    pub conditions: Vec<String>,
+    pub values: Vec<Value>,
+    /// By the time a final state was reached, or by id.
+    pub is_by_time: bool,
+    /// The id in the leading table.
+    pub id: &'static str,
+}
+
+impl Selection {
+    pub fn new(tenant: &TenantId, filter: &JobFilter, now: Timestamp) -> Self {
+        let JobFilter { state, queue, kind, tag, correlation_id, created_after, created_before } = filter;
+        let mut selection = Self::leading(*state, tag.as_deref());
+        let lead = selection.id.split('.').next().unwrap_or("jobs");
+        selection.holds(&format!("{lead}.tenant ="), text(tenant.as_str()));
+        selection.in_state(*state, now);
+        let is_copied = matches!(lead, "outcomes" | "ready" | "held");
+        let place = if is_copied { lead } else { "jobs" };
+        if let Some(queue) = queue {
+            selection.holds(&format!("{place}.queue ="), text(queue.as_str()));
+        }
+        if let Some(kind) = kind {
+            selection.holds(&format!("{place}.kind ="), text(kind));
+        }
+        if let Some(tag) = tag {
+            selection.tagged(lead, tenant, tag);
+        }
+        if let Some(id) = correlation_id {
+            selection.holds("jobs.correlation_id =", text(id));
+        }
+        if let Some(time) = created_after {
+            selection.holds("jobs.created_at >=", Value::Integer(time.as_micros()));
+        }
+        if let Some(time) = created_before {
+            selection.holds("jobs.created_at <", Value::Integer(time.as_micros()));
+        }
+        selection
+    }
+
+    fn leading(state: Option<State>, tag: Option<&str>) -> Self {
+        // CROSS JOIN keeps the order: first the table that narrows, then the job.
+        let (from, id) = match (state, tag) {
+            (Some(state), _) if state.is_final() => {
+                ("outcomes CROSS JOIN jobs ON jobs.id = outcomes.job", "outcomes.job")
+            }
+            (Some(State::Running), _) => ("held CROSS JOIN jobs ON jobs.id = held.job", "held.job"),
+            (Some(_), _) => ("ready CROSS JOIN jobs ON jobs.id = ready.job", "ready.job"),
+            (None, Some(_)) => ("job_tags CROSS JOIN jobs ON jobs.id = job_tags.job", "job_tags.job"),
+            (None, None) => ("jobs", "jobs.id"),
+        };
+        let is_by_time = state.is_some_and(State::is_final);
+        Self { from, conditions: Vec::new(), values: Vec::new(), is_by_time, id }
+    }
+
+    fn in_state(&mut self, state: Option<State>, now: Timestamp) {
+        let now = Value::Integer(now.as_micros());
+        match state {
+            None | Some(State::Running) => {}
+            Some(State::Pending) => self.holds("ready.run_at <=", now),
+            Some(State::Scheduled) => {
+                self.conditions.push("ready.attempt = 0".into());
+                self.holds("ready.run_at >", now);
+            }
+            Some(State::Retrying) => {
+                self.conditions.push("ready.attempt > 0".into());
+                self.holds("ready.run_at >", now);
+            }
+            Some(state @ (State::Completed | State::Failed | State::Dead | State::Cancelled)) => {
+                self.holds("outcomes.state =", text(state.as_str()));
+            }
+        }
+    }
+
+    fn tagged(&mut self, lead: &str, tenant: &TenantId, tag: &str) {
+        if lead == "job_tags" {
+            self.holds("job_tags.tag =", text(tag));
+        } else {
+            self.values.push(text(tenant.as_str()));
+            self.values.push(text(tag));
+            let (first, second) = (self.values.len() - 1, self.values.len());
+            self.conditions.push(format!(
+                "EXISTS (SELECT 1 FROM job_tags WHERE tenant = ?{first} AND tag = ?{second} AND job = {})",
+                self.id
+            ));
+        }
+    }
+
+    /// Only what comes after the end of the page before.
+    pub fn after(&mut self, cursor: Cursor) {
+        let id = Value::Blob(cursor.id.0.as_bytes().to_vec());
+        if self.is_by_time {
+            self.values.push(Value::Integer(cursor.at.as_micros()));
+            self.values.push(id);
+            let (at, id) = (self.values.len() - 1, self.values.len());
+            self.conditions.push(format!("(outcomes.finished_at, outcomes.job) < (?{at}, ?{id})"));
+        } else {
+            self.holds(&format!("{} <", self.id), id);
+        }
+    }
+
+    fn holds(&mut self, comparison: &str, value: Value) {
+        self.values.push(value);
+        self.conditions.push(format!("{comparison} ?{}", self.values.len()));
+    }
+
+    pub fn conditions(&self) -> String {
+        self.conditions.join(" AND ")
+    }
+
+    pub fn order(&self) -> String {
+        if self.is_by_time {
+            "outcomes.finished_at DESC, outcomes.job DESC".into()
+        } else {
+            format!("{} DESC", self.id)
+        }
+    }
+}
+
+fn text(text: &str) -> Value {
+    Value::Text(text.into())
+}

@@ -1,0 +1,67 @@
+//! Pages of jobs, and how many there are.
+//!
+//! A page is found first, by ids alone, and only its own jobs are then read in full: a page deep in a long list costs no
+//! more than the first.
+
+use foreman_core::ports::{Cursor, JobFilter, JobView, Page};
+use foreman_core::{JobId, TenantId, Timestamp};
+use rusqlite::{Connection, params_from_iter};
+
+use super::filter::Selection;
+use super::view::{self, COLUMNS, PLACES};
+use crate::error::Fault;
+use crate::readers::Read;
+
+pub(super) fn list(
+    read: &Read<'_>,
+    tenant: &TenantId,
+    filter: &JobFilter,
+    after: Option<Cursor>,
+    limit: usize,
+) -> Result<Page<JobView>, Fault> {
+    let mut selection = Selection::new(tenant, filter, read.now);
+    if let Some(cursor) = after {
+        selection.after(cursor);
+    }
+    let mut found = page(read.sql, &selection, limit)?;
+    let has_more = found.len() > limit;
+    found.truncate(limit);
+    let next = if has_more { found.last().copied() } else { None };
+    let items = found.iter().map(|cursor| one(read, cursor.id)).collect::<Result<_, _>>()?;
+    Ok(Page { items, next })
+}
+
+/// One more than asked for, which tells whether there is a next page.
+fn page(sql: &Connection, selection: &Selection, limit: usize) -> Result<Vec<Cursor>, Fault> {
+    let time = if selection.is_by_time { "outcomes.finished_at" } else { "0" };
+    let statement = format!(
+        "SELECT {time}, {id} FROM {from} WHERE {conditions} ORDER BY {order} LIMIT {}",
+        i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1),
+        id = selection.id,
+        from = selection.from,
+        conditions = selection.conditions(),
+        order = selection.order(),
+    );
+    let mut statement = sql.prepare_cached(&statement)?;
+    let rows = statement.query_map(params_from_iter(&selection.values), |row| {
+        Ok(Cursor { at: Timestamp::from_micros(row.get(0)?), id: JobId(row.get(1)?) })
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+fn one(read: &Read<'_>, id: JobId) -> Result<JobView, Fault> {
+    let mut statement = read.sql.prepare_cached(&format!("SELECT {COLUMNS} FROM jobs {PLACES} WHERE jobs.id = ?1"))?;
+    let mut rows = statement.query([id.0])?;
+    match rows.next()? {
+        Some(row) => view::view(read.sql, row, read.now),
+        None => Err(Fault::misfit("jobs", "id", id, "is in a place but not among the jobs")),
+    }
+}
+
+pub(super) fn count(read: &Read<'_>, tenant: &TenantId, filter: &JobFilter) -> Result<u64, Fault> {
+    let selection = Selection::new(tenant, filter, read.now);
+    let statement = format!("SELECT count(*) FROM {} WHERE {}", selection.from, selection.conditions());
+    let mut statement = read.sql.prepare_cached(&statement)?;
+    let count: i64 = statement.query_row(params_from_iter(&selection.values), |row| row.get(0))?;
+    Ok(u64::try_from(count).unwrap_or_default())
+}

@@ -1,0 +1,67 @@
+//! Questions that change nothing.
+
+mod filter;
+mod get;
+mod list;
+mod queues;
+mod sessions;
+mod view;
+
+use async_trait::async_trait;
+use foreman_core::ports::{Audit, Cursor, JobFilter, JobQuery, JobView, Page, QueueView, SessionView, StoreError};
+use foreman_core::{JobId, TenantId};
+
+use crate::SqliteStore;
+use crate::audit;
+
+#[async_trait]
+impl JobQuery for SqliteStore {
+    async fn ping(&self) -> Result<(), StoreError> {
+        // A row, not an empty transaction: a full disk lets those through.
+        self.write(|write| {
+            write
+                .sql
+                .prepare_cached(
+                    "INSERT INTO store (name, value) VALUES ('ping', ?1) ON CONFLICT DO UPDATE SET value = excluded.value",
+                )?
+                .execute([write.now.as_micros()])?;
+            Ok(())
+        })
+        .await?;
+        self.read(|read| Ok(read.sql.query_row("SELECT 1 FROM store WHERE name = 'ping'", [], |_| Ok(()))?)).await
+    }
+
+    async fn get(&self, tenant: &TenantId, id: JobId) -> Result<Option<JobView>, StoreError> {
+        let tenant = tenant.clone();
+        self.read(move |read| get::get(read, &tenant, id)).await
+    }
+
+    async fn list(
+        &self,
+        tenant: &TenantId,
+        filter: &JobFilter,
+        after: Option<&Cursor>,
+        limit: usize,
+    ) -> Result<Page<JobView>, StoreError> {
+        let (tenant, filter, after) = (tenant.clone(), filter.clone(), after.copied());
+        self.read(move |read| list::list(read, &tenant, &filter, after, limit)).await
+    }
+
+    async fn count(&self, tenant: &TenantId, filter: &JobFilter) -> Result<u64, StoreError> {
+        let (tenant, filter) = (tenant.clone(), filter.clone());
+        self.read(move |read| list::count(read, &tenant, &filter)).await
+    }
+
+    async fn queues(&self, tenant: &TenantId) -> Result<Vec<QueueView>, StoreError> {
+        let tenant = tenant.clone();
+        self.read(move |read| queues::queues(read, &tenant)).await
+    }
+
+    async fn sessions(&self) -> Result<Vec<SessionView>, StoreError> {
+        self.read(sessions::sessions).await
+    }
+
+    async fn audit(&self) -> Result<Audit, StoreError> {
+        self.read_all(|read| audit::audit(read.sql)).await
+    }
+}

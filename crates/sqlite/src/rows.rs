@@ -1,0 +1,166 @@
+//! Rows as values. Each is read in one place, and one that does not fit names its table, column and id.
+
+use foreman_core::job::QueueName;
+use foreman_core::outcome::AttemptOutcome;
+use foreman_core::target::Route;
+use foreman_core::{Fence, JobId, Lane, Report, SessionId, State, TenantId, Timestamp};
+use rusqlite::Row;
+use rusqlite::types::FromSql;
+use uuid::Uuid;
+
+use crate::error::Fault;
+
+/// A row being read, with what to call it when it does not fit.
+pub(crate) struct Cells<'r> {
+    pub row: &'r Row<'r>,
+    pub table: &'static str,
+    pub id: JobId,
+}
+
+impl<'r> Cells<'r> {
+    /// A row whose job id stands at `place`.
+    pub fn of_job(row: &'r Row<'r>, table: &'static str, place: usize) -> Result<Self, Fault> {
+        let id: Uuid = row.get(place).map_err(|error| Fault::misfit(table, "job", "unknown", error))?;
+        Ok(Self { row, table, id: JobId(id) })
+    }
+
+    pub fn get<T: FromSql>(&self, place: usize, column: &str) -> Result<T, Fault> {
+        self.row.get(place).map_err(|error| match error {
+            rusqlite::Error::SqliteFailure(..) => Fault::Sql(error),
+            misfit => Fault::misfit(self.table, column, self.id, misfit),
+        })
+    }
+
+    pub fn text(&self, place: usize, column: &str) -> Result<&'r str, Fault> {
+        let cell = self.row.get_ref(place)?;
+        cell.as_str().map_err(|error| Fault::misfit(self.table, column, self.id, error))
+    }
+
+    pub fn time(&self, place: usize, column: &str) -> Result<Timestamp, Fault> {
+        self.get(place, column).map(Timestamp::from_micros)
+    }
+
+    pub fn maybe_time(&self, place: usize, column: &str) -> Result<Option<Timestamp>, Fault> {
+        Ok(self.get::<Option<i64>>(place, column)?.map(Timestamp::from_micros))
+    }
+
+    pub fn tenant(&self, place: usize) -> Result<TenantId, Fault> {
+        self.text(place, "tenant").map(TenantId::new)
+    }
+
+    pub fn queue(&self, place: usize) -> Result<QueueName, Fault> {
+        self.text(place, "queue").map(QueueName::from_stored)
+    }
+
+    pub fn lane(&self, place: usize) -> Result<Lane, Fault> {
+        let rank = self.get(place, "lane")?;
+        Lane::from_rank(rank).ok_or_else(|| Fault::misfit(self.table, "lane", self.id, format!("{rank} is no lane")))
+    }
+
+    pub fn report(&self, place: usize) -> Result<Report, Fault> {
+        serde_json::from_str(self.text(place, "report")?)
+            .map_err(|error| Fault::misfit(self.table, "report", self.id, error))
+    }
+
+    pub fn final_state(&self, place: usize) -> Result<State, Fault> {
+        let text = self.text(place, "state")?;
+        let state = text.parse::<State>().ok().filter(|state| state.is_final());
+        state.ok_or_else(|| Fault::misfit(self.table, "state", self.id, format!("{text:?} is not a final state")))
+    }
+
+    pub fn outcome(&self, place: usize) -> Result<AttemptOutcome, Fault> {
+        let text = self.text(place, "outcome")?;
+        AttemptOutcome::from_stored(text)
+            .ok_or_else(|| Fault::misfit(self.table, "outcome", self.id, format!("{text:?} is not an outcome")))
+    }
+}
+
+/// The counters that travel with a job from place to place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counters {
+    pub attempt: u32,
+    pub spent: u32,
+    pub crashes: u32,
+}
+
+/// What `ready` and `held` have in common: everything that travels with a job until it is final.
+#[derive(Clone, Debug)]
+pub(crate) struct Traveller {
+    pub job: JobId,
+    pub tenant: TenantId,
+    pub queue: QueueName,
+    pub route: Route,
+    pub lane: Lane,
+    pub kind: Option<String>,
+    pub run_at: Timestamp,
+    pub expires_at: Option<Timestamp>,
+    pub counters: Counters,
+}
+
+/// The columns of [`Traveller`], in its order of reading.
+macro_rules! traveller_columns {
+    () => {
+        "job, tenant, queue, route, lane, kind, run_at, expires_at, attempt, spent, crashes"
+    };
+}
+pub(crate) use traveller_columns;
+
+impl Traveller {
+    fn read(cells: &Cells<'_>) -> Result<Self, Fault> {
+        Ok(Self {
+            job: cells.id,
+            tenant: cells.tenant(1)?,
+            queue: cells.queue(2)?,
+            route: Route::from_stored(cells.text(3, "route")?),
+            lane: cells.lane(4)?,
+            kind: cells.get(5, "kind")?,
+            run_at: cells.time(6, "run_at")?,
+            expires_at: cells.maybe_time(7, "expires_at")?,
+            counters: Counters {
+                attempt: cells.get(8, "attempt")?,
+                spent: cells.get(9, "spent")?,
+                crashes: cells.get(10, "crashes")?,
+            },
+        })
+    }
+}
+
+/// A row of `ready`.
+pub(crate) struct Waiting {
+    pub traveller: Traveller,
+    /// Its place in the order; none until it is due.
+    pub key: Option<i64>,
+}
+
+impl TryFrom<&Row<'_>> for Waiting {
+    type Error = Fault;
+
+    fn try_from(row: &Row<'_>) -> Result<Self, Fault> {
+        let cells = Cells::of_job(row, "ready", 0)?;
+        Ok(Self { traveller: Traveller::read(&cells)?, key: cells.get(11, "key")? })
+    }
+}
+
+/// A row of `held`.
+pub(crate) struct HeldRow {
+    pub traveller: Traveller,
+    pub claim: Fence,
+}
+
+impl TryFrom<&Row<'_>> for HeldRow {
+    type Error = Fault;
+
+    fn try_from(row: &Row<'_>) -> Result<Self, Fault> {
+        let cells = Cells::of_job(row, "held", 0)?;
+        Ok(Self { traveller: Traveller::read(&cells)?, claim: Fence(cells.get(11, "claim")?) })
+    }
+}
+
+/// Under which claim an attempt ran.
+#[derive(Clone, Debug)]
+pub(crate) struct Tenure {
+    pub claim: Fence,
+    pub session: SessionId,
+    pub worker: Option<String>,
+    pub started_at: Timestamp,
+}

@@ -1,0 +1,40 @@
+//! Under which claim, session and worker an attempt runs.
+
+use foreman_core::ports::StoreError;
+use foreman_core::{Fence, SessionId, Timestamp};
+use rusqlite::OptionalExtension;
+
+use crate::error::Fault;
+use crate::rows::Tenure;
+use crate::write::Write;
+
+/// The claim with that number, if it is there.
+pub(crate) fn find(write: &Write<'_>, claim: Fence) -> Result<Option<Tenure>, Fault> {
+    let mut statement = write.sql.prepare_cached(
+        "SELECT claims.session, claims.claimed_at, sessions.worker
+         FROM claims LEFT JOIN sessions ON sessions.id = claims.session WHERE claims.number = ?1",
+    )?;
+    let tenure = statement
+        .query_row([claim.0], |row| {
+            Ok(Tenure {
+                claim,
+                session: SessionId(row.get(0)?),
+                started_at: Timestamp::from_micros(row.get(1)?),
+                worker: row.get(2)?,
+            })
+        })
+        .optional()?;
+    Ok(tenure)
+}
+
+/// The claim of a job that is held.
+pub(crate) fn of_claim(write: &Write<'_>, claim: Fence) -> Result<Tenure, Fault> {
+    find(write, claim)?.ok_or_else(|| StoreError::Damaged(format!("claim {claim} holds jobs but is not there")).into())
+}
+
+/// The numbers of a session's claims, in order.
+pub(crate) fn claims_of(write: &Write<'_>, session: SessionId) -> Result<Vec<Fence>, Fault> {
+    let mut statement = write.sql.prepare_cached("SELECT number FROM claims WHERE session = ?1 ORDER BY number")?;
+    let claims = statement.query_map([session.0], |row| row.get(0).map(Fence))?;
+    Ok(claims.collect::<Result<_, _>>()?)
+}

@@ -1,0 +1,181 @@
+//! What falls due, expires, or has outlived its retention.
+//!
+//! Each call is one operation of the one writer and does at most `limit` of a kind, so that nobody waits long behind it.
+//! Pages that are freed are used again by what is written next; the file keeps its size, and a full one has room again.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use foreman_core::ports::{Due, Pruned, Retention, StoreError, Topic, Upkeep};
+use foreman_core::{JobId, Report, State, Timestamp};
+use rusqlite::OptionalExtension;
+
+use crate::SqliteStore;
+use crate::error::Fault;
+use crate::jobs::forget;
+use crate::order::Order;
+use crate::places::{self, End};
+use crate::rows::{Traveller, Waiting, traveller_columns};
+use crate::write::Write;
+
+#[async_trait]
+impl Upkeep for SqliteStore {
+    async fn promote(&self, limit: usize) -> Result<Due, StoreError> {
+        self.write(move |write| promote(write, limit)).await
+    }
+
+    async fn prune(&self, retention: &Retention, limit: usize) -> Result<Pruned, StoreError> {
+        let retention = retention.clone();
+        self.write(move |write| prune(write, &retention, limit)).await
+    }
+}
+
+fn promote(write: &Write<'_>, limit: usize) -> Result<Due, Fault> {
+    // First what may no longer start, so that it is not given a place in line.
+    let expired = expired(write, limit)?;
+    expire(write, &expired)?;
+    let due = due(write, limit)?;
+    give_places(write, &due)?;
+    let next = next(write)?;
+    Ok(Due { promoted: due.len(), expired: expired.len(), next, next_in: next.map(|time| time.since(write.now)) })
+}
+
+fn expired(write: &Write<'_>, limit: usize) -> Result<Vec<Traveller>, Fault> {
+    let sql = concat!(
+        "SELECT ",
+        traveller_columns!(),
+        ", key FROM ready WHERE expires_at IS NOT NULL AND expires_at <= ?1 ORDER BY expires_at, job LIMIT ?2"
+    );
+    travellers(write, sql, limit)
+}
+
+fn due(write: &Write<'_>, limit: usize) -> Result<Vec<Traveller>, Fault> {
+    let sql = concat!(
+        "SELECT ",
+        traveller_columns!(),
+        ", key FROM ready WHERE key IS NULL AND run_at <= ?1 ORDER BY run_at, job LIMIT ?2"
+    );
+    travellers(write, sql, limit)
+}
+
+fn travellers(write: &Write<'_>, sql: &str, limit: usize) -> Result<Vec<Traveller>, Fault> {
+    let mut statement = write.sql.prepare_cached(sql)?;
+    let mut rows = statement.query((write.now.as_micros(), bound(limit)))?;
+    let mut travellers = Vec::new();
+    while let Some(row) = rows.next()? {
+        travellers.push(Waiting::try_from(row)?.traveller);
+    }
+    Ok(travellers)
+}
+
+fn bound(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+fn expire(write: &Write<'_>, expired: &[Traveller]) -> Result<(), Fault> {
+    let report =
+        serde_json::to_string(&Report::error("expired")).map_err(|error| StoreError::Broken(error.to_string()))?;
+    let end = End { tenure: None, is_settled: false, report: &report };
+    for traveller in expired {
+        places::leave_ready(write, traveller.job)?;
+        places::finish(write, traveller, State::Failed, &end)?;
+    }
+    Ok(())
+}
+
+fn give_places(write: &Write<'_>, due: &[Traveller]) -> Result<(), Fault> {
+    if due.is_empty() {
+        return Ok(());
+    }
+    let mut order = Order::new(write.sql);
+    let mut update = write.sql.prepare_cached("UPDATE ready SET key = ?2 WHERE job = ?1")?;
+    for traveller in due {
+        let key = order.next(&traveller.tenant, &traveller.queue, traveller.lane)?;
+        update.execute((traveller.job.0, key))?;
+        places::note(write, traveller, State::Pending);
+    }
+    order.keep()?;
+    write.ring(Topic::Ready);
+    Ok(())
+}
+
+/// When the next waiting job falls due or expires.
+fn next(write: &Write<'_>) -> Result<Option<Timestamp>, Fault> {
+    const FIRST: [&str; 2] = [
+        "SELECT run_at FROM ready WHERE key IS NULL ORDER BY run_at LIMIT 1",
+        "SELECT expires_at FROM ready WHERE expires_at IS NOT NULL ORDER BY expires_at LIMIT 1",
+    ];
+    let mut next: Option<Timestamp> = None;
+    for sql in FIRST {
+        let first: Option<i64> = write.sql.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?;
+        next = next.into_iter().chain(first.map(Timestamp::from_micros)).min();
+    }
+    Ok(next)
+}
+
+fn prune(write: &Write<'_>, retention: &Retention, limit: usize) -> Result<Pruned, Fault> {
+    let now = write.now;
+    Ok(Pruned {
+        jobs: prune_jobs(write, retention, limit)?,
+        keys: cut(
+            write,
+            "DELETE FROM idempotency WHERE (tenant, key) IN
+             (SELECT tenant, key FROM idempotency WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2)",
+            now,
+            limit,
+        )?,
+        changes: cut(
+            write,
+            "DELETE FROM changes WHERE position IN
+             (SELECT position FROM changes WHERE at <= ?1 ORDER BY at, position LIMIT ?2)",
+            now.minus(retention.changes),
+            limit,
+        )?,
+        sessions: cut(
+            write,
+            "DELETE FROM sessions WHERE id IN
+             (SELECT id FROM sessions WHERE state IN ('ended', 'dead') AND renewed_at <= ?1 LIMIT ?2)",
+            now.minus(retention.sessions),
+            limit,
+        )?,
+    })
+}
+
+fn cut(write: &Write<'_>, sql: &str, until: Timestamp, limit: usize) -> Result<usize, Fault> {
+    Ok(write.sql.prepare_cached(sql)?.execute((until.as_micros(), bound(limit)))?)
+}
+
+fn prune_jobs(write: &Write<'_>, retention: &Retention, limit: usize) -> Result<usize, Fault> {
+    let kept: [(State, Option<Duration>); 4] = [
+        (State::Completed, retention.completed),
+        (State::Failed, retention.failed),
+        (State::Cancelled, retention.cancelled),
+        (State::Dead, retention.dead),
+    ];
+    let mut pruned = 0;
+    for (state, keep) in kept {
+        let Some(keep) = keep else { continue };
+        for id in outlived(write, state, write.now.minus(keep), limit - pruned)? {
+            forget(write, id)?;
+            pruned += 1;
+        }
+    }
+    Ok(pruned)
+}
+
+/// The oldest in a final state, over all tenants: a skip through the index by tenant, then a range of times.
+fn outlived(write: &Write<'_>, state: State, until: Timestamp, limit: usize) -> Result<Vec<JobId>, Fault> {
+    let mut statement = write.sql.prepare_cached(
+        "WITH RECURSIVE tenants (tenant) AS (
+             SELECT min(tenant) FROM outcomes
+             UNION ALL
+             SELECT (SELECT min(tenant) FROM outcomes WHERE tenant > tenants.tenant)
+             FROM tenants WHERE tenants.tenant IS NOT NULL
+         )
+         SELECT outcomes.job FROM tenants CROSS JOIN outcomes INDEXED BY outcomes_by_state
+         ON outcomes.tenant = tenants.tenant AND outcomes.state = ?1 AND outcomes.finished_at <= ?2
+         LIMIT ?3",
+    )?;
+    let ids = statement.query_map((state.as_str(), until.as_micros(), bound(limit)), |row| row.get(0).map(JobId))?;
+    Ok(ids.collect::<Result<_, _>>()?)
+}

@@ -1,0 +1,329 @@
+//! The one writer: a thread that owns the only connection that writes, and commits for many callers at once.
+//!
+//! Operations come over a bounded channel. The writer opens one transaction, runs what waits in line, each operation in a
+//! savepoint of its own so that one that fails is undone alone, commits once, and only then answers every caller and rings
+//! the wake-ups. While it waits for the disk the next group gathers: the slower the disk, the larger the groups.
+//!
+//! A commit that fails fails for everyone in it, and nothing of it was written, except after an error of the disk itself,
+//! when nobody can know. A caller waits for a bounded time; past it the outcome is unknown to it, though the operation
+//! still takes its course. A panic in an operation undoes that operation and is answered as a broken protocol.
+//!
+//! The thread holds the lock of the store and lets go of it last. When the process dies, SQLite undoes the open
+//! transaction at the next start, and nobody had been told of it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use foreman_core::Clock;
+use foreman_core::ports::{StoreError, Wakeups};
+use foreman_runtime::tasks::panic_message;
+use rusqlite::Connection;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, timeout_at};
+use tracing::{error, warn};
+
+use crate::error::Fault;
+use crate::lock::Lock;
+use crate::write::{Rings, Write};
+
+/// At most so many operations share a commit,
+const GROUP: usize = 512;
+/// and no more join once the first has waited so long for its commit.
+const GROUP_WAIT: Duration = Duration::from_millis(20);
+/// A WAL that readers have kept from being reset is cut back by force beyond this size.
+const WAL_LIMIT: u64 = 128 << 20;
+/// The size is looked at once in so many commits.
+const WAL_LOOK: u32 = 64;
+
+/// The callers' end.
+pub(crate) struct Writer {
+    queue: mpsc::Sender<Message>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    timeout: Duration,
+}
+
+enum Message {
+    Run(Box<dyn Operation>),
+    Close,
+}
+
+impl Writer {
+    pub fn start(
+        connection: Connection,
+        lock: Lock,
+        path: PathBuf,
+        clock: Arc<dyn Clock>,
+        wakeups: Arc<dyn Wakeups>,
+        queue: usize,
+        timeout: Duration,
+    ) -> std::io::Result<Self> {
+        let (sender, receiver) = mpsc::channel(queue.max(1));
+        let wal = PathBuf::from(format!("{}-wal", path.display()));
+        let thread = Thread { connection, _lock: lock, wal, clock, wakeups, queue: receiver, commits: 0 };
+        let thread = std::thread::Builder::new().name("sqlite writer".into()).spawn(move || thread.run())?;
+        Ok(Self { queue: sender, thread: Mutex::new(Some(thread)), timeout })
+    }
+
+    /// Runs `operation` in a transaction and answers once it is on the disk.
+    pub async fn write<T: Send + 'static>(
+        &self,
+        operation: impl FnOnce(&Write<'_>) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let deadline = Instant::now() + self.timeout;
+        let place = match timeout_at(deadline, self.queue.reserve()).await {
+            Ok(Ok(place)) => place,
+            Ok(Err(_)) => return Err(StoreError::Closed),
+            Err(_) => return Err(StoreError::Unavailable("too many writes are waiting; nothing was written".into())),
+        };
+        let (reply, answer) = oneshot::channel();
+        place.send(Message::Run(Box::new(Call { operation: Some(operation), result: None, reply })));
+        match timeout_at(deadline, answer).await {
+            Ok(Ok(result)) => result,
+            Ok(Err(_)) => Err(StoreError::Closed),
+            Err(_) => Err(StoreError::Unavailable("the disk did not answer in time; the outcome is unknown".into())),
+        }
+    }
+
+    /// Lets what waits in line be written, then ends the thread. A second call finds it ended.
+    pub async fn close(&self) {
+        // An error means that it has ended already.
+        let _ = self.queue.send(Message::Close).await;
+        self.queue.closed().await;
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            let joined = tokio::task::spawn_blocking(move || thread.join()).await;
+            if !matches!(joined, Ok(Ok(()))) {
+                error!("the thread that writes ended in a panic");
+            }
+        }
+    }
+}
+
+/// A call and its caller, whatever the answer's type.
+trait Operation: Send {
+    fn run(&mut self, write: &Write<'_>) -> Result<(), Fault>;
+    /// Hands the caller its result, or the error that befell the whole group.
+    fn answer(self: Box<Self>, group: Result<(), StoreError>);
+}
+
+struct Call<F, T> {
+    operation: Option<F>,
+    result: Option<T>,
+    reply: oneshot::Sender<Result<T, StoreError>>,
+}
+
+impl<F, T> Operation for Call<F, T>
+where
+    F: FnOnce(&Write<'_>) -> Result<T, Fault> + Send,
+    T: Send,
+{
+    fn run(&mut self, write: &Write<'_>) -> Result<(), Fault> {
+        let operation = self.operation.take().expect("an operation is run once");
+        self.result = Some(operation(write)?);
+        Ok(())
+    }
+
+    fn answer(self: Box<Self>, group: Result<(), StoreError>) {
+        let Call { result, reply, .. } = *self;
+        let result = group.and_then(|()| {
+            result.ok_or_else(|| StoreError::Broken("an operation was committed that never ran".into()))
+        });
+        // The caller may have stopped waiting.
+        let _ = reply.send(result);
+    }
+}
+
+struct Thread {
+    connection: Connection,
+    wal: PathBuf,
+    clock: Arc<dyn Clock>,
+    wakeups: Arc<dyn Wakeups>,
+    queue: mpsc::Receiver<Message>,
+    commits: u32,
+    // The last field: given back after the connection is closed.
+    _lock: Lock,
+}
+
+impl Thread {
+    fn run(mut self) {
+        while let Some(Message::Run(first)) = self.queue.blocking_recv() {
+            if self.group(first) {
+                break;
+            }
+        }
+        self.finish();
+    }
+
+    /// Runs and commits one group, starting with `first`; true when it is time to close.
+    fn group(&mut self, first: Box<dyn Operation>) -> bool {
+        let started = Instant::now();
+        let mut group = Group::default();
+        let mut next = Some(first);
+        let mut is_closing = false;
+        while let Some(operation) = next.take() {
+            self.run_one(operation, &mut group);
+            if group.ran.len() >= GROUP || started.elapsed() >= GROUP_WAIT {
+                break;
+            }
+            match self.queue.try_recv() {
+                Ok(Message::Run(operation)) => next = Some(operation),
+                Ok(Message::Close) => is_closing = true,
+                Err(_) => {}
+            }
+        }
+        self.commit(group);
+        is_closing
+    }
+
+    fn run_one(&self, mut operation: Box<dyn Operation>, group: &mut Group) {
+        // The first needs no savepoint: to undo it is to undo the transaction.
+        let is_first = group.ran.is_empty();
+        let started = if is_first { self.begin() } else { self.execute("SAVEPOINT operation") };
+        let ran = started.and_then(|()| {
+            let write = Write::new(&self.connection, self.clock.now());
+            caught(|| operation.run(&write))?;
+            write.finish()
+        });
+        match ran {
+            Ok(rings) => {
+                if is_first || self.execute("RELEASE operation").is_ok() {
+                    group.rings.join(rings);
+                    group.ran.push(operation);
+                } else {
+                    self.undo_all(group, &StoreError::Broken("a savepoint was lost".into()));
+                    operation.answer(Err(StoreError::Broken("a savepoint was lost".into())));
+                }
+            }
+            Err(fault) => {
+                let error = StoreError::from(fault);
+                self.undo_one(is_first, group, &error);
+                operation.answer(Err(error));
+            }
+        }
+    }
+
+    fn begin(&self) -> Result<(), Fault> {
+        if !self.connection.is_autocommit() {
+            // An operation before this one could not be undone alone and left its transaction open.
+            self.execute("ROLLBACK")?;
+        }
+        self.execute("BEGIN IMMEDIATE")
+    }
+
+    /// Undoes the operation that failed, and it alone unless SQLite has already undone the whole transaction.
+    fn undo_one(&self, is_first: bool, group: &mut Group, error: &StoreError) {
+        let transaction_is_gone = self.connection.is_autocommit();
+        if is_first {
+            if !transaction_is_gone {
+                self.roll_back();
+            }
+        } else if transaction_is_gone || self.execute("ROLLBACK TO operation; RELEASE operation").is_err() {
+            self.undo_all(group, error);
+        }
+    }
+
+    fn undo_all(&self, group: &mut Group, error: &StoreError) {
+        if !self.connection.is_autocommit() {
+            self.roll_back();
+        }
+        group.rings = Rings::default();
+        for operation in group.ran.drain(..) {
+            operation.answer(Err(error.clone()));
+        }
+    }
+
+    fn commit(&mut self, mut group: Group) {
+        if group.ran.is_empty() {
+            if !self.connection.is_autocommit() {
+                self.roll_back();
+            }
+            return;
+        }
+        if let Err(fault) = self.execute("COMMIT") {
+            let error = StoreError::from(fault);
+            warn!("a commit of {} operations failed: {error}", group.ran.len());
+            self.undo_all(&mut group, &error);
+            return;
+        }
+        for operation in group.ran {
+            operation.answer(Ok(()));
+        }
+        for topic in group.rings.topics() {
+            self.wakeups.ring(topic);
+        }
+        self.keep_wal_short();
+    }
+
+    /// SQLite starts the WAL over only when no reader stands in it. Where readers never pause this waits for them, at most
+    /// the busy timeout, while new ones already read past the WAL.
+    fn keep_wal_short(&mut self) {
+        self.commits = self.commits.wrapping_add(1);
+        if self.commits.is_multiple_of(WAL_LOOK)
+            && std::fs::metadata(&self.wal).is_ok_and(|file| file.len() > WAL_LIMIT)
+        {
+            self.checkpoint("the log is long");
+        }
+    }
+
+    fn checkpoint(&self, why: &str) {
+        let checkpoint = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
+        match checkpoint {
+            Ok(0) => {}
+            Ok(_busy) => warn!("the write-ahead log could not be cut back: a reader stands in it ({why})"),
+            Err::<i64, _>(error) => warn!("the write-ahead log could not be cut back: {error} ({why})"),
+        }
+    }
+
+    fn finish(mut self) {
+        // Whoever comes now is told that the store is closed; who came before is still written.
+        self.queue.close();
+        while let Ok(message) = self.queue.try_recv() {
+            if let Message::Run(operation) = message {
+                self.group(operation);
+            }
+        }
+        let clean =
+            self.execute("INSERT INTO store (name, value) VALUES ('clean', 1) ON CONFLICT DO UPDATE SET value = 1");
+        if let Err(fault) = clean {
+            warn!("the store could not be marked as closed in good order: {fault}");
+        }
+        self.checkpoint("closing");
+        self.connection.flush_prepared_statement_cache();
+        let Thread { connection, _lock, .. } = self;
+        if let Err((_, error)) = connection.close() {
+            warn!("the data file did not close cleanly: {error}");
+        }
+    }
+
+    fn roll_back(&self) {
+        if let Err(fault) = self.execute("ROLLBACK") {
+            error!("a transaction could not be rolled back: {fault}");
+        }
+    }
+
+    fn execute(&self, sql: &str) -> Result<(), Fault> {
+        if sql.contains(';') {
+            return Ok(self.connection.execute_batch(sql)?);
+        }
+        self.connection.prepare_cached(sql)?.execute([])?;
+        Ok(())
+    }
+}
+
+/// What has run and waits for the commit.
+#[derive(Default)]
+struct Group {
+    ran: Vec<Box<dyn Operation>>,
+    rings: Rings,
+}
+
+fn caught(operation: impl FnOnce() -> Result<(), Fault>) -> Result<(), Fault> {
+    catch_unwind(AssertUnwindSafe(operation)).unwrap_or_else(|panic| {
+        let message = panic_message(panic.as_ref());
+        error!("an operation of the store panicked: {message}");
+        Err(Fault::Store(StoreError::Broken(format!("an operation panicked: {message}"))))
+    })
+}
