@@ -3,6 +3,11 @@
 //! A runner makes one try and says how it ended. It decides nothing about retries, and records nothing: the attempt
 //! that called it does.
 
+pub mod command;
+mod excerpt;
+pub mod http;
+pub mod task;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -11,6 +16,8 @@ use foreman_core::outcome::{Ended, Report};
 use foreman_core::target::Route;
 use foreman_core::{Fence, Job};
 use tokio_util::sync::CancellationToken;
+
+pub(crate) use self::excerpt::{readable, whole_characters};
 
 /// One try, as its target sees it.
 #[derive(Debug)]
@@ -28,6 +35,27 @@ pub struct Try {
 pub struct Ending {
     pub ended: Ended,
     pub report: Report,
+}
+
+impl Ending {
+    pub fn completed(report: Report) -> Self {
+        Self { ended: Ended::Completed, report }
+    }
+
+    /// No second try would help, and `error` says why.
+    pub fn failed(error: impl Into<String>) -> Self {
+        Self { ended: Ended::Failed, report: Report::error(error) }
+    }
+
+    /// Worth another try, and `error` says why.
+    pub fn again(error: impl Into<String>) -> Self {
+        Self { ended: Ended::Again { after: None }, report: Report::error(error) }
+    }
+
+    /// A runner was given what it does not run: a mistake of the caller, which no second try would mend.
+    fn misrouted(runner: &str, attempt: &Try) -> Self {
+        Self::failed(format!("the {runner} runner was given a job for {}", attempt.job.work.target.route()))
+    }
 }
 
 #[async_trait]

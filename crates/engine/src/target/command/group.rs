@@ -1,0 +1,65 @@
+//! The process group of a command: everything it started and that did not leave on purpose.
+//!
+//! Signals to children are sent here and nowhere else.
+
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use tokio::process::Child;
+use tokio::time::Instant;
+
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// Killed as a whole when this is dropped.
+pub(super) struct Group {
+    /// `None` once nothing of it is ours to signal.
+    leader: Option<Pid>,
+}
+
+impl Group {
+    /// The child was started as the leader of a group of its own, and was not waited for yet.
+    pub(super) fn led_by(child: &Child) -> Self {
+        let leader = child.id().and_then(|id| i32::try_from(id).ok()).map(Pid::from_raw);
+        Self { leader }
+    }
+
+    pub(super) fn signal(&self, signal: Signal) {
+        if let Some(leader) = self.leader
+            && let Err(error) = killpg(leader, signal)
+            && error != Errno::ESRCH
+        {
+            tracing::warn!(process.group = leader.as_raw(), "cannot send {signal} to the group {leader}: {error}");
+        }
+    }
+
+    /// Waits until nothing is left of the group, at most until `deadline`.
+    ///
+    /// Its number belongs to it while any member lives. After that the system could give it to a stranger, but numbers
+    /// are given out in turn, and going once around takes far longer than the pause between two looks.
+    pub(super) async fn gone_by(&self, deadline: Instant) {
+        while self.exists() && Instant::now() < deadline {
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    }
+
+    fn exists(&self) -> bool {
+        self.leader.is_some_and(|leader| killpg(leader, None) != Err(Errno::ESRCH))
+    }
+
+    /// Kills what the leader left behind. Called right after the leader was seen to end: see [`Group::gone_by`] for why
+    /// the number is still its own.
+    pub(super) fn finish(&mut self) {
+        self.signal(Signal::SIGKILL);
+        self.leader = None;
+    }
+}
+
+/// The attempt was dropped while the command ran: its leader is not reaped yet, so the number is its own. The child's
+/// handle, dropped after this, has the runtime reap it.
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}

@@ -1,0 +1,141 @@
+//! What a target answered: judged by its status, read up to a limit, kept in part.
+
+use std::time::Duration;
+
+use foreman_core::Timestamp;
+use foreman_core::outcome::{Ended, HttpReport, Report, classify_status};
+use foreman_runtime::clock;
+use http::header::{self, HeaderMap, HeaderName};
+use http::{Response, StatusCode};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+
+use super::Config;
+use super::connect::{Place, root_cause};
+use super::pool::Wire;
+use super::retry_after::retry_after;
+use crate::target::Ending;
+use crate::target::excerpt::{Excerpt, readable};
+
+/// The status line and headers, with the body still to come.
+pub(super) type Head = Response<Incoming>;
+
+/// What is worth keeping of the headers, and nothing that may be a secret, such as a cookie.
+const KEPT_HEADERS: [HeaderName; 9] = [
+    header::CONTENT_TYPE,
+    header::CONTENT_LENGTH,
+    header::CONTENT_ENCODING,
+    header::LOCATION,
+    header::RETRY_AFTER,
+    header::DATE,
+    header::SERVER,
+    HeaderName::from_static("x-request-id"),
+    HeaderName::from_static("traceparent"),
+];
+const MAX_HEADER_VALUE: usize = 1_024;
+
+pub(super) struct Answer {
+    status: StatusCode,
+    headers: Vec<(String, String)>,
+    retry_after: Option<Duration>,
+    body: Incoming,
+    excerpt: Excerpt,
+    read_limit: usize,
+    bytes_read: usize,
+}
+
+pub(super) enum Read {
+    /// To its end.
+    Whole,
+    /// There was more than we read.
+    TooLong,
+    /// It ended before its end, and why.
+    Broken(String),
+}
+
+impl Answer {
+    pub(super) fn begin(head: Head, config: &Config) -> Self {
+        let (head, body) = head.into_parts();
+        Self {
+            status: head.status,
+            headers: kept(&head.headers),
+            retry_after: retry_after(&head.headers, Timestamp::from_micros(clock::now())),
+            body,
+            excerpt: Excerpt::new(config.keep_limit),
+            read_limit: config.read_limit,
+            bytes_read: 0,
+        }
+    }
+
+    /// May be dropped at any await: what was read until then is kept.
+    pub(super) async fn read(&mut self, wire: &mut Wire) -> Read {
+        while let Some(frame) = wire.drive(self.body.frame()).await {
+            let frame = match frame {
+                Ok(frame) => frame,
+                Err(error) => return Read::Broken(root_cause(&error)),
+            };
+            let Some(bytes) = frame.data_ref() else { continue };
+            self.excerpt.push(bytes);
+            self.bytes_read += bytes.len();
+            if self.bytes_read > self.read_limit {
+                return Read::TooLong;
+            }
+        }
+        Read::Whole
+    }
+
+    pub(super) fn end(mut self, place: &Place, read: &Read) -> Ending {
+        let said = classify_status(self.status.as_u16(), self.retry_after);
+        let (ended, error) = match (said, read) {
+            // It said yes and then broke off: the work may be half done, and nobody can tell.
+            (Ended::Completed, Read::Broken(why)) => {
+                let error =
+                    format!("{place} answered {} and broke off after {} bytes: {why}", self.status, self.bytes_read);
+                (Ended::Again { after: None }, Some(error))
+            }
+            (Ended::Completed, _) => (said, None),
+            _ if self.status.is_redirection() => {
+                (said, Some(format!("{place} answered {}; redirects are not followed", self.status)))
+            }
+            _ => (said, Some(format!("{place} answered {}", self.status))),
+        };
+        if matches!(read, Read::TooLong) {
+            self.excerpt.mark_cut();
+        }
+        Ending { ended, report: self.into_report(error) }
+    }
+
+    /// Stopped while the body was still coming.
+    pub(super) fn end_stopped(self, place: &Place) -> Ending {
+        let error = format!("stopped while {place} was answering {}, after {} bytes", self.status, self.bytes_read);
+        Ending { ended: Ended::Interrupted, report: self.into_report(Some(error)) }
+    }
+
+    fn into_report(self, error: Option<String>) -> Report {
+        let (body, truncated) = self.excerpt.into_text();
+        let response = HttpReport { status: self.status.as_u16(), headers: self.headers, body, truncated };
+        Report { error, response: Some(response), ..Report::default() }
+    }
+}
+
+fn kept(headers: &HeaderMap) -> Vec<(String, String)> {
+    let values = |name: &HeaderName| headers.get(name).map(|value| (name.to_string(), shortened(value.as_bytes())));
+    KEPT_HEADERS.iter().filter_map(values).collect()
+}
+
+fn shortened(value: &[u8]) -> String {
+    let mut text = readable(value);
+    text.truncate(text.floor_char_boundary(MAX_HEADER_VALUE));
+    text
+}
+
+/// Why no answer came over a connection that was open.
+pub(super) fn lost(place: &Place, error: &hyper::Error) -> String {
+    if error.is_incomplete_message() || error.is_canceled() {
+        format!("{place} closed the connection before it answered")
+    } else if error.is_parse() {
+        format!("{place} did not answer in HTTP/1.1: {}", root_cause(error))
+    } else {
+        format!("the connection to {place} broke before it answered: {}", root_cause(error))
+    }
+}
