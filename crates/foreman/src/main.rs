@@ -1,1 +1,50 @@
-fn main() {}
+//! Foreman: the job server, its workers and its command line, in one binary.
+//!
+//! The only code that has heard of signals, environment variables and command lines.
+
+mod cli;
+mod commands;
+mod compose;
+mod config;
+mod exit;
+mod lifecycle;
+mod logs;
+mod open_files;
+mod render;
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+fn main() -> ExitCode {
+    let cli = match cli::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and the version are asked for, and go to standard output; a closed pipe there is no failure.
+            let _ = error.print();
+            return if error.use_stderr() { exit::Exit::Usage.into() } else { exit::Exit::Done.into() };
+        }
+    };
+    match commands::run(cli, &config::Environment::of_process()) {
+        Ok(code) => code,
+        Err(error) if is_closed_pipe(&error) => exit::Exit::Done.into(),
+        Err(error) => {
+            complain(&error);
+            exit::of_error(&error).into()
+        }
+    }
+}
+
+/// One clear sentence, with its causes.
+fn complain(error: &anyhow::Error) {
+    // Standard error may be closed too; there is nobody left to tell.
+    let _ = writeln!(io::stderr(), "foreman: {error:#}");
+}
+
+/// Whoever read our output has seen enough, as `head` does.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .any(|cause| cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe))
+}

@@ -1,0 +1,142 @@
+//! The command line: what can be typed.
+
+mod jobs;
+mod server;
+mod submit;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub use jobs::{Filter, JobsCommand, List, Many, Outputs};
+pub use server::{Check, Dev, Migrate, MigrateCommand, ServerFlags};
+pub use submit::Submit;
+
+use crate::exit;
+
+/// Runs background work: accepts jobs durably, runs them, retries, and tells you what happened.
+#[derive(Debug, Parser)]
+#[command(name = "foreman", version, after_help = exit::HELP, arg_required_else_help = true)]
+pub struct Cli {
+    #[command(flatten)]
+    pub remote: Remote,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// For every command that speaks to a server.
+#[derive(Clone, Debug, Args)]
+pub struct Remote {
+    /// Where the server is [default: http://127.0.0.1:8080]
+    #[arg(long, global = true, env = "FOREMAN_API_URL", value_name = "URL", help_heading = "Server")]
+    api_url: Option<String>,
+    /// The key to show it
+    #[arg(
+        long,
+        global = true,
+        env = "FOREMAN_API_KEY",
+        hide_env_values = true,
+        value_name = "KEY",
+        help_heading = "Server"
+    )]
+    api_key: Option<String>,
+    /// Tables for people, or the API's own documents
+    #[arg(long, short, global = true, value_enum, default_value_t = Output::Table, help_heading = "Server")]
+    pub output: Output,
+}
+
+impl Remote {
+    /// A variable that is set to nothing is not set.
+    pub fn api_url(&self) -> &str {
+        self.api_url.as_deref().filter(|url| !url.is_empty()).unwrap_or("http://127.0.0.1:8080")
+    }
+
+    pub fn api_key(&self) -> Option<&str> {
+        self.api_key.as_deref().filter(|key| !key.is_empty())
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    Table,
+    Json,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the server: every role in one process, jobs in a SQLite file
+    Dev(Dev),
+    /// Submit a job
+    Submit(Box<Submit>),
+    /// Look at jobs and steer them
+    #[command(subcommand)]
+    Jobs(JobsCommand),
+    /// Look at queues, pause and resume them
+    #[command(subcommand)]
+    Queues(QueuesCommand),
+    /// List the workers
+    Workers,
+    /// Follow the jobs that match until none of them is unfinished
+    Watch(Watch),
+    /// Bring the database file to this version
+    Migrate(Migrate),
+    /// Show the settings in force and where they come from; with --deep, prove that every job is in exactly one place
+    Check(Check),
+    /// Print the OpenAPI document
+    Openapi,
+    /// Print a completion script for a shell
+    Completions {
+        #[arg(value_enum)]
+        shell: clap_complete::Shell,
+    },
+    /// Print the version
+    Version,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum QueuesCommand {
+    /// List queues with their depth by state
+    List,
+    /// Start no more jobs of a queue; what is running goes on
+    Pause { queue: String },
+    /// Start the jobs of a queue again
+    Resume { queue: String },
+}
+
+#[derive(Debug, Args)]
+pub struct Watch {
+    #[command(flatten)]
+    pub filter: Filter,
+    /// How often to look
+    #[arg(long, value_name = "DURATION", default_value = "500ms")]
+    pub every: foreman_core::duration::Span,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_and_every_flag_says_what_it_is_for() {
+        fn walk(command: &clap::Command, silent: &mut Vec<String>) {
+            let name = command.get_name().to_owned();
+            if command.get_about().is_none() {
+                silent.push(name.clone());
+            }
+            for arg in command.get_arguments().filter(|arg| !arg.is_positional()) {
+                if arg.get_help().is_none() {
+                    silent.push(format!("{name} --{}", arg.get_id()));
+                }
+            }
+            command.get_subcommands().for_each(|command| walk(command, silent));
+        }
+        let mut silent = Vec::new();
+        walk(&Cli::command(), &mut silent);
+        assert!(silent.is_empty(), "{silent:?}");
+    }
+}

@@ -1,0 +1,101 @@
+//! Commands that run a server or look at its files. Their flags are settings: [`crate::config`] puts them above the
+//! environment and the file.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+/// Flags that are settings.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ServerFlags {
+    /// The file of settings [default: ./foreman.toml, if it is there]
+    #[arg(long, value_name = "FILE", env = "FOREMAN_CONFIG", help_heading = "Settings")]
+    pub config: Option<PathBuf>,
+    /// Where to listen [env: FOREMAN_LISTEN] [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDRESS", help_heading = "Settings")]
+    pub listen: Option<String>,
+    /// Where the database file lies [env: FOREMAN_DATA_DIR] [default: ./.foreman]
+    #[arg(long, value_name = "DIR", help_heading = "Settings")]
+    pub data_dir: Option<String>,
+    /// sqlite, or memory: nothing is kept [default: sqlite]
+    #[arg(long, value_name = "STORE", help_heading = "Settings")]
+    pub store: Option<String>,
+    /// How many jobs run at once [default: 32]
+    #[arg(long, value_name = "N", help_heading = "Settings")]
+    pub slots: Option<String>,
+    /// Run only the jobs of these queues, separated by commas [default: all]
+    #[arg(long, value_name = "NAMES", help_heading = "Settings")]
+    pub queues: Option<String>,
+    /// Let jobs run programs, as this user
+    #[arg(long, help_heading = "Settings")]
+    pub allow_commands: bool,
+    /// How long a stop may take [default: 25s]
+    #[arg(long, value_name = "DURATION", help_heading = "Settings")]
+    pub grace: Option<String>,
+    /// What is logged: error, warn, info, debug, trace, or a filter as in RUST_LOG [default: info]
+    #[arg(long, value_name = "LEVEL", help_heading = "Settings")]
+    pub log_level: Option<String>,
+    /// auto, human or json [default: auto]
+    #[arg(long, value_name = "FORMAT", help_heading = "Settings")]
+    pub log_format: Option<String>,
+    /// Any setting by its name, such as worker.poll=500ms; `foreman check` lists them
+    #[arg(long = "set", value_name = "NAME=VALUE", help_heading = "Settings")]
+    pub set: Vec<String>,
+}
+
+impl ServerFlags {
+    /// Flag, path of its setting, value.
+    pub fn given(&self) -> Vec<(&'static str, &'static str, &str)> {
+        let named = [
+            ("--listen", "listen", &self.listen),
+            ("--data-dir", "data_dir", &self.data_dir),
+            ("--store", "store", &self.store),
+            ("--slots", "worker.slots", &self.slots),
+            ("--queues", "worker.queues", &self.queues),
+            ("--grace", "shutdown.grace", &self.grace),
+            ("--log-level", "log.level", &self.log_level),
+            ("--log-format", "log.format", &self.log_format),
+        ];
+        let mut given: Vec<_> =
+            named.into_iter().filter_map(|(flag, path, value)| Some((flag, path, value.as_deref()?))).collect();
+        if self.allow_commands {
+            given.push(("--allow-commands", "commands.allow", "true"));
+        }
+        given
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = crate::exit::HELP)]
+pub struct Dev {
+    #[command(flatten)]
+    pub flags: ServerFlags,
+}
+
+#[derive(Debug, Args)]
+pub struct Check {
+    #[command(flatten)]
+    pub flags: ServerFlags,
+    /// Look at every job in the file: each must be in exactly one place (exit code 1 when one is not)
+    #[arg(long)]
+    pub deep: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Migrate {
+    #[command(subcommand)]
+    pub command: Option<MigrateCommand>,
+    #[command(flatten)]
+    pub flags: ServerFlags,
+    /// Only say what would be done
+    #[arg(long, global = true)]
+    pub dry_run: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Subcommand)]
+pub enum MigrateCommand {
+    /// Apply what is missing (the default)
+    Up,
+    /// Show which migrations the file has
+    Status,
+}

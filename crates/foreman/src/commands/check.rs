@@ -1,0 +1,75 @@
+//! `foreman check`: what is in force and where it came from; with `--deep`, whether every job is in exactly one place.
+
+use comfy_table::Cell;
+use serde_json::{Map, Value, json};
+
+use crate::cli::Check;
+use crate::config::{self, Environment, Loaded, StoreKind};
+use crate::exit::{Exit, UsageError};
+use crate::open_files;
+use crate::render::{Screen, Table};
+
+pub fn run(check: &Check, environment: &Environment, screen: &Screen) -> anyhow::Result<Exit> {
+    let loaded = config::load(&check.flags, environment)?;
+    if check.deep {
+        return deep(&loaded, screen);
+    }
+    let warnings = config::warnings(&loaded.settings, open_files::raise());
+    if screen.is_json() {
+        screen.json(&document(&loaded, &warnings))?;
+    } else {
+        let mut table = Table::new(screen, &["setting", "value", "from"]);
+        for setting in config::known() {
+            let origin = loaded.origin(&setting).to_string();
+            table.row(vec![Cell::new(setting.path), Cell::new(setting.show(&loaded.settings)), Cell::new(origin)]);
+        }
+        screen.line(table)?;
+        for warning in &warnings {
+            screen.talk(format!("warning: {warning}"));
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn document(loaded: &Loaded, warnings: &[String]) -> Value {
+    let settings: Map<String, Value> = config::known()
+        .iter()
+        .map(|setting| {
+            let (value, from) = (setting.show(&loaded.settings), loaded.origin(setting).to_string());
+            (setting.path.to_owned(), json!({ "value": value, "from": from }))
+        })
+        .collect();
+    json!({ "settings": settings, "warnings": warnings })
+}
+
+/// Reads the whole file, beside a server that may be running on it.
+fn deep(loaded: &Loaded, screen: &Screen) -> anyhow::Result<Exit> {
+    if loaded.settings.store == StoreKind::Memory {
+        return Err(UsageError::new("--deep looks into a file, and the store is memory"));
+    }
+    let path = &loaded.settings.sqlite.path;
+    if !path.exists() {
+        return Err(UsageError::new(format!("there is no {}; is --data-dir right?", path.display())));
+    }
+    let audit = foreman_sqlite::audit_file(path)?;
+    if screen.is_json() {
+        screen.json(&json!({
+            "jobs": audit.jobs, "ready": audit.ready, "held": audit.held, "outcomes": audit.outcomes,
+            "violations": audit.violations, "clean": audit.is_clean(),
+        }))?;
+    } else {
+        screen.line(format!(
+            "{} jobs: {} waiting, {} held, {} final",
+            audit.jobs, audit.ready, audit.held, audit.outcomes
+        ))?;
+        for violation in &audit.violations {
+            screen.line(violation)?;
+        }
+        screen.line(if audit.is_clean() {
+            "every job is in exactly one place"
+        } else {
+            "NOT every job is in exactly one place"
+        })?;
+    }
+    Ok(if audit.is_clean() { Exit::Done } else { Exit::Failed })
+}

@@ -1,0 +1,73 @@
+//! One file per command.
+
+mod bulk;
+mod check;
+mod completions;
+mod dev;
+mod jobs;
+mod migrate;
+mod output;
+mod queues;
+mod submit;
+mod wait;
+mod watch;
+mod workers;
+
+use std::process::ExitCode;
+
+use foreman_client::Client;
+
+use crate::cli::{Cli, Command, JobsCommand, Remote};
+use crate::config::Environment;
+use crate::exit::Exit;
+use crate::render::Screen;
+
+/// Runs what was typed. The server has a runtime of its own making; every other command asks a few questions on one thread.
+pub fn run(cli: Cli, environment: &Environment) -> anyhow::Result<ExitCode> {
+    let screen = Screen::new(cli.remote.output, environment);
+    match cli.command {
+        Command::Dev(dev) => dev::run(&dev, environment),
+        Command::Check(check) => check::run(&check, environment, &screen).map(ExitCode::from),
+        Command::Migrate(migrate) => migrate::run(&migrate, environment, &screen).map(ExitCode::from),
+        Command::Openapi => {
+            screen.json(&foreman_api::openapi())?;
+            Ok(Exit::Done.into())
+        }
+        Command::Completions { shell } => completions::run(shell, &screen).map(ExitCode::from),
+        Command::Version => {
+            screen.line(concat!("foreman ", env!("CARGO_PKG_VERSION")))?;
+            Ok(Exit::Done.into())
+        }
+        remote => block_on(on_server(remote, &cli.remote, &screen)),
+    }
+}
+
+async fn on_server(command: Command, remote: &Remote, screen: &Screen) -> anyhow::Result<Exit> {
+    let client = Client::new(remote.api_url(), remote.api_key())?;
+    match command {
+        Command::Submit(submit) => submit::run(*submit, &client, screen).await,
+        Command::Jobs(command) => match command {
+            JobsCommand::List(list) => jobs::list(&list, &client, screen).await,
+            JobsCommand::Show { id } => jobs::show(&id, &client, screen).await,
+            JobsCommand::Retry(many) => bulk::run(bulk::Verb::Retry, many, &client, screen).await,
+            JobsCommand::Cancel(many) => bulk::run(bulk::Verb::Cancel, many, &client, screen).await,
+            JobsCommand::Delete(many) => bulk::run(bulk::Verb::Delete, many, &client, screen).await,
+            JobsCommand::Wait(wait) => wait::run(&wait.id, wait.timeout, &client, screen).await,
+            JobsCommand::Output(outputs) => output::run(&outputs, &client, screen).await,
+        },
+        Command::Queues(command) => queues::run(command, &client, screen).await,
+        Command::Workers => workers::run(&client, screen).await,
+        Command::Watch(watch) => watch::run(&watch, &client, screen).await,
+        Command::Dev(_)
+        | Command::Check(_)
+        | Command::Migrate(_)
+        | Command::Openapi
+        | Command::Completions { .. }
+        | Command::Version => unreachable!("handled by `run`, which needs no server"),
+    }
+}
+
+fn block_on(command: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(command).map(ExitCode::from)
+}

@@ -1,0 +1,122 @@
+//! Settings that are fine one by one and do not fit together.
+
+use foreman_core::duration::format;
+
+use super::Settings;
+use super::settings::StoreKind;
+
+/// Files, sockets and pipes that the process needs beside its connections and its work.
+const OWN_FILES: usize = 64;
+
+/// What should be looked at, each in one sentence. `open_files` is how many the process may have.
+pub fn warnings(settings: &Settings, open_files: Option<u64>) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut warn = |doubtful: bool, text: String| {
+        if doubtful {
+            found.push(text);
+        }
+    };
+    let worker = &settings.worker;
+    let (ttl, heartbeat) = (worker.session_ttl, worker.heartbeat);
+    warn(
+        heartbeat >= ttl / 2,
+        format!(
+            "worker.heartbeat ({}) should be less than half of worker.session_ttl ({}): one lost heartbeat would cost the session",
+            format(heartbeat),
+            format(ttl)
+        ),
+    );
+    warn(
+        heartbeat + worker.fence_margin >= ttl,
+        format!(
+            "worker.heartbeat and worker.fence_margin together ({}) should be less than worker.session_ttl ({}): work would \
+             be stopped between two heartbeats",
+            format(heartbeat + worker.fence_margin),
+            format(ttl)
+        ),
+    );
+    warn(
+        settings.sweeper.every > ttl,
+        format!(
+            "sweeper.every ({}) is longer than worker.session_ttl ({}): a dead worker is noticed late",
+            format(settings.sweeper.every),
+            format(ttl)
+        ),
+    );
+    let shutdown = &settings.shutdown;
+    warn(
+        shutdown.not_ready + settings.reserve() >= shutdown.grace,
+        format!(
+            "shutdown.grace ({}) leaves no time to finish work after shutdown.not_ready ({}) and before the stop",
+            format(shutdown.grace),
+            format(shutdown.not_ready)
+        ),
+    );
+    warn(
+        settings.limits.payload_bytes > settings.bodies.job_bytes,
+        "limits.payload_bytes is more than limits.job_body: such a payload cannot be sent".into(),
+    );
+    warn(
+        settings.bodies.job_bytes > settings.bodies.batch_bytes,
+        "limits.job_body is more than limits.batch_body: a job that may be sent alone may not be sent in a batch"
+            .into(),
+    );
+    warn(
+        settings.bodies.stall > settings.bodies.whole,
+        "limits.body_stall is longer than limits.body_timeout and never comes to pass".into(),
+    );
+    warn(
+        worker.settle.max_waiting < worker.slots,
+        format!("settle.max_waiting ({}) is less than worker.slots ({})", worker.settle.max_waiting, worker.slots),
+    );
+    warn(
+        settings.store == StoreKind::Memory && settings.sqlite.max_pages.is_some(),
+        "sqlite.max_pages is set, but the store is memory".into(),
+    );
+    if let Some(open_files) = open_files {
+        // A call needs a socket, a command two pipes and a moment of a third.
+        let per_slot = if settings.commands.allow { 4 } else { 1 };
+        let needed = settings.serve.max_connections + worker.slots * per_slot + settings.http.max_idle + OWN_FILES;
+        warn(
+            needed as u64 > open_files,
+            format!(
+                "limits.connections ({}), worker.slots ({}) and http.max_idle ({}) together may need {needed} open files, and \
+                 this process may have {open_files} (ulimit -n)",
+                settings.serve.max_connections, worker.slots, settings.http.max_idle
+            ),
+        );
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn the_defaults_agree_with_each_other() {
+        assert_eq!(warnings(&Settings::default(), Some(4_096)), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_does_not_fit_together_is_said() {
+        type Change = fn(&mut Settings);
+        let changes: [(Change, &str); 7] = [
+            (|it| it.worker.heartbeat = Duration::from_secs(8), "half of worker.session_ttl"),
+            (|it| it.worker.fence_margin = Duration::from_secs(11), "between two heartbeats"),
+            (|it| it.sweeper.every = Duration::from_secs(20), "noticed late"),
+            (|it| it.shutdown.grace = Duration::from_secs(4), "no time to finish"),
+            (|it| it.limits.payload_bytes = 2 << 20, "cannot be sent"),
+            (|it| it.worker.slots = 10_000, "settle.max_waiting"),
+            (|it| it.serve.max_connections = 100_000, "ulimit -n"),
+        ];
+        for (change, expected) in changes {
+            let mut settings = Settings::default();
+            change(&mut settings);
+            let said = warnings(&settings, Some(4_096));
+            assert!(said.iter().any(|text| text.contains(expected)), "{expected}: {said:?}");
+        }
+    }
+}

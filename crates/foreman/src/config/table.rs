@@ -1,0 +1,181 @@
+//! The settings there are: path, kind, and where the value goes.
+//!
+//! A line here is a line in `foreman.default.toml`, a variable `FOREMAN_…`, a `--set` and a row of `foreman check`.
+
+use std::time::Duration;
+
+use foreman_core::job::QueueName;
+use tracing_subscriber::EnvFilter;
+
+use super::codec::{self, Codec, Raw};
+use super::settings::{LogFormat, Settings, StoreKind};
+
+type Read = Box<dyn Fn(Raw<'_>, &mut Settings) -> Result<(), String> + Send + Sync>;
+type Show = Box<dyn Fn(&Settings) -> String + Send + Sync>;
+
+pub struct Setting {
+    /// As in the file: `worker.slots`.
+    pub path: &'static str,
+    read: Read,
+    show: Show,
+}
+
+impl Setting {
+    fn new<T: 'static>(
+        path: &'static str,
+        codec: Codec<T>,
+        place: fn(&mut Settings) -> &mut T,
+        look: fn(&Settings) -> &T,
+    ) -> Self {
+        let Codec { read, show } = codec;
+        Self {
+            path,
+            read: Box::new(move |raw, settings| {
+                *place(settings) = read(raw)?;
+                Ok(())
+            }),
+            show: Box::new(move |settings| show(look(settings))),
+        }
+    }
+
+    pub(super) fn read(&self, raw: Raw<'_>, settings: &mut Settings) -> Result<(), String> {
+        (self.read)(raw, settings)
+    }
+
+    /// The value as it would stand in the file.
+    pub fn show(&self, settings: &Settings) -> String {
+        (self.show)(settings)
+    }
+
+    /// `FOREMAN_WORKER_SLOTS`
+    pub fn variable(&self) -> String {
+        format!("FOREMAN_{}", self.path.replace('.', "_").to_uppercase())
+    }
+}
+
+const MS: Duration = Duration::from_millis(1);
+const SEC: Duration = Duration::from_secs(1);
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+
+/// One line per setting: path, codec, field.
+macro_rules! table {
+    ($($path:literal: $codec:expr => $($field:ident).+;)*) => {
+        vec![$(Setting::new($path, $codec, |settings| &mut settings.$($field).+, |settings| &settings.$($field).+)),*]
+    };
+}
+
+/// All of them, in the order of the file.
+pub fn settings() -> Vec<Setting> {
+    use codec::{bytes, count, span, span_or_forever};
+    table! {
+        "listen": codec::address() => listen;
+        "data_dir": codec::path() => data_dir;
+        "store": codec::choice(StoreKind::CHOICES) => store;
+
+        "log.level": filter() => log.level;
+        "log.format": codec::choice(LogFormat::CHOICES) => log.format;
+
+        "shutdown.grace": span(SEC) => shutdown.grace;
+        "shutdown.not_ready": span(Duration::ZERO) => shutdown.not_ready;
+
+        "worker.name": codec::text_or_auto() => worker_name;
+        "worker.slots": count(1..=100_000) => worker.slots;
+        "worker.queues": codec::list(queue) => worker.queues;
+        "worker.guard": count(0..=1_000_000) => worker.guard;
+        "worker.poll": span(MS * 10) => worker.poll;
+        "worker.session_ttl": span(SEC) => worker.session_ttl;
+        "worker.heartbeat": span(MS * 100) => worker.heartbeat;
+        "worker.fence_margin": span(MS * 100) => worker.fence_margin;
+        "worker.stop_grace": span(Duration::ZERO) => worker.stop_grace;
+        "worker.fragile_patience": span(Duration::ZERO) => worker.fragile_patience;
+
+        "commands.allow": codec::switch() => commands.allow;
+        "commands.inherit_env": codec::list(variable_name) => commands.inherit_env;
+        "commands.kill_grace": span(Duration::ZERO) => command.kill_grace;
+        "commands.capture": bytes(0..=16 * MIB) => command.capture_bytes;
+
+        "http.connect_timeout": span(MS) => http.connect_timeout;
+        "http.idle_timeout": span(Duration::ZERO) => http.idle_timeout;
+        "http.max_idle_per_host": count(0..=100_000) => http.max_idle_per_host;
+        "http.max_idle": count(0..=100_000) => http.max_idle;
+        "http.read_limit": bytes(0..=GIB) => http.read_limit;
+        "http.keep_limit": bytes(0..=MIB) => http.keep_limit;
+
+        "output.lines": count(1..=1_000_000) => output.lines;
+        "output.job": bytes(KIB..=GIB) => output.bytes;
+        "output.total": bytes(KIB..=16 * GIB) => output.total_bytes;
+
+        "submit.window": span(Duration::ZERO) => submit.window;
+        "submit.max_jobs": count(1..=100_000) => submit.max_jobs;
+        "submit.max_waiting": count(1..=10_000_000) => submit.max_waiting;
+
+        "settle.window": span(Duration::ZERO) => worker.settle.window;
+        "settle.max_jobs": count(1..=100_000) => worker.settle.max_batch;
+        "settle.max_waiting": count(1..=10_000_000) => worker.settle.max_waiting;
+
+        "promoter.poll": span(MS * 10) => promoter.poll;
+        "promoter.step": count(1..=100_000) => promoter.step;
+        "sweeper.every": span(MS * 100) => sweeper.every;
+        "pruner.every": span(MS * 100) => pruner.every;
+        "pruner.step": count(1..=100_000) => pruner.step;
+
+        "retention.completed": span_or_forever() => pruner.retention.completed;
+        "retention.failed": span_or_forever() => pruner.retention.failed;
+        "retention.cancelled": span_or_forever() => pruner.retention.cancelled;
+        "retention.dead": span_or_forever() => pruner.retention.dead;
+        "retention.changes": span(SEC) => pruner.retention.changes;
+        "retention.sessions": span(SEC) => pruner.retention.sessions;
+
+        "limits.payload_bytes": bytes(0..=GIB) => limits.payload_bytes;
+        "limits.job_body": bytes(KIB..=GIB) => bodies.job_bytes;
+        "limits.batch_body": bytes(KIB..=GIB) => bodies.batch_bytes;
+        "limits.batch_jobs": count(1..=100_000) => limits.batch_jobs;
+        "limits.max_attempts": count(1..=1_000_000) => limits.max_attempts;
+        "limits.timeout": span(SEC) => limits.timeout;
+        "limits.horizon": span(SEC) => limits.horizon;
+        "limits.idempotency_keep": span(SEC) => limits.idempotency_keep;
+        "limits.waiters": count(1..=10_000_000) => tail.max_waiters;
+        "limits.connections": count(1..=1_000_000) => serve.max_connections;
+        "limits.streams": count(1..=100_000) => serve.max_streams;
+        "limits.header_bytes": bytes(8 * KIB..=MIB) => serve.max_header_bytes;
+        "limits.header_timeout": span(MS * 100) => serve.header_timeout;
+        "limits.idle_timeout": span(MS * 100) => serve.idle_timeout;
+        "limits.write_timeout": span(MS * 100) => serve.write_timeout;
+        "limits.body_stall": span(MS * 100) => bodies.stall;
+        "limits.body_timeout": span(MS * 100) => bodies.whole;
+
+        "sqlite.readers": count(1..=64) => sqlite.readers;
+        "sqlite.max_pages": codec::count_or_none(16..=u64::from(u32::MAX) / 2) => sqlite.max_pages;
+        "sqlite.queue": count(1..=1_000_000) => sqlite.queue;
+        "sqlite.busy_timeout": span(Duration::ZERO) => sqlite.busy_timeout;
+        "sqlite.call_timeout": span(MS * 100) => sqlite.call_timeout;
+    }
+}
+
+fn queue(text: &str) -> Result<QueueName, String> {
+    text.parse().map_err(|error: foreman_core::job::NotAQueueName| error.to_string())
+}
+
+fn variable_name(text: &str) -> Result<String, String> {
+    if text.is_empty() || text.contains(['=', '\0']) {
+        return Err(format!("{text:?} is not the name of a variable"));
+    }
+    Ok(text.to_owned())
+}
+
+/// `info`, or a filter as in `RUST_LOG`.
+fn filter() -> Codec<String> {
+    let Codec { read, show } = codec::text();
+    Codec {
+        read: Box::new(move |raw| {
+            let text = read(raw)?;
+            EnvFilter::builder().parse(&text).map_err(|error| {
+                format!("{text:?} is not a level or a filter, such as info or foreman=debug: {error}")
+            })?;
+            Ok(text)
+        }),
+        show,
+    }
+}

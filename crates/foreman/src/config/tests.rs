@@ -1,0 +1,175 @@
+use std::collections::BTreeSet;
+use std::io::Write as _;
+
+use super::*;
+
+const DEFAULTS: &str = include_str!("../../../../foreman.default.toml");
+
+fn flags(set: &[&str]) -> ServerFlags {
+    // A file that is empty, so that one in the directory of the test is not read.
+    ServerFlags {
+        config: Some("/dev/null".into()),
+        set: set.iter().map(|text| (*text).to_owned()).collect(),
+        ..ServerFlags::default()
+    }
+}
+
+fn show(settings: &Settings, path: &str) -> String {
+    known().iter().find(|setting| setting.path == path).expect("a known setting").show(settings)
+}
+
+#[test]
+fn the_default_file_is_the_defaults() {
+    let mut loader = Loader::new();
+    let mut seen = Vec::new();
+    let errors = file::read(
+        DEFAULTS,
+        |_| false,
+        |entry| {
+            seen.push(entry.path.clone());
+            loader.set(&entry.path, Raw::Toml(entry.value), Origin::Default);
+        },
+    );
+    assert!(errors.is_empty(), "{errors:?}");
+    assert!(loader.mistakes.is_empty(), "{:?}", loader.mistakes);
+    for setting in known() {
+        assert_eq!(setting.show(&loader.settings), setting.show(&Settings::default()), "{}", setting.path);
+    }
+    let (in_file, in_table): (BTreeSet<String>, BTreeSet<String>) =
+        (seen.into_iter().collect(), known().iter().map(|setting| setting.path.to_owned()).collect());
+    assert_eq!(in_file, in_table, "each setting has its line, and each line its setting");
+}
+
+#[test]
+fn the_default_file_writes_values_as_check_shows_them() {
+    let mut wrong = Vec::new();
+    for setting in known() {
+        let key = setting.path.rsplit('.').next().expect("a path has a last part");
+        let line = format!("{key} = {}", setting.show(&Settings::default()));
+        if !DEFAULTS.lines().any(|known| known == line) {
+            wrong.push(line);
+        }
+    }
+    assert!(wrong.is_empty(), "not in foreman.default.toml: {wrong:#?}");
+}
+
+#[test]
+fn every_setting_of_the_default_file_is_explained() {
+    let mut silent = Vec::new();
+    let mut above = "";
+    for line in DEFAULTS.lines() {
+        if line.contains(" = ") && !line.starts_with('#') && !above.starts_with('#') {
+            silent.push(line);
+        }
+        above = line;
+    }
+    assert!(silent.is_empty(), "no comment above: {silent:#?}");
+}
+
+#[test]
+fn every_setting_has_a_variable_of_its_own() {
+    let names: BTreeSet<String> = known().iter().map(Setting::variable).collect();
+    assert_eq!(names.len(), known().len());
+    assert!(names.contains("FOREMAN_LISTEN") && names.contains("FOREMAN_DATA_DIR"), "people script against these");
+    assert!(names.contains("FOREMAN_WORKER_SLOTS"));
+    let through = names.iter().map(|name| (name.as_str(), "x"));
+    let environment = Environment::of(through);
+    assert_eq!(environment.settings().count(), names.len(), "none is taken for somebody else's");
+}
+
+#[test]
+fn a_flag_beats_a_variable_beats_the_file_beats_the_default() {
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    writeln!(file, "[worker]\nslots = 2\npoll = \"2s\"\nguard = 2\n").expect("written");
+    let environment = Environment::of([("FOREMAN_WORKER_SLOTS", "3"), ("FOREMAN_WORKER_POLL", "3s")]);
+    let given = ServerFlags { config: Some(file.path().into()), slots: Some("4".into()), ..ServerFlags::default() };
+    let loaded = load(&given, &environment).expect("no mistakes");
+    let from = |path: &str| {
+        let setting = known().into_iter().find(|setting| setting.path == path).expect("a known setting");
+        (setting.show(&loaded.settings), loaded.origin(&setting).to_string())
+    };
+    assert_eq!(from("worker.slots"), ("4".into(), "--slots".into()));
+    assert_eq!(from("worker.poll"), ("\"3s\"".into(), "the variable FOREMAN_WORKER_POLL".into()));
+    assert_eq!(from("worker.guard").0, "2");
+    assert!(from("worker.guard").1.ends_with("line 4"), "{}", from("worker.guard").1);
+    assert_eq!(from("worker.heartbeat"), ("\"5s\"".into(), "default".into()));
+    assert_eq!(from("shutdown.not_ready"), ("\"0s\"".into(), "foreman dev".into()));
+}
+
+#[test]
+fn all_mistakes_are_told_at_once_with_their_places() {
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    writeln!(file, "listen = 8080\n\n[worker]\nslot = 3\npoll = \"soon\"\n[limits]\nconnections = \"many\"\n")
+        .expect("written");
+    let environment = Environment::of([
+        ("FOREMAN_WORKER_HEARTBEAT", "5"),
+        ("FOREMAN_WORKR_POLL", "1s"),
+        ("DATABASE_URL", "postgres://x"),
+        ("FOREMAN_SERVICE_HOST", "10.0.0.1"),
+        ("FOREMAN_IMAGE_TAG", "a variable of somebody's own"),
+    ]);
+    let mut given = flags(&["sqlite.readers=0", "nothing"]);
+    given.config = Some(file.path().into());
+    given.grace = Some("never".into());
+    let said = load(&given, &environment).expect_err("mistakes").to_string();
+    for expected in [
+        "10 mistakes",
+        "line 1: listen: 8080 is not an address",
+        "line 4: there is no setting \"worker.slot\"; did you mean worker.slots?",
+        "line 5: worker.poll: not a duration: \"soon\"",
+        "line 7: limits.connections: \"many\" is not a whole number from 1 to 1000000",
+        "the variable FOREMAN_WORKER_HEARTBEAT: worker.heartbeat: not a duration: \"5\"",
+        "the variable FOREMAN_WORKR_POLL: there is no setting \"FOREMAN_WORKR_POLL\"; did you mean FOREMAN_WORKER_POLL?",
+        "--set sqlite.readers=0: sqlite.readers: \"0\" is not a whole number from 1 to 64",
+        "--set nothing: has no value",
+        "--grace: shutdown.grace: not a duration: \"never\"",
+        "the variable DATABASE_URL: Postgres comes with team size",
+    ] {
+        assert!(said.contains(expected), "{expected:?} is missing in:\n{said}");
+    }
+}
+
+#[test]
+fn postgres_waits_for_its_size_and_a_public_address_for_its_keys() {
+    let said =
+        load(&flags(&[]), &Environment::of([("DATABASE_URL", "postgres://x")])).expect_err("refused").to_string();
+    assert!(said.contains("DATABASE_URL") && said.contains("unset it"), "{said}");
+    for listen in ["0.0.0.0:8080", "[::]:8080", "192.168.1.2:8080"] {
+        let said = load(&flags(&[&format!("listen={listen}")]), &Environment::default()).expect_err(listen).to_string();
+        assert!(said.contains("other machines") && said.contains(listen), "{said}");
+    }
+    for listen in ["127.0.0.1:0", "[::1]:8080", "127.9.9.9:1", "localhost:1"] {
+        load(&flags(&[&format!("listen={listen}")]), &Environment::default()).expect(listen);
+    }
+}
+
+#[test]
+fn a_variable_in_a_section_of_ours_must_be_a_setting() {
+    let said =
+        load(&flags(&[]), &Environment::of([("FOREMAN_LIMITS_COLOUR", "red")])).expect_err("unknown").to_string();
+    assert!(said.contains("there is no setting \"FOREMAN_LIMITS_COLOUR\""), "{said}");
+}
+
+#[test]
+fn a_file_that_was_named_must_be_there() {
+    let mut given = flags(&[]);
+    given.config = Some("/there/is/no/such.toml".into());
+    let said = load(&given, &Environment::default()).expect_err("missing").to_string();
+    assert!(said.starts_with("/there/is/no/such.toml: could not be read"), "{said}");
+}
+
+#[test]
+fn what_follows_from_other_settings_is_filled_in() {
+    let environment = Environment::of([("PATH", "/bin"), ("SECRET", "x")]);
+    let loaded = load(&flags(&["data_dir=/data", "worker.name=w1", "shutdown.grace=6s"]), &environment).expect("fine");
+    let settings = loaded.settings;
+    assert_eq!(settings.sqlite.path, Path::new("/data/foreman.db"));
+    assert_eq!(settings.worker.name, "w1");
+    assert_eq!(settings.command.inherited, [("PATH".to_owned(), "/bin".to_owned())]);
+    assert_eq!(settings.reserve().as_secs(), 3, "half of a short grace");
+    let worker = settings.worker_in_grace();
+    assert!(worker.stop_grace + worker.flush_grace <= settings.reserve());
+    assert!(settings.command_in_grace().kill_grace <= worker.stop_grace);
+    assert_eq!(Settings::default().worker_in_grace().stop_grace, Settings::default().worker.stop_grace);
+    assert_eq!(show(&Settings::default(), "shutdown.grace"), "\"25s\"");
+}

@@ -1,0 +1,203 @@
+//! How a server lives: starts, hears a signal, stops in good order, and leaves.
+//!
+//! ```text
+//!   serving ─SIGTERM─▶ not ready ─▶ intake closed, work drains ─▶ abort: hand back ─▶ store closed ─▶ exit
+//!                      │ not_ready  │ grace − reserve             │ reserve
+//!   a second signal skips to the abort; a third one leaves on the spot
+//! ```
+//!
+//! There is one deadline, `shutdown.grace` from the first signal, for requests, work and the store together. A thread of
+//! its own watches over it: when something is wedged so badly that the runtime no longer turns, it ends the process a
+//! second later. A process that is killed at any point of this loses nothing that was accepted: the next one finds the
+//! lock free, and returns what this one held.
+//!
+//! SIGHUP, from a terminal that closes, and SIGINT mean the same as SIGTERM.
+
+mod signals;
+mod watchdog;
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use foreman_engine::worker::Drained;
+use foreman_runtime::{Stop, Tasks};
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use tokio::time::{Instant, sleep_until};
+use tracing::{error, info, warn};
+
+use crate::compose::{self, Composed, Ended, Running};
+use crate::config::Settings;
+use crate::exit::ServerExit;
+use signals::Signals;
+use watchdog::Watchdog;
+
+/// After the deadline, for whoever is about to leave anyway.
+const LAST_SECOND: Duration = Duration::from_secs(1);
+
+/// Runs a server until it is told to stop. `listening` is called once it serves.
+pub async fn run(settings: &Settings, listening: impl FnOnce(SocketAddr)) -> anyhow::Result<ServerExit> {
+    // Before anything is opened: a signal during the start must not find the default handler.
+    let mut signals = Signals::listen()?;
+    let watchdog = Watchdog::start()?;
+    let tasks = Tasks::new();
+    let mut server = compose::compose(settings, &tasks).await?;
+    let stop = Stop::new();
+    let mut parts = Parts::new(server.start(&stop.shutdown(), &tasks));
+    info!(listen = %server.address, "serving on http://{}", server.address);
+    listening(server.address);
+
+    let failure = tokio::select! {
+        signal = signals.next() => {
+            info!("{signal}: stopping, at most {} s", settings.shutdown.grace.as_secs());
+            None
+        }
+        name = parts.one_failed() => Some(anyhow::anyhow!("the {name} ended, and the server cannot go on without it")),
+    };
+    let exit = Stopping { settings, server: &server, stop: &stop, tasks: &tasks, watchdog: &watchdog }
+        .run(&mut parts, &mut signals)
+        .await;
+    watchdog.done();
+    match failure {
+        Some(failure) => Err(failure),
+        None => Ok(exit),
+    }
+}
+
+/// The parts that run, and what became of their work.
+struct Parts {
+    running: FuturesUnordered<futures_util::future::BoxFuture<'static, (&'static str, Ended)>>,
+    drained: Drained,
+    has_failed: bool,
+}
+
+impl Parts {
+    fn new(running: Vec<Running>) -> Self {
+        let named = |Running { name, task }| -> futures_util::future::BoxFuture<'static, _> {
+            Box::pin(async move { (name, task.await) })
+        };
+        Self { running: running.into_iter().map(named).collect(), drained: Drained::default(), has_failed: false }
+    }
+
+    /// While nobody asked it to, a part ends only because it failed.
+    async fn one_failed(&mut self) -> &'static str {
+        match self.running.next().await {
+            Some((name, ended)) => {
+                self.note(name, ended);
+                name
+            }
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Until the last part has ended. Safe to drop and call again.
+    async fn all_ended(&mut self) {
+        while let Some((name, ended)) = self.running.next().await {
+            self.note(name, ended);
+        }
+    }
+
+    fn note(&mut self, name: &'static str, ended: Ended) {
+        match ended {
+            Ok(Ok(drained)) => {
+                self.drained.finished += drained.finished;
+                self.drained.handed_back += drained.handed_back;
+                self.drained.abandoned += drained.abandoned;
+            }
+            Ok(Err(failure)) => {
+                self.has_failed = true;
+                error!(part = name, "the {name} failed: {failure:#}");
+            }
+            Err(failure) => {
+                self.has_failed = true;
+                error!(part = name, "the {name} failed: {failure}");
+            }
+        }
+    }
+}
+
+struct Stopping<'a> {
+    settings: &'a Settings,
+    server: &'a Composed,
+    stop: &'a Stop,
+    tasks: &'a Tasks,
+    watchdog: &'a Watchdog,
+}
+
+/// Why a phase of the stop ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Over {
+    Done,
+    /// Its time has come.
+    Late,
+    /// A second signal.
+    Hurried,
+}
+
+impl Stopping<'_> {
+    async fn run(&self, parts: &mut Parts, signals: &mut Signals) -> ServerExit {
+        let grace = self.settings.shutdown.grace;
+        let deadline = Instant::now() + grace;
+        self.watchdog.leave_within(grace + LAST_SECOND);
+
+        self.server.readiness.set_draining();
+        let not_ready = Instant::now() + self.settings.shutdown.not_ready;
+        let mut over = until(std::future::pending(), not_ready, signals).await;
+
+        self.server.intake.close();
+        self.stop.drain();
+        if over != Over::Hurried {
+            over = until(parts.all_ended(), deadline - self.settings.reserve(), signals).await;
+        }
+        if over != Over::Done {
+            self.abort(over, parts, signals, deadline).await;
+        }
+        self.leave(parts, deadline).await
+    }
+
+    /// Work in flight lets go and is handed back.
+    async fn abort(&self, over: Over, parts: &mut Parts, signals: &mut Signals, deadline: Instant) {
+        let mut deadline = deadline;
+        if over == Over::Hurried {
+            warn!("a second signal: handing back what still runs");
+            deadline = deadline.min(Instant::now() + self.settings.reserve());
+            self.watchdog.leave_within(deadline.saturating_duration_since(Instant::now()) + LAST_SECOND);
+        } else {
+            warn!("the deadline is near: handing back what still runs");
+        }
+        self.stop.abort();
+        if until(parts.all_ended(), deadline, signals).await == Over::Hurried {
+            watchdog::leave_now("a further signal");
+        }
+    }
+
+    /// Counts what is left, and closes the store behind everybody.
+    async fn leave(&self, parts: &Parts, deadline: Instant) -> ServerExit {
+        let left = deadline.saturating_duration_since(Instant::now());
+        // The last connections and requests end within moments of their parts; past the deadline there is still the
+        // watchdog's second.
+        let still_running = self.tasks.wait(left.max(LAST_SECOND / 4)).await;
+        if let Err(still_running) = &still_running {
+            error!("left behind at the end: {still_running}");
+        }
+        self.server.store.close().await;
+        let Drained { finished, handed_back, abandoned } = parts.drained;
+        let exit = match (still_running.is_err() || abandoned > 0 || parts.has_failed, handed_back) {
+            (true, _) => ServerExit::Wedged,
+            (false, 0) => ServerExit::Drained,
+            (false, _) => ServerExit::HandedBack,
+        };
+        info!(finished, handed_back, abandoned, "stopped: {finished} jobs finished, {handed_back} handed back");
+        exit
+    }
+}
+
+/// Waits for `work` until `late`, or until a signal.
+async fn until(work: impl Future<Output = ()>, late: Instant, signals: &mut Signals) -> Over {
+    tokio::select! {
+        biased;
+        () = work => Over::Done,
+        () = sleep_until(late) => Over::Late,
+        _ = signals.next() => Over::Hurried,
+    }
+}
