@@ -15,16 +15,10 @@ fn targets(text: &str) -> Vec<String> {
         if in_code {
             continue;
         }
-        // Every other piece between backticks is code.
+        // Every other piece between backticks is code; a link whose text is code has its target in the piece after.
         for prose in line.split('`').step_by(2) {
             let rest = prose.split("](").skip(1);
             found.extend(rest.filter_map(|rest| rest.split_once(')')).map(|(target, _)| target.to_owned()));
-        }
-        // A link whose text is code: the target begins right after the code ended.
-        for piece in line.split("`](").skip(1) {
-            if let Some((target, _)) = piece.split_once(')') {
-                found.push(target.to_owned());
-            }
         }
     }
     found
