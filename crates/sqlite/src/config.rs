@@ -31,7 +31,7 @@ impl Default for Config {
             busy_timeout: Duration::from_secs(5),
             call_timeout: Duration::from_secs(10),
             queue: 1_024,
-            audit_timeout: Duration::from_secs(600),
+            audit_timeout: Duration::from_mins(10),
         }
     }
 }

@@ -54,7 +54,7 @@ pub fn status(path: &Path) -> Result<Vec<Status>, OpenError> {
     } else {
         Vec::new()
     };
-    let when = |version| applied.iter().find(|row| row.version == version).map(|row| row.applied_at);
+    let when = |version| applied.iter().find(|row| row.version == version).map(|row| row.at);
     Ok(MIGRATIONS
         .iter()
         .map(|migration| Status {
@@ -102,7 +102,7 @@ fn apply(connection: &mut Connection, migration: &Migration, now: Timestamp) -> 
 struct Applied {
     version: i64,
     checksum: String,
-    applied_at: Timestamp,
+    at: Timestamp,
 }
 
 /// What was applied; an error when the file is not ours, from a newer binary, or not what this binary would have made.
@@ -145,8 +145,7 @@ fn read_applied(connection: &Connection) -> Result<Vec<Applied>, Fault> {
     let mut statement =
         connection.prepare("SELECT version, checksum, applied_at FROM schema_migrations ORDER BY version")?;
     let rows = statement.query_map([], |row| {
-        let applied_at = Timestamp::from_micros(row.get(2)?);
-        Ok(Applied { version: row.get(0)?, checksum: row.get(1)?, applied_at })
+        Ok(Applied { version: row.get(0)?, checksum: row.get(1)?, at: Timestamp::from_micros(row.get(2)?) })
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
 }

@@ -327,3 +327,175 @@ fn caught(operation: impl FnOnce() -> Result<(), Fault>) -> Result<(), Fault> {
         Err(Fault::Store(StoreError::Broken(format!("an operation panicked: {message}"))))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use foreman_core::Timestamp;
+    use foreman_core::memory::LocalWakeups;
+    use foreman_core::ports::Topic;
+
+    use super::*;
+
+    struct Bench {
+        writer: Arc<Writer>,
+        wakeups: Arc<LocalWakeups>,
+        path: PathBuf,
+        _directory: tempfile::TempDir,
+    }
+
+    fn bench(timeout: Duration) -> Bench {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("foreman.db");
+        let connection = crate::connection::writing(&crate::Config::at(&path)).expect("opens");
+        connection
+            .execute_batch(
+                "CREATE TABLE marks (name TEXT PRIMARY KEY) STRICT;
+                 CREATE TABLE store (name TEXT PRIMARY KEY, value INTEGER) STRICT;",
+            )
+            .expect("creates");
+        let lock = Lock::take(&path).expect("locks");
+        let wakeups = Arc::new(LocalWakeups::new());
+        let clock: Arc<dyn Clock> = Arc::new(|| Timestamp::from_micros(7));
+        let writer =
+            Writer::start(connection, lock, path.clone(), clock, wakeups.clone(), 64, timeout).expect("starts");
+        Bench { writer: Arc::new(writer), wakeups, path, _directory: directory }
+    }
+
+    fn mark(write: &Write<'_>, name: &str) -> Result<(), Fault> {
+        write.sql.execute("INSERT INTO marks (name) VALUES (?1)", [name])?;
+        Ok(())
+    }
+
+    fn marks(path: &std::path::Path) -> Vec<String> {
+        let reader = crate::connection::reading(path, Duration::from_secs(1)).expect("opens");
+        let mut statement = reader.prepare("SELECT name FROM marks ORDER BY name").expect("prepares");
+        let names = statement.query_map([], |row| row.get(0)).expect("reads");
+        names.collect::<Result<_, _>>().expect("reads")
+    }
+
+    /// Keeps the writer busy until told, so that what is sent meanwhile shares one group.
+    async fn hold_up(bench: &Bench) -> std::sync::mpsc::Sender<()> {
+        let (go, wait) = std::sync::mpsc::channel::<()>();
+        let (reply, _answer) = oneshot::channel();
+        let operation = Some(move |_: &Write<'_>| {
+            // An error means that the test let go by ending.
+            let _ = wait.recv();
+            Ok(())
+        });
+        let call = Message::Run(Box::new(Call { operation, result: None, reply }));
+        assert!(bench.writer.queue.try_send(call).is_ok(), "the queue has room");
+        while bench.writer.queue.capacity() < bench.writer.queue.max_capacity() {
+            tokio::task::yield_now().await;
+        }
+        go
+    }
+
+    #[tokio::test]
+    async fn one_operation_that_fails_takes_no_other_along() {
+        let bench = bench(Duration::from_secs(20));
+        let go = hold_up(&bench).await;
+        let writer = &bench.writer;
+        let good = |name: &'static str| writer.write(move |write| mark(write, name));
+        let fails = writer.write(|write| {
+            mark(write, "half done")?;
+            Err::<(), _>(Fault::Store(StoreError::Damaged("no".into())))
+        });
+        let doubles = writer.write(|write| {
+            mark(write, "twice")?;
+            mark(write, "twice")
+        });
+        let panics = writer.write(|write| {
+            mark(write, "before the panic")?;
+            if write.now.as_micros() == 7 {
+                panic!("by design");
+            }
+            Ok(())
+        });
+        let release = async {
+            // All are in line behind the one that is held up.
+            while bench.writer.queue.capacity() > 64 - 5 {
+                tokio::task::yield_now().await;
+            }
+            drop(go);
+        };
+        let (first, fails, doubles, panics, last, ()) =
+            tokio::join!(good("first"), fails, doubles, panics, good("last"), release);
+        assert!(first.is_ok() && last.is_ok());
+        assert!(matches!(fails, Err(StoreError::Damaged(_))));
+        assert!(matches!(doubles, Err(StoreError::Broken(_))), "a unique key that is hit is a bug to hear about");
+        assert!(matches!(panics, Err(StoreError::Broken(_))));
+        assert_eq!(marks(&bench.path), ["first", "last"]);
+        bench.writer.close().await;
+    }
+
+    #[tokio::test]
+    async fn nobody_is_told_before_the_commit_and_everybody_is_rung_after_it() {
+        let bench = bench(Duration::from_secs(20));
+        let mut bell = bench.wakeups.listen(Topic::Ready);
+        let rung = bench.writer.write(|write| {
+            mark(write, "kept")?;
+            write.ring(Topic::Ready);
+            Ok(())
+        });
+        rung.await.expect("commits");
+        assert_eq!(marks(&bench.path), ["kept"], "another connection sees it: it is committed");
+        tokio::time::timeout(Duration::from_secs(20), bell.changed()).await.expect("rings").expect("lives");
+
+        let silent = bench.writer.write(|write| {
+            write.ring(Topic::Waiting);
+            Err::<(), _>(Fault::Store(StoreError::Damaged("no".into())))
+        });
+        silent.await.expect_err("fails");
+        bench.writer.close().await;
+        assert_eq!(*bench.wakeups.listen(Topic::Waiting).borrow(), 0, "what was undone rings nobody");
+    }
+
+    #[tokio::test]
+    async fn a_caller_waits_for_a_bounded_time_and_its_write_still_takes_its_course() {
+        let bench = bench(Duration::from_millis(100));
+        let go = hold_up(&bench).await;
+        let late = bench.writer.write(|write| mark(write, "late")).await;
+        assert!(matches!(late, Err(StoreError::Unavailable(_))), "{late:?}");
+        drop(go);
+        bench.writer.close().await;
+        assert_eq!(marks(&bench.path), ["late"]);
+    }
+
+    #[tokio::test]
+    async fn a_queue_that_stays_full_refuses_without_writing() {
+        let bench = bench(Duration::from_millis(100));
+        let go = hold_up(&bench).await;
+        let mut waiting = Vec::new();
+        while let Ok(place) = bench.writer.queue.try_reserve() {
+            waiting.push(place);
+        }
+        let refused = bench.writer.write(|write| mark(write, "refused")).await;
+        assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
+        drop(waiting);
+        drop(go);
+        bench.writer.close().await;
+        assert!(marks(&bench.path).is_empty());
+    }
+
+    #[tokio::test]
+    async fn closing_writes_what_waits_and_leaves_no_thread() {
+        let bench = bench(Duration::from_secs(20));
+        let go = hold_up(&bench).await;
+        let writer = Arc::clone(&bench.writer);
+        let waiting = writer.write(|write| mark(write, "in line"));
+        let close = async {
+            while bench.writer.queue.capacity() > 64 - 1 {
+                tokio::task::yield_now().await;
+            }
+            drop(go);
+            bench.writer.close().await;
+        };
+        let (waiting, ()) = tokio::join!(waiting, close);
+        waiting.expect("was in line before the close");
+        assert_eq!(marks(&bench.path), ["in line"]);
+        assert!(bench.writer.thread.lock().expect("not poisoned").is_none(), "it was joined");
+        assert!(matches!(bench.writer.write(|_| Ok(())).await, Err(StoreError::Closed)));
+        Lock::take(&bench.path).map(drop).expect("the lock was given back");
+        bench.writer.close().await;
+    }
+}

@@ -62,12 +62,11 @@ pub(super) fn submit(write: &Write<'_>, jobs: &[Prepared]) -> Result<Vec<Submitt
     let mut queues = HashSet::new();
     let mut answers = Vec::with_capacity(jobs.len());
     for job in jobs {
-        let answer = match known_by_key(write, job)? {
-            Some(known) => known,
-            None => {
-                accept(write, &mut order, &mut queues, job)?;
-                Submitted::Accepted
-            }
+        let answer = if let Some(known) = known_by_key(write, job)? {
+            known
+        } else {
+            accept(write, &mut order, &mut queues, job)?;
+            Submitted::Accepted
         };
         answers.push(answer);
     }

@@ -1,0 +1,306 @@
+//! What the disk, an operator and time can do to the file.
+
+use std::path::Path;
+use std::time::Duration;
+
+use foreman_core::conformance::given::{Scene, a_job, by_order, completed, failed, jobs, retry, taken};
+use foreman_core::job::NewJob;
+use foreman_core::ports::{
+    ChangeLog, JobFilter, JobQuery, JobStore, Position, Retention, SessionStore, StoreError, Upkeep,
+};
+use foreman_core::target::{Body, HttpTarget, Target};
+use foreman_core::{JobId, State, TenantId};
+use foreman_sqlite::{OpenError, SqliteStore, audit_file, check_file};
+
+use crate::given::{Laptop, open_at};
+
+fn big(count: usize, bytes: usize) -> Vec<NewJob> {
+    let target = Target::Http(HttpTarget {
+        url: "http://127.0.0.1:9/".parse().unwrap(),
+        method: "POST".into(),
+        headers: std::collections::BTreeMap::default(),
+        body: Body::Text("x".repeat(bytes)),
+    });
+    jobs(count, &a_job().target(target))
+}
+
+/// Opens a fresh store, closes it, and lets `spoil` at its file.
+async fn spoilt(spoil: impl FnOnce(&Path)) -> (Laptop, Result<SqliteStore, OpenError>) {
+    let laptop = Laptop::new();
+    laptop.store.submit(&jobs(50, &a_job())).await.unwrap();
+    laptop.store.close().await;
+    spoil(&laptop.path());
+    let opened = open_at(&laptop.path());
+    (laptop, opened)
+}
+
+fn execute(path: &Path, sql: &str) {
+    rusqlite::Connection::open(path).unwrap().execute_batch(sql).unwrap();
+}
+
+#[tokio::test]
+async fn a_file_of_a_newer_version_is_refused_and_left_alone() {
+    let newer = "INSERT INTO schema_migrations VALUES (99, 'from the future', 'x', 0)";
+    let (laptop, opened) = spoilt(|path| execute(path, newer)).await;
+    let error = opened.err().unwrap();
+    assert!(matches!(error, OpenError::Newer { found: 99, .. }), "{error}");
+    assert!(error.to_string().contains("newer"), "{error}");
+    assert!(matches!(audit_file(&laptop.path()), Err(OpenError::Newer { .. })));
+}
+
+#[tokio::test]
+async fn a_migration_that_was_changed_after_it_was_applied_is_noticed() {
+    let (_laptop, opened) = spoilt(|path| execute(path, "UPDATE schema_migrations SET checksum = 'x'")).await;
+    let error = opened.err().unwrap();
+    assert!(matches!(error, OpenError::Changed { version: 1, .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_file_that_is_not_a_database_is_refused_and_left_alone() {
+    let text = "dear diary, ".repeat(1_000);
+    let (laptop, opened) = spoilt(|path| std::fs::write(path, &text).unwrap()).await;
+    let error = opened.err().unwrap();
+    assert!(matches!(error, OpenError::NotOurs { .. }), "{error}");
+    assert_eq!(std::fs::read_to_string(laptop.path()).unwrap(), text);
+}
+
+#[tokio::test]
+async fn a_database_of_another_program_is_refused_and_left_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("foreman.db");
+    execute(&path, "CREATE TABLE recipes (name TEXT)");
+    let error = open_at(&path).err().unwrap();
+    assert!(matches!(error, OpenError::NotOurs { .. }), "{error}");
+    execute(&path, "INSERT INTO recipes VALUES ('soup')");
+}
+
+#[tokio::test]
+async fn a_file_cut_in_half_is_called_damaged() {
+    let (laptop, opened) = spoilt(|path| {
+        let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
+        file.set_len(file.metadata().unwrap().len() / 2).unwrap();
+    })
+    .await;
+    // Opening reads too little of it to notice; a check, and the jobs on the missing pages, do.
+    let checked = check_file(&laptop.path());
+    assert!(matches!(checked, Err(OpenError::Damaged { .. })), "{checked:?}");
+    match opened {
+        Err(error) => assert!(matches!(error, OpenError::Damaged { .. }), "{error}"),
+        Ok(store) => {
+            let audit = store.audit().await;
+            assert!(matches!(audit, Err(StoreError::Damaged(_))), "{audit:?}");
+            store.close().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_directory_that_cannot_be_made_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let error = open_at(&file.join("foreman.db")).err().unwrap();
+    assert!(matches!(error, OpenError::Io { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_full_disk_refuses_without_losing_anything_and_works_again_when_there_is_room() {
+    let laptop = Laptop::with(|config| config.max_pages = Some(400));
+    let scene = Scene::of(&laptop);
+    let session = scene.session().await;
+    let old = scene.submit_all(&big(100, 4_000)).await;
+    for answer in laptop.store.cancel(&TenantId::default(), &old).await.unwrap() {
+        assert!(answer.is_some());
+    }
+    let held = scene.submit(a_job()).await;
+    let proof = scene.claim_job(session, held).await;
+
+    let mut accepted = 0;
+    let full = loop {
+        match laptop.store.submit(&big(20, 4_000)).await {
+            Ok(answers) => accepted += answers.len(),
+            Err(error) => break error,
+        }
+        assert!(accepted < 10_000, "the limit holds");
+    };
+    assert!(matches!(full, StoreError::Full(_)), "{full:?}");
+    let audit = scene.audit().await;
+    assert_eq!(audit.jobs as usize, 101 + accepted, "nothing of the refused batch was kept");
+    assert_eq!(scene.state(held).await, State::Running, "reads go on");
+
+    laptop.store.remove(&TenantId::default(), &old).await.unwrap();
+    scene.submit_all(&big(20, 4_000)).await;
+    scene.end_attempt(proof, completed()).await;
+    laptop.store.ping().await.unwrap();
+    scene.audit().await;
+    laptop.store.close().await;
+}
+
+#[tokio::test]
+async fn the_log_stays_short_however_much_is_written() {
+    let laptop = Laptop::new();
+    let wal = laptop.path().with_file_name("foreman.db-wal");
+    let mut longest = 0;
+    for _ in 0..30 {
+        laptop.store.submit(&big(50, 40_000)).await.unwrap();
+        longest = longest.max(std::fs::metadata(&wal).unwrap().len());
+    }
+    let written = std::fs::metadata(laptop.path()).unwrap().len();
+    assert!(written > 40 << 20, "{written} bytes were written");
+    assert!(longest < 24 << 20, "{longest} bytes of log");
+    laptop.store.close().await;
+    assert!(std::fs::metadata(&wal).map_or(0, |file| file.len()) == 0, "a close leaves nothing in the log");
+}
+
+#[tokio::test]
+async fn pages_of_what_was_removed_are_used_again() {
+    let laptop = Laptop::new();
+    let scene = Scene::of(&laptop);
+    let retention = Retention { cancelled: Some(Duration::ZERO), changes: Duration::ZERO, ..Retention::default() };
+    let mut sizes = Vec::new();
+    for _ in 0..6 {
+        let ids = scene.submit_all(&big(100, 10_000)).await;
+        laptop.store.cancel(&TenantId::default(), &ids).await.unwrap();
+        while scene.prune(&retention, 50).await.was_busy(50) {}
+        assert_eq!(scene.audit().await.jobs, 0);
+        sizes.push(laptop.store.count(&TenantId::default(), &JobFilter::default()).await.unwrap());
+    }
+    laptop.store.close().await;
+    let size = std::fs::metadata(laptop.path()).unwrap().len();
+    assert!(size < 3 << 20, "six rounds of a megabyte each left a file of {size} bytes ({sizes:?})");
+}
+
+#[tokio::test]
+async fn a_job_that_cannot_be_read_is_put_aside_and_stops_nobody() {
+    let laptop = Laptop::new();
+    let (broken, good) = {
+        let scene = Scene::of(&laptop);
+        (scene.submit(a_job()).await, scene.submit(a_job()).await)
+    };
+    laptop.store.close().await;
+    let sql = rusqlite::Connection::open(laptop.path()).unwrap();
+    sql.execute("UPDATE jobs SET work = '{\"target\":' WHERE id = ?1", [broken.0]).unwrap();
+    drop(sql);
+    let store = open_at(&laptop.path()).unwrap();
+    let laptop = Laptop { store, ..laptop };
+    let scene = Scene::of(&laptop);
+    let session = scene.session().await;
+    let held = scene.claim(session, 10).await;
+    assert_eq!(held.iter().map(|held| held.job.id).collect::<Vec<_>>(), [good]);
+    let read = laptop.store.get(&TenantId::default(), broken).await;
+    match read {
+        Err(StoreError::Damaged(text)) => {
+            for word in ["jobs", "work", &broken.to_string()] {
+                assert!(text.contains(word), "{text}");
+            }
+        }
+        other => panic!("{other:?}"),
+    }
+    let dead = JobFilter { state: Some(State::Dead), ..JobFilter::default() };
+    assert_eq!(scene.count(&dead).await, 1);
+    scene.audit().await;
+    laptop.store.close().await;
+}
+
+/// Every verb and every question once. Errors are answers; a panic is not.
+async fn use_everything(store: &SqliteStore, ids: &[JobId]) -> Vec<String> {
+    let tenant = TenantId::default();
+    let info = foreman_core::conformance::given::session_info(
+        foreman_core::SessionId::fresh(),
+        "worker",
+        Duration::from_secs(15),
+    );
+    let mut errors = Vec::new();
+    macro_rules! ask {
+        ($call:expr) => {
+            match $call.await {
+                Ok(answer) => Some(answer),
+                Err(error) => {
+                    errors.push(error.to_string());
+                    None
+                }
+            }
+        };
+    }
+    ask!(store.ping());
+    ask!(store.register(&info));
+    ask!(store.submit(&jobs(3, &a_job().tagged("t"))));
+    if let Some(answer) = ask!(store.claim(&by_order(info.id, 5))) {
+        for held in taken(answer) {
+            ask!(store.settle(info.id, &[held.settle(failed("no"))]));
+        }
+    }
+    for id in ids {
+        ask!(store.get(&tenant, *id));
+    }
+    ask!(store.cancel(&tenant, &ids[..5.min(ids.len())]));
+    ask!(store.redrive(&tenant, ids));
+    ask!(store.remove(&tenant, &ids[..5.min(ids.len())]));
+    for state in State::ALL {
+        let filter = JobFilter { state: Some(state), tag: Some("t".into()), ..JobFilter::default() };
+        ask!(store.list(&tenant, &filter, None, 50));
+        ask!(store.count(&tenant, &filter));
+    }
+    ask!(store.list(&tenant, &JobFilter::default(), None, 50));
+    ask!(store.queues(&tenant));
+    ask!(store.sessions());
+    ask!(store.changes(Position(0), 1_000));
+    ask!(store.heartbeat(info.id, &[]));
+    ask!(store.promote(100));
+    ask!(store.prune(&Retention::default(), 100));
+    ask!(store.end(info.id));
+    ask!(store.audit());
+    errors
+}
+
+#[tokio::test]
+async fn random_damage_is_answered_and_never_a_panic() {
+    let laptop = Laptop::new();
+    let ids = {
+        let scene = Scene::of(&laptop);
+        let session = scene.session().await;
+        let ids = scene.submit_all(&jobs(60, &a_job().tagged("t").kind("k"))).await;
+        for held in scene.claim(session, 20).await {
+            let verdict = if held.fence.0 % 2 == 0 { completed() } else { retry(Duration::from_secs(9)) };
+            scene.settle_all(session, &[held.settle(verdict)]).await;
+        }
+        scene.claim(session, 10).await;
+        ids
+    };
+    laptop.store.close().await;
+    let whole = std::fs::read(laptop.path()).unwrap();
+    let mut seed = 0x9E37_79B9_7F4A_7C15_u64;
+    let mut random = |below: usize| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        (seed % below as u64) as usize
+    };
+    let mut damaged = 0;
+    for round in 0..40 {
+        let mut bytes = whole.clone();
+        let page = random(bytes.len() / 4_096) * 4_096;
+        for _ in 0..=random(40) {
+            let place = page + random(4_096);
+            bytes[place] = random(256) as u8;
+        }
+        std::fs::write(laptop.path(), &bytes).unwrap();
+        for beside in ["foreman.db-wal", "foreman.db-shm"] {
+            let _ = std::fs::remove_file(laptop.path().with_file_name(beside));
+        }
+        match open_at(&laptop.path()) {
+            Err(error) => {
+                assert!(!error.to_string().contains("panic"), "round {round}: {error}");
+                damaged += 1;
+            }
+            Ok(store) => {
+                let errors = use_everything(&store, &ids).await;
+                damaged += usize::from(!errors.is_empty());
+                let panics: Vec<_> = errors.iter().filter(|error| error.contains("panic")).collect();
+                assert!(panics.is_empty(), "round {round}: {panics:?}");
+                store.close().await;
+            }
+        }
+    }
+    assert!(damaged > 5, "the damage was real: {damaged} rounds of 40 noticed it");
+}

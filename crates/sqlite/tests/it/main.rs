@@ -1,0 +1,10 @@
+//! The laptop store against its promises, its file and its faults.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails where it stands")]
+
+mod faults;
+mod given;
+mod life;
+
+use given::laptop;
+
+foreman_core::conformance_suite!(laptop);
