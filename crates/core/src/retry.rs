@@ -122,7 +122,7 @@ mod tests {
             Verdict::Retry { delay, .. } => delay,
             other => panic!("{other:?}"),
         };
-        assert_eq!(wait(Duration::from_secs(600)), Duration::from_secs(600));
+        assert_eq!(wait(Duration::from_mins(10)), Duration::from_mins(10));
         assert_eq!(wait(Duration::from_secs(1_000_000)), MAX_RETRY_AFTER);
         assert!(wait(Duration::ZERO) >= Duration::from_secs(5), "a target cannot ask to be hammered");
     }

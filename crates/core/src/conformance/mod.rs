@@ -1,7 +1,40 @@
 //! The promises of the ports, as tests every store must pass.
 //!
-//! Each promise is a plain async function that takes a fresh [`Subject`] and panics when the promise is broken. The
-//! macro at the end of this file stamps all of them onto a store, so each reports by name for each backend.
+//! Each promise is a plain async function that takes a fresh [`Subject`] and panics when the promise is broken; a file
+//! holds one idea. [`conformance_suite!`](crate::conformance_suite) stamps all of them onto a store, so each reports by
+//! name for each backend, and a full look at the store follows each: whatever happened, every job is in exactly one
+//! place. No promise depends on the wall clock: time passes when the test says so.
+//!
+//! That the promises can fail is proven too: `tests/it/rules.rs` takes one rule of the reference store away at a time
+//! and expects the promise written for it to break.
+
+pub mod attempts;
+pub mod audit;
+pub mod cancel;
+pub mod changes;
+pub mod chaos;
+pub mod claim;
+pub mod crashes;
+pub mod expiry;
+pub mod given;
+pub mod idempotency;
+mod ledger;
+pub mod listing;
+pub mod machine;
+pub mod order;
+pub mod promote;
+pub mod prune;
+pub mod queues;
+pub mod redrive;
+pub mod remove;
+pub mod rules;
+pub mod sessions;
+pub mod settle;
+pub mod submit;
+mod suite;
+pub mod tenants;
+pub mod wakeups;
+pub mod workers;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,6 +42,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use crate::ports::{Store, Wakeups};
+use crate::time::Timestamp;
 
 /// A fresh, empty store, and its clock in the test's hands.
 #[async_trait]
@@ -18,6 +52,14 @@ pub trait Subject: Send + Sync {
     /// What the store rings after its commits.
     fn wakeups(&self) -> Arc<dyn Wakeups>;
 
+    /// What time it is on the store's clock.
+    async fn now(&self) -> Timestamp;
+
     /// Lets time pass on the store's clock.
     async fn advance(&self, by: Duration);
+
+    /// How many random histories [`chaos`] plays in all. A store that writes to a disk asks for fewer.
+    fn histories(&self) -> u64 {
+        200
+    }
 }

@@ -1,6 +1,6 @@
 //! Taking due jobs into a numbered claim.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::places::{ClaimRow, Member, Places};
 use super::rules::Rule;
@@ -50,7 +50,9 @@ impl Places {
                 picked
             }
             Wanted::ByIds(ids) => {
-                ids.iter().copied().filter(|id| self.may_take(*id, request, now) && !self.is_fragile(*id)).collect()
+                // A delivery may name a job twice.
+                let ids: BTreeSet<JobId> = ids.iter().copied().collect();
+                ids.into_iter().filter(|id| self.may_take(*id, request, now) && !self.is_fragile(*id)).collect()
             }
         };
         let fragile = self.fragile(request, now);
@@ -132,7 +134,7 @@ impl Places {
             counters.spent += 1;
         }
         self.note(id, State::Running, counters.attempt, now);
-        Member { run_at: waiting.run_at, counters }
+        Member { run_at: waiting.run_at, expires_at: waiting.expires_at, counters }
     }
 
     fn enter(&mut self, request: &ClaimRequest, members: BTreeMap<JobId, Member>, now: Timestamp) -> Fence {

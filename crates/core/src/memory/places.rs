@@ -74,6 +74,7 @@ pub(super) struct ClaimRow {
 #[derive(Clone, Copy)]
 pub(super) struct Member {
     pub run_at: Timestamp,
+    pub expires_at: Option<Timestamp>,
     pub counters: Counters,
 }
 
@@ -96,6 +97,8 @@ pub(super) struct AttemptRow {
     pub finished_at: Timestamp,
     pub outcome: AttemptOutcome,
     pub report: Report,
+    /// The attempt said so itself. What the store decided for it, a zombie cannot claim to have reported.
+    pub is_settled: bool,
 }
 
 pub(super) struct KeyRow {
@@ -142,10 +145,10 @@ impl Places {
     }
 
     /// Lets a job wait at the front of the line: what happened to its attempt was not its fault.
-    pub fn put_in_front(&mut self, id: JobId, run_at: Timestamp, counters: Counters, now: Timestamp) {
+    pub fn put_in_front(&mut self, id: JobId, member: Member, counters: Counters, now: Timestamp) {
+        let Member { run_at, expires_at, .. } = member;
         let job = self.job(id);
         let key = Some(self.virtual_time(&job.work.queue, job.work.lane));
-        let expires_at = job.work.expires_at;
         self.put(id, Waiting { run_at: run_at.min(now), key, expires_at, counters });
         self.note(id, State::Pending, counters.attempt, now);
     }

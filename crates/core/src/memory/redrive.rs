@@ -22,6 +22,7 @@ impl Places {
             finished_at: outcome.finished_at,
             outcome: AttemptOutcome::of_final(outcome.state).expect("what was in `outcomes` is final"),
             report: outcome.report.clone(),
+            is_settled: false,
         });
         self.attempts.entry(id).or_default().push(record);
         let counters = Counters { attempt: outcome.counters.attempt, spent: 0, crashes: 0 };

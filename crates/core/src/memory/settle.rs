@@ -21,24 +21,31 @@ impl Places {
             return if recorded { Settled::Before } else { Settled::Fenced };
         }
         let member = self.claims[fence].members[job];
-        self.close_with(*fence, *job, member, verdict, now);
+        self.close_with(*fence, *job, member, verdict, true, now);
         Settled::Now
     }
 
     /// This very attempt has left its record: in an outcome, or among the attempts.
     fn was_recorded(&self, session: SessionId, fence: Fence, id: JobId) -> bool {
         let is_this = |attempt: &AttemptRow| {
-            attempt.fence == Some(fence)
-                && attempt.session == Some(session)
-                && !matches!(attempt.outcome, AttemptOutcome::Lapsed | AttemptOutcome::Cancelled)
+            attempt.is_settled && attempt.fence == Some(fence) && attempt.session == Some(session)
         };
         self.outcomes.get(&id).and_then(|outcome| outcome.attempt.as_ref()).is_some_and(is_this)
             || self.attempts.get(&id).is_some_and(|attempts| attempts.iter().any(is_this))
     }
 
-    fn close_with(&mut self, fence: Fence, id: JobId, member: Member, verdict: &Verdict, now: Timestamp) {
+    fn close_with(
+        &mut self,
+        fence: Fence,
+        id: JobId,
+        member: Member,
+        verdict: &Verdict,
+        is_settled: bool,
+        now: Timestamp,
+    ) {
         let report = verdict.report().cloned().unwrap_or_default();
-        let attempt = self.attempt_of(fence, id, member, verdict.name(), report, now);
+        let mut attempt = self.attempt_of(fence, id, member, verdict.name(), report, now);
+        attempt.is_settled = is_settled;
         self.close(fence, id);
         let mut counters = member.counters;
         if !self.rules.has(Rule::CountedAtClaim) && !verdict.refunds() {
@@ -48,11 +55,10 @@ impl Places {
             self.end_with(id, state, member.run_at, counters, attempt, now);
         } else if let Verdict::Retry { delay, .. } = verdict {
             self.attempts.entry(id).or_default().push(attempt);
-            let expires_at = self.job(id).work.expires_at;
-            self.put_back(id, now.plus(*delay), expires_at, counters, now);
+            self.put_back(id, now.plus(*delay), member.expires_at, counters, now);
         } else {
             self.attempts.entry(id).or_default().push(attempt);
-            self.put_in_front(id, member.run_at, self.refund(counters), now);
+            self.put_in_front(id, member, self.refund(counters), now);
         }
     }
 
@@ -80,6 +86,7 @@ impl Places {
         self.finish(id, OutcomeRow { state, finished_at: now, run_at, counters, attempt: Some(attempt), report });
     }
 
+    /// The record of an attempt that the store ends; [`Places::settle`] marks one that ended itself.
     pub fn attempt_of(
         &self,
         fence: Fence,
@@ -99,6 +106,7 @@ impl Places {
             finished_at: now,
             outcome,
             report,
+            is_settled: false,
         }
     }
 
@@ -107,7 +115,7 @@ impl Places {
         let open = self.open(fence);
         for id in &open {
             let member = self.claims[&fence].members[id];
-            self.close_with(fence, *id, member, &Verdict::Released, now);
+            self.close_with(fence, *id, member, &Verdict::Released, false, now);
         }
         self.claims.remove(&fence);
         open.len()
@@ -132,7 +140,7 @@ impl Places {
                 self.end_with(*id, State::Dead, member.run_at, counters, attempt, now);
             } else {
                 self.attempts.entry(*id).or_default().push(attempt);
-                self.put_in_front(*id, member.run_at, counters, now);
+                self.put_in_front(*id, member, counters, now);
             }
         }
         self.claims.remove(&fence);

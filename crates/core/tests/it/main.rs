@@ -1,0 +1,9 @@
+//! The reference store against every promise, and the proof that the promises can be broken.
+
+mod list;
+mod rules;
+mod subject;
+
+use subject::memory;
+
+foreman_core::conformance_suite!(memory);
