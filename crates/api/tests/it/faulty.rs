@@ -1,0 +1,168 @@
+//! The reference store with a switch: while a fault is set, every verb fails with it.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use foreman_core::job::QueueName;
+use foreman_core::ports::{
+    Audit, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, Cursor, Due, Heartbeat, JobFilter, JobQuery,
+    JobStore, JobView, OpenJob, Page, Position, Pruned, Pulse, QueueView, RedriveAnswer, RemoveAnswer, Retention,
+    SessionInfo, SessionStore, SessionView, Settled, Settlement, StoreError, Submitted, Upkeep,
+};
+use foreman_core::{ClaimToken, JobId, NewJob, SessionId, TenantId, memory};
+
+#[derive(Clone)]
+pub enum Fault {
+    Error(StoreError),
+    Panic,
+    /// It never answers.
+    Hang,
+}
+
+pub struct Faulty {
+    pub inner: memory::Store,
+    fault: Mutex<Option<Fault>>,
+    met: AtomicUsize,
+}
+
+type Answer<T> = Result<T, StoreError>;
+
+impl Faulty {
+    pub fn new(inner: memory::Store) -> Self {
+        Self { inner, fault: Mutex::default(), met: AtomicUsize::new(0) }
+    }
+
+    pub fn set(&self, fault: Option<Fault>) {
+        *self.fault.lock().unwrap() = fault;
+    }
+
+    /// How many calls have failed so far.
+    pub fn faults_met(&self) -> usize {
+        self.met.load(Ordering::SeqCst)
+    }
+
+    async fn check(&self) -> Answer<()> {
+        let fault = self.fault.lock().unwrap().clone();
+        if fault.is_some() {
+            self.met.fetch_add(1, Ordering::SeqCst);
+        }
+        match fault {
+            None => Ok(()),
+            Some(Fault::Error(error)) => Err(error),
+            Some(Fault::Panic) => panic!("the store panicked, as it was told to"),
+            Some(Fault::Hang) => std::future::pending().await,
+        }
+    }
+}
+
+macro_rules! checked {
+    ($self:ident.$verb:ident($($given:expr),*)) => {{
+        $self.check().await?;
+        $self.inner.$verb($($given),*).await
+    }};
+}
+
+#[async_trait]
+impl JobStore for Faulty {
+    async fn submit(&self, jobs: &[NewJob]) -> Answer<Vec<Submitted>> {
+        checked!(self.submit(jobs))
+    }
+    async fn claim(&self, request: &ClaimRequest) -> Answer<ClaimAnswer> {
+        checked!(self.claim(request))
+    }
+    async fn settle(&self, session: SessionId, settlements: &[Settlement]) -> Answer<Vec<Settled>> {
+        checked!(self.settle(session, settlements))
+    }
+    async fn cancel(&self, tenant: &TenantId, ids: &[JobId]) -> Answer<Vec<Option<CancelAnswer>>> {
+        checked!(self.cancel(tenant, ids))
+    }
+    async fn redrive(&self, tenant: &TenantId, ids: &[JobId]) -> Answer<Vec<Option<RedriveAnswer>>> {
+        checked!(self.redrive(tenant, ids))
+    }
+    async fn remove(&self, tenant: &TenantId, ids: &[JobId]) -> Answer<Vec<Option<RemoveAnswer>>> {
+        checked!(self.remove(tenant, ids))
+    }
+    async fn pause(&self, tenant: &TenantId, queue: &QueueName) -> Answer<bool> {
+        checked!(self.pause(tenant, queue))
+    }
+    async fn resume(&self, tenant: &TenantId, queue: &QueueName) -> Answer<bool> {
+        checked!(self.resume(tenant, queue))
+    }
+}
+
+#[async_trait]
+impl SessionStore for Faulty {
+    async fn register(&self, session: &SessionInfo) -> Answer<()> {
+        checked!(self.register(session))
+    }
+    async fn heartbeat(&self, session: SessionId, given_up: &[ClaimToken]) -> Answer<Heartbeat> {
+        checked!(self.heartbeat(session, given_up))
+    }
+    async fn held(&self, session: SessionId) -> Answer<Vec<OpenJob>> {
+        checked!(self.held(session))
+    }
+    async fn drain(&self, session: SessionId) -> Answer<bool> {
+        checked!(self.drain(session))
+    }
+    async fn end(&self, session: SessionId) -> Answer<usize> {
+        checked!(self.end(session))
+    }
+    async fn pulses(&self) -> Answer<Vec<Pulse>> {
+        checked!(self.pulses())
+    }
+    async fn lapse(&self, pulse: Pulse) -> Answer<Option<usize>> {
+        checked!(self.lapse(pulse))
+    }
+}
+
+#[async_trait]
+impl Upkeep for Faulty {
+    async fn promote(&self, limit: usize) -> Answer<Due> {
+        checked!(self.promote(limit))
+    }
+    async fn prune(&self, retention: &Retention, limit: usize) -> Answer<Pruned> {
+        checked!(self.prune(retention, limit))
+    }
+}
+
+#[async_trait]
+impl JobQuery for Faulty {
+    async fn ping(&self) -> Answer<()> {
+        checked!(self.ping())
+    }
+    async fn get(&self, tenant: &TenantId, id: JobId) -> Answer<Option<JobView>> {
+        checked!(self.get(tenant, id))
+    }
+    async fn list(
+        &self,
+        tenant: &TenantId,
+        filter: &JobFilter,
+        after: Option<&Cursor>,
+        limit: usize,
+    ) -> Answer<Page<JobView>> {
+        checked!(self.list(tenant, filter, after, limit))
+    }
+    async fn count(&self, tenant: &TenantId, filter: &JobFilter) -> Answer<u64> {
+        checked!(self.count(tenant, filter))
+    }
+    async fn queues(&self, tenant: &TenantId) -> Answer<Vec<QueueView>> {
+        checked!(self.queues(tenant))
+    }
+    async fn sessions(&self) -> Answer<Vec<SessionView>> {
+        checked!(self.sessions())
+    }
+    async fn audit(&self) -> Answer<Audit> {
+        checked!(self.audit())
+    }
+}
+
+#[async_trait]
+impl ChangeLog for Faulty {
+    async fn head(&self) -> Answer<Position> {
+        checked!(self.head())
+    }
+    async fn changes(&self, after: Position, limit: usize) -> Answer<Changes> {
+        checked!(self.changes(after, limit))
+    }
+}

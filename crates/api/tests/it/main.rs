@@ -1,0 +1,19 @@
+//! The API over real sockets: what a client sees, and what a bad one gets.
+
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
+
+mod batch;
+mod bulk;
+mod faulty;
+mod harness;
+mod http;
+mod invalid;
+mod jobs;
+mod listing;
+mod pages;
+mod problems;
+mod queues;
+mod stopping;
+mod submit;
+mod transport;
+mod wait;
