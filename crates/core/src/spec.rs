@@ -39,7 +39,7 @@ pub struct JobSpec {
     pub task: Option<String>,
     /// Any JSON: the body of the request, the task's argument, or the command's standard input, to the letter.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
     pub payload: Option<Box<RawValue>>,
     /// Raw text instead of `payload`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
