@@ -238,8 +238,7 @@ struct Batch<S: Sink> {
 
 impl<S: Sink> Door<S> {
     fn new(limits: Limits) -> Self {
-        let gathered =
-            Gathered { items: VecDeque::new(), callers: VecDeque::new(), writing: 0, is_closed: false };
+        let gathered = Gathered { items: VecDeque::new(), callers: VecDeque::new(), writing: 0, is_closed: false };
         Self { limits, gathered: Mutex::new(gathered), arrived: Notify::new(), written: Notify::new() }
     }
 
@@ -248,11 +247,7 @@ impl<S: Sink> Door<S> {
         self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn enter(
-        &self,
-        items: impl ExactSizeIterator<Item = S::Item>,
-        answer: Option<Answer<S>>,
-    ) -> Result<(), Refused> {
+    fn enter(&self, items: impl ExactSizeIterator<Item = S::Item>, answer: Option<Answer<S>>) -> Result<(), Refused> {
         let count = items.len();
         let (before, after) = {
             let mut gathered = self.lock();

@@ -36,8 +36,9 @@ impl Outage {
     pub fn is_over(&mut self) {
         self.backoff.reset();
         if let Some(since) = self.since.take() {
-            let lasted = Span(since.elapsed());
-            info!(loop.name = self.name, outage_ms = since.elapsed().as_millis() as u64, "the store answers the {} again after {lasted}", self.name);
+            let lasted = since.elapsed();
+            let outage_ms = lasted.as_millis() as u64;
+            info!(loop.name = self.name, outage_ms, "the store answers the {} again after {}", self.name, Span(lasted));
         }
     }
 

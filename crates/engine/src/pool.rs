@@ -155,15 +155,17 @@ impl<S: Spawn> Pool<S> {
         &self.inner.stop
     }
 
-    /// Takes no more work, waits for what runs until `deadline`, then tells it to stop and waits until `grace` is over;
-    /// what is left then is dropped. Both are polled only when their time has come. Called twice, both calls end the
-    /// same pool and give the same answer.
-    pub async fn shutdown(&self, deadline: impl Future<Output = ()>, grace: impl Future<Output = ()>) -> Drained {
+    /// Takes no more work, waits for what runs until `deadline`, then tells it to stop and waits until `grace`, which
+    /// begins only then, is over; what is left is dropped. Called twice, both calls end the same pool.
+    pub async fn shutdown<G>(&self, deadline: impl Future<Output = ()>, grace: impl FnOnce() -> G) -> Drained
+    where
+        G: Future<Output = ()>,
+    {
         self.inner.lock().is_accepting = false;
         self.inner.changed.notify_waiters();
         if !self.ends_before(deadline).await {
             self.inner.stop.cancel();
-            if !self.ends_before(grace).await {
+            if !self.ends_before(grace()).await {
                 self.inner.kill.cancel();
                 // Work that can be dropped is gone at its next step. Work that blocks its thread is beyond reach: it
                 // stays counted as abandoned, and as running.

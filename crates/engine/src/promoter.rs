@@ -69,7 +69,13 @@ impl Promoter {
         loop {
             let due = bounded(self.config.call_timeout, self.store.promote(self.config.step)).await?;
             if due.promoted + due.expired > 0 {
-                debug!(promoted = due.promoted, expired = due.expired, "{} jobs fell due, {} expired", due.promoted, due.expired);
+                debug!(
+                    promoted = due.promoted,
+                    expired = due.expired,
+                    "{} jobs fell due, {} expired",
+                    due.promoted,
+                    due.expired
+                );
             }
             if !due.was_busy(self.config.step) || shutdown.is_draining() {
                 return Ok(due);

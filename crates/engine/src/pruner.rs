@@ -85,8 +85,11 @@ impl Pruner {
         }
         if total.jobs > 0 {
             info!(
-                jobs.count = total.jobs, keys.count = total.keys, changes.count = total.changes,
-                "removed {} jobs past their retention", total.jobs
+                jobs.count = total.jobs,
+                keys.count = total.keys,
+                changes.count = total.changes,
+                "removed {} jobs past their retention",
+                total.jobs
             );
         }
         Ok(())

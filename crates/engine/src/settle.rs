@@ -96,8 +96,7 @@ impl Settler {
         let counts = Arc::new(Counts::default());
         let recorder = Recorder { store, session, config, room: Arc::clone(&room), counts: Arc::clone(&counts) };
         let (coalescer, handle) = Coalescer::new(recorder, limits);
-        let settler =
-            Self { coalescer, counts: Arc::clone(&counts), room: Arc::clone(&room), handle: handle.clone() };
+        let settler = Self { coalescer, counts: Arc::clone(&counts), room: Arc::clone(&room), handle: handle.clone() };
         (settler, SettleHandle { handle, room, counts })
     }
 
@@ -229,7 +228,11 @@ impl Sink for Recorder {
                     } else if !self.blames_an_item(&error) {
                         self.counts.unrecorded.fetch_add(settlements.len() as u64, Ordering::Relaxed);
                         self.room.add_permits(settlements.len());
-                        error!(outcomes.count = settlements.len(), "{} outcomes were not recorded: {error}", settlements.len());
+                        error!(
+                            outcomes.count = settlements.len(),
+                            "{} outcomes were not recorded: {error}",
+                            settlements.len()
+                        );
                     }
                     return Err(error);
                 }
@@ -261,7 +264,8 @@ impl Recorder {
                 }
                 Settled::Before => {
                     self.counts.before.fetch_add(1, Ordering::Relaxed);
-                    debug!(job.id = %job, fence = %settlement.fence, "job {job} had been settled as {outcome}: an answer was lost");
+                    let fence = settlement.fence;
+                    debug!(job.id = %job, %fence, "job {job} had been settled as {outcome}: an answer was lost");
                 }
                 Settled::Fenced => {
                     self.counts.fenced.fetch_add(1, Ordering::Relaxed);

@@ -17,7 +17,7 @@ use foreman_core::ports::{Pulse, SessionStore, StoreError};
 use foreman_runtime::{Shutdown, Tick, Ticker};
 use tokio::sync::watch;
 use tokio::time::Instant;
-use tracing::{info, warn};
+use tracing::warn;
 
 pub use crate::outage::Error;
 use crate::outage::{Outage, bounded, unless_aborted};
@@ -82,12 +82,10 @@ impl Sweeper {
                 break;
             }
             let id = pulse.session;
-            match bounded(self.config.call_timeout, self.store.lapse(pulse)).await? {
-                Some(jobs) => {
-                    self.vigil.forget(id);
-                    warn!(session.id = %id, jobs.count = jobs, "session {id} has lapsed: {jobs} jobs will run elsewhere");
-                }
-                None => info!(session.id = %id, "session {id} was renewed or ended just in time"),
+            // `None`: it was renewed, or had ended, just in time.
+            if let Some(jobs) = bounded(self.config.call_timeout, self.store.lapse(pulse)).await? {
+                self.vigil.forget(id);
+                warn!(session.id = %id, jobs.count = jobs, "session {id} has lapsed: {jobs} jobs will run elsewhere");
             }
         }
         Ok(())

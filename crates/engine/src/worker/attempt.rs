@@ -53,8 +53,7 @@ pub(crate) async fn run(held: Held, ticket: Ticket, around: &Surroundings) -> Fa
     };
 
     let started = Instant::now();
-    let attempt =
-        Try { job: held.job.clone(), fence: held.fence, attempt: held.attempt, stop: ticket.stop.clone() };
+    let attempt = Try { job: held.job.clone(), fence: held.fence, attempt: held.attempt, stop: ticket.stop.clone() };
     let mut timed_out = false;
     let came = {
         let mut running = pin!(AssertUnwindSafe(runner.run(&attempt)).catch_unwind());

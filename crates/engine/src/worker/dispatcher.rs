@@ -76,8 +76,7 @@ impl Dispatcher {
         config: Arc<Config>,
         shutdown: Shutdown,
     ) -> Self {
-        let queues =
-            if config.queues.is_empty() { Queues::All } else { Queues::Named(config.queues.clone()) };
+        let queues = if config.queues.is_empty() { Queues::All } else { Queues::Named(config.queues.clone()) };
         let guard = StarvationGuard::new(config.guard);
         let request = ClaimRequest {
             session: session.id,
@@ -202,6 +201,14 @@ impl Dispatcher {
             self.session.lost.cancel();
             return;
         }
+        // A claim that was on its way when draining began: nothing new is started, so it goes back unspent.
+        if self.shutdown.is_draining() {
+            drop(slots);
+            for held in claim.jobs {
+                self.release(held).await;
+            }
+            return;
+        }
         for held in claim.jobs {
             let open = OpenJob { fence: held.fence, job: held.job.id };
             let ticket = self.session.running.enter(open, self.pool.stop().child_token());
@@ -216,14 +223,15 @@ impl Dispatcher {
     /// Runs a fragile job with nothing beside it, until it ends.
     async fn start_alone(&mut self, claim: Claim, slots: Slots<Tasks>) {
         for held in &claim.jobs {
-            info!(job.id = %held.job.id, crashes = held.crashes, "job {} runs alone: it took its worker down {} times", held.job.id, held.crashes);
+            let (id, crashes) = (held.job.id, held.crashes);
+            info!(job.id = %id, crashes, "job {id} runs alone: it took its worker down {crashes} times");
         }
         self.start_all(claim, slots).await;
         let pool = self.pool.clone();
         self.unless_stopped(pool.idle()).await;
     }
 
-    /// The pool takes no more work: hand the job back unstarted.
+    /// Hands a job back unstarted.
     async fn release(&mut self, held: Held) {
         self.released += 1;
         let id = held.job.id;

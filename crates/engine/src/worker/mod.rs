@@ -149,7 +149,9 @@ impl Worker {
             let life = Life::begin(&self, session, &shutdown);
             match life.run(&shutdown).await? {
                 After::Drained(drained) => return Ok(drained),
-                After::Lost => info!(worker.name = self.config.name, "worker {} begins a new session", self.config.name),
+                After::Lost => {
+                    info!(worker.name = self.config.name, "worker {} begins a new session", self.config.name);
+                }
             }
         }
         Ok(Drained::default())
@@ -233,9 +235,14 @@ impl Life {
         self.listener.await?;
         dispatched??;
         info!(
-            finished = drained.finished, handed_back = drained.handed_back, abandoned = drained.abandoned,
+            finished = drained.finished,
+            handed_back = drained.handed_back,
+            abandoned = drained.abandoned,
             "worker {} drained: {} finished, {} handed back, {} abandoned",
-            self.config.name, drained.finished, drained.handed_back, drained.abandoned
+            self.config.name,
+            drained.finished,
+            drained.handed_back,
+            drained.abandoned
         );
         Ok(After::Drained(drained))
     }
@@ -250,19 +257,17 @@ impl Life {
                 () = sleep(self.config.drain_grace) => {}
             }
         };
-        self.pool.shutdown(deadline, sleep(self.config.runner_grace() + A_LITTLE)).await
+        self.pool.shutdown(deadline, || sleep(self.config.runner_grace() + A_LITTLE)).await
     }
 
     /// Records the last outcomes, and ends the session: what it still holds goes back at once.
     async fn hand_back(&mut self, drained: &mut Drained) {
         self.settling.drain();
-        let flushed = timeout(self.config.flush_grace, &mut self.settler).await;
-        let settlements = match flushed {
-            Ok(ended) => ended,
-            Err(_) => {
-                self.settling.abort();
-                (&mut self.settler).await
-            }
+        let settlements = if let Ok(flushed) = timeout(self.config.flush_grace, &mut self.settler).await {
+            flushed
+        } else {
+            self.settling.abort();
+            (&mut self.settler).await
         };
         // A settler that failed is logged where it was caught; what it left is handed back with the session.
         let unrecorded = settlements.map_or(0, |counts| counts.unrecorded as usize);
@@ -278,7 +283,7 @@ impl Life {
 
     /// The session is no longer valid. Its work is told to stop, its outcomes are dropped: others may have the jobs.
     async fn stop_lost(self, dispatcher_ended: bool, shutdown: &Shutdown) -> Result<After, Error> {
-        let drained = self.pool.shutdown(ready(()), sleep(self.config.runner_grace() + A_LITTLE)).await;
+        let drained = self.pool.shutdown(ready(()), || sleep(self.config.runner_grace() + A_LITTLE)).await;
         self.settling.abort();
         self.settler.await?;
         if !dispatcher_ended {

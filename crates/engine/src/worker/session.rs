@@ -61,7 +61,8 @@ impl Session {
             match bounded(config.call_timeout, store.register(&info)).await {
                 Ok(()) => {
                     outage.is_over();
-                    info!(session.id = %info.id, worker.name = config.name, "worker {} registered as session {}", config.name, info.id);
+                    let (id, name) = (info.id, &config.name);
+                    info!(session.id = %id, worker.name = name, "worker {name} registered as session {id}");
                     return Ok(Some(Arc::new(Self::new(info.id, Arc::clone(store), config, sent))));
                 }
                 // A fresh id each time: a registration that committed after all is a session that holds nothing.

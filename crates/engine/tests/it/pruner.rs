@@ -1,0 +1,97 @@
+//! The pruner on the reference store.
+
+use std::time::Duration;
+
+use foreman_core::ports::Retention;
+use foreman_core::{Report, State, Verdict};
+use foreman_engine::pruner::{Config, Error, Pruner};
+use foreman_runtime::Task;
+use tokio::time::{Instant, sleep};
+
+use crate::scene::{Scene, job, until};
+use crate::script::{Act, Verb, away};
+
+const KEPT: Duration = Duration::from_hours(1);
+
+fn start(scene: &Scene) -> Task<Result<(), Error>> {
+    let retention = Retention { completed: Some(KEPT), ..Retention::default() };
+    let pruner = Pruner::new(scene.store(), Config { step: 10, retention, ..Config::default() });
+    scene.tasks.spawn("pruner", pruner.run(scene.stop.shutdown()))
+}
+
+async fn completed(scene: &Scene, count: usize) {
+    let jobs: Vec<_> = (0..count).map(|_| job("")).collect();
+    scene.submit(&jobs).await;
+    let session = scene.stranger(Duration::from_hours(10)).await;
+    let held = scene.claimed_by(session, count).await;
+    let settlements: Vec<_> = held.into_iter().map(|held| held.settle(Verdict::Completed(Report::default()))).collect();
+    foreman_core::ports::JobStore::settle(&scene.store.inner, session, &settlements).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_starts_removes_what_outlived_its_retention_and_stops() {
+    let scene = Scene::new();
+    completed(&scene, 25).await;
+    let pruner = start(&scene);
+    sleep(KEPT.saturating_sub(Duration::from_secs(1))).await;
+    assert_eq!(scene.count(State::Completed).await, 25, "kept to the last");
+    sleep(Duration::from_mins(3)).await;
+    assert_eq!(scene.count(State::Completed).await, 0, "and all of them gone in one go");
+    scene.stop.drain();
+    pruner.await.unwrap().unwrap();
+    scene.nothing_left().await;
+    scene.is_clean().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_stops_at_once_when_idle() {
+    let scene = Scene::new();
+    let pruner = start(&scene);
+    until("it has looked", || scene.store.calls(Verb::Prune) > 0).await;
+    let begun = Instant::now();
+    scene.stop.drain();
+    pruner.await.unwrap().unwrap();
+    assert!(begun.elapsed().is_zero());
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_finishes_the_step_it_is_in() {
+    let scene = Scene::new();
+    completed(&scene, 25).await;
+    sleep(KEPT * 2).await;
+    scene.store.always(Verb::Prune, Act::Delay(Duration::from_secs(3)));
+    let pruner = start(&scene);
+    sleep(Duration::from_secs(1)).await;
+    scene.stop.drain();
+    pruner.await.unwrap().unwrap();
+    assert_eq!(scene.count(State::Completed).await, 15, "one step of ten, and no further one");
+    scene.nothing_left().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_gives_up_at_the_deadline() {
+    let scene = Scene::new();
+    scene.store.always(Verb::Prune, Act::Hang);
+    let pruner = start(&scene);
+    sleep(Duration::from_secs(1)).await;
+    scene.stop.drain();
+    sleep(Duration::from_secs(1)).await;
+    assert!(!pruner.is_finished());
+    scene.stop.abort();
+    pruner.await.unwrap().unwrap();
+    scene.nothing_left().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_survives_an_outage() {
+    let scene = Scene::new();
+    completed(&scene, 5).await;
+    scene.store.always(Verb::Prune, away());
+    let pruner = start(&scene);
+    sleep(KEPT * 2).await;
+    scene.store.heal();
+    sleep(Duration::from_secs(6)).await;
+    assert_eq!(scene.count(State::Completed).await, 0);
+    scene.stop.drain();
+    pruner.await.unwrap().unwrap();
+}

@@ -1,0 +1,270 @@
+//! A store that can be told to fail: the reference store behind a script, verb by verb.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use foreman_core::job::QueueName;
+use foreman_core::memory;
+use foreman_core::ports::{
+    Audit, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, Cursor, Due, Heartbeat, JobFilter, JobQuery,
+    JobStore, JobView, OpenJob, Page, Position, Pruned, Pulse, QueueView, RedriveAnswer, RemoveAnswer, Retention,
+    SessionInfo, SessionStore, SessionView, Settled, Settlement, StoreError, Submitted, Upkeep,
+};
+use foreman_core::{ClaimToken, JobId, NewJob, SessionId, TenantId};
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verb {
+    Submit,
+    Claim,
+    Settle,
+    Register,
+    Heartbeat,
+    Held,
+    Drain,
+    End,
+    Pulses,
+    Lapse,
+    Promote,
+    Prune,
+}
+
+#[derive(Clone, Debug)]
+pub enum Act {
+    /// Nothing is done.
+    Fail(StoreError),
+    /// It is done, and the answer is lost.
+    LoseAnswer,
+    /// Nothing is done until the store is healed; then it is.
+    Hang,
+    /// It is done, and the answer comes when the store is healed.
+    HangAfter,
+    /// It takes so long.
+    Delay(Duration),
+}
+
+pub fn away() -> Act {
+    Act::Fail(StoreError::Unavailable("scripted".into()))
+}
+
+#[derive(Clone)]
+pub struct Scripted {
+    pub inner: memory::Store,
+    script: Arc<Mutex<Script>>,
+    healed: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct Script {
+    next: HashMap<Verb, VecDeque<Act>>,
+    always: HashMap<Verb, Act>,
+    calls: HashMap<Verb, usize>,
+    refused: Vec<JobId>,
+}
+
+impl Scripted {
+    pub fn new(inner: memory::Store) -> Self {
+        Self { inner, script: Arc::default(), healed: watch::Sender::new(0) }
+    }
+
+    /// What the next call of this verb does; said again, the one after it.
+    pub fn next(&self, verb: Verb, act: Act) {
+        self.script.lock().unwrap().next.entry(verb).or_default().push_back(act);
+    }
+
+    /// What every call of this verb does, until the store is healed.
+    pub fn always(&self, verb: Verb, act: Act) {
+        self.script.lock().unwrap().always.insert(verb, act);
+    }
+
+    /// Every call works again; those that hang go on.
+    pub fn heal(&self) {
+        let mut script = self.script.lock().unwrap();
+        script.next.clear();
+        script.always.clear();
+        drop(script);
+        self.healed.send_modify(|times| *times += 1);
+    }
+
+    /// A write that contains this job is refused as broken.
+    pub fn refuse(&self, job: JobId) {
+        self.script.lock().unwrap().refused.push(job);
+    }
+
+    pub fn calls(&self, verb: Verb) -> usize {
+        self.script.lock().unwrap().calls.get(&verb).copied().unwrap_or(0)
+    }
+
+    async fn play<T>(&self, verb: Verb, call: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
+        let (act, mut healed) = {
+            let mut script = self.script.lock().unwrap();
+            *script.calls.entry(verb).or_default() += 1;
+            let next = script.next.get_mut(&verb).and_then(VecDeque::pop_front);
+            (next.or_else(|| script.always.get(&verb).cloned()), self.healed.subscribe())
+        };
+        match act {
+            None => call.await,
+            Some(Act::Fail(error)) => Err(error),
+            Some(Act::LoseAnswer) => {
+                call.await?;
+                Err(StoreError::Unavailable("the answer was lost".into()))
+            }
+            Some(Act::Hang) => {
+                let _ = healed.changed().await;
+                call.await
+            }
+            Some(Act::HangAfter) => {
+                let answer = call.await;
+                let _ = healed.changed().await;
+                answer
+            }
+            Some(Act::Delay(time)) => {
+                sleep(time).await;
+                call.await
+            }
+        }
+    }
+
+    /// Ends a session behind its worker's back.
+    pub async fn inner_end(&self, session: SessionId) {
+        self.inner.end(session).await.unwrap();
+    }
+
+    fn check(&self, mut jobs: impl Iterator<Item = JobId>) -> Result<(), StoreError> {
+        let script = self.script.lock().unwrap();
+        match jobs.find(|id| script.refused.contains(id)) {
+            Some(id) => Err(StoreError::Broken(format!("{id} is refused"))),
+            None => Ok(()),
+        }
+    }
+}
+
+#[async_trait]
+impl JobStore for Scripted {
+    async fn submit(&self, jobs: &[NewJob]) -> Result<Vec<Submitted>, StoreError> {
+        self.check(jobs.iter().map(|job| job.id))?;
+        self.play(Verb::Submit, self.inner.submit(jobs)).await
+    }
+
+    async fn claim(&self, request: &ClaimRequest) -> Result<ClaimAnswer, StoreError> {
+        self.play(Verb::Claim, self.inner.claim(request)).await
+    }
+
+    async fn settle(&self, session: SessionId, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
+        self.check(settlements.iter().map(|one| one.job))?;
+        self.play(Verb::Settle, self.inner.settle(session, settlements)).await
+    }
+
+    async fn cancel(&self, tenant: &TenantId, ids: &[JobId]) -> Result<Vec<Option<CancelAnswer>>, StoreError> {
+        self.inner.cancel(tenant, ids).await
+    }
+
+    async fn redrive(&self, tenant: &TenantId, ids: &[JobId]) -> Result<Vec<Option<RedriveAnswer>>, StoreError> {
+        self.inner.redrive(tenant, ids).await
+    }
+
+    async fn remove(&self, tenant: &TenantId, ids: &[JobId]) -> Result<Vec<Option<RemoveAnswer>>, StoreError> {
+        self.inner.remove(tenant, ids).await
+    }
+
+    async fn pause(&self, tenant: &TenantId, queue: &QueueName) -> Result<bool, StoreError> {
+        self.inner.pause(tenant, queue).await
+    }
+
+    async fn resume(&self, tenant: &TenantId, queue: &QueueName) -> Result<bool, StoreError> {
+        self.inner.resume(tenant, queue).await
+    }
+}
+
+#[async_trait]
+impl SessionStore for Scripted {
+    async fn register(&self, session: &SessionInfo) -> Result<(), StoreError> {
+        self.play(Verb::Register, self.inner.register(session)).await
+    }
+
+    async fn heartbeat(&self, session: SessionId, given_up: &[ClaimToken]) -> Result<Heartbeat, StoreError> {
+        self.play(Verb::Heartbeat, self.inner.heartbeat(session, given_up)).await
+    }
+
+    async fn held(&self, session: SessionId) -> Result<Vec<OpenJob>, StoreError> {
+        self.play(Verb::Held, self.inner.held(session)).await
+    }
+
+    async fn drain(&self, session: SessionId) -> Result<bool, StoreError> {
+        self.play(Verb::Drain, self.inner.drain(session)).await
+    }
+
+    async fn end(&self, session: SessionId) -> Result<usize, StoreError> {
+        self.play(Verb::End, self.inner.end(session)).await
+    }
+
+    async fn pulses(&self) -> Result<Vec<Pulse>, StoreError> {
+        self.play(Verb::Pulses, self.inner.pulses()).await
+    }
+
+    async fn lapse(&self, pulse: Pulse) -> Result<Option<usize>, StoreError> {
+        self.play(Verb::Lapse, self.inner.lapse(pulse)).await
+    }
+}
+
+#[async_trait]
+impl Upkeep for Scripted {
+    async fn promote(&self, limit: usize) -> Result<Due, StoreError> {
+        self.play(Verb::Promote, self.inner.promote(limit)).await
+    }
+
+    async fn prune(&self, retention: &Retention, limit: usize) -> Result<Pruned, StoreError> {
+        self.play(Verb::Prune, self.inner.prune(retention, limit)).await
+    }
+}
+
+#[async_trait]
+impl JobQuery for Scripted {
+    async fn ping(&self) -> Result<(), StoreError> {
+        self.inner.ping().await
+    }
+
+    async fn get(&self, tenant: &TenantId, id: JobId) -> Result<Option<JobView>, StoreError> {
+        self.inner.get(tenant, id).await
+    }
+
+    async fn list(
+        &self,
+        tenant: &TenantId,
+        filter: &JobFilter,
+        after: Option<&Cursor>,
+        limit: usize,
+    ) -> Result<Page<JobView>, StoreError> {
+        self.inner.list(tenant, filter, after, limit).await
+    }
+
+    async fn count(&self, tenant: &TenantId, filter: &JobFilter) -> Result<u64, StoreError> {
+        self.inner.count(tenant, filter).await
+    }
+
+    async fn queues(&self, tenant: &TenantId) -> Result<Vec<QueueView>, StoreError> {
+        self.inner.queues(tenant).await
+    }
+
+    async fn sessions(&self) -> Result<Vec<SessionView>, StoreError> {
+        self.inner.sessions().await
+    }
+
+    async fn audit(&self) -> Result<Audit, StoreError> {
+        self.inner.audit().await
+    }
+}
+
+#[async_trait]
+impl ChangeLog for Scripted {
+    async fn head(&self) -> Result<Position, StoreError> {
+        self.inner.head().await
+    }
+
+    async fn changes(&self, after: Position, limit: usize) -> Result<Changes, StoreError> {
+        self.inner.changes(after, limit).await
+    }
+}
