@@ -37,7 +37,7 @@ async fn everything_is_there_after_a_close_and_an_open() {
         let session = scene.session().await;
         waits = scene.submit(a_job().tagged("blue").keyed("k", 1)).await;
         retries = scene.submit(a_job().kind("mail")).await;
-        scene.run(session, retries, retry(Duration::from_secs(60))).await;
+        scene.run(session, retries, retry(Duration::from_mins(1))).await;
         done = scene.submit(a_job()).await;
         scene.run(session, done, completed()).await;
         scene.end(session).await;
