@@ -128,10 +128,13 @@ async fn a_client_that_takes_nothing_of_its_answers_is_given_up() {
     setting.serve.write_timeout = SHORT;
     let api = Api::with(setting).await;
     let mut client = api.connect().await;
+    client.request("GET", "/healthz", &[], None).await.expect(200);
+    assert_eq!(connections(&api), 1);
     // Pipelined requests for the largest page there is, and never a read: the kernel's buffers fill up.
     let requests = written("GET", "/api/openapi.json", &[], None).repeat(2_000);
     client.try_send(&requests).await;
     until("it was given up", || connections(&api) == 0).await;
+    drop(client);
 }
 
 #[tokio::test]
