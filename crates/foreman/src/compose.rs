@@ -112,13 +112,19 @@ pub async fn compose(settings: &Settings, tasks: &Tasks) -> anyhow::Result<Compo
     let router = foreman_api::router(app);
     let (serve, serve_tasks) = (settings.serve.clone(), tasks.clone());
     let parts = vec![
-        part("submitter", |shutdown| async move { Ok(idle(submitter.run(shutdown).await?)) }),
-        part("tail", |shutdown| async move { Ok(idle(tail.run(shutdown).await)) }),
-        part("promoter", |shutdown| async move { Ok(idle(promoter.run(shutdown).await?)) }),
-        part("sweeper", |shutdown| async move { Ok(idle(sweeper.run(shutdown).await?)) }),
-        part("pruner", |shutdown| async move { Ok(idle(pruner.run(shutdown).await?)) }),
+        part("submitter", |shutdown| async move { Ok(submitter.run(shutdown).await.map(nothing)?) }),
+        part("tail", |shutdown| async move {
+            tail.run(shutdown).await;
+            Ok(Drained::default())
+        }),
+        part("promoter", |shutdown| async move { Ok(promoter.run(shutdown).await.map(nothing)?) }),
+        part("sweeper", |shutdown| async move { Ok(sweeper.run(shutdown).await.map(nothing)?) }),
+        part("pruner", |shutdown| async move { Ok(pruner.run(shutdown).await.map(nothing)?) }),
         part("worker", |shutdown| async move { Ok(worker.run(shutdown).await?) }),
-        part("http", |shutdown| async move { Ok(idle(server.serve(router, serve, shutdown, serve_tasks).await)) }),
+        part("http", |shutdown| async move {
+            server.serve(router, serve, shutdown, serve_tasks).await;
+            Ok(Drained::default())
+        }),
     ];
     Ok(Composed { address, readiness, intake, store: open, parts })
 }
@@ -140,7 +146,7 @@ where
 }
 
 /// What a part that holds no jobs has drained.
-fn idle((): ()) -> Drained {
+fn nothing((): ()) -> Drained {
     Drained::default()
 }
 

@@ -51,10 +51,9 @@ impl From<ServerExit> for ExitCode {
 #[error("{0}")]
 pub struct UsageError(pub String);
 
-impl UsageError {
-    pub fn new(text: impl Into<String>) -> anyhow::Error {
-        Self(text.into()).into()
-    }
+/// The same, on its way to `main`.
+pub fn usage(text: impl Into<String>) -> anyhow::Error {
+    UsageError(text.into()).into()
 }
 
 /// The exit code of a command that ended with an error.

@@ -152,7 +152,7 @@ impl Stopping<'_> {
         if over != Over::Done {
             self.abort(over, parts, signals, deadline).await;
         }
-        self.leave(parts, deadline).await
+        self.leave(over == Over::Done, parts, deadline).await
     }
 
     /// Work in flight lets go and is handed back.
@@ -172,7 +172,7 @@ impl Stopping<'_> {
     }
 
     /// Counts what is left, and closes the store behind everybody.
-    async fn leave(&self, parts: &Parts, deadline: Instant) -> ServerExit {
+    async fn leave(&self, in_time: bool, parts: &Parts, deadline: Instant) -> ServerExit {
         let left = deadline.saturating_duration_since(Instant::now());
         // The last connections and requests end within moments of their parts; past the deadline there is still the
         // watchdog's second.
@@ -182,10 +182,13 @@ impl Stopping<'_> {
         }
         self.server.store.close().await;
         let Drained { finished, handed_back, abandoned } = parts.drained;
-        let exit = match (still_running.is_err() || abandoned > 0 || parts.has_failed, handed_back) {
-            (true, _) => ServerExit::Wedged,
-            (false, 0) => ServerExit::Drained,
-            (false, _) => ServerExit::HandedBack,
+        let exit = if still_running.is_err() || abandoned > 0 || parts.has_failed {
+            ServerExit::Wedged
+        } else if in_time || handed_back == 0 {
+            // What was claimed in the moment of the signal and never started has gone back too: that interrupts nothing.
+            ServerExit::Drained
+        } else {
+            ServerExit::HandedBack
         };
         info!(finished, handed_back, abandoned, "stopped: {finished} jobs finished, {handed_back} handed back");
         exit

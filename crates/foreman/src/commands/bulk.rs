@@ -7,7 +7,7 @@ use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use foreman_client::{BulkAnswer, Client, FilterDocument};
 
 use crate::cli::Many;
-use crate::exit::{self, Exit, UsageError};
+use crate::exit::{self, Exit, usage};
 use crate::render::{Screen, now};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +40,8 @@ pub async fn run(verb: Verb, many: Many, client: &Client, screen: &Screen) -> an
     match (many.ids.is_empty(), has_filter || many.all) {
         (false, false) => by_id(verb, &many.ids, client, screen).await,
         (true, true) => by_filter(verb, &many, client, screen).await,
-        (false, true) => Err(UsageError::new("name jobs or select them with flags, not both")),
-        (true, false) => Err(UsageError::new(format!(
+        (false, true) => Err(usage("name jobs or select them with flags, not both")),
+        (true, false) => Err(usage(format!(
             "which jobs? name them, or select them: foreman jobs {} --state STATE, --queue NAME, … or --all",
             verb.name()
         ))),
@@ -87,7 +87,7 @@ async fn by_id(verb: Verb, ids: &[String], client: &Client, screen: &Screen) -> 
 async fn by_filter(verb: Verb, many: &Many, client: &Client, screen: &Screen) -> anyhow::Result<Exit> {
     let filter = many.filter.document(now());
     if verb == Verb::Retry && filter.state.is_none() {
-        return Err(UsageError::new("say which jobs run again: --state dead, failed, cancelled or completed"));
+        return Err(usage("say which jobs run again: --state dead, failed, cancelled or completed"));
     }
     if many.dry_run || !many.yes {
         let counted = call(verb, filter.clone(), true, client).await?;
@@ -136,10 +136,7 @@ fn tell(verb: Verb, answer: BulkAnswer, dry_run: bool, screen: &Screen) -> anyho
 fn agrees(verb: Verb, matched: u64) -> anyhow::Result<bool> {
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         let what = jobs(matched);
-        return Err(UsageError::new(format!(
-            "this would {} {what}; say --yes, or --dry-run to only count",
-            verb.name()
-        )));
+        return Err(usage(format!("this would {} {what}; say --yes, or --dry-run to only count", verb.name())));
     }
     let mut err = io::stderr().lock();
     write!(err, "{} {}? [y/N] ", verb.name(), jobs(matched))?;

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::cli::Check;
 use crate::config::{self, Environment, Loaded, StoreKind};
-use crate::exit::{Exit, UsageError};
+use crate::exit::{Exit, usage};
 use crate::open_files;
 use crate::render::{Screen, Table};
 
@@ -45,11 +45,11 @@ fn document(loaded: &Loaded, warnings: &[String]) -> Value {
 /// Reads the whole file, beside a server that may be running on it.
 fn deep(loaded: &Loaded, screen: &Screen) -> anyhow::Result<Exit> {
     if loaded.settings.store == StoreKind::Memory {
-        return Err(UsageError::new("--deep looks into a file, and the store is memory"));
+        return Err(usage("--deep looks into a file, and the store is memory"));
     }
     let path = &loaded.settings.sqlite.path;
     if !path.exists() {
-        return Err(UsageError::new(format!("there is no {}; is --data-dir right?", path.display())));
+        return Err(usage(format!("there is no {}; is --data-dir right?", path.display())));
     }
     let audit = foreman_sqlite::audit_file(path)?;
     if screen.is_json() {

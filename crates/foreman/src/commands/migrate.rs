@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 use crate::cli::{Migrate, MigrateCommand};
 use crate::compose::clock;
 use crate::config::{self, Environment, StoreKind};
-use crate::exit::{Exit, UsageError};
+use crate::exit::{Exit, usage};
 use crate::render::{Screen, Table};
 
 pub fn run(given: &Migrate, environment: &Environment, screen: &Screen) -> anyhow::Result<Exit> {
     let settings = config::load(&given.flags, environment)?.settings;
     if settings.store == StoreKind::Memory {
-        return Err(UsageError::new("there is nothing to migrate: the store is memory"));
+        return Err(usage("there is nothing to migrate: the store is memory"));
     }
     let path = &settings.sqlite.path;
     let known = migrate::status(path)?;

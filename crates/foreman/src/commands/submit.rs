@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::wait;
 use crate::cli::Submit;
-use crate::exit::{self, Exit, UsageError};
+use crate::exit::{self, Exit, usage};
 use crate::render::Screen;
 
 pub async fn run(submit: Submit, client: &Client, screen: &Screen) -> anyhow::Result<Exit> {
@@ -74,7 +74,7 @@ fn spec(submit: Submit) -> anyhow::Result<JobSpec> {
 fn payload(given: String) -> anyhow::Result<Box<RawValue>> {
     let text = contents(given, "--payload")?;
     serde_json::from_str(text.trim()).map_err(|error| {
-        UsageError::new(format!("--payload is not JSON: {error}; text goes into --body, or into quotes: '\"text\"'"))
+        usage(format!("--payload is not JSON: {error}; text goes into --body, or into quotes: '\"text\"'"))
     })
 }
 
@@ -88,8 +88,9 @@ fn contents(given: String, flag: &str) -> anyhow::Result<String> {
         return Ok(text);
     }
     match given.strip_prefix('@') {
-        Some(file) => fs::read_to_string(file)
-            .map_err(|error| UsageError::new(format!("could not read {file} for {flag}: {error}"))),
+        Some(file) => {
+            fs::read_to_string(file).map_err(|error| usage(format!("could not read {file} for {flag}: {error}")))
+        }
         None => Ok(given),
     }
 }
@@ -99,10 +100,10 @@ fn pairs(given: &[String], flag: &str, separators: &[char]) -> anyhow::Result<Op
     for pair in given {
         let (name, value) = pair.split_once(separators).ok_or_else(|| {
             let example = if separators.contains(&':') { "\"Name: value\"" } else { "NAME=VALUE" };
-            UsageError::new(format!("{flag} {pair:?} has no value; write it like {example}"))
+            usage(format!("{flag} {pair:?} has no value; write it like {example}"))
         })?;
         if map.insert(name.trim().to_owned(), value.trim_start().to_owned()).is_some() {
-            return Err(UsageError::new(format!("{flag} {name:?} is given twice")));
+            return Err(usage(format!("{flag} {name:?} is given twice")));
         }
     }
     Ok((!map.is_empty()).then_some(map))

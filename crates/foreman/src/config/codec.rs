@@ -21,9 +21,12 @@ pub enum Raw<'a> {
     Text(&'a str),
 }
 
+/// What is wrong is told in the user's words.
+type Read<T> = Box<dyn Fn(Raw<'_>) -> Result<T, String> + Send + Sync>;
+
 /// Reads and writes one kind of value.
 pub struct Codec<T> {
-    pub read: Box<dyn Fn(Raw<'_>) -> Result<T, String> + Send + Sync>,
+    pub read: Read<T>,
     /// As it would stand in the file.
     pub show: fn(&T) -> String,
 }
@@ -68,7 +71,7 @@ pub fn count<T>(range: RangeInclusive<u64>) -> Codec<T>
 where
     T: TryFrom<u64> + Display + 'static,
 {
-    Codec::new(move |raw| read_count(raw, &range), |value| value.to_string())
+    Codec::new(move |raw| read_count(raw, &range), ToString::to_string)
 }
 
 /// A whole number within `range`, or `"none"`.

@@ -53,7 +53,7 @@ fn flatten<'a>(
 }
 
 fn line_of(text: &str, span: &Range<usize>) -> usize {
-    text.as_bytes()[..span.start.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
+    text.char_indices().take_while(|(place, _)| *place < span.start).filter(|(_, c)| *c == '\n').count() + 1
 }
 
 #[cfg(test)]

@@ -159,7 +159,7 @@ impl Settings {
         let flush_grace = self.worker.flush_grace.min(LAST_WRITES).min(reserve / 3);
         worker::Config {
             drain_grace: self.shutdown.grace,
-            stop_grace: self.worker.stop_grace.min(reserve - flush_grace),
+            stop_grace: self.worker.stop_grace.min(reserve.saturating_sub(flush_grace)),
             flush_grace,
             ..self.worker.clone()
         }

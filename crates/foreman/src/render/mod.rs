@@ -27,6 +27,7 @@ pub struct Screen {
     can_animate: bool,
 }
 
+#[expect(clippy::unused_self, reason = "a command prints through its screen, wherever that leads")]
 impl Screen {
     pub fn new(output: Output, environment: &Environment) -> Self {
         let is_dumb = environment.get("TERM").is_some_and(|term| term == "dumb");

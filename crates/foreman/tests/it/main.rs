@@ -1,0 +1,20 @@
+//! The real binary, over the real wire, with real signals.
+//!
+//! Every test has a directory, a data file and a port of its own. `FOREMAN_TORTURE` makes those that repeat themselves
+//! repeat themselves more often.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot set its stage has nothing to say"
+)]
+
+mod checks;
+mod crashes;
+mod exit_codes;
+mod faults;
+mod stage;
+mod starting;
+mod stopping;
+mod typing;

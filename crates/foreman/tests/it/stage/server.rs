@@ -1,0 +1,163 @@
+//! A directory, and servers that live in it one after the other.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use foreman_client::Client;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::{Child, Command};
+use tokio::time::timeout;
+
+use super::LONG;
+use super::binary::{Said, foreman, run};
+
+pub struct Stage {
+    directory: TempDir,
+}
+
+impl Stage {
+    pub fn new() -> Self {
+        Self { directory: TempDir::with_prefix("foreman-it-").unwrap() }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    pub fn data(&self) -> PathBuf {
+        self.path().join("data")
+    }
+
+    pub fn database(&self) -> PathBuf {
+        self.data().join("foreman.db")
+    }
+
+    /// A command that speaks to no server, or to none of ours.
+    pub async fn foreman(&self, words: &[&str]) -> Said {
+        let mut command = foreman(self.path());
+        command.args(words);
+        run(command, None).await
+    }
+
+    pub fn command(&self) -> Command {
+        foreman(self.path())
+    }
+
+    /// `foreman dev` here, on a port that the system picks.
+    fn dev(&self, words: &[&str]) -> Command {
+        let mut command = foreman(self.path());
+        command.args(["dev", "--listen", "127.0.0.1:0", "--data-dir"]).arg(self.data()).args(words);
+        command
+    }
+
+    /// Starts a server and waits until it serves.
+    pub async fn start(&self, words: &[&str]) -> Server {
+        let log = self.path().join("log");
+        let mut child = self
+            .dev(words)
+            .stdout(Stdio::piped())
+            .stderr(File::options().create(true).append(true).open(&log).unwrap())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut greeting = String::new();
+        let greet = async {
+            while let Ok(Some(line)) = lines.next_line().await {
+                greeting.push_str(&line);
+                greeting.push('\n');
+                if line.trim_start().starts_with("curl") {
+                    return true;
+                }
+            }
+            false
+        };
+        let serves = timeout(LONG, greet).await.expect("it serves or ends");
+        assert!(serves, "it did not start: {}", std::fs::read_to_string(&log).unwrap());
+        let url = greeting.lines().next().unwrap().rsplit(' ').next().unwrap().to_owned();
+        let client = Client::new(&url, None).unwrap();
+        Server { child, url, client, greeting, log, directory: self.path().to_owned() }
+    }
+
+    /// A server that is expected not to start.
+    pub async fn start_in_vain(&self, words: &[&str]) -> Said {
+        run(self.dev(words), None).await
+    }
+
+    /// Every job is in exactly one place.
+    pub async fn assert_clean(&self) {
+        let data = self.data();
+        let said = self.foreman(&["check", "--deep", "--data-dir", data.to_str().unwrap()]).await;
+        assert_eq!(said.code, 0, "{said:?}");
+        assert!(said.out.contains("every job is in exactly one place"), "{said:?}");
+    }
+}
+
+/// A running server; killed when dropped.
+pub struct Server {
+    child: Child,
+    pub url: String,
+    pub client: Client,
+    pub greeting: String,
+    log: PathBuf,
+    directory: PathBuf,
+}
+
+impl Server {
+    pub fn address(&self) -> &str {
+        self.url.strip_prefix("http://").unwrap()
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id().expect("it runs")
+    }
+
+    /// The command line, pointed at this server.
+    pub async fn foreman(&self, words: &[&str]) -> Said {
+        run(self.command(words), None).await
+    }
+
+    pub async fn foreman_reading(&self, words: &[&str], input: &str) -> Said {
+        run(self.command(words), Some(input)).await
+    }
+
+    pub fn command(&self, words: &[&str]) -> Command {
+        let mut command = foreman(&self.directory);
+        command.env("FOREMAN_API_URL", &self.url).args(words);
+        command
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill(Pid::from_raw(i32::try_from(self.pid()).unwrap()), signal).unwrap();
+    }
+
+    /// Waits for the end and answers the exit code; `None` when it was killed.
+    pub async fn ended(&mut self) -> Option<i32> {
+        timeout(LONG, self.child.wait()).await.expect("it ends").unwrap().code()
+    }
+
+    /// As a deploy stops it.
+    pub async fn stop(&mut self) -> Option<i32> {
+        self.signal(Signal::SIGTERM);
+        self.ended().await
+    }
+
+    /// As a power cut stops it.
+    pub async fn kill_nine(&mut self) {
+        self.signal(Signal::SIGKILL);
+        assert_eq!(self.ended().await, None);
+    }
+
+    /// Everything that servers of this stage have logged.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap()
+    }
+
+    pub async fn get(&self, path: &str) -> (u16, String) {
+        super::target::get(self.address(), path, Duration::from_secs(30)).await
+    }
+}
