@@ -12,9 +12,9 @@ use crate::http::Connection;
 use crate::server::Server;
 
 /// 200 bytes of payload, as in the measurements behind the design.
-const PAYLOAD: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\
+pub const PAYLOAD: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\
                        0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
-const BATCH: usize = 1_000;
+pub const BATCH: usize = 1_000;
 const PATIENCE: Duration = Duration::from_secs(300);
 
 pub struct Load {
@@ -56,7 +56,9 @@ impl Load {
                 .as_array()
                 .into_iter()
                 .flatten()
-                .flat_map(|queue| ["pending", "running", "scheduled", "retrying"].map(|state| queue[state].as_u64().unwrap_or(0)))
+                .flat_map(|queue| {
+                    ["pending", "running", "scheduled", "retrying"].map(|state| queue[state].as_u64().unwrap_or(0))
+                })
                 .sum();
             if left == 0 {
                 break;
@@ -76,7 +78,15 @@ impl Load {
         Ok(self.jobs as f64 / took.as_secs_f64())
     }
 
-    async fn send(&self, path: &str, body: &[u8], requests: usize, connections: usize, expected: u16, server: &Server) -> Result<Duration> {
+    async fn send(
+        &self,
+        path: &str,
+        body: &[u8],
+        requests: usize,
+        connections: usize,
+        expected: u16,
+        server: &Server,
+    ) -> Result<Duration> {
         let left = Rc::new(Cell::new(requests));
         let start = Instant::now();
         let local = LocalSet::new();

@@ -16,7 +16,11 @@ pub fn print(rounds: &[Report], is_smoke: bool) {
         figures[figures.len() / 2]
     };
     let raw = median(|round| round.raw);
-    println!("SQLite, one machine, one run, median of {} round(s){}", rounds.len(), if is_smoke { " (smoke: proves nothing)" } else { "" });
+    println!(
+        "SQLite, one machine, one run, median of {} round(s){}",
+        rounds.len(),
+        if is_smoke { " (smoke: proves nothing)" } else { "" }
+    );
     println!("{:<52} {:>12} {:>14}", "", "per second", "of raw SQL");
     let line = |name: &str, figure: f64| println!("{name:<52} {figure:>12.0} {:>13.2}x", figure / raw);
     line("raw batched SQL inserts (our shape, all rules)", raw);

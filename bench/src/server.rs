@@ -43,7 +43,10 @@ impl Server {
         .await
         .context("foreman did not start within 30 s")??;
         // Keep the pipe open and empty, or the server would block or fail on its next line.
-        #[expect(clippy::disallowed_methods, reason = "the benchmark is no part of the server and stops with its process")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the benchmark is no part of the server and stops with its process"
+        )]
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
         Ok(Self { child, address, _data: data })
     }

@@ -140,7 +140,7 @@ impl From<JobSpec> for Asked {
             task: spec.task,
             method: spec.method,
             headers: spec.headers,
-            payload: spec.payload.map(|json| serde_json::from_str(json.get()).unwrap_or(serde_json::Value::Null)),
+            payload: spec.payload.map(|json| shown(json.get())),
             body: spec.body,
             env: spec.env,
             cwd: spec.cwd,
@@ -154,6 +154,12 @@ impl From<JobSpec> for Asked {
             tags: spec.tags.unwrap_or_default(),
         }
     }
+}
+
+/// A payload for people to see. One that cannot be shown as JSON (a number beyond every float, a nesting beyond reason)
+/// is shown as its text; it is sent to the letter all the same.
+fn shown(payload: &str) -> serde_json::Value {
+    serde_json::from_str(payload).unwrap_or_else(|_| serde_json::Value::String(payload.into()))
 }
 
 impl From<AttemptRecord> for AttemptDocument {
@@ -315,4 +321,15 @@ pub struct ProblemDocument {
     /// The state of the job that stood in the way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<State>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_payload_that_json_cannot_show_is_shown_as_its_text() {
+        assert_eq!(shown(r#"{"n":1}"#), serde_json::json!({"n": 1}));
+        assert_eq!(shown("1e400"), serde_json::json!("1e400"));
+    }
 }
