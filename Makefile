@@ -44,6 +44,7 @@ torture: ## The same process tests, longer: more kills, more load, more jobs
 	FOREMAN_TORTURE=1 cargo test --locked --package foreman --test it
 
 bench: ## Measure: raw SQL, submissions over HTTP, end to end, and the ratios between them
+	cargo build --locked --release --package foreman
 	cargo run --locked --release --package foreman-bench -- $(ARGS)
 
 generate: ## Write the files that are made from the code (docs/openapi.json)
