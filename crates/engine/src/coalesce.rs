@@ -196,8 +196,8 @@ impl<S: Sink> Handle<S> {
     /// Returns when nothing is pending.
     pub async fn idle(&self) {
         loop {
-            let mut written = pin!(self.door.written.notified());
-            written.as_mut().enable();
+            // Registered before looking, so that the last write is not missed.
+            let written = self.door.written.notified();
             if self.pending() == 0 {
                 return;
             }

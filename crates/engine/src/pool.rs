@@ -14,7 +14,6 @@
 //! tries many interleavings. It lives in memory alone; what its death means for the work is for the owner of the work.
 
 use std::panic::AssertUnwindSafe;
-use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foreman_runtime::Tasks;
@@ -191,8 +190,7 @@ impl<S: Spawn> Pool<S> {
     /// Registers for changes before it looks, so that none is missed.
     async fn when<T>(&self, mut look: impl FnMut(&mut State) -> Option<T>) -> T {
         loop {
-            let mut changed = pin!(self.inner.changed.notified());
-            changed.as_mut().enable();
+            let changed = self.inner.changed.notified();
             if let Some(found) = look(&mut self.inner.lock()) {
                 return found;
             }

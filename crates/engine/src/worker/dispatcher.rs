@@ -19,6 +19,7 @@ use foreman_core::ports::{
 use foreman_core::{ClaimToken, Verdict};
 use foreman_runtime::{Backoff, Shutdown, Tasks, Tick, Ticker};
 use tokio::sync::watch;
+use tokio::task::yield_now;
 use tokio::time::{Instant, sleep, timeout};
 use tracing::{debug, info, warn};
 
@@ -132,8 +133,13 @@ impl Dispatcher {
     async fn slots(&self, has_more: bool) -> Option<Slots<Tasks>> {
         let most = self.pool.size();
         self.unless_stopped(async {
-            if has_more {
-                let _ = timeout(self.config.linger, self.pool.has_free(most.div_ceil(2))).await;
+            if has_more && timeout(self.config.linger, self.pool.has_free(most.div_ceil(2))).await.is_ok() {
+                // Work that ends in no time at all is ending right now: let it.
+                let mut free = 0;
+                while free < self.pool.free() {
+                    free = self.pool.free();
+                    yield_now().await;
+                }
             }
             self.pool.slots(most).await
         })

@@ -27,6 +27,7 @@ use foreman_core::job::QueueName;
 use foreman_core::ports::{SessionInfo, Store, Topic, Wakeups};
 use foreman_runtime::{Shutdown, Stop, Task, TaskFailed, Tasks};
 use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 pub use crate::pool::Drained;
@@ -171,6 +172,14 @@ struct Life {
     dispatcher: Task<Result<usize, Error>>,
 }
 
+/// Runs a part of a life that the session cannot do without: when it panics, the session is lost.
+async fn lost_with<T>(lost: CancellationToken, part: impl Future<Output = T>) -> T {
+    let lost = lost.drop_guard();
+    let done = part.await;
+    lost.disarm();
+    done
+}
+
 enum After {
     Drained(Drained),
     /// The session is no longer valid; its work is stopped.
@@ -202,7 +211,7 @@ impl Life {
         Self {
             heart: tasks.spawn("heartbeat", Arc::clone(&session).beat()),
             listener: tasks.spawn("cancellations", Arc::clone(&session).listen(wakeups.listen(Topic::Cancelled))),
-            settler: tasks.spawn("settler", settler.run(settling.shutdown())),
+            settler: tasks.spawn("settler", lost_with(session.lost.clone(), settler.run(settling.shutdown()))),
             dispatcher: tasks.spawn("dispatcher", dispatcher.run()),
             session,
             pool,
@@ -285,12 +294,14 @@ impl Life {
     async fn stop_lost(self, dispatcher_ended: bool, shutdown: &Shutdown) -> Result<After, Error> {
         let drained = self.pool.shutdown(ready(()), || sleep(self.config.runner_grace() + A_LITTLE)).await;
         self.settling.abort();
-        self.settler.await?;
+        // One of these may be why the session is lost: its panic is logged where it was caught, and the next life begins
+        // without it.
+        let _ = self.settler.await;
+        let _ = self.heart.await;
+        let _ = self.listener.await;
         if !dispatcher_ended {
             self.dispatcher.await??;
         }
-        self.heart.await?;
-        self.listener.await?;
         if shutdown.is_draining() {
             let abandoned = drained.handed_back + drained.abandoned;
             return Ok(After::Drained(Drained { finished: drained.finished, handed_back: 0, abandoned }));

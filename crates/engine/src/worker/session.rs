@@ -96,26 +96,31 @@ impl Session {
 
     /// Renews the session until its life is over, or until it is lost.
     pub async fn beat(self: Arc<Self>) {
+        // However this ends, nobody may go on under a session that nobody renews.
+        let lost = self.lost.clone().drop_guard();
         let mut outage = Outage::new("heartbeat");
         let mut next = Instant::now() + self.heartbeat;
         loop {
             tokio::select! {
                 biased;
-                () = self.over.cancelled() => return,
+                () = self.over.cancelled() => {
+                    lost.disarm();
+                    return;
+                }
                 () = self.lost.cancelled() => return,
                 () = sleep_until(next.min(self.valid_until())) => {}
             }
             let now = Instant::now();
             if now >= self.valid_until() {
                 warn!(session.id = %self.id, "session {} could not be renewed in time: stopping its work", self.id);
-                return self.lost.cancel();
+                return;
             }
             next = now + self.heartbeat;
             match self.renew(now).await {
                 Ok(true) => outage.is_over(),
                 Ok(false) => {
                     warn!(session.id = %self.id, "session {} has lapsed: stopping its work", self.id);
-                    return self.lost.cancel();
+                    return;
                 }
                 Err(error) => {
                     // Also on an error that no later try may heal: the fence decides, on its own clock.

@@ -44,6 +44,8 @@ pub enum Act {
     HangAfter,
     /// It takes so long.
     Delay(Duration),
+    /// A bug in the store.
+    Panic,
 }
 
 pub fn away() -> Act {
@@ -121,6 +123,7 @@ impl Scripted {
                 let _ = healed.changed().await;
                 answer
             }
+            Some(Act::Panic) => panic!("a bug in the store"),
             Some(Act::Delay(time)) => {
                 sleep(time).await;
                 call.await

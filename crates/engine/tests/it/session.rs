@@ -226,3 +226,34 @@ async fn a_short_outage_of_the_store_stops_nothing() {
     assert_eq!(sessions(&scene).await.len(), 1);
     scene.drained(worker).await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn work_does_not_go_on_under_a_session_whose_heart_has_stopped() {
+    let scene = Scene::new();
+    let worker = scene.worker();
+    let id = scene.submitted("gate").await;
+    until("it runs", || scene.player.running() == 1).await;
+    scene.store.next(Verb::Heartbeat, Act::Panic);
+    until("the work was stopped", || scene.player.stopped(id).is_some()).await;
+    until_async("a new session was begun", async || sessions(&scene).await.len() == 2).await;
+    let fresh = scene.submitted("").await;
+    scene.until_state(fresh, State::Completed).await;
+    scene.drained(worker).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_settler_that_fell_over_costs_the_session_and_not_the_worker() {
+    let scene = Scene::new();
+    let worker = scene.worker();
+    until_async("it is registered", async || sessions(&scene).await.len() == 1).await;
+    let first = sessions(&scene).await[0].id;
+    scene.store.next(Verb::Settle, Act::Panic);
+    let unlucky = scene.submitted("").await;
+    until_async("a new session was begun", async || sessions(&scene).await.len() == 2).await;
+    sleep(Duration::from_secs(15)).await;
+    scene.lapse(first).await;
+    scene.until_state(unlucky, State::Completed).await;
+    assert_eq!(scene.player.started(), [unlucky, unlucky], "its first outcome was lost with the settler");
+    scene.drained(worker).await;
+    scene.is_clean().await;
+}
