@@ -20,6 +20,8 @@ pub struct Config {
     pub queue: usize,
     /// The longest look at everything: the audit.
     pub audit_timeout: Duration,
+    /// A write-ahead log longer than this is cut back by force. It grows so long only where reads never pause.
+    pub wal_bytes: u64,
 }
 
 impl Default for Config {
@@ -32,6 +34,7 @@ impl Default for Config {
             call_timeout: Duration::from_secs(10),
             queue: 1_024,
             audit_timeout: Duration::from_mins(10),
+            wal_bytes: 128 << 20,
         }
     }
 }

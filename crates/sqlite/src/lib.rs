@@ -6,7 +6,8 @@
 //! records are kept here as everywhere ([`places`], [`jobs`], [`sessions`]).
 //!
 //! WAL with `synchronous=FULL`: what was answered survives the crash of the process, of the machine, and a power cut. What
-//! was not answered may have been written or not; sent again under its identity it is found or done.
+//! was not answered may have been written or not; sent again under its identity it is found or done. The file belongs on a
+//! local disk: SQLite's locks and its shared memory do not work over a network file system.
 
 mod audit;
 mod changes;
@@ -63,10 +64,11 @@ impl SqliteStore {
     /// Blocks while it does.
     pub fn open(config: Config, clock: Arc<dyn Clock>, wakeups: Arc<dyn Wakeups>) -> Result<Self, OpenError> {
         let opened = open::open(&config, clock.as_ref(), &wakeups)?;
-        let Config { path, readers, busy_timeout, call_timeout, audit_timeout, queue, .. } = config;
-        let readers = Readers::new(path.clone(), busy_timeout, Arc::clone(&clock), readers);
-        let writer = Writer::start(opened.connection, opened.lock, path.clone(), clock, wakeups, queue, call_timeout)
-            .map_err(|error| OpenError::Io { path, reason: error.to_string() })?;
+        let readers = Readers::new(&config, Arc::clone(&clock));
+        let (lock, connection) = (opened.lock, opened.connection);
+        let writer = Writer::start(connection, lock, &config, clock, wakeups)
+            .map_err(|error| OpenError::Io { path: config.path.clone(), reason: error.to_string() })?;
+        let Config { call_timeout, audit_timeout, .. } = config;
         Ok(Self { parts: Arc::new(Parts { readers, writer, call_timeout, audit_timeout }) })
     }
 

@@ -6,12 +6,12 @@
 use foreman_core::outcome::AttemptOutcome;
 use foreman_core::ports::{StoreError, Topic};
 use foreman_core::{Fence, JobId, State, Timestamp};
-use rusqlite::{CachedStatement, OptionalExtension, params};
+use rusqlite::{OptionalExtension, params};
 
 use crate::error::Fault;
 use crate::order::Order;
 use crate::rows::{Counters, HeldRow, Tenure, Traveller, Waiting, traveller_columns};
-use crate::write::Write;
+use crate::write::{Prepared, Write};
 
 /// Where a job stands.
 pub(crate) enum Place {
@@ -28,11 +28,8 @@ pub(crate) fn find(write: &Write<'_>, job: JobId) -> Result<Place, Fault> {
     if let Some(held) = held(write, job)? {
         return Ok(Place::Held(held));
     }
-    let state: Option<String> = write
-        .sql
-        .prepare_cached("SELECT state FROM outcomes WHERE job = ?1")?
-        .query_row([job.0], |row| row.get(0))
-        .optional()?;
+    let state: Option<String> =
+        write.prepared("SELECT state FROM outcomes WHERE job = ?1")?.query_row([job.0], |row| row.get(0)).optional()?;
     match state {
         Some(text) => match text.parse() {
             Ok(state) => Ok(Place::Final(state)),
@@ -43,26 +40,21 @@ pub(crate) fn find(write: &Write<'_>, job: JobId) -> Result<Place, Fault> {
 }
 
 pub(crate) fn waiting(write: &Write<'_>, job: JobId) -> Result<Option<Waiting>, Fault> {
-    let mut statement =
-        write.sql.prepare_cached(concat!("SELECT ", traveller_columns!(), ", key FROM ready WHERE job = ?1"))?;
+    let mut statement = write.prepared(concat!("SELECT ", traveller_columns!(), ", key FROM ready WHERE job = ?1"))?;
     let mut rows = statement.query([job.0])?;
     rows.next()?.map(Waiting::try_from).transpose()
 }
 
 pub(crate) fn held(write: &Write<'_>, job: JobId) -> Result<Option<HeldRow>, Fault> {
-    let mut statement =
-        write.sql.prepare_cached(concat!("SELECT ", traveller_columns!(), ", claim FROM held WHERE job = ?1"))?;
+    let mut statement = write.prepared(concat!("SELECT ", traveller_columns!(), ", claim FROM held WHERE job = ?1"))?;
     let mut rows = statement.query([job.0])?;
     rows.next()?.map(HeldRow::try_from).transpose()
 }
 
 /// Every job still open in a claim, by id.
 pub(crate) fn open_in(write: &Write<'_>, claim: Fence) -> Result<Vec<HeldRow>, Fault> {
-    let mut statement = write.sql.prepare_cached(concat!(
-        "SELECT ",
-        traveller_columns!(),
-        ", claim FROM held WHERE claim = ?1 ORDER BY job"
-    ))?;
+    let mut statement =
+        write.prepared(concat!("SELECT ", traveller_columns!(), ", claim FROM held WHERE claim = ?1 ORDER BY job"))?;
     let mut rows = statement.query([claim.0])?;
     let mut open = Vec::new();
     while let Some(row) = rows.next()? {
@@ -72,14 +64,14 @@ pub(crate) fn open_in(write: &Write<'_>, claim: Fence) -> Result<Vec<HeldRow>, F
 }
 
 pub(crate) fn leave_ready(write: &Write<'_>, job: JobId) -> Result<(), Fault> {
-    hit(&mut write.sql.prepare_cached("DELETE FROM ready WHERE job = ?1")?, "ready", job)
+    hit(&mut write.prepared("DELETE FROM ready WHERE job = ?1")?, "ready", job)
 }
 
 pub(crate) fn leave_held(write: &Write<'_>, job: JobId) -> Result<(), Fault> {
-    hit(&mut write.sql.prepare_cached("DELETE FROM held WHERE job = ?1")?, "held", job)
+    hit(&mut write.prepared("DELETE FROM held WHERE job = ?1")?, "held", job)
 }
 
-fn hit(delete: &mut CachedStatement<'_>, table: &str, job: JobId) -> Result<(), Fault> {
+fn hit(delete: &mut Prepared<'_, '_>, table: &str, job: JobId) -> Result<(), Fault> {
     match delete.execute([job.0])? {
         1 => Ok(()),
         rows => Err(StoreError::Damaged(format!("leaving {table}, job {job} was found {rows} times")).into()),
@@ -89,8 +81,7 @@ fn hit(delete: &mut CachedStatement<'_>, table: &str, job: JobId) -> Result<(), 
 /// A claim goes with its last open job.
 pub(crate) fn drop_claim_if_empty(write: &Write<'_>, claim: Fence) -> Result<(), Fault> {
     write
-        .sql
-        .prepare_cached("DELETE FROM claims WHERE number = ?1 AND NOT EXISTS (SELECT 1 FROM held WHERE claim = ?1)")?
+        .prepared("DELETE FROM claims WHERE number = ?1 AND NOT EXISTS (SELECT 1 FROM held WHERE claim = ?1)")?
         .execute([claim.0])?;
     Ok(())
 }
@@ -120,8 +111,7 @@ pub(crate) fn note(write: &Write<'_>, traveller: &Traveller, state: State) {
 fn put(write: &Write<'_>, traveller: &Traveller, key: Option<i64>) -> Result<(), Fault> {
     let Traveller { job, tenant, queue, route, lane, kind, run_at, expires_at, counters } = traveller;
     write
-        .sql
-        .prepare_cached(concat!(
+        .prepared(concat!(
             "INSERT INTO ready (",
             traveller_columns!(),
             ", key) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
@@ -152,8 +142,7 @@ fn put(write: &Write<'_>, traveller: &Traveller, key: Option<i64>) -> Result<(),
 pub(crate) fn hold(write: &Write<'_>, claim: Fence, traveller: &Traveller) -> Result<(), Fault> {
     let Traveller { job, tenant, queue, route, lane, kind, run_at, expires_at, counters } = traveller;
     write
-        .sql
-        .prepare_cached(concat!(
+        .prepared(concat!(
             "INSERT INTO held (",
             traveller_columns!(),
             ", claim) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
@@ -190,8 +179,7 @@ pub(crate) struct End<'a> {
 pub(crate) fn finish(write: &Write<'_>, traveller: &Traveller, state: State, end: &End<'_>) -> Result<(), Fault> {
     let Counters { attempt, spent, crashes } = traveller.counters;
     write
-        .sql
-        .prepare_cached(
+        .prepared(
             "INSERT INTO outcomes (job, tenant, state, queue, kind, finished_at, attempt, spent, crashes, run_at,
                                    claim, settled, session, worker, started_at, report)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
@@ -227,8 +215,7 @@ pub(crate) fn record_attempt(
     end: &End<'_>,
 ) -> Result<(), Fault> {
     write
-        .sql
-        .prepare_cached(
+        .prepared(
             "INSERT INTO attempts (job, claim, number, settled, session, worker, started_at, finished_at, outcome,
                                    report)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",

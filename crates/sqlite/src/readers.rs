@@ -5,6 +5,7 @@
 //! answered sees that write.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use rusqlite::Connection;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout};
 
+use crate::config::Config;
 use crate::connection;
 use crate::error::Fault;
 
@@ -30,6 +32,8 @@ pub(crate) struct Readers {
     places: Arc<Semaphore>,
     count: u32,
     idle: Arc<Mutex<Vec<Connection>>>,
+    /// Reads under way are given up.
+    is_closing: Arc<AtomicBool>,
     tasks: Tasks,
 }
 
@@ -40,15 +44,16 @@ pub(crate) struct Read<'c> {
 }
 
 impl Readers {
-    pub fn new(path: PathBuf, busy_timeout: Duration, clock: Arc<dyn Clock>, count: usize) -> Self {
-        let count = u32::try_from(count.clamp(1, 1_024)).unwrap_or(1);
+    pub fn new(config: &Config, clock: Arc<dyn Clock>) -> Self {
+        let count = u32::try_from(config.readers.clamp(1, 1_024)).unwrap_or(1);
         Self {
-            path,
-            busy_timeout,
+            path: config.path.clone(),
+            busy_timeout: config.busy_timeout,
             clock,
             places: Arc::new(Semaphore::new(count as usize)),
             count,
             idle: Arc::default(),
+            is_closing: Arc::default(),
             tasks: Tasks::new(),
         }
     }
@@ -65,6 +70,7 @@ impl Readers {
         };
         let (path, busy_timeout) = (self.path.clone(), self.busy_timeout);
         let (clock, idle) = (Arc::clone(&self.clock), Arc::clone(&self.idle));
+        let is_closing = Arc::clone(&self.is_closing);
         let reading = self.tasks.spawn_blocking("sqlite reader", move || {
             let _place = place;
             let kept = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -73,7 +79,9 @@ impl Readers {
                 None => connection::reading(&path, busy_timeout)?,
             };
             let deadline = Instant::now() + limit;
-            connection.progress_handler(STEPS, Some(move || Instant::now() >= deadline)).map_err(Fault::from)?;
+            connection
+                .progress_handler(STEPS, Some(move || is_closing.load(Ordering::Relaxed) || Instant::now() >= deadline))
+                .map_err(Fault::from)?;
             let answer = ask(&mut connection, clock.as_ref(), question);
             // Only a connection whose question ended well is used again.
             if answer.is_ok() {
@@ -88,8 +96,9 @@ impl Readers {
         }
     }
 
-    /// Waits for the reads under way, each of which has a deadline, and closes their connections.
+    /// Gives up the reads under way, waits for them to end, and closes their connections.
     pub async fn close(&self) {
+        self.is_closing.store(true, Ordering::Relaxed);
         if let Ok(all) = self.places.acquire_many(self.count).await {
             all.forget();
         }

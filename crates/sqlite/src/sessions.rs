@@ -59,8 +59,7 @@ impl SessionStore for SqliteStore {
 fn register(write: &Write<'_>, session: &SessionInfo) -> Result<(), Fault> {
     let queues = serde_json::to_string(&session.queues).map_err(|error| StoreError::Broken(error.to_string()))?;
     write
-        .sql
-        .prepare_cached(
+        .prepared(
             "INSERT INTO sessions (id, worker, pid, version, slots, queues, ttl, state, beats, started_at, renewed_at,
                                    expires_at)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'live', 0, ?8, ?8, ?9) ON CONFLICT (id) DO NOTHING",
@@ -85,8 +84,7 @@ fn micros(duration: Duration) -> i64 {
 
 fn heartbeat(write: &Write<'_>, session: SessionId, given_up: &[ClaimToken]) -> Result<Heartbeat, Fault> {
     let renewed = write
-        .sql
-        .prepare_cached(
+        .prepared(
             "UPDATE sessions SET beats = beats + 1, renewed_at = ?2, expires_at = ?2 + min(ttl, ?3)
              WHERE id = ?1 AND state IN ('live', 'draining')",
         )?
@@ -97,8 +95,7 @@ fn heartbeat(write: &Write<'_>, session: SessionId, given_up: &[ClaimToken]) -> 
     }
     for token in given_up {
         let claim: Option<i64> = write
-            .sql
-            .prepare_cached("SELECT number FROM claims WHERE session = ?1 AND token = ?2")?
+            .prepared("SELECT number FROM claims WHERE session = ?1 AND token = ?2")?
             .query_row((session.0, token.0), |row| row.get(0))
             .optional()?;
         if let Some(number) = claim {
@@ -120,8 +117,7 @@ fn open_jobs(sql: &Connection, session: SessionId) -> Result<Vec<OpenJob>, Fault
 
 fn drain(write: &Write<'_>, session: SessionId) -> Result<bool, Fault> {
     let drained = write
-        .sql
-        .prepare_cached("UPDATE sessions SET state = 'draining' WHERE id = ?1 AND state IN ('live', 'draining')")?
+        .prepared("UPDATE sessions SET state = 'draining' WHERE id = ?1 AND state IN ('live', 'draining')")?
         .execute([session.0])?;
     Ok(drained == 1)
 }
@@ -140,10 +136,7 @@ fn end(write: &Write<'_>, session: SessionId) -> Result<usize, Fault> {
 /// Takes a session that is alive to its last state; false when it was not.
 fn mark(write: &Write<'_>, session: SessionId, state: SessionState) -> Result<bool, Fault> {
     let marked = write
-        .sql
-        .prepare_cached(
-            "UPDATE sessions SET state = ?2, ended_at = ?3 WHERE id = ?1 AND state IN ('live', 'draining')",
-        )?
+        .prepared("UPDATE sessions SET state = ?2, ended_at = ?3 WHERE id = ?1 AND state IN ('live', 'draining')")?
         .execute((session.0, state.as_str(), write.now.as_micros()))?;
     Ok(marked == 1)
 }
@@ -181,8 +174,7 @@ fn pulses(sql: &Connection, now: Timestamp) -> Result<Vec<Pulse>, Fault> {
 
 fn lapse(write: &Write<'_>, pulse: Pulse) -> Result<Option<usize>, Fault> {
     let is_still_so = write
-        .sql
-        .prepare_cached(
+        .prepared(
             "SELECT 1 FROM sessions
              WHERE id = ?1 AND beats = ?2 AND expires_at <= ?3 AND state IN ('live', 'draining')",
         )?
@@ -262,8 +254,7 @@ struct Limit {
 }
 
 fn max_attempts(write: &Write<'_>, job: JobId) -> Result<u32, Fault> {
-    let work: String =
-        write.sql.prepare_cached("SELECT work FROM jobs WHERE id = ?1")?.query_row([job.0], |row| row.get(0))?;
+    let work: String = write.prepared("SELECT work FROM jobs WHERE id = ?1")?.query_row([job.0], |row| row.get(0))?;
     // Work that cannot be read must not keep a dead session's other jobs: the next claim puts this one aside.
     Ok(serde_json::from_str(&work).map_or(u32::MAX, |limit: Limit| limit.max_attempts))
 }
@@ -271,8 +262,7 @@ fn max_attempts(write: &Write<'_>, job: JobId) -> Result<u32, Fault> {
 /// Lapses every session left from before, for the lock proves their processes dead. Answers with their number, and that of
 /// the jobs that returned.
 pub(crate) fn bury_all(write: &Write<'_>) -> Result<(usize, usize), Fault> {
-    let mut statement =
-        write.sql.prepare_cached("SELECT id FROM sessions WHERE state IN ('live', 'draining') ORDER BY id")?;
+    let mut statement = write.prepared("SELECT id FROM sessions WHERE state IN ('live', 'draining') ORDER BY id")?;
     let left: HashSet<SessionId> =
         statement.query_map([], |row| row.get(0).map(SessionId))?.collect::<Result<_, _>>()?;
     let mut returned = 0;

@@ -10,7 +10,7 @@ use crate::write::Write;
 
 /// The claim with that number, if it is there.
 pub(crate) fn find(write: &Write<'_>, claim: Fence) -> Result<Option<Tenure>, Fault> {
-    let mut statement = write.sql.prepare_cached(
+    let mut statement = write.prepared(
         "SELECT claims.session, claims.claimed_at, sessions.worker
          FROM claims LEFT JOIN sessions ON sessions.id = claims.session WHERE claims.number = ?1",
     )?;
@@ -34,7 +34,7 @@ pub(crate) fn of_claim(write: &Write<'_>, claim: Fence) -> Result<Tenure, Fault>
 
 /// The numbers of a session's claims, in order.
 pub(crate) fn claims_of(write: &Write<'_>, session: SessionId) -> Result<Vec<Fence>, Fault> {
-    let mut statement = write.sql.prepare_cached("SELECT number FROM claims WHERE session = ?1 ORDER BY number")?;
+    let mut statement = write.prepared("SELECT number FROM claims WHERE session = ?1 ORDER BY number")?;
     let claims = statement.query_map([session.0], |row| row.get(0).map(Fence))?;
     Ok(claims.collect::<Result<_, _>>()?)
 }

@@ -58,8 +58,8 @@ fn due(write: &Write<'_>, limit: usize) -> Result<Vec<Traveller>, Fault> {
     travellers(write, sql, limit)
 }
 
-fn travellers(write: &Write<'_>, sql: &str, limit: usize) -> Result<Vec<Traveller>, Fault> {
-    let mut statement = write.sql.prepare_cached(sql)?;
+fn travellers(write: &Write<'_>, sql: &'static str, limit: usize) -> Result<Vec<Traveller>, Fault> {
+    let mut statement = write.prepared(sql)?;
     let mut rows = statement.query((write.now.as_micros(), bound(limit)))?;
     let mut travellers = Vec::new();
     while let Some(row) = rows.next()? {
@@ -88,7 +88,7 @@ fn give_places(write: &Write<'_>, due: &[Traveller]) -> Result<(), Fault> {
         return Ok(());
     }
     let mut order = Order::new(write.sql);
-    let mut update = write.sql.prepare_cached("UPDATE ready SET key = ?2 WHERE job = ?1")?;
+    let mut update = write.prepared("UPDATE ready SET key = ?2 WHERE job = ?1")?;
     for traveller in due {
         let key = order.next(&traveller.tenant, &traveller.queue, traveller.lane)?;
         update.execute((traveller.job.0, key))?;
@@ -107,7 +107,7 @@ fn next(write: &Write<'_>) -> Result<Option<Timestamp>, Fault> {
     ];
     let mut next: Option<Timestamp> = None;
     for sql in FIRST {
-        let first: Option<i64> = write.sql.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?;
+        let first: Option<i64> = write.prepared(sql)?.query_row([], |row| row.get(0)).optional()?;
         next = next.into_iter().chain(first.map(Timestamp::from_micros)).min();
     }
     Ok(next)
@@ -141,8 +141,8 @@ fn prune(write: &Write<'_>, retention: &Retention, limit: usize) -> Result<Prune
     })
 }
 
-fn cut(write: &Write<'_>, sql: &str, until: Timestamp, limit: usize) -> Result<usize, Fault> {
-    Ok(write.sql.prepare_cached(sql)?.execute((until.as_micros(), bound(limit)))?)
+fn cut(write: &Write<'_>, sql: &'static str, until: Timestamp, limit: usize) -> Result<usize, Fault> {
+    Ok(write.prepared(sql)?.execute((until.as_micros(), bound(limit)))?)
 }
 
 fn prune_jobs(write: &Write<'_>, retention: &Retention, limit: usize) -> Result<usize, Fault> {
@@ -165,7 +165,7 @@ fn prune_jobs(write: &Write<'_>, retention: &Retention, limit: usize) -> Result<
 
 /// The oldest in a final state, over all tenants: a skip through the index by tenant, then a range of times.
 fn outlived(write: &Write<'_>, state: State, until: Timestamp, limit: usize) -> Result<Vec<JobId>, Fault> {
-    let mut statement = write.sql.prepare_cached(
+    let mut statement = write.prepared(
         "WITH RECURSIVE tenants (tenant) AS (
              SELECT min(tenant) FROM outcomes
              UNION ALL

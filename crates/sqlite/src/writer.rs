@@ -25,6 +25,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
 use tracing::{error, warn};
 
+use crate::config::Config;
 use crate::error::Fault;
 use crate::lock::Lock;
 use crate::write::{Rings, Write};
@@ -33,10 +34,10 @@ use crate::write::{Rings, Write};
 const GROUP: usize = 512;
 /// and no more join once the first has waited so long for its commit.
 const GROUP_WAIT: Duration = Duration::from_millis(20);
-/// A WAL that readers have kept from being reset is cut back by force beyond this size.
-const WAL_LIMIT: u64 = 128 << 20;
 /// The size is looked at once in so many commits.
 const WAL_LOOK: u32 = 64;
+/// So long, at most, the writer waits for readers to leave the log.
+const CUT_WAIT: Duration = Duration::from_millis(250);
 
 /// The callers' end.
 pub(crate) struct Writer {
@@ -54,17 +55,20 @@ impl Writer {
     pub fn start(
         connection: Connection,
         lock: Lock,
-        path: PathBuf,
+        config: &Config,
         clock: Arc<dyn Clock>,
         wakeups: Arc<dyn Wakeups>,
-        queue: usize,
-        timeout: Duration,
     ) -> std::io::Result<Self> {
-        let (sender, receiver) = mpsc::channel(queue.max(1));
-        let wal = PathBuf::from(format!("{}-wal", path.display()));
-        let thread = Thread { connection, _lock: lock, wal, clock, wakeups, queue: receiver, commits: 0 };
+        let (sender, queue) = mpsc::channel(config.queue.max(1));
+        let wal = Wal {
+            path: PathBuf::from(format!("{}-wal", config.path.display())),
+            limit: config.wal_bytes,
+            tolerated: config.wal_bytes,
+            busy_timeout: config.busy_timeout,
+        };
+        let thread = Thread { connection, wal, clock, wakeups, queue, commits: 0, _lock: lock };
         let thread = std::thread::Builder::new().name("sqlite writer".into()).spawn(move || thread.run())?;
-        Ok(Self { queue: sender, thread: Mutex::new(Some(thread)), timeout })
+        Ok(Self { queue: sender, thread: Mutex::new(Some(thread)), timeout: config.call_timeout })
     }
 
     /// Runs `operation` in a transaction and answers once it is on the disk.
@@ -138,7 +142,7 @@ where
 
 struct Thread {
     connection: Connection,
-    wal: PathBuf,
+    wal: Wal,
     clock: Arc<dyn Clock>,
     wakeups: Arc<dyn Wakeups>,
     queue: mpsc::Receiver<Message>,
@@ -258,23 +262,10 @@ impl Thread {
         self.keep_wal_short();
     }
 
-    /// SQLite starts the WAL over only when no reader stands in it. Where readers never pause this waits for them, at most
-    /// the busy timeout, while new ones already read past the WAL.
     fn keep_wal_short(&mut self) {
         self.commits = self.commits.wrapping_add(1);
-        if self.commits.is_multiple_of(WAL_LOOK)
-            && std::fs::metadata(&self.wal).is_ok_and(|file| file.len() > WAL_LIMIT)
-        {
-            self.checkpoint("the log is long");
-        }
-    }
-
-    fn checkpoint(&self, why: &str) {
-        let checkpoint = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
-        match checkpoint {
-            Ok(0) => {}
-            Ok(_busy) => warn!("the write-ahead log could not be cut back: a reader stands in it ({why})"),
-            Err::<i64, _>(error) => warn!("the write-ahead log could not be cut back: {error} ({why})"),
+        if self.commits.is_multiple_of(WAL_LOOK) {
+            self.wal.keep_short(&self.connection);
         }
     }
 
@@ -291,7 +282,9 @@ impl Thread {
         if let Err(fault) = clean {
             warn!("the store could not be marked as closed in good order: {fault}");
         }
-        self.checkpoint("closing");
+        if let Err(why) = cut_back(&self.connection) {
+            warn!("the write-ahead log could not be folded into the file at closing: {why}");
+        }
         self.connection.flush_prepared_statement_cache();
         let Thread { connection, _lock, .. } = self;
         if let Err((_, error)) = connection.close() {
@@ -311,6 +304,49 @@ impl Thread {
         }
         self.connection.prepare_cached(sql)?.execute([])?;
         Ok(())
+    }
+}
+
+/// The write-ahead log beside the file.
+struct Wal {
+    path: PathBuf,
+    limit: u64,
+    /// Beyond this it is cut back; raised while readers stand in the way, so that the writer does not wait for them at
+    /// every look.
+    tolerated: u64,
+    busy_timeout: Duration,
+}
+
+impl Wal {
+    /// SQLite starts the log over only when no reader stands in it. Where readers never pause this waits for them, for a
+    /// moment, while new ones already read past the log.
+    fn keep_short(&mut self, connection: &Connection) {
+        let length = std::fs::metadata(&self.path).map_or(0, |file| file.len());
+        if length <= self.tolerated {
+            return;
+        }
+        let restore = self.busy_timeout;
+        let cut =
+            connection.busy_timeout(CUT_WAIT).map_err(|error| error.to_string()).and_then(|()| cut_back(connection));
+        if let Err(error) = connection.busy_timeout(restore) {
+            warn!("the busy timeout could not be set back: {error}");
+        }
+        self.tolerated = match cut {
+            Ok(()) => self.limit,
+            Err(why) => {
+                warn!("the write-ahead log has grown to {length} bytes and could not be cut back: {why}");
+                length * 2
+            }
+        };
+    }
+}
+
+/// Folds the whole log into the file and cuts it to nothing.
+fn cut_back(connection: &Connection) -> Result<(), String> {
+    match connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0)) {
+        Ok(0) => Ok(()),
+        Ok::<i64, _>(_) => Err("a reader stands in it".into()),
+        Err(error) => Err(error.to_string()),
     }
 }
 
@@ -347,7 +383,8 @@ mod tests {
     fn bench(timeout: Duration) -> Bench {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("foreman.db");
-        let connection = crate::connection::writing(&crate::Config::at(&path)).expect("opens");
+        let config = Config { queue: 64, call_timeout: timeout, ..Config::at(&path) };
+        let connection = crate::connection::writing(&config).expect("opens");
         connection
             .execute_batch(
                 "CREATE TABLE marks (name TEXT PRIMARY KEY) STRICT;
@@ -357,8 +394,7 @@ mod tests {
         let lock = Lock::take(&path).expect("locks");
         let wakeups = Arc::new(LocalWakeups::new());
         let clock: Arc<dyn Clock> = Arc::new(|| Timestamp::from_micros(7));
-        let writer =
-            Writer::start(connection, lock, path.clone(), clock, wakeups.clone(), 64, timeout).expect("starts");
+        let writer = Writer::start(connection, lock, &config, clock, wakeups.clone()).expect("starts");
         Bench { writer: Arc::new(writer), wakeups, path, _directory: directory }
     }
 

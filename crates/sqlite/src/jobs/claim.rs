@@ -53,8 +53,7 @@ pub(super) fn claim(write: &Write<'_>, request: &ClaimRequest) -> Result<Taken, 
 
 fn is_live(write: &Write<'_>, request: &ClaimRequest) -> Result<bool, Fault> {
     let state: Option<String> = write
-        .sql
-        .prepare_cached("SELECT state FROM sessions WHERE id = ?1")?
+        .prepared("SELECT state FROM sessions WHERE id = ?1")?
         .query_row([request.session.0], |row| row.get(0))
         .optional()?;
     Ok(state.is_some_and(|state| state == SessionState::Live.as_str()))
@@ -63,8 +62,7 @@ fn is_live(write: &Write<'_>, request: &ClaimRequest) -> Result<bool, Fault> {
 /// The answer to this very call was lost, and it is sent again.
 fn claimed_before(write: &Write<'_>, request: &ClaimRequest) -> Result<Option<Fence>, Fault> {
     let number = write
-        .sql
-        .prepare_cached("SELECT number FROM claims WHERE session = ?1 AND token = ?2")?
+        .prepared("SELECT number FROM claims WHERE session = ?1 AND token = ?2")?
         .query_row((request.session.0, request.token.0), |row| row.get(0))
         .optional()?;
     Ok(number.map(Fence))
@@ -106,7 +104,7 @@ impl Lines {
     fn open(write: &Write<'_>, request: &ClaimRequest) -> Result<Self, Fault> {
         let mut paused = HashSet::new();
         let mut open: BTreeMap<QueueName, bool> = BTreeMap::new();
-        let mut statement = write.sql.prepare_cached("SELECT queue, tenant, paused_at IS NOT NULL FROM queues")?;
+        let mut statement = write.prepared("SELECT queue, tenant, paused_at IS NOT NULL FROM queues")?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             let queue = QueueName::from_stored(row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?);
@@ -174,7 +172,7 @@ impl Lines {
         due: &mut Vec<Waiting>,
     ) -> Result<(), Fault> {
         // `crashes` is compared here and not in the statement: a fragile job is rare, and the scan stays on its index.
-        let mut statement = write.sql.prepare_cached(concat!(
+        let mut statement = write.prepared(concat!(
             "SELECT ",
             traveller_columns!(),
             ", key FROM ready INDEXED BY ready_in_order
@@ -199,7 +197,7 @@ impl Lines {
             return Ok(None);
         }
         // Hardly ever any: one look at an index that is empty most of the time.
-        let mut statement = write.sql.prepare_cached(concat!(
+        let mut statement = write.prepared(concat!(
             "SELECT ",
             traveller_columns!(),
             ", key FROM ready INDEXED BY ready_fragile WHERE key IS NOT NULL AND crashes >= 2 ORDER BY key, job"
@@ -276,7 +274,7 @@ fn take(
 }
 
 fn draw(write: &Write<'_>, request: &ClaimRequest) -> Result<Fence, Fault> {
-    write.sql.prepare_cached("INSERT INTO claims (session, token, claimed_at) VALUES (?1, ?2, ?3)")?.execute((
+    write.prepared("INSERT INTO claims (session, token, claimed_at) VALUES (?1, ?2, ?3)")?.execute((
         request.session.0,
         request.token.0,
         write.now.as_micros(),
@@ -285,7 +283,7 @@ fn draw(write: &Write<'_>, request: &ClaimRequest) -> Result<Fence, Fault> {
 }
 
 fn written(write: &Write<'_>, id: JobId) -> Result<Written, Fault> {
-    let mut statement = write.sql.prepare_cached("SELECT id, tenant, created_at, work FROM jobs WHERE id = ?1")?;
+    let mut statement = write.prepared("SELECT id, tenant, created_at, work FROM jobs WHERE id = ?1")?;
     let mut rows = statement.query([id.0])?;
     match rows.next()? {
         Some(row) => Written::try_from(row),

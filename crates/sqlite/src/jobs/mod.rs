@@ -73,11 +73,8 @@ impl JobStore for SqliteStore {
 
 /// Whether the job is there and this tenant's.
 fn is_owned(write: &Write<'_>, tenant: &TenantId, id: JobId) -> Result<bool, Fault> {
-    let owner: Option<String> = write
-        .sql
-        .prepare_cached("SELECT tenant FROM jobs WHERE id = ?1")?
-        .query_row([id.0], |row| row.get(0))
-        .optional()?;
+    let owner: Option<String> =
+        write.prepared("SELECT tenant FROM jobs WHERE id = ?1")?.query_row([id.0], |row| row.get(0)).optional()?;
     Ok(owner.is_some_and(|owner| owner == tenant.as_str()))
 }
 

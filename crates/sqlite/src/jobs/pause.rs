@@ -11,18 +11,14 @@ use crate::write::Write;
 pub(super) fn pause(write: &Write<'_>, tenant: &TenantId, queue: &QueueName) -> Result<bool, Fault> {
     insert_queue(write, tenant, queue)?;
     let paused = write
-        .sql
-        .prepare_cached("UPDATE queues SET paused_at = ?3 WHERE queue = ?1 AND tenant = ?2 AND paused_at IS NULL")?
+        .prepared("UPDATE queues SET paused_at = ?3 WHERE queue = ?1 AND tenant = ?2 AND paused_at IS NULL")?
         .execute((queue.as_str(), tenant.as_str(), write.now.as_micros()))?;
     Ok(paused == 1)
 }
 
 pub(super) fn resume(write: &Write<'_>, tenant: &TenantId, queue: &QueueName) -> Result<bool, Fault> {
     let resumed = write
-        .sql
-        .prepare_cached(
-            "UPDATE queues SET paused_at = NULL WHERE queue = ?1 AND tenant = ?2 AND paused_at IS NOT NULL",
-        )?
+        .prepared("UPDATE queues SET paused_at = NULL WHERE queue = ?1 AND tenant = ?2 AND paused_at IS NOT NULL")?
         .execute((queue.as_str(), tenant.as_str()))?;
     // Also when it was not paused: the answer to an earlier sending may have been lost, and its ring with it.
     write.ring(Topic::Ready);

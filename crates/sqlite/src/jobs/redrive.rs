@@ -45,7 +45,7 @@ fn redrive_one(
 
 /// The job as it would stand in `ready`, its counters as they were at the end.
 fn traveller_of(write: &Write<'_>, id: JobId) -> Result<Traveller, Fault> {
-    let mut statement = write.sql.prepare_cached(
+    let mut statement = write.prepared(
         "SELECT jobs.id, jobs.tenant, jobs.created_at, jobs.work, outcomes.attempt
          FROM outcomes JOIN jobs ON jobs.id = outcomes.job WHERE outcomes.job = ?1",
     )?;
@@ -71,8 +71,7 @@ fn traveller_of(write: &Write<'_>, id: JobId) -> Result<Traveller, Fault> {
 
 fn keep_outcome(write: &Write<'_>, id: JobId) -> Result<(), Fault> {
     write
-        .sql
-        .prepare_cached(
+        .prepared(
             "INSERT INTO attempts (job, claim, number, settled, session, worker, started_at, finished_at, outcome,
                                    report)
              SELECT job, claim, CASE WHEN claim IS NULL THEN 0 ELSE attempt END, settled, session, worker, started_at,
@@ -80,6 +79,6 @@ fn keep_outcome(write: &Write<'_>, id: JobId) -> Result<(), Fault> {
              FROM outcomes WHERE job = ?1",
         )?
         .execute([id.0])?;
-    write.sql.prepare_cached("DELETE FROM outcomes WHERE job = ?1")?.execute([id.0])?;
+    write.prepared("DELETE FROM outcomes WHERE job = ?1")?.execute([id.0])?;
     Ok(())
 }

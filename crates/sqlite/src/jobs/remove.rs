@@ -31,7 +31,7 @@ pub(crate) fn forget(write: &Write<'_>, id: JobId) -> Result<(), Fault> {
         "DELETE FROM jobs WHERE id = ?1",
     ];
     for statement in STATEMENTS {
-        write.sql.prepare_cached(statement)?.execute([id.0])?;
+        write.prepared(statement)?.execute([id.0])?;
     }
     Ok(())
 }

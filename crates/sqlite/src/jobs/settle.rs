@@ -48,15 +48,15 @@ pub(super) fn settle(write: &Write<'_>, session: SessionId, settlements: &[Prepa
     Ok(answers)
 }
 
-struct Settling<'w> {
-    write: &'w Write<'w>,
-    order: Order<'w>,
+struct Settling<'w, 'c> {
+    write: &'w Write<'c>,
+    order: Order<'c>,
     session: SessionId,
     /// The claims named so far, `None` where the session has no such claim.
     tenures: HashMap<Fence, Option<Tenure>>,
 }
 
-impl Settling<'_> {
+impl Settling<'_, '_> {
     fn settle(&mut self, settlement: &Prepared) -> Result<Settled, Fault> {
         let Prepared { fence, job, verdict, report } = settlement;
         self.learn(*fence)?;
@@ -81,8 +81,7 @@ impl Settling<'_> {
     fn refused(&self, fence: Fence, job: JobId) -> Result<Settled, Fault> {
         let recorded = self
             .write
-            .sql
-            .prepare_cached(
+            .prepared(
                 "SELECT 1 FROM outcomes WHERE job = ?1 AND claim = ?2 AND session = ?3 AND settled = 1
                  UNION ALL
                  SELECT 1 FROM attempts WHERE job = ?1 AND claim = ?2 AND session = ?3 AND settled = 1",

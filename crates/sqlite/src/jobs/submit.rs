@@ -78,8 +78,7 @@ pub(super) fn submit(write: &Write<'_>, jobs: &[Prepared]) -> Result<Vec<Submitt
 fn known_by_key(write: &Write<'_>, job: &Prepared) -> Result<Option<Submitted>, Fault> {
     let Some(idempotency) = &job.idempotency else { return Ok(None) };
     let row: Option<(Uuid, Vec<u8>)> = write
-        .sql
-        .prepare_cached("SELECT job, fingerprint FROM idempotency WHERE tenant = ?1 AND key = ?2 AND expires_at > ?3")?
+        .prepared("SELECT job, fingerprint FROM idempotency WHERE tenant = ?1 AND key = ?2 AND expires_at > ?3")?
         .query_row((job.tenant.as_str(), &idempotency.key, write.now.as_micros()), |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     let Some((first, fingerprint)) = row else { return Ok(None) };
@@ -94,8 +93,7 @@ fn known_by_key(write: &Write<'_>, job: &Prepared) -> Result<Option<Submitted>, 
 }
 
 fn exists(write: &Write<'_>, id: JobId) -> Result<bool, Fault> {
-    let found =
-        write.sql.prepare_cached("SELECT 1 FROM jobs WHERE id = ?1")?.query_row([id.0], |_| Ok(())).optional()?;
+    let found = write.prepared("SELECT 1 FROM jobs WHERE id = ?1")?.query_row([id.0], |_| Ok(())).optional()?;
     Ok(found.is_some())
 }
 
@@ -133,8 +131,7 @@ fn accept(
 
 fn insert_job(write: &Write<'_>, job: &Prepared, run_at: Timestamp) -> Result<bool, Fault> {
     let inserted = write
-        .sql
-        .prepare_cached(
+        .prepared(
             "INSERT INTO jobs (id, tenant, queue, kind, lane, created_at, first_run_at, correlation_id, work)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (id) DO NOTHING",
         )?
@@ -155,8 +152,7 @@ fn insert_job(write: &Write<'_>, job: &Prepared, run_at: Timestamp) -> Result<bo
 /// The key is free, or has expired and is taken over.
 fn reserve_key(write: &Write<'_>, job: &Prepared, idempotency: &Idempotency) -> Result<(), Fault> {
     write
-        .sql
-        .prepare_cached(
+        .prepared(
             "INSERT INTO idempotency (tenant, key, job, fingerprint, expires_at) VALUES (?1, ?2, ?3, ?4, ?5)
              ON CONFLICT (tenant, key) DO UPDATE
              SET job = excluded.job, fingerprint = excluded.fingerprint, expires_at = excluded.expires_at",
@@ -175,9 +171,8 @@ fn insert_tags(write: &Write<'_>, job: &Prepared) -> Result<(), Fault> {
     if job.tags.is_empty() {
         return Ok(());
     }
-    let mut statement = write
-        .sql
-        .prepare_cached("INSERT INTO job_tags (tenant, tag, job) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING")?;
+    let mut statement =
+        write.prepared("INSERT INTO job_tags (tenant, tag, job) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING")?;
     for tag in &job.tags {
         statement.execute((job.tenant.as_str(), tag, job.id.0))?;
     }
@@ -186,8 +181,7 @@ fn insert_tags(write: &Write<'_>, job: &Prepared) -> Result<(), Fault> {
 
 pub(super) fn insert_queue(write: &Write<'_>, tenant: &TenantId, queue: &QueueName) -> Result<(), Fault> {
     write
-        .sql
-        .prepare_cached("INSERT INTO queues (queue, tenant) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
+        .prepared("INSERT INTO queues (queue, tenant) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
         .execute((queue.as_str(), tenant.as_str()))?;
     Ok(())
 }

@@ -5,6 +5,7 @@
 
 use foreman_core::ports::{Cursor, JobFilter, JobView, Page};
 use foreman_core::{JobId, TenantId, Timestamp};
+use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
 use super::filter::Selection;
@@ -35,15 +36,16 @@ pub(super) fn list(
 fn page(sql: &Connection, selection: &Selection, limit: usize) -> Result<Vec<Cursor>, Fault> {
     let time = if selection.is_by_time { "outcomes.finished_at" } else { "0" };
     let statement = format!(
-        "SELECT {time}, {id} FROM {from} WHERE {conditions} ORDER BY {order} LIMIT {}",
-        i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1),
+        "SELECT {time}, {id} FROM {from} WHERE {conditions} ORDER BY {order} LIMIT ?{limit}",
+        limit = selection.values.len() + 1,
         id = selection.id,
         from = selection.from,
         conditions = selection.conditions(),
         order = selection.order(),
     );
     let mut statement = sql.prepare_cached(&statement)?;
-    let rows = statement.query_map(params_from_iter(&selection.values), |row| {
+    let limit = Value::Integer(i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1));
+    let rows = statement.query_map(params_from_iter(selection.values.iter().chain([&limit])), |row| {
         Ok(Cursor { at: Timestamp::from_micros(row.get(0)?), id: JobId(row.get(1)?) })
     })?;
     Ok(rows.collect::<Result<_, _>>()?)

@@ -153,6 +153,47 @@ async fn the_log_stays_short_however_much_is_written() {
 }
 
 #[tokio::test]
+async fn a_log_that_a_reader_kept_long_is_cut_back_when_the_reader_has_left() {
+    const LIMIT: u64 = 1 << 20;
+    let laptop = Laptop::with(|config| config.wal_bytes = LIMIT);
+    let wal = laptop.path().with_file_name("foreman.db-wal");
+    let length = || std::fs::metadata(&wal).unwrap().len();
+    let reader = rusqlite::Connection::open(laptop.path()).unwrap();
+    reader.execute_batch("BEGIN; SELECT count(*) FROM jobs").unwrap();
+    for _ in 0..130 {
+        laptop.store.submit(&big(1, 20_000)).await.unwrap();
+    }
+    let grown = length();
+    assert!(grown > 2 * LIMIT, "the reader holds the log, and writing goes on: {grown}");
+    drop(reader);
+    for _ in 0..260 {
+        laptop.store.submit(&big(1, 20_000)).await.unwrap();
+    }
+    // Cut back at one of the looks since; the log has grown by no more than what came between two of them.
+    let cut = length();
+    assert!(cut < grown + 2 * LIMIT, "{cut} bytes of log after {grown}");
+    laptop.store.close().await;
+}
+
+#[tokio::test]
+async fn closing_does_not_wait_for_a_long_look() {
+    let laptop = Laptop::new();
+    for _ in 0..20 {
+        laptop.store.submit(&jobs(1_000, &a_job())).await.unwrap();
+    }
+    let store = laptop.store.clone();
+    let look = async { store.audit().await };
+    let close = async {
+        tokio::task::yield_now().await;
+        laptop.store.close().await;
+    };
+    let (looked, ()) = tokio::join!(look, close);
+    // Either it was through already, or it was given up: it is never left behind.
+    assert!(matches!(looked, Ok(_) | Err(StoreError::Unavailable(_) | StoreError::Closed)), "{looked:?}");
+    open_at(&laptop.path()).unwrap().close().await;
+}
+
+#[tokio::test]
 async fn pages_of_what_was_removed_are_used_again() {
     let laptop = Laptop::new();
     let scene = Scene::of(&laptop);
