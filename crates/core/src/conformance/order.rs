@@ -1,10 +1,10 @@
 //! In which order jobs are taken: lanes first, then tenants in turn.
 
 use super::Subject;
-use super::given::{HOUR, SECOND, Scene, a_job, alone, by_order, completed, ids, interrupted, jobs, retry};
+use super::given::{HOUR, SECOND, Scene, a_job, alone, by_order, completed, ids, interrupted, jobs, queue, retry};
 use crate::id::{JobId, SessionId};
 use crate::lane::{Lane, LanePlan, Pick, StarvationGuard};
-use crate::ports::{ClaimRequest, Wanted};
+use crate::ports::{ClaimRequest, Queues, Wanted};
 
 /// The next `count` jobs, claimed one by one and completed, with the tenant of each.
 async fn serve(scene: &Scene<'_>, session: SessionId, count: usize) -> Vec<(JobId, String)> {
@@ -141,12 +141,16 @@ pub async fn tenants_share_a_lane_evenly(subject: &dyn Subject) {
 pub async fn a_tenant_that_was_idle_saves_nothing_up(subject: &dyn Subject) {
     let scene = Scene::of(subject);
     let session = scene.session().await;
-    scene.submit_all(&jobs(30, &a_job().of("busy"))).await;
-    serve(&scene, session, 30).await;
-    scene.submit_all(&jobs(30, &a_job().of("idle"))).await;
-    scene.submit(a_job().of("busy")).await;
-    let served = serve(&scene, session, 3).await;
-    assert_eq!(share(&served, "busy"), 1, "what was served before is not held against it: {served:?}");
+    for queue in ["default", "mail"] {
+        let of = |tenant| a_job().of(tenant).queued(queue);
+        scene.submit_all(&jobs(30, &of("busy"))).await;
+        serve(&scene, session, 30).await;
+        scene.submit_all(&jobs(30, &of("idle"))).await;
+        scene.submit(of("busy")).await;
+        let served = serve(&scene, session, 3).await;
+        assert_eq!(share(&served, "busy"), 1, "what was served before is not held against it: {served:?}");
+        serve(&scene, session, 28).await;
+    }
 }
 
 pub async fn parked_jobs_do_not_jump_the_line_when_they_fall_due(subject: &dyn Subject) {
@@ -170,6 +174,39 @@ pub async fn service_in_one_queue_is_not_held_against_a_tenant_in_another(subjec
     scene.submit(a_job().of("a").queued("second")).await;
     let served = serve(&scene, session, 3).await;
     assert_eq!(share(&served, "a"), 1, "{served:?}");
+}
+
+/// Each queue and lane has a time of its own: with one for all, a newcomer in a slow queue would land as far back as the
+/// fast one has come.
+pub async fn a_busy_queue_does_not_push_a_newcomer_back_in_another(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    let session = scene.session().await;
+    scene.submit_all(&jobs(20, &a_job().of("burst").queued("slow"))).await;
+    scene.submit_all(&jobs(20, &a_job().of("burst").queued("slow").lane(Lane::Low))).await;
+    let served = {
+        scene.submit_all(&jobs(60, &a_job().of("burst").queued("fast"))).await;
+        let fast = || ClaimRequest { queues: Queues::Named(vec![queue("fast")]), ..by_order(session, 60) };
+        scene.take(fast()).await
+    };
+    assert_eq!(served.len(), 60);
+    for lane in [Lane::Normal, Lane::Low] {
+        let newcomer = scene.submit(a_job().of("newcomer").queued("slow").lane(lane)).await;
+        let plan = LanePlan(vec![Pick { lane, up_to: 2 }]);
+        let next = scene.take(planned(session, plan, 2)).await;
+        assert!(ids(&next).contains(&newcomer), "among the first two of {lane}");
+    }
+}
+
+pub async fn jobs_that_do_different_things_keep_their_order(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    let session = scene.session().await;
+    let mut came = Vec::new();
+    for _ in 0..4 {
+        came.push(scene.submit(a_job().command()).await);
+        came.push(scene.submit(a_job()).await);
+    }
+    let served: Vec<JobId> = serve(&scene, session, 8).await.into_iter().map(|(id, _)| id).collect();
+    assert_eq!(served, came);
 }
 
 pub async fn a_retry_queues_behind_what_was_waiting(subject: &dyn Subject) {

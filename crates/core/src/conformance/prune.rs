@@ -167,3 +167,12 @@ pub async fn pruning_a_session_keeps_the_record_of_its_attempts(subject: &dyn Su
     assert_eq!(attempts.len(), 1);
     assert_eq!((attempts[0].number, attempts[0].fence), (1, Some(proof.fence)));
 }
+
+pub async fn a_pruned_job_leaves_no_key_behind(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    scene.job_in(State::Completed, a_job().keyed("k", 1)).await;
+    scene.advance(HOUR + SECOND).await;
+    assert_eq!(scene.prune(&Retention { completed: Some(HOUR), ..for_ever() }, PLENTY).await.jobs, 1);
+    // The key would stand for a job that nobody can read.
+    scene.submit(a_job().keyed("k", 2)).await;
+}

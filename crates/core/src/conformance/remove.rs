@@ -66,3 +66,18 @@ pub async fn a_worker_that_reports_on_a_removed_job_harms_nothing(subject: &dyn 
     assert_ne!(scene.settle(proof, completed()).await, crate::ports::Settled::Now);
     assert!(scene.find(id).await.is_none());
 }
+
+pub async fn an_id_submitted_anew_after_its_removal_has_no_past(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    let session = scene.session().await;
+    let asked = a_job().build();
+    scene.submit_all(std::slice::from_ref(&asked)).await;
+    scene.run(session, asked.id, retry(SECOND)).await;
+    scene.wait(SECOND * 2).await;
+    scene.run(session, asked.id, completed()).await;
+    scene.remove(asked.id).await;
+    scene.submit_all(std::slice::from_ref(&asked)).await;
+    let view = scene.view(asked.id).await;
+    assert_eq!((view.state, view.attempt, view.spent), (State::Pending, 0, 0));
+    assert!(view.attempts.is_empty(), "{:?}", view.attempts);
+}

@@ -221,6 +221,8 @@ macro_rules! for_every_promise {
                 a_tenant_that_was_idle_saves_nothing_up,
                 parked_jobs_do_not_jump_the_line_when_they_fall_due,
                 service_in_one_queue_is_not_held_against_a_tenant_in_another,
+                a_busy_queue_does_not_push_a_newcomer_back_in_another,
+                jobs_that_do_different_things_keep_their_order,
                 a_retry_queues_behind_what_was_waiting,
                 a_tenant_whose_jobs_all_fail_does_not_starve_the_others,
                 an_interrupted_job_goes_to_the_front,
@@ -247,6 +249,7 @@ macro_rules! for_every_promise {
                 old_changes_are_pruned_and_the_log_goes_on,
                 old_sessions_are_pruned_and_living_ones_kept,
                 pruning_a_session_keeps_the_record_of_its_attempts,
+                a_pruned_job_leaves_no_key_behind,
             }
             queues {
                 a_queue_counts_its_jobs_by_state,
@@ -276,6 +279,7 @@ macro_rules! for_every_promise {
                 many_are_removed_in_one_call_and_answered_in_order,
                 removing_one_leaves_the_others,
                 a_worker_that_reports_on_a_removed_job_harms_nothing,
+                an_id_submitted_anew_after_its_removal_has_no_past,
             }
             rules {
                 a_sweep_returns_only_what_is_still_open,
@@ -384,6 +388,7 @@ macro_rules! for_every_promise {
                 a_session_shows_how_much_it_runs,
                 a_session_shows_its_state_and_last_renewal,
                 the_living_come_first_then_the_newest,
+                how_a_session_went_is_not_rewritten,
             }
         }
     };

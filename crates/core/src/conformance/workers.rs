@@ -71,3 +71,16 @@ pub async fn the_living_come_first_then_the_newest(subject: &dyn Subject) {
     let seen: Vec<_> = views(&scene).await.into_iter().map(|view| view.id).collect();
     assert_eq!(seen, [sessions[2], sessions[0], sessions[3], sessions[1]]);
 }
+
+pub async fn how_a_session_went_is_not_rewritten(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    let (dead, ended) = (scene.mortal().await, scene.session().await);
+    scene.lapse(dead).await;
+    scene.end(dead).await;
+    scene.drain(dead).await;
+    assert_eq!(view(&scene, dead).await.state, SessionState::Dead);
+    scene.end(ended).await;
+    scene.drain(ended).await;
+    scene.heartbeat(ended, &[]).await;
+    assert_eq!(view(&scene, ended).await.state, SessionState::Ended);
+}

@@ -1,5 +1,6 @@
 //! The reference store against every promise, and the proof that the promises can be broken.
 
+mod audit;
 mod list;
 mod rules;
 mod subject;
