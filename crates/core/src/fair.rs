@@ -32,6 +32,14 @@ impl Keys {
     }
 }
 
+/// How far a key lies behind the front of its own queue and lane.
+///
+/// Keys of two queues cannot be compared as they are: each queue counts its own service, and a new queue would go ahead
+/// of one that has served a million until it had served as many.
+pub fn behind(key: i64, virtual_time: i64) -> i64 {
+    key.saturating_sub(virtual_time)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

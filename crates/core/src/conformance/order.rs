@@ -197,6 +197,18 @@ pub async fn a_busy_queue_does_not_push_a_newcomer_back_in_another(subject: &dyn
     }
 }
 
+/// Each queue counts its own service, so keys of two queues compare only by how far they lie behind their own front.
+pub async fn a_new_queue_does_not_go_ahead_of_one_that_has_served_much(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    let session = scene.session().await;
+    scene.submit_all(&jobs(60, &a_job().queued("old"))).await;
+    serve(&scene, session, 40).await;
+    scene.submit_all(&jobs(20, &a_job().queued("new"))).await;
+    let next = scene.take(by_order(session, 10)).await;
+    let of_old = next.iter().filter(|held| held.job.work.queue == queue("old")).count();
+    assert_eq!(of_old, 5, "two queues that both have work take turns");
+}
+
 pub async fn jobs_that_do_different_things_keep_their_order(subject: &dyn Subject) {
     let scene = Scene::of(subject);
     let session = scene.session().await;

@@ -222,6 +222,7 @@ macro_rules! for_every_promise {
                 parked_jobs_do_not_jump_the_line_when_they_fall_due,
                 service_in_one_queue_is_not_held_against_a_tenant_in_another,
                 a_busy_queue_does_not_push_a_newcomer_back_in_another,
+                a_new_queue_does_not_go_ahead_of_one_that_has_served_much,
                 jobs_that_do_different_things_keep_their_order,
                 a_retry_queues_behind_what_was_waiting,
                 a_tenant_whose_jobs_all_fail_does_not_starve_the_others,

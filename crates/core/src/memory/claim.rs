@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::places::{ClaimRow, Member, Places};
 use super::rules::Rule;
+use crate::fair;
 use crate::id::{Fence, JobId};
 use crate::job::Job;
 use crate::lane::Lane;
@@ -62,7 +63,8 @@ impl Places {
         }
     }
 
-    /// The first `room` due jobs of one lane that need not run alone, smallest key first over all lines served.
+    /// The first `room` due jobs of one lane that need not run alone, nearest to the front of their queue first, over all
+    /// lines served.
     fn first_in_order(
         &self,
         request: &ClaimRequest,
@@ -75,11 +77,12 @@ impl Places {
             .order
             .iter()
             .filter(|((_, route, of), _)| *of == lane && request.routes.contains(route))
-            .flat_map(|(_, line)| {
+            .flat_map(|((queue, _, lane), line)| {
+                let front = self.virtual_time(queue, *lane);
                 line.iter()
-                    .copied()
                     .filter(|(_, id)| !picked.contains(id) && !self.is_fragile(*id) && self.may_take(*id, request, now))
                     .take(room)
+                    .map(move |(key, id)| (fair::behind(*key, front), *id))
             })
             .collect();
         due.sort_unstable();

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use foreman_core::fair;
 use foreman_core::job::QueueName;
 use foreman_core::lane::{LanePlan, Pick};
 use foreman_core::ports::{
@@ -147,7 +148,8 @@ impl Lines {
         Ok(chosen)
     }
 
-    /// The first `room` due jobs of one lane that need not run alone, smallest key first over all pairs.
+    /// The first `room` due jobs of one lane that need not run alone, nearest to the front of their queue first, over all
+    /// pairs.
     fn first_of_lane(&self, write: &Write<'_>, lane: Lane, room: usize) -> Result<Vec<Waiting>, Fault> {
         let mut due = Vec::new();
         let mut lines_with_jobs = 0;
@@ -157,7 +159,11 @@ impl Lines {
             lines_with_jobs += usize::from(due.len() > before);
         }
         if lines_with_jobs > 1 {
-            due.sort_by_key(|waiting| (waiting.key, waiting.traveller.job));
+            let fronts = order::fronts(write.sql, lane)?;
+            due.sort_by_cached_key(|waiting| {
+                let front = fronts.get(&waiting.traveller.queue).copied().unwrap_or_default();
+                (waiting.key.map(|key| fair::behind(key, front)), waiting.traveller.job)
+            });
             due.truncate(room);
         }
         Ok(due)
