@@ -143,6 +143,7 @@ async fn past_the_deadline_the_process_leaves_even_if_the_store_is_wedged() {
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let start = Instant::now();
     assert_eq!(server.stop().await, Some(4), "it says that it left: {}", server.log());
+    assert!(server.log().contains("something is wedged: leaving now"), "{}", server.log());
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
     drop(other);
     target.open();
