@@ -20,7 +20,7 @@ async fn a_submission_whose_answer_is_lost_is_accepted_once() {
     drop(scene.tasks.spawn("submitter", submitter.run(scene.stop.shutdown())));
     scene.store.next(Verb::Submit, Act::LoseAnswer);
     scene.store.next(Verb::Submit, Act::LoseAnswer);
-    assert_eq!(handle.submit(vec![job(""), job("")]).await.unwrap(), [Submitted::Accepted; 2]);
+    assert!(handle.submit(vec![job(""), job("")]).await.unwrap().iter().all(Submitted::is_accepted));
     assert_eq!((scene.store.calls(Verb::Submit), scene.count(State::Pending).await), (3, 2));
     scene.is_clean().await;
 }
@@ -32,7 +32,7 @@ async fn a_submission_that_hangs_after_its_commit_is_accepted_once() {
     let (submitter, handle) = Submitter::new(scene.store(), config);
     drop(scene.tasks.spawn("submitter", submitter.run(scene.stop.shutdown())));
     scene.store.next(Verb::Submit, Act::HangAfter);
-    assert_eq!(handle.submit(vec![job("")]).await.unwrap(), [Submitted::Accepted]);
+    assert!(handle.submit(vec![job("")]).await.unwrap().iter().all(Submitted::is_accepted));
     assert_eq!((scene.store.calls(Verb::Submit), scene.count(State::Pending).await), (2, 1));
 }
 
