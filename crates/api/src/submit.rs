@@ -56,7 +56,7 @@ pub(crate) async fn submit(
     take_key(&headers, &mut spec)?;
     let now = app.clock.now();
     let job = judge(&app, &tenant, spec, now)?;
-    let receipt = Receipt::of(&job, now);
+    let receipt = Receipt::of(&job);
     let answers = app.submit.submit(vec![job]).await?;
     let answer = answers.into_iter().next().ok_or_else(|| Problem::internal("the submitter gave no answer"))?;
     respond(&app, &tenant, receipt, answer).await
@@ -65,7 +65,7 @@ pub(crate) async fn submit(
 async fn respond(app: &App, tenant: &TenantId, receipt: Receipt, answer: Submitted) -> Result<Response, Problem> {
     let id = receipt.id;
     match answer {
-        Submitted::Accepted => Ok(located(json::answer(StatusCode::ACCEPTED, &receipt.document(tenant)), id)),
+        Submitted::Accepted(at) => Ok(located(json::answer(StatusCode::ACCEPTED, &receipt.document(tenant, at)), id)),
         Submitted::Duplicate(first) => {
             let mut response = located(json::answer(StatusCode::OK, &read(app, tenant, first).await?), first);
             response.headers_mut().insert(IDEMPOTENCY_REPLAYED, HeaderValue::from_static("true"));
@@ -131,19 +131,19 @@ struct Receipt {
     id: JobId,
     work: Arc<Work>,
     start: Start,
-    at: Timestamp,
 }
 
 impl Receipt {
-    fn of(job: &NewJob, at: Timestamp) -> Self {
-        Self { id: job.id, work: Arc::clone(&job.work), start: job.start, at }
+    fn of(job: &NewJob) -> Self {
+        Self { id: job.id, work: Arc::clone(&job.work), start: job.start }
     }
 
-    fn document(self, tenant: &TenantId) -> JobDocument {
-        let run_at = self.start.run_at(self.at);
+    /// The job as it stood when it was accepted: what reading it back at that moment would have told.
+    fn document(self, tenant: &TenantId, at: Timestamp) -> JobDocument {
+        let run_at = self.start.run_at(at);
         let view = JobView {
-            job: Job { id: self.id, tenant: tenant.clone(), work: self.work, created_at: self.at },
-            state: foreman_core::State::of_waiting(run_at <= self.at, 0),
+            job: Job { id: self.id, tenant: tenant.clone(), work: self.work, created_at: at },
+            state: foreman_core::State::of_waiting(run_at <= at, 0),
             attempt: 0,
             spent: 0,
             crashes: 0,
@@ -216,7 +216,7 @@ pub(crate) async fn submit_batch(
         }
         let job = json::parse(item.get().as_bytes(), Kind::InvalidJob).and_then(|spec| judge(&app, &tenant, spec, now));
         judged.push(job.map(|job| {
-            let receipt = Receipt::of(&job, now);
+            let receipt = Receipt::of(&job);
             jobs.push(job);
             receipt
         }));
@@ -228,7 +228,7 @@ pub(crate) async fn submit_batch(
         let result = match judged {
             Err(problem) => Err(problem),
             Ok(receipt) => match answers.next() {
-                Some(Submitted::Accepted) => Ok(receipt.document(&tenant)),
+                Some(Submitted::Accepted(at)) => Ok(receipt.document(&tenant, at)),
                 Some(Submitted::Duplicate(first)) => read(&app, &tenant, first).await,
                 Some(Submitted::KeyReused(first)) => Err(key_reused(first)),
                 None => return Err(Problem::internal("the submitter gave fewer answers than jobs")),

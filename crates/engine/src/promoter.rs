@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use foreman_core::ports::{Due, StoreError, Topic, Upkeep, Wakeups};
 use foreman_runtime::{Shutdown, Tick, Ticker};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use tracing::debug;
 
 pub use crate::outage::Error;
 use crate::outage::{Outage, bounded, unless_aborted};
 
-/// What is due and was not taken stays so for a moment: asking at once would spin.
+/// Between two looks. Every retry and every delay rings, and a store that is asked for each of them does little else.
 const SHORTEST_NAP: Duration = Duration::from_millis(10);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,10 +54,12 @@ impl Promoter {
             let next = match due {
                 Ok(due) => {
                     outage.is_over();
-                    due.next_in.map(|wait| Instant::now() + wait.max(SHORTEST_NAP))
+                    due.next_in.map(|wait| Instant::now() + wait)
                 }
                 Err(error) => Some(Instant::now() + outage.goes_on(error)?),
             };
+            // Until draining; a wake-up meanwhile is heard right after.
+            let _ = timeout(SHORTEST_NAP, shutdown.draining()).await;
             if ticker.next_until(next, &mut wake, &shutdown).await == Tick::Draining {
                 return Ok(());
             }

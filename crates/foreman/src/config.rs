@@ -135,6 +135,8 @@ impl Loader {
 
     /// The file that was named, which must be there, or the usual one, which may be missing.
     fn file(&mut self, named: Option<&Path>) {
+        // A variable that is set to nothing is not set.
+        let named = named.filter(|path| !path.as_os_str().is_empty());
         let path = named.unwrap_or(Path::new(FILE)).to_owned();
         let at = |line| Origin::File { path: path.clone(), line };
         let text = match fs::read_to_string(&path) {

@@ -1,5 +1,7 @@
 //! Opening the file: lock, look, migrate, clear up after whoever died.
 
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -40,9 +42,13 @@ pub(crate) fn open(config: &Config, clock: &dyn Clock, wakeups: &Arc<dyn Wakeups
     Ok(Opened { connection, lock })
 }
 
+/// For its owner alone: payloads and headers are nobody else's business. A directory that is there is left as it is.
 pub(crate) fn make_directory(path: &Path) -> Result<(), OpenError> {
     match path.parent() {
-        Some(directory) if !directory.as_os_str().is_empty() => std::fs::create_dir_all(directory)
+        Some(directory) if !directory.as_os_str().is_empty() => DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(directory)
             .map_err(|error| OpenError::Io { path: directory.to_owned(), reason: error.to_string() }),
         _ => Ok(()),
     }

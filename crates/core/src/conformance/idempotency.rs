@@ -50,8 +50,9 @@ pub async fn inside_one_batch_keys_are_judged_in_order(subject: &dyn Subject) {
         a_job().keyed("l", 2).build(),
     ];
     let first = batch[0].id;
-    let expected = [Submitted::Accepted, Submitted::Duplicate(first), Submitted::KeyReused(first), Submitted::Accepted];
-    assert_eq!(scene.answers(&batch).await, expected);
+    let answers = scene.answers(&batch).await;
+    assert!(answers[0].is_accepted() && answers[3].is_accepted(), "{answers:?}");
+    assert_eq!(answers[1..3], [Submitted::Duplicate(first), Submitted::KeyReused(first)]);
     assert_eq!(scene.count(&JobFilter::default()).await, 2);
 }
 
@@ -120,7 +121,7 @@ pub async fn of_many_submissions_with_one_key_one_is_accepted(subject: &dyn Subj
         async move { store.submit(&[job]).await.expect("the store answers")[0] }
     }))
     .await;
-    let winners: Vec<_> = answers.iter().zip(&asked).filter(|(answer, _)| **answer == Submitted::Accepted).collect();
+    let winners: Vec<_> = answers.iter().zip(&asked).filter(|(answer, _)| answer.is_accepted()).collect();
     assert_eq!(winners.len(), 1, "{answers:?}");
     let winner = winners[0].1.id;
     let losers = answers.iter().filter(|answer| **answer == Submitted::Duplicate(winner)).count();

@@ -361,6 +361,7 @@ macro_rules! for_every_promise {
                 a_thousand_jobs_are_accepted_in_one_call,
                 an_empty_batch_is_nothing,
                 answers_come_in_the_order_given,
+                the_answer_tells_the_jobs_own_time_also_when_it_is_sent_again,
                 the_same_jobs_sent_again_change_nothing,
                 a_batch_sent_again_with_one_more_adds_just_that_one,
                 a_finished_job_sent_again_is_not_revived,

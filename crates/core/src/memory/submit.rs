@@ -8,8 +8,8 @@ use crate::time::Timestamp;
 
 impl Places {
     pub fn submit(&mut self, new: &NewJob, now: Timestamp) -> Submitted {
-        if self.jobs.contains_key(&new.id) {
-            return Submitted::Accepted;
+        if let Some(job) = self.jobs.get(&new.id) {
+            return Submitted::Accepted(job.created_at);
         }
         if let Some(known) = self.known_by_key(new, now) {
             return known;
@@ -24,7 +24,7 @@ impl Places {
         let expires_at = job.work.expires_at;
         self.jobs.insert(job.id, job);
         self.put_back(new.id, new.start.run_at(now), expires_at, Counters::default(), now);
-        Submitted::Accepted
+        Submitted::Accepted(now)
     }
 
     fn known_by_key(&self, new: &NewJob, now: Timestamp) -> Option<Submitted> {

@@ -10,6 +10,7 @@ use crate::outcome::Verdict;
 use crate::retry::MAX_CRASHES;
 use crate::state::State;
 use crate::target::Route;
+use crate::time::Timestamp;
 
 #[async_trait]
 pub trait JobStore: Send + Sync {
@@ -45,11 +46,18 @@ pub trait JobStore: Send + Sync {
 /// What became of one submitted job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Submitted {
-    Accepted,
+    /// At this moment, by the store's clock: the job's `created_at`, also when it is sent again.
+    Accepted(Timestamp),
     /// The idempotency key stands for this job, submitted before with the same content. Nothing was written.
     Duplicate(JobId),
     /// The idempotency key stands for a job with other content. Nothing was written.
     KeyReused(JobId),
+}
+
+impl Submitted {
+    pub fn is_accepted(&self) -> bool {
+        matches!(self, Submitted::Accepted(_))
+    }
 }
 
 #[derive(Clone, Debug)]

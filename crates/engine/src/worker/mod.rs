@@ -232,8 +232,8 @@ impl Life {
         }
         // It ended by itself: because the worker drains, or because it cannot go on.
         let dispatched = dispatched.unwrap_or(Ok(Ok(0)));
-        self.session.drain(self.config.flush_grace).await;
-        let mut drained = self.stop_work(shutdown).await;
+        let marked = self.session.drain(self.config.flush_grace);
+        let (mut drained, ()) = tokio::join!(self.stop_work(shutdown), marked);
         if self.session.is_lost() {
             return self.stop_lost(true, shutdown).await;
         }

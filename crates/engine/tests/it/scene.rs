@@ -72,7 +72,7 @@ impl Scene {
 
     pub async fn submit(&self, jobs: &[NewJob]) {
         let answers = self.store.inner.submit(jobs).await.unwrap();
-        assert!(answers.iter().all(|answer| *answer == Submitted::Accepted));
+        assert!(answers.iter().all(Submitted::is_accepted));
     }
 
     /// Submits one job that does what `payload` says.

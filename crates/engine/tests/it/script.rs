@@ -57,6 +57,8 @@ pub struct Scripted {
     pub inner: memory::Store,
     script: Arc<Mutex<Script>>,
     healed: watch::Sender<u64>,
+    /// Claims that are stuck on their way, whoever waits for them or not.
+    late: Arc<Mutex<Vec<ClaimRequest>>>,
 }
 
 #[derive(Default)]
@@ -65,11 +67,12 @@ struct Script {
     always: HashMap<Verb, Act>,
     calls: HashMap<Verb, usize>,
     refused: Vec<JobId>,
+    late_claims: usize,
 }
 
 impl Scripted {
     pub fn new(inner: memory::Store) -> Self {
-        Self { inner, script: Arc::default(), healed: watch::Sender::new(0) }
+        Self { inner, script: Arc::default(), healed: watch::Sender::new(0), late: Arc::default() }
     }
 
     /// What the next call of this verb does; said again, the one after it.
@@ -89,6 +92,19 @@ impl Scripted {
         script.always.clear();
         drop(script);
         self.healed.send_modify(|times| *times += 1);
+    }
+
+    /// The next claim is stuck on its way, until [`Scripted::late_claims_arrive`].
+    pub fn next_claim_is_late(&self) {
+        self.script.lock().unwrap().late_claims += 1;
+    }
+
+    /// What was stuck on its way takes effect now; nobody hears the answer.
+    pub async fn late_claims_arrive(&self) {
+        let late = std::mem::take(&mut *self.late.lock().unwrap());
+        for request in late {
+            self.inner.claim(&request).await.unwrap();
+        }
     }
 
     /// A write that contains this job is refused as broken.
@@ -153,6 +169,16 @@ impl JobStore for Scripted {
     }
 
     async fn claim(&self, request: &ClaimRequest) -> Result<ClaimAnswer, StoreError> {
+        let is_late = {
+            let mut script = self.script.lock().unwrap();
+            let is_late = script.late_claims > 0;
+            script.late_claims = script.late_claims.saturating_sub(1);
+            is_late
+        };
+        if is_late {
+            self.late.lock().unwrap().push(request.clone());
+            return std::future::pending().await;
+        }
         self.play(Verb::Claim, self.inner.claim(request)).await
     }
 

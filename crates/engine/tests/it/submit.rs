@@ -29,7 +29,7 @@ async fn it_starts_accepts_and_stops() {
     let (submitter, handle) = start(&scene);
     let new = job("");
     let start = Instant::now();
-    assert_eq!(handle.submit(vec![new.clone()]).await.unwrap(), [Submitted::Accepted]);
+    assert!(handle.submit(vec![new.clone()]).await.unwrap().iter().all(Submitted::is_accepted));
     assert!(start.elapsed().is_zero(), "a lone submission is written at once");
     assert_eq!(scene.state(new.id).await, State::Pending);
     handle.close();
@@ -57,7 +57,7 @@ async fn it_writes_and_answers_everything_accepted_before_it_was_closed() {
     handle.close();
     assert!(matches!(handle.submit(vec![job("")]).await, Err(SubmitError::Closed)));
     for caller in callers {
-        assert_eq!(caller.await.unwrap().unwrap(), [Submitted::Accepted]);
+        assert!(caller.await.unwrap().unwrap().iter().all(Submitted::is_accepted));
     }
     submitter.await.unwrap().unwrap();
     assert_eq!(scene.count(State::Pending).await, 100);
@@ -92,7 +92,7 @@ async fn draining_alone_does_not_close_intake() {
     let (submitter, handle) = start(&scene);
     scene.stop.drain();
     sleep(Duration::from_secs(1)).await;
-    assert_eq!(handle.submit(vec![job("")]).await.unwrap(), [Submitted::Accepted]);
+    assert!(handle.submit(vec![job("")]).await.unwrap().iter().all(Submitted::is_accepted));
     handle.close();
     submitter.await.unwrap().unwrap();
 }
@@ -174,5 +174,5 @@ async fn the_handle_is_the_port_that_the_api_sees() {
     let scene = Scene::new();
     let (_submitter, handle) = start(&scene);
     let port: Arc<dyn Submit> = Arc::new(handle);
-    assert_eq!(port.submit(vec![job(""), job("")]).await.unwrap(), [Submitted::Accepted; 2]);
+    assert!(port.submit(vec![job(""), job("")]).await.unwrap().iter().all(Submitted::is_accepted));
 }

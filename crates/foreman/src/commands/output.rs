@@ -2,68 +2,100 @@
 
 use std::time::Duration;
 
-use foreman_client::{Client, OutputChunk, OutputStream};
+use foreman_client::{Client, JobDocument, OutputChunk, OutputStream};
 
 use crate::cli::Outputs;
 use crate::exit::Exit;
 use crate::render::{Screen, result_of, summary};
 
 /// Between two looks at a running command.
-const PAUSE: Duration = Duration::from_millis(300);
+const PAUSE: Duration = Duration::from_millis(200);
 
 pub async fn run(outputs: &Outputs, client: &Client, screen: &Screen) -> anyhow::Result<Exit> {
     let mut job = client.get(&outputs.id).await?;
-    let mut after = 0;
-    let mut has_shown = false;
-    // The attempt under way, live. Lines printed between the last look and its end are in the record below.
-    while !job.state.is_final() {
-        let chunk = match client.output(&outputs.id, after).await {
-            // Nothing of it runs at this moment: it waits, or has just ended.
-            Err(error) if error.status() == Some(404) => OutputChunk { next_line: after, ..OutputChunk::default() },
-            answer => answer?,
-        };
-        if screen.is_json() && !outputs.follow {
-            screen.json(&chunk)?;
-            return Ok(Exit::Done);
-        }
-        for line in &chunk.lines {
-            has_shown = true;
-            match line.stream {
-                OutputStream::Stdout => screen.line(&line.text)?,
-                OutputStream::Stderr => screen.talk(&line.text),
-            }
-        }
-        after = chunk.next_line;
-        if !outputs.follow {
-            if !has_shown {
-                screen.talk(format!("nothing yet: {}", summary(&job)));
-            }
-            return Ok(Exit::Done);
-        }
-        tokio::time::sleep(PAUSE).await;
-        job = client.get(&outputs.id).await?;
-    }
-    if screen.is_json() {
-        screen.json(&job)?;
+    if job.state.is_final() {
+        tell_record(&job, screen)?;
         return Ok(Exit::Done);
     }
-    let (out, errors) = result_of(&job);
-    if has_shown {
-        let seen = usize::try_from(after).unwrap_or(usize::MAX);
-        // Both streams count into one number; only a command that used one of them can be continued line by line.
-        if errors.is_empty() {
-            for line in out.lines().skip(seen) {
-                screen.line(line)?;
-            }
-        } else {
-            screen.talk("it ended; `foreman jobs output` prints the whole record");
+    let mut live = Live::new(&outputs.id, client, screen);
+    loop {
+        live.look(&job).await?;
+        if !outputs.follow || job.state.is_final() {
+            break;
         }
-    } else {
-        screen.raw(&out)?;
-        if !errors.is_empty() {
-            screen.talk(errors.trim_end_matches('\n'));
-        }
+        tokio::time::sleep(PAUSE).await;
+        // Looked at before the lines are read: those of a job that is final by now are all there, for a moment.
+        job = client.get(&outputs.id).await?;
+    }
+    match (live.has_shown, job.state.is_final()) {
+        (true, _) => {}
+        (false, true) => return tell_record(&job, screen).map(|()| Exit::Done),
+        (false, false) => screen.talk("nothing yet"),
     }
     screen.talk(summary(&job));
     Ok(Exit::Done)
+}
+
+/// Reads on where it stopped, attempt by attempt.
+struct Live<'a> {
+    id: &'a str,
+    client: &'a Client,
+    screen: &'a Screen,
+    attempt: u32,
+    after: u64,
+    has_shown: bool,
+}
+
+impl<'a> Live<'a> {
+    fn new(id: &'a str, client: &'a Client, screen: &'a Screen) -> Self {
+        Self { id, client, screen, attempt: 0, after: 0, has_shown: false }
+    }
+
+    async fn look(&mut self, job: &JobDocument) -> anyhow::Result<()> {
+        if job.attempt != self.attempt {
+            // A new attempt prints from its own beginning.
+            (self.attempt, self.after) = (job.attempt, 0);
+        }
+        let chunk = match self.client.output(self.id, self.after).await {
+            // Nothing of it runs at this moment.
+            Err(error) if error.status() == Some(404) => return Ok(()),
+            answer => answer?,
+        };
+        self.tell(&chunk)?;
+        self.after = chunk.next_line;
+        Ok(())
+    }
+
+    fn tell(&mut self, chunk: &OutputChunk) -> anyhow::Result<()> {
+        if self.screen.is_json() {
+            self.has_shown = true;
+            return self.screen.json(chunk);
+        }
+        if chunk.first_line > self.after {
+            self.screen
+                .talk(format!("({} lines were printed faster than they were read)", chunk.first_line - self.after));
+        }
+        for line in &chunk.lines {
+            self.has_shown = true;
+            match line.stream {
+                OutputStream::Stdout => self.screen.line(&line.text)?,
+                OutputStream::Stderr => self.screen.talk(&line.text),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is kept of the last attempt.
+fn tell_record(job: &JobDocument, screen: &Screen) -> anyhow::Result<()> {
+    if screen.is_json() {
+        return screen.json(job);
+    }
+    let (out, errors) = result_of(job);
+    screen.raw(&out)?;
+    if !errors.is_empty() {
+        screen.talk(errors.trim_end_matches('\n'));
+    }
+    screen.talk(summary(job));
+    Ok(())
 }

@@ -1,4 +1,4 @@
-//! A table in the manner of command lines: headers in capitals, columns by spaces, one line per row where it fits.
+//! A table in the manner of command lines: headers in capitals, columns by spaces, one line per row.
 
 use std::fmt;
 
@@ -15,7 +15,8 @@ pub struct Table {
 impl Table {
     pub fn new(screen: &Screen, headers: &[&str]) -> Self {
         let mut inner = comfy_table::Table::new();
-        inner.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+        // Never broken inside a cell: an id in two pieces cannot be copied. A terminal that is too narrow wraps the line.
+        inner.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
         if !screen.is_coloured() {
             inner.force_no_tty();
         }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use foreman_client::{Client, FilterDocument, JobSpec, State};
 use foreman_core::outcome::AttemptOutcome;
 use foreman_runtime::{Stop, Tasks};
+use nix::sys::signal::Signal;
 use tokio::time::sleep;
 
 use crate::stage::{Stage, Target, call, state, torture, until};
@@ -66,6 +67,11 @@ async fn accepted_jobs_survive_kill_nine() {
     // Not evenly: 20 ms to 380 ms after the start, in an order without a pattern.
     for round in 0..kills {
         sleep(Duration::from_millis(20 + round * 7919 % 361)).await;
+        if round % 4 == 3 {
+            // In the middle of a stop, too.
+            server.signal(Signal::SIGTERM);
+            sleep(Duration::from_millis(round * 31 % 40)).await;
+        }
         server.kill_nine().await;
         server = stage.start(&words).await;
         tell.send_replace(server.url.clone());

@@ -101,6 +101,7 @@ async fn the_store_may_be_memory_and_then_nothing_is_kept() {
     assert!(!stage.data().exists(), "no file was made");
 }
 
+#[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread")]
 async fn an_idle_server_needs_less_than_forty_mebibytes() {
     let stage = Stage::new();

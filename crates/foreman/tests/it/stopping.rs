@@ -34,6 +34,17 @@ async fn an_idle_server_stops_long_before_its_grace() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_terminal_that_closes_is_ignored_under_nohup() {
+    let stage = Stage::new();
+    let mut server = stage.start_by("trap '' HUP; exec \"$0\" \"$@\"").await;
+    server.signal(Signal::SIGHUP);
+    let said = server.foreman(&["submit", "--task", "foreman.noop", "--wait"]).await;
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(!server.log().contains("stopping"), "{}", server.log());
+    assert_eq!(server.stop().await, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn two_hundred_jobs_in_flight_finish_within_the_grace() {
     let (stage, target) = (Stage::new(), Target::holding().await);
     let mut server = stage.start(&["--slots", "200", "--grace", "50s"]).await;
@@ -132,6 +143,7 @@ async fn past_the_deadline_the_process_leaves_even_if_the_store_is_wedged() {
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let start = Instant::now();
     assert_eq!(server.stop().await, Some(4), "it says that it left: {}", server.log());
+    assert!(server.log().contains("something is wedged: leaving now"), "{}", server.log());
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
     drop(other);
     target.open();

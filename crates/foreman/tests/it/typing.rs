@@ -116,6 +116,20 @@ async fn a_running_command_can_be_watched_and_cancelled() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_output_of_a_command_is_followed_to_its_end() {
+    let stage = Stage::new();
+    let server = stage.start(&["--allow-commands"]).await;
+    let line = "for n in 1 2 3; do echo out $n; echo err $n >&2; sleep 0.3; done; printf 'without end'";
+    let id = server.client.submit(&command(line)).await.unwrap().id;
+    state(&server.client, &id, State::Running).await;
+    let said = server.foreman(&["jobs", "output", "--follow", &id]).await;
+    assert_eq!((said.code, said.out.as_str()), (0, "out 1\nout 2\nout 3\nwithout end\n"), "{said:?}");
+    assert!(said.err.starts_with("err 1\nerr 2\nerr 3\n"), "{said:?}");
+    let record = server.foreman(&["jobs", "output", &id]).await;
+    assert_eq!(record.out, "out 1\nout 2\nout 3\nwithout end", "the record, to the letter");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn many_jobs_are_steered_at_once_after_a_question() {
     let stage = Stage::new();
     let server = stage.start(&["--queues", "other"]).await;

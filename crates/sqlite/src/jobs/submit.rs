@@ -65,8 +65,7 @@ pub(super) fn submit(write: &Write<'_>, jobs: &[Prepared]) -> Result<Vec<Submitt
         let answer = if let Some(known) = known_by_key(write, job)? {
             known
         } else {
-            accept(write, &mut order, &mut queues, job)?;
-            Submitted::Accepted
+            Submitted::Accepted(accept(write, &mut order, &mut queues, job)?)
         };
         answers.push(answer);
     }
@@ -82,8 +81,8 @@ fn known_by_key(write: &Write<'_>, job: &Prepared) -> Result<Option<Submitted>, 
         .query_row((job.tenant.as_str(), &idempotency.key, write.now.as_micros()), |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     let Some((first, fingerprint)) = row else { return Ok(None) };
-    if JobId(first) == job.id || exists(write, job.id)? {
-        return Ok(Some(Submitted::Accepted));
+    if let Some(created_at) = created_at(write, job.id)? {
+        return Ok(Some(Submitted::Accepted(created_at)));
     }
     Ok(Some(if fingerprint == idempotency.fingerprint {
         Submitted::Duplicate(JobId(first))
@@ -92,21 +91,24 @@ fn known_by_key(write: &Write<'_>, job: &Prepared) -> Result<Option<Submitted>, 
     }))
 }
 
-fn exists(write: &Write<'_>, id: JobId) -> Result<bool, Fault> {
-    let found = write.prepared("SELECT 1 FROM jobs WHERE id = ?1")?.query_row([id.0], |_| Ok(())).optional()?;
-    Ok(found.is_some())
+/// When a job with this id was accepted; none when it never was.
+fn created_at(write: &Write<'_>, id: JobId) -> Result<Option<Timestamp>, Fault> {
+    let created_at =
+        write.prepared("SELECT created_at FROM jobs WHERE id = ?1")?.query_row([id.0], |row| row.get(0)).optional()?;
+    Ok(created_at.map(Timestamp::from_micros))
 }
 
+/// Writes the job and everything that goes with it; answers when it was accepted.
 fn accept(
     write: &Write<'_>,
     order: &mut Order<'_>,
     queues: &mut HashSet<(TenantId, QueueName)>,
     job: &Prepared,
-) -> Result<(), Fault> {
+) -> Result<Timestamp, Fault> {
     let run_at = job.start.run_at(write.now);
     if !insert_job(write, job, run_at)? {
         // Sent again: everything else was written with it.
-        return Ok(());
+        return Ok(created_at(write, job.id)?.unwrap_or(write.now));
     }
     if let Some(idempotency) = &job.idempotency {
         reserve_key(write, job, idempotency)?;
@@ -126,7 +128,8 @@ fn accept(
         expires_at: job.expires_at,
         counters: Counters::default(),
     };
-    places::put_back(write, order, &traveller)
+    places::put_back(write, order, &traveller)?;
+    Ok(write.now)
 }
 
 fn insert_job(write: &Write<'_>, job: &Prepared, run_at: Timestamp) -> Result<bool, Fault> {

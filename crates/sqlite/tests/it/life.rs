@@ -29,6 +29,15 @@ async fn a_second_store_on_the_same_file_is_refused_and_told_who_holds_it() {
 }
 
 #[tokio::test]
+async fn a_data_directory_that_is_made_is_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let parent = tempfile::tempdir().unwrap();
+    let directory = parent.path().join("data");
+    open_at(&directory.join("foreman.db")).unwrap().close().await;
+    assert_eq!(std::fs::metadata(&directory).unwrap().permissions().mode() & 0o777, 0o700);
+}
+
+#[tokio::test]
 async fn everything_is_there_after_a_close_and_an_open() {
     let laptop = Laptop::new();
     let (before, waits, retries, done);

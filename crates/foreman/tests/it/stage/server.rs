@@ -57,9 +57,26 @@ impl Stage {
 
     /// Starts a server and waits until it serves.
     pub async fn start(&self, words: &[&str]) -> Server {
+        self.start_command(self.dev(words)).await
+    }
+
+    /// The same, by way of a shell that runs `"$0" "$@"`.
+    pub async fn start_by(&self, line: &str) -> Server {
+        let direct = self.dev(&[]);
+        let direct = direct.as_std();
+        let mut command = Command::new("sh");
+        command.args(["-c", line]).arg(direct.get_program()).args(direct.get_args());
+        for (name, value) in direct.get_envs() {
+            assert!(value.is_none(), "variables are only taken away");
+            command.env_remove(name);
+        }
+        command.current_dir(self.path()).stdin(Stdio::null()).kill_on_drop(true);
+        self.start_command(command).await
+    }
+
+    async fn start_command(&self, mut command: Command) -> Server {
         let log = self.path().join("log");
-        let mut child = self
-            .dev(words)
+        let mut child = command
             .stdout(Stdio::piped())
             .stderr(File::options().create(true).append(true).open(&log).unwrap())
             .spawn()
@@ -146,10 +163,10 @@ impl Server {
         self.ended().await
     }
 
-    /// As a power cut stops it.
+    /// As a power cut stops it. One that was about to leave may have left by itself.
     pub async fn kill_nine(&mut self) {
-        self.signal(Signal::SIGKILL);
-        assert_eq!(self.ended().await, None);
+        self.child.start_kill().unwrap();
+        self.ended().await;
     }
 
     /// Everything that servers of this stage have logged.
