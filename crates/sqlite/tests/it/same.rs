@@ -184,7 +184,7 @@ impl Pair {
             sessions: Vec::new(),
             requests: Vec::new(),
             attempts: Vec::new(),
-            position: Position(0),
+            position: Position::default(),
             _directory: directory,
         }
     }
