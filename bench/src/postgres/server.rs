@@ -69,7 +69,7 @@ impl Database {
 
 async fn connect(dsn: &str) -> Result<Client> {
     let mut config: tokio_postgres::Config = dsn.parse()?;
-    config.application_name("foreman bench");
+    config.application_name("foreman bench").options("-c search_path=foreman,public");
     let (client, connection) = config.connect(NoTls).await?;
     #[expect(clippy::disallowed_methods, reason = "the benchmark is no part of the server and stops with its process")]
     tokio::spawn(async move {

@@ -43,9 +43,9 @@ impl Database {
         let (_, place) = base.rsplit_once('@').expect("it names its user");
         sql.batch_execute(
             "CREATE ROLE plain LOGIN PASSWORD 'plain';
-             GRANT ALL ON ALL TABLES IN SCHEMA public TO plain;
-             GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO plain;
-             GRANT ALL ON SCHEMA public TO plain",
+             GRANT ALL ON SCHEMA foreman TO plain;
+             GRANT ALL ON ALL TABLES IN SCHEMA foreman TO plain;
+             GRANT ALL ON ALL SEQUENCES IN SCHEMA foreman TO plain",
         )
         .await
         .unwrap();
@@ -85,7 +85,7 @@ pub struct Sql {
 impl Sql {
     async fn open(url: &str, name: &str) -> Result<Self, tokio_postgres::Error> {
         let mut config: tokio_postgres::Config = url.parse().unwrap();
-        config.application_name(format!("test {name}"));
+        config.application_name(format!("test {name}")).options("-c search_path=foreman,public");
         let (client, connection) = config.connect(NoTls).await?;
         let driver = Tasks::new().spawn("sql", async move {
             // Its end is seen by whoever asks something next.
