@@ -26,6 +26,5 @@ suite client 60 600 tests foreman-client
 suite deploy 20 300 tests foreman deploy
 suite foreman 600 3600 with_services tests foreman foreman it
 suite team 240 1800 with_services tests foreman team
-suite team 900 3600 with_services tests foreman team
 suite doctests 120 1200 cargo test --workspace --doc --locked
 suite bench 180 900 with_services program foreman-bench --smoke
