@@ -79,10 +79,9 @@ async fn a_stopped_worker_is_gone_from_the_list_when_its_process_is() {
     let _turn = beside().await;
     let database = Database::fresh().await;
     let mut fleet = Fleet::start(&database, Plan { api: 1, worker: 2, scheduler: 0 }, Pace::Defaults).await;
-    let client = fleet.client();
-    until("both are listed", async || (client.workers().await.ok()?.items.len() == 2).then_some(())).await;
-    let place = fleet.places(Role::Worker)[0];
-    assert_eq!(fleet.stop(place).await, Some(0));
-    let left: Vec<String> = client.workers().await.unwrap().items.into_iter().map(|it| it.worker).collect();
-    assert_eq!(left, [fleet.processes[fleet.places(Role::Worker)[1]].name.clone()]);
+    until("both are listed", async || (fleet.sessions().await?.len() == 2).then_some(())).await;
+    let places = fleet.places(Role::Worker);
+    assert_eq!(fleet.stop(places[0]).await, Some(0));
+    let left: Vec<String> = fleet.sessions().await.unwrap().into_iter().map(|(worker, _)| worker).collect();
+    assert_eq!(left, [fleet.processes[places[1]].name.clone()]);
 }

@@ -35,9 +35,8 @@ async fn what_a_worker_did_that_slept_through_its_session_does_not_count() {
     })
     .await;
     until("it begins anew", async || {
-        let workers = client.workers().await.ok()?.items;
-        let of_sleeper = workers.iter().filter(|it| it.worker == fleet.processes[sleeper].name);
-        (of_sleeper.count() == 1).then_some(())
+        let living = fleet.sessions().await?;
+        living.iter().any(|(worker, _)| *worker == fleet.processes[sleeper].name).then_some(())
     })
     .await;
     let attempts = job.attempts.clone().unwrap();
@@ -107,8 +106,8 @@ async fn workers_that_fall_asleep_under_load_lose_nothing() {
         let name = fleet.processes[sleeper].name.clone();
         fleet.freeze(sleeper);
         until("its session is lapsed", async || {
-            let workers = fleet.client().workers().await.ok()?.items;
-            workers.iter().all(|it| it.worker != name).then_some(())
+            let living = fleet.sessions().await?;
+            living.iter().all(|(worker, _)| *worker != name).then_some(())
         })
         .await;
         sleep(dice.millis(0, 500)).await;

@@ -2,6 +2,8 @@
 //!
 //! A fleet that is dropped is killed. When a test fails, what its processes said last is printed and their logs are kept.
 
+use std::collections::BTreeSet;
+
 use foreman_client::Client;
 use nix::sys::signal::Signal;
 use tempfile::TempDir;
@@ -114,6 +116,12 @@ impl Fleet {
     /// Of the first API.
     pub fn client(&self) -> Client {
         Client::new(&format!("http://{}", self.of(Role::Api).next().expect("an api").address), None).unwrap()
+    }
+
+    /// The sessions that are alive, each with the worker it belongs to; `None` when nobody answers.
+    pub async fn sessions(&self) -> Option<BTreeSet<(String, String)>> {
+        let workers = self.client().workers().await.ok()?.items;
+        Some(workers.into_iter().filter(|it| it.state.is_alive()).map(|it| (it.worker, it.id)).collect())
     }
 
     pub async fn kill_nine(&mut self, place: usize) {
