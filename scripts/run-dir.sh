@@ -19,15 +19,28 @@ stop_all_of() {
     done < <(grep -lzxF -e "FOREMAN_TEST_DIR=$dir" /proc/[0-9]*/environ 2>/dev/null || true)
 }
 
-# Removes a run's directory, and what its services had to put elsewhere (scripts/services/ground.sh says when).
+# Removes a run's directory, and what its services had to put elsewhere (scripts/services/ground.sh says when). Its owner's name
+# goes last: while that stands there, a next run finds the directory and tries again.
 remove_run_dir() {
     local dir=$1 place
     if [ -f "$dir/elsewhere" ]; then
         while IFS= read -r place; do
-            case $place in */foreman-service.*) rm -rf "$place" ;; esac
+            case $place in */foreman-service.*) remove_tree "$place" ;; esac
         done <"$dir/elsewhere"
     fi
+    for place in "$dir"/*; do
+        [ "$place" = "$dir/owner" ] || remove_tree "$place"
+    done
     rm -rf "$dir"
+}
+
+# The orphans of a server that was killed may write for another moment.
+remove_tree() {
+    local tries=20
+    until rm -rf "$1" 2>/dev/null || [ $tries -eq 0 ]; do
+        tries=$((tries - 1))
+        sleep 0.1
+    done
 }
 
 clean_up_after_the_dead() {
