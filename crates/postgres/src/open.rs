@@ -1,0 +1,61 @@
+//! Opening the store: look at the server and the schema, and refuse what this binary was not made for.
+
+use std::sync::{Arc, Mutex};
+
+use foreman_core::ports::{StoreError, Wakeups};
+use tracing::warn;
+
+use crate::config::Config;
+use crate::connection::{self, Beginning};
+use crate::error::OpenError;
+use crate::jobs::Floor;
+use crate::migrate;
+use crate::{Parts, PostgresStore};
+
+/// Rows of the log that were written in another cluster, under numbers that this one has not come to yet. A row that can be
+/// seen was committed, so its number lies below the next one to be given, unless a dump brought it here.
+const FROM_ELSEWHERE: &str = "UPDATE changes SET tx = '0' WHERE tx >= pg_snapshot_xmax(pg_current_snapshot())";
+
+pub(crate) async fn open(config: Config, wakeups: Arc<dyn Wakeups>) -> Result<PostgresStore, OpenError> {
+    connection::check_schema(&config.schema)?;
+    let data = connection::pool(&config, config.data_connections)?;
+    let control = connection::pool(&config, config.control_connections)?;
+    let beginning = Beginning::new(&config);
+    check(&config, &control, &beginning).await?;
+    let Config { prepare, clock, call_timeout, audit_timeout, changes_patience, .. } = config;
+    Ok(PostgresStore {
+        parts: Arc::new(Parts {
+            data,
+            control,
+            beginning,
+            prepare,
+            clock,
+            wakeups,
+            call_timeout,
+            audit_timeout,
+            changes_patience,
+            floor: Floor::new(),
+            tended_at: Mutex::new(None),
+        }),
+    })
+}
+
+async fn check(config: &Config, pool: &deadpool_postgres::Pool, beginning: &Beginning) -> Result<(), OpenError> {
+    let look = async {
+        let connection = if config.prepare { pool.clone() } else { connection::direct_pool(config)? };
+        let connection = connection.get().await.map_err(|error| connection::unavailable(&error))?;
+        migrate::check_server(&connection).await?;
+        migrate::expect_latest(&migrate::check(&connection, &config.schema).await?)?;
+        connection.batch_execute(&beginning.text(connection::Purpose::Write, None)).await?;
+        let moved = connection.execute(FROM_ELSEWHERE, &[]).await?;
+        connection.batch_execute("COMMIT").await?;
+        if moved > 0 {
+            warn!("{moved} rows of the change log came from another server; they are read as the oldest from now on");
+        }
+        Ok(())
+    };
+    match tokio::time::timeout(config.call_timeout, look).await {
+        Ok(done) => done,
+        Err(_) => Err(StoreError::Unavailable("the database does not answer".into()).into()),
+    }
+}

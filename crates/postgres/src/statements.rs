@@ -1,0 +1,93 @@
+//! Every statement this crate sends, for the test that prepares each of them against a migrated database: nothing else checks
+//! them before they are used. In a debug build a statement that is missing here is refused when it is sent.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use foreman_core::Lane;
+use foreman_core::lane::{LanePlan, Pick, StarvationGuard};
+
+use crate::{audit, changes, jobs, order, places, query, sessions, upkeep};
+
+/// All of them, by their text.
+pub fn all() -> Vec<String> {
+    let mut texts: Vec<String> = FIXED.iter().map(|text| (*text).to_owned()).collect();
+    texts.extend(jobs::remove::FORGET.iter().map(|text| (*text).to_owned()));
+    texts.extend(audit::CHECKS.iter().map(|(_, text)| (*text).to_owned()));
+    texts.extend(query::list::shapes());
+    let single = LanePlan(vec![Pick { lane: Lane::Low, up_to: 1 }]);
+    let plans = [LanePlan(Vec::new()), single, LanePlan::strict(5), StarvationGuard::new(2).plan(8)];
+    texts.extend(plans.iter().map(|plan| jobs::claim::by_order(plan).to_owned()));
+    texts
+}
+
+const FIXED: [&str; 59] = [
+    audit::COUNTS,
+    changes::APPEND,
+    changes::HEAD,
+    changes::MORE,
+    changes::READ,
+    jobs::cancel::CANCEL_HELD,
+    jobs::cancel::CANCEL_READY,
+    jobs::claim::BY_IDS,
+    jobs::claim::CLAIMED,
+    jobs::claim::ONE_BY_ONE,
+    jobs::pause::PAUSE,
+    jobs::pause::RESUME,
+    jobs::redrive::ASKED,
+    jobs::redrive::REDRIVE,
+    jobs::remove::LOCK_FINAL,
+    jobs::settle::RECORDED,
+    jobs::settle::SETTLE,
+    jobs::submit::ACCEPT,
+    jobs::submit::HOLDERS,
+    jobs::submit::KNOWN,
+    jobs::submit::OPEN_QUEUES,
+    jobs::submit::REMEMBER,
+    jobs::submit::TAG,
+    jobs::submit::WAIT,
+    order::GIVE_BACK,
+    order::PLACE,
+    order::RESERVE,
+    order::SERVED,
+    places::FINAL,
+    places::HELD,
+    places::OWNED,
+    places::WAITING,
+    query::PING,
+    query::get::RECORDS,
+    query::queues::FINISHED,
+    query::queues::KNOWN,
+    query::queues::RUNNING,
+    query::queues::WAITING,
+    query::sessions::SESSIONS,
+    query::view::VIEWS,
+    sessions::DRAIN,
+    sessions::LAPSE,
+    sessions::LOCK,
+    sessions::LOCK_OVERDUE,
+    sessions::MARK,
+    sessions::OPEN_JOBS,
+    sessions::PULSES,
+    sessions::REGISTER,
+    sessions::RELEASE,
+    sessions::RENEW,
+    upkeep::CUT_CHANGES,
+    upkeep::CUT_KEYS,
+    upkeep::CUT_SESSIONS,
+    upkeep::DUE,
+    upkeep::EXPIRE,
+    upkeep::LOCK_OUTLIVED,
+    upkeep::NEXT,
+    upkeep::OUTLIVED,
+    upkeep::PROMOTE,
+];
+
+/// Whether a statement is one of [`all`], or of a shape that is.
+pub(crate) fn is_known(text: &str) -> bool {
+    static KNOWN: LazyLock<HashSet<String>> = LazyLock::new(|| all().into_iter().collect());
+    KNOWN.contains(text)
+        || text.starts_with(jobs::claim::LINES)
+        || text.starts_with("SELECT count(*) FROM ")
+        || text.contains(" DESC LIMIT $")
+}
