@@ -93,8 +93,13 @@ pub enum What {
         query_start: Option<Timestamp>,
     },
     /// Of a two-phase commit that nobody finished.
-    Prepared { gid: String },
-    ReplicationSlot { name: String, is_active: bool },
+    Prepared {
+        gid: String,
+    },
+    ReplicationSlot {
+        name: String,
+        is_active: bool,
+    },
 }
 
 /// Looks at everything.
@@ -109,7 +114,10 @@ pub async fn examine(config: &Config) -> Result<Examination, OpenError> {
             version_number: about.try_get("number")?,
             is_standby: about.try_get("is_standby")?,
             sees_others: about.try_get("sees_others")?,
-            settings: settings.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect::<Result<_, Fault>>()?,
+            settings: settings
+                .iter()
+                .map(|row| Ok((row.try_get(0)?, row.try_get(1)?)))
+                .collect::<Result<_, Fault>>()?,
             connections: Connections {
                 max: connections.try_get("max")?,
                 reserved: connections.try_get("reserved")?,
@@ -137,14 +145,22 @@ async fn on_a_connection<T>(
     ask: impl AsyncFnOnce(&Client) -> Result<T, Fault>,
 ) -> Result<T, OpenError> {
     connection::check_schema(&config.schema)?;
-    let mut address = connection::direct(config)?;
-    address.application_name(&config.application_name);
+    // Without our own settings, so that what the server tells of its timeouts is what others get.
+    let address = connection::address(config.direct_url(), config)?;
+    let own = format!(
+        "SET search_path = '{}'; SET statement_timeout = '{}'",
+        config.schema,
+        config.statement_timeout.as_millis()
+    );
     let look = async {
         let (client, connection) = address.connect(NoTls).await.map_err(Fault::Sql)?;
         let mut connection = std::pin::pin!(connection);
         let answer = tokio::select! {
             biased;
-            answer = ask(&client) => answer,
+            answer = async {
+                client.batch_execute(&own).await?;
+                ask(&client).await
+            } => answer,
             // It ends only by failing, as long as the client lives.
             ended = &mut connection => return Err(match ended {
                 Err(error) => Fault::Sql(error),
@@ -196,7 +212,8 @@ SELECT gid, owner::text AS who, (extract(epoch FROM prepared) * 1e6)::bigint AS 
 FROM pg_prepared_xacts ORDER BY prepared";
 
 /// A slot does not say since when it holds back; one that nobody reads does so until somebody drops it.
-const SLOTS: &str = "SELECT slot_name::text AS name, active FROM pg_replication_slots WHERE xmin IS NOT NULL AND NOT active";
+const SLOTS: &str =
+    "SELECT slot_name::text AS name, active FROM pg_replication_slots WHERE xmin IS NOT NULL AND NOT active";
 
 async fn holders(client: &Client) -> Result<Vec<Holder>, Fault> {
     let mut found = Vec::new();
