@@ -115,7 +115,6 @@ async fn on_a_file(ground: &Ground<'_>) -> anyhow::Result<Composed> {
     let address = server.local_addr();
     let (router, intake, mut parts) = ground.role(&opened);
     parts.push(ground.http(server, router));
-    parts.extend(opened.parts);
     let readiness = ground.readiness.clone();
     Ok(Composed { address, readiness, store: opened.open, intake, parts, running: Vec::new() })
 }
@@ -126,8 +125,7 @@ async fn on_a_database(ground: &Ground<'_>, shutdown: &Shutdown) -> anyhow::Resu
     let door = Door::new(ground.vitals.clone(), ground.gate.clone());
     let http = ground.http(server, door.router()).start(shutdown, ground.tasks);
     let Some(opened) = store::open_postgres(ground, shutdown).await? else { return Ok(None) };
-    let (router, intake, mut parts) = ground.role(&opened);
-    parts.extend(opened.parts);
+    let (router, intake, parts) = ground.role(&opened);
     door.open(router);
     let readiness = ground.readiness.clone();
     Ok(Some(Composed { address, readiness, store: opened.open, intake, parts, running: vec![http] }))

@@ -212,6 +212,7 @@ impl Stopping<'_> {
 
     /// Counts what is left, and closes the store behind everybody.
     async fn leave(&self, in_time: bool, parts: &Parts, deadline: Instant) -> ServerExit {
+        self.server.store.hush();
         let left = deadline.saturating_duration_since(Instant::now());
         // The last connections and requests end within moments of their parts; past the deadline there is still the
         // watchdog's second.

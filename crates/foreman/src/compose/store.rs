@@ -9,15 +9,16 @@ use std::time::Duration;
 use anyhow::Context as _;
 use foreman_core::memory::{self, LocalWakeups};
 use foreman_core::ports::{Store, StoreError, Wakeups};
-use foreman_engine::worker::Drained;
+use foreman_postgres::leases::PgLeases;
+use foreman_postgres::wakeups::PgWakeups;
 use foreman_postgres::{OpenError, PostgresStore, migrate};
 use foreman_runtime::leadership::{AlwaysLeader, Lease};
-use foreman_runtime::{Backoff, Shutdown};
+use foreman_runtime::{Backoff, Shutdown, Stop};
 use foreman_sqlite::SqliteStore;
 use tokio::time::{Instant, sleep};
 use tracing::{info, warn};
 
-use super::{Ground, Part, Shared, clock, part};
+use super::{Ground, Shared, clock};
 use crate::config::{StoreKind, without_password};
 use crate::role::Role;
 
@@ -32,9 +33,18 @@ pub enum OpenStore {
 pub struct Database {
     store: PostgresStore,
     pub config: foreman_postgres::Config,
+    /// Ends what carries wake-ups.
+    ringing: Stop,
 }
 
 impl OpenStore {
+    /// Nothing moves any more: the last wake-ups go out.
+    pub fn hush(&self) {
+        if let OpenStore::Postgres(database) = self {
+            database.ringing.drain();
+        }
+    }
+
     /// After this nothing is written any more, and the next process finds a file that was closed in good order.
     pub async fn close(&self) {
         match self {
@@ -45,11 +55,10 @@ impl OpenStore {
     }
 }
 
-/// What the parts of a role are plugged into, and what must run for it.
+/// What the parts of a role are plugged into.
 pub(super) struct Opened {
     pub shared: Shared,
     pub open: OpenStore,
-    pub parts: Vec<Part>,
 }
 
 /// A store that this process has for itself.
@@ -66,21 +75,21 @@ pub(super) async fn open_local(ground: &Ground<'_>) -> anyhow::Result<Opened> {
     };
     let lease: Arc<dyn Lease> = Arc::new(AlwaysLeader::default());
     let shared = Shared { store: ground.counted(store), wakeups, lease };
-    Ok(Opened { shared, open, parts: Vec::new() })
+    Ok(Opened { shared, open })
 }
 
 /// A store that all roles share; `None` when it was told to stop before there was one.
 pub(super) async fn open_postgres(ground: &Ground<'_>, shutdown: &Shutdown) -> anyhow::Result<Option<Opened>> {
     let config = ground.settings.postgres(ground.role.name()).context("no database is named")?;
-    let wakeups: Arc<dyn Wakeups> = Arc::new(LocalWakeups::new());
+    let (bell, wakeups) = PgWakeups::new(&config)?;
+    let wakeups: Arc<dyn Wakeups> = Arc::new(wakeups);
     let Some(store) = wait_for(ground, &config, &wakeups, shutdown).await? else { return Ok(None) };
-    let lease = AlwaysLeader::default();
-    let shared = Shared { store: ground.counted(Arc::new(store.clone())), wakeups, lease: Arc::new(lease) };
-    let parts = vec![part("wake-ups", |shutdown| async move {
-        shutdown.draining().await;
-        Ok(Drained::default())
-    })];
-    Ok(Some(Opened { shared, open: OpenStore::Postgres(Box::new(Database { store, config })), parts }))
+    let lease = Arc::new(PgLeases::new(&config)?);
+    let shared = Shared { store: ground.counted(Arc::new(store.clone())), wakeups, lease };
+    // No part: the others are to hear of what is finished and handed back while this process drains.
+    let ringing = Stop::new();
+    drop(ground.tasks.spawn("wake-ups", bell.run(ringing.shutdown())));
+    Ok(Some(Opened { shared, open: OpenStore::Postgres(Box::new(Database { store, config, ringing })) }))
 }
 
 async fn wait_for(
