@@ -223,10 +223,17 @@ CREATE TABLE changes (
 );
 CREATE INDEX changes_by_time ON changes (at);
 
+-- Where the log ended when its last rows were pruned: the end of a log is not taken back. One row.
+CREATE TABLE log_end (
+    tx       xid8   NOT NULL,
+    position bigint NOT NULL
+);
+INSERT INTO log_end (tx, position) VALUES ('0', 0);
+
 -- Who leads, one row per office. A term is one reign; it rises with every change of hands and never falls.
 CREATE TABLE leases (
     name       text        NOT NULL PRIMARY KEY,
     term       bigint      NOT NULL,
-    holder     uuid        NOT NULL,
+    holder     text        NOT NULL,         -- empty: resigned
     expires_at timestamptz NOT NULL
 ) WITH (fillfactor = 50);

@@ -66,9 +66,10 @@ impl Config {
         }
     }
 
-    /// How many connections this process may have open at once, those of wake-ups (two) and leases (one) included.
+    /// How many connections this process may have open at once, those of wake-ups (two), leases and partitions
+    /// (one each) included.
     pub fn connections(&self) -> usize {
-        self.data_connections + self.control_connections + 3
+        self.data_connections + self.control_connections + 4
     }
 
     pub(crate) fn direct_url(&self) -> &str {

@@ -143,6 +143,11 @@ impl Beginning {
         Self { settings, audit_timeout: config.audit_timeout }
     }
 
+    /// On a connection that nobody stands between, which was told when it was made.
+    pub fn direct(config: &Config) -> Self {
+        Self { settings: String::new(), audit_timeout: config.audit_timeout }
+    }
+
     pub fn text(&self, purpose: Purpose, clock: Option<&dyn Clock>) -> String {
         let begin = match purpose {
             Purpose::Write | Purpose::Hint | Purpose::Look => "BEGIN",

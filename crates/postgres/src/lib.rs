@@ -19,6 +19,7 @@ mod connection;
 pub mod doctor;
 mod error;
 mod jobs;
+pub mod leases;
 pub mod migrate;
 mod open;
 mod order;
@@ -31,6 +32,7 @@ mod sessions;
 pub mod statements;
 mod upkeep;
 mod value;
+pub mod wakeups;
 mod work;
 mod write;
 
@@ -57,6 +59,8 @@ pub struct PostgresStore {
 pub(crate) struct Parts {
     data: Pool,
     control: Pool,
+    /// One connection that nobody stands between.
+    direct: Pool,
     beginning: Beginning,
     prepare: bool,
     clock: Option<Arc<dyn Clock>>,
@@ -127,6 +131,7 @@ impl PostgresStore {
     pub fn close(&self) {
         self.parts.data.close();
         self.parts.control.close();
+        self.parts.direct.close();
     }
 
     pub(crate) async fn in_time<T>(

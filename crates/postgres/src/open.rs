@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use deadpool_postgres::Pool;
 use foreman_core::ports::{StoreError, Wakeups};
 use tracing::warn;
 
@@ -14,19 +15,24 @@ use crate::{Parts, PostgresStore};
 
 /// Rows of the log that were written in another cluster, under numbers that this one has not come to yet. A row that can be
 /// seen was committed, so its number lies below the next one to be given, unless a dump brought it here.
-const FROM_ELSEWHERE: &str = "UPDATE changes SET tx = '0' WHERE tx >= pg_snapshot_xmax(pg_current_snapshot())";
+const FROM_ELSEWHERE: [&str; 2] = [
+    "UPDATE changes SET tx = '0' WHERE tx >= pg_snapshot_xmax(pg_current_snapshot())",
+    "UPDATE log_end SET tx = '0' WHERE tx >= pg_snapshot_xmax(pg_current_snapshot())",
+];
 
 pub(crate) async fn open(config: Config, wakeups: Arc<dyn Wakeups>) -> Result<PostgresStore, OpenError> {
     connection::check_schema(&config.schema)?;
     let data = connection::pool(&config, config.data_connections)?;
     let control = connection::pool(&config, config.control_connections)?;
+    let direct = connection::direct_pool(&config)?;
+    check(&config, &direct).await?;
     let beginning = Beginning::new(&config);
-    check(&config, &control, &beginning).await?;
     let Config { prepare, clock, call_timeout, audit_timeout, changes_patience, .. } = config;
     Ok(PostgresStore {
         parts: Arc::new(Parts {
             data,
             control,
+            direct,
             beginning,
             prepare,
             clock,
@@ -40,15 +46,15 @@ pub(crate) async fn open(config: Config, wakeups: Arc<dyn Wakeups>) -> Result<Po
     })
 }
 
-async fn check(config: &Config, pool: &deadpool_postgres::Pool, beginning: &Beginning) -> Result<(), OpenError> {
+async fn check(config: &Config, direct: &Pool) -> Result<(), OpenError> {
     let look = async {
-        let connection = if config.prepare { pool.clone() } else { connection::direct_pool(config)? };
-        let connection = connection.get().await.map_err(|error| connection::unavailable(&error))?;
+        let connection = direct.get().await.map_err(|error| connection::unavailable(&error))?;
         migrate::check_server(&connection).await?;
         migrate::expect_latest(&migrate::check(&connection, &config.schema).await?)?;
-        connection.batch_execute(&beginning.text(connection::Purpose::Write, None)).await?;
-        let moved = connection.execute(FROM_ELSEWHERE, &[]).await?;
-        connection.batch_execute("COMMIT").await?;
+        let mut moved = 0;
+        for text in FROM_ELSEWHERE {
+            moved += connection.execute(text, &[]).await?;
+        }
         if moved > 0 {
             warn!("{moved} rows of the change log came from another server; they are read as the oldest from now on");
         }

@@ -196,11 +196,7 @@ async fn drop_one(
 impl PostgresStore {
     /// Makes the partitions of the coming weeks and drops those of weeks long past. Answers how many of each.
     pub async fn tend_partitions(&self, limit: usize) -> Result<(usize, usize), StoreError> {
-        let connection = self.parts.control.get().await.map_err(|error| unavailable(&error))?;
-        // Behind a pooler every transaction is another connection's, and these need their schema: see `Beginning`.
-        if !self.parts.prepare {
-            return Ok((0, 0));
-        }
+        let connection = self.parts.direct.get().await.map_err(|error| unavailable(&error))?;
         let made = ensure(&connection).await?;
         Ok((made, drop_old(&connection, limit).await?))
     }

@@ -15,8 +15,7 @@ use crate::write::Transaction;
 
 /// Jobs of a tenant.
 pub(crate) const OWNED: &str = "SELECT id FROM jobs WHERE id = ANY ($1::uuid[]) AND tenant = $2::text";
-pub(crate) const WAITING: &str =
-    "SELECT job, run_at <= foreman_now(), attempt FROM ready WHERE job = ANY ($1::uuid[])";
+pub(crate) const WAITING: &str = "SELECT job, run_at <= foreman_now(), attempt FROM ready WHERE job = ANY ($1::uuid[])";
 pub(crate) const HELD: &str = "SELECT job FROM held WHERE job = ANY ($1::uuid[])";
 pub(crate) const FINAL: &str = "SELECT job, state FROM outcomes WHERE job = ANY ($1::uuid[])";
 

@@ -27,8 +27,7 @@ pub(crate) const REGISTER: &str = "INSERT INTO sessions
 pub(crate) const RENEW: &str = "UPDATE sessions
     SET beats = beats + 1, renewed_at = foreman_now(), expires_at = foreman_now() + ttl
     WHERE id = $1::uuid AND state IN ('live', 'draining') RETURNING id";
-pub(crate) const OPEN_JOBS: &str =
-    "SELECT claim, job FROM held WHERE session = $1::uuid ORDER BY claim, job";
+pub(crate) const OPEN_JOBS: &str = "SELECT claim, job FROM held WHERE session = $1::uuid ORDER BY claim, job";
 pub(crate) const LOCK: &str =
     "SELECT id FROM sessions WHERE id = $1::uuid AND state IN ('live', 'draining') FOR UPDATE";
 pub(crate) const LOCK_OVERDUE: &str = "SELECT id FROM sessions

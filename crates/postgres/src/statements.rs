@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use foreman_core::Lane;
 use foreman_core::lane::{LanePlan, Pick, StarvationGuard};
 
-use crate::{audit, changes, jobs, order, places, query, sessions, upkeep};
+use crate::{audit, changes, jobs, leases, order, places, query, sessions, upkeep};
 
 /// All of them, by their text.
 pub fn all() -> Vec<String> {
@@ -21,7 +21,7 @@ pub fn all() -> Vec<String> {
     texts
 }
 
-const FIXED: [&str; 59] = [
+const FIXED: [&str; 63] = [
     audit::COUNTS,
     changes::APPEND,
     changes::HEAD,
@@ -46,6 +46,9 @@ const FIXED: [&str; 59] = [
     jobs::submit::REMEMBER,
     jobs::submit::TAG,
     jobs::submit::WAIT,
+    leases::ACQUIRE,
+    leases::RENEW,
+    leases::RESIGN,
     order::GIVE_BACK,
     order::PLACE,
     order::RESERVE,
@@ -77,6 +80,7 @@ const FIXED: [&str; 59] = [
     upkeep::CUT_SESSIONS,
     upkeep::DUE,
     upkeep::EXPIRE,
+    upkeep::LEADS,
     upkeep::LOCK_OUTLIVED,
     upkeep::NEXT,
     upkeep::OUTLIVED,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use foreman_core::job::QueueName;
-use foreman_core::ports::{Due, Pruned, Retention, StoreError, Topic, Upkeep};
+use foreman_core::ports::{Due, Leader, Pruned, Retention, StoreError, Topic, Upkeep};
 use foreman_core::{JobId, Lane, Report, State, TenantId, Timestamp};
 use uuid::Uuid;
 
@@ -48,12 +48,23 @@ pub(crate) const OUTLIVED: &str = "WITH RECURSIVE tenants (tenant) AS (
 pub(crate) const LOCK_OUTLIVED: &str = "SELECT job FROM outcomes
     WHERE job = ANY ($1::uuid[]) AND state = $2::text AND finished_at <= foreman_now() - $3::interval
     ORDER BY job FOR UPDATE SKIP LOCKED";
+/// A plain read: a share lock on the lease would block its own renewal, and what keeps the data safe is locks on the data.
+pub(crate) const LEADS: &str =
+    "SELECT 1 FROM leases WHERE name = $1::text AND term = $2::bigint AND expires_at > foreman_now()";
 pub(crate) const CUT_KEYS: &str = "DELETE FROM idempotency WHERE ctid = ANY (ARRAY(
         SELECT ctid FROM idempotency WHERE expires_at <= foreman_now() ORDER BY expires_at LIMIT $1::bigint
         FOR UPDATE SKIP LOCKED)) RETURNING 1";
-pub(crate) const CUT_CHANGES: &str = "DELETE FROM changes WHERE ctid = ANY (ARRAY(
-        SELECT ctid FROM changes WHERE at <= foreman_now() - $2::interval ORDER BY at LIMIT $1::bigint
-        FOR UPDATE SKIP LOCKED)) RETURNING 1";
+pub(crate) const CUT_CHANGES: &str = "WITH gone AS (
+        DELETE FROM changes WHERE ctid = ANY (ARRAY(
+            SELECT ctid FROM changes WHERE at <= foreman_now() - $2::interval ORDER BY at LIMIT $1::bigint
+            FOR UPDATE SKIP LOCKED)) RETURNING tx, position
+    ),
+    last AS (SELECT tx, position FROM gone ORDER BY tx DESC, position DESC LIMIT 1),
+    kept AS (
+        UPDATE log_end SET tx = last.tx, position = last.position FROM last
+        WHERE (last.tx, last.position) > (log_end.tx, log_end.position)
+    )
+    SELECT 1 FROM gone";
 pub(crate) const CUT_SESSIONS: &str = "DELETE FROM sessions WHERE ctid = ANY (ARRAY(
         SELECT ctid FROM sessions
         WHERE state IN ('ended', 'dead') AND renewed_at <= foreman_now() - $2::interval LIMIT $1::bigint
@@ -82,10 +93,16 @@ impl Upkeep for PostgresStore {
     }
 
     async fn prune(&self, retention: &Retention, limit: usize) -> Result<Pruned, StoreError> {
-        let jobs = prune_jobs(self, retention, limit).await?;
-        let (keys, changes, sessions) = transact!(self, data, Write, |tx| cut(&tx, retention, limit).await)?;
-        partitions::tend(self, limit).await;
-        Ok(Pruned { jobs, keys, changes, sessions })
+        Ok(prune(self, None, retention, limit).await?.unwrap_or_default())
+    }
+
+    async fn prune_as(
+        &self,
+        leader: &Leader,
+        retention: &Retention,
+        limit: usize,
+    ) -> Result<Option<Pruned>, StoreError> {
+        prune(self, Some(leader), retention, limit).await
     }
 }
 
@@ -143,21 +160,48 @@ async fn next(tx: &Transaction) -> Result<Next, Fault> {
     Ok((row.try_get::<_, Option<Time>>(0)?.map(|time| time.0), row.try_get::<_, Time>(1)?.0))
 }
 
-async fn prune_jobs(store: &PostgresStore, retention: &Retention, limit: usize) -> Result<usize, StoreError> {
+/// Each transaction reads the term before it removes anything: `None` when it is over.
+async fn prune(
+    store: &PostgresStore,
+    leader: Option<&Leader>,
+    retention: &Retention,
+    limit: usize,
+) -> Result<Option<Pruned>, StoreError> {
     let kept: [(State, Option<Duration>); 4] = [
         (State::Completed, retention.completed),
         (State::Failed, retention.failed),
         (State::Cancelled, retention.cancelled),
         (State::Dead, retention.dead),
     ];
-    let mut pruned = 0;
+    let mut pruned = Pruned::default();
     for (state, keep) in kept {
-        let (Some(keep), room) = (keep, limit - pruned) else { continue };
-        if room > 0 {
-            pruned += transact!(store, data, Write, |tx| forget_outlived(&tx, state, keep, room).await)?;
+        let (Some(keep), room) = (keep, limit - pruned.jobs) else { continue };
+        if room == 0 {
+            break;
         }
+        let step = transact!(store, data, Write, |tx| match leads(&tx, leader).await {
+            Ok(true) => forget_outlived(&tx, state, keep, room).await.map(Some),
+            Ok(false) => Ok(None),
+            Err(fault) => Err(fault),
+        })?;
+        let Some(jobs) = step else { return Ok(None) };
+        pruned.jobs += jobs;
     }
-    Ok(pruned)
+    let cut = transact!(store, data, Write, |tx| match leads(&tx, leader).await {
+        Ok(true) => cut(&tx, retention, limit).await.map(Some),
+        Ok(false) => Ok(None),
+        Err(fault) => Err(fault),
+    })?;
+    let Some((keys, changes, sessions)) = cut else { return Ok(None) };
+    partitions::tend(store, limit).await;
+    Ok(Some(Pruned { keys, changes, sessions, ..pruned }))
+}
+
+/// Whether the leader's term is still the one in force. Whoever acts for nobody's sake always may.
+async fn leads(tx: &Transaction, leader: Option<&Leader>) -> Result<bool, Fault> {
+    let Some(Leader { office, term }) = leader else { return Ok(true) };
+    let term = i64::try_from(*term).unwrap_or(i64::MAX);
+    Ok(tx.row(LEADS, &[office, &term]).await?.is_some())
 }
 
 async fn forget_outlived(tx: &Transaction, state: State, keep: Duration, limit: usize) -> Result<usize, Fault> {
@@ -176,11 +220,7 @@ async fn cut(tx: &Transaction, retention: &Retention, limit: usize) -> Result<(u
     let limit = bound(limit);
     let (changes, sessions) = (Span(retention.changes), Span(retention.sessions));
     let answers = tx
-        .all(&[
-            (CUT_KEYS, &[&limit]),
-            (CUT_CHANGES, &[&limit, &changes]),
-            (CUT_SESSIONS, &[&limit, &sessions]),
-        ])
+        .all(&[(CUT_KEYS, &[&limit]), (CUT_CHANGES, &[&limit, &changes]), (CUT_SESSIONS, &[&limit, &sessions])])
         .await?;
     let counts: Vec<usize> = answers.iter().map(Vec::len).collect();
     Ok((counts[0], counts[1], counts[2]))

@@ -42,12 +42,17 @@ pub(crate) struct Transaction {
 
 impl Transaction {
     pub async fn new(parts: &Parts, pool: &Pool, purpose: Purpose) -> Result<Self, StoreError> {
+        Self::on(pool, parts.beginning.text(purpose, parts.clock.as_deref()), parts.prepare).await
+    }
+
+    /// With the message that begins it, and whether its statements may be prepared.
+    pub async fn on(pool: &Pool, begin: String, prepare: bool) -> Result<Self, StoreError> {
         let connection = pool.get().await.map_err(|error| connection::unavailable(&error))?;
         Ok(Self {
             connection: Some(connection),
-            begin: parts.beginning.text(purpose, parts.clock.as_deref()),
+            begin,
             is_begun: AtomicBool::new(false),
-            prepare: parts.prepare,
+            prepare,
             moved: Mutex::default(),
             rings: Mutex::default(),
         })

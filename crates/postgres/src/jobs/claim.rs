@@ -12,9 +12,7 @@ use std::time::Duration;
 use foreman_core::fair::UNIT;
 use foreman_core::job::QueueName;
 use foreman_core::lane::LanePlan;
-use foreman_core::ports::{
-    Claim, ClaimAnswer, ClaimRequest, Company, Held, Queues, Settlement, StoreError, Wanted,
-};
+use foreman_core::ports::{Claim, ClaimAnswer, ClaimRequest, Company, Held, Queues, Settlement, StoreError, Wanted};
 use foreman_core::{Fence, JobId, Lane, Report, SessionId, State, TenantId, Timestamp, Verdict};
 use tokio::time::Instant;
 use tokio_postgres::Row;
@@ -36,7 +34,8 @@ pub(crate) const BY_IDS: &str = concat!(
 );
 /// Calls with one token wait for each other until the first has ended.
 pub(crate) const ONE_BY_ONE: &str = "SELECT pg_advisory_xact_lock($1::bigint)";
-pub(crate) const CLAIMED: &str = "SELECT held.job, held.tenant, held.queue, held.lane, NULL::bigint, held.attempt, held.spent,
+pub(crate) const CLAIMED: &str =
+    "SELECT held.job, held.tenant, held.queue, held.lane, NULL::bigint, held.attempt, held.spent,
            held.crashes, jobs.created_at, jobs.work
     FROM held LEFT JOIN jobs ON jobs.id = held.job WHERE held.claim = $1::bigint ORDER BY held.job";
 

@@ -100,7 +100,8 @@ fn prepare(new: &NewJob) -> Result<Prepared, StoreError> {
 
 async fn accept(tx: &Transaction, jobs: &[Prepared], keys: &mut Reservation) -> Result<Vec<Submitted>, Fault> {
     let mut judged = judge(tx, jobs).await?;
-    let free: Vec<&Prepared> = jobs.iter().zip(&judged).filter(|(_, known)| known.is_none()).map(|(job, _)| job).collect();
+    let free: Vec<&Prepared> =
+        jobs.iter().zip(&judged).filter(|(_, known)| known.is_none()).map(|(job, _)| job).collect();
     let accepted = write_down(tx, &free).await?;
     let fresh: Vec<&Prepared> = {
         let mut seen = HashSet::new();
@@ -229,9 +230,8 @@ async fn write_down(tx: &Transaction, jobs: &[&Prepared]) -> Result<HashMap<JobI
         delays.push(Span(delay));
     }
     let works: Vec<&str> = jobs.iter().map(|job| job.work.as_str()).collect();
-    let args: [&dyn Arg; 11] = [
-        &ids, &tenants, &queues, &routes, &lanes, &kinds, &correlations, &max_attempts, &starts, &delays, &works,
-    ];
+    let args: [&dyn Arg; 11] =
+        [&ids, &tenants, &queues, &routes, &lanes, &kinds, &correlations, &max_attempts, &starts, &delays, &works];
     let rows = tx.rows(ACCEPT, &args).await?;
     rows.iter()
         .map(|row| {
@@ -258,14 +258,7 @@ async fn line_up(
         if is_due && key.is_none() {
             late.push((job.id, job.tenant.clone(), job.queue.clone(), job.lane));
         }
-        line.push(
-            job.id,
-            job.tenant.as_str(),
-            job.queue.as_str(),
-            job.route.as_str(),
-            job.lane,
-            job.kind.as_deref(),
-        );
+        line.push(job.id, job.tenant.as_str(), job.queue.as_str(), job.route.as_str(), job.lane, job.kind.as_deref());
         line.when(Some(*run_at), job.expires_at, 0, key);
         tags.push(job);
         queues.insert((job.queue.as_str(), job.tenant.as_str()));
@@ -325,7 +318,15 @@ pub(super) struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    pub fn push(&mut self, id: JobId, tenant: &'a str, queue: &'a str, route: &'a str, lane: Lane, kind: Option<&'a str>) {
+    pub fn push(
+        &mut self,
+        id: JobId,
+        tenant: &'a str,
+        queue: &'a str,
+        route: &'a str,
+        lane: Lane,
+        kind: Option<&'a str>,
+    ) {
         self.ids.push(id.0);
         self.tenants.push(tenant);
         self.queues.push(queue);
@@ -335,13 +336,7 @@ impl<'a> Line<'a> {
     }
 
     /// The rest of a row; without a time it may run now.
-    pub fn when(
-        &mut self,
-        run_at: Option<Timestamp>,
-        expires_at: Option<Timestamp>,
-        attempt: u32,
-        key: Option<i64>,
-    ) {
+    pub fn when(&mut self, run_at: Option<Timestamp>, expires_at: Option<Timestamp>, attempt: u32, key: Option<i64>) {
         self.run_at.push(run_at.map(Time));
         self.expires_at.push(expires_at.map(Time));
         self.attempts.push(i32::try_from(attempt).unwrap_or(i32::MAX));

@@ -12,8 +12,13 @@ WITH horizon AS MATERIALIZED (
     ) AS tx
     FROM (SELECT pg_current_snapshot() AS taken) AS snapshot
 )
-SELECT changes.tx::text::bigint AS tx, changes.position
-FROM changes
-WHERE changes.tx < (SELECT horizon.tx FROM horizon)
-ORDER BY changes.tx DESC, changes.position DESC
+SELECT tx::text::bigint AS tx, position
+FROM (
+    (SELECT changes.tx, changes.position FROM changes
+     WHERE changes.tx < (SELECT horizon.tx FROM horizon)
+     ORDER BY changes.tx DESC, changes.position DESC LIMIT 1)
+    UNION ALL
+    SELECT log_end.tx, log_end.position FROM log_end
+) AS ends
+ORDER BY ends.tx DESC, ends.position DESC
 LIMIT 1

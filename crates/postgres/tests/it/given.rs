@@ -17,8 +17,9 @@ use tokio_postgres::{Client, NoTls};
 
 /// The server to test on: a superuser's address, such as `postgres://postgres@127.0.0.1:5432/postgres`.
 pub fn server() -> String {
-    setting("FOREMAN_TEST_POSTGRES")
-        .expect("FOREMAN_TEST_POSTGRES is not set: run make test, or scripts/with-services cargo test -p foreman-postgres")
+    setting("FOREMAN_TEST_POSTGRES").expect(
+        "FOREMAN_TEST_POSTGRES is not set: run make test, or scripts/with-services cargo test -p foreman-postgres",
+    )
 }
 
 pub fn setting(name: &str) -> Option<String> {
@@ -88,6 +89,7 @@ impl Database {
                  WHERE datname = current_database() AND pid <> pg_backend_pid();
                  TRUNCATE jobs, job_tags, ready, claims, outcomes, attempts, idempotency, sessions, queues, lanes, shares,
                           changes, leases RESTART IDENTITY;
+                 UPDATE log_end SET tx = '0', position = 0;
                  ALTER SEQUENCE claim_numbers RESTART",
             )
             .await
