@@ -27,7 +27,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
-use foreman_api::{AdminKey, Door, Gate, Hosts, Keys, Meter, Readiness, Server, Vitals, probes};
+use foreman_api::{AdminKey, BindError, Door, Gate, Hosts, Keys, Meter, Readiness, Server, Vitals, probes};
 use foreman_core::ports::{Store, Wakeups};
 use foreman_core::{Clock, Timestamp};
 use foreman_engine::SubmitHandle;
@@ -105,7 +105,7 @@ pub async fn compose(
 
 async fn on_a_file(ground: &Ground<'_>) -> anyhow::Result<Composed> {
     let opened = store::open_local(ground).await?;
-    let server = match Server::bind(ground.address()).await {
+    let server = match ground.bind().await {
         Ok(server) => server,
         Err(error) => {
             opened.open.close().await;
@@ -120,7 +120,7 @@ async fn on_a_file(ground: &Ground<'_>) -> anyhow::Result<Composed> {
 }
 
 async fn on_a_database(ground: &Ground<'_>, shutdown: &Shutdown) -> anyhow::Result<Option<Composed>> {
-    let server = Server::bind(ground.address()).await?;
+    let server = ground.bind().await?;
     let address = server.local_addr();
     let door = Door::new(ground.vitals.clone(), ground.gate.clone());
     let http = ground.http(server, door.router()).start(shutdown, ground.tasks);
@@ -160,8 +160,12 @@ impl<'a> Ground<'a> {
         Self { role, settings, tasks, metrics, readiness, vitals, gate }
     }
 
-    fn address(&self) -> SocketAddr {
-        if self.role.serves_the_api() { self.settings.listen } else { self.settings.health_listen }
+    async fn bind(&self) -> Result<Server, BindError> {
+        if self.role.serves_the_api() {
+            Server::bind(self.settings.listen).await
+        } else {
+            Server::bind_for(self.settings.health_listen, "--health-listen").await
+        }
     }
 
     fn http(&self, server: Server, router: Router) -> Part {

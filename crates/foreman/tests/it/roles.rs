@@ -74,6 +74,32 @@ async fn a_role_without_a_database_names_the_command_that_needs_none() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_taken_port_of_a_role_is_named_with_its_own_flag() {
+    let (stage, database) = (Stage::new(), Database::migrated().await);
+    let taken = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    for (role, flag) in [("api", "--listen"), ("worker", "--health-listen"), ("scheduler", "--health-listen")] {
+        let mut command = stage.command();
+        let output = command.args([role, flag, &address]).env("DATABASE_URL", &database.url).output().await.unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{role}: {said}");
+        assert!(said.contains("is taken") && said.contains(&format!("with {flag}")), "{role}: {said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_platform_that_kills_too_soon_is_warned_of() {
+    let (stage, database) = (Stage::new(), Database::migrated().await);
+    for (platform, is_warned_of) in [("10s", true), ("40s", false)] {
+        let set = format!("shutdown.platform_grace={platform}");
+        let mut worker = stage.start_role(&database, "worker", &["--grace", "25s", "--set", &set]).await;
+        assert_eq!(worker.log().contains("the platform would kill"), is_warned_of, "{}", worker.log());
+        assert_eq!(worker.stop().await, Some(0));
+        std::fs::remove_file(stage.path().join("log")).unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_older_schema_is_refused_and_the_command_is_named() {
     let (stage, database) = (Stage::new(), Database::empty().await);
     for role in ROLES {
