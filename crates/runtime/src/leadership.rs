@@ -115,7 +115,7 @@ impl Leadership {
                 biased;
                 () = shutdown.draining() => break,
                 () = Reign::end(*self.reign.borrow()) => {
-                    self.step_down("could not be renewed in time");
+                    self.step_down("it could not be renewed in time");
                     // It may be anybody's by now. Asking anew finds out, and as its last holder we need not wait for its end.
                     self.held = None;
                     continue;
@@ -126,7 +126,7 @@ impl Leadership {
             let Some(answer) = self.ask(&shutdown).await else { break };
             ask_at = self.take(answer, asked, &shutdown);
         }
-        self.step_down("stops");
+        self.step_down("stopping");
         self.resign(&shutdown).await;
     }
 
@@ -141,8 +141,8 @@ impl Leadership {
                 biased;
                 answer = &mut call => return Some(answer.unwrap_or_else(|_| Answer::Unknown(Unavailable::timed_out()))),
                 () = shutdown.aborting() => return None,
-                () = shutdown.draining(), if self.reign.borrow().is_some() => self.step_down("stops"),
-                () = Reign::end(*self.reign.borrow()) => self.step_down("could not be renewed in time"),
+                () = shutdown.draining(), if self.reign.borrow().is_some() => self.step_down("stopping"),
+                () = Reign::end(*self.reign.borrow()) => self.step_down("it could not be renewed in time"),
             }
         }
     }
@@ -180,7 +180,7 @@ impl Leadership {
             }
             Answer::Refused => {
                 self.backoff.reset();
-                self.step_down("was taken by another");
+                self.step_down("it was taken by another");
                 self.held = None;
                 let contend = self.config.contend;
                 now + jitter::between(&mut self.rng, contend.mul_f64(0.9), contend.mul_f64(1.1))
@@ -206,7 +206,7 @@ impl Leadership {
 
     fn step_down(&self, why: &str) {
         if let Some(Reign { term, .. }) = self.reign.send_replace(None) {
-            info!(leader.name = self.name, term = %term, "no longer leads {}: term {term} {why}", self.name);
+            info!(leader.name = self.name, term = %term, "no longer leads {} in term {term}: {why}", self.name);
         }
     }
 
