@@ -65,7 +65,8 @@ fn names_this_machine(request: &Request) -> bool {
     })
 }
 
-fn host(request: &Request) -> Option<&str> {
+/// The name the server was asked by.
+pub(crate) fn host(request: &Request) -> Option<&str> {
     let in_header = request.headers().get(HOST).map(|value| value.to_str().unwrap_or("?"));
     in_header.or_else(|| request.uri().authority().map(http::uri::Authority::as_str))
 }
