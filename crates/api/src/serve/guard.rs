@@ -44,7 +44,7 @@ impl Activity {
         Self::default()
     }
 
-    /// A request begins; it ends when the answer is dropped.
+    /// A request begins; it ends when there is an answer to send.
     pub fn begin(&self) -> InFlight {
         self.0.begun.fetch_add(1, Ordering::AcqRel);
         InFlight(self.clone())
@@ -88,7 +88,7 @@ pub(super) struct Guarded {
     preface: Option<usize>,
     /// The requests at the last look.
     seen: Seen,
-    /// Since when nothing is asked.
+    /// Since when nothing is asked, and no answer is waiting to be taken.
     idle_since: Instant,
     /// Since when a head is arriving.
     head_since: Option<Instant>,
@@ -146,7 +146,11 @@ impl Guarded {
         if self.seen.is_busy() {
             return None;
         }
-        let idle = self.idle_since + self.idle_timeout;
+        let mut idle = self.idle_since + self.idle_timeout;
+        if let Some(timer) = &self.writing.timer {
+            // How long the client may leave its answer lying is for `write_timeout` to say.
+            idle = idle.max(timer.deadline());
+        }
         match self.head_since {
             // Frames of HTTP/2 come without a request too: an answer to a ping is not the start of a head.
             Some(since) if !self.speaks_http2() => Some(idle.min(since + self.header_timeout)),
@@ -204,7 +208,11 @@ impl AsyncRead for Guarded {
 impl Guarded {
     fn watch_write<T>(&mut self, written: Poll<io::Result<T>>, cx: &mut Context<'_>) -> Poll<io::Result<T>> {
         if written.is_ready() {
-            self.writing.timer = None;
+            if self.writing.timer.take().is_some() {
+                // The client goes on taking an answer whose handler is long done: that is not idle. What is written without
+                // a wait does not count, or the pings of HTTP/2 would keep their own connection alive.
+                self.idle_since = Instant::now();
+            }
             return written;
         }
         let deadline = self.writing.deadline_or(self.write_timeout);

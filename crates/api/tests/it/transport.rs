@@ -140,6 +140,28 @@ async fn a_client_that_takes_nothing_of_its_answers_is_given_up() {
 }
 
 #[tokio::test]
+async fn a_client_that_takes_a_large_answer_slowly_gets_all_of_it() {
+    let mut setting = impatient();
+    setting.serve.idle_timeout = SHORT;
+    let api = Api::with(setting).await;
+    // Far more than the kernel buffers, so that most of it is still to be sent when the handler is long done.
+    let payload = "x".repeat(250_000);
+    for _ in 0..100 {
+        api.submitted(&format!(r#"{{"url":"http://127.0.0.1:1/","payload":"{payload}"}}"#)).await;
+    }
+    let mut client = api.connect().await;
+    client.send(&written("GET", "/api/v1/jobs?limit=100", &[], None)).await;
+    for _ in 0..4 {
+        tokio::time::sleep(SHORT * 2).await;
+        client.read_some(2 << 20).await;
+    }
+    let page = client.reply(false).await.expect(200);
+    assert_eq!(page["items"].as_array().map(Vec::len), Some(100));
+    // And then it is idle like any other.
+    assert_eq!(client.closed().await, "");
+}
+
+#[tokio::test]
 async fn a_request_that_is_no_http_or_has_too_large_a_head_is_refused() {
     let api = Api::start().await;
     let mut client = api.connect().await;
