@@ -67,6 +67,8 @@ impl Tail {
             match followed {
                 Ok(()) => backoff.reset(),
                 Err(error) => {
+                    // Who waited still does: the next round starts at the end of the log, and everyone looks again.
+                    self.waits.shared.someone.notify_one();
                     let wait = backoff.next();
                     tracing::warn!(wait_ms = wait.as_millis() as u64, "cannot follow the change log: {error}");
                     tokio::select! {
@@ -85,14 +87,7 @@ impl Tail {
         self.waits.wake_all();
         let mut ticker = Ticker::new(self.config.poll, 0.1);
         while !self.waits.is_empty() {
-            position = match self.read_on(position).await {
-                Ok(position) => position,
-                Err(error) => {
-                    // The next round starts at the end of the log, and everyone looks again.
-                    self.waits.shared.someone.notify_one();
-                    return Err(error);
-                }
-            };
+            position = self.read_on(position).await?;
             tokio::time::sleep(self.config.gap).await;
             if ticker.next(&mut self.wake, shutdown).await == Tick::Draining {
                 break;
