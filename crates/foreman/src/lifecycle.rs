@@ -141,13 +141,15 @@ impl Stopping<'_> {
         self.watchdog.leave_within(grace + LAST_SECOND);
 
         self.server.readiness.set_draining();
-        let not_ready = Instant::now() + self.settings.shutdown.not_ready;
+        // However long balancers are given, what runs can still be handed back.
+        let abort_at = deadline - self.settings.reserve();
+        let not_ready = (Instant::now() + self.settings.shutdown.not_ready).min(abort_at);
         let mut over = until(std::future::pending(), not_ready, signals).await;
 
         self.server.intake.close();
         self.stop.drain();
         if over != Over::Hurried {
-            over = until(parts.all_ended(), deadline - self.settings.reserve(), signals).await;
+            over = until(parts.all_ended(), abort_at, signals).await;
         }
         if over != Over::Done {
             self.abort(over, parts, signals, deadline).await;

@@ -70,6 +70,16 @@ async fn two_hundred_jobs_in_flight_finish_within_the_grace() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_grace_shorter_than_the_time_for_balancers_still_hands_back() {
+    let (stage, target) = (Stage::new(), Target::holding().await);
+    let mut server = stage.start(&["--grace", "4s", "--set", "shutdown.not_ready=1m"]).await;
+    server.client.submit(&call(&target.url)).await.unwrap();
+    until("it is in flight", async || (target.count() >= 1).then_some(())).await;
+    assert_eq!(server.stop().await, Some(3), "work was handed back: {}", server.log());
+    stage.assert_clean().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn two_hundred_jobs_that_do_not_finish_are_handed_back_within_the_grace() {
     let (stage, target) = (Stage::new(), Target::holding().await);
     let mut server = stage.start(&["--slots", "200", "--grace", "4s"]).await;
