@@ -10,7 +10,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use foreman_runtime::tasks::panic_message;
 use futures_util::FutureExt;
-use http::header::HOST;
+use http::header::{HOST, ORIGIN};
 use tokio::time::Instant;
 
 use crate::app::{App, Hosts};
@@ -24,7 +24,7 @@ pub(crate) async fn around(State(app): State<App>, request: Request, next: Next)
     // The template, not the path: a log that counts by route needs few names, and ids belong in fields.
     let route = request.extensions().get::<MatchedPath>().cloned();
 
-    let answer = if app.hosts == Hosts::Any || names_this_machine(&request) {
+    let answer = if app.hosts == Hosts::Any || (names_this_machine(&request) && !is_sent_by_a_stranger(&request)) {
         AssertUnwindSafe(next.run(request)).catch_unwind().await
     } else {
         Ok(host_refused(&request))
@@ -59,10 +59,32 @@ pub(crate) async fn around(State(app): State<App>, request: Request, next: Next)
 fn names_this_machine(request: &Request) -> bool {
     host(request).is_none_or(|host| {
         let name = without_port(host);
-        name.parse::<IpAddr>().is_ok()
-            || name.eq_ignore_ascii_case("localhost")
-            || name.to_ascii_lowercase().ends_with(".localhost")
+        name.parse::<IpAddr>().is_ok() || is_localhost(name)
     })
+}
+
+/// A browser lets any page send a POST without a body to any address, and says in `Origin` whose page it was. What the
+/// page may only read it never gets to see.
+fn is_sent_by_a_stranger(request: &Request) -> bool {
+    let is_strange = |page: &str| {
+        let name = without_port(page);
+        let is_here = name.parse().map_or_else(|_| is_localhost(name), |address: IpAddr| address.is_loopback());
+        !is_here && Some(page) != host(request)
+    };
+    !request.method().is_safe() && origin(request).is_some_and(|origin| is_strange(page_host(origin)))
+}
+
+fn is_localhost(name: &str) -> bool {
+    name.eq_ignore_ascii_case("localhost") || name.to_ascii_lowercase().ends_with(".localhost")
+}
+
+fn origin(request: &Request) -> Option<&str> {
+    request.headers().get(ORIGIN).map(|value| value.to_str().unwrap_or("?"))
+}
+
+/// Without its scheme; a page that hides where it came from says `null`, which is no name of this machine.
+fn page_host(origin: &str) -> &str {
+    origin.split_once("://").map_or(origin, |(_, host)| host)
 }
 
 /// The name the server was asked by.
@@ -79,12 +101,14 @@ fn without_port(host: &str) -> &str {
 }
 
 fn host_refused(request: &Request) -> Response {
-    let name = host(request).unwrap_or_default();
-    Problem::new(
-        Kind::HostRefused,
-        format!("this server listens on loopback only and was asked for as {name:?}; use localhost or an address"),
-    )
-    .into_response()
+    let detail = if names_this_machine(request) {
+        let page = origin(request).unwrap_or_default();
+        format!("this server listens on loopback only and was called by a page of {page:?}; use a page of this machine")
+    } else {
+        let name = host(request).unwrap_or_default();
+        format!("this server listens on loopback only and was asked for as {name:?}; use localhost or an address")
+    };
+    Problem::new(Kind::HostRefused, detail).into_response()
 }
 
 #[cfg(test)]
