@@ -33,7 +33,11 @@ pub(crate) async fn around(State(app): State<App>, request: Request, next: Next)
         Problem::internal(format!("the handler panicked: {}", panic_message(panic.as_ref()))).into_response()
     });
 
-    let cause = problem::write(&mut response, id.as_str());
+    let written = problem::write(&mut response, id.as_str());
+    if let Some(written) = &written {
+        app.readiness.heed(written.kind);
+    }
+    let cause = written.and_then(|written| written.cause);
     let status = response.status().as_u16();
     let route = route.as_ref().map_or("-", MatchedPath::as_str);
     let duration_ms = start.elapsed().as_secs_f64() * 1_000.0;

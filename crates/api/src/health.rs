@@ -12,6 +12,7 @@ use tokio::time::timeout;
 
 use crate::app::App;
 use crate::json;
+use crate::problem::{Kind, Problem};
 
 /// A balancer asks every few seconds and gives up soon: an answer that comes later is no answer.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -20,6 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 #[derive(Clone, Debug, Default)]
 pub struct Readiness {
     is_draining: Arc<AtomicBool>,
+    saw_damage: Arc<AtomicBool>,
 }
 
 impl Readiness {
@@ -34,6 +36,18 @@ impl Readiness {
 
     pub fn is_draining(&self) -> bool {
         self.is_draining.load(Ordering::Acquire)
+    }
+
+    /// Takes note of a problem that concerns the whole process. A store that was damaged once stays so until somebody has
+    /// looked and started the server anew: the next read may miss the damage, which does not mend it.
+    pub(crate) fn heed(&self, kind: Kind) {
+        if kind == Kind::StoreDamaged {
+            self.saw_damage.store(true, Ordering::Release);
+        }
+    }
+
+    fn saw_damage(&self) -> bool {
+        self.saw_damage.load(Ordering::Acquire)
     }
 }
 
@@ -66,7 +80,9 @@ pub(crate) async fn alive(State(app): State<App>) -> Response {
     json::answer(StatusCode::OK, &Health { status: "alive", version: app.version })
 }
 
-/// Should the process be sent work? Its store answers, and it is not stopping.
+/// Should the process be sent work?
+///
+/// It should while its store answers, has never been found damaged since the start, and the process is not stopping.
 #[utoipa::path(get, path = "/readyz", tag = "server", operation_id = "readyz",
     responses(
         (status = 200, description = "It should", body = Ready),
@@ -90,9 +106,16 @@ async fn store(app: &App) -> Check {
         // Which kind of trouble, and no more: what a store says of itself may name paths and hosts.
         Ok(Err(error)) => {
             tracing::warn!("the store did not answer the readiness check: {error}");
-            Some(crate::problem::Problem::from(error).kind.title().to_owned())
+            let kind = Problem::from(error).kind;
+            app.readiness.heed(kind);
+            Some(kind.title().to_owned())
         }
         Err(_) => Some(format!("the store did not answer within {PATIENCE:?}")),
     };
+    let detail = if app.readiness.saw_damage() { Some(damage()) } else { detail };
     Check { name: "store", ok: detail.is_none(), detail }
+}
+
+fn damage() -> String {
+    format!("{}: see the log, stop the server, run `foreman check --deep`", Kind::StoreDamaged.title())
 }

@@ -81,7 +81,7 @@ pub async fn compose(settings: &Settings, tasks: &Tasks) -> anyhow::Result<Compo
     let readiness = Readiness::new();
     let output = OutputHub::new(settings.output.clone());
     let (submitter, intake) = Submitter::new(Arc::clone(&store) as Arc<dyn JobStore>, settings.submit.clone());
-    let tail = Tail::new(Arc::clone(&store), wakeups.as_ref(), settings.tail.clone());
+    let tail = Tail::new(Arc::clone(&store), wakeups.as_ref(), settings.tail.clone(), readiness.clone());
     let app = App::new(Parts {
         store: Arc::clone(&store),
         submit: Arc::new(intake.clone()) as Arc<dyn Submit>,

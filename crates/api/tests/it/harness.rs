@@ -77,7 +77,7 @@ impl Api {
         let tasks = Tasks::new();
         let submit = Arc::new(Direct::new(store.clone(), tasks.clone()));
         let (stop, readiness, output) = (Stop::new(), Readiness::new(), Arc::new(Printed::default()));
-        let tail = Tail::new(store.clone(), wakeups.as_ref(), setting.tail);
+        let tail = Tail::new(store.clone(), wakeups.as_ref(), setting.tail, readiness.clone());
         let waits = tail.waits();
         drop(tasks.spawn("tail", tail.run(stop.shutdown())));
         let app = App::new(Parts {

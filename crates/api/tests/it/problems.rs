@@ -59,6 +59,7 @@ async fn meet(kind: Kind, api: &Api) -> Reply {
         Kind::Overloaded => refusal(SubmitError::Overloaded).await,
         Kind::StoreUnavailable => refusal(SubmitError::Store(StoreError::Unavailable("secret: locked".into()))).await,
         Kind::StoreFull => refusal(SubmitError::Store(StoreError::Full("secret: /var/lib".into()))).await,
+        Kind::StoreDamaged => refusal(SubmitError::Store(StoreError::Damaged("secret: page 7".into()))).await,
         Kind::Stopping => refusal(SubmitError::Closed).await,
         Kind::Timeout => {
             let mut client = api.connect().await;
@@ -66,7 +67,7 @@ async fn meet(kind: Kind, api: &Api) -> Reply {
             client.send(&format!("{head}content-length: 100\r\n\r\n{{")).await;
             client.reply(false).await
         }
-        Kind::Internal => refusal(SubmitError::Store(StoreError::Damaged("secret: page 7".into()))).await,
+        Kind::Internal => refusal(SubmitError::Store(StoreError::Broken("secret: twice".into()))).await,
     }
 }
 
