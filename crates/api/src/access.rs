@@ -11,9 +11,10 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use foreman_runtime::tasks::panic_message;
 use futures_util::FutureExt;
-use http::header::HOST;
+use http::header::{HOST, ORIGIN};
 use tokio::time::Instant;
 
+use crate::health::Readiness;
 use crate::keys::Keys;
 use crate::meter::Meter;
 use crate::problem::{self, Kind, Problem};
@@ -25,6 +26,8 @@ pub struct Gate {
     pub hosts: Hosts,
     pub keys: Keys,
     pub meter: Option<Arc<dyn Meter>>,
+    /// Told of problems that concern the whole process.
+    pub readiness: Readiness,
 }
 
 /// Which `Host` a request may name.
@@ -40,7 +43,7 @@ pub enum Hosts {
 
 impl Gate {
     fn admit(&self, request: &Request) -> Result<(), Problem> {
-        if self.hosts == Hosts::Local && !names_this_machine(request) {
+        if self.hosts == Hosts::Local && (!names_this_machine(request) || is_sent_by_a_stranger(request)) {
             return Err(host_refused(request));
         }
         self.keys.admit(request.uri().path(), request.headers())
@@ -62,7 +65,11 @@ pub(crate) async fn around(State(gate): State<Gate>, request: Request, next: Nex
         Problem::internal(format!("the handler panicked: {}", panic_message(panic.as_ref()))).into_response()
     });
 
-    let cause = problem::write(&mut response, id.as_str());
+    let written = problem::write(&mut response, id.as_str());
+    if let Some(written) = &written {
+        gate.readiness.heed(written.kind);
+    }
+    let cause = written.and_then(|written| written.cause);
     let status = response.status();
     let route = route.as_ref().map_or("-", MatchedPath::as_str);
     let took = start.elapsed();
@@ -101,13 +108,36 @@ fn is_probe(route: &str) -> bool {
 fn names_this_machine(request: &Request) -> bool {
     host(request).is_none_or(|host| {
         let name = without_port(host);
-        name.parse::<IpAddr>().is_ok()
-            || name.eq_ignore_ascii_case("localhost")
-            || name.to_ascii_lowercase().ends_with(".localhost")
+        name.parse::<IpAddr>().is_ok() || is_localhost(name)
     })
 }
 
-fn host(request: &Request) -> Option<&str> {
+/// A browser lets any page send a POST without a body to any address, and says in `Origin` whose page it was. What the
+/// page may only read it never gets to see.
+fn is_sent_by_a_stranger(request: &Request) -> bool {
+    let is_strange = |page: &str| {
+        let name = without_port(page);
+        let is_here = name.parse().map_or_else(|_| is_localhost(name), |address: IpAddr| address.is_loopback());
+        !is_here && Some(page) != host(request)
+    };
+    !request.method().is_safe() && origin(request).is_some_and(|origin| is_strange(page_host(origin)))
+}
+
+fn is_localhost(name: &str) -> bool {
+    name.eq_ignore_ascii_case("localhost") || name.to_ascii_lowercase().ends_with(".localhost")
+}
+
+fn origin(request: &Request) -> Option<&str> {
+    request.headers().get(ORIGIN).map(|value| value.to_str().unwrap_or("?"))
+}
+
+/// Without its scheme; a page that hides where it came from says `null`, which is no name of this machine.
+fn page_host(origin: &str) -> &str {
+    origin.split_once("://").map_or(origin, |(_, host)| host)
+}
+
+/// The name the server was asked by.
+pub(crate) fn host(request: &Request) -> Option<&str> {
     let in_header = request.headers().get(HOST).map(|value| value.to_str().unwrap_or("?"));
     in_header.or_else(|| request.uri().authority().map(http::uri::Authority::as_str))
 }
@@ -120,11 +150,14 @@ fn without_port(host: &str) -> &str {
 }
 
 fn host_refused(request: &Request) -> Problem {
-    let name = host(request).unwrap_or_default();
-    Problem::new(
-        Kind::HostRefused,
-        format!("this server listens on loopback only and was asked for as {name:?}; use localhost or an address"),
-    )
+    let detail = if names_this_machine(request) {
+        let page = origin(request).unwrap_or_default();
+        format!("this server listens on loopback only and was called by a page of {page:?}; use a page of this machine")
+    } else {
+        let name = host(request).unwrap_or_default();
+        format!("this server listens on loopback only and was asked for as {name:?}; use localhost or an address")
+    };
+    Problem::new(Kind::HostRefused, detail)
 }
 
 #[cfg(test)]

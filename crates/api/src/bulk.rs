@@ -3,12 +3,18 @@
 //! In steps of 500: each is one transaction, so a million jobs hold nobody up. A client that goes away stops it after the
 //! step under way; what was done stays done, and the same request goes on where it was. Each list is walked from its newest
 //! entry down, so what arrives or changes meanwhile is not met twice, and the walk has an end.
+//!
+//! A job that has not ended moves between the lists while they are walked, and may slip from one that is still to come into
+//! one that is done. So a cancel walks them again until nothing is found, at most [`MOST_PASSES`] times; what was submitted
+//! after it began is none of its business.
+
+use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::response::Response;
 use foreman_core::document::{BulkAnswer, BulkRequest, ProblemDocument};
 use foreman_core::ports::{CancelAnswer, JobFilter, RedriveAnswer, RemoveAnswer, StoreError};
-use foreman_core::{JobId, State as JobState, TenantId};
+use foreman_core::{JobId, State as JobState, TenantId, Timestamp};
 use http::StatusCode;
 
 use crate::app::App;
@@ -18,6 +24,9 @@ use crate::params::Tenant;
 use crate::problem::{Kind, Problem};
 
 const STEP: usize = 500;
+
+/// A job that slips through them all would have to change its state several times in each.
+const MOST_PASSES: usize = 8;
 
 /// What a bulk call does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,16 +121,50 @@ async fn run(verb: Verb, app: App, tenant: TenantId, request: Request) -> Result
     let BulkRequest { filter, dry_run } = json::parse(&body, Kind::InvalidRequest)?;
     let states = verb.states(filter.state)?;
     let filter = listing::filter(filter)?;
+    let begun = app.clock.now();
     let mut answer = BulkAnswer { matched: 0, changed: 0 };
-    for state in states {
-        let filter = JobFilter { state: Some(state), ..filter.clone() };
-        if dry_run {
+    if dry_run {
+        for state in states {
+            let filter = JobFilter { state: Some(state), ..filter.clone() };
             answer.matched += app.store.count(&tenant, &filter).await?;
-        } else {
-            walk(verb, &app, &tenant, &filter, &mut answer).await?;
+        }
+        return Ok(json::answer(StatusCode::OK, &answer));
+    }
+    pass(verb, &app, &tenant, &filter, &states, &mut answer).await?;
+    if verb == Verb::Cancel && states.len() > 1 {
+        let filter = JobFilter { created_before: Some(older(begun, filter.created_before)), ..filter };
+        // Also after a pass that found nothing: a job that is alone can slip through that one too.
+        for _ in 1..MOST_PASSES {
+            let before = answer.changed;
+            pass(verb, &app, &tenant, &filter, &states, &mut answer).await?;
+            if answer.changed == before {
+                break;
+            }
         }
     }
     Ok(json::answer(StatusCode::OK, &answer))
+}
+
+/// What was there when the call began, and what was asked for.
+fn older(begun: Timestamp, asked: Option<Timestamp>) -> Timestamp {
+    // The filter leaves out the moment itself; what was submitted in it had been answered before this call came.
+    let after_begun = begun.plus(Duration::from_micros(1));
+    asked.map_or(after_begun, |asked| asked.min(after_begun))
+}
+
+async fn pass(
+    verb: Verb,
+    app: &App,
+    tenant: &TenantId,
+    filter: &JobFilter,
+    states: &[JobState],
+    answer: &mut BulkAnswer,
+) -> Result<(), Problem> {
+    for state in states {
+        let filter = JobFilter { state: Some(*state), ..filter.clone() };
+        walk(verb, app, tenant, &filter, answer).await?;
+    }
+    Ok(())
 }
 
 async fn walk(

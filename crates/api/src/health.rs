@@ -16,6 +16,7 @@ use tokio::time::timeout;
 
 use crate::access::{self, Gate};
 use crate::meter::{self, Meter};
+use crate::problem::{Kind, Problem};
 use crate::{json, problem};
 
 /// A balancer asks every few seconds and gives up soon: an answer that comes later is no answer.
@@ -25,6 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 #[derive(Clone, Debug, Default)]
 pub struct Readiness {
     is_draining: Arc<AtomicBool>,
+    saw_damage: Arc<AtomicBool>,
 }
 
 impl Readiness {
@@ -39,6 +41,18 @@ impl Readiness {
 
     pub fn is_draining(&self) -> bool {
         self.is_draining.load(Ordering::Acquire)
+    }
+
+    /// Takes note of a problem that concerns the whole process. A store that was damaged once stays so until somebody has
+    /// looked and started the server anew: the next read may miss the damage, which does not mend it.
+    pub(crate) fn heed(&self, kind: Kind) {
+        if kind == Kind::StoreDamaged {
+            self.saw_damage.store(true, Ordering::Release);
+        }
+    }
+
+    fn saw_damage(&self) -> bool {
+        self.saw_damage.load(Ordering::Acquire)
     }
 }
 
@@ -99,10 +113,13 @@ impl Vitals {
             // Which kind of trouble, and no more: what a store says of itself may name paths and hosts.
             Ok(Err(error)) => {
                 tracing::warn!("the store did not answer the readiness check: {error}");
-                Some(problem::Problem::from(error).kind.title().to_owned())
+                let kind = Problem::from(error).kind;
+                self.0.readiness.heed(kind);
+                Some(kind.title().to_owned())
             }
             Err(_) => Some(format!("the store did not answer within {PATIENCE:?}")),
         };
+        let detail = if self.0.readiness.saw_damage() { Some(damage()) } else { detail };
         Check { name: "store", ok: detail.is_none(), detail }
     }
 
@@ -153,7 +170,9 @@ pub(crate) async fn alive(State(vitals): State<Vitals>) -> Response {
     json::answer(StatusCode::OK, &Health { status: "alive", version: vitals.0.version })
 }
 
-/// Should the process be sent work? Its store answers, and it is not stopping.
+/// Should the process be sent work?
+///
+/// It should while its store answers, has never been found damaged since the start, and the process is not stopping.
 #[utoipa::path(get, path = "/readyz", tag = "server", operation_id = "readyz",
     responses(
         (status = 200, description = "It should", body = Ready),
@@ -165,4 +184,8 @@ pub(crate) async fn ready(State(vitals): State<Vitals>) -> Response {
     let ready = checks.iter().all(|check| check.ok);
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     json::answer(status, &Ready { ready, checks })
+}
+
+fn damage() -> String {
+    format!("{}: see the log, stop the server, run `foreman check --deep`", Kind::StoreDamaged.title())
 }

@@ -20,16 +20,19 @@ use crate::problem::{Kind, Problem};
 pub(crate) fn parse<'a, T: Deserialize<'a>>(text: &'a [u8], misfit: Kind) -> Result<T, Problem> {
     let value = serde_json::from_slice(text).map_err(|error| explain::<T>(text, &error, misfit))?;
     // serde also takes an array for a struct, with its fields in the order of their declaration. People do not.
-    if text.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
-        return Err(not_an_object(misfit));
-    }
-    Ok(value)
+    if is_object(text) { Ok(value) } else { Err(not_an_object(misfit)) }
+}
+
+/// Of text that is known to be JSON.
+fn is_object(text: &[u8]) -> bool {
+    text.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
 }
 
 #[cold]
 fn not_an_object(misfit: Kind) -> Problem {
     let mistake = Mistake { pointer: String::new(), detail: "is not an object".into() };
-    Problem::new(misfit, "a JSON object is expected here").with_errors(vec![mistake])
+    let what = if misfit == Kind::InvalidJob { "a job is a JSON object" } else { "a JSON object is expected here" };
+    Problem::new(misfit, what).with_errors(vec![mistake])
 }
 
 /// A response with `value` as its body.
@@ -50,6 +53,9 @@ fn explain<'a, T: Deserialize<'a>>(text: &'a [u8], error: &serde_json::Error, mi
             error.to_string()
         };
         return Problem::new(Kind::BadJson, detail);
+    }
+    if !is_object(text) {
+        return not_an_object(misfit);
     }
     let pointer = pointer_of::<T>(text);
     let message = without_position(&error.to_string());
@@ -211,7 +217,12 @@ mod tests {
             (r#"{"url":"http://a","priority":"urgent"}"#, "/priority", "high"),
             ("[]", "", "object"),
             (r#"["http://a"]"#, "", "object"),
-            ("7", "", "JobSpec"),
+            ("7", "", "a job is a JSON object"),
+            ("null", "", "a job is a JSON object"),
+            (r#""http://a""#, "", "a job is a JSON object"),
+            (r#"{"url":"http://a","backoff":["1s"]}"#, "/backoff", "expected a JSON object"),
+            (r#"{"url":"http://a","backoff":7}"#, "/backoff", "expected a JSON object"),
+            (r#"{"command":"true","exit_codes":[[0],[1]]}"#, "/exit_codes", "expected a JSON object"),
         ] {
             let problem = refused(text);
             assert_eq!(problem.kind, Kind::InvalidJob, "{text}");

@@ -38,13 +38,14 @@ pub enum Kind {
     Overloaded,
     StoreUnavailable,
     StoreFull,
+    StoreDamaged,
     Stopping,
     Timeout,
     Internal,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 24] = [
+    pub const ALL: [Kind; 25] = [
         Kind::BadJson,
         Kind::UnknownField,
         Kind::InvalidJob,
@@ -66,6 +67,7 @@ impl Kind {
         Kind::Overloaded,
         Kind::StoreUnavailable,
         Kind::StoreFull,
+        Kind::StoreDamaged,
         Kind::Stopping,
         Kind::Timeout,
         Kind::Internal,
@@ -95,6 +97,7 @@ impl Kind {
             Kind::Overloaded => "/errors/overloaded",
             Kind::StoreUnavailable => "/errors/store-unavailable",
             Kind::StoreFull => "/errors/store-full",
+            Kind::StoreDamaged => "/errors/store-damaged",
             Kind::Stopping => "/errors/stopping",
             Kind::Timeout => "/errors/timeout",
             Kind::Internal => "/errors/internal",
@@ -130,6 +133,7 @@ impl Kind {
             Kind::Overloaded => include_str!("../../../docs/errors/overloaded.md"),
             Kind::StoreUnavailable => include_str!("../../../docs/errors/store-unavailable.md"),
             Kind::StoreFull => include_str!("../../../docs/errors/store-full.md"),
+            Kind::StoreDamaged => include_str!("../../../docs/errors/store-damaged.md"),
             Kind::Stopping => include_str!("../../../docs/errors/stopping.md"),
             Kind::Timeout => include_str!("../../../docs/errors/timeout.md"),
             Kind::Internal => include_str!("../../../docs/errors/internal.md"),
@@ -159,6 +163,7 @@ impl Kind {
             Kind::Overloaded => "The server has more to do than it can take",
             Kind::StoreUnavailable => "The store does not answer",
             Kind::StoreFull => "The store has no space left",
+            Kind::StoreDamaged => "The store is damaged",
             Kind::Stopping => "The server is stopping",
             Kind::Timeout => "The request did not arrive in time",
             Kind::Internal => "The server made a mistake",
@@ -180,7 +185,8 @@ impl Kind {
             Kind::Overloaded | Kind::StoreUnavailable | Kind::Stopping => StatusCode::SERVICE_UNAVAILABLE,
             Kind::StoreFull => StatusCode::INSUFFICIENT_STORAGE,
             Kind::Timeout => StatusCode::REQUEST_TIMEOUT,
-            Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+            // Not 503: nobody, our own client included, should send it again and again to a store that somebody must mend.
+            Kind::StoreDamaged | Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
 
@@ -232,7 +238,7 @@ impl Problem {
         Self { state: Some(state), ..Self::new(kind, detail) }
     }
 
-    /// A bug, or data that is not what it must be. The client learns only where to look.
+    /// A bug. The client learns only where to look.
     pub fn internal(cause: impl Into<String>) -> Self {
         Self {
             cause: Some(cause.into()),
@@ -291,7 +297,13 @@ impl From<StoreError> for Problem {
             )
             .with_cause(cause),
             StoreError::Closed => Self::stopping(),
-            StoreError::Damaged(_) | StoreError::Broken(_) => Self::internal(cause),
+            StoreError::Damaged(_) => Self::new(
+                Kind::StoreDamaged,
+                "the store's file is damaged, and sending the request again does not help; whoever runs the server stops it, \
+                 runs `foreman check --deep` and restores a backup",
+            )
+            .with_cause(cause),
+            StoreError::Broken(_) => Self::internal(cause),
         }
     }
 }
@@ -328,8 +340,15 @@ impl IntoResponse for Problem {
     }
 }
 
-/// Writes the document of a response that carries a problem; hands back what went wrong inside, for the log.
-pub(crate) fn write(response: &mut Response, request_id: &str) -> Option<String> {
+/// A problem whose document has been written.
+pub(crate) struct Written {
+    pub kind: Kind,
+    /// What went wrong inside, for the log.
+    pub cause: Option<String>,
+}
+
+/// Writes the document of a response that carries a problem.
+pub(crate) fn write(response: &mut Response, request_id: &str) -> Option<Written> {
     let Unwritten(problem) = response.extensions_mut().remove::<Unwritten>()?;
     let (kind, cause) = (problem.kind, problem.cause.clone());
     let document = problem.document(Some(request_id.to_owned()));
@@ -346,7 +365,7 @@ pub(crate) fn write(response: &mut Response, request_id: &str) -> Option<String>
     if kind.ends_the_connection() {
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
-    cause
+    Some(Written { kind, cause })
 }
 
 /// The answer to a path that does not take the method; the router adds `Allow`.

@@ -7,6 +7,7 @@
 //! connections are closed too. Aborting: everything is dropped where it stands.
 
 mod guard;
+mod sent;
 
 use std::convert::Infallible;
 use std::io;
@@ -25,6 +26,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::Service;
 
 use guard::{Activity, Guarded};
+use sent::Sent;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -167,7 +169,8 @@ fn builder(config: &Config, tasks: &Tasks) -> auto::Builder<Spawner> {
         .max_concurrent_streams(config.max_streams)
         .max_header_list_size(u32::try_from(config.max_header_bytes).unwrap_or(u32::MAX))
         .keep_alive_interval(config.idle_timeout / 2)
-        .keep_alive_timeout(config.header_timeout);
+        // A ping waits behind what the client has still to take of its answers.
+        .keep_alive_timeout(config.header_timeout.max(config.write_timeout));
     builder
 }
 
@@ -178,11 +181,14 @@ async fn serve_connection(context: Arc<Context>, stream: TcpStream, router: Rout
     let activity = Activity::new();
     let io = TokioIo::new(Guarded::new(stream, &context.config, activity.clone()));
     let service = hyper::service::service_fn(move |request: hyper::Request<Incoming>| {
-        let in_flight = activity.begin();
+        let (in_flight, activity) = (activity.begin(), activity.clone());
         let answer = router.clone().call(request.map(Body::new));
         async move {
-            let _in_flight = in_flight;
-            answer.await as Result<_, Infallible>
+            let answer: Result<_, Infallible> = answer.await;
+            let answer = answer.map(|answer| answer.map(|body| Sent::new(body, activity)));
+            // Not before the answer counts as one to send, or the connection would be idle in between.
+            drop(in_flight);
+            answer
         }
     });
     let mut connection = std::pin::pin!(context.builder.serve_connection(io, service));

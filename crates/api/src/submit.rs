@@ -236,7 +236,14 @@ pub(crate) async fn submit_batch(
         };
         results.push(match result {
             Ok(document) => BatchItem::Job(Box::new(document)),
-            Err(problem) => BatchItem::Problem(Box::new(problem.document(None))),
+            Err(problem) => {
+                app.gate.readiness.heed(problem.kind);
+                // The answer as a whole is a success, so nobody else tells the log.
+                if let Some(cause) = &problem.cause {
+                    tracing::error!(target: "foreman::http", cause, "a job of a batch could not be answered: {cause}");
+                }
+                BatchItem::Problem(Box::new(problem.document(None)))
+            }
         });
     }
     Ok(json::answer(StatusCode::OK, &BatchAnswer { results }))

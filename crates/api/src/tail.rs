@@ -18,6 +18,9 @@ use foreman_runtime::{Backoff, Shutdown, Tick, Ticker};
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
+use crate::health::Readiness;
+use crate::problem::Problem;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// How often it looks without being woken.
@@ -40,13 +43,14 @@ pub struct Tail {
     store: Arc<dyn Store>,
     wake: watch::Receiver<u64>,
     config: Config,
+    readiness: Readiness,
     waits: Waits,
 }
 
 impl Tail {
-    pub fn new(store: Arc<dyn Store>, wakeups: &dyn Wakeups, config: Config) -> Self {
+    pub fn new(store: Arc<dyn Store>, wakeups: &dyn Wakeups, config: Config, readiness: Readiness) -> Self {
         let waits = Waits::new(config.max_waiters);
-        Self { store, wake: wakeups.listen(Topic::Changed), config, waits }
+        Self { store, wake: wakeups.listen(Topic::Changed), config, readiness, waits }
     }
 
     pub fn waits(&self) -> Waits {
@@ -67,8 +71,11 @@ impl Tail {
             match followed {
                 Ok(()) => backoff.reset(),
                 Err(error) => {
+                    // Who waited still does: the next round starts at the end of the log, and everyone looks again.
+                    self.waits.shared.someone.notify_one();
                     let wait = backoff.next();
                     tracing::warn!(wait_ms = wait.as_millis() as u64, "cannot follow the change log: {error}");
+                    self.readiness.heed(Problem::from(error).kind);
                     tokio::select! {
                         () = shutdown.draining() => break,
                         () = tokio::time::sleep(wait) => {}
@@ -85,14 +92,7 @@ impl Tail {
         self.waits.wake_all();
         let mut ticker = Ticker::new(self.config.poll, 0.1);
         while !self.waits.is_empty() {
-            position = match self.read_on(position).await {
-                Ok(position) => position,
-                Err(error) => {
-                    // The next round starts at the end of the log, and everyone looks again.
-                    self.waits.shared.someone.notify_one();
-                    return Err(error);
-                }
-            };
+            position = self.read_on(position).await?;
             tokio::time::sleep(self.config.gap).await;
             if ticker.next(&mut self.wake, shutdown).await == Tick::Draining {
                 break;

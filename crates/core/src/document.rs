@@ -282,6 +282,7 @@ pub struct FilterDocument {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct BulkRequest {
+    #[serde(deserialize_with = "crate::object::required")]
     pub filter: FilterDocument,
     /// Only count.
     #[serde(default)]

@@ -13,6 +13,7 @@ pub mod job;
 pub mod lane;
 pub mod limits;
 pub mod memory;
+mod object;
 pub mod outcome;
 pub mod ports;
 pub mod retry;

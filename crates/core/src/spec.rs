@@ -18,6 +18,7 @@ use crate::id::{JobId, TenantId};
 use crate::job::{Idempotency, NewJob, Start, Work};
 use crate::lane::Lane;
 use crate::limits::Limits;
+use crate::object;
 use crate::retry::Backoff;
 use crate::target::{Body, CommandTarget, ExitCodes, HttpTarget, Program, Target, TaskTarget};
 use crate::time::Timestamp;
@@ -56,7 +57,7 @@ pub struct JobSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// Which exit codes complete and which fail the command; others are tried again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "object::optional", skip_serializing_if = "Option::is_none")]
     pub exit_codes: Option<ExitCodes>,
     /// A label to filter by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -76,7 +77,7 @@ pub struct JobSpec {
     pub delay: Option<Span>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_attempts: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "object::optional", skip_serializing_if = "Option::is_none")]
     pub backoff: Option<BackoffSpec>,
     /// Of one attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]

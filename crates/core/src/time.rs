@@ -13,6 +13,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Timestamp(i64);
 
+/// 9999-12-30T22:00:00Z, the last moment that can be written as text.
+const LAST: i64 = 253_402_207_200_000_000;
+
 #[derive(Debug, thiserror::Error)]
 #[error("not a time in RFC 3339, such as 2026-11-15T09:00:00Z: {text:?}")]
 pub struct NotATime {
@@ -68,9 +71,18 @@ impl FromStr for Timestamp {
 
     fn from_str(text: &str) -> Result<Self, NotATime> {
         text.parse::<jiff::Timestamp>()
-            .map(|time| Self(time.as_microsecond()))
-            .map_err(|_| NotATime { text: text.into() })
+            .ok()
+            .or_else(|| end_of_time(text))
+            .map(|time| Self(time.as_microsecond().min(LAST)))
+            .ok_or_else(|| NotATime { text: text.into() })
     }
+}
+
+/// The last hours of the year 9999, which many write for "never", lie beyond what jiff counts: its last moment stands for them.
+fn end_of_time(text: &str) -> Option<jiff::Timestamp> {
+    let pieces = jiff::fmt::temporal::Pieces::parse(text).ok()?;
+    let is_whole = pieces.time().is_some() && pieces.offset().is_some();
+    (is_whole && pieces.date().year() == 9999).then_some(jiff::Timestamp::MAX)
 }
 
 impl Serialize for Timestamp {
@@ -114,6 +126,18 @@ mod tests {
     fn an_offset_is_read_and_normalised_to_utc() {
         let berlin: Timestamp = "2026-11-15T10:00:00+01:00".parse().expect("valid");
         assert_eq!(berlin, "2026-11-15T09:00:00Z".parse().expect("valid"));
+    }
+
+    #[test]
+    fn the_last_day_of_the_year_9999_is_a_time() {
+        for text in ["9999-12-30T22:00:00.5Z", "9999-12-31T23:59:59Z", "9999-12-31T23:59:59.9999999-05:00"] {
+            let never: Timestamp = text.parse().expect(text);
+            assert_eq!(never.to_string(), "9999-12-30T22:00:00.000000Z");
+            assert_eq!(never.to_string().parse::<Timestamp>().expect("round trip"), never);
+        }
+        for text in ["9999-12-31", "9999-12-31T23:59:59", "9999-13-01T00:00:00Z", "10000-01-01T00:00:00Z"] {
+            text.parse::<Timestamp>().expect_err(text);
+        }
     }
 
     #[test]

@@ -156,7 +156,7 @@ impl<'a> Ground<'a> {
         let keys = settings.admin_key.as_ref().map_or(Keys::None, |key| Keys::Admin(AdminKey::new(key.reveal())));
         // Without keys, the name in the request is what tells a page in the user's browser from the user.
         let hosts = if matches!(keys, Keys::None) { Hosts::Local } else { Hosts::Any };
-        let gate = Gate { hosts, keys, meter };
+        let gate = Gate { hosts, keys, meter, readiness: readiness.clone() };
         Self { role, settings, tasks, metrics, readiness, vitals, gate }
     }
 

@@ -180,13 +180,15 @@ impl Stopping<'_> {
         self.server.readiness.set_draining();
         // No balancer stands before a role without an API: it hands over at once.
         let wait = if self.role.serves_the_api() { self.settings.shutdown.not_ready } else { Duration::ZERO };
-        let not_ready = Instant::now() + wait;
+        // However long balancers are given, what runs can still be handed back.
+        let abort_at = deadline - self.settings.reserve();
+        let not_ready = (Instant::now() + wait).min(abort_at);
         let mut over = until(std::future::pending(), not_ready, signals).await;
 
         self.server.close_intake();
         self.stop.drain();
         if over != Over::Hurried {
-            over = until(parts.all_ended(), deadline - self.settings.reserve(), signals).await;
+            over = until(parts.all_ended(), abort_at, signals).await;
         }
         if over != Over::Done {
             self.abort(over, parts, signals, deadline).await;

@@ -11,6 +11,7 @@
 //! | nothing is asked | `idle_timeout` |
 //! | a request is being answered | none here: its body has its own, and a long poll may take its time |
 //! | the client takes nothing of its answer | `write_timeout` |
+//! | an answer waits for the client's window (HTTP/2) | the longer of the last two, from the last piece it took |
 //!
 //! A patience that ends is an I/O error to hyper, which then closes the connection.
 
@@ -29,7 +30,7 @@ use super::Config;
 
 const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Which requests are under way on a connection.
+/// Which requests and answers are under way on a connection.
 #[derive(Clone, Default)]
 pub(super) struct Activity(Arc<Counts>);
 
@@ -37,6 +38,8 @@ pub(super) struct Activity(Arc<Counts>);
 struct Counts {
     begun: AtomicUsize,
     ended: AtomicUsize,
+    queued: AtomicUsize,
+    sent: AtomicUsize,
 }
 
 impl Activity {
@@ -44,29 +47,42 @@ impl Activity {
         Self::default()
     }
 
-    /// A request begins; it ends when the answer is dropped.
+    /// A request begins; it ends when there is an answer to send.
     pub fn begin(&self) -> InFlight {
         self.0.begun.fetch_add(1, Ordering::AcqRel);
         InFlight(self.clone())
     }
 
+    /// There is something to send; it is sent, or not wanted any more, when this is dropped.
+    pub fn send(&self) -> Unsent {
+        self.0.queued.fetch_add(1, Ordering::AcqRel);
+        Unsent(self.clone())
+    }
+
     fn seen(&self) -> Seen {
-        // Ended first: read the other way round, a request that begins and ends in between would look like a negative one.
-        let ended = self.0.ended.load(Ordering::Acquire);
-        Seen { begun: self.0.begun.load(Ordering::Acquire), ended }
+        // The ends first: read the other way round, a request that begins and ends in between would look like a negative one.
+        let (ended, sent) = (self.0.ended.load(Ordering::Acquire), self.0.sent.load(Ordering::Acquire));
+        let (begun, queued) = (self.0.begun.load(Ordering::Acquire), self.0.queued.load(Ordering::Acquire));
+        Seen { begun, ended, queued, sent }
     }
 }
 
-/// How many requests had begun and ended at one look.
+/// How many requests had begun and ended at one look, and how many pieces of answers had been queued and sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Seen {
     begun: usize,
     ended: usize,
+    queued: usize,
+    sent: usize,
 }
 
 impl Seen {
     fn is_busy(self) -> bool {
         self.begun != self.ended
+    }
+
+    fn is_sending(self) -> bool {
+        self.queued != self.sent
     }
 }
 
@@ -75,6 +91,14 @@ pub(super) struct InFlight(Activity);
 impl Drop for InFlight {
     fn drop(&mut self) {
         self.0.0.ended.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+pub(super) struct Unsent(Activity);
+
+impl Drop for Unsent {
+    fn drop(&mut self) {
+        self.0.0.sent.fetch_add(1, Ordering::AcqRel);
     }
 }
 
@@ -88,7 +112,7 @@ pub(super) struct Guarded {
     preface: Option<usize>,
     /// The requests at the last look.
     seen: Seen,
-    /// Since when nothing is asked.
+    /// Since when nothing is asked, and nothing more was taken of an answer.
     idle_since: Instant,
     /// Since when a head is arriving.
     head_since: Option<Instant>,
@@ -126,17 +150,20 @@ impl Guarded {
             self.preface = fits.then_some(seen + compared);
         }
         self.note_requests();
-        if !self.seen.is_busy() && !bytes.is_empty() && self.head_since.is_none() {
+        if !self.seen.is_busy() && !self.seen.is_sending() && !bytes.is_empty() && self.head_since.is_none() {
             self.head_since = Some(Instant::now());
         }
     }
 
-    /// A request that began since the last look ends the wait for its head; one that ended begins the idle time.
+    /// A request that began since the last look ends the wait for its head; one that ended, and each piece of an answer
+    /// that was taken, begins the idle time.
     fn note_requests(&mut self) {
         let seen = self.activity.seen();
         if seen != self.seen {
+            if seen.begun != self.seen.begun {
+                self.head_since = None;
+            }
             self.seen = seen;
-            self.head_since = None;
             self.idle_since = Instant::now();
         }
     }
@@ -146,7 +173,17 @@ impl Guarded {
         if self.seen.is_busy() {
             return None;
         }
-        let idle = self.idle_since + self.idle_timeout;
+        if self.seen.is_sending() {
+            // hyper reads no further head meanwhile, so none can be late. Between two pieces there may be a wait for the
+            // socket, which `watch_write` sees, or for the client's window, which only this does.
+            let patience = self.idle_timeout.max(self.write_timeout);
+            return Some(self.idle_since + patience);
+        }
+        let mut idle = self.idle_since + self.idle_timeout;
+        if let Some(timer) = &self.writing.timer {
+            // How long the client may leave its answer lying is for `write_timeout` to say.
+            idle = idle.max(timer.deadline());
+        }
         match self.head_since {
             // Frames of HTTP/2 come without a request too: an answer to a ping is not the start of a head.
             Some(since) if !self.speaks_http2() => Some(idle.min(since + self.header_timeout)),
@@ -204,7 +241,11 @@ impl AsyncRead for Guarded {
 impl Guarded {
     fn watch_write<T>(&mut self, written: Poll<io::Result<T>>, cx: &mut Context<'_>) -> Poll<io::Result<T>> {
         if written.is_ready() {
-            self.writing.timer = None;
+            if self.writing.timer.take().is_some() {
+                // The client goes on taking an answer whose handler is long done: that is not idle. What is written without
+                // a wait does not count, or the pings of HTTP/2 would keep their own connection alive.
+                self.idle_since = Instant::now();
+            }
             return written;
         }
         let deadline = self.writing.deadline_or(self.write_timeout);

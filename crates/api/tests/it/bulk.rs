@@ -1,6 +1,8 @@
 //! One verb on many jobs.
 
-use foreman_core::{Report, Verdict};
+use std::time::Duration;
+
+use foreman_core::{Report, State, Verdict};
 use serde_json::{Value, json};
 
 use crate::harness::Api;
@@ -52,13 +54,32 @@ async fn cancel_takes_every_state_before_the_end_and_leaves_the_ended() {
     submit(&api, 3, "done").await;
     api.complete_all().await;
     submit(&api, 4, "retrying").await;
-    api.run_all(|| Verdict::Retry { delay: std::time::Duration::from_hours(1), report: Report::error("again") }).await;
+    api.run_all(|| Verdict::Retry { delay: Duration::from_hours(1), report: Report::error("again") }).await;
     submit(&api, 2, "running").await;
     assert_eq!(api.claim(10).await.len(), 2);
     submit(&api, 5, "pending").await;
     api.submitted(r#"{"url":"http://127.0.0.1:1/","delay":"1h"}"#).await;
     assert_eq!(bulk(&api, "cancel", json!({"filter": {}})).await, (12, 12));
     assert_eq!((count(&api, "state=cancelled").await, count(&api, "state=completed").await), (12, 3));
+}
+
+#[tokio::test]
+async fn a_job_that_changes_its_state_while_all_are_cancelled_is_not_missed() {
+    for others in [0, 3] {
+        let api = Api::start().await;
+        submit(&api, 1, "moving").await;
+        let held = api.claim(1).await;
+        if others > 0 {
+            submit(&api, others, "waiting").await;
+        }
+        // When the running are listed, the retrying have been already.
+        let again = || Verdict::Retry { delay: Duration::from_hours(1), report: Report::error("again") };
+        let settlements = held.into_iter().map(|held| held.settle(again())).collect();
+        api.store.settle_before_listing(State::Running, api.session, settlements);
+        let expected = others as u64 + 1;
+        assert_eq!(bulk(&api, "cancel", json!({"filter": {}})).await, (expected, expected));
+        assert_eq!(count(&api, "state=cancelled").await as u64, expected);
+    }
 }
 
 #[tokio::test]
@@ -81,6 +102,13 @@ async fn a_filter_that_cannot_be_meant_is_refused() {
         ("delete", r#"{"filter":{"state":"running"}}"#, "invalid-request", "running"),
         ("cancel", r#"{"filter":{"state":"dead"}}"#, "invalid-request", "scheduled"),
         ("cancel", r#"{"filter":{"stat":"dead"}}"#, "unknown-field", "`state`"),
+        (
+            "cancel",
+            r#"{"filter":["dead"]}"#,
+            "invalid-request",
+            "/filter: invalid type: sequence, expected a JSON object",
+        ),
+        ("cancel", "[{}]", "invalid-request", "a JSON object is expected"),
         ("cancel", r#"{"dry_run":true}"#, "invalid-request", "filter"),
         ("cancel", r#"{"filter":{"queue":"a b"}}"#, "invalid-request", "queue name"),
         ("cancel", r#"{"filter":{},"dryrun":true}"#, "unknown-field", "`dry_run`"),

@@ -10,7 +10,7 @@ use foreman_core::ports::{
     JobStore, JobView, OpenJob, Page, Position, Pruned, Pulse, QueueView, RedriveAnswer, RemoveAnswer, Retention,
     SessionInfo, SessionStore, SessionView, Settled, Settlement, StoreError, Submitted, Upkeep,
 };
-use foreman_core::{ClaimToken, JobId, NewJob, SessionId, TenantId, memory};
+use foreman_core::{ClaimToken, JobId, NewJob, SessionId, State, TenantId, memory};
 
 #[derive(Clone)]
 pub enum Fault {
@@ -23,18 +23,56 @@ pub enum Fault {
 pub struct Faulty {
     pub inner: memory::Store,
     fault: Mutex<Option<Fault>>,
+    /// Calls that succeed in spite of the fault.
+    spared: AtomicUsize,
     met: AtomicUsize,
+    moves: Mutex<Vec<Move>>,
+}
+
+/// What a worker reports just before the jobs of a state are listed.
+struct Move {
+    before: State,
+    session: SessionId,
+    settlements: Vec<Settlement>,
 }
 
 type Answer<T> = Result<T, StoreError>;
 
 impl Faulty {
     pub fn new(inner: memory::Store) -> Self {
-        Self { inner, fault: Mutex::default(), met: AtomicUsize::new(0) }
+        Self {
+            inner,
+            fault: Mutex::default(),
+            spared: AtomicUsize::new(0),
+            met: AtomicUsize::new(0),
+            moves: Mutex::default(),
+        }
     }
 
     pub fn set(&self, fault: Option<Fault>) {
         *self.fault.lock().unwrap() = fault;
+    }
+
+    /// The same, but the next so many calls succeed.
+    pub fn set_after(&self, calls: usize, fault: Option<Fault>) {
+        self.spared.store(calls, Ordering::SeqCst);
+        self.set(fault);
+    }
+
+    fn is_spared(&self) -> bool {
+        self.spared.try_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok()
+    }
+
+    /// Once, before the jobs in the state `before` are listed, the worker reports this.
+    pub fn settle_before_listing(&self, before: State, session: SessionId, settlements: Vec<Settlement>) {
+        self.moves.lock().unwrap().push(Move { before, session, settlements });
+    }
+
+    async fn make_the_moves(&self, listed: Option<State>) {
+        let due: Vec<Move> = self.moves.lock().unwrap().extract_if(.., |one| Some(one.before) == listed).collect();
+        for one in due {
+            self.inner.settle(one.session, &one.settlements).await.unwrap();
+        }
     }
 
     /// How many calls have failed so far.
@@ -43,7 +81,7 @@ impl Faulty {
     }
 
     async fn check(&self) -> Answer<()> {
-        let fault = self.fault.lock().unwrap().clone();
+        let fault = self.fault.lock().unwrap().clone().filter(|_| !self.is_spared());
         if fault.is_some() {
             self.met.fetch_add(1, Ordering::SeqCst);
         }
@@ -141,6 +179,7 @@ impl JobQuery for Faulty {
         after: Option<&Cursor>,
         limit: usize,
     ) -> Answer<Page<JobView>> {
+        self.make_the_moves(filter.state).await;
         checked!(self.list(tenant, filter, after, limit))
     }
     async fn count(&self, tenant: &TenantId, filter: &JobFilter) -> Answer<u64> {

@@ -81,7 +81,7 @@ impl Api {
         let tasks = Tasks::new();
         let submit = Arc::new(Direct::new(store.clone(), tasks.clone()));
         let (stop, readiness, output) = (Stop::new(), Readiness::new(), Arc::new(Printed::default()));
-        let tail = Tail::new(store.clone(), wakeups.as_ref(), setting.tail);
+        let tail = Tail::new(store.clone(), wakeups.as_ref(), setting.tail, readiness.clone());
         let waits = tail.waits();
         drop(tasks.spawn("tail", tail.run(stop.shutdown())));
         let vitals = Vitals::new("0.0.0-test", readiness.clone(), None);
@@ -95,7 +95,7 @@ impl Api {
             limits: setting.limits,
             bodies: setting.bodies,
             vitals,
-            gate: Gate { hosts: setting.hosts, keys: setting.keys, meter: None },
+            gate: Gate { hosts: setting.hosts, keys: setting.keys, meter: None, readiness: readiness.clone() },
             commands: setting.commands,
             tasks: tasks.clone(),
             dev: setting.dev,

@@ -74,6 +74,14 @@ impl Connection {
         timeout(PATIENCE, self.read_reply(is_head)).await.expect("an answer in time").expect("an answer")
     }
 
+    /// Takes so many bytes of the answer, or a little more, and leaves the rest where it is.
+    pub async fn read_some(&mut self, bytes: usize) {
+        let enough = self.unread.len() + bytes;
+        while self.unread.len() < enough && timeout(PATIENCE, self.read_more()).await.expect("bytes in time").is_some()
+        {
+        }
+    }
+
     /// Waits until the server closes, and tells what it said before.
     pub async fn closed(&mut self) -> String {
         let mut rest = std::mem::take(&mut self.unread);

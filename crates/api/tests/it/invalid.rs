@@ -32,6 +32,9 @@ const BODIES: &[(&str, u16, &str, Option<&str>, &str)] = &[
     (r#"{"url":"http://a/","queue":"a b"}"#, 422, "invalid-job", Some("/queue"), "queue name"),
     (r#"{"url":"http://a/","idempotency_key":""}"#, 422, "invalid-job", Some("/idempotency_key"), "characters"),
     (r#"["http://a/"]"#, 422, "invalid-job", Some(""), "object"),
+    ("null", 422, "invalid-job", Some(""), "a job is a JSON object"),
+    (r#"{"url":"http://a/","backoff":["1s"]}"#, 422, "invalid-job", Some("/backoff"), "expected a JSON object"),
+    (r#"{"command":"true","exit_codes":[[0],[1]]}"#, 422, "invalid-job", Some("/exit_codes"), "expected a JSON object"),
 ];
 
 #[tokio::test]

@@ -67,7 +67,8 @@ async fn a_role_without_an_api_serves_its_probes_and_counts() {
     let vitals = Vitals::new("1", readiness.clone(), Some(counted.clone()));
     vitals.set_store(Arc::new(memory::Store::new(Arc::new(ManualClock::new()), Arc::new(LocalWakeups::new()))));
     vitals.set_lead(|| "leads in term 3".into());
-    let gate = Gate { hosts: Hosts::Local, keys: Keys::None, meter: Some(counted.clone()) };
+    let gate =
+        Gate { hosts: Hosts::Local, keys: Keys::None, meter: Some(counted.clone()), readiness: Readiness::new() };
     let (get, _stop) = served(probes(vitals, gate)).await;
     get("/healthz").await.expect(200);
     let ready = get("/readyz").await.expect(200);
@@ -86,7 +87,7 @@ async fn a_role_without_an_api_serves_its_probes_and_counts() {
 #[tokio::test]
 async fn before_there_is_a_store_whoever_asks_is_told_to_come_back() {
     let vitals = Vitals::new("1", Readiness::new(), None);
-    let gate = Gate { hosts: Hosts::Local, keys: Keys::None, meter: None };
+    let gate = Gate { hosts: Hosts::Local, keys: Keys::None, meter: None, readiness: Readiness::new() };
     let door = Door::new(vitals.clone(), gate.clone());
     let (get, _stop) = served(door.router()).await;
     get("/healthz").await.expect(200);

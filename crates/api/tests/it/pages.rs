@@ -4,7 +4,7 @@ use foreman_core::ports::StoreError;
 use serde_json::{Value, json};
 
 use crate::faulty::Fault;
-use crate::harness::{Api, Setting};
+use crate::harness::{Api, Setting, until};
 
 #[tokio::test]
 async fn a_process_that_answers_is_alive() {
@@ -34,6 +34,56 @@ async fn it_is_ready_while_the_store_answers_and_it_is_not_stopping() {
     assert!(answer["checks"][0]["detail"].as_str().unwrap().contains("stopping"), "{answer}");
     api.get("/healthz").await.expect(200);
     api.submitted(r#"{"url":"http://127.0.0.1:1/"}"#).await;
+}
+
+#[tokio::test]
+async fn once_damage_was_met_it_is_told_and_the_server_is_not_ready_until_it_is_started_anew() {
+    let damaged = || Some(Fault::Error(StoreError::Damaged("secret: page 7".into())));
+    // Met by a request, by a job of a batch, by the check itself, and by what follows the changes.
+    for place in ["request", "batch", "check", "tail"] {
+        let api = Api::start().await;
+        let id = api.submitted(r#"{"url":"http://127.0.0.1:1/"}"#).await;
+        api.get("/readyz").await.expect(200);
+        match place {
+            "request" => {
+                api.store.set(damaged());
+                let problem = api.get(&format!("/api/v1/jobs/{id}")).await.problem(500, "store-damaged");
+                assert!(!problem.to_string().contains("secret"), "{problem}");
+            }
+            "batch" => {
+                let batch = r#"{"jobs":[{"url":"http://127.0.0.1:1/","idempotency_key":"k"}]}"#;
+                api.post_json("/api/v1/jobs/batch", batch).await.expect(200);
+                api.store.set_after(1, damaged());
+                let answer = api.post_json("/api/v1/jobs/batch", batch).await.expect(200);
+                assert_eq!(answer["results"][0]["type"], "/errors/store-damaged");
+            }
+            "check" => {
+                api.store.set(damaged());
+                api.get("/readyz").await.expect(503);
+            }
+            _ => {
+                api.store.set(damaged());
+                let _waiter = api.waits.register(id.parse().unwrap()).unwrap();
+                until("the tail has met it", || api.store.faults_met() > 0).await;
+            }
+        }
+        api.store.set(None);
+        let answer = api.get("/readyz").await.expect(503);
+        assert_eq!(answer["ready"], false, "{place}");
+        let detail = answer["checks"][1]["detail"].as_str().unwrap();
+        assert!(detail.contains("damaged") && detail.contains("foreman check --deep"), "{place}: {detail}");
+        assert!(!detail.contains("secret"), "{place}: {detail}");
+        api.get("/healthz").await.expect(200);
+    }
+}
+
+#[tokio::test]
+async fn what_is_a_bug_of_ours_is_not_called_damage() {
+    let api = Api::start().await;
+    api.store.set(Some(Fault::Error(StoreError::Broken("secret".into()))));
+    api.get("/api/v1/jobs").await.problem(500, "internal");
+    api.store.set(None);
+    api.get("/readyz").await.expect(200);
 }
 
 #[tokio::test]

@@ -63,6 +63,7 @@ async fn meet(kind: Kind, api: &Api) -> Reply {
         Kind::Overloaded => refusal(SubmitError::Overloaded).await,
         Kind::StoreUnavailable => refusal(SubmitError::Store(StoreError::Unavailable("secret: locked".into()))).await,
         Kind::StoreFull => refusal(SubmitError::Store(StoreError::Full("secret: /var/lib".into()))).await,
+        Kind::StoreDamaged => refusal(SubmitError::Store(StoreError::Damaged("secret: page 7".into()))).await,
         Kind::Stopping => refusal(SubmitError::Closed).await,
         Kind::Timeout => {
             let mut client = api.connect().await;
@@ -70,7 +71,7 @@ async fn meet(kind: Kind, api: &Api) -> Reply {
             client.send(&format!("{head}content-length: 100\r\n\r\n{{")).await;
             client.reply(false).await
         }
-        Kind::Internal => refusal(SubmitError::Store(StoreError::Damaged("secret: page 7".into()))).await,
+        Kind::Internal => refusal(SubmitError::Store(StoreError::Broken("secret: twice".into()))).await,
     }
 }
 
@@ -206,4 +207,21 @@ async fn a_page_elsewhere_cannot_reach_a_local_server_by_a_name_of_its_own() {
     }
     let open = Api::with(Setting { hosts: Hosts::Any, ..Setting::default() }).await;
     open.send("GET", "/healthz", &[("host", "foreman.example")], None).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_page_from_elsewhere_changes_nothing_here() {
+    let api = Api::start().await;
+    // What a page may send without asking first: a POST without a body, or a form.
+    let form = ("content-type", "application/x-www-form-urlencoded");
+    for origin in ["http://evil.example", "https://localhost.evil.example:8080", "http://203.0.113.5", "null"] {
+        for path in ["/api/v1/queues/mail/pause", "/api/v1/jobs/0198c5e2-7f3a-7c6e-9a52-3f1f0e8f6a11/cancel"] {
+            let refused = api.send("POST", path, &[("origin", origin), form], None).await;
+            refused.problem(421, "host-refused");
+        }
+    }
+    for origin in ["http://localhost:3000", "http://127.0.0.1:8080", "http://[::1]:8080"] {
+        api.send("POST", "/api/v1/queues/mail/pause", &[("origin", origin)], None).await.expect(200);
+    }
+    api.send("GET", "/api/v1/queues", &[("origin", "http://evil.example")], None).await.expect(200);
 }

@@ -2,8 +2,13 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use foreman_api::serve::{BindError, Server};
 use foreman_runtime::Tasks;
+use http_body_util::{BodyExt, Empty};
+use hyper::body::Incoming;
+use hyper::client::conn::http2::SendRequest;
+use hyper_util::rt::TokioIo;
 use tokio::time::Instant;
 
 use crate::harness::{Api, Setting, in_time, until};
@@ -140,6 +145,28 @@ async fn a_client_that_takes_nothing_of_its_answers_is_given_up() {
 }
 
 #[tokio::test]
+async fn a_client_that_takes_a_large_answer_slowly_gets_all_of_it() {
+    let mut setting = impatient();
+    setting.serve.idle_timeout = SHORT;
+    let api = Api::with(setting).await;
+    // Far more than the kernel buffers, so that most of it is still to be sent when the handler is long done.
+    let payload = "x".repeat(250_000);
+    for _ in 0..100 {
+        api.submitted(&format!(r#"{{"url":"http://127.0.0.1:1/","payload":"{payload}"}}"#)).await;
+    }
+    let mut client = api.connect().await;
+    client.send(&written("GET", "/api/v1/jobs?limit=100", &[], None)).await;
+    for _ in 0..4 {
+        tokio::time::sleep(SHORT * 2).await;
+        client.read_some(2 << 20).await;
+    }
+    let page = client.reply(false).await.expect(200);
+    assert_eq!(page["items"].as_array().map(Vec::len), Some(100));
+    // And then it is idle like any other.
+    assert_eq!(client.closed().await, "");
+}
+
+#[tokio::test]
 async fn a_request_that_is_no_http_or_has_too_large_a_head_is_refused() {
     let api = Api::start().await;
     let mut client = api.connect().await;
@@ -186,11 +213,8 @@ async fn requests_follow_each_other_on_one_connection() {
     }
 }
 
-#[tokio::test]
-async fn http2_is_spoken_too() {
-    use http_body_util::{BodyExt, Empty};
-    use hyper_util::rt::TokioIo;
-
+/// An HTTP/2 client that has room for this many bytes of answers at a time.
+async fn http2(api: &Api, tasks: &Tasks, window: u32) -> SendRequest<Empty<Bytes>> {
     #[derive(Clone)]
     struct Named(Tasks);
     impl<F> hyper::rt::Executor<F> for Named
@@ -202,21 +226,74 @@ async fn http2_is_spoken_too() {
         }
     }
 
-    let api = Api::with(impatient()).await;
-    let client_tasks = Tasks::new();
     let stream = tokio::net::TcpStream::connect(api.addr).await.unwrap();
-    let executor = Named(client_tasks.clone());
-    let (mut sender, connection) = hyper::client::conn::http2::handshake(executor, TokioIo::new(stream)).await.unwrap();
-    drop(client_tasks.spawn("client", connection));
+    let mut builder = hyper::client::conn::http2::Builder::new(Named(tasks.clone()));
+    builder.initial_stream_window_size(window).initial_connection_window_size(window);
+    let (sender, connection) = builder.handshake(TokioIo::new(stream)).await.unwrap();
+    drop(tasks.spawn("client", connection));
+    sender
+}
+
+async fn get_by_http2(sender: &mut SendRequest<Empty<Bytes>>, path: &str) -> http::Response<Incoming> {
+    let request = http::Request::get(format!("http://localhost{path}")).body(Empty::new()).unwrap();
+    let response = in_time(sender.send_request(request)).await.unwrap();
+    assert_eq!(response.status(), 200);
+    response
+}
+
+#[tokio::test]
+async fn http2_is_spoken_too() {
+    let (api, tasks) = (Api::with(impatient()).await, Tasks::new());
+    let mut sender = http2(&api, &tasks, 64 * 1024).await;
     for _ in 0..2 {
-        let request = http::Request::get("http://localhost/healthz").body(Empty::<bytes::Bytes>::new()).unwrap();
-        let response = in_time(sender.send_request(request)).await.unwrap();
-        assert_eq!(response.status(), 200);
+        let response = get_by_http2(&mut sender, "/healthz").await;
         let body = response.into_body().collect().await.unwrap().to_bytes();
         assert!(String::from_utf8_lossy(&body).contains("alive"));
         // Longer than a head may take: between requests of HTTP/2 none is arriving.
         tokio::time::sleep(SHORT * 2).await;
     }
+}
+
+#[tokio::test]
+async fn an_answer_that_waits_for_the_window_of_http2_is_not_idle_and_afterwards_the_connection_is() {
+    let mut setting = Setting::default();
+    setting.serve.idle_timeout = SHORT;
+    setting.serve.write_timeout = LONG;
+    let (api, tasks) = (Api::with(setting).await, Tasks::new());
+    let payload = "x".repeat(200_000);
+    for _ in 0..3 {
+        api.submitted(&format!(r#"{{"url":"http://127.0.0.1:1/","payload":"{payload}"}}"#)).await;
+    }
+    until("only the client below is connected", || connections(&api) == 0).await;
+    let mut sender = http2(&api, &tasks, 20_000).await;
+    let mut body = get_by_http2(&mut sender, "/api/v1/jobs").await.into_body();
+    let (mut taken, mut pauses) = (Vec::new(), 0);
+    while let Some(frame) = in_time(body.frame()).await {
+        taken.extend(frame.unwrap().into_data().unwrap());
+        if pauses < 5 && taken.len() > pauses * 20_000 {
+            pauses += 1;
+            tokio::time::sleep(SHORT * 3).await;
+        }
+    }
+    let page: serde_json::Value = serde_json::from_slice(&taken).unwrap();
+    assert_eq!(page["items"].as_array().map(Vec::len), Some(3));
+    assert_eq!(connections(&api), 1);
+    until("it is closed as idle", || connections(&api) == 0).await;
+}
+
+#[tokio::test]
+async fn a_client_of_http2_that_takes_nothing_of_its_answer_is_given_up() {
+    let mut setting = Setting::default();
+    setting.serve.idle_timeout = SHORT;
+    setting.serve.write_timeout = SHORT * 2;
+    let (api, tasks) = (Api::with(setting).await, Tasks::new());
+    let mut sender = http2(&api, &tasks, 1_000).await;
+    let start = Instant::now();
+    let answer = get_by_http2(&mut sender, "/api/openapi.json").await;
+    // It answers pings all the while.
+    until("it was given up", || connections(&api) == 0).await;
+    assert!(start.elapsed() >= SHORT * 2, "it was given its time: {:?}", start.elapsed());
+    drop(answer);
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use foreman_core::{Report, Verdict};
 use tokio::time::Instant;
 
 use crate::faulty::Fault;
-use crate::harness::{Api, Setting, until};
+use crate::harness::{Api, Setting, in_time, until};
 use crate::http::written;
 
 const JOB: &str = r#"{"url":"http://127.0.0.1:1/"}"#;
@@ -116,4 +116,16 @@ async fn a_store_that_was_away_for_a_while_costs_no_wait_its_answer() {
     until("the fault was met", || api.store.faults_met() > 0).await;
     api.store.set(None);
     assert_eq!(client.reply(false).await.expect(200)["state"], "completed");
+}
+
+#[tokio::test]
+async fn a_store_that_is_away_when_the_first_wait_begins_costs_it_nothing_either() {
+    let api = Api::start().await;
+    let id = api.submitted(JOB).await;
+    api.store.set(Some(Fault::Error(StoreError::Unavailable("away".into()))));
+    // Nobody waited before: the one who follows the log begins now, and cannot find its end.
+    let waiter = api.waits.register(id.parse().expect("an id")).expect("there is room");
+    until("the fault was met", || api.store.faults_met() > 0).await;
+    api.store.set(None);
+    in_time(waiter.woken()).await;
 }

@@ -6,8 +6,9 @@
 //!
 //! **How it ends.** When the command itself has ended, so has the attempt: whatever it left running in its group is killed.
 //! (Work that should outlive it must leave the group, with `setsid`.) When the try is stopped the whole group gets TERM, some
-//! seconds of grace, then KILL. If the attempt is dropped instead, the group is killed on the spot. If *this*
-//! process is killed, nobody is left to do that: the command runs on by itself, and its job is run again elsewhere.
+//! seconds of grace, then KILL. If the attempt is dropped instead, the group is killed on the spot, and so is every group
+//! when the process leaves in a hurry ([`kill_all`]). If *this* process is killed, nobody is left to do that: the command
+//! runs on by itself, and its job is run again elsewhere.
 //!
 //! **What it prints** is read to the end, however much it is, so that a chatty command never stands still; the first 64 KiB
 //! of each stream are kept, and the lines can be watched through [`OutputHub`].
@@ -35,6 +36,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use self::group::Group;
+pub use self::group::kill_all;
 use self::output::{Captured, write_input};
 use super::{Ending, Runner, Try};
 use crate::output::OutputHub;

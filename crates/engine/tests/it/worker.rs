@@ -246,6 +246,20 @@ async fn a_damaged_store_ends_it_with_a_reason() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn outcomes_that_wait_to_be_recorded_are_recorded_before_the_session_ends() {
+    let scene = Scene::new();
+    let worker = scene.worker();
+    scene.store.always(Verb::Settle, Act::Delay(Duration::from_secs(1)));
+    let jobs: Vec<_> = (0..40).map(|_| job("")).collect();
+    scene.submit(&jobs).await;
+    until("all have run", || scene.player.started().len() == 40 && scene.player.running() == 0).await;
+    assert_eq!(scene.count(State::Completed).await, 0);
+    assert!(scene.drained(worker).await.is_complete());
+    assert_eq!(scene.count(State::Completed).await, 40);
+    scene.is_clean().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_cannot_be_recorded_at_the_end_is_handed_back_with_the_session() {
     let scene = Scene::new();
     scene.store.always(Verb::Settle, away());

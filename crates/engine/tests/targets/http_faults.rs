@@ -11,6 +11,7 @@ use foreman_runtime::Tasks;
 use serde_json::json;
 
 use crate::given::{AGAIN, attempt, error_of, in_time, start, until};
+use crate::gzip;
 use crate::server::Server;
 
 async fn call(url: &str) -> Ending {
@@ -149,6 +150,24 @@ async fn what_is_compressed_is_not_inflated() {
     let response = ending.report.response.unwrap();
     assert!(response.body.contains("abc") && response.body.chars().count() == 20, "{response:?}");
     assert!(response.headers.contains(&("content-encoding".into(), "gzip".into())));
+}
+
+#[tokio::test]
+async fn a_bomb_is_kept_as_the_little_that_came() {
+    let bomb = gzip::zeros(10 * 1024 * 1024);
+    assert!(bomb.len() < 80 * 1024, "it is small on the wire: {}", bomb.len());
+    let answer = format!("HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: {}\r\n\r\n", bomb.len());
+    let mut answer = answer.into_bytes();
+    answer.extend(&bomb);
+    let server = Server::answering_once(answer).await;
+    let ending = call(&server.url()).await;
+    assert_eq!(ending.ended, Ended::Completed);
+    let response = ending.report.response.unwrap();
+    assert!(response.truncated && response.body.len() <= 4_096, "{} bytes are kept", response.body.len());
+    // NUL, too, is shown as a sign that stands for what is no text.
+    let came = String::from_utf8_lossy(&bomb).replace('\0', "\u{fffd}");
+    assert!(!response.body.is_empty() && came.starts_with(&response.body), "{:?}", response.body);
+    assert_eq!(server.seen.last().header("accept-encoding"), Some("identity"), "it was not asked for");
 }
 
 #[tokio::test]

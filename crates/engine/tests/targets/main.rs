@@ -9,6 +9,7 @@ mod command_ends;
 mod command_output;
 mod command_start;
 mod given;
+mod gzip;
 mod http_faults;
 mod http_reuse;
 mod http_wire;

@@ -15,7 +15,8 @@ use crate::role::Role;
 pub(super) fn parts(ground: &Ground<'_>, shared: &Shared, output: OutputHub) -> (Router, SubmitHandle, Vec<Part>) {
     let settings = ground.settings;
     let (submitter, intake) = Submitter::new(Arc::clone(&shared.store) as Arc<dyn JobStore>, settings.submit.clone());
-    let tail = Tail::new(Arc::clone(&shared.store), shared.wakeups.as_ref(), settings.tail.clone());
+    let tail =
+        Tail::new(Arc::clone(&shared.store), shared.wakeups.as_ref(), settings.tail.clone(), ground.readiness.clone());
     let app = App::new(Parts {
         store: Arc::clone(&shared.store),
         submit: Arc::new(intake.clone()) as Arc<dyn Submit>,

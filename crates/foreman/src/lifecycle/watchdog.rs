@@ -56,8 +56,10 @@ fn watch(told: &Receiver<Order>) {
     }
 }
 
-/// Leaves without waiting for anybody. What was accepted is in the store; what was held returns at the next start.
+/// Leaves without waiting for anybody. What was accepted is in the store; what was held returns at the next start, so no
+/// command of ours may still be at it then.
 pub fn leave_now(why: &str) -> ! {
+    foreman_engine::target::command::kill_all();
     let _ = writeln!(io::stderr(), "foreman: {why}: leaving now");
     std::process::exit(ServerExit::Wedged as i32)
 }

@@ -1,4 +1,4 @@
-//! Full disks, and clients that do not wait for their answer.
+//! Full disks, damaged files, and clients that do not wait for their answer.
 
 use std::time::Duration;
 
@@ -41,6 +41,46 @@ async fn a_full_disk_refuses_what_it_cannot_keep_and_keeps_what_it_accepted() {
     target.assert_one_call_per_attempt();
     assert_eq!(server.stop().await, Some(0));
     stage.assert_clean().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_file_is_called_so_and_the_server_is_not_ready() {
+    let stage = Stage::new();
+    let mut server = stage.start(&["--queues", "other"]).await;
+    let mut ids = Vec::new();
+    for n in 0..60 {
+        let body = format!("needle-{n:02} {}", "x".repeat(300));
+        ids.push(server.client.submit(&JobSpec { body: Some(body), ..call("http://127.0.0.1:9/") }).await.unwrap().id);
+    }
+    assert_eq!(server.stop().await, Some(0));
+    overwrite_the_page_of(&stage.database(), b"needle-03 ");
+
+    // Nothing that the server does by itself reads that page.
+    let mut server = stage.start(&["--queues", "other"]).await;
+    assert_eq!(server.get("/readyz").await.0, 200);
+    let error = server.client.get(&ids[3]).await.unwrap_err();
+    assert_eq!(error.status(), Some(500), "{error}");
+    assert!(error.to_string().contains("foreman check --deep"), "{error}");
+    let (status, ready) = server.get("/readyz").await;
+    assert!(status == 503 && ready.contains("damaged"), "{status}: {ready}");
+    assert!(server.log().contains("the store is damaged: "), "{}", server.log());
+    assert_eq!(server.client.get(&ids[59]).await.unwrap().state, State::Pending, "what is whole can be read");
+    assert_eq!(server.get("/readyz").await.0, 503, "and mends nothing");
+    server.stop().await;
+
+    let data = stage.data();
+    let said = stage.foreman(&["check", "--deep", "--data-dir", data.to_str().unwrap()]).await;
+    assert_eq!(said.code, 1, "{said:?}");
+}
+
+/// As a disk would that lost a write: the page with this text becomes zeros.
+fn overwrite_the_page_of(database: &std::path::Path, text: &[u8]) {
+    let mut file = std::fs::read(database).unwrap();
+    let page = usize::from(u16::from_be_bytes([file[16], file[17]]));
+    let at = file.windows(text.len()).position(|window| window == text).expect("the job is in the file");
+    let start = at / page * page;
+    file[start..start + page].fill(0);
+    std::fs::write(database, file).unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

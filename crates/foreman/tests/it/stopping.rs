@@ -70,6 +70,16 @@ async fn two_hundred_jobs_in_flight_finish_within_the_grace() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_grace_shorter_than_the_time_for_balancers_still_hands_back() {
+    let (stage, target) = (Stage::new(), Target::holding().await);
+    let mut server = stage.start(&["--grace", "4s", "--set", "shutdown.not_ready=1m"]).await;
+    server.client.submit(&call(&target.url)).await.unwrap();
+    until("it is in flight", async || (target.count() >= 1).then_some(())).await;
+    assert_eq!(server.stop().await, Some(3), "work was handed back: {}", server.log());
+    stage.assert_clean().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn two_hundred_jobs_that_do_not_finish_are_handed_back_within_the_grace() {
     let (stage, target) = (Stage::new(), Target::holding().await);
     let mut server = stage.start(&["--slots", "200", "--grace", "4s"]).await;
@@ -130,6 +140,31 @@ async fn a_command_that_will_not_stop_is_killed_before_the_deadline() {
     let server = stage.start(&["--queues", "other"]).await;
     let job = server.client.get(&job.id).await.unwrap();
     assert_eq!((job.state, job.spent, job.crashes), (State::Pending, 0, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_third_signal_leaves_at_once_and_leaves_no_command_behind() {
+    let stage = Stage::new();
+    let mut server = stage.start(&["--grace", "55s", "--allow-commands"]).await;
+    let note = stage.path().join("pid");
+    let stubborn =
+        format!("trap '' TERM; echo $$ > {0}.new; mv {0}.new {0}; while true; do sleep 0.1; done", note.display());
+    server.client.submit(&command(&stubborn)).await.unwrap();
+    let pid = until("the command runs", async || std::fs::read_to_string(&note).ok()).await;
+    server.signal(Signal::SIGTERM);
+    until("it is stopping", async || server.log().contains("stopping").then_some(())).await;
+    server.signal(Signal::SIGTERM);
+    until("it hands back", async || server.log().contains("a second signal").then_some(())).await;
+    server.signal(Signal::SIGTERM);
+    assert_eq!(server.ended().await, Some(4), "{}", server.log());
+    assert!(server.log().contains("a further signal: leaving now"), "{}", server.log());
+    until("the command is gone", async || is_gone(pid.trim()).then_some(())).await;
+}
+
+/// Ended, whether or not its new parent has noticed.
+fn is_gone(pid: &str) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat"))
+        .map_or(true, |stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('Z')))
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,6 +2,8 @@
 //!
 //! Signals to children are sent here and nowhere else.
 
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use nix::errno::Errno;
@@ -11,6 +13,22 @@ use tokio::process::Child;
 use tokio::time::Instant;
 
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// The leaders of all groups that live, for a process that leaves without dropping anything.
+static LIVE: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+
+fn live() -> MutexGuard<'static, BTreeSet<i32>> {
+    LIVE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Kills every command of this process, and starts no argument about it. For the moment before a process leaves on the
+/// spot: whoever runs its jobs again must not find the first try still at work.
+pub fn kill_all() {
+    for leader in live().iter() {
+        // It may have ended by itself in this moment.
+        let _ = killpg(Pid::from_raw(*leader), Signal::SIGKILL);
+    }
+}
 
 /// Killed as a whole when this is dropped.
 pub(super) struct Group {
@@ -22,6 +40,7 @@ impl Group {
     /// The child was started as the leader of a group of its own, and was not waited for yet.
     pub(super) fn led_by(child: &Child) -> Self {
         let leader = child.id().and_then(|id| i32::try_from(id).ok()).map(Pid::from_raw);
+        live().extend(leader.map(Pid::as_raw));
         Self { leader }
     }
 
@@ -52,7 +71,9 @@ impl Group {
     /// the number is still its own.
     pub(super) fn finish(&mut self) {
         self.signal(Signal::SIGKILL);
-        self.leader = None;
+        if let Some(leader) = self.leader.take() {
+            live().remove(&leader.as_raw());
+        }
     }
 }
 
