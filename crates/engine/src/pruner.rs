@@ -111,6 +111,7 @@ impl Pruner {
             total.keys += pruned.keys;
             total.changes += pruned.changes;
             total.sessions += pruned.sessions;
+            total.queues += pruned.queues;
             if !pruned.was_busy(step) || shutdown.is_draining() {
                 break;
             }

@@ -181,6 +181,7 @@ CREATE TABLE queues (
     queue     text NOT NULL,
     tenant    text NOT NULL,
     paused_at timestamptz,
+    used_at   timestamptz NOT NULL,  -- noted at most once an hour; long unused and empty, the row goes
     PRIMARY KEY (queue, tenant)
 );
 CREATE INDEX queues_paused ON queues (queue, tenant) WHERE paused_at IS NOT NULL;

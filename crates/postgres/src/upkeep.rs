@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use foreman_core::job::QueueName;
-use foreman_core::ports::{Due, Leader, Pruned, Retention, StoreError, Topic, Upkeep};
+use foreman_core::ports::{Due, Leader, Pruned, Retention, StoreError, Topic, USE_IS_NOTED_EVERY, Upkeep};
 use foreman_core::{JobId, Lane, Report, State, TenantId, Timestamp};
 use uuid::Uuid;
 
@@ -69,6 +69,8 @@ pub(crate) const CUT_SESSIONS: &str = "DELETE FROM sessions WHERE ctid = ANY (AR
         SELECT ctid FROM sessions
         WHERE state IN ('ended', 'dead') AND renewed_at <= foreman_now() - $2::interval LIMIT $1::bigint
         FOR UPDATE SKIP LOCKED)) RETURNING 1";
+
+pub(crate) const CUT_QUEUES: &str = include_str!("sql/cut_queues.sql");
 
 #[async_trait]
 impl Upkeep for PostgresStore {
@@ -192,9 +194,9 @@ async fn prune(
         Ok(false) => Ok(None),
         Err(fault) => Err(fault),
     })?;
-    let Some((keys, changes, sessions)) = cut else { return Ok(None) };
+    let Some((keys, changes, sessions, queues)) = cut else { return Ok(None) };
     partitions::tend(store, limit).await;
-    Ok(Some(Pruned { keys, changes, sessions, ..pruned }))
+    Ok(Some(Pruned { keys, changes, sessions, queues, ..pruned }))
 }
 
 /// Whether the leader's term is still the one in force. Whoever acts for nobody's sake always may.
@@ -216,12 +218,18 @@ async fn forget_outlived(tx: &Transaction, state: State, keep: Duration, limit: 
     Ok(old.len())
 }
 
-async fn cut(tx: &Transaction, retention: &Retention, limit: usize) -> Result<(usize, usize, usize), Fault> {
+async fn cut(tx: &Transaction, retention: &Retention, limit: usize) -> Result<(usize, usize, usize, usize), Fault> {
     let limit = bound(limit);
     let (changes, sessions) = (Span(retention.changes), Span(retention.sessions));
+    let queues = Span(retention.queues.saturating_add(USE_IS_NOTED_EVERY));
     let answers = tx
-        .all(&[(CUT_KEYS, &[&limit]), (CUT_CHANGES, &[&limit, &changes]), (CUT_SESSIONS, &[&limit, &sessions])])
+        .all(&[
+            (CUT_KEYS, &[&limit]),
+            (CUT_CHANGES, &[&limit, &changes]),
+            (CUT_SESSIONS, &[&limit, &sessions]),
+            (CUT_QUEUES, &[&limit, &queues]),
+        ])
         .await?;
     let counts: Vec<usize> = answers.iter().map(Vec::len).collect();
-    Ok((counts[0], counts[1], counts[2]))
+    Ok((counts[0], counts[1], counts[2], counts[3]))
 }

@@ -43,8 +43,9 @@ CREATE TABLE ready (
     crashes    INTEGER NOT NULL,         -- workers it took down
     kind       TEXT                      -- carried along, so that `outcomes` gets it without asking `jobs`
 ) STRICT, WITHOUT ROWID;
--- Leads with the queue, so that a paused or unserved backlog is never walked over.
-CREATE INDEX ready_in_order ON ready (queue, route, lane, key, job) WHERE key IS NOT NULL;
+-- Leads with the lane and the route: the queues that have something due there are found by skipping from one to the next,
+-- and neither an unserved backlog nor the names of empty queues are walked over.
+CREATE INDEX ready_in_order ON ready (lane, route, queue, key, job) WHERE key IS NOT NULL;
 CREATE INDEX ready_later ON ready (run_at, job) WHERE key IS NULL;
 CREATE INDEX ready_expiring ON ready (expires_at, job) WHERE expires_at IS NOT NULL;
 -- Jobs whose next crash would be their last: they run alone.
@@ -143,13 +144,17 @@ CREATE TABLE sessions (
     ended_at   INTEGER
 ) STRICT, WITHOUT ROWID;
 
--- A row appears with the first job of a queue.
+-- A row appears with a tenant's first job in a queue, and goes when the queue is not used any more; with it go its rows in
+-- `shares`, and with the last one of a queue those in `lanes`.
 CREATE TABLE queues (
-    queue     TEXT NOT NULL,
-    tenant    TEXT NOT NULL,
+    queue     TEXT    NOT NULL,
+    tenant    TEXT    NOT NULL,
     paused_at INTEGER,
+    used_at   INTEGER NOT NULL,          -- something was submitted; written at most once an hour
     PRIMARY KEY (queue, tenant)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX queues_paused ON queues (queue, tenant) WHERE paused_at IS NOT NULL;
+CREATE INDEX queues_by_use ON queues (used_at, queue, tenant) WHERE paused_at IS NULL;
 
 -- The fair order. V: the highest key claimed so far in a queue and lane; it moves with service, never with the clock.
 CREATE TABLE lanes (

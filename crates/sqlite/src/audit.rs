@@ -16,7 +16,7 @@ use crate::migrate;
 const MAX_VIOLATIONS: usize = 100;
 
 /// Each finds what must not be, with the sentence that says so: `{}` is the row's first column, a second `{}` its next.
-const CHECKS: [(&str, &str); 13] = [
+const CHECKS: [(&str, &str); 14] = [
     (
         "job {} is in {} places",
         "SELECT jobs.id, (ready.job IS NOT NULL) + (held.job IS NOT NULL) + (outcomes.job IS NOT NULL) AS places
@@ -65,6 +65,11 @@ const CHECKS: [(&str, &str); 13] = [
         "job {} has spent more attempts than it was given",
         "SELECT job FROM ready WHERE spent > attempt UNION ALL SELECT job FROM held WHERE spent > attempt
          UNION ALL SELECT job FROM outcomes WHERE spent > attempt",
+    ),
+    (
+        "job {} is in queue {}, which does not exist",
+        "SELECT job, queue FROM (SELECT job, queue, tenant FROM ready UNION ALL SELECT job, queue, tenant FROM held)
+         WHERE (queue, tenant) NOT IN (SELECT queue, tenant FROM queues)",
     ),
 ];
 

@@ -22,6 +22,7 @@ mod open;
 mod order;
 mod places;
 mod query;
+mod queues;
 mod readers;
 mod rows;
 mod sessions;
@@ -42,6 +43,7 @@ pub use config::Config;
 pub use error::OpenError;
 
 use error::Fault;
+use jobs::lines::Rotation;
 use readers::{Read, Readers};
 use write::Write;
 use writer::Writer;
@@ -56,6 +58,7 @@ pub struct SqliteStore {
 struct Parts {
     readers: Readers,
     writer: Writer,
+    rotation: Arc<Rotation>,
     call_timeout: Duration,
     audit_timeout: Duration,
 }
@@ -70,7 +73,7 @@ impl SqliteStore {
         let writer = Writer::start(connection, lock, &config, clock, wakeups)
             .map_err(|error| OpenError::Io { path: config.path.clone(), reason: error.to_string() })?;
         let Config { call_timeout, audit_timeout, .. } = config;
-        Ok(Self { parts: Arc::new(Parts { readers, writer, call_timeout, audit_timeout }) })
+        Ok(Self { parts: Arc::new(Parts { readers, writer, rotation: Arc::default(), call_timeout, audit_timeout }) })
     }
 
     /// Writes what waits in line, lets reads end, folds the log into the file, ends the writer's thread and gives the lock

@@ -79,18 +79,6 @@ fn virtual_time(sql: &Connection, queue: &QueueName, lane: Lane) -> Result<i64, 
     Ok(time.unwrap_or_default())
 }
 
-/// V of every queue, in one lane.
-pub(crate) fn fronts(sql: &Connection, lane: Lane) -> Result<HashMap<QueueName, i64>, Fault> {
-    let mut statement = sql.prepare_cached("SELECT queue, v FROM lanes WHERE lane = ?1")?;
-    let mut rows = statement.query([lane.rank()])?;
-    let mut fronts = HashMap::new();
-    while let Some(row) = rows.next()? {
-        let queue = QueueName::from_stored(row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?);
-        fronts.insert(queue, row.get(1)?);
-    }
-    Ok(fronts)
-}
-
 /// V moves with service: the highest key claimed so far.
 pub(crate) fn served(sql: &Connection, highest: &HashMap<(QueueName, Lane), i64>) -> Result<(), Fault> {
     let mut statement = sql.prepare_cached(

@@ -1,12 +1,12 @@
 //! What falls due, expires, or has outlived its retention.
 //!
-//! Each call is one operation of the one writer and does at most `limit` of a kind, so that nobody waits long behind it.
+//! Each call is one operation of the one writer (queues are looked for by a reader before) and does at most `limit` of a kind, so that nobody waits long behind it.
 //! Pages that are freed are used again by what is written next; the file keeps its size, and a full one has room again.
 
 use std::time::Duration;
 
 use async_trait::async_trait;
-use foreman_core::ports::{Due, Pruned, Retention, StoreError, Topic, Upkeep};
+use foreman_core::ports::{Due, Pruned, Retention, StoreError, Topic, USE_IS_NOTED_EVERY, Upkeep};
 use foreman_core::{JobId, Report, State, Timestamp};
 use rusqlite::OptionalExtension;
 
@@ -15,6 +15,7 @@ use crate::error::Fault;
 use crate::jobs::forget;
 use crate::order::Order;
 use crate::places::{self, End};
+use crate::queues::{self, Unused};
 use crate::rows::{Traveller, Waiting, traveller_columns};
 use crate::write::Write;
 
@@ -26,7 +27,10 @@ impl Upkeep for SqliteStore {
 
     async fn prune(&self, retention: &Retention, limit: usize) -> Result<Pruned, StoreError> {
         let retention = retention.clone();
-        self.write(move |write| prune(write, &retention, limit)).await
+        // By a reader: whether anything waits in a queue is a question to all that waits.
+        let until = retention.queues.saturating_add(USE_IS_NOTED_EVERY);
+        let unused = self.read(move |read| queues::unused(read, until, limit)).await?;
+        self.write(move |write| prune(write, &retention, &unused, limit)).await
     }
 }
 
@@ -113,7 +117,7 @@ fn next(write: &Write<'_>) -> Result<Option<Timestamp>, Fault> {
     Ok(next)
 }
 
-fn prune(write: &Write<'_>, retention: &Retention, limit: usize) -> Result<Pruned, Fault> {
+fn prune(write: &Write<'_>, retention: &Retention, unused: &Unused, limit: usize) -> Result<Pruned, Fault> {
     let now = write.now;
     Ok(Pruned {
         jobs: prune_jobs(write, retention, limit)?,
@@ -138,6 +142,7 @@ fn prune(write: &Write<'_>, retention: &Retention, limit: usize) -> Result<Prune
             now.minus(retention.sessions),
             limit,
         )?,
+        queues: unused.prune(write)?,
     })
 }
 

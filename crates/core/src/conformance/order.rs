@@ -283,3 +283,38 @@ pub async fn what_a_paused_tenant_left_waiting_does_not_block_the_lane(subject: 
     scene.settle_all(session, &[held.settle(completed())]).await;
     assert!(scene.claim(session, 1).await.is_empty());
 }
+
+/// More than a store may care to look at in one claim.
+const MANY: usize = 600;
+
+pub async fn a_job_in_any_of_many_queues_has_its_turn(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    let session = scene.session().await;
+    let in_queue = |name: &str| a_job().queued(name).build();
+    let all: Vec<_> = (0..MANY).map(|n| in_queue(&format!("q{n}"))).collect();
+    scene.submit_all(&all).await;
+    let last = scene.submit(a_job().queued("z")).await;
+    // The others are never empty: where one is taken, one comes.
+    for _ in 0..MANY / 10 {
+        let held = scene.claim(session, 40).await;
+        assert_eq!(held.len(), 40);
+        if ids(&held).contains(&last) {
+            return;
+        }
+        let refill: Vec<_> = held.iter().map(|held| in_queue(held.job.work.queue.as_str())).collect();
+        scene.submit_all(&refill).await;
+    }
+    panic!("four times as many as came before it were served, and it was not");
+}
+
+pub async fn high_goes_first_however_many_queues_have_jobs(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    let session = scene.session().await;
+    let all: Vec<_> = (0..MANY).map(|n| a_job().queued(&format!("q{n}")).build()).collect();
+    scene.submit_all(&all).await;
+    for name in ["a", "q5", "z"] {
+        scene.claim(session, 1).await;
+        let high = scene.submit(a_job().queued(name).lane(Lane::High)).await;
+        assert_eq!(ids(&scene.claim(session, 1).await), [high], "{name}");
+    }
+}

@@ -3,15 +3,24 @@
 use std::time::Duration;
 
 use super::Subject;
-use super::given::{DAY, HOUR, PLENTY, SECOND, Scene, a_job, completed, jobs};
-use crate::id::JobId;
-use crate::ports::{Heartbeat, JobFilter, Pruned, Retention};
+use super::given::{DAY, HOUR, PLENTY, SECOND, Scene, a_job, completed, jobs, queue, retry, tenant};
+use crate::id::{JobId, TenantId};
+use crate::lane::Lane;
+use crate::ports::{Heartbeat, JobFilter, Pruned, RedriveAnswer, Retention, USE_IS_NOTED_EVERY};
 use crate::state::State;
 
 /// Keeps everything for ever.
 fn for_ever() -> Retention {
     let long = DAY * 100_000;
-    Retention { completed: None, failed: None, cancelled: None, dead: None, changes: long, sessions: long }
+    Retention {
+        completed: None,
+        failed: None,
+        cancelled: None,
+        dead: None,
+        changes: long,
+        sessions: long,
+        queues: long,
+    }
 }
 
 /// One job in every state.
@@ -175,4 +184,147 @@ pub async fn a_pruned_job_leaves_no_key_behind(subject: &dyn Subject) {
     assert_eq!(scene.prune(&Retention { completed: Some(HOUR), ..for_ever() }, PLENTY).await.jobs, 1);
     // The key would stand for a job that nobody can read.
     scene.submit(a_job().keyed("k", 2)).await;
+}
+
+/// Keeps everything but queues, which go when they were not used for a day.
+fn queues_for_a_day() -> Retention {
+    Retention { queues: DAY, ..for_ever() }
+}
+
+/// When a queue used now is certainly gone under [`queues_for_a_day`].
+const GONE: Duration = Duration::from_secs(DAY.as_secs() + USE_IS_NOTED_EVERY.as_secs() + SECOND.as_secs());
+
+async fn names(scene: &Scene<'_>, of: &TenantId) -> Vec<String> {
+    let views = scene.store.queues(of).await.expect("the store answers");
+    let mut names: Vec<String> = views.into_iter().map(|view| view.queue.to_string()).collect();
+    names.sort();
+    names
+}
+
+pub async fn a_queue_that_nobody_uses_goes(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    scene.job_in(State::Completed, a_job().queued("old")).await;
+    scene.advance(HOUR * 23).await;
+    assert_eq!(scene.prune(&queues_for_a_day(), PLENTY).await.queues, 0, "not before its day is over");
+    scene.job_in(State::Completed, a_job().queued("new")).await;
+    scene.advance(USE_IS_NOTED_EVERY + HOUR + SECOND).await;
+    let pruned = scene.prune(&queues_for_a_day(), PLENTY).await;
+    assert_eq!(pruned, Pruned { queues: 1, ..Pruned::default() });
+    assert_eq!(names(&scene, &TenantId::default()).await, ["new"]);
+    assert_eq!(scene.count(&JobFilter { queue: Some(queue("old")), ..JobFilter::default() }).await, 1, "its job stays");
+}
+
+pub async fn a_queue_that_is_used_stays(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    for _ in 0..5 {
+        scene.job_in(State::Completed, a_job().queued("mail")).await;
+        scene.advance(HOUR * 23).await;
+        assert_eq!(scene.prune(&queues_for_a_day(), PLENTY).await.queues, 0);
+    }
+    assert_eq!(names(&scene, &TenantId::default()).await, ["mail"]);
+}
+
+pub async fn a_queue_with_something_in_it_stays(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    let session = scene.session().await;
+    let held = scene.submit(a_job().queued("held")).await;
+    let proof = scene.claim_job(session, held).await;
+    let retried = scene.submit(a_job().queued("retried")).await;
+    scene.run(session, retried, retry(DAY * 90)).await;
+    scene.submit(a_job().queued("due")).await;
+    scene.submit(a_job().queued("later").after(DAY * 90)).await;
+    scene.job_in(State::Completed, a_job().queued("done")).await;
+    for queues in [1, 0, 0] {
+        scene.advance(GONE).await;
+        assert_eq!(scene.prune(&queues_for_a_day(), PLENTY).await.queues, queues);
+    }
+    assert_eq!(names(&scene, &TenantId::default()).await, ["due", "held", "later", "retried"]);
+    scene.end_attempt(proof, completed()).await;
+    scene.advance(GONE).await;
+    assert_eq!(scene.prune(&queues_for_a_day(), PLENTY).await.queues, 1, "nothing is held there any more");
+    assert_eq!(names(&scene, &TenantId::default()).await, ["due", "later", "retried"]);
+}
+
+pub async fn a_paused_queue_stays_paused(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    let session = scene.session().await;
+    scene.pause("mail").await;
+    scene.advance(GONE).await;
+    assert_eq!(scene.prune(&queues_for_a_day(), PLENTY).await.queues, 0);
+    scene.submit(a_job().queued("mail")).await;
+    assert!(scene.claim(session, 1).await.is_empty(), "it is paused still");
+    assert!(scene.resume("mail").await);
+    let held = scene.claim_next(session).await;
+    scene.complete(session, held).await;
+    scene.advance(GONE).await;
+    assert_eq!(scene.prune(&queues_for_a_day(), PLENTY).await.queues, 1, "paused no more, it goes like any other");
+}
+
+pub async fn one_tenants_queue_goes_and_anothers_of_that_name_stays(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    let session = scene.session().await;
+    scene.submit_all(&jobs(5, &a_job().of("idle"))).await;
+    for held in scene.claim(session, 5).await {
+        scene.complete(session, held).await;
+    }
+    scene.submit_all(&jobs(20, &a_job().of("busy"))).await;
+    scene.advance(GONE).await;
+    assert_eq!(scene.prune(&queues_for_a_day(), PLENTY).await.queues, 1);
+    assert!(names(&scene, &tenant("idle")).await.is_empty());
+    assert_eq!(names(&scene, &tenant("busy")).await, ["default"]);
+    let back = scene.submit(a_job().of("idle")).await;
+    let next = scene.claim(session, 2).await;
+    assert!(next.iter().any(|held| held.job.id == back), "it is among the first two, as ever");
+}
+
+pub async fn a_queue_that_comes_back_starts_its_order_anew(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    let session = scene.session().await;
+    for lane in Lane::ALL {
+        scene.submit_all(&jobs(10, &a_job().queued("mail").of("burst").lane(lane))).await;
+    }
+    for held in scene.claim(session, 30).await {
+        scene.complete(session, held).await;
+    }
+    scene.advance(GONE).await;
+    assert_eq!(scene.prune(&queues_for_a_day(), PLENTY).await.queues, 1);
+    for lane in Lane::ALL {
+        scene.submit_all(&jobs(10, &a_job().queued("mail").of("burst").lane(lane))).await;
+        let single = scene.submit(a_job().queued("mail").of("single").lane(lane)).await;
+        // A queue that never went counts from its own beginning, and neither goes ahead of the other.
+        let elsewhere = scene.submit(a_job().queued("other").of("single").lane(lane)).await;
+        let next = scene.claim(session, 3).await;
+        assert_eq!(next.len(), 3);
+        for id in [single, elsewhere] {
+            assert!(next.iter().any(|held| held.job.id == id), "{lane}: the first of each of three lines");
+        }
+        assert_eq!(scene.claim(session, 100).await.len(), 9);
+    }
+}
+
+pub async fn a_job_of_a_queue_that_went_can_be_redriven(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    let id = scene.job_in(State::Dead, a_job().queued("mail")).await;
+    scene.advance(GONE).await;
+    assert_eq!(scene.prune(&queues_for_a_day(), PLENTY).await.queues, 1);
+    assert_eq!(scene.redrive(id).await, Some(RedriveAnswer::Redriven));
+    assert_eq!(names(&scene, &TenantId::default()).await, ["mail"]);
+    let session = scene.session().await;
+    scene.run(session, id, completed()).await;
+}
+
+pub async fn at_most_so_many_queues_are_pruned_in_one_step(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    scene.submit(a_job().queued("a-waits")).await;
+    for name in ["b", "c", "d"] {
+        scene.job_in(State::Completed, a_job().queued(name)).await;
+    }
+    scene.advance(GONE).await;
+    let mut pruned = Vec::new();
+    for _ in 0..3 {
+        pruned.push(scene.prune(&queues_for_a_day(), 2).await.queues);
+    }
+    assert_eq!(pruned.iter().sum::<usize>(), 3, "one that stays does not stand in the way: {pruned:?}");
+    assert!(pruned.iter().all(|count| *count <= 2));
+    assert_eq!(names(&scene, &TenantId::default()).await, ["a-waits"]);
 }

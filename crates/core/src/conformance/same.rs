@@ -129,7 +129,7 @@ fn command() -> impl Strategy<Value = Command> {
         1 => nth().prop_map(Command::End),
         2 => Just(Command::Register),
         2 => Just(Command::LapseAll),
-        4 => prop_oneof![Just(1_u64), Just(6), Just(16), Just(61)].prop_map(Command::Advance),
+        4 => prop_oneof![Just(1_u64), Just(6), Just(16), Just(61), Just(4_300)].prop_map(Command::Advance),
         4 => prop_oneof![Just(1_usize), Just(3), Just(100)].prop_map(Command::Promote),
         1 => (prop_oneof![Just(0_u64), Just(30)], prop_oneof![Just(20_u64), Just(600)])
             .prop_map(|(completed, others)| Command::Prune { completed, others }),
@@ -353,15 +353,16 @@ impl Pair {
                 both!(self, "promote", |store| store.promote(*limit).await);
             }
             Command::Prune { completed, others } => {
-                let others = Some(Duration::from_secs(*others));
+                let others = Duration::from_secs(*others);
                 let retention = Retention {
                     completed: Some(Duration::from_secs(*completed)),
-                    failed: others,
-                    cancelled: others,
+                    failed: Some(others),
+                    cancelled: Some(others),
                     dead: None,
                     changes: Duration::from_secs(100),
                     // Kept: the reference finds a worker's name in its session.
                     sessions: Duration::from_secs(1_000_000),
+                    queues: others,
                 };
                 both!(self, "prune", |store| store.prune(&retention, 10_000).await);
             }

@@ -229,6 +229,8 @@ macro_rules! for_every_promise {
                 an_interrupted_job_goes_to_the_front,
                 a_lapsed_job_goes_to_the_front,
                 what_a_paused_tenant_left_waiting_does_not_block_the_lane,
+                a_job_in_any_of_many_queues_has_its_turn,
+                high_goes_first_however_many_queues_have_jobs,
             }
             promote {
                 with_nothing_waiting_there_is_nothing_to_do,
@@ -251,6 +253,14 @@ macro_rules! for_every_promise {
                 old_sessions_are_pruned_and_living_ones_kept,
                 pruning_a_session_keeps_the_record_of_its_attempts,
                 a_pruned_job_leaves_no_key_behind,
+                a_queue_that_nobody_uses_goes,
+                a_queue_that_is_used_stays,
+                a_queue_with_something_in_it_stays,
+                a_paused_queue_stays_paused,
+                one_tenants_queue_goes_and_anothers_of_that_name_stays,
+                a_queue_that_comes_back_starts_its_order_anew,
+                a_job_of_a_queue_that_went_can_be_redriven,
+                at_most_so_many_queues_are_pruned_in_one_step,
             }
             queues {
                 a_queue_counts_its_jobs_by_state,

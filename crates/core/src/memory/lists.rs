@@ -66,7 +66,7 @@ impl Places {
 
     pub fn queue_views(&self, tenant: &TenantId, now: Timestamp) -> Vec<QueueView> {
         self.queues
-            .iter()
+            .keys()
             .filter(|(of, _)| of == tenant)
             .map(|(_, queue)| self.queue_view(tenant, queue, now))
             .collect()

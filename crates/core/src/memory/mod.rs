@@ -106,11 +106,11 @@ impl JobStore for Store {
     }
 
     async fn pause(&self, tenant: &TenantId, queue: &QueueName) -> Result<bool, StoreError> {
-        Ok(self.write(|places, _| places.pause(tenant, queue)))
+        Ok(self.write(|places, now| places.pause(tenant, queue, now)))
     }
 
     async fn resume(&self, tenant: &TenantId, queue: &QueueName) -> Result<bool, StoreError> {
-        Ok(self.write(|places, _| places.resume(tenant, queue)))
+        Ok(self.write(|places, now| places.resume(tenant, queue, now)))
     }
 }
 

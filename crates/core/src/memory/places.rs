@@ -8,7 +8,7 @@ use crate::id::{ClaimToken, Fence, JobId, SessionId, TenantId};
 use crate::job::{Job, QueueName};
 use crate::lane::Lane;
 use crate::outcome::{AttemptOutcome, Report};
-use crate::ports::{Moved, Position, SessionInfo, SessionState, Topic, is_fragile};
+use crate::ports::{Moved, Position, SessionInfo, SessionState, Topic, USE_IS_NOTED_EVERY, is_fragile};
 use crate::state::State;
 use crate::target::Route;
 use crate::time::Timestamp;
@@ -25,7 +25,8 @@ pub(super) struct Places {
     pub attempts: HashMap<JobId, Vec<AttemptRow>>,
     pub keys: HashMap<(TenantId, String), KeyRow>,
     pub sessions: BTreeMap<SessionId, SessionRow>,
-    pub queues: BTreeSet<(TenantId, QueueName)>,
+    /// When each was last noted as used.
+    pub queues: BTreeMap<(TenantId, QueueName), Timestamp>,
     pub paused: BTreeSet<(TenantId, QueueName)>,
     /// Due jobs by their fair key.
     pub order: BTreeMap<(QueueName, Route, Lane), BTreeSet<(i64, JobId)>>,
@@ -213,6 +214,26 @@ impl Places {
     pub fn served(&mut self, queue: &QueueName, lane: Lane, key: i64) {
         let time = self.virtual_time.entry((queue.clone(), lane)).or_default();
         *time = (*time).max(key);
+    }
+
+    /// A queue is used: noted now and then.
+    pub fn note_use(&mut self, tenant: &TenantId, queue: &QueueName, now: Timestamp) {
+        let used_at = self.queues.entry((tenant.clone(), queue.clone())).or_insert(now);
+        if used_at.plus(USE_IS_NOTED_EVERY) <= now {
+            *used_at = now;
+        }
+    }
+
+    /// Removes a queue that a tenant has nothing in; what the order knows of it goes along.
+    pub fn forget_queue(&mut self, tenant: &TenantId, queue: &QueueName) {
+        self.queues.remove(&(tenant.clone(), queue.clone()));
+        let is_left = self.queues.keys().any(|(_, other)| other == queue);
+        for lane in Lane::ALL {
+            self.last_key.remove(&(tenant.clone(), queue.clone(), lane));
+            if !is_left {
+                self.virtual_time.remove(&(queue.clone(), lane));
+            }
+        }
     }
 
     /// Drawn after the rows are taken, and never used again.

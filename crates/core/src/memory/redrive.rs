@@ -29,6 +29,8 @@ impl Places {
         if !self.rules.has(Rule::RedriveRemovesOutcome) {
             self.outcomes.insert(id, outcome);
         }
+        let job = self.job(id);
+        self.note_use(&job.tenant, &job.work.queue, now);
         // Whoever re-drives a job wants it to run: a start-by of its first life no longer holds.
         self.put_back(id, now, None, counters, now);
         Some(RedriveAnswer::Redriven)

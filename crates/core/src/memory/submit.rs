@@ -20,7 +20,7 @@ impl Places {
             self.keys.insert((new.tenant.clone(), idempotency.key.clone()), row);
         }
         let job = Job { id: new.id, tenant: new.tenant.clone(), work: new.work.clone(), created_at: now };
-        self.queues.insert((job.tenant.clone(), job.work.queue.clone()));
+        self.note_use(&job.tenant, &job.work.queue, now);
         let expires_at = job.work.expires_at;
         self.jobs.insert(job.id, job);
         self.put_back(new.id, new.start.run_at(now), expires_at, Counters::default(), now);
@@ -37,13 +37,17 @@ impl Places {
         })
     }
 
-    pub fn pause(&mut self, tenant: &TenantId, queue: &QueueName) -> bool {
-        self.queues.insert((tenant.clone(), queue.clone()));
+    pub fn pause(&mut self, tenant: &TenantId, queue: &QueueName, now: Timestamp) -> bool {
+        self.note_use(tenant, queue, now);
         self.paused.insert((tenant.clone(), queue.clone()))
     }
 
-    pub fn resume(&mut self, tenant: &TenantId, queue: &QueueName) -> bool {
+    pub fn resume(&mut self, tenant: &TenantId, queue: &QueueName, now: Timestamp) -> bool {
         self.rung.push(Topic::Ready);
-        self.paused.remove(&(tenant.clone(), queue.clone()))
+        let was_paused = self.paused.remove(&(tenant.clone(), queue.clone()));
+        if was_paused {
+            self.note_use(tenant, queue, now);
+        }
+        was_paused
     }
 }

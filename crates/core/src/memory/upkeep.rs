@@ -1,9 +1,10 @@
 //! What falls due, expires, or has outlived its retention.
 
 use super::places::{OutcomeRow, Places, Waiting};
-use crate::id::JobId;
+use crate::id::{JobId, TenantId};
+use crate::job::QueueName;
 use crate::outcome::Report;
-use crate::ports::{Due, Pruned, Retention, SessionState};
+use crate::ports::{Due, Pruned, Retention, SessionState, USE_IS_NOTED_EVERY};
 use crate::state::State;
 use crate::time::Timestamp;
 
@@ -69,7 +70,35 @@ impl Places {
         for id in &sessions {
             self.sessions.remove(id);
         }
-        Pruned { jobs: old.len(), keys: keys.len(), changes: changes.len(), sessions: sessions.len() }
+        let queues = self.prune_queues(now.minus(retention.queues).minus(USE_IS_NOTED_EVERY), limit, now);
+        Pruned { jobs: old.len(), keys: keys.len(), changes: changes.len(), sessions: sessions.len(), queues }
+    }
+
+    /// Of the queues longest unused: those with nothing in them go, the others are in use as of now.
+    fn prune_queues(&mut self, until: Timestamp, limit: usize, now: Timestamp) -> usize {
+        let mut unused: Vec<(Timestamp, QueueName, TenantId)> = self
+            .queues
+            .iter()
+            .filter(|(place, used_at)| **used_at <= until && !self.paused.contains(*place))
+            .map(|((tenant, queue), used_at)| (*used_at, queue.clone(), tenant.clone()))
+            .collect();
+        unused.sort();
+        let mut pruned = 0;
+        for (_, queue, tenant) in unused.into_iter().take(limit) {
+            if self.has_jobs_in(&tenant, &queue) {
+                self.queues.insert((tenant, queue), now);
+            } else {
+                self.forget_queue(&tenant, &queue);
+                pruned += 1;
+            }
+        }
+        pruned
+    }
+
+    fn has_jobs_in(&self, tenant: &TenantId, queue: &QueueName) -> bool {
+        let held = self.claims.values().flat_map(|claim| &claim.open);
+        let mut jobs = self.ready.keys().chain(held).filter_map(|id| self.jobs.get(id));
+        jobs.any(|job| job.tenant == *tenant && job.work.queue == *queue)
     }
 }
 

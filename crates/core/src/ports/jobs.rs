@@ -75,6 +75,9 @@ pub struct ClaimRequest {
 #[derive(Clone, Debug)]
 pub enum Wanted {
     /// In fair order, lane by lane, at most `limit` in all.
+    ///
+    /// Lanes are strict over all queues. Between the queues of one lane a store may look at some at a time when very many
+    /// have something due (SQLite: more than 256 for one route); it then goes round, and each of them has its turn.
     ByOrder { plan: LanePlan, limit: usize },
     /// These, as far as they are due, not paused and served: a delivery names its jobs.
     ByIds(Vec<JobId>),

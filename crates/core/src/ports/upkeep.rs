@@ -62,7 +62,12 @@ pub struct Retention {
     pub changes: Duration,
     /// Sessions that ended or lapsed.
     pub sessions: Duration,
+    /// Names of queues that nothing was submitted to; at most [`USE_IS_NOTED_EVERY`] longer.
+    pub queues: Duration,
 }
+
+/// A store notes that a queue is used at most so often, so that a submission writes nothing more than its jobs.
+pub const USE_IS_NOTED_EVERY: Duration = Duration::from_hours(1);
 
 impl Default for Retention {
     fn default() -> Self {
@@ -74,6 +79,7 @@ impl Default for Retention {
             dead: None,
             changes: DAY,
             sessions: DAY,
+            queues: DAY * 30,
         }
     }
 }
@@ -84,10 +90,12 @@ pub struct Pruned {
     pub keys: usize,
     pub changes: usize,
     pub sessions: usize,
+    /// A tenant's queues: neither paused nor used, with nothing waiting or held. The order in them starts anew.
+    pub queues: usize,
 }
 
 impl Pruned {
     pub fn was_busy(&self, limit: usize) -> bool {
-        [self.jobs, self.keys, self.changes, self.sessions].into_iter().any(|count| count >= limit)
+        [self.jobs, self.keys, self.changes, self.sessions, self.queues].into_iter().any(|count| count >= limit)
     }
 }

@@ -148,6 +148,7 @@ pub fn settings() -> Vec<Setting> {
         "retention.dead": span_or_forever() => pruner.retention.dead;
         "retention.changes": span(SEC) => pruner.retention.changes;
         "retention.sessions": span(SEC) => pruner.retention.sessions;
+        "retention.queues": span(SEC) => pruner.retention.queues;
 
         "limits.payload_bytes": bytes(0..=GIB) => limits.payload_bytes;
         "limits.job_body": bytes(KIB..=GIB) => bodies.job_bytes;

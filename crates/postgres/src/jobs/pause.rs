@@ -7,11 +7,11 @@ use foreman_core::ports::Topic;
 use crate::error::Fault;
 use crate::write::Transaction;
 
-pub(crate) const PAUSE: &str = "INSERT INTO queues AS known (queue, tenant, paused_at)
-    VALUES ($1::text, $2::text, foreman_now())
-    ON CONFLICT (queue, tenant) DO UPDATE SET paused_at = excluded.paused_at WHERE known.paused_at IS NULL
+pub(crate) const PAUSE: &str = "INSERT INTO queues AS known (queue, tenant, paused_at, used_at)
+    VALUES ($1::text, $2::text, foreman_now(), foreman_now())
+    ON CONFLICT (queue, tenant) DO UPDATE SET paused_at = excluded.paused_at, used_at = excluded.used_at WHERE known.paused_at IS NULL
     RETURNING queue";
-pub(crate) const RESUME: &str = "UPDATE queues SET paused_at = NULL
+pub(crate) const RESUME: &str = "UPDATE queues SET paused_at = NULL, used_at = foreman_now()
     WHERE queue = $1::text AND tenant = $2::text AND paused_at IS NOT NULL RETURNING queue";
 
 pub(super) async fn pause(tx: &Transaction, tenant: &TenantId, queue: &QueueName) -> Result<bool, Fault> {

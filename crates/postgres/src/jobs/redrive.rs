@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use foreman_core::job::QueueName;
-use foreman_core::ports::{RedriveAnswer, StoreError, Topic};
+use foreman_core::ports::{RedriveAnswer, StoreError, Topic, USE_IS_NOTED_EVERY};
 use foreman_core::target::Route;
 use foreman_core::{JobId, Lane, State, TenantId};
 
@@ -15,6 +15,7 @@ use crate::error::Fault;
 use crate::order::{Demand, Reservation};
 use crate::places::LOOKS;
 use crate::rows::Cells;
+use crate::value::Span;
 use crate::write::Transaction;
 use crate::{PostgresStore, look, transact};
 
@@ -129,7 +130,16 @@ async fn revive(
         tx.note(*id, tenant, &one.queue, State::Pending, *attempt);
         tx.ring(Topic::Ready);
     }
+    if line.is_empty() {
+        return Ok(());
+    }
     line.write(tx).await?;
+    // An unused queue may have gone meanwhile.
+    let mut queues: Vec<&str> = sought.iter().filter_map(|id| asked.get(id)).map(|one| one.queue.as_str()).collect();
+    queues.sort_unstable();
+    queues.dedup();
+    let owners = vec![tenant.as_str(); queues.len()];
+    tx.rows(submit::OPEN_QUEUES, &[&queues, &owners, &Span(USE_IS_NOTED_EVERY)]).await?;
     crate::order::place(tx, &late).await
 }
 

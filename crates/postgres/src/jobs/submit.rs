@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
 use foreman_core::job::{NewJob, QueueName, Start};
-use foreman_core::ports::{StoreError, Submitted, Topic};
+use foreman_core::ports::{StoreError, Submitted, Topic, USE_IS_NOTED_EVERY};
 use foreman_core::target::Route;
 use foreman_core::{Idempotency, JobId, Lane, State, TenantId, Timestamp};
 use uuid::Uuid;
@@ -31,9 +31,15 @@ pub(crate) const HOLDERS: &str = "SELECT idempotency.job, idempotency.tenant, id
 pub(crate) const TAG: &str = "INSERT INTO job_tags (tenant, tag, job)
     SELECT DISTINCT tenant, tag, job FROM unnest($1::text[], $2::text[], $3::uuid[]) AS asked (tenant, tag, job)
     ORDER BY tenant, tag, job ON CONFLICT DO NOTHING";
-pub(crate) const OPEN_QUEUES: &str = "INSERT INTO queues (queue, tenant)
-    SELECT queue, tenant FROM unnest($1::text[], $2::text[]) AS asked (queue, tenant)
-    ORDER BY queue, tenant ON CONFLICT DO NOTHING";
+/// Notes that queues are used, at most once an hour each: a row that is written, or only locked, by every submission would
+/// make them wait for one another.
+pub(crate) const OPEN_QUEUES: &str = "INSERT INTO queues (queue, tenant, used_at)
+    SELECT queue, tenant, foreman_now() FROM unnest($1::text[], $2::text[]) AS asked (queue, tenant)
+    WHERE NOT EXISTS (
+        SELECT FROM queues AS known WHERE known.queue = asked.queue AND known.tenant = asked.tenant
+        AND known.used_at > foreman_now() - $3::interval)
+    ORDER BY queue, tenant
+    ON CONFLICT (queue, tenant) DO UPDATE SET used_at = excluded.used_at";
 
 /// A job as its rows want it.
 struct Prepared {
@@ -274,7 +280,8 @@ async fn line_up(
         return Ok(());
     }
     let (names, owners): (Vec<&str>, Vec<&str>) = queues.into_iter().unzip();
-    let queue_args: [&dyn Arg; 2] = [&names, &owners];
+    let noted_every = Span(USE_IS_NOTED_EVERY);
+    let queue_args: [&dyn Arg; 3] = [&names, &owners, &noted_every];
     let line_args = line.args();
     let tag_args: [&dyn Arg; 3] = [&tags.tenants, &tags.tags, &tags.jobs];
     let mut steps = vec![(WAIT, &line_args[..]), (OPEN_QUEUES, &queue_args[..])];
@@ -318,6 +325,10 @@ pub(super) struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
     pub fn push(
         &mut self,
         id: JobId,

@@ -1,22 +1,21 @@
 //! Taking due jobs into one numbered claim.
 //!
 //! The claim takes nothing unless its session is live; the number is drawn after the jobs are chosen and never used again.
-//! Inside a lane the smallest keys go first, over all queues and routes the worker serves: each pair of queue and route is
-//! one short scan of the claim index, so a paused queue, or a backlog this worker cannot run, is never walked over.
+//! Inside a lane the smallest keys go first, over all queues and routes the worker serves; how they are found without
+//! looking at every queue there ever was is told in [`super::lines`].
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use foreman_core::fair;
 use foreman_core::job::QueueName;
 use foreman_core::lane::{LanePlan, Pick};
 use foreman_core::ports::{
     Claim, ClaimAnswer, ClaimRequest, Company, Held, Queues, SessionState, StoreError, Wanted, is_fragile,
 };
-use foreman_core::target::Route;
-use foreman_core::{Fence, JobId, Lane, Report, State, TenantId, Timestamp};
+use foreman_core::{Fence, JobId, Lane, Report, State};
 use rusqlite::OptionalExtension;
 use tracing::error;
 
+use super::lines::{self, LaneLines, Rotation};
 use crate::SqliteStore;
 use crate::error::Fault;
 use crate::order;
@@ -33,7 +32,7 @@ pub(super) enum Taken {
     SessionGone,
 }
 
-pub(super) fn claim(write: &Write<'_>, request: &ClaimRequest) -> Result<Taken, Fault> {
+pub(super) fn claim(write: &Write<'_>, request: &ClaimRequest, rotation: &Rotation) -> Result<Taken, Fault> {
     if !is_live(write, request)? {
         return Ok(Taken::SessionGone);
     }
@@ -44,7 +43,7 @@ pub(super) fn claim(write: &Write<'_>, request: &ClaimRequest) -> Result<Taken, 
             .collect::<Result<_, Fault>>()?;
         return Ok(Taken::Claimed { fence, jobs, fragile_waiting: false });
     }
-    let (chosen, fragile_waiting) = choose(write, request)?;
+    let (chosen, fragile_waiting) = choose(write, request, rotation)?;
     if chosen.is_empty() {
         return Ok(Taken::Nothing { fragile_waiting });
     }
@@ -70,19 +69,19 @@ fn claimed_before(write: &Write<'_>, request: &ClaimRequest) -> Result<Option<Fe
 }
 
 /// Which jobs to take, and whether one that must run alone was passed over.
-fn choose(write: &Write<'_>, request: &ClaimRequest) -> Result<(Vec<Waiting>, bool), Fault> {
-    let lines = Lines::open(write, request)?;
+fn choose(write: &Write<'_>, request: &ClaimRequest, rotation: &Rotation) -> Result<(Vec<Waiting>, bool), Fault> {
+    let served = Served::by(write, request)?;
     let (mut chosen, fragile) = match &request.wanted {
         Wanted::ByOrder { limit: 0, .. } => return Ok((Vec::new(), false)),
         Wanted::ByOrder { plan, limit } => {
-            let fragile = lines.first_fragile(write)?;
+            let fragile = served.first_fragile(write)?;
             if fragile.is_some() && request.company == Company::Nobody {
                 (Vec::new(), fragile)
             } else {
-                (lines.in_order(write, plan, *limit)?, fragile)
+                (served.in_order(write, rotation, plan, *limit)?, fragile)
             }
         }
-        Wanted::ByIds(ids) => lines.by_ids(write, ids)?,
+        Wanted::ByIds(ids) => served.by_ids(write, ids)?,
     };
     match (fragile, request.company) {
         (Some(alone), Company::Nobody) => {
@@ -94,114 +93,46 @@ fn choose(write: &Write<'_>, request: &ClaimRequest) -> Result<(Vec<Waiting>, bo
     }
 }
 
-/// The pairs of queue and route that this request may take from.
-struct Lines {
-    pairs: Vec<(QueueName, Route)>,
-    /// Tenants that have paused a queue which others still use.
-    paused: HashSet<(QueueName, TenantId)>,
+/// What this request may take from.
+struct Served<'r> {
+    request: &'r ClaimRequest,
+    /// Without any there is nothing to look up.
+    is_any_paused: bool,
 }
 
-impl Lines {
-    fn open(write: &Write<'_>, request: &ClaimRequest) -> Result<Self, Fault> {
-        let mut paused = HashSet::new();
-        let mut open: BTreeMap<QueueName, bool> = BTreeMap::new();
-        let mut statement = write.prepared("SELECT queue, tenant, paused_at IS NOT NULL FROM queues")?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            let queue = QueueName::from_stored(row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?);
-            let is_paused: bool = row.get(2)?;
-            if is_paused {
-                paused.insert((queue.clone(), TenantId::new(row.get::<_, String>(1)?)));
-            }
-            *open.entry(queue).or_default() |= !is_paused;
-        }
-        let is_served = |queue: &QueueName| match &request.queues {
-            Queues::All => true,
-            Queues::Named(names) => names.contains(queue),
-        };
-        let mut routes: Vec<&Route> = request.routes.iter().collect();
-        routes.sort();
-        routes.dedup();
-        let pairs = open
-            .into_iter()
-            .filter(|(queue, is_open)| *is_open && is_served(queue))
-            .flat_map(|(queue, _)| routes.iter().map(move |route| (queue.clone(), (*route).clone())))
-            .collect();
-        Ok(Self { pairs, paused })
+impl<'r> Served<'r> {
+    fn by(write: &Write<'_>, request: &'r ClaimRequest) -> Result<Self, Fault> {
+        Ok(Self { request, is_any_paused: lines::is_any_paused(write)? })
     }
 
     /// Step by step through the plan, at most `limit` in all.
-    fn in_order(&self, write: &Write<'_>, plan: &LanePlan, limit: usize) -> Result<Vec<Waiting>, Fault> {
-        // A lane may be asked twice, and nothing is taken out meanwhile: the second time, what was chosen is skipped.
-        let mut served: BTreeMap<Lane, usize> = BTreeMap::new();
+    fn in_order(
+        &self,
+        write: &Write<'_>,
+        rotation: &Rotation,
+        plan: &LanePlan,
+        limit: usize,
+    ) -> Result<Vec<Waiting>, Fault> {
+        // A lane may be asked twice: the second time it goes on where it stopped.
+        let mut lanes: BTreeMap<Lane, LaneLines> = BTreeMap::new();
         let mut chosen = Vec::new();
         for Pick { lane, up_to } in &plan.0 {
             let room = (*up_to).min(limit.saturating_sub(chosen.len()));
             if room == 0 {
                 continue;
             }
-            let before = served.entry(*lane).or_default();
-            let line = self.first_of_lane(write, *lane, *before + room)?;
-            chosen.extend(line.into_iter().skip(*before));
-            *before += room;
+            let lines =
+                lanes.entry(*lane).or_insert_with(|| LaneLines::of(*lane, self.request, self.is_any_paused, rotation));
+            lines.take(write, room, &mut chosen)?;
+        }
+        for lines in lanes.into_values() {
+            lines.remember(rotation);
         }
         Ok(chosen)
     }
 
-    /// The first `room` due jobs of one lane that need not run alone, nearest to the front of their queue first, over all
-    /// pairs.
-    fn first_of_lane(&self, write: &Write<'_>, lane: Lane, room: usize) -> Result<Vec<Waiting>, Fault> {
-        let mut due = Vec::new();
-        let mut lines_with_jobs = 0;
-        for pair in &self.pairs {
-            let before = due.len();
-            self.scan(write, pair, lane, room, &mut due)?;
-            lines_with_jobs += usize::from(due.len() > before);
-        }
-        if lines_with_jobs > 1 {
-            let fronts = order::fronts(write.sql, lane)?;
-            due.sort_by_cached_key(|waiting| {
-                let front = fronts.get(&waiting.traveller.queue).copied().unwrap_or_default();
-                (waiting.key.map(|key| fair::behind(key, front)), waiting.traveller.job)
-            });
-            due.truncate(room);
-        }
-        Ok(due)
-    }
-
-    fn scan(
-        &self,
-        write: &Write<'_>,
-        (queue, route): &(QueueName, Route),
-        lane: Lane,
-        room: usize,
-        due: &mut Vec<Waiting>,
-    ) -> Result<(), Fault> {
-        // `crashes` is compared here and not in the statement: a fragile job is rare, and the scan stays on its index.
-        let mut statement = write.prepared(concat!(
-            "SELECT ",
-            traveller_columns!(),
-            ", key FROM ready INDEXED BY ready_in_order
-             WHERE queue = ?1 AND route = ?2 AND lane = ?3 AND key IS NOT NULL ORDER BY key, job"
-        ))?;
-        let mut rows = statement.query((queue.as_str(), route.as_str(), lane.rank()))?;
-        let mut taken = 0;
-        while taken < room {
-            let Some(row) = rows.next()? else { break };
-            let waiting = Waiting::try_from(row)?;
-            if !is_fragile(waiting.traveller.counters.crashes) && self.may_start(&waiting, write.now) {
-                due.push(waiting);
-                taken += 1;
-            }
-        }
-        Ok(())
-    }
-
     /// The first due job that must run alone, of any lane.
     fn first_fragile(&self, write: &Write<'_>) -> Result<Option<Waiting>, Fault> {
-        if self.pairs.is_empty() {
-            return Ok(None);
-        }
         // Hardly ever any: one look at an index that is empty most of the time.
         let mut statement = write.prepared(concat!(
             "SELECT ",
@@ -211,7 +142,7 @@ impl Lines {
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             let waiting = Waiting::try_from(row)?;
-            if self.serves(&waiting.traveller) && self.may_start(&waiting, write.now) {
+            if self.may_take(write, &waiting)? {
                 return Ok(Some(waiting));
             }
         }
@@ -224,8 +155,7 @@ impl Lines {
         let mut seen = HashSet::new();
         for id in ids.iter().filter(|id| seen.insert(**id)) {
             let Some(waiting) = places::waiting(write, *id)? else { continue };
-            let is_due = waiting.key.is_some();
-            if !is_due || !self.serves(&waiting.traveller) || !self.may_start(&waiting, write.now) {
+            if waiting.key.is_none() || !self.may_take(write, &waiting)? {
                 continue;
             }
             if !is_fragile(waiting.traveller.counters.crashes) {
@@ -237,15 +167,18 @@ impl Lines {
         Ok((chosen, fragile))
     }
 
-    fn serves(&self, traveller: &Traveller) -> bool {
-        self.pairs.iter().any(|(queue, route)| *queue == traveller.queue && *route == traveller.route)
-    }
-
-    /// Neither past its start-by, which the promoter has not seen yet, nor paused by its tenant.
-    fn may_start(&self, waiting: &Waiting, now: Timestamp) -> bool {
-        let Traveller { queue, tenant, expires_at, .. } = &waiting.traveller;
-        expires_at.is_none_or(|time| time > now)
-            && (self.paused.is_empty() || !self.paused.contains(&(queue.clone(), tenant.clone())))
+    /// Served, neither past its start-by, which the promoter has not seen yet, nor paused by its tenant.
+    fn may_take(&self, write: &Write<'_>, waiting: &Waiting) -> Result<bool, Fault> {
+        let Traveller { queue, tenant, route, expires_at, .. } = &waiting.traveller;
+        let is_named = match &self.request.queues {
+            Queues::All => true,
+            Queues::Named(names) => names.contains(queue),
+        };
+        let may_start = expires_at.is_none_or(|time| time > write.now);
+        Ok(is_named
+            && may_start
+            && self.request.routes.contains(route)
+            && !(self.is_any_paused && lines::is_paused(write, queue, tenant)?))
     }
 }
 

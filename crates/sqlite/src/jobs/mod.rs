@@ -5,6 +5,7 @@
 
 mod cancel;
 mod claim;
+pub(crate) mod lines;
 mod pause;
 pub(crate) mod redrive;
 mod remove;
@@ -12,6 +13,8 @@ pub(crate) mod settle;
 mod submit;
 
 pub(crate) use remove::forget;
+
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use foreman_core::job::{NewJob, QueueName};
@@ -35,8 +38,8 @@ impl JobStore for SqliteStore {
     }
 
     async fn claim(&self, request: &ClaimRequest) -> Result<ClaimAnswer, StoreError> {
-        let asked = request.clone();
-        let taken = self.write(move |write| claim::claim(write, &asked)).await?;
+        let (asked, rotation) = (request.clone(), Arc::clone(&self.parts.rotation));
+        let taken = self.write(move |write| claim::claim(write, &asked, &rotation)).await?;
         claim::answer(self, taken).await
     }
 

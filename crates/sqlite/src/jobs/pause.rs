@@ -4,12 +4,12 @@ use foreman_core::TenantId;
 use foreman_core::job::QueueName;
 use foreman_core::ports::Topic;
 
-use super::submit::insert_queue;
+use super::submit::note_use;
 use crate::error::Fault;
 use crate::write::Write;
 
 pub(super) fn pause(write: &Write<'_>, tenant: &TenantId, queue: &QueueName) -> Result<bool, Fault> {
-    insert_queue(write, tenant, queue)?;
+    note_use(write, tenant, queue)?;
     let paused = write
         .prepared("UPDATE queues SET paused_at = ?3 WHERE queue = ?1 AND tenant = ?2 AND paused_at IS NULL")?
         .execute((queue.as_str(), tenant.as_str(), write.now.as_micros()))?;
@@ -20,6 +20,9 @@ pub(super) fn resume(write: &Write<'_>, tenant: &TenantId, queue: &QueueName) ->
     let resumed = write
         .prepared("UPDATE queues SET paused_at = NULL WHERE queue = ?1 AND tenant = ?2 AND paused_at IS NOT NULL")?
         .execute((queue.as_str(), tenant.as_str()))?;
+    if resumed == 1 {
+        note_use(write, tenant, queue)?;
+    }
     // Also when it was not paused: the answer to an earlier sending may have been lost, and its ring with it.
     write.ring(Topic::Ready);
     Ok(resumed == 1)

@@ -5,6 +5,7 @@
 use foreman_core::ports::RedriveAnswer;
 use foreman_core::{JobId, TenantId};
 
+use super::submit::note_use;
 use super::{is_owned, state_in};
 use crate::error::Fault;
 use crate::order::Order;
@@ -39,6 +40,8 @@ fn redrive_one(
     }
     let traveller = traveller_of(write, id)?;
     keep_outcome(write, id)?;
+    // The queue may be gone: a final job does not keep it.
+    note_use(write, &traveller.tenant, &traveller.queue)?;
     places::put_back(write, order, &traveller)?;
     Ok(Some(RedriveAnswer::Redriven))
 }

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use foreman_core::job::{NewJob, QueueName, Start};
-use foreman_core::ports::{StoreError, Submitted};
+use foreman_core::ports::{StoreError, Submitted, USE_IS_NOTED_EVERY};
 use foreman_core::target::Route;
 use foreman_core::{Idempotency, JobId, Lane, TenantId, Timestamp};
 use rusqlite::{OptionalExtension, params};
@@ -115,7 +115,7 @@ fn accept(
     }
     insert_tags(write, job)?;
     if queues.insert((job.tenant.clone(), job.queue.clone())) {
-        insert_queue(write, &job.tenant, &job.queue)?;
+        note_use(write, &job.tenant, &job.queue)?;
     }
     let traveller = Traveller {
         job: job.id,
@@ -182,9 +182,14 @@ fn insert_tags(write: &Write<'_>, job: &Prepared) -> Result<(), Fault> {
     Ok(())
 }
 
-pub(super) fn insert_queue(write: &Write<'_>, tenant: &TenantId, queue: &QueueName) -> Result<(), Fault> {
+/// A queue is used: its row is there, and says so now and then.
+pub(super) fn note_use(write: &Write<'_>, tenant: &TenantId, queue: &QueueName) -> Result<(), Fault> {
+    let long_ago = write.now.minus(USE_IS_NOTED_EVERY);
     write
-        .prepared("INSERT INTO queues (queue, tenant) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
-        .execute((queue.as_str(), tenant.as_str()))?;
+        .prepared(
+            "INSERT INTO queues (queue, tenant, used_at) VALUES (?1, ?2, ?3)
+             ON CONFLICT DO UPDATE SET used_at = excluded.used_at WHERE used_at <= ?4",
+        )?
+        .execute((queue.as_str(), tenant.as_str(), write.now.as_micros(), long_ago.as_micros()))?;
     Ok(())
 }

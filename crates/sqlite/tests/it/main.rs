@@ -4,6 +4,7 @@
 mod faults;
 mod given;
 mod life;
+mod queues;
 mod same;
 
 use given::laptop;

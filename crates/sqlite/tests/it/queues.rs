@@ -1,0 +1,64 @@
+//! Very many queues.
+
+use std::collections::BTreeSet;
+
+use foreman_core::conformance::given::{DAY, HOUR, PLENTY, Scene, a_job, ids};
+use foreman_core::job::NewJob;
+use foreman_core::ports::Retention;
+use foreman_core::{JobId, State};
+
+use crate::given::Laptop;
+
+#[tokio::test]
+async fn a_job_in_any_of_twenty_thousand_queues_is_found() {
+    const QUEUES: usize = 20_000;
+    let laptop = Laptop::new();
+    let scene = Scene::of(&laptop);
+    let session = scene.session().await;
+    let all: Vec<NewJob> = (0..QUEUES).map(|n| a_job().queued(&format!("q{n}")).build()).collect();
+    let mut came = BTreeSet::new();
+    for batch in all.chunks(1_000) {
+        came.extend(scene.submit_all(batch).await);
+    }
+    let mut served: BTreeSet<JobId> = BTreeSet::new();
+    // Small claims, and then large ones that have to look at several shares of the lines.
+    for limit in [1, 3, 10].into_iter().cycle().take(30).chain(std::iter::repeat(900)) {
+        let held = scene.claim(session, limit).await;
+        assert_eq!(held.len(), limit.min(QUEUES - served.len()), "a claim is full while anything is due");
+        if held.is_empty() {
+            break;
+        }
+        served.extend(ids(&held));
+    }
+    assert!(served == came, "{} of {} were found", served.len(), came.len());
+    laptop.store.close().await;
+}
+
+#[tokio::test]
+async fn nothing_is_left_of_a_queue_that_went() {
+    let laptop = Laptop::new();
+    {
+        let scene = Scene::of(&laptop);
+        for name in ["a", "b"] {
+            for tenant in ["one", "two"] {
+                scene.submit(a_job().of(tenant).queued(name)).await;
+            }
+        }
+        let session = scene.session().await;
+        for held in scene.claim(session, 4).await {
+            scene.complete(session, held).await;
+        }
+        scene.job_in(State::Pending, a_job().of("two").queued("b")).await;
+        scene.advance(DAY * 30 + HOUR).await;
+        assert_eq!(scene.prune(&Retention::default(), PLENTY).await.queues, 3);
+    }
+    laptop.store.close().await;
+    let sql = rusqlite::Connection::open(laptop.path()).unwrap();
+    let rows = |table: &str| -> Vec<String> {
+        let mut statement = sql.prepare(&format!("SELECT {table} ORDER BY 1")).unwrap();
+        statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
+    };
+    assert_eq!(rows("queue || ' ' || tenant FROM queues"), ["b two"]);
+    assert_eq!(rows("queue || ' ' || tenant FROM shares"), ["b two"]);
+    assert_eq!(rows("queue FROM lanes"), ["b"]);
+}
