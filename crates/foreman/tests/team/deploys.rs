@@ -16,8 +16,10 @@ async fn a_rolling_restart_under_load_spends_no_attempt() {
     let _turn = beside().await;
     let rounds = if torture() { 10 } else { 1 };
     let (database, target) = (Database::fresh().await, Target::start().await);
-    let mut fleet = Fleet::start(&database, Plan { api: 2, worker: 3, scheduler: 2 }, Pace::Quick).await;
-    let load = Load::start(&fleet.addresses(), &target, 6, Duration::from_millis(20), Mix::Mixed);
+    // Less than the longest jobs take, so that stops interrupt some of them.
+    let mut fleet = Fleet::new(&database, Pace::Quick, &[("FOREMAN_SHUTDOWN_GRACE", "3s")]);
+    fleet.start_plan(Plan { api: 2, worker: 3, scheduler: 2 }, &[]).await;
+    let load = Load::start(&fleet.addresses(), &target, 6, Duration::from_millis(20), Mix::Long);
     load.goes_on(20).await;
     for _ in 0..rounds {
         for place in 0..fleet.processes.len() {
@@ -35,7 +37,10 @@ async fn a_rolling_restart_under_load_spends_no_attempt() {
         (Fault::Stopped(Role::Scheduler), 2 * rounds),
     ]);
     let checker = Checker { fleet: &fleet, database: &database, target: &target };
-    checker.check(&tally, Allowed::NoCrashes).await;
+    let jobs = checker.check(&tally, Allowed::NoCrashes).await;
+    let attempts = jobs.values().flat_map(|job| job.attempts.iter().flatten());
+    let interrupted = attempts.filter(|it| it.outcome == Some(AttemptOutcome::Interrupted)).count();
+    assert!(interrupted > 0, "no stop interrupted anything: this run proves nothing");
 }
 
 #[tokio::test(flavor = "multi_thread")]

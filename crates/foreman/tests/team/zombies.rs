@@ -55,14 +55,19 @@ async fn what_a_worker_did_that_slept_through_its_session_does_not_count() {
 async fn an_outcome_that_comes_after_the_session_was_lapsed_is_refused_and_counted() {
     let _turn = beside().await;
     let (database, target) = (Database::fresh().await, Target::start().await);
-    // It believes that it has an hour, and asks nobody for a while.
-    let patient = [("FOREMAN_WORKER_SESSION_TTL", "1h"), ("FOREMAN_WORKER_HEARTBEAT", "10m")];
-    let mut fleet = Fleet::new(&database, Pace::Quick, &patient);
-    fleet.start_plan(Plan { api: 1, worker: 1, scheduler: 1 }, &[]).await;
+    let mut fleet = Fleet::start(&database, Plan { api: 1, worker: 0, scheduler: 1 }, Pace::Quick).await;
+    // It believes that it has an hour, asks nobody for a while (not for work either: it has no slot left), and listens for
+    // wake-ups where nobody sends any.
+    let elsewhere = Database::fresh().await;
+    let deaf = [
+        ("FOREMAN_WORKER_SESSION_TTL", "1h"),
+        ("FOREMAN_WORKER_HEARTBEAT", "10m"),
+        ("FOREMAN_DATABASE_DIRECT_URL", elsewhere.url.as_str()),
+    ];
+    let zombie = fleet.add_with(Role::Worker, &["--slots", "1"], &deaf).await;
     let client = fleet.client();
     let id = client.submit(&call(&target.url(Answer::Held))).await.unwrap().id;
     until("it is in flight", async || (target.count() == 1).then_some(())).await;
-    let zombie = fleet.places(Role::Worker)[0];
     // Everybody else believes that it had a second.
     let sql = database.connect("liar").await;
     let lied = sql

@@ -90,8 +90,15 @@ impl Fleet {
 
     /// One more, and where it stands in the list.
     pub async fn add(&mut self, role: Role, words: &[&str]) -> usize {
+        self.add_with(role, words, &[]).await
+    }
+
+    /// One more that has variables of its own.
+    pub async fn add_with(&mut self, role: Role, words: &[&str], variables: &[(&str, &str)]) -> usize {
         let number = self.of(role).count() + 1;
-        let mut process = Process::new(role, number, self.directory.path(), words, &self.variables);
+        let mut all = self.variables.clone();
+        all.extend(variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        let mut process = Process::new(role, number, self.directory.path(), words, &all);
         process.spawn();
         process.ready().await;
         self.processes.push(process);
