@@ -48,7 +48,7 @@ pub fn print(title: &str, rounds: &[Vec<Figure>], is_smoke: bool) {
     );
     for figure in rounds.last().into_iter().flatten() {
         let value = median(figure.name);
-        let ratio = figure.of.map(|of| format!("{:>7.2}x  {of}", value / median(of))).unwrap_or_default();
+        let ratio = figure.of.map(|of| format!("{:>7.2} of {of}", value / median(of))).unwrap_or_default();
         println!("  {:<58} {:>12}  {ratio}", figure.name, figure.unit.show(value));
     }
 }

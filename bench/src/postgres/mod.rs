@@ -17,10 +17,10 @@ use crate::report::{Figure, Unit, rate};
 use fleet::Fleet;
 pub use server::Server;
 
-const RAW_INSERTS: &str = "raw batched SQL inserts (our shape, all rules)";
-const RAW_LIFE: &str = "raw SQL: inserted, claimed, settled, in batches";
-const RAW_WAL: &str = "WAL per job, raw SQL";
-const RAW_COMMIT: &str = "raw commit of one row, p50";
+const RAW_INSERTS: &str = "raw SQL: inserted in batches";
+const RAW_LIFE: &str = "raw SQL: inserted, claimed, settled";
+const RAW_WAL: &str = "raw SQL: WAL per job";
+const RAW_COMMIT: &str = "raw SQL: one row committed, p50";
 const NOT_PINNED: &str = "steady end to end, two workers";
 
 pub async fn round(server: &Server, load: &Load, picks: usize) -> Result<Vec<Figure>> {

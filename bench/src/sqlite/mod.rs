@@ -11,7 +11,7 @@ use crate::load::Load;
 use crate::process::{Process, scratch};
 use crate::report::{Figure, Unit, rate};
 
-const RAW: &str = "raw batched SQL inserts (our shape, all rules)";
+const RAW: &str = "raw SQL: inserted in batches";
 
 pub async fn round(load: &Load) -> Result<Vec<Figure>> {
     let raw = raw::inserts_per_second(load.jobs)?;
