@@ -196,13 +196,15 @@ WHERE name IN ('synchronous_commit', 'fsync', 'full_page_writes', 'autovacuum', 
                'idle_in_transaction_session_timeout', 'transaction_timeout')
 ORDER BY name";
 
-/// What holds `pg_snapshot_xmin`, or the point up to which rows can be cleaned up, or both.
+/// What holds `pg_snapshot_xmin`, or the point up to which rows can be cleaned up, or both. A snapshot does the latter to its own
+/// database alone; a transaction that has written does the former to all of them.
 const HOLDERS: &str = "
 SELECT pid, coalesce(application_name, '') AS application, coalesce(usename, '') AS who, coalesce(state, '') AS state,
        (extract(epoch FROM xact_start) * 1e6)::bigint AS since, (extract(epoch FROM query_start) * 1e6)::bigint AS query_start,
        greatest(extract(epoch FROM clock_timestamp() - xact_start), 0)::float8 AS age
 FROM pg_stat_activity
-WHERE (backend_xmin IS NOT NULL OR backend_xid IS NOT NULL) AND xact_start IS NOT NULL
+WHERE (backend_xid IS NOT NULL OR backend_xmin IS NOT NULL AND coalesce(datname, current_database()) = current_database())
+      AND xact_start IS NOT NULL
       AND pid <> pg_backend_pid() AND backend_type <> 'autovacuum worker'
 ORDER BY xact_start";
 
