@@ -60,8 +60,9 @@ CREATE TABLE ready (
     autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0,
     autovacuum_vacuum_insert_threshold = -1
 );
--- Leads with the queue, so that a paused or unserved backlog is never walked over.
-CREATE INDEX ready_in_order ON ready (queue, route, lane, key, job) WHERE key IS NOT NULL;
+-- Leads with the lane and the route: where queues are many, those that have something due there are found by skipping from
+-- one to the next, and neither an unserved backlog nor a paused queue is walked over.
+CREATE INDEX ready_in_order ON ready (lane, route, queue, key, job) WHERE key IS NOT NULL;
 CREATE INDEX ready_later ON ready (run_at, job) WHERE key IS NULL;
 CREATE INDEX ready_expiring ON ready (expires_at, job) WHERE expires_at IS NOT NULL;
 -- Jobs whose next crash would be their last: they run alone.
@@ -184,14 +185,16 @@ CREATE TABLE queues (
     used_at   timestamptz NOT NULL,  -- noted at most once an hour; long unused and empty, the row goes
     PRIMARY KEY (queue, tenant)
 );
+CREATE INDEX queues_by_use ON queues (used_at, queue, tenant) WHERE paused_at IS NULL;
 CREATE INDEX queues_paused ON queues (queue, tenant) WHERE paused_at IS NOT NULL;
 
--- The fair order. V: the highest key claimed so far in a queue and lane; it moves with service, never with the clock.
+-- The fair order. V: the highest key claimed so far in a queue and lane; it moves with service, never with the clock. A row
+-- appears with the first job in a queue and lane, so this also says where jobs may be found.
 CREATE TABLE lanes (
     queue text     NOT NULL,
     lane  smallint NOT NULL,
     v     bigint   NOT NULL,
-    PRIMARY KEY (queue, lane)
+    PRIMARY KEY (lane, queue)
 ) WITH (
     fillfactor = 50,
     autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0

@@ -36,8 +36,11 @@ impl Settings {
         }
     }
 
-    fn pairs(&self) -> [(&'static str, String); 4] {
+    fn pairs(&self) -> [(&'static str, String); 5] {
         [
+            // A statement stays prepared for as long as its connection: planned once, not at every call. Behind a pooler, where
+            // it is planned at every call anyway, this changes nothing.
+            ("plan_cache_mode", "force_generic_plan".into()),
             ("search_path", self.schema.clone()),
             ("lock_timeout", self.lock_timeout.as_millis().to_string()),
             ("statement_timeout", self.statement_timeout.as_millis().to_string()),

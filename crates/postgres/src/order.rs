@@ -30,8 +30,8 @@ pub(crate) const GIVE_BACK: &str = "UPDATE shares SET last_key = given_back.used
       AND shares.last_key = given_back.last_key";
 pub(crate) const SERVED: &str = "INSERT INTO lanes AS known (queue, lane, v)
     SELECT queue, lane, v FROM unnest($1::text[], $2::smallint[], $3::bigint[]) AS served (queue, lane, v)
-    ORDER BY queue, lane
-    ON CONFLICT (queue, lane) DO UPDATE SET v = excluded.v WHERE excluded.v > known.v";
+    ORDER BY lane, queue
+    ON CONFLICT (lane, queue) DO UPDATE SET v = excluded.v WHERE excluded.v > known.v";
 pub(crate) const PLACE: &str = "UPDATE ready SET key = given.key
     FROM unnest($1::uuid[], $2::bigint[]) AS given (job, key) WHERE ready.job = given.job";
 

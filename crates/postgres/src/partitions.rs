@@ -121,8 +121,12 @@ async fn finish<T>(connection: &Object, done: Result<T, Fault>) -> Result<T, Fau
     }
 }
 
+/// Asks the table of tables itself: `to_regclass` may answer from what this connection knew when its transaction began, which is
+/// before it waited for the lock.
 async fn exists(connection: &Object, name: &str) -> Result<bool, Fault> {
-    Ok(connection.query_one("SELECT to_regclass($1) IS NOT NULL", &[&name]).await?.try_get(0)?)
+    let text =
+        "SELECT EXISTS (SELECT FROM pg_class WHERE relname = $1 AND relnamespace = current_schema()::regnamespace)";
+    Ok(connection.query_one(text, &[&name]).await?.try_get(0)?)
 }
 
 /// Drops weeks that are over and in which at most `limit` jobs are left. How many partitions that were.
@@ -164,7 +168,7 @@ async fn drop_one(
     if ended + WEEK > now.as_micros() {
         return Ok(false);
     }
-    let text = format!("SELECT count(*) FROM (SELECT FROM {name} LIMIT {}) AS some", limit.saturating_add(1));
+    let text = format!("SELECT count(*) FROM (SELECT FROM {name} LIMIT {}) AS few", limit.saturating_add(1));
     let left: i64 = connection.query_one(&text, &[]).await?.try_get(0)?;
     let may_move = ended + OLD <= now.as_micros() && left <= i64::try_from(limit).unwrap_or(i64::MAX);
     if left > 0 && !may_move {

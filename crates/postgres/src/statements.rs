@@ -4,9 +4,6 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use foreman_core::Lane;
-use foreman_core::lane::{LanePlan, Pick, StarvationGuard};
-
 use crate::{audit, changes, jobs, leases, order, places, query, sessions, upkeep};
 
 /// All of them, by their text.
@@ -15,13 +12,10 @@ pub fn all() -> Vec<String> {
     texts.extend(jobs::remove::FORGET.iter().map(|text| (*text).to_owned()));
     texts.extend(audit::CHECKS.iter().map(|(_, text)| (*text).to_owned()));
     texts.extend(query::list::shapes());
-    let single = LanePlan(vec![Pick { lane: Lane::Low, up_to: 1 }]);
-    let plans = [LanePlan(Vec::new()), single, LanePlan::strict(5), StarvationGuard::new(2).plan(8)];
-    texts.extend(plans.iter().map(|plan| jobs::claim::by_order(plan).to_owned()));
     texts
 }
 
-const FIXED: [&str; 63] = [
+const FIXED: [&str; 67] = [
     audit::COUNTS,
     changes::APPEND,
     changes::HEAD,
@@ -30,8 +24,10 @@ const FIXED: [&str; 63] = [
     jobs::cancel::CANCEL_HELD,
     jobs::cancel::CANCEL_READY,
     jobs::claim::BY_IDS,
+    jobs::claim::BY_ORDER,
     jobs::claim::CLAIMED,
     jobs::claim::ONE_BY_ONE,
+    jobs::claim::PEEK,
     jobs::pause::PAUSE,
     jobs::pause::RESUME,
     jobs::redrive::ASKED,
@@ -42,6 +38,7 @@ const FIXED: [&str; 63] = [
     jobs::submit::ACCEPT,
     jobs::submit::HOLDERS,
     jobs::submit::KNOWN,
+    jobs::submit::OPEN_LANES,
     jobs::submit::OPEN_QUEUES,
     jobs::submit::REMEMBER,
     jobs::submit::TAG,
@@ -78,6 +75,7 @@ const FIXED: [&str; 63] = [
     upkeep::CUT_CHANGES,
     upkeep::CUT_KEYS,
     upkeep::CUT_SESSIONS,
+    upkeep::CUT_QUEUES,
     upkeep::DUE,
     upkeep::EXPIRE,
     upkeep::LEADS,
@@ -90,8 +88,5 @@ const FIXED: [&str; 63] = [
 /// Whether a statement is one of [`all`], or of a shape that is.
 pub(crate) fn is_known(text: &str) -> bool {
     static KNOWN: LazyLock<HashSet<String>> = LazyLock::new(|| all().into_iter().collect());
-    KNOWN.contains(text)
-        || text.starts_with(jobs::claim::LINES)
-        || text.starts_with("SELECT count(*) FROM ")
-        || text.contains(" DESC LIMIT $")
+    KNOWN.contains(text) || text.starts_with("SELECT count(*) FROM ") || text.contains(" DESC LIMIT $")
 }

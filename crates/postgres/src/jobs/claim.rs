@@ -1,12 +1,15 @@
 //! Taking due jobs into one numbered claim.
 //!
-//! One statement takes the rows and writes the claim (`sql/claim_*.sql`). Before it, calls with the same token wait for each
-//! other, so that a call sent again while its first sending is still under way finds that one's claim. After it, and apart
-//! from it, V moves on.
+//! A look without locks finds where there is something to take; one statement then takes the rows and writes the claim
+//! (`sql/claim_*.sql`). Before both, calls with the same token wait for each other, so that a call sent again while its first
+//! sending is still under way finds that one's claim. After them, and apart from them, V moves on.
+//!
+//! Between the look and the taking others may have been faster. Each line then gives what it has further back; where all of
+//! it is gone there is another look.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use foreman_core::fair::UNIT;
@@ -21,14 +24,19 @@ use uuid::Uuid;
 
 use super::{settle, uuids};
 use crate::error::Fault;
-use crate::rows::{Cells, Counters};
+use crate::rows::{Cells, Counters, rank};
 use crate::value::{Arg, bound};
 use crate::write::Transaction;
 use crate::{PostgresStore, order, transact, work};
 
-pub(crate) const LINES: &str = include_str!("../sql/claim_lines.sql");
+pub(crate) const PEEK: &str = include_str!("../sql/claim_peek.sql");
+pub(crate) const BY_ORDER: &str = concat!(
+    include_str!("../sql/claim_who.sql"),
+    include_str!("../sql/claim_by_order.sql"),
+    include_str!("../sql/claim_take.sql")
+);
 pub(crate) const BY_IDS: &str = concat!(
-    include_str!("../sql/claim_lines.sql"),
+    include_str!("../sql/claim_who.sql"),
     include_str!("../sql/claim_by_ids.sql"),
     include_str!("../sql/claim_take.sql")
 );
@@ -44,6 +52,9 @@ const SLACK: i64 = 4_096 * UNIT;
 
 /// At least so often a scan begins at the very beginning.
 const FULL_SCAN: Duration = Duration::from_secs(1);
+
+/// How often a claim looks again when others have taken everything it had seen.
+const LOOKS: usize = 3;
 
 /// Where a claim begins to look.
 ///
@@ -138,21 +149,96 @@ async fn take(tx: &Transaction, request: &ClaimRequest, slack: Option<i64>) -> R
     let (session, token) = (request.session.0, request.token.0);
     let line = one_by_one(token);
     let one_by_one: (&str, &[&dyn Arg]) = (ONE_BY_ONE, &[&line]);
-    let mut answers = match &request.wanted {
-        Wanted::ByOrder { plan, limit } => {
-            let numbers: Vec<i64> = plan.0.iter().map(|pick| bound(pick.up_to)).collect();
-            let limit = bound(*limit);
-            let mut args: Vec<&dyn Arg> = vec![&session, &token, &queues, &routes, &limit, &is_alone, &slack];
-            args.extend(numbers.iter().map(|number| number as &dyn Arg));
-            tx.all(&[one_by_one, (by_order(plan), &args)]).await?
+    let rows = match &request.wanted {
+        Wanted::ByOrder { plan, limit: wanted } => {
+            let lanes: Vec<i16> = plan.0.iter().map(|pick| rank(pick.lane)).collect();
+            let limit = bound(*wanted);
+            let text = token.to_string();
+            let peek: (&str, &[&dyn Arg]) = (PEEK, &[&text, &queues, &routes, &lanes, &limit, &slack]);
+            let mut answers = tx.all(&[one_by_one, peek]).await?;
+            let mut seen = answers.pop().unwrap_or_default();
+            let mut looks = 0;
+            loop {
+                let lines = Lines::choose(&seen, plan, *wanted)?;
+                let Lines { lanes, routes: of, queues: named, fronts, numbers } = &lines;
+                let args: [&dyn Arg; 12] =
+                    [&session, &token, &queues, &routes, &limit, &is_alone, &slack, lanes, of, named, fronts, numbers];
+                let rows = tx.rows(BY_ORDER, &args).await?;
+                looks += 1;
+                let was_overtaken = !numbers.is_empty() && has_nothing(&rows)?;
+                if !was_overtaken || looks == LOOKS {
+                    break rows;
+                }
+                seen = tx.rows(PEEK, peek.1).await?;
+            }
         }
         Wanted::ByIds(ids) => {
             let ids = uuids(ids);
             let args: [&dyn Arg; 6] = [&session, &token, &queues, &routes, &ids, &is_alone];
-            tx.all(&[one_by_one, (BY_IDS, &args)]).await?
+            tx.all(&[one_by_one, (BY_IDS, &args)]).await?.pop().unwrap_or_default()
         }
     };
-    read(tx, &answers.pop().unwrap_or_default()).await
+    read(tx, &rows).await
+}
+
+/// The session lives, the call is new, and nothing was taken.
+fn has_nothing(rows: &[Row]) -> Result<bool, Fault> {
+    let Some(first) = rows.first() else { return Ok(false) };
+    let is_new = first.try_get::<_, bool>(0)? && first.try_get::<_, Option<i64>>(1)?.is_none();
+    Ok(is_new && first.try_get::<_, Option<i64>>(3)?.is_none())
+}
+
+/// How many to take of each line, column by column.
+#[derive(Default)]
+struct Lines {
+    lanes: Vec<i16>,
+    routes: Vec<String>,
+    queues: Vec<String>,
+    fronts: Vec<i64>,
+    numbers: Vec<i64>,
+}
+
+impl Lines {
+    /// Goes through the plan with what was seen: the first jobs of each lane, by line.
+    fn choose(seen: &[Row], plan: &LanePlan, limit: usize) -> Result<Self, Fault> {
+        let mut lanes: BTreeMap<i16, Vec<&Row>> = BTreeMap::new();
+        for row in seen {
+            lanes.entry(row.try_get(0)?).or_default().push(row);
+        }
+        let mut served: BTreeMap<i16, usize> = BTreeMap::new();
+        let mut left = limit;
+        for pick in &plan.0 {
+            let lane = rank(pick.lane);
+            let before = served.entry(lane).or_default();
+            let there = lanes.get(&lane).map_or(0, Vec::len) - *before;
+            let take = pick.up_to.min(left).min(there);
+            *before += take;
+            left -= take;
+        }
+        let mut lines = Self::default();
+        for (lane, number) in served {
+            for row in &lanes.get(&lane).map_or(&[][..], |rows| rows)[..number] {
+                lines.one(lane, row)?;
+            }
+        }
+        Ok(lines)
+    }
+
+    fn one(&mut self, lane: i16, row: &Row) -> Result<(), Fault> {
+        let (route, queue): (&str, &str) = (row.try_get(1)?, row.try_get(2)?);
+        let known = (0..self.lanes.len())
+            .find(|n| self.lanes[*n] == lane && self.routes[*n] == route && self.queues[*n] == queue);
+        if let Some(known) = known {
+            self.numbers[known] += 1;
+        } else {
+            self.lanes.push(lane);
+            self.routes.push(route.into());
+            self.queues.push(queue.into());
+            self.fronts.push(row.try_get(3)?);
+            self.numbers.push(1);
+        }
+        Ok(())
+    }
 }
 
 /// The random part of a token.
@@ -232,55 +318,4 @@ fn job(one: Written) -> Result<foreman_core::Job, Fault> {
         (Some(created_at), Some(text)) => work::read(one.id, one.tenant, created_at, &text),
         _ => Err(Fault::misfit("jobs", "id", one.id, "is in a place but not among the jobs")),
     }
-}
-
-/// The statement for a plan. It depends on the lanes alone, and workers ask for few plans.
-pub(crate) fn by_order(plan: &LanePlan) -> &'static str {
-    static TEXTS: LazyLock<Mutex<HashMap<Vec<i64>, &'static str>>> = LazyLock::new(Mutex::default);
-    let lanes: Vec<i64> = plan.0.iter().map(|pick| pick.lane.rank()).collect();
-    let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
-    texts.entry(lanes).or_insert_with_key(|lanes| Box::leak(write_by_order(lanes).into_boxed_str()))
-}
-
-fn write_by_order(lanes: &[i64]) -> String {
-    let mut text = String::from(LINES);
-    text.push_str(include_str!("../sql/claim_by_order.sql"));
-    for (place, lane) in lanes.iter().enumerate() {
-        text.push_str(&write_pick(lanes, place, *lane));
-    }
-    let mut sources = vec!["SELECT spot, job, 0 AS step, 0::bigint AS behind FROM alone".to_owned()];
-    sources.extend((1..=lanes.len()).map(|n| format!("SELECT spot, job, {n}, behind FROM pick_{n}")));
-    text.push_str(&format!(
-        "picked AS MATERIALIZED (
-    SELECT spot, job, row_number() OVER (ORDER BY step, behind, job) AS rank
-    FROM ({}) AS chosen
-),
-taken AS (
-    DELETE FROM ready WHERE ctid = ANY (ARRAY(SELECT spot FROM picked)) RETURNING *
-),
-",
-        sources.join("\n          UNION ALL ")
-    ));
-    text.push_str(include_str!("../sql/claim_take.sql"));
-    text
-}
-
-fn write_pick(lanes: &[i64], place: usize, lane: i64) -> String {
-    let before = |n: &usize| format!("(SELECT count(*) FROM pick_{})", n + 1);
-    let left: String = (0..place).map(|n| format!(" - {}", before(&n))).collect();
-    // The numbers of the picks come behind the seven parameters that every claim has.
-    let room = format!(
-        "CASE WHEN EXISTS (SELECT FROM alone) THEN 0 ELSE greatest(0, least(${}::bigint, $5::bigint{left})) END",
-        place + 8
-    );
-    // A lane may be asked twice; the second time, what was picked before is not picked again.
-    let not_picked: String = (0..place)
-        .filter(|n| lanes[*n] == lane)
-        .map(|n| format!("\n          AND ready.ctid <> ALL (ARRAY(SELECT spot FROM pick_{}))", n + 1))
-        .collect();
-    include_str!("../sql/claim_pick.sql")
-        .replace("{n}", &(place + 1).to_string())
-        .replace("{lane}", &lane.to_string())
-        .replace("{room}", &room)
-        .replace("{not_picked}", &not_picked)
 }

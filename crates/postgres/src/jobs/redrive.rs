@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use foreman_core::job::QueueName;
-use foreman_core::ports::{RedriveAnswer, StoreError, Topic, USE_IS_NOTED_EVERY};
+use foreman_core::ports::{RedriveAnswer, StoreError, Topic};
 use foreman_core::target::Route;
 use foreman_core::{JobId, Lane, State, TenantId};
 
@@ -15,7 +15,6 @@ use crate::error::Fault;
 use crate::order::{Demand, Reservation};
 use crate::places::LOOKS;
 use crate::rows::Cells;
-use crate::value::Span;
 use crate::write::Transaction;
 use crate::{PostgresStore, look, transact};
 
@@ -118,28 +117,22 @@ async fn revive(
     reservation: &mut Reservation,
 ) -> Result<(), Fault> {
     let mut line = submit::Line::default();
-    let mut late = Vec::new();
+    let (mut late, mut queues) = (Vec::new(), submit::Opened::default());
     for id in sought {
         let (Some(attempt), Some(one)) = (freed.get(id), asked.get(id)) else { continue };
         let key = reservation.next(tenant, &one.queue, one.lane);
         if key.is_none() {
             late.push((*id, tenant.clone(), one.queue.clone(), one.lane));
         }
+        queues.add(one.queue.as_str(), tenant.as_str(), one.lane);
         line.push(*id, tenant.as_str(), one.queue.as_str(), one.route.as_str(), one.lane, one.kind.as_deref());
         line.when(None, None, *attempt, key);
         tx.note(*id, tenant, &one.queue, State::Pending, *attempt);
         tx.ring(Topic::Ready);
     }
-    if line.is_empty() {
-        return Ok(());
-    }
-    line.write(tx).await?;
     // An unused queue may have gone meanwhile.
-    let mut queues: Vec<&str> = sought.iter().filter_map(|id| asked.get(id)).map(|one| one.queue.as_str()).collect();
-    queues.sort_unstable();
-    queues.dedup();
-    let owners = vec![tenant.as_str(); queues.len()];
-    tx.rows(submit::OPEN_QUEUES, &[&queues, &owners, &Span(USE_IS_NOTED_EVERY)]).await?;
+    queues.write(tx).await?;
+    line.write(tx).await?;
     crate::order::place(tx, &late).await
 }
 

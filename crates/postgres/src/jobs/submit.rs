@@ -5,7 +5,7 @@
 //! row. Places in line are reserved beforehand for what is due at once, and given in the order of the slice to what was
 //! really accepted.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
 use foreman_core::job::{NewJob, QueueName, Start};
@@ -18,7 +18,7 @@ use crate::error::Fault;
 use crate::order::{self, Demand, Reservation};
 use crate::rows::{Cells, rank};
 use crate::value::{Arg, Span, Time};
-use crate::write::Transaction;
+use crate::write::{Step, Transaction};
 use crate::{PostgresStore, transact};
 
 pub(crate) const ACCEPT: &str = include_str!("../sql/accept.sql");
@@ -33,6 +33,8 @@ pub(crate) const TAG: &str = "INSERT INTO job_tags (tenant, tag, job)
     ORDER BY tenant, tag, job ON CONFLICT DO NOTHING";
 /// Notes that queues are used, at most once an hour each: a row that is written, or only locked, by every submission would
 /// make them wait for one another.
+/// Notes that queues are used, at most once an hour each: a row that is written, or only locked, by every submission would
+/// make them wait for one another.
 pub(crate) const OPEN_QUEUES: &str = "INSERT INTO queues (queue, tenant, used_at)
     SELECT queue, tenant, foreman_now() FROM unnest($1::text[], $2::text[]) AS asked (queue, tenant)
     WHERE NOT EXISTS (
@@ -40,6 +42,10 @@ pub(crate) const OPEN_QUEUES: &str = "INSERT INTO queues (queue, tenant, used_at
         AND known.used_at > foreman_now() - $3::interval)
     ORDER BY queue, tenant
     ON CONFLICT (queue, tenant) DO UPDATE SET used_at = excluded.used_at";
+/// After [`OPEN_QUEUES`], which waits for whoever removes the queue at this moment, and its lanes with it.
+pub(crate) const OPEN_LANES: &str = "INSERT INTO lanes (queue, lane, v)
+    SELECT queue, lane, 0 FROM unnest($1::text[], $2::smallint[]) AS asked (queue, lane)
+    ORDER BY lane, queue ON CONFLICT DO NOTHING";
 
 /// A job as its rows want it.
 struct Prepared {
@@ -256,7 +262,7 @@ async fn line_up(
     keys: &mut Reservation,
 ) -> Result<(), Fault> {
     let (mut line, mut late) = (Line::default(), Vec::new());
-    let (mut queues, mut tags) = (HashSet::new(), Tags::default());
+    let (mut queues, mut tags) = (Opened::default(), Tags::default());
     for job in jobs {
         let Some(Accepted { created_at, run_at }) = accepted.get(&job.id) else { continue };
         let is_due = run_at <= created_at;
@@ -267,7 +273,7 @@ async fn line_up(
         line.push(job.id, job.tenant.as_str(), job.queue.as_str(), job.route.as_str(), job.lane, job.kind.as_deref());
         line.when(Some(*run_at), job.expires_at, 0, key);
         tags.push(job);
-        queues.insert((job.queue.as_str(), job.tenant.as_str()));
+        queues.add(job.queue.as_str(), job.tenant.as_str(), job.lane);
         tx.note(job.id, &job.tenant, &job.queue, State::of_waiting(is_due, 0), 0);
         if is_due {
             tx.ring(Topic::Ready);
@@ -279,17 +285,70 @@ async fn line_up(
     if line.ids.is_empty() {
         return Ok(());
     }
-    let (names, owners): (Vec<&str>, Vec<&str>) = queues.into_iter().unzip();
-    let noted_every = Span(USE_IS_NOTED_EVERY);
-    let queue_args: [&dyn Arg; 3] = [&names, &owners, &noted_every];
-    let line_args = line.args();
+    let opened = queues.columns();
+    let (open_args, line_args) = (opened.args(), line.args());
     let tag_args: [&dyn Arg; 3] = [&tags.tenants, &tags.tags, &tags.jobs];
-    let mut steps = vec![(WAIT, &line_args[..]), (OPEN_QUEUES, &queue_args[..])];
+    let mut steps = open_args.steps();
+    steps.push((WAIT, &line_args[..]));
     if !tags.jobs.is_empty() {
         steps.push((TAG, &tag_args[..]));
     }
     tx.all(&steps).await?;
     order::place(tx, &late).await
+}
+
+/// The queues of tenants, and the lanes in them, that a batch puts something into.
+#[derive(Default)]
+pub(super) struct Opened<'a> {
+    queues: BTreeSet<(&'a str, &'a str)>,
+    lanes: BTreeSet<(i16, &'a str)>,
+}
+
+impl<'a> Opened<'a> {
+    pub fn add(&mut self, queue: &'a str, tenant: &'a str, lane: Lane) {
+        self.queues.insert((queue, tenant));
+        self.lanes.insert((rank(lane), queue));
+    }
+
+    /// Notes that they are used, and opens those that are new.
+    pub async fn write(&self, tx: &Transaction) -> Result<(), Fault> {
+        if !self.queues.is_empty() {
+            tx.all(&self.columns().args().steps()).await?;
+        }
+        Ok(())
+    }
+
+    fn columns(&self) -> Columns<'a> {
+        let (queues, tenants) = self.queues.iter().copied().unzip();
+        let (lanes, lines) = self.lanes.iter().copied().unzip();
+        Columns { queues, tenants, lines, lanes, every: Span(USE_IS_NOTED_EVERY) }
+    }
+}
+
+/// The same, column by column.
+struct Columns<'a> {
+    queues: Vec<&'a str>,
+    tenants: Vec<&'a str>,
+    lines: Vec<&'a str>,
+    lanes: Vec<i16>,
+    every: Span,
+}
+
+impl Columns<'_> {
+    fn args(&self) -> OpenArgs<'_> {
+        OpenArgs { queues: [&self.queues, &self.tenants, &self.every], lanes: [&self.lines, &self.lanes] }
+    }
+}
+
+struct OpenArgs<'a> {
+    queues: [&'a dyn Arg; 3],
+    lanes: [&'a dyn Arg; 2],
+}
+
+impl OpenArgs<'_> {
+    fn steps(&self) -> Vec<Step<'_>> {
+        vec![(OPEN_QUEUES, &self.queues), (OPEN_LANES, &self.lanes)]
+    }
 }
 
 #[derive(Default)]
@@ -325,10 +384,6 @@ pub(super) struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    pub fn is_empty(&self) -> bool {
-        self.ids.is_empty()
-    }
-
     pub fn push(
         &mut self,
         id: JobId,

@@ -7,9 +7,11 @@
 locked AS MATERIALIZED (
     SELECT ready.job, ready.key, ready.crashes >= 2 AS is_fragile
     FROM ready
-    JOIN line ON line.queue = ready.queue AND line.route = ready.route
     WHERE ready.job = ANY ($5::uuid[]) AND ready.key IS NOT NULL
-      AND (ready.expires_at IS NULL OR ready.expires_at > foreman_now()) AND ready.tenant <> ALL (line.paused)
+      AND EXISTS (SELECT FROM may) AND ready.route = ANY ($4::text[]) AND ($3::text[] IS NULL OR ready.queue = ANY ($3))
+      AND (ready.expires_at IS NULL OR ready.expires_at > foreman_now())
+      AND NOT EXISTS (SELECT FROM queues WHERE queues.queue = ready.queue AND queues.tenant = ready.tenant
+                      AND queues.paused_at IS NOT NULL)
     ORDER BY ready.job
     FOR UPDATE OF ready
 ),

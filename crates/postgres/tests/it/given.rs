@@ -44,6 +44,7 @@ pub async fn connect(url: &str) -> Client {
 /// A database of the test's own; handed on to the next test when it is dropped.
 pub struct Database {
     pub name: String,
+    is_spoilt: bool,
 }
 
 static FREE: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -53,7 +54,7 @@ impl Database {
     pub async fn ready() -> Self {
         let used = FREE.lock().unwrap().pop();
         if let Some(name) = used {
-            let database = Self { name };
+            let database = Self { name, is_spoilt: false };
             database.empty().await;
             return database;
         }
@@ -61,14 +62,14 @@ impl Database {
         let name = fresh_name();
         let admin = connect(&server()).await;
         create(&admin, &name, &format!("TEMPLATE {template}")).await;
-        Self { name }
+        Self { name, is_spoilt: false }
     }
 
     /// Without anything in it. Not handed on.
     pub async fn blank() -> Self {
         let name = fresh_name();
         create(&connect(&server()).await, &name, "").await;
-        Self { name }
+        Self { name, is_spoilt: false }
     }
 
     pub fn url(&self) -> String {
@@ -98,16 +99,14 @@ impl Database {
 
     /// A test that has changed the schema keeps its database to itself.
     pub fn spoil(mut self) -> Self {
-        self.name.push('!');
-        let name = self.name.trim_end_matches('!').to_owned();
-        std::mem::forget(self);
-        Self { name }
+        self.is_spoilt = true;
+        self
     }
 }
 
 impl Drop for Database {
     fn drop(&mut self) {
-        if !std::thread::panicking() {
+        if !self.is_spoilt && !std::thread::panicking() {
             FREE.lock().unwrap().push(self.name.clone());
         }
     }
@@ -137,10 +136,9 @@ async fn template() -> String {
     if let Some(name) = &*made {
         return name.clone();
     }
-    let database = Database::blank().await;
+    let database = Database::blank().await.spoil();
     migrate::up(&Config::at(database.url())).await.unwrap();
     let name = database.name.clone();
-    std::mem::forget(database);
     *made = Some(name.clone());
     name
 }
