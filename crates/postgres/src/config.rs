@@ -32,7 +32,9 @@ pub struct Config {
     pub lock_timeout: Duration,
     /// How long one statement may take.
     pub statement_timeout: Duration,
-    /// How long a transaction of ours may stand idle before the server ends it: a process that hangs must not hold locks.
+    /// How long a transaction of ours may stand idle before the server ends it: a process that hangs must not hold locks. Well
+    /// below the TTL of sessions: a worker frozen in the middle of a claim has its own session locked, and nobody can lapse it
+    /// meanwhile (with 30 s its jobs ran elsewhere after 34 s instead of 16).
     pub idle_timeout: Duration,
     /// How long one call may take in all. Past it a write's outcome is unknown.
     pub call_timeout: Duration,
@@ -58,7 +60,7 @@ impl Config {
             connect_timeout: Duration::from_secs(5),
             lock_timeout: Duration::from_secs(2),
             statement_timeout: Duration::from_secs(10),
-            idle_timeout: Duration::from_secs(30),
+            idle_timeout: Duration::from_secs(5),
             call_timeout: Duration::from_secs(15),
             audit_timeout: Duration::from_mins(10),
             changes_patience: Duration::from_millis(200),

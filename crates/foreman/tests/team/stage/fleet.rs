@@ -38,6 +38,7 @@ impl Pace {
                 ("FOREMAN_WORKER_FENCE_MARGIN", "500ms"),
                 ("FOREMAN_SWEEPER_EVERY", "500ms"),
                 ("FOREMAN_LEADER_TTL", "3s"),
+                ("FOREMAN_DATABASE_IDLE_TIMEOUT", "1s"),
             ],
         };
         quick.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
