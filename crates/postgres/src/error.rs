@@ -70,7 +70,7 @@ impl Fault {
 }
 
 fn is_io(error: &tokio_postgres::Error) -> bool {
-    std::error::Error::source(error).is_some_and(|source| source.is::<std::io::Error>())
+    std::error::Error::source(error).is_some_and(<dyn std::error::Error>::is::<std::io::Error>)
 }
 
 fn remedy_of(code: &SqlState, constraint: Option<&str>) -> Remedy {

@@ -35,7 +35,7 @@ const OLD: i64 = 8 * WEEK;
 const TABLES: [(&str, &str); 2] = [("jobs", "id"), ("outcomes", "job")];
 
 /// "weeks": one process at a time.
-const ONE_BY_ONE: i64 = 0x7765_656b_73;
+const ONE_BY_ONE: i64 = 0x0077_6565_6b73;
 
 /// How often a process looks at all.
 pub(crate) const INTERVAL: Duration = Duration::from_mins(10);

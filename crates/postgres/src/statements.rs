@@ -85,6 +85,22 @@ const FIXED: [&str; 67] = [
     upkeep::PROMOTE,
 ];
 
+/// Those that take or find the first of many, with the index they read in order.
+pub const IN_ORDER: [(&str, &str); 7] = [
+    (jobs::claim::PEEK, "ready_in_order"),
+    (jobs::claim::BY_ORDER, "ready_in_order"),
+    (jobs::claim::BY_ORDER, "ready_fragile"),
+    (upkeep::DUE, "ready_later"),
+    (upkeep::EXPIRE, "ready_expiring"),
+    (upkeep::NEXT, "ready_later"),
+    (upkeep::NEXT, "ready_expiring"),
+];
+
+/// How the store's own connections are set up.
+pub fn settings(config: &crate::Config) -> String {
+    crate::connection::Settings::new(config).as_session()
+}
+
 /// Whether a statement is one of [`all`], or of a shape that is.
 pub(crate) fn is_known(text: &str) -> bool {
     static KNOWN: LazyLock<HashSet<String>> = LazyLock::new(|| all().into_iter().collect());

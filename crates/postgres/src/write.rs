@@ -108,15 +108,12 @@ impl Transaction {
         (sql, args): &Step<'_>,
         statement: Option<&Statement>,
     ) -> Result<Vec<Row>, tokio_postgres::Error> {
-        match statement {
-            Some(statement) => {
-                let values: Vec<_> = args.iter().map(|arg| arg.as_sql()).collect();
-                self.connection().query(statement, &values).await
-            }
-            None => {
-                let values: Vec<_> = args.iter().map(|arg| (arg.as_sql(), arg.kind())).collect();
-                self.connection().query_typed(sql, &values).await
-            }
+        if let Some(statement) = statement {
+            let values: Vec<_> = args.iter().map(|arg| arg.as_sql()).collect();
+            self.connection().query(statement, &values).await
+        } else {
+            let values: Vec<_> = args.iter().map(|arg| (arg.as_sql(), arg.kind())).collect();
+            self.connection().query_typed(sql, &values).await
         }
     }
 

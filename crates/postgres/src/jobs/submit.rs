@@ -287,7 +287,7 @@ async fn line_up(
     }
     let opened = queues.columns();
     let (open_args, line_args) = (opened.args(), line.args());
-    let tag_args: [&dyn Arg; 3] = [&tags.tenants, &tags.tags, &tags.jobs];
+    let tag_args: [&dyn Arg; 3] = [&tags.tenants, &tags.names, &tags.jobs];
     let mut steps = open_args.steps();
     steps.push((WAIT, &line_args[..]));
     if !tags.jobs.is_empty() {
@@ -354,7 +354,7 @@ impl OpenArgs<'_> {
 #[derive(Default)]
 struct Tags<'a> {
     tenants: Vec<&'a str>,
-    tags: Vec<&'a str>,
+    names: Vec<&'a str>,
     jobs: Vec<Uuid>,
 }
 
@@ -362,7 +362,7 @@ impl<'a> Tags<'a> {
     fn push(&mut self, job: &'a Prepared) {
         for tag in &job.tags {
             self.tenants.push(job.tenant.as_str());
-            self.tags.push(tag);
+            self.names.push(tag);
             self.jobs.push(job.id.0);
         }
     }

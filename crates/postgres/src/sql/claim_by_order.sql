@@ -6,20 +6,24 @@
 --
 --   $5 at most so many   $7 how far below V a scan begins, NULL for the very beginning
 --   lines: $8 lanes   $9 routes   $10 queues   $11 their V   $12 how many of each
+--
+-- Jobs that must run alone are few, and have an index of their own; IS TRUE keeps the planner from looking for them by their
+-- route, among all that wait.
 fragile AS MATERIALIZED (
     SELECT FROM ready
     WHERE NOT $6::boolean AND $5::bigint > 0 AND ready.key IS NOT NULL AND ready.crashes >= 2
-      AND EXISTS (SELECT FROM may) AND ready.route = ANY ($4::text[]) AND ($3::text[] IS NULL OR ready.queue = ANY ($3))
+      AND EXISTS (SELECT FROM may) AND (ready.route = ANY ($4::text[])) IS TRUE AND ($3::text[] IS NULL OR ready.queue = ANY ($3))
       AND (ready.expires_at IS NULL OR ready.expires_at > foreman_now())
       AND NOT EXISTS (SELECT FROM queues WHERE queues.queue = ready.queue AND queues.tenant = ready.tenant
                       AND queues.paused_at IS NOT NULL)
+    ORDER BY ready.key, ready.job
     LIMIT 1
 ),
 alone AS MATERIALIZED (
     SELECT ready.ctid AS spot, ready.job
     FROM ready
     WHERE $6 AND $5 > 0 AND ready.key IS NOT NULL AND ready.crashes >= 2
-      AND EXISTS (SELECT FROM may) AND ready.route = ANY ($4) AND ($3 IS NULL OR ready.queue = ANY ($3))
+      AND EXISTS (SELECT FROM may) AND (ready.route = ANY ($4)) IS TRUE AND ($3 IS NULL OR ready.queue = ANY ($3))
       AND (ready.expires_at IS NULL OR ready.expires_at > foreman_now())
       AND NOT EXISTS (SELECT FROM queues WHERE queues.queue = ready.queue AND queues.tenant = ready.tenant
                       AND queues.paused_at IS NOT NULL)

@@ -96,7 +96,7 @@ async fn carry(cutter: Arc<Cutter>, near: TcpStream, far: TcpStream) {
         }
     };
     let questions = async {
-        let mut buffer = [0; 65_536];
+        let mut buffer = vec![0; 65_536];
         while let Ok(read @ 1..) = from_client.read(&mut buffer).await {
             let found = buffer[..read].windows(COMMIT.len()).position(|window| window == COMMIT);
             let Some(start) = found.filter(|_| cutter.is_due()) else {
@@ -175,7 +175,7 @@ async fn an_unknown_commit_is_resolved_by_sending_the_same_again() {
     let rng = SmallRng::seed_from_u64(9);
     let mut scene = Scene { cutter, through, direct, rng, unknown: 0, cut_in_vain: 0 };
     let session = SessionId::fresh();
-    scene.direct.register(&session_info(session, "worker", Duration::from_secs(3_600))).await.unwrap();
+    scene.direct.register(&session_info(session, "worker", Duration::from_hours(1))).await.unwrap();
     let mut accepted = 0;
     for round in 0..rounds {
         // Submit: found by its ids.
@@ -200,7 +200,7 @@ async fn an_unknown_commit_is_resolved_by_sending_the_same_again() {
         }
         assert!(held.iter().all(|held| held.spent == held.attempt), "each try was counted once");
         // Settle: found by the claim's number and the job.
-        let verdict = if round % 2 == 0 { completed() } else { retry(Duration::from_secs(3_600)) };
+        let verdict = if round % 2 == 0 { completed() } else { retry(Duration::from_hours(1)) };
         let ids: Vec<_> = held.iter().map(|held| held.job.id).collect();
         let settlements: Vec<_> = held.into_iter().map(|held| held.settle(verdict.clone())).collect();
         scene.cut(store.settle(session, &settlements)).await;

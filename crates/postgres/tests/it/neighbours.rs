@@ -12,7 +12,7 @@ use crate::given::Team;
 
 async fn session(team: &Team) -> SessionId {
     let id = SessionId::fresh();
-    team.store.register(&session_info(id, "worker", Duration::from_secs(3_600))).await.unwrap();
+    team.store.register(&session_info(id, "worker", Duration::from_hours(1))).await.unwrap();
     id
 }
 

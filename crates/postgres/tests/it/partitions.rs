@@ -89,7 +89,7 @@ async fn a_week_long_past_is_dropped_and_what_is_kept_longer_survives() {
     let survivor = made_at(monday + 60);
     team.store.submit(std::slice::from_ref(&survivor)).await.unwrap();
     let session = SessionId::fresh();
-    team.store.register(&session_info(session, "worker", Duration::from_secs(3_600))).await.unwrap();
+    team.store.register(&session_info(session, "worker", Duration::from_hours(1))).await.unwrap();
     let held = taken(team.store.claim(&by_order(session, 1)).await.unwrap());
     let settled: Vec<_> = held.into_iter().map(|held| held.settle(completed())).collect();
     team.store.settle(session, &settled).await.unwrap();
