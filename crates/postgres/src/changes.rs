@@ -1,9 +1,21 @@
 //! The change log: one row per operation that moved jobs, written in the transaction that moved them.
 //!
-//! Many transactions write at once, and neither their numbers nor the positions they draw become visible in order. The log
-//! is read by the pair of both, below the oldest transaction that may still write (`sql/changes.sql`), so that whoever reads on
-//! from a position passes nothing over. What was committed a moment ago may therefore not be readable yet: a read that
-//! finds only such rows waits a little for it. A row lists its jobs in runs of one tenant, queue and state.
+//! Many transactions write at once, and a row becomes visible some time after its position was drawn. To read on from a position
+//! and pass nothing over, a reader must know which positions may still be on their way:
+//!
+//! 1. A writer announces the last position that was drawn ([`ANNOUNCE`]: an advisory lock, shared, held until its transaction
+//!    ends), and only then draws its own and writes its row. What it draws is higher than what it announced.
+//! 2. A reader notes the last position drawn ([`DRAWN`]), then the lowest that is announced ([`ANNOUNCED`]), then reads the rows
+//!    up to the lower of the two, each in a statement of its own.
+//!
+//! A row at or below that bound was drawn before the first look. Had its writer still been under way at the second, its
+//! announcement, lower than the row, would have been seen. So it had ended, and locks go after the commit can be seen: the
+//! third statement sees the row, or nobody ever will. Between announcement and commit lies nothing but the writing of
+//! the row: other people's long transactions hold nobody up.
+//!
+//! The order of positions is the order in which things happened: the row is the last thing a transaction writes, so whatever it
+//! has seen of others was in the log before. (The order of transaction ids is not: one that waited for a lock sees what
+//! younger ones did meanwhile.) A row lists its jobs in runs of one tenant, queue and state.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -20,12 +32,28 @@ use crate::value::{Time, bound};
 use crate::write::Transaction;
 use crate::{PostgresStore, look};
 
+/// `$1` is ours among the advisory locks of this database, in the upper 16 bits; the rest has room for 281 million million.
+pub(crate) const ANNOUNCE: &str = "SELECT pg_advisory_xact_lock_shared($1::bigint | last_value) FROM change_positions";
 pub(crate) const APPEND: &str = "INSERT INTO changes (at, moved) VALUES (foreman_now(), $1::text)";
-pub(crate) const READ: &str = include_str!("sql/changes.sql");
-pub(crate) const HEAD: &str = include_str!("sql/head.sql");
+pub(crate) const DRAWN: &str = "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM change_positions";
+pub(crate) const ANNOUNCED: &str = "SELECT min((classid::bigint & 65535) << 32 | objid::bigint) FROM pg_locks
+    WHERE locktype = 'advisory' AND objsubid = 1 AND classid::bigint >> 16 = $1::bigint >> 48
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+pub(crate) const READ: &str = "SELECT position, at, moved FROM changes
+    WHERE position > $1::bigint AND position <= $2::bigint ORDER BY position LIMIT $3::bigint";
+pub(crate) const HEAD: &str = "SELECT greatest(
+        (SELECT position FROM changes WHERE position <= $1::bigint ORDER BY position DESC LIMIT 1),
+        (SELECT position FROM log_end))";
 /// Whether anything is committed after a position, readable or not.
-pub(crate) const MORE: &str =
-    "SELECT EXISTS (SELECT FROM changes WHERE (tx, position) > ($1::bigint::text::xid8, $2::bigint))";
+pub(crate) const MORE: &str = "SELECT EXISTS (SELECT FROM changes WHERE position > $1::bigint)";
+
+/// Which advisory locks are announcements of the log in this schema.
+pub(crate) fn tag(schema: &str) -> i64 {
+    use sha2::{Digest, Sha256};
+    let digest = Sha256::digest(schema.as_bytes());
+    // 15 bits, so that the sum stays a positive number.
+    i64::from(u16::from_be_bytes([digest[0], digest[1]]) >> 1) << 48
+}
 
 /// How long a reader waits before it looks again for what can still be overtaken: about one commit.
 const MOMENT: Duration = Duration::from_millis(4);
@@ -74,7 +102,7 @@ impl ChangeLog for PostgresStore {
     async fn head(&self) -> Result<Position, StoreError> {
         let deadline = Instant::now() + self.parts.changes_patience;
         loop {
-            let (head, has_more) = look!(self, Look, |tx| look_for_head(&tx).await)?;
+            let (head, has_more) = look!(self, Look, |tx| look_for_head(&tx, self.parts.log_tag).await)?;
             if !has_more || Instant::now() >= deadline {
                 return Ok(head);
             }
@@ -85,7 +113,8 @@ impl ChangeLog for PostgresStore {
     async fn changes(&self, after: Position, limit: usize) -> Result<Changes, StoreError> {
         let deadline = Instant::now() + self.parts.changes_patience;
         loop {
-            let (rows, has_more) = look!(self, Look, |tx| rows_after(&tx, after, limit).await)?;
+            let tag = self.parts.log_tag;
+            let (rows, has_more) = look!(self, Look, |tx| rows_after(&tx, tag, after, limit).await)?;
             if rows.is_empty() && has_more && Instant::now() < deadline {
                 tokio::time::sleep(MOMENT).await;
                 continue;
@@ -100,29 +129,34 @@ impl ChangeLog for PostgresStore {
     }
 }
 
-async fn look_for_head(tx: &Transaction) -> Result<(Position, bool), Fault> {
-    let head = match tx.row(HEAD, &[]).await? {
-        Some(row) => Position { tx: row.try_get(0)?, number: row.try_get(1)? },
-        None => Position::default(),
-    };
+/// The last position that can no longer be preceded by one that is on its way.
+async fn bound_of(tx: &Transaction, tag: i64) -> Result<i64, Fault> {
+    let answers = tx.all(&[(DRAWN, &[]), (ANNOUNCED, &[&tag])]).await?;
+    let drawn: i64 = answers[0].first().map(|row| row.try_get(0)).transpose()?.unwrap_or_default();
+    let announced: Option<i64> = answers[1].first().map(|row| row.try_get(0)).transpose()?.flatten();
+    Ok(announced.map_or(drawn, |lowest| lowest.min(drawn)))
+}
+
+async fn look_for_head(tx: &Transaction, tag: i64) -> Result<(Position, bool), Fault> {
+    let bound = bound_of(tx, tag).await?;
+    let row = tx.row(HEAD, &[&bound]).await?;
+    let head = Position(row.map(|row| row.try_get(0)).transpose()?.unwrap_or_default());
     Ok((head, has_more(tx, head).await?))
 }
 
 async fn has_more(tx: &Transaction, after: Position) -> Result<bool, Fault> {
-    let row = tx.row(MORE, &[&after.tx, &after.number]).await?;
+    let row = tx.row(MORE, &[&after.0]).await?;
     Ok(row.map(|row| row.try_get(0)).transpose()?.unwrap_or_default())
 }
 
 type LogRow = (Position, Timestamp, String);
 
-async fn rows_after(tx: &Transaction, after: Position, limit: usize) -> Result<(Vec<LogRow>, bool), Fault> {
-    let rows = tx.rows(READ, &[&after.tx, &after.number, &bound(limit)]).await?;
+async fn rows_after(tx: &Transaction, tag: i64, after: Position, limit: usize) -> Result<(Vec<LogRow>, bool), Fault> {
+    let until = bound_of(tx, tag).await?;
+    let rows = tx.rows(READ, &[&after.0, &until, &bound(limit)]).await?;
     let rows: Vec<LogRow> = rows
         .iter()
-        .map(|row| {
-            let position = Position { tx: row.try_get(0)?, number: row.try_get(1)? };
-            Ok((position, row.try_get::<_, Time>(2)?.0, row.try_get(3)?))
-        })
+        .map(|row| Ok((Position(row.try_get(0)?), row.try_get::<_, Time>(1)?.0, row.try_get(2)?)))
         .collect::<Result<_, Fault>>()?;
     let has_more = rows.is_empty() && has_more(tx, after).await?;
     Ok((rows, has_more))
@@ -130,7 +164,7 @@ async fn rows_after(tx: &Transaction, after: Position, limit: usize) -> Result<(
 
 fn read_row(position: Position, at: Timestamp, text: &str, moved: &mut Vec<Moved>) -> Result<(), StoreError> {
     let runs: Vec<Run> =
-        serde_json::from_str(text).map_err(|error| Fault::misfit("changes", "moved", position.number, error))?;
+        serde_json::from_str(text).map_err(|error| Fault::misfit("changes", "moved", position.0, error))?;
     for Run { tenant, queue, state, jobs } in runs {
         moved.extend(jobs.into_iter().map(|(id, attempt)| Moved {
             id,

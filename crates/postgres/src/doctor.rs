@@ -9,6 +9,7 @@ use foreman_core::Timestamp;
 use foreman_core::ports::StoreError;
 use tokio_postgres::{Client, NoTls, Row};
 
+use crate::changes;
 use crate::config::Config;
 use crate::connection;
 use crate::error::{Fault, OpenError};
@@ -127,7 +128,7 @@ pub async fn examine(config: &Config) -> Result<Examination, OpenError> {
             skew_micros,
             round_trip,
             holders: holders(client).await?,
-            store: store(client).await?,
+            store: store(client, &config.schema).await?,
         })
     })
     .await
@@ -286,19 +287,21 @@ SELECT (SELECT count(*) FROM ready WHERE run_at <= now()) AS due,
        (SELECT count(*) FROM sessions WHERE state IN ('live', 'draining') AND expires_at < now()) AS overdue,
        (SELECT extract(epoch FROM now() - min(expires_at))::float8 FROM sessions
         WHERE state IN ('live', 'draining') AND expires_at < now()) AS longest_overdue,
-       (SELECT extract(epoch FROM now() - min(at))::float8 FROM changes
-        WHERE tx >= pg_snapshot_xmin(pg_current_snapshot())) AS change_lag,
+       (SELECT extract(epoch FROM now() - min(at))::float8 FROM changes WHERE position > (
+            SELECT min((classid::bigint & 65535) << 32 | objid::bigint) FROM pg_locks
+            WHERE locktype = 'advisory' AND objsubid = 1 AND classid::bigint >> 16 = $1::bigint >> 48
+              AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))) AS change_lag,
        coalesce((SELECT n_dead_tup FROM pg_stat_user_tables WHERE relid = 'ready'::regclass), 0) AS dead_rows,
        coalesce((SELECT n_live_tup FROM pg_stat_user_tables WHERE relid = 'ready'::regclass), 0) AS live_rows";
 
 const LEADERS: &str =
     "SELECT name, term, extract(epoch FROM expires_at - now())::float8 AS left_secs FROM leases ORDER BY name";
 
-async fn store(client: &Client) -> Result<Option<StoreFacts>, Fault> {
+async fn store(client: &Client, schema: &str) -> Result<Option<StoreFacts>, Fault> {
     if !client.query_one(IS_MIGRATED, &[]).await?.try_get::<_, bool>(0)? {
         return Ok(None);
     }
-    let facts = client.query_one(FACTS, &[]).await?;
+    let facts = client.query_one(FACTS, &[&changes::tag(schema)]).await?;
     let leaders = client.query(LEADERS, &[]).await?;
     Ok(Some(StoreFacts {
         jobs_due: facts.try_get("due")?,

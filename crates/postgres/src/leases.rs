@@ -57,7 +57,7 @@ impl PgLeases {
             let mut tries = Tries::new();
             loop {
                 let begin = self.beginning.text(Purpose::Write, self.clock.as_deref());
-                let tx = Transaction::on(&self.pool, begin, true).await?;
+                let tx = Transaction::on(&self.pool, begin, true, 0).await?;
                 let done = tx.row(sql, args).await;
                 if let Some((row, _)) = tries.conclude(tx, done).await? {
                     return Ok::<_, StoreError>(row);

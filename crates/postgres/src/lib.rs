@@ -68,6 +68,8 @@ pub(crate) struct Parts {
     call_timeout: Duration,
     audit_timeout: Duration,
     changes_patience: Duration,
+    /// See [`changes::tag`].
+    log_tag: i64,
     floor: jobs::Floor,
     /// When this process last looked after the partitions.
     tended_at: Mutex<Option<Instant>>,

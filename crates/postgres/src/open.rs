@@ -4,21 +4,13 @@ use std::sync::{Arc, Mutex};
 
 use deadpool_postgres::Pool;
 use foreman_core::ports::{StoreError, Wakeups};
-use tracing::warn;
 
 use crate::config::Config;
 use crate::connection::{self, Beginning};
 use crate::error::OpenError;
 use crate::jobs::Floor;
 use crate::migrate;
-use crate::{Parts, PostgresStore};
-
-/// Rows of the log that were written in another cluster, under numbers that this one has not come to yet. A row that can be
-/// seen was committed, so its number lies below the next one to be given, unless a dump brought it here.
-const FROM_ELSEWHERE: [&str; 2] = [
-    "UPDATE changes SET tx = '0' WHERE tx >= pg_snapshot_xmax(pg_current_snapshot())",
-    "UPDATE log_end SET tx = '0' WHERE tx >= pg_snapshot_xmax(pg_current_snapshot())",
-];
+use crate::{Parts, PostgresStore, changes};
 
 pub(crate) async fn open(config: Config, wakeups: Arc<dyn Wakeups>) -> Result<PostgresStore, OpenError> {
     connection::check_schema(&config.schema)?;
@@ -27,7 +19,7 @@ pub(crate) async fn open(config: Config, wakeups: Arc<dyn Wakeups>) -> Result<Po
     let direct = connection::direct_pool(&config)?;
     check(&config, &direct).await?;
     let beginning = Beginning::new(&config);
-    let Config { prepare, clock, call_timeout, audit_timeout, changes_patience, .. } = config;
+    let Config { schema, prepare, clock, call_timeout, audit_timeout, changes_patience, .. } = config;
     Ok(PostgresStore {
         parts: Arc::new(Parts {
             data,
@@ -40,6 +32,7 @@ pub(crate) async fn open(config: Config, wakeups: Arc<dyn Wakeups>) -> Result<Po
             call_timeout,
             audit_timeout,
             changes_patience,
+            log_tag: changes::tag(&schema),
             floor: Floor::new(),
             tended_at: Mutex::new(None),
         }),
@@ -51,13 +44,6 @@ async fn check(config: &Config, direct: &Pool) -> Result<(), OpenError> {
         let connection = direct.get().await.map_err(|error| connection::unavailable(&error))?;
         migrate::check_server(&connection).await?;
         migrate::expect_latest(&migrate::check(&connection, &config.schema).await?)?;
-        let mut moved = 0;
-        for text in FROM_ELSEWHERE {
-            moved += connection.execute(text, &[]).await?;
-        }
-        if moved > 0 {
-            warn!("{moved} rows of the change log came from another server; they are read as the oldest from now on");
-        }
         Ok(())
     };
     match tokio::time::timeout(config.call_timeout, look).await {

@@ -15,9 +15,12 @@ pub fn all() -> Vec<String> {
     texts
 }
 
-const FIXED: [&str; 67] = [
+const FIXED: [&str; 70] = [
     audit::COUNTS,
+    changes::ANNOUNCE,
+    changes::ANNOUNCED,
     changes::APPEND,
+    changes::DRAWN,
     changes::HEAD,
     changes::MORE,
     changes::READ,
@@ -95,6 +98,14 @@ pub const IN_ORDER: [(&str, &str); 7] = [
     (upkeep::NEXT, "ready_later"),
     (upkeep::NEXT, "ready_expiring"),
 ];
+
+/// How a change is written: announced, then appended.
+pub const APPEND: [&str; 2] = [changes::ANNOUNCE, changes::APPEND];
+
+/// The first parameter of the first of these.
+pub fn log_tag(schema: &str) -> i64 {
+    changes::tag(schema)
+}
 
 /// How the store's own connections are set up.
 pub fn settings(config: &crate::Config) -> String {

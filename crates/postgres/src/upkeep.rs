@@ -57,12 +57,11 @@ pub(crate) const CUT_KEYS: &str = "DELETE FROM idempotency WHERE ctid = ANY (ARR
 pub(crate) const CUT_CHANGES: &str = "WITH gone AS (
         DELETE FROM changes WHERE ctid = ANY (ARRAY(
             SELECT ctid FROM changes WHERE at <= foreman_now() - $2::interval ORDER BY at LIMIT $1::bigint
-            FOR UPDATE SKIP LOCKED)) RETURNING tx, position
+            FOR UPDATE SKIP LOCKED)) RETURNING position
     ),
-    last AS (SELECT tx, position FROM gone ORDER BY tx DESC, position DESC LIMIT 1),
+    last AS (SELECT max(position) AS position FROM gone),
     kept AS (
-        UPDATE log_end SET tx = last.tx, position = last.position FROM last
-        WHERE (last.tx, last.position) > (log_end.tx, log_end.position)
+        UPDATE log_end SET position = last.position FROM last WHERE last.position > log_end.position
     )
     SELECT 1 FROM gone";
 pub(crate) const CUT_SESSIONS: &str = "DELETE FROM sessions WHERE ctid = ANY (ARRAY(

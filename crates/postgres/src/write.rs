@@ -36,23 +36,27 @@ pub(crate) struct Transaction {
     begin: String,
     is_begun: AtomicBool,
     prepare: bool,
+    /// See [`changes::tag`].
+    log_tag: i64,
     moved: Mutex<MovedLog>,
     rings: Mutex<Rings>,
 }
 
 impl Transaction {
     pub async fn new(parts: &Parts, pool: &Pool, purpose: Purpose) -> Result<Self, StoreError> {
-        Self::on(pool, parts.beginning.text(purpose, parts.clock.as_deref()), parts.prepare).await
+        let begin = parts.beginning.text(purpose, parts.clock.as_deref());
+        Self::on(pool, begin, parts.prepare, parts.log_tag).await
     }
 
     /// With the message that begins it, and whether its statements may be prepared.
-    pub async fn on(pool: &Pool, begin: String, prepare: bool) -> Result<Self, StoreError> {
+    pub async fn on(pool: &Pool, begin: String, prepare: bool, log_tag: i64) -> Result<Self, StoreError> {
         let connection = pool.get().await.map_err(|error| connection::unavailable(&error))?;
         Ok(Self {
             connection: Some(connection),
             begin,
             is_begun: AtomicBool::new(false),
             prepare,
+            log_tag,
             moved: Mutex::default(),
             rings: Mutex::default(),
         })
@@ -135,22 +139,27 @@ impl Transaction {
             rings.add(Topic::Changed);
         }
         if self.is_begun.load(Ordering::Relaxed) {
-            let written = async {
-                match &moved {
-                    Some(text) => self.rows(changes::APPEND, &[text]).await.map(|_| ()),
-                    None => Ok(()),
-                }
-            };
-            // Prepared first, or COMMIT would overtake it.
-            if moved.is_some() {
-                self.prepared(&[(changes::APPEND, &[&String::new()])]).await?;
-            }
-            let (written, committed) = join(written, self.connection().batch_execute("COMMIT")).await;
-            written?;
-            committed?;
+            self.append(moved.as_ref(), "COMMIT").await?;
         }
         self.let_go();
         Ok(rings)
+    }
+
+    /// Writes the change row, if there is one, and ends the transaction in the same breath: between what the row announces and the
+    /// commit lies nothing that could take long.
+    async fn append(&self, moved: Option<&String>, end: &str) -> Result<(), Fault> {
+        let ended = self.connection().batch_execute(end);
+        let Some(text) = moved else { return Ok(ended.await?) };
+        let steps: [Step<'_>; 2] = [(changes::ANNOUNCE, &[&self.log_tag]), (changes::APPEND, &[text])];
+        let prepared = self.prepared(&steps).await?;
+        let written =
+            join_all(steps.iter().zip(&prepared).map(|(step, statement)| self.send(step, statement.as_ref())));
+        // Polled in this order, so that is the order on the wire.
+        let (written, ended) = join(written, ended).await;
+        for answer in written {
+            answer?;
+        }
+        Ok(ended?)
     }
 
     /// Nothing of it happened. The answer is not waited for: whoever has the connection next comes behind it.

@@ -69,7 +69,7 @@ impl ChangeLog for SqliteStore {
                 .prepare_cached("SELECT seq FROM sqlite_sequence WHERE name = 'changes'")?
                 .query_row([], |row| row.get(0))
                 .optional()?;
-            Ok(Position::numbered(last.unwrap_or_default()))
+            Ok(Position(last.unwrap_or_default()))
         })
         .await
     }
@@ -88,15 +88,15 @@ impl ChangeLog for SqliteStore {
 fn rows_after(sql: &Connection, after: Position, limit: usize) -> Result<Vec<(Position, Timestamp, String)>, Fault> {
     let mut statement =
         sql.prepare_cached("SELECT position, at, moved FROM changes WHERE position > ?1 ORDER BY position LIMIT ?2")?;
-    let rows = statement.query_map((after.number, i64::try_from(limit).unwrap_or(i64::MAX)), |row| {
-        Ok((Position::numbered(row.get(0)?), Timestamp::from_micros(row.get(1)?), row.get(2)?))
+    let rows = statement.query_map((after.0, i64::try_from(limit).unwrap_or(i64::MAX)), |row| {
+        Ok((Position(row.get(0)?), Timestamp::from_micros(row.get(1)?), row.get(2)?))
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
 fn read_row(position: Position, at: Timestamp, text: &str, moved: &mut Vec<Moved>) -> Result<(), StoreError> {
     let runs: Vec<Run> =
-        serde_json::from_str(text).map_err(|error| Fault::misfit("changes", "moved", position.number, error))?;
+        serde_json::from_str(text).map_err(|error| Fault::misfit("changes", "moved", position.0, error))?;
     for Run { tenant, queue, state, jobs } in runs {
         moved.extend(jobs.into_iter().map(|(id, attempt)| Moved {
             id,
@@ -133,7 +133,7 @@ mod tests {
             .expect("creates");
         let at = Timestamp::from_micros(5);
         assert!(log.write(&sql, at).expect("writes"));
-        let rows = rows_after(&sql, Position::numbered(0), 10).expect("reads");
+        let rows = rows_after(&sql, Position(0), 10).expect("reads");
         let mut read = Vec::new();
         read_row(rows[0].0, rows[0].1, &rows[0].2, &mut read).expect("fits");
         let expected: Vec<Moved> = moves

@@ -124,7 +124,7 @@ impl Places {
 
     pub fn changes(&self, after: Position, limit: usize) -> Changes {
         let mut changes = Changes { moved: Vec::new(), position: after };
-        for (position, (_, moved)) in self.log.range(Position::numbered(after.number + 1)..).take(limit) {
+        for (position, (_, moved)) in self.log.range(Position(after.0 + 1)..).take(limit) {
             changes.moved.extend(moved.iter().cloned());
             changes.position = *position;
         }

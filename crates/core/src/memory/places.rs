@@ -287,11 +287,11 @@ impl Places {
         }
         self.last_position += 1;
         let moved = std::mem::take(&mut self.moved);
-        self.log.insert(Position::numbered(self.last_position), (now, moved));
+        self.log.insert(Position(self.last_position), (now, moved));
         self.rung.push(Topic::Changed);
     }
 
     pub fn head(&self) -> Position {
-        Position::numbered(self.last_position)
+        Position(self.last_position)
     }
 }

@@ -20,21 +20,8 @@ pub trait ChangeLog: Send + Sync {
 }
 
 /// A place in the log. Opaque: it only compares within one store.
-///
-/// Where many transactions write at once, numbers are not drawn in the order in which they become visible; such a store
-/// orders its log by the pair of transaction and number. One that writes alone leaves `tx` at 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Position {
-    pub tx: i64,
-    pub number: i64,
-}
-
-impl Position {
-    /// A place in the log of a store that writes alone.
-    pub const fn numbered(number: i64) -> Self {
-        Self { tx: 0, number }
-    }
-}
+pub struct Position(pub i64);
 
 #[derive(Clone, Debug, Default)]
 pub struct Changes {

@@ -8,7 +8,6 @@
 //! it is gone there is another look.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -41,7 +40,7 @@ pub(crate) const BY_IDS: &str = concat!(
     include_str!("../sql/claim_take.sql")
 );
 /// Calls with one token wait for each other until the first has ended.
-pub(crate) const ONE_BY_ONE: &str = "SELECT pg_advisory_xact_lock($1::bigint)";
+pub(crate) const ONE_BY_ONE: &str = "SELECT pg_advisory_xact_lock($1::integer, $2::integer)";
 pub(crate) const CLAIMED: &str =
     "SELECT held.job, held.tenant, held.queue, held.lane, NULL::bigint, held.attempt, held.spent,
            held.crashes, jobs.created_at, jobs.work
@@ -53,37 +52,40 @@ const SLACK: i64 = 4_096 * UNIT;
 /// At least so often a scan begins at the very beginning.
 const FULL_SCAN: Duration = Duration::from_secs(1);
 
+/// A scan that found nothing is believed, if one from the very beginning was made so shortly before.
+const JUST_NOW: Duration = Duration::from_millis(100);
+
 /// How often a claim looks again when others have taken everything it had seen.
 const LOOKS: usize = 3;
 
 /// Where a claim begins to look.
 ///
 /// What has been claimed leaves dead entries at the beginning of the index until the vacuum takes them away, and that may be
-/// long after if somebody keeps a transaction open: 100,000 of them cost a claim 9 ms instead of 0.2. So while claims come
-/// back full a scan begins a little below V. Anything further back (left by a pause, or by workers that could not run
-/// it) is found by the scans from the beginning: once a second, and whenever a claim did not come back full.
+/// long after if somebody keeps a transaction open: 100,000 of them cost a claim 9 ms instead of 0.2. So a scan begins a
+/// little below V. Anything further back (left by a pause, or by workers that could not run it) is found by the scans from the
+/// very beginning: one a second, and one more when there seems to be nothing at all.
 pub(crate) struct Floor {
-    was_full: AtomicBool,
-    scanned_at: Mutex<Instant>,
+    scanned_at: Mutex<Option<Instant>>,
 }
 
 impl Floor {
     pub fn new() -> Self {
-        Self { was_full: AtomicBool::new(false), scanned_at: Mutex::new(Instant::now()) }
+        Self { scanned_at: Mutex::new(None) }
     }
 
     /// The distance below V, or none for the very beginning.
     fn slack(&self) -> Option<i64> {
-        let mut scanned_at = self.scanned_at.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.was_full.load(Ordering::Relaxed) && scanned_at.elapsed() < FULL_SCAN {
-            return Some(SLACK);
-        }
-        *scanned_at = Instant::now();
-        None
+        if self.is_due(FULL_SCAN) { None } else { Some(SLACK) }
     }
 
-    fn came_back(&self, is_full: bool) {
-        self.was_full.store(is_full, Ordering::Relaxed);
+    /// Whether it is so long since a scan from the very beginning; the caller then makes one.
+    fn is_due(&self, after: Duration) -> bool {
+        let mut scanned_at = self.scanned_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = scanned_at.is_none_or(|time| time.elapsed() >= after);
+        if is_due {
+            *scanned_at = Some(Instant::now());
+        }
+        is_due
     }
 }
 
@@ -111,13 +113,8 @@ pub(super) async fn claim(store: &PostgresStore, request: &ClaimRequest) -> Resu
         Wanted::ByIds(_) => None,
     };
     let mut taken = transact!(store, data, Write, |tx| take(&tx, request, slack).await)?;
-    if matches!(taken, Taken::Nothing { .. }) && slack.is_some() {
+    if matches!(taken, Taken::Nothing { .. }) && slack.is_some() && store.parts.floor.is_due(JUST_NOW) {
         taken = transact!(store, data, Write, |tx| take(&tx, request, None).await)?;
-    }
-    if let (Wanted::ByOrder { limit, .. }, Taken::Claimed { jobs, .. }) = (&request.wanted, &taken) {
-        store.parts.floor.came_back(jobs.len() >= *limit);
-    } else {
-        store.parts.floor.came_back(false);
     }
     if let Taken::Claimed { jobs, .. } = &taken {
         let highest = highest(jobs);
@@ -147,8 +144,8 @@ async fn take(tx: &Transaction, request: &ClaimRequest, slack: Option<i64>) -> R
     let routes: Vec<&str> = request.routes.iter().map(foreman_core::target::Route::as_str).collect();
     let is_alone = request.company == Company::Nobody;
     let (session, token) = (request.session.0, request.token.0);
-    let line = one_by_one(token);
-    let one_by_one: (&str, &[&dyn Arg]) = (ONE_BY_ONE, &[&line]);
+    let (first, second) = one_by_one(token);
+    let one_by_one: (&str, &[&dyn Arg]) = (ONE_BY_ONE, &[&first, &second]);
     let rows = match &request.wanted {
         Wanted::ByOrder { plan, limit: wanted } => {
             let lanes: Vec<i16> = plan.0.iter().map(|pick| rank(pick.lane)).collect();
@@ -242,8 +239,9 @@ impl Lines {
 }
 
 /// The random part of a token.
-fn one_by_one(token: Uuid) -> i64 {
-    token.as_u64_pair().1.cast_signed()
+fn one_by_one(token: Uuid) -> (i32, i32) {
+    let random = token.as_u64_pair().1;
+    ((random >> 32) as i32, random as i32)
 }
 
 async fn read(tx: &Transaction, rows: &[Row]) -> Result<Taken, Fault> {

@@ -90,8 +90,9 @@ impl Database {
                  WHERE datname = current_database() AND pid <> pg_backend_pid();
                  TRUNCATE jobs, job_tags, ready, claims, outcomes, attempts, idempotency, sessions, queues, lanes, shares,
                           changes, leases RESTART IDENTITY;
-                 UPDATE log_end SET tx = '0', position = 0;
-                 ALTER SEQUENCE claim_numbers RESTART",
+                 UPDATE log_end SET position = 0;
+                 ALTER SEQUENCE claim_numbers RESTART;
+                 ALTER SEQUENCE change_positions RESTART",
             )
             .await
             .unwrap();

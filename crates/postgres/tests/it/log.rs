@@ -8,7 +8,7 @@ use std::time::Duration;
 use foreman_core::JobId;
 use foreman_core::conformance::given::{a_job, jobs};
 use foreman_core::ports::{ChangeLog, JobStore, Position};
-use foreman_postgres::PostgresStore;
+use foreman_postgres::{PostgresStore, statements};
 use futures_util::future::join_all;
 use tokio::time::{Instant, timeout};
 use tokio_postgres::Client;
@@ -17,8 +17,11 @@ use crate::given::{Team, connect};
 
 const LINE: &str = r#"[{"tenant":"t","queue":"q","state":"pending","jobs":[["00000000000000000000000000000001",0]]}]"#;
 
+/// As the store does it.
 async fn append(client: &Client) {
-    client.execute("INSERT INTO changes (at, moved) VALUES (now(), $1)", &[&LINE]).await.unwrap();
+    let [announce, append] = statements::APPEND;
+    client.execute(announce, &[&statements::log_tag("foreman")]).await.unwrap();
+    client.execute(append, &[&LINE]).await.unwrap();
 }
 
 /// What a reader that trusts positions sees.
@@ -36,7 +39,7 @@ async fn positions(store: &PostgresStore, after: Position) -> (Vec<i64>, Positio
             return (numbers, position);
         }
         position = page.position;
-        numbers.push(position.number);
+        numbers.push(position.0);
     }
 }
 
@@ -56,23 +59,29 @@ async fn a_commit_that_was_overtaken_is_not_passed_over() {
     assert_eq!(positions(&team.store, position).await.0, [1, 2]);
 }
 
+/// A transaction that waited for a lock sees what was done by others that began after it.
 #[tokio::test]
-async fn a_later_transaction_with_an_earlier_position_is_not_passed_over() {
+async fn what_was_seen_by_an_older_transaction_is_in_the_log_before_what_it_did() {
     let team = Team::with(|config| config.changes_patience = Duration::ZERO).await;
-    let (slow, fast) = (team.database.client().await, team.database.client().await);
-    let reserved: i64 =
-        slow.query_one("SELECT nextval(pg_get_serial_sequence('changes', 'position'))", &[]).await.unwrap().get(0);
-    append(&fast).await;
-    let (seen, position) = positions(&team.store, Position::default()).await;
-    assert_eq!(seen, [reserved + 1]);
-    slow.execute(
-        "INSERT INTO changes (position, at, moved) OVERRIDING SYSTEM VALUE VALUES ($1, now(), $2)",
-        &[&reserved, &LINE],
-    )
-    .await
-    .unwrap();
-    assert_eq!(naive(&fast, reserved + 1).await, [0_i64; 0], "the position alone is no place to go on from");
-    assert_eq!(positions(&team.store, position).await.0, [reserved]);
+    let (older, younger) = (team.database.client().await, team.database.client().await);
+    older.batch_execute("BEGIN; SELECT pg_current_xact_id()").await.unwrap();
+    append(&younger).await;
+    let seen: i64 = older.query_one("SELECT max(position) FROM changes", &[]).await.unwrap().get(0);
+    append(&older).await;
+    older.batch_execute("COMMIT").await.unwrap();
+    assert_eq!(positions(&team.store, Position::default()).await.0, [seen, seen + 1]);
+}
+
+#[tokio::test]
+async fn a_transaction_that_was_rolled_back_leaves_a_gap_that_nobody_waits_at() {
+    let team = Team::with(|config| config.changes_patience = Duration::ZERO).await;
+    let (gone, other) = (team.database.client().await, team.database.client().await);
+    gone.batch_execute("BEGIN").await.unwrap();
+    append(&gone).await;
+    append(&other).await;
+    assert_eq!(positions(&team.store, Position::default()).await.0, [0_i64; 0]);
+    gone.batch_execute("ROLLBACK").await.unwrap();
+    assert_eq!(positions(&team.store, Position::default()).await.0, [2]);
 }
 
 #[tokio::test]
@@ -90,27 +99,14 @@ async fn a_reader_waits_a_moment_for_what_may_still_be_overtaken() {
 }
 
 #[tokio::test]
-async fn a_long_transaction_in_another_database_of_the_server_holds_nobody_up() {
+async fn a_long_transaction_of_somebody_else_holds_no_reader_up() {
     let team = Team::with(|config| config.changes_patience = Duration::ZERO).await;
-    let elsewhere = connect(&crate::given::server()).await;
-    elsewhere.batch_execute("BEGIN; SELECT pg_current_xact_id()").await.unwrap();
+    let (beside, elsewhere) = (team.database.client().await, connect(&crate::given::server()).await);
+    for client in [&beside, &elsewhere] {
+        client.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT pg_current_xact_id()").await.unwrap();
+    }
     team.store.submit(&[a_job().build()]).await.unwrap();
     assert_eq!(team.store.changes(Position::default(), 10).await.unwrap().moved.len(), 1);
-    elsewhere.batch_execute("ROLLBACK").await.unwrap();
-}
-
-#[tokio::test]
-async fn a_log_that_came_from_another_server_is_read_as_the_oldest() {
-    let team = Team::new().await;
-    let client = team.database.client().await;
-    client.execute("INSERT INTO changes (tx, at, moved) VALUES ('999999999999', now(), $1)", &[&LINE]).await.unwrap();
-    let mut config = foreman_postgres::Config::at(team.database.url());
-    config.changes_patience = Duration::ZERO;
-    let store = PostgresStore::open(config, team.wakeups.clone()).await.unwrap();
-    store.submit(&[a_job().build()]).await.unwrap();
-    let moved = store.changes(Position::default(), 10).await.unwrap().moved;
-    assert_eq!(moved.len(), 2, "what was restored comes first, and nothing waits behind it");
-    store.close();
 }
 
 /// The window between drawing a position and committing is made wide; eight write, and two readers follow.

@@ -160,3 +160,29 @@ async fn a_server_that_can_only_be_read_is_not_ready() {
         .unwrap();
     assert!(matches!(error, StoreError::Unavailable(_)), "{error:?}");
 }
+
+/// Its key is as old as that of a job that nobody could run while millions of others were served.
+#[tokio::test]
+async fn what_lies_far_behind_the_front_is_found_however_much_comes_in() {
+    let team = Team::new().await;
+    let session = session(&team).await;
+    let old = a_job().build();
+    team.store.submit(std::slice::from_ref(&old)).await.unwrap();
+    let client = team.database.client().await;
+    client
+        .batch_execute("UPDATE lanes SET v = v + 1000000000000000; UPDATE shares SET last_key = 1000000000000000")
+        .await
+        .unwrap();
+    // Claims from now on begin near the front.
+    let hurry = async {
+        loop {
+            team.store.submit(&jobs(10, &a_job())).await.unwrap();
+            let held = taken(team.store.claim(&by_order(session, 5)).await.unwrap());
+            assert_eq!(held.len(), 5, "there is always more than is taken");
+            if held.iter().any(|held| held.job.id == old.id) {
+                return;
+            }
+        }
+    };
+    timeout(Duration::from_secs(30), hurry).await.expect("it had its turn");
+}
