@@ -1,5 +1,6 @@
 //! How the store is opened.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +15,8 @@ pub struct Config {
     /// The same database without a pooler between, for what needs a connection of its own: LISTEN, leases, migrations.
     /// `None`: `url` is direct.
     pub direct_url: Option<String>,
+    /// Certificates (PEM) of who may vouch for the server. `None`: with TLS the server is believed to be who it says.
+    pub tls_ca: Option<PathBuf>,
     /// Where the tables are. Made by the first migration.
     pub schema: String,
     /// Connections for jobs.
@@ -51,6 +54,7 @@ impl Config {
         Self {
             url: url.into(),
             direct_url: None,
+            tls_ca: None,
             schema: "foreman".into(),
             data_connections: 8,
             control_connections: 2,

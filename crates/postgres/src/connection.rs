@@ -9,10 +9,10 @@ use std::time::Duration;
 use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
 use foreman_core::Clock;
 use foreman_core::ports::StoreError;
-use tokio_postgres::NoTls;
 
 use crate::config::Config;
 use crate::error::OpenError;
+use crate::tls;
 
 /// Noticed within half a minute: a peer that went away without a word.
 const KEEPALIVE: Duration = Duration::from_secs(10);
@@ -119,7 +119,7 @@ pub(crate) fn direct_pool(config: &Config) -> Result<Pool, OpenError> {
 
 fn pool_at(address: tokio_postgres::Config, config: &Config, connections: usize) -> Result<Pool, OpenError> {
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-    Pool::builder(Manager::from_config(address, NoTls, recycling))
+    Pool::builder(Manager::from_config(address, tls::connector(config)?, recycling))
         .max_size(connections)
         .runtime(Runtime::Tokio1)
         .wait_timeout(Some(config.acquire_timeout))

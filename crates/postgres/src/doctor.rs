@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use foreman_core::Timestamp;
 use foreman_core::ports::StoreError;
-use tokio_postgres::{Client, NoTls, Row};
+use tokio_postgres::{Client, Row};
 
 use crate::changes;
 use crate::config::Config;
 use crate::connection;
 use crate::error::{Fault, OpenError};
+use crate::tls;
 
 /// Everything that was found.
 #[derive(Clone, Debug, PartialEq)]
@@ -153,8 +154,9 @@ async fn on_a_connection<T>(
         config.schema,
         config.statement_timeout.as_millis()
     );
+    let tls = tls::connector(config)?;
     let look = async {
-        let (client, connection) = address.connect(NoTls).await.map_err(Fault::Sql)?;
+        let (client, connection) = address.connect(tls).await.map_err(Fault::Sql)?;
         let mut connection = std::pin::pin!(connection);
         let answer = tokio::select! {
             biased;

@@ -30,6 +30,7 @@ mod rows;
 mod sessions;
 #[doc(hidden)]
 pub mod statements;
+mod tls;
 mod upkeep;
 mod value;
 pub mod wakeups;

@@ -18,11 +18,13 @@ use foreman_runtime::{Backoff, Shutdown};
 use futures_util::StreamExt;
 use futures_util::stream;
 use tokio::sync::{Notify, watch};
+use tokio_postgres_rustls::MakeRustlsConnect;
 use tracing::{debug, warn};
 
 use crate::config::Config;
 use crate::connection;
 use crate::error::{Fault, OpenError};
+use crate::tls;
 
 /// Between two messages of one process.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -51,6 +53,7 @@ struct Shared {
 pub struct Bell {
     shared: Arc<Shared>,
     address: tokio_postgres::Config,
+    tls: MakeRustlsConnect,
 }
 
 impl PgWakeups {
@@ -65,7 +68,8 @@ impl PgWakeups {
             channel: format!("foreman_{}", config.schema),
             sender: format!("{:016x}", rand::random::<u64>()),
         });
-        let bell = Bell { shared: Arc::clone(&shared), address: connection::direct(config)? };
+        let bell =
+            Bell { shared: Arc::clone(&shared), address: connection::direct(config)?, tls: tls::connector(config)? };
         Ok((bell, Self { shared }))
     }
 
@@ -183,7 +187,7 @@ impl Bell {
 
     /// Until the connection is lost; why it was.
     async fn listen_once(&self, backoff: &mut Backoff) -> StoreError {
-        let (client, mut connection) = match self.address.connect(tokio_postgres::NoTls).await {
+        let (client, mut connection) = match self.address.connect(self.tls.clone()).await {
             Ok(pair) => pair,
             Err(error) => return Fault::from(error).into(),
         };

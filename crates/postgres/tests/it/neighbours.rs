@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use foreman_core::conformance::Subject;
 use foreman_core::conformance::given::{a_job, by_order, completed, jobs, session_info, taken};
+use foreman_core::memory::LocalWakeups;
 use foreman_core::ports::{ClaimRequest, Heartbeat, JobQuery, JobStore, SessionStore, Settled, StoreError, Submitted};
 use foreman_core::{SessionId, TenantId};
 use tokio::time::timeout;
@@ -185,4 +186,33 @@ async fn what_lies_far_behind_the_front_is_found_however_much_comes_in() {
         }
     };
     timeout(Duration::from_secs(30), hurry).await.expect("it had its turn");
+}
+
+#[tokio::test]
+async fn tls_that_is_required_is_used_or_the_connection_refused() {
+    let database = crate::given::Database::ready().await;
+    let has_tls: String = database.client().await.query_one("SHOW ssl", &[]).await.unwrap().get(0);
+    let mut config = foreman_postgres::Config::at(format!("{}?sslmode=require", database.url()));
+    config.application_name = "over-tls".into();
+    let opened = foreman_postgres::PostgresStore::open(config, std::sync::Arc::new(LocalWakeups::new())).await;
+    if has_tls == "on" {
+        let store = opened.unwrap();
+        store.ping().await.unwrap();
+        let plain: i64 = database
+            .client()
+            .await
+            .query_one(
+                "SELECT count(*) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
+                 WHERE application_name = 'over-tls' AND NOT ssl",
+                &[],
+            )
+            .await
+            .unwrap()
+            .get(0);
+        assert_eq!(plain, 0, "every connection is encrypted");
+        store.close();
+    } else {
+        let error = opened.err().unwrap();
+        assert!(matches!(error, foreman_postgres::OpenError::Store(StoreError::Unavailable(_))), "{error:?}");
+    }
 }
