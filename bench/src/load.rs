@@ -4,9 +4,9 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
-use tokio::task::LocalSet;
-use tokio::time::Instant;
+use anyhow::{Context as _, Result, bail};
+use tokio::task::{JoinSet, LocalSet};
+use tokio::time::{Instant, sleep};
 
 use crate::http::Connection;
 
@@ -42,51 +42,65 @@ impl Load {
         Ok(self.jobs as f64 / took.as_secs_f64())
     }
 
-    /// From the first submission to the last settlement.
-    pub async fn end_to_end(&self, address: &str) -> Result<f64> {
+    /// From the first submission to the last settlement, as the processes that settle count it.
+    pub async fn end_to_end(&self, address: &str, workers: &[&str]) -> Result<f64> {
+        let mut counters = Counters::open(workers).await?;
         let start = Instant::now();
         self.submit(address, NOOP).await?;
-        let mut connection = Connection::open(address).await?;
         loop {
-            let left = left(&mut connection).await?;
-            if left == 0 {
+            let done = counters.completed().await?;
+            if done >= self.jobs as u64 {
                 break;
             }
             if start.elapsed() > PATIENCE {
-                bail!("{left} jobs were left after {PATIENCE:?}");
+                bail!("{done} of {} jobs were done after {PATIENCE:?}", self.jobs);
             }
-            tokio::time::sleep(Duration::from_millis(20)).await;
+            sleep(Duration::from_millis(10)).await;
         }
-        let took = start.elapsed();
-        let answer = connection.get("/api/v1/jobs?state=completed&limit=1").await?;
-        let completed: serde_json::Value = serde_json::from_slice(&answer.body)?;
-        if completed["items"].as_array().is_none_or(Vec::is_empty) {
-            bail!("nothing was completed");
-        }
-        Ok(self.jobs as f64 / took.as_secs_f64())
+        Ok(self.jobs as f64 / start.elapsed().as_secs_f64())
     }
 
     /// No-op jobs for so long, never more than a few seconds' worth waiting: how many per second were done.
-    pub async fn steady(&self, address: &str, how_long: Duration) -> Result<f64> {
+    pub async fn steady(&self, address: &str, workers: &[&str], how_long: Duration) -> Result<f64> {
         let most_waiting = 20 * BATCH as u64;
-        let body = batch(NOOP);
-        let mut submitter = Connection::open(address).await?;
-        let mut watcher = Connection::open(address).await?;
+        let mut counters = Counters::open(workers).await?;
+        let submitted = Rc::new(Cell::new(0));
+        let done = Rc::new(Cell::new(0));
         let start = Instant::now();
-        let mut submitted = 0;
-        while start.elapsed() < how_long {
-            if left(&mut watcher).await? >= most_waiting {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-                continue;
-            }
-            for _ in 0..SENDERS {
-                expect(submitter.post("/api/v1/jobs/batch", body.as_bytes()).await?, 200)?;
-                submitted += BATCH as u64;
-            }
+        let local = LocalSet::new();
+        let mut senders: JoinSet<Result<()>> = JoinSet::new();
+        for _ in 0..SENDERS {
+            let (submitted, done, address) = (submitted.clone(), done.clone(), address.to_owned());
+            let body = batch(NOOP);
+            senders.spawn_local_on(
+                async move {
+                    let mut connection = Connection::open(&address).await?;
+                    while start.elapsed() < how_long {
+                        if submitted.get() >= done.get() + most_waiting {
+                            sleep(Duration::from_millis(2)).await;
+                            continue;
+                        }
+                        submitted.set(submitted.get() + BATCH as u64);
+                        expect(connection.post("/api/v1/jobs/batch", body.as_bytes()).await?, 200)?;
+                    }
+                    Ok(())
+                },
+                &local,
+            );
         }
-        let took = start.elapsed();
-        let done = submitted - left(&mut watcher).await?;
-        Ok(done as f64 / took.as_secs_f64())
+        local
+            .run_until(async {
+                while start.elapsed() < how_long {
+                    done.set(counters.completed().await?);
+                    sleep(Duration::from_millis(10)).await;
+                }
+                let rate = counters.completed().await? as f64 / start.elapsed().as_secs_f64();
+                while let Some(sender) = senders.join_next().await {
+                    sender??;
+                }
+                Ok(rate)
+            })
+            .await
     }
 
     async fn submit(&self, address: &str, task: &str) -> Result<Duration> {
@@ -94,13 +108,30 @@ impl Load {
     }
 }
 
-/// Jobs that are not final yet.
-async fn left(connection: &mut Connection) -> Result<u64> {
-    let answer = connection.get("/api/v1/queues").await?;
-    let queues: serde_json::Value = serde_json::from_slice(&answer.body)?;
-    let states = ["pending", "running", "scheduled", "retrying"];
-    let of = |queue: &serde_json::Value| states.iter().map(|state| queue[state].as_u64().unwrap_or(0)).sum::<u64>();
-    Ok(queues["items"].as_array().into_iter().flatten().map(of).sum())
+/// What the workers say they have settled. Asking the store instead would be work for what is measured.
+struct Counters(Vec<Connection>);
+
+impl Counters {
+    async fn open(workers: &[&str]) -> Result<Self> {
+        let mut connections = Vec::new();
+        for address in workers {
+            connections.push(Connection::open(address).await?);
+        }
+        Ok(Self(connections))
+    }
+
+    async fn completed(&mut self) -> Result<u64> {
+        let mut sum = 0;
+        for connection in &mut self.0 {
+            let answer = connection.get("/metrics").await?;
+            let text = std::str::from_utf8(&answer.body)?;
+            let lines = text.lines().filter(|line| line.starts_with("foreman_outcomes_total{"));
+            for line in lines.filter(|line| line.contains(r#"outcome="completed""#)) {
+                sum += line.rsplit(' ').next().unwrap_or_default().parse::<u64>().context("a count")?;
+            }
+        }
+        Ok(sum)
+    }
 }
 
 async fn send(
@@ -114,7 +145,7 @@ async fn send(
     let left = Rc::new(Cell::new(requests));
     let start = Instant::now();
     let local = LocalSet::new();
-    let mut senders: tokio::task::JoinSet<Result<()>> = tokio::task::JoinSet::new();
+    let mut senders: JoinSet<Result<()>> = JoinSet::new();
     for _ in 0..connections {
         let (left, path, body, address) = (left.clone(), path.to_owned(), body.to_owned(), address.to_owned());
         senders.spawn_local_on(

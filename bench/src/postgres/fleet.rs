@@ -26,6 +26,11 @@ impl Fleet {
         })
     }
 
+    /// Where they answer.
+    pub fn workers(&self) -> Vec<&str> {
+        self.workers.iter().map(|worker| worker.address.as_str()).collect()
+    }
+
     /// Of the API, a worker and the scheduler.
     pub fn resident_bytes(&self) -> Result<[u64; 3]> {
         let worker = self.workers.first().context("there is no worker")?;

@@ -48,7 +48,7 @@ pub async fn round(server: &Server, load: &Load, picks: usize) -> Result<Vec<Fig
         let database = server.database().await?;
         let fleet = Fleet::start(&database, workers, load.slots).await?;
         let before = database.wal_position().await?;
-        let end_to_end = load.end_to_end(&fleet.api.address).await?;
+        let end_to_end = load.end_to_end(&fleet.api.address, &fleet.workers()).await?;
         wal = (database.wal_position().await? - before) as f64 / load.jobs as f64;
         fleet.stop().await?;
         database.remove().await?;
@@ -99,7 +99,7 @@ pub async fn pinned(server: &Server, load: &Load, how_long: Duration) -> Result<
         } else {
             None
         };
-        figures.push(rate(name, load.steady(&fleet.api.address, how_long).await?, of));
+        figures.push(rate(name, load.steady(&fleet.api.address, &fleet.workers(), how_long).await?, of));
         drop(idle);
         fleet.stop().await?;
         database.remove().await?;

@@ -26,7 +26,7 @@ pub async fn round(load: &Load) -> Result<Vec<Figure>> {
     let batch = load.batch(&dev.server.address).await?;
     dev.server.stop().await?;
     let dev = Dev::start(&["--slots", &load.slots.to_string()]).await?;
-    let end_to_end = load.end_to_end(&dev.server.address).await?;
+    let end_to_end = load.end_to_end(&dev.server.address, &[&dev.server.address]).await?;
     dev.server.stop().await?;
     Ok(vec![
         rate(RAW, raw, None),
