@@ -41,11 +41,11 @@ fmt: ## Format the code
 	cargo fmt --all
 
 torture: ## The same process tests, longer: more kills, more load, more jobs
-	FOREMAN_TORTURE=1 cargo test --locked --package foreman --test it
+	FOREMAN_TORTURE=1 scripts/with-services cargo test --locked --package foreman --test it --test team
 
 bench: ## Measure: raw SQL, submissions over HTTP, end to end, and the ratios between them
 	cargo build --locked --release --package foreman
-	cargo run --locked --release --package foreman-bench -- $(ARGS)
+	scripts/with-services --fsync cargo run --locked --release --package foreman-bench -- $(ARGS)
 
 generate: ## Write the files that are made from the code (docs/openapi.json)
 	cargo run --locked --quiet --package foreman -- openapi > docs/openapi.json.new

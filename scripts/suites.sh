@@ -3,12 +3,14 @@
 #   suite NAME BUDGET_SECS LIMIT_SECS COMMAND...
 #
 # The budget is what it should take on two cores, compiling apart; the summary marks what took longer. At the limit the
-# suite is stopped: something hangs. `tests PACKAGE [TARGET...]` runs the test programs of a package that `build` made.
+# suite is stopped: something hangs. `tests PACKAGE [TARGET...]` runs the test programs of a package that `build` made, and
+# `with_services` gives what follows it a Postgres and a PgBouncer of its own.
 # shellcheck shell=bash
 
 suite fmt 20 300 cargo fmt --all --check
 suite scripts 20 120 scripts/check-scripts
 suite runner 30 300 scripts/check-test-runner
+suite services 60 300 scripts/check-services
 suite build 600 5400 build
 suite clippy 300 3600 cargo clippy --workspace --all-targets --locked -- -D warnings
 suite architecture 20 300 tests foreman architecture
@@ -17,9 +19,12 @@ suite docs 20 300 tests foreman docs
 suite runtime 20 300 tests foreman-runtime
 suite core 60 600 tests foreman-core
 suite sqlite 120 900 tests foreman-sqlite
+suite postgres 240 1800 with_services tests foreman-postgres
 suite engine 120 900 tests foreman-engine
 suite api 60 600 tests foreman-api
 suite client 60 600 tests foreman-client
-suite foreman 300 1800 tests foreman foreman it
+suite deploy 20 300 tests foreman deploy
+suite foreman 600 3600 with_services tests foreman foreman it
+suite team 240 1800 with_services tests foreman team
 suite doctests 120 1200 cargo test --workspace --doc --locked
-suite bench 120 900 program foreman-bench --smoke
+suite bench 180 900 with_services program foreman-bench --smoke

@@ -1,21 +1,25 @@
-//! What a laptop gets: one run that measures the floor (raw SQL), then Foreman on the same disk, and prints the ratios.
+//! What Foreman makes of a machine: one run that measures the floor (raw SQL), then Foreman on the same disk, and prints
+//! the ratios.
 //!
 //! Machines are noisy, so no absolute figure here is a claim: the ratios are, for both sides were measured minutes apart
-//! on one machine. `--smoke` runs each part briefly, to prove in CI that the benchmark itself works.
+//! on one machine. SQLite is always measured, Postgres when there is a server to measure on: `make bench` starts one that
+//! syncs its files. `--smoke` runs each part briefly, to prove in CI that the benchmark itself works.
 
 mod http;
 mod load;
-mod raw;
+mod postgres;
+mod process;
 mod report;
-mod server;
+mod sqlite;
+
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::Parser;
 
-use load::Load;
-use report::Report;
+use load::{BATCH, Load};
 
-/// Measures raw batched SQL inserts, submissions over HTTP (single and batch) and end-to-end no-op jobs.
+/// Measures raw batched SQL, submissions over HTTP (single and batch) and end-to-end no-op jobs, on SQLite and on Postgres.
 #[derive(Parser)]
 struct Args {
     /// A few jobs only: proves that it runs, measures nothing.
@@ -27,35 +31,70 @@ struct Args {
     /// Connections for single submissions.
     #[arg(long, default_value_t = 64)]
     connections: usize,
-    /// Slots of the worker in the end-to-end measurement.
+    /// Slots of each worker in the end-to-end measurements.
     #[arg(long, default_value_t = 512)]
     slots: usize,
     /// Each measurement is made so often, and the median is printed.
     #[arg(long, default_value_t = 3)]
     rounds: usize,
+    /// Jobs submitted one at a time, to see how soon an idle fleet picks them up.
+    #[arg(long, default_value_t = 300)]
+    picks: usize,
+    /// Seconds of steady work without, and again with, an idle transaction that holds back the vacuum; 0: not measured.
+    #[arg(long, default_value_t = 60)]
+    idle_secs: u64,
+    /// A superuser of the Postgres server to measure on: databases are made there, and dropped afterwards.
+    #[arg(long, value_name = "DSN", env = "FOREMAN_TEST_POSTGRES", hide_env_values = true)]
+    postgres: Option<String>,
+    /// Only this store.
+    #[arg(long)]
+    only: Option<Only>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Only {
+    Sqlite,
+    Postgres,
 }
 
 fn main() -> Result<()> {
     let mut args = Args::parse();
     if args.smoke {
-        (args.jobs, args.connections, args.slots, args.rounds) = (2_000, 8, 64, 1);
+        (args.jobs, args.connections, args.slots, args.rounds) = (2 * BATCH, 8, 64, 1);
+        (args.picks, args.idle_secs) = (10, 1);
     }
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(run(&args))
 }
 
 async fn run(args: &Args) -> Result<()> {
-    let load = Load { jobs: args.jobs, connections: args.connections, slots: args.slots };
+    let load = Load { jobs: args.jobs / BATCH * BATCH, connections: args.connections, slots: args.slots };
+    if args.only != Some(Only::Postgres) {
+        let mut rounds = Vec::new();
+        for round in 1..=args.rounds {
+            eprintln!("SQLite, round {round} of {}", args.rounds);
+            rounds.push(sqlite::round(&load).await?);
+        }
+        report::print("SQLite, one process", &rounds, args.smoke);
+    }
+    if args.only == Some(Only::Sqlite) {
+        return Ok(());
+    }
+    let Some(dsn) = &args.postgres else {
+        println!("\nPostgres was not measured: name a server with --postgres, or run `make bench`");
+        return Ok(());
+    };
+    let server = postgres::Server::reach(dsn).await?;
     let mut rounds = Vec::new();
     for round in 1..=args.rounds {
-        eprintln!("round {round} of {}", args.rounds);
-        rounds.push(Report {
-            raw: raw::inserts_per_second(args.jobs)?,
-            idle_memory: server::idle_memory().await?,
-            single: load.single().await?,
-            batch: load.batch().await?,
-            end_to_end: load.end_to_end().await?,
-        });
+        eprintln!("Postgres, round {round} of {}", args.rounds);
+        let mut figures = postgres::round(&server, &load, args.picks).await?;
+        // Long, and a ratio to its own baseline: once is enough.
+        if round == args.rounds && args.idle_secs > 0 {
+            figures.extend(postgres::pinned(&server, &load, Duration::from_secs(args.idle_secs)).await?);
+        }
+        rounds.push(figures);
     }
-    report::print(&rounds, args.smoke);
+    println!();
+    report::print(&format!("Postgres {}, roles as separate processes", server.about), &rounds, args.smoke);
     Ok(())
 }

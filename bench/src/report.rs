@@ -1,31 +1,54 @@
 //! The lines of a run: each figure with what it is a ratio of.
 
-/// Jobs per second of one round, and resident bytes.
-pub struct Report {
-    pub raw: f64,
-    pub idle_memory: u64,
-    pub single: f64,
-    pub batch: f64,
-    pub end_to_end: f64,
+/// One line.
+#[derive(Clone, Debug)]
+pub struct Figure {
+    pub name: &'static str,
+    pub value: f64,
+    pub unit: Unit,
+    /// The line that this one is compared with.
+    pub of: Option<&'static str>,
 }
 
-pub fn print(rounds: &[Report], is_smoke: bool) {
-    let median = |figure: fn(&Report) -> f64| {
-        let mut figures: Vec<f64> = rounds.iter().map(figure).collect();
-        figures.sort_by(f64::total_cmp);
-        figures[figures.len() / 2]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    PerSecond,
+    Milliseconds,
+    Bytes,
+    Mebibytes,
+}
+
+impl Unit {
+    fn show(self, value: f64) -> String {
+        match self {
+            Unit::PerSecond => format!("{value:.0} /s"),
+            Unit::Milliseconds => format!("{value:.2} ms"),
+            Unit::Bytes => format!("{value:.0} B"),
+            Unit::Mebibytes => format!("{value:.1} MiB"),
+        }
+    }
+}
+
+pub fn rate(name: &'static str, value: f64, of: Option<&'static str>) -> Figure {
+    Figure { name, value, unit: Unit::PerSecond, of }
+}
+
+/// The median of each figure over the rounds that have it, in the order of the last round.
+pub fn print(title: &str, rounds: &[Vec<Figure>], is_smoke: bool) {
+    let median = |name: &str| {
+        let mut values: Vec<f64> =
+            rounds.iter().flatten().filter(|figure| figure.name == name).map(|figure| figure.value).collect();
+        values.sort_by(f64::total_cmp);
+        values[values.len() / 2]
     };
-    let raw = median(|round| round.raw);
     println!(
-        "SQLite, one machine, one run, median of {} round(s){}",
+        "{title}: one machine, one run, median of {} round(s){}",
         rounds.len(),
         if is_smoke { " (smoke: proves nothing)" } else { "" }
     );
-    println!("{:<52} {:>12} {:>14}", "", "per second", "of raw SQL");
-    let line = |name: &str, figure: f64| println!("{name:<52} {figure:>12.0} {:>13.2}x", figure / raw);
-    line("raw batched SQL inserts (our shape, all rules)", raw);
-    line("submit over HTTP, one job per request", median(|round| round.single));
-    line("submit over HTTP, batches of 1,000", median(|round| round.batch));
-    line("end to end: submitted in batches, run, settled (no-op)", median(|round| round.end_to_end));
-    println!("{:<52} {:>8.1} MiB", "idle memory", median(|round| round.idle_memory as f64) / f64::from(1 << 20));
+    for figure in rounds.last().into_iter().flatten() {
+        let value = median(figure.name);
+        let ratio = figure.of.map(|of| format!("{:>7.2} of {of}", value / median(of))).unwrap_or_default();
+        println!("  {:<58} {:>12}  {ratio}", figure.name, figure.unit.show(value));
+    }
 }

@@ -1,9 +1,10 @@
-//! Around every route: the request's id, one log line, the body of a problem, and a net under panics.
+//! Around every route: who may come in, the request's id, one log line, the body of a problem, and a net under panics.
 //!
 //! The line has its own target, `foreman::http`, so that it can be turned down without losing anything else.
 
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
@@ -13,21 +14,52 @@ use futures_util::FutureExt;
 use http::header::{HOST, ORIGIN};
 use tokio::time::Instant;
 
-use crate::app::{App, Hosts};
+use crate::health::Readiness;
+use crate::keys::Keys;
+use crate::meter::Meter;
 use crate::problem::{self, Kind, Problem};
 use crate::request_id::{self, RequestId};
 
-pub(crate) async fn around(State(app): State<App>, request: Request, next: Next) -> Response {
+/// Who is let in, and who counts.
+#[derive(Clone)]
+pub struct Gate {
+    pub hosts: Hosts,
+    pub keys: Keys,
+    pub meter: Option<Arc<dyn Meter>>,
+    /// Told of problems that concern the whole process.
+    pub readiness: Readiness,
+}
+
+/// Which `Host` a request may name.
+///
+/// A server without keys on loopback is reached by every page in the user's browser once an attacker's name resolves to
+/// 127.0.0.1: the page is then of the same origin, and no CORS rule stands in its way. What gives it away is the name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hosts {
+    Any,
+    /// `localhost` and addresses, which nobody can make resolve to somewhere else.
+    Local,
+}
+
+impl Gate {
+    fn admit(&self, request: &Request) -> Result<(), Problem> {
+        if self.hosts == Hosts::Local && (!names_this_machine(request) || is_sent_by_a_stranger(request)) {
+            return Err(host_refused(request));
+        }
+        self.keys.admit(request.uri().path(), request.headers())
+    }
+}
+
+pub(crate) async fn around(State(gate): State<Gate>, request: Request, next: Next) -> Response {
     let start = Instant::now();
     let id = RequestId::of(request.headers());
     let method = request.method().clone();
     // The template, not the path: a log that counts by route needs few names, and ids belong in fields.
     let route = request.extensions().get::<MatchedPath>().cloned();
 
-    let answer = if app.hosts == Hosts::Any || (names_this_machine(&request) && !is_sent_by_a_stranger(&request)) {
-        AssertUnwindSafe(next.run(request)).catch_unwind().await
-    } else {
-        Ok(host_refused(&request))
+    let answer = match gate.admit(&request) {
+        Ok(()) => AssertUnwindSafe(next.run(request)).catch_unwind().await,
+        Err(problem) => Ok(problem.into_response()),
     };
     let mut response = answer.unwrap_or_else(|panic| {
         Problem::internal(format!("the handler panicked: {}", panic_message(panic.as_ref()))).into_response()
@@ -35,12 +67,16 @@ pub(crate) async fn around(State(app): State<App>, request: Request, next: Next)
 
     let written = problem::write(&mut response, id.as_str());
     if let Some(written) = &written {
-        app.readiness.heed(written.kind);
+        gate.readiness.heed(written.kind);
     }
     let cause = written.and_then(|written| written.cause);
-    let status = response.status().as_u16();
+    let status = response.status();
     let route = route.as_ref().map_or("-", MatchedPath::as_str);
-    let duration_ms = start.elapsed().as_secs_f64() * 1_000.0;
+    let took = start.elapsed();
+    if let Some(meter) = &gate.meter {
+        meter.request(&method, route, status, took);
+    }
+    let (status, duration_ms) = (status.as_u16(), took.as_secs_f64() * 1_000.0);
     match cause {
         Some(cause) if status == 500 => tracing::error!(
             target: "foreman::http", { request.id = id.as_str(), %method, route, status, duration_ms, cause },
@@ -50,6 +86,11 @@ pub(crate) async fn around(State(app): State<App>, request: Request, next: Next)
             target: "foreman::http", { request.id = id.as_str(), %method, route, status, duration_ms, cause },
             "{method} {route} {status}: {cause}"
         ),
+        // Asked every few seconds by whoever watches.
+        None if is_probe(route) && status == 200 => tracing::debug!(
+            target: "foreman::http", { request.id = id.as_str(), %method, route, status, duration_ms },
+            "{method} {route} {status}"
+        ),
         None => tracing::info!(
             target: "foreman::http", { request.id = id.as_str(), %method, route, status, duration_ms },
             "{method} {route} {status}"
@@ -57,6 +98,10 @@ pub(crate) async fn around(State(app): State<App>, request: Request, next: Next)
     }
     response.headers_mut().insert(request_id::HEADER, id.into_header());
     response
+}
+
+fn is_probe(route: &str) -> bool {
+    matches!(route, "/healthz" | "/readyz" | "/metrics")
 }
 
 /// An address, or a name that browsers themselves keep on this machine. A request without a name came from no browser.
@@ -104,7 +149,7 @@ fn without_port(host: &str) -> &str {
     host.rsplit_once(':').map_or(host, |(name, _)| name)
 }
 
-fn host_refused(request: &Request) -> Response {
+fn host_refused(request: &Request) -> Problem {
     let detail = if names_this_machine(request) {
         let page = origin(request).unwrap_or_default();
         format!("this server listens on loopback only and was called by a page of {page:?}; use a page of this machine")
@@ -112,7 +157,7 @@ fn host_refused(request: &Request) -> Response {
         let name = host(request).unwrap_or_default();
         format!("this server listens on loopback only and was asked for as {name:?}; use localhost or an address")
     };
-    Problem::new(Kind::HostRefused, detail).into_response()
+    Problem::new(Kind::HostRefused, detail)
 }
 
 #[cfg(test)]

@@ -3,13 +3,15 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use axum::extract::FromRef;
 use foreman_core::Clock;
 use foreman_core::limits::Limits;
 use foreman_core::ports::{LiveOutput, Store, Submit};
 use foreman_runtime::Tasks;
 
+use crate::access::Gate;
 use crate::body::Bodies;
-use crate::health::Readiness;
+use crate::health::Vitals;
 use crate::problem::Problem;
 use crate::tail::Waits;
 
@@ -26,12 +28,11 @@ pub struct Parts {
     pub clock: Arc<dyn Clock>,
     pub limits: Limits,
     pub bodies: Bodies,
-    pub readiness: Readiness,
+    pub vitals: Vitals,
+    pub gate: Gate,
     pub commands: Commands,
-    pub hosts: Hosts,
     /// Where a write goes on when the client that asked for it goes away.
     pub tasks: Tasks,
-    pub version: &'static str,
     /// Serve `/dev/echo` and `/dev/status/{code}`, for trying things out.
     pub dev: bool,
 }
@@ -41,17 +42,6 @@ pub struct Parts {
 pub enum Commands {
     Allowed,
     Refused,
-}
-
-/// Which `Host` a request may name.
-///
-/// A server without keys on loopback is reached by every page in the user's browser once an attacker's name resolves to
-/// 127.0.0.1: the page is then of the same origin, and no CORS rule stands in its way. What gives it away is the name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hosts {
-    Any,
-    /// `localhost` and addresses, which nobody can make resolve to somewhere else.
-    Local,
 }
 
 impl App {
@@ -81,5 +71,11 @@ impl Deref for App {
 
     fn deref(&self) -> &Parts {
         &self.0
+    }
+}
+
+impl FromRef<App> for Vitals {
+    fn from_ref(app: &App) -> Self {
+        app.vitals.clone()
     }
 }

@@ -1,18 +1,23 @@
-//! Is the process alive, and should it be sent work?
+//! Is the process alive, and should it be sent work? Every role answers, the API among its routes and the others alone.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use axum::Router;
 use axum::extract::State;
+use axum::middleware::from_fn_with_state;
 use axum::response::Response;
+use axum::routing::get;
+use foreman_core::ports::Store;
 use http::StatusCode;
 use serde::Serialize;
 use tokio::time::timeout;
 
-use crate::app::App;
-use crate::json;
+use crate::access::{self, Gate};
+use crate::meter::{self, Meter};
 use crate::problem::{Kind, Problem};
+use crate::{json, problem};
 
 /// A balancer asks every few seconds and gives up soon: an answer that comes later is no answer.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -51,6 +56,91 @@ impl Readiness {
     }
 }
 
+/// What probes look at. Clones share it, so that they can be answered before there is a store.
+#[derive(Clone)]
+pub struct Vitals(Arc<Signs>);
+
+struct Signs {
+    version: &'static str,
+    readiness: Readiness,
+    meter: Option<Arc<dyn Meter>>,
+    store: OnceLock<Arc<dyn Store>>,
+    /// Why there is no store yet.
+    waiting: Mutex<String>,
+    lead: OnceLock<Say>,
+}
+
+type Say = Box<dyn Fn() -> String + Send + Sync>;
+
+impl Vitals {
+    pub fn new(version: &'static str, readiness: Readiness, meter: Option<Arc<dyn Meter>>) -> Self {
+        let waiting = Mutex::new("the store is not open yet".into());
+        Self(Arc::new(Signs { version, readiness, meter, store: OnceLock::new(), waiting, lead: OnceLock::new() }))
+    }
+
+    /// There is a store: from now on it is the one that is asked. Said once.
+    pub fn set_store(&self, store: Arc<dyn Store>) {
+        // A second store would be a bug of the composition; the first is as good.
+        let _ = self.0.store.set(store);
+    }
+
+    /// Why there is no store yet.
+    pub fn set_waiting(&self, why: impl Into<String>) {
+        *self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner) = why.into();
+    }
+
+    /// Shows whether this process leads; either is fine.
+    pub fn set_lead(&self, say: impl Fn() -> String + Send + Sync + 'static) {
+        let _ = self.0.lead.set(Box::new(say));
+    }
+
+    pub(crate) fn meter(&self) -> Option<&dyn Meter> {
+        self.0.meter.as_deref()
+    }
+
+    fn intake(&self) -> Check {
+        let draining = self.0.readiness.is_draining();
+        Check { name: "intake", ok: !draining, detail: draining.then(|| "the server is stopping".into()) }
+    }
+
+    async fn store(&self) -> Check {
+        let Some(store) = self.0.store.get() else {
+            let why = self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            return Check { name: "store", ok: false, detail: Some(why) };
+        };
+        let detail = match timeout(PATIENCE, store.ping()).await {
+            Ok(Ok(())) => None,
+            // Which kind of trouble, and no more: what a store says of itself may name paths and hosts.
+            Ok(Err(error)) => {
+                tracing::warn!("the store did not answer the readiness check: {error}");
+                let kind = Problem::from(error).kind;
+                self.0.readiness.heed(kind);
+                Some(kind.title().to_owned())
+            }
+            Err(_) => Some(format!("the store did not answer within {PATIENCE:?}")),
+        };
+        let detail = if self.0.readiness.saw_damage() { Some(damage()) } else { detail };
+        Check { name: "store", ok: detail.is_none(), detail }
+    }
+
+    fn lead(&self) -> Option<Check> {
+        let say = self.0.lead.get()?;
+        Some(Check { name: "leader", ok: true, detail: Some(say()) })
+    }
+}
+
+/// What a role without an API serves: the probes and what is counted.
+pub fn probes(vitals: Vitals, gate: Gate) -> Router {
+    Router::new()
+        .route("/healthz", get(alive))
+        .route("/readyz", get(ready))
+        .route("/metrics", get(meter::metrics))
+        .method_not_allowed_fallback(problem::method_not_allowed)
+        .fallback(problem::only_probes)
+        .layer(from_fn_with_state(gate, access::around))
+        .with_state(vitals)
+}
+
 #[derive(Serialize, utoipa::ToSchema)]
 pub(crate) struct Health {
     /// Always `alive`: a process that is not does not answer.
@@ -68,7 +158,7 @@ pub(crate) struct Ready {
 struct Check {
     name: &'static str,
     ok: bool,
-    /// Why not.
+    /// Why not, or what else is to be known.
     #[serde(skip_serializing_if = "Option::is_none")]
     detail: Option<String>,
 }
@@ -76,8 +166,8 @@ struct Check {
 /// Is the process alive?
 #[utoipa::path(get, path = "/healthz", tag = "server", operation_id = "healthz",
     responses((status = 200, description = "It is", body = Health)))]
-pub(crate) async fn alive(State(app): State<App>) -> Response {
-    json::answer(StatusCode::OK, &Health { status: "alive", version: app.version })
+pub(crate) async fn alive(State(vitals): State<Vitals>) -> Response {
+    json::answer(StatusCode::OK, &Health { status: "alive", version: vitals.0.version })
 }
 
 /// Should the process be sent work?
@@ -88,32 +178,12 @@ pub(crate) async fn alive(State(app): State<App>) -> Response {
         (status = 200, description = "It should", body = Ready),
         (status = 503, description = "It should not; `checks` says why", body = Ready),
     ))]
-pub(crate) async fn ready(State(app): State<App>) -> Response {
-    let checks = vec![intake(&app), store(&app).await];
+pub(crate) async fn ready(State(vitals): State<Vitals>) -> Response {
+    let mut checks = vec![vitals.intake(), vitals.store().await];
+    checks.extend(vitals.lead());
     let ready = checks.iter().all(|check| check.ok);
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     json::answer(status, &Ready { ready, checks })
-}
-
-fn intake(app: &App) -> Check {
-    let draining = app.readiness.is_draining();
-    Check { name: "intake", ok: !draining, detail: draining.then(|| "the server is stopping".into()) }
-}
-
-async fn store(app: &App) -> Check {
-    let detail = match timeout(PATIENCE, app.store.ping()).await {
-        Ok(Ok(())) => None,
-        // Which kind of trouble, and no more: what a store says of itself may name paths and hosts.
-        Ok(Err(error)) => {
-            tracing::warn!("the store did not answer the readiness check: {error}");
-            let kind = Problem::from(error).kind;
-            app.readiness.heed(kind);
-            Some(kind.title().to_owned())
-        }
-        Err(_) => Some(format!("the store did not answer within {PATIENCE:?}")),
-    };
-    let detail = if app.readiness.saw_damage() { Some(damage()) } else { detail };
-    Check { name: "store", ok: detail.is_none(), detail }
 }
 
 fn damage() -> String {

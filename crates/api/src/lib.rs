@@ -6,17 +6,20 @@
 //! Any number of API processes may run beside each other: none of them keeps anything but waiting requests. One that dies
 //! takes its open connections along; what was answered with a 2xx stays true.
 
-mod access;
+pub mod access;
 pub mod app;
 mod body;
 mod bulk;
 mod dev;
 mod docs;
+pub mod door;
 pub mod health;
 mod home;
 mod jobs;
 mod json;
+mod keys;
 mod listing;
+pub mod meter;
 mod output;
 mod params;
 pub mod problem;
@@ -29,9 +32,13 @@ pub mod tail;
 mod wait;
 mod workers;
 
-pub use app::{App, Commands, Hosts, Parts};
+pub use access::{Gate, Hosts};
+pub use app::{App, Commands, Parts};
 pub use body::Bodies;
-pub use health::Readiness;
+pub use door::Door;
+pub use health::{Readiness, Vitals, probes};
+pub use keys::{AdminKey, Keys};
+pub use meter::Meter;
 pub use routes::{openapi, router};
 pub use serve::{BindError, Server};
 pub use tail::{Tail, Waits};

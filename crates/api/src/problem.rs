@@ -10,7 +10,7 @@ use foreman_core::document::ProblemDocument;
 use foreman_core::ports::{StoreError, SubmitError};
 use foreman_core::spec::{Invalid, Mistake};
 use foreman_core::{JobId, State};
-use http::header::{CONNECTION, CONTENT_TYPE, RETRY_AFTER};
+use http::header::{CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 
 pub const MEDIA_TYPE: &str = "application/problem+json";
@@ -34,6 +34,7 @@ pub enum Kind {
     NotFound,
     MethodNotAllowed,
     HostRefused,
+    Unauthorized,
     Overloaded,
     StoreUnavailable,
     StoreFull,
@@ -44,7 +45,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 24] = [
+    pub const ALL: [Kind; 25] = [
         Kind::BadJson,
         Kind::UnknownField,
         Kind::InvalidJob,
@@ -62,6 +63,7 @@ impl Kind {
         Kind::NotFound,
         Kind::MethodNotAllowed,
         Kind::HostRefused,
+        Kind::Unauthorized,
         Kind::Overloaded,
         Kind::StoreUnavailable,
         Kind::StoreFull,
@@ -91,6 +93,7 @@ impl Kind {
             Kind::NotFound => "/errors/not-found",
             Kind::MethodNotAllowed => "/errors/method-not-allowed",
             Kind::HostRefused => "/errors/host-refused",
+            Kind::Unauthorized => "/errors/unauthorized",
             Kind::Overloaded => "/errors/overloaded",
             Kind::StoreUnavailable => "/errors/store-unavailable",
             Kind::StoreFull => "/errors/store-full",
@@ -126,6 +129,7 @@ impl Kind {
             Kind::NotFound => include_str!("../../../docs/errors/not-found.md"),
             Kind::MethodNotAllowed => include_str!("../../../docs/errors/method-not-allowed.md"),
             Kind::HostRefused => include_str!("../../../docs/errors/host-refused.md"),
+            Kind::Unauthorized => include_str!("../../../docs/errors/unauthorized.md"),
             Kind::Overloaded => include_str!("../../../docs/errors/overloaded.md"),
             Kind::StoreUnavailable => include_str!("../../../docs/errors/store-unavailable.md"),
             Kind::StoreFull => include_str!("../../../docs/errors/store-full.md"),
@@ -155,6 +159,7 @@ impl Kind {
             Kind::NotFound => "There is nothing at this path",
             Kind::MethodNotAllowed => "This path does not take this method",
             Kind::HostRefused => "The request names a host that is not this server",
+            Kind::Unauthorized => "The request shows no key, or a wrong one",
             Kind::Overloaded => "The server has more to do than it can take",
             Kind::StoreUnavailable => "The store does not answer",
             Kind::StoreFull => "The store has no space left",
@@ -176,6 +181,7 @@ impl Kind {
             Kind::JobFinal | Kind::JobNotFinal => StatusCode::CONFLICT,
             Kind::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Kind::HostRefused => StatusCode::MISDIRECTED_REQUEST,
+            Kind::Unauthorized => StatusCode::UNAUTHORIZED,
             Kind::Overloaded | Kind::StoreUnavailable | Kind::Stopping => StatusCode::SERVICE_UNAVAILABLE,
             Kind::StoreFull => StatusCode::INSUFFICIENT_STORAGE,
             Kind::Timeout => StatusCode::REQUEST_TIMEOUT,
@@ -353,6 +359,9 @@ pub(crate) fn write(response: &mut Response, request_id: &str) -> Option<Written
     if let Some(secs) = kind.retry_after_secs() {
         headers.insert(RETRY_AFTER, HeaderValue::from(secs));
     }
+    if kind == Kind::Unauthorized {
+        headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"foreman\""));
+    }
     if kind.ends_the_connection() {
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
@@ -369,4 +378,15 @@ pub(crate) async fn method_not_allowed(method: http::Method, uri: http::Uri) -> 
 
 pub(crate) async fn not_found(uri: http::Uri) -> Problem {
     Problem::new(Kind::NotFound, format!("nothing is served at {}; /docs lists what is", uri.path()))
+}
+
+/// The same, where there are no pages to point to.
+pub(crate) async fn only_probes(uri: http::Uri) -> Problem {
+    Problem::new(
+        Kind::NotFound,
+        format!(
+            "nothing is served at {}; this role has /healthz, /readyz and /metrics, and the API is another's",
+            uri.path()
+        ),
+    )
 }

@@ -11,7 +11,9 @@ use utoipa_axum::routes;
 
 use crate::app::App;
 use crate::problem::MEDIA_TYPE;
-use crate::{access, bulk, dev, docs, health, home, jobs, listing, output, problem, queues, submit, wait, workers};
+use crate::{
+    access, bulk, dev, docs, health, home, jobs, listing, meter, output, problem, queues, submit, wait, workers,
+};
 
 /// Everything that is served.
 pub fn router(app: App) -> Router {
@@ -23,7 +25,7 @@ pub fn router(app: App) -> Router {
     router
         .method_not_allowed_fallback(problem::method_not_allowed)
         .fallback(problem::not_found)
-        .layer(from_fn_with_state(app.clone(), access::around))
+        .layer(from_fn_with_state(app.gate.clone(), access::around))
         .with_state(app)
 }
 
@@ -53,6 +55,7 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(workers::list))
         .routes(routes!(health::alive))
         .routes(routes!(health::ready))
+        .routes(routes!(meter::metrics))
 }
 
 fn about() -> OpenApi {

@@ -60,23 +60,23 @@ impl Default for Config {
 /// Why an address cannot be listened on.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
-    #[error("port {} of {} is taken: something else listens there; stop it, or choose another with --listen", addr.port(), addr.ip())]
-    Taken { addr: SocketAddr },
-    #[error("listening on {addr} is not permitted; choose a port above 1023 with --listen")]
-    Denied { addr: SocketAddr },
-    #[error("{addr} is not an address of this machine; choose another with --listen")]
-    NotHere { addr: SocketAddr },
-    #[error("cannot listen on {addr}; choose another address with --listen")]
-    Other { addr: SocketAddr, source: io::Error },
+    #[error("port {} of {} is taken: something else listens there; stop it, or choose another with {flag}", addr.port(), addr.ip())]
+    Taken { addr: SocketAddr, flag: &'static str },
+    #[error("listening on {addr} is not permitted; choose a port above 1023 with {flag}")]
+    Denied { addr: SocketAddr, flag: &'static str },
+    #[error("{addr} is not an address of this machine; choose another with {flag}")]
+    NotHere { addr: SocketAddr, flag: &'static str },
+    #[error("cannot listen on {addr}; choose another address with {flag}")]
+    Other { addr: SocketAddr, flag: &'static str, source: io::Error },
 }
 
 impl BindError {
-    fn new(addr: SocketAddr, source: io::Error) -> Self {
+    fn new(addr: SocketAddr, flag: &'static str, source: io::Error) -> Self {
         match source.kind() {
-            io::ErrorKind::AddrInUse => Self::Taken { addr },
-            io::ErrorKind::PermissionDenied => Self::Denied { addr },
-            io::ErrorKind::AddrNotAvailable => Self::NotHere { addr },
-            _ => Self::Other { addr, source },
+            io::ErrorKind::AddrInUse => Self::Taken { addr, flag },
+            io::ErrorKind::PermissionDenied => Self::Denied { addr, flag },
+            io::ErrorKind::AddrNotAvailable => Self::NotHere { addr, flag },
+            _ => Self::Other { addr, flag, source },
         }
     }
 }
@@ -89,8 +89,14 @@ pub struct Server {
 
 impl Server {
     pub async fn bind(addr: SocketAddr) -> Result<Self, BindError> {
-        let listener = TcpListener::bind(addr).await.map_err(|source| BindError::new(addr, source))?;
-        let local_addr = listener.local_addr().map_err(|source| BindError::new(addr, source))?;
+        Self::bind_for(addr, "--listen").await
+    }
+
+    /// The same for an address that another flag chooses.
+    pub async fn bind_for(addr: SocketAddr, flag: &'static str) -> Result<Self, BindError> {
+        let named = |source| BindError::new(addr, flag, source);
+        let listener = TcpListener::bind(addr).await.map_err(named)?;
+        let local_addr = listener.local_addr().map_err(named)?;
         Ok(Self { listener, local_addr })
     }
 

@@ -237,7 +237,7 @@ pub(crate) async fn submit_batch(
         results.push(match result {
             Ok(document) => BatchItem::Job(Box::new(document)),
             Err(problem) => {
-                app.readiness.heed(problem.kind);
+                app.gate.readiness.heed(problem.kind);
                 // The answer as a whole is a success, so nobody else tells the log.
                 if let Some(cause) = &problem.cause {
                     tracing::error!(target: "foreman::http", cause, "a job of a batch could not be answered: {cause}");

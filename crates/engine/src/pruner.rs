@@ -2,12 +2,15 @@
 //!
 //! In small steps, so that no transaction is long and the door in never waits for it. Any number may run: what one has
 //! removed the other does not find. A pruner that dies has removed less.
+//!
+//! Where many processes share a store, one is enough: a pruner that was given a [`Lead`] works only while its process leads, and
+//! each of its writes carries the term.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use foreman_core::ports::{Pruned, Retention, StoreError, Upkeep};
-use foreman_runtime::{Shutdown, Tick, Ticker};
+use foreman_core::ports::{Leader, Pruned, Retention, StoreError, Upkeep};
+use foreman_runtime::{Lead, Shutdown, Term, Tick, Ticker};
 use tokio::sync::watch;
 use tokio::task::yield_now;
 use tokio::time::Instant;
@@ -41,11 +44,18 @@ impl Default for Config {
 pub struct Pruner {
     store: Arc<dyn Upkeep>,
     config: Config,
+    lead: Option<(String, Lead)>,
 }
 
 impl Pruner {
     pub fn new(store: Arc<dyn Upkeep>, config: Config) -> Self {
-        Self { store, config }
+        Self { store, config, lead: None }
+    }
+
+    /// Works only while `lead` says that this process holds the `office`.
+    #[must_use]
+    pub fn led_by(self, office: impl Into<String>, lead: Lead) -> Self {
+        Self { lead: Some((office.into(), lead)), ..self }
     }
 
     pub async fn run(self, shutdown: Shutdown) -> Result<(), Error> {
@@ -54,7 +64,8 @@ impl Pruner {
         let mut ticker = Ticker::new(self.config.every, 0.25);
         let mut outage = Outage::new("pruner");
         loop {
-            let Some(pruned) = unless_aborted(&shutdown, self.prune(&shutdown)).await else { return Ok(()) };
+            let Some(term) = self.elected(&shutdown).await else { return Ok(()) };
+            let Some(pruned) = unless_aborted(&shutdown, self.prune(term, &shutdown)).await else { return Ok(()) };
             let retry_at = match pruned {
                 Ok(()) => {
                     outage.is_over();
@@ -68,18 +79,40 @@ impl Pruner {
         }
     }
 
-    /// Step by step until nothing is left to remove, or until draining.
-    async fn prune(&self, shutdown: &Shutdown) -> Result<(), StoreError> {
+    /// Waits until it is this one's turn; `None` when it drains first. Who needs no election has always won it.
+    async fn elected(&self, shutdown: &Shutdown) -> Option<Term> {
+        let Some((_, lead)) = &self.lead else { return Some(Term(0)) };
+        tokio::select! {
+            biased;
+            () = shutdown.draining() => None,
+            term = lead.elected() => Some(term),
+        }
+    }
+
+    /// One step; `None` when the term is over.
+    async fn step(&self, term: Term) -> Result<Option<Pruned>, StoreError> {
         let Config { step, call_timeout, retention, .. } = &self.config;
+        match &self.lead {
+            None => bounded(*call_timeout, self.store.prune(retention, *step)).await.map(Some),
+            Some((_, lead)) if !lead.holds(term) => Ok(None),
+            Some((office, _)) => {
+                let leader = Leader { office: office.clone(), term: term.0 };
+                bounded(*call_timeout, self.store.prune_as(&leader, retention, *step)).await
+            }
+        }
+    }
+
+    /// Step by step until nothing is left to remove, the term is over, or until draining.
+    async fn prune(&self, term: Term, shutdown: &Shutdown) -> Result<(), StoreError> {
+        let step = self.config.step;
         let mut total = Pruned::default();
-        loop {
-            let pruned = bounded(*call_timeout, self.store.prune(retention, *step)).await?;
+        while let Some(pruned) = self.step(term).await? {
             total.jobs += pruned.jobs;
             total.keys += pruned.keys;
             total.changes += pruned.changes;
             total.sessions += pruned.sessions;
             total.queues += pruned.queues;
-            if !pruned.was_busy(*step) || shutdown.is_draining() {
+            if !pruned.was_busy(step) || shutdown.is_draining() {
                 break;
             }
             yield_now().await;

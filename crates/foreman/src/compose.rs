@@ -1,41 +1,61 @@
 //! Who is plugged into whom.
 //!
 //! The one place that knows every part: which store stands behind the ports, what the worker can run, what the API is
-//! given. Nothing here decides anything about a job.
+//! given, which parts make up a role. Nothing here decides anything about a job.
 //!
-//! Everything is opened before anything is started, so that a start that fails has begun nothing: first the store (which
-//! proves that no other process has it), then the socket.
+//! | role | parts |
+//! |---|---|
+//! | `api` | HTTP, submitter, tail |
+//! | `worker` | worker, promoter, sweeper, probes |
+//! | `scheduler` | promoter, sweeper, leadership and what the leader does: pruner, horizon watch; probes |
+//! | `dev` | all of them |
+//!
+//! Promoting and sweeping are safe from anywhere, so workers do them too: a worker and the leader that die together delay
+//! nobody.
+//!
+//! Everything is opened before anything is started, so that a start that fails has begun nothing. On a file the store comes first
+//! (it proves that no other process has it), then the socket. A database may be away for a while: there the socket comes first, and
+//! answers probes while we wait.
+
+mod api;
+mod leading;
+mod store;
+mod upkeep;
+mod worker;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use anyhow::Context as _;
-use foreman_api::{App, Commands, Hosts, Parts, Readiness, Server, Tail};
-use foreman_core::memory::{self, LocalWakeups};
-use foreman_core::ports::{JobStore, SessionStore, Store, Submit, Upkeep, Wakeups};
+use axum::Router;
+use foreman_api::{AdminKey, BindError, Door, Gate, Hosts, Keys, Meter, Readiness, Server, Vitals, probes};
+use foreman_core::ports::{Store, Wakeups};
 use foreman_core::{Clock, Timestamp};
+use foreman_engine::SubmitHandle;
 use foreman_engine::output::OutputHub;
-use foreman_engine::target::Targets;
-use foreman_engine::target::command::CommandRunner;
-use foreman_engine::target::http::HttpRunner;
-use foreman_engine::target::task::{Handlers, TaskRunner};
 use foreman_engine::worker::Drained;
-use foreman_engine::{Promoter, Pruner, SubmitHandle, Submitter, Sweeper, Worker};
+use foreman_runtime::leadership::Lease;
 use foreman_runtime::{Shutdown, Task, TaskFailed, Tasks};
-use foreman_sqlite::SqliteStore;
 
 use crate::config::{Settings, StoreKind};
+use crate::metrics::{Counted, Metrics};
+use crate::role::Role;
+pub use store::OpenStore;
 
-/// A server that is composed and listens, and does nothing yet.
+/// A server that is composed and listens, and does nothing yet but answer probes.
 pub struct Composed {
     pub address: SocketAddr,
     pub readiness: Readiness,
-    pub intake: SubmitHandle,
     pub store: OpenStore,
-    parts: Vec<(&'static str, Part)>,
+    intake: Option<SubmitHandle>,
+    parts: Vec<Part>,
+    running: Vec<Running>,
 }
 
-type Part = Box<dyn FnOnce(Shutdown) -> futures_util::future::BoxFuture<'static, anyhow::Result<Drained>> + Send>;
+/// A part of the server that does not run yet.
+pub struct Part {
+    name: &'static str,
+    run: Box<dyn FnOnce(Shutdown) -> futures_util::future::BoxFuture<'static, anyhow::Result<Drained>> + Send>,
+}
 
 /// A part of the server that runs. Ends by itself only when it failed.
 pub struct Running {
@@ -46,20 +66,22 @@ pub struct Running {
 /// How a part ended.
 pub type Ended = Result<anyhow::Result<Drained>, TaskFailed>;
 
-/// The store, as the one who must close it sees it.
-pub enum OpenStore {
-    Sqlite(SqliteStore),
-    Memory,
+/// What every part may be given.
+struct Ground<'a> {
+    role: Role,
+    settings: &'a Settings,
+    tasks: &'a Tasks,
+    metrics: Arc<Metrics>,
+    readiness: Readiness,
+    vitals: Vitals,
+    gate: Gate,
 }
 
-impl OpenStore {
-    /// After this nothing is written any more, and the next process finds a file that was closed in good order.
-    pub async fn close(&self) {
-        match self {
-            OpenStore::Sqlite(store) => store.close().await,
-            OpenStore::Memory => {}
-        }
-    }
+/// What stands behind the ports.
+struct Shared {
+    store: Arc<dyn Store>,
+    wakeups: Arc<dyn Wakeups>,
+    lease: Arc<dyn Lease>,
 }
 
 /// The wall clock, as `core` takes it.
@@ -67,113 +89,149 @@ pub fn clock() -> Arc<dyn Clock> {
     Arc::new(|| Timestamp::from_micros(foreman_runtime::clock::now()))
 }
 
-pub async fn compose(settings: &Settings, tasks: &Tasks) -> anyhow::Result<Composed> {
-    let wakeups: Arc<dyn Wakeups> = Arc::new(LocalWakeups::new());
-    let (store, open) = open_store(settings, &wakeups, tasks).await?;
-    let server = match Server::bind(settings.listen).await {
+/// Makes the server; `None` when it was told to stop while it waited for its database.
+pub async fn compose(
+    role: Role,
+    settings: &Settings,
+    tasks: &Tasks,
+    shutdown: &Shutdown,
+) -> anyhow::Result<Option<Composed>> {
+    let ground = Ground::new(role, settings, tasks);
+    match settings.store {
+        StoreKind::Sqlite | StoreKind::Memory => on_a_file(&ground).await.map(Some),
+        StoreKind::Postgres => on_a_database(&ground, shutdown).await,
+    }
+}
+
+async fn on_a_file(ground: &Ground<'_>) -> anyhow::Result<Composed> {
+    let opened = store::open_local(ground).await?;
+    let server = match ground.bind().await {
         Ok(server) => server,
         Err(error) => {
-            open.close().await;
+            opened.open.close().await;
             return Err(error.into());
         }
     };
     let address = server.local_addr();
-    let readiness = Readiness::new();
-    let output = OutputHub::new(settings.output.clone());
-    let (submitter, intake) = Submitter::new(Arc::clone(&store) as Arc<dyn JobStore>, settings.submit.clone());
-    let tail = Tail::new(Arc::clone(&store), wakeups.as_ref(), settings.tail.clone(), readiness.clone());
-    let app = App::new(Parts {
-        store: Arc::clone(&store),
-        submit: Arc::new(intake.clone()) as Arc<dyn Submit>,
-        waits: tail.waits(),
-        output: Arc::new(output.clone()),
-        clock: clock(),
-        limits: settings.limits.clone(),
-        bodies: settings.bodies.clone(),
-        readiness: readiness.clone(),
-        commands: if settings.commands.allow { Commands::Allowed } else { Commands::Refused },
-        // Without keys, the name in the request is what tells a page in the user's browser from the user.
-        hosts: Hosts::Local,
-        tasks: tasks.clone(),
-        version: env!("CARGO_PKG_VERSION"),
-        dev: true,
-    });
-    let worker = Worker::new(
-        Arc::clone(&store),
-        Arc::clone(&wakeups),
-        targets(settings, output),
-        tasks.clone(),
-        settings.worker_in_grace(),
-    );
-    let upkeep = Arc::clone(&store) as Arc<dyn Upkeep>;
-    let promoter = Promoter::new(Arc::clone(&upkeep), wakeups, settings.promoter.clone());
-    let sweeper = Sweeper::new(store as Arc<dyn SessionStore>, settings.sweeper.clone());
-    let pruner = Pruner::new(upkeep, settings.pruner.clone());
-    let router = foreman_api::router(app);
-    let (serve, serve_tasks) = (settings.serve.clone(), tasks.clone());
-    let parts = vec![
-        part("submitter", |shutdown| async move { Ok(submitter.run(shutdown).await.map(nothing)?) }),
-        part("tail", |shutdown| async move {
-            tail.run(shutdown).await;
-            Ok(Drained::default())
-        }),
-        part("promoter", |shutdown| async move { Ok(promoter.run(shutdown).await.map(nothing)?) }),
-        part("sweeper", |shutdown| async move { Ok(sweeper.run(shutdown).await.map(nothing)?) }),
-        part("pruner", |shutdown| async move { Ok(pruner.run(shutdown).await.map(nothing)?) }),
-        part("worker", |shutdown| async move { Ok(worker.run(shutdown).await?) }),
-        part("http", |shutdown| async move {
-            server.serve(router, serve, shutdown, serve_tasks).await;
-            Ok(Drained::default())
-        }),
-    ];
-    Ok(Composed { address, readiness, intake, store: open, parts })
+    let (router, intake, mut parts) = ground.role(&opened);
+    parts.push(ground.http(server, router));
+    let readiness = ground.readiness.clone();
+    Ok(Composed { address, readiness, store: opened.open, intake, parts, running: Vec::new() })
+}
+
+async fn on_a_database(ground: &Ground<'_>, shutdown: &Shutdown) -> anyhow::Result<Option<Composed>> {
+    let server = ground.bind().await?;
+    let address = server.local_addr();
+    let door = Door::new(ground.vitals.clone(), ground.gate.clone());
+    let http = ground.http(server, door.router()).start(shutdown, ground.tasks);
+    let Some(opened) = store::open_postgres(ground, shutdown).await? else { return Ok(None) };
+    let (router, intake, parts) = ground.role(&opened);
+    door.open(router);
+    let readiness = ground.readiness.clone();
+    Ok(Some(Composed { address, readiness, store: opened.open, intake, parts, running: vec![http] }))
 }
 
 impl Composed {
-    /// Starts every part.
+    /// Starts every part that does not run yet.
     pub fn start(&mut self, shutdown: &Shutdown, tasks: &Tasks) -> Vec<Running> {
-        let start =
-            |(name, part): (&'static str, Part)| Running { name, task: tasks.spawn(name, part(shutdown.clone())) };
-        std::mem::take(&mut self.parts).into_iter().map(start).collect()
+        let mut running = std::mem::take(&mut self.running);
+        running.extend(std::mem::take(&mut self.parts).into_iter().map(|part| part.start(shutdown, tasks)));
+        running
+    }
+
+    /// Nothing new is taken.
+    pub fn close_intake(&self) {
+        if let Some(intake) = &self.intake {
+            intake.close();
+        }
     }
 }
 
-fn part<F>(name: &'static str, run: impl FnOnce(Shutdown) -> F + Send + 'static) -> (&'static str, Part)
+impl<'a> Ground<'a> {
+    fn new(role: Role, settings: &'a Settings, tasks: &'a Tasks) -> Self {
+        let metrics = Arc::new(Metrics::new(role));
+        let meter = Some(Arc::clone(&metrics) as Arc<dyn Meter>);
+        let readiness = Readiness::new();
+        let vitals = Vitals::new(env!("CARGO_PKG_VERSION"), readiness.clone(), meter.clone());
+        let keys = settings.admin_key.as_ref().map_or(Keys::None, |key| Keys::Admin(AdminKey::new(key.reveal())));
+        // Without keys, the name in the request is what tells a page in the user's browser from the user.
+        let hosts = if matches!(keys, Keys::None) { Hosts::Local } else { Hosts::Any };
+        let gate = Gate { hosts, keys, meter, readiness: readiness.clone() };
+        Self { role, settings, tasks, metrics, readiness, vitals, gate }
+    }
+
+    async fn bind(&self) -> Result<Server, BindError> {
+        if self.role.serves_the_api() {
+            Server::bind(self.settings.listen).await
+        } else {
+            Server::bind_for(self.settings.health_listen, "--health-listen").await
+        }
+    }
+
+    fn http(&self, server: Server, router: Router) -> Part {
+        let (serve, tasks) = (self.settings.serve.clone(), self.tasks.clone());
+        part("http", |shutdown| async move {
+            server.serve(router, serve, shutdown, tasks).await;
+            Ok(Drained::default())
+        })
+    }
+
+    /// What a store answers is counted.
+    fn counted(&self, store: Arc<dyn Store>) -> Arc<dyn Store> {
+        let counted: Arc<dyn Store> = Arc::new(Counted::new(store, Arc::clone(&self.metrics)));
+        self.vitals.set_store(Arc::clone(&counted));
+        counted
+    }
+
+    /// What is served, where jobs come in, and what runs beside it.
+    fn role(&self, opened: &store::Opened) -> (Router, Option<SubmitHandle>, Vec<Part>) {
+        let shared = &opened.shared;
+        let output = OutputHub::new(self.settings.output.clone());
+        match self.role {
+            Role::Dev => {
+                let (router, intake, mut parts) = api::parts(self, shared, output.clone());
+                parts.extend(upkeep::parts(self, shared));
+                parts.extend(leading::parts(self, shared, &opened.open));
+                parts.push(worker::part_of(self, shared, output));
+                (router, Some(intake), parts)
+            }
+            Role::Api => {
+                let (router, intake, parts) = api::parts(self, shared, output);
+                (router, Some(intake), parts)
+            }
+            Role::Worker => {
+                let mut parts = upkeep::parts(self, shared);
+                parts.push(worker::part_of(self, shared, output));
+                (self.probes(), None, parts)
+            }
+            Role::Scheduler => {
+                let mut parts = upkeep::parts(self, shared);
+                parts.extend(leading::parts(self, shared, &opened.open));
+                (self.probes(), None, parts)
+            }
+        }
+    }
+
+    fn probes(&self) -> Router {
+        probes(self.vitals.clone(), self.gate.clone())
+    }
+}
+
+impl Part {
+    fn start(self, shutdown: &Shutdown, tasks: &Tasks) -> Running {
+        let Self { name, run } = self;
+        Running { name, task: tasks.spawn(name, run(shutdown.clone())) }
+    }
+}
+
+fn part<F>(name: &'static str, run: impl FnOnce(Shutdown) -> F + Send + 'static) -> Part
 where
     F: Future<Output = anyhow::Result<Drained>> + Send + 'static,
 {
-    (name, Box::new(|shutdown| Box::pin(run(shutdown))))
+    Part { name, run: Box::new(|shutdown| Box::pin(run(shutdown))) }
 }
 
 /// What a part that holds no jobs has drained.
 fn nothing((): ()) -> Drained {
     Drained::default()
-}
-
-async fn open_store(
-    settings: &Settings,
-    wakeups: &Arc<dyn Wakeups>,
-    tasks: &Tasks,
-) -> anyhow::Result<(Arc<dyn Store>, OpenStore)> {
-    match settings.store {
-        StoreKind::Memory => Ok((Arc::new(memory::Store::new(clock(), Arc::clone(wakeups))), OpenStore::Memory)),
-        StoreKind::Sqlite => {
-            let (config, wakeups) = (settings.sqlite.clone(), Arc::clone(wakeups));
-            // Migrating and clearing up after a crash take as long as they take: not on a thread of the runtime.
-            let opened = tasks.spawn_blocking("open", move || SqliteStore::open(config, clock(), wakeups)).await?;
-            let store = opened.context("could not open the store")?;
-            Ok((Arc::new(store.clone()), OpenStore::Sqlite(store)))
-        }
-    }
-}
-
-fn targets(settings: &Settings, output: OutputHub) -> Targets {
-    let targets = Targets::default()
-        .with(Arc::new(HttpRunner::new(settings.http.clone())))
-        .with(Arc::new(TaskRunner::new(Handlers::new())));
-    if settings.commands.allow {
-        targets.with(Arc::new(CommandRunner::new(settings.command_in_grace(), output)))
-    } else {
-        targets
-    }
 }

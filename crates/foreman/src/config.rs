@@ -9,6 +9,7 @@ mod codec;
 mod environment;
 mod file;
 mod nearest;
+mod secret;
 mod settings;
 mod table;
 
@@ -20,10 +21,12 @@ use std::path::{Path, PathBuf};
 
 pub use agree::warnings;
 pub use environment::Environment;
+pub use secret::without_password;
 pub use settings::{LogFormat, Settings, StoreKind};
 pub use table::{Setting, settings as known};
 
 use crate::cli::ServerFlags;
+use crate::role::Role;
 use codec::Raw;
 
 /// Looked for where the process was started, when no other is named.
@@ -91,13 +94,28 @@ impl fmt::Display for Mistakes {
     }
 }
 
-/// Reads all layers. `dev` is what `foreman dev` does differently: no balancer stands before it.
-pub fn load(flags: &ServerFlags, environment: &Environment) -> Result<Loaded, Mistakes> {
+/// Reads all layers for a process of this role.
+pub fn load(flags: &ServerFlags, environment: &Environment, role: Role) -> Result<Loaded, Mistakes> {
     let mut loader = Loader::new();
-    loader.set("shutdown.not_ready", Raw::Text("0s"), Origin::Dev);
+    if role == Role::Dev {
+        // No balancer stands before it.
+        loader.set("shutdown.not_ready", Raw::Text("0s"), Origin::Dev);
+    }
     loader.file(flags.config.as_deref());
     loader.environment(environment);
     loader.flags(flags);
+    loader.choose_store();
+    loader.judge_addresses(role);
+    loader.done(environment)
+}
+
+/// The same for a command that looks at a store and serves nobody.
+pub fn load_store(flags: &ServerFlags, environment: &Environment) -> Result<Loaded, Mistakes> {
+    let mut loader = Loader::new();
+    loader.file(flags.config.as_deref());
+    loader.environment(environment);
+    loader.flags(flags);
+    loader.choose_store();
     loader.done(environment)
 }
 
@@ -161,6 +179,9 @@ impl Loader {
         if let Some(filter) = environment.get("RUST_LOG") {
             self.set("log.level", Raw::Text(filter), Origin::Variable("RUST_LOG".into()));
         }
+        if let Some(url) = environment.get("DATABASE_URL") {
+            self.set("database.url", Raw::Text(url), Origin::Variable("DATABASE_URL".into()));
+        }
         let names: Vec<(String, &'static str)> =
             self.known.iter().map(|setting| (setting.variable(), setting.path)).collect();
         for (name, value) in environment.settings() {
@@ -190,7 +211,7 @@ impl Loader {
     fn flags(&mut self, flags: &ServerFlags) {
         // The general before the special: `--slots 3` is closer to what was meant than `--set worker.slots=2`.
         for pair in &flags.set {
-            let origin = Origin::Flag(format!("--set {pair}"));
+            let origin = Origin::Flag(format!("--set {}", secret::without_value(pair)));
             match pair.split_once('=') {
                 Some((path, value)) => self.set(path.trim(), Raw::Text(value.trim()), origin),
                 None => self.mistake(origin, "has no value; write it like --set worker.poll=500ms"),
@@ -201,25 +222,42 @@ impl Loader {
         }
     }
 
-    /// What only shows once all layers are there.
-    fn done(mut self, environment: &Environment) -> Result<Loaded, Mistakes> {
-        let listen = self.settings.listen;
-        if !listen.ip().is_loopback() {
-            let origin = self.origins.get("listen").cloned().unwrap_or(Origin::Default);
+    /// A database that was named is the store, unless another was asked for by name.
+    fn choose_store(&mut self) {
+        let settings = &mut self.settings;
+        if settings.database.url.is_some() && !self.origins.contains_key("store") {
+            settings.store = StoreKind::Postgres;
+            let origin = self.origins.get("database.url").cloned().unwrap_or(Origin::Default);
+            self.origins.insert("store", origin);
+        }
+        if settings.store == StoreKind::Postgres && settings.database.url.is_none() {
+            let origin = self.origins.get("store").cloned().unwrap_or(Origin::Default);
+            self.mistake(origin, "store: postgres needs to be told where it is: set DATABASE_URL");
+        }
+    }
+
+    /// Whoever can be reached from other machines must be able to tell them apart.
+    fn judge_addresses(&mut self, role: Role) {
+        let Settings { listen, health_listen, admin_key, .. } = &self.settings;
+        if admin_key.is_some() {
+            return;
+        }
+        let (path, address) =
+            if role.serves_the_api() { ("listen", *listen) } else { ("health_listen", *health_listen) };
+        if !address.ip().is_loopback() {
+            let origin = self.origins.get(path).cloned().unwrap_or(Origin::Default);
             self.mistake(
                 origin,
                 format!(
-                    "listen: {listen} can be reached from other machines, and there are no API keys yet to keep strangers \
-                     out; listen on 127.0.0.1 (behind a proxy that authenticates, if others must reach it)"
+                    "{path}: {address} can be reached from other machines, and nothing keeps strangers out; set \
+                     FOREMAN_ADMIN_KEY to a key that everyone must show, or listen on 127.0.0.1"
                 ),
             );
         }
-        if environment.get("DATABASE_URL").is_some() {
-            self.mistake(
-                Origin::Variable("DATABASE_URL".into()),
-                "Postgres comes with team size; unset it to keep jobs in a SQLite file",
-            );
-        }
+    }
+
+    /// What only shows once all layers are there.
+    fn done(mut self, environment: &Environment) -> Result<Loaded, Mistakes> {
         if !self.mistakes.is_empty() {
             return Err(Mistakes(self.mistakes));
         }

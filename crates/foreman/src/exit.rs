@@ -6,13 +6,13 @@ use std::process::ExitCode;
 pub const HELP: &str = "\
 Exit codes:
   0  it was done; `submit --wait` and `jobs wait`: the job completed
-  1  refused or failed; `submit --wait` and `jobs wait`: the job failed or is dead
+  1  refused or failed; `doctor`: something needs attention; `submit --wait` and `jobs wait`: the job failed or is dead
   2  a mistake in flags, settings or the job itself
   3  `submit --wait` and `jobs wait`: the job was cancelled
   4  `submit --wait` and `jobs wait`: timed out; the job goes on
   5  the server is away
 
-The server (`dev`) exits with 0 when everything drained, 1 when it could not start or failed, 2 for a mistake in
+A server (`dev`, `api`, `worker`, `scheduler`) exits with 0 when everything drained, 1 when it could not start or failed, 2 for a mistake in
 flags or settings, 3 when work was handed back at the deadline or after a second signal, and 4 when something was wedged
 and the process left without waiting for it. Nothing that was accepted is lost in any of these cases.";
 

@@ -8,8 +8,10 @@
 //!
 //! There is one deadline, `shutdown.grace` from the first signal, for requests, work and the store together. A thread of
 //! its own watches over it: when something is wedged so badly that the runtime no longer turns, it ends the process a
-//! second later. A process that is killed at any point of this loses nothing that was accepted: the next one finds the
-//! lock free, and returns what this one held.
+//! second later. A process that is killed at any point of this loses nothing that was accepted: on SQLite the next one finds
+//! the lock free, and returns what this one held; on Postgres the others notice that it is silent.
+//!
+//! A role whose database is away at the start waits for it, answers probes meanwhile, and can be stopped while it waits.
 //!
 //! SIGHUP, from a terminal that closes, and SIGINT mean the same as SIGTERM.
 
@@ -29,6 +31,7 @@ use tracing::{error, info, warn};
 use crate::compose::{self, Composed, Ended, Running};
 use crate::config::Settings;
 use crate::exit::ServerExit;
+use crate::role::Role;
 use signals::Signals;
 use watchdog::Watchdog;
 
@@ -36,25 +39,32 @@ use watchdog::Watchdog;
 const LAST_SECOND: Duration = Duration::from_secs(1);
 
 /// Runs a server until it is told to stop. `listening` is called once it serves.
-pub async fn run(settings: &Settings, listening: impl FnOnce(SocketAddr)) -> anyhow::Result<ServerExit> {
+pub async fn run(role: Role, settings: &Settings, listening: impl FnOnce(SocketAddr)) -> anyhow::Result<ServerExit> {
     // Before anything is opened: a signal during the start must not find the default handler.
     let mut signals = Signals::listen()?;
     let watchdog = Watchdog::start()?;
     let tasks = Tasks::new();
-    let mut server = compose::compose(settings, &tasks).await?;
     let stop = Stop::new();
-    let mut parts = Parts::new(server.start(&stop.shutdown(), &tasks));
-    info!(listen = %server.address, "serving on http://{}", server.address);
+    let shutdown = stop.shutdown();
+    let composing = compose::compose(role, settings, &tasks, &shutdown);
+    let Some(mut server) = begin(composing, settings, &mut signals, &stop, &tasks).await? else {
+        return Ok(ServerExit::Drained);
+    };
+    let mut parts = Parts::new(server.start(&shutdown, &tasks));
+    info!(listen = %server.address, "serving as {role} on http://{}", server.address);
     listening(server.address);
 
     let failure = tokio::select! {
+        biased;
+        // A signal came while the server was being made.
+        () = shutdown.draining() => None,
         signal = signals.next() => {
             info!("{signal}: stopping, at most {} s", settings.shutdown.grace.as_secs());
             None
         }
         name = parts.one_failed() => Some(anyhow::anyhow!("the {name} ended, and the server cannot go on without it")),
     };
-    let exit = Stopping { settings, server: &server, stop: &stop, tasks: &tasks, watchdog: &watchdog }
+    let exit = Stopping { role, settings, server: &server, stop: &stop, tasks: &tasks, watchdog: &watchdog }
         .run(&mut parts, &mut signals)
         .await;
     watchdog.done();
@@ -62,6 +72,32 @@ pub async fn run(settings: &Settings, listening: impl FnOnce(SocketAddr)) -> any
         Some(failure) => Err(failure),
         None => Ok(exit),
     }
+}
+
+/// Makes the server. A signal meanwhile ends the wait for a database; what has been opened by then stops in good order.
+/// `None`: it was told to stop before there was anything to stop.
+async fn begin(
+    composing: impl Future<Output = anyhow::Result<Option<Composed>>>,
+    settings: &Settings,
+    signals: &mut Signals,
+    stop: &Stop,
+    tasks: &Tasks,
+) -> anyhow::Result<Option<Composed>> {
+    let mut composing = std::pin::pin!(composing);
+    let composed = tokio::select! {
+        composed = &mut composing => composed,
+        signal = signals.next() => {
+            info!("{signal}: stopping, at most {} s", settings.shutdown.grace.as_secs());
+            stop.drain();
+            composing.await
+        }
+    };
+    if !matches!(composed, Ok(Some(_))) {
+        // Whoever answered probes while we waited.
+        stop.abort();
+        let _ = tasks.wait(LAST_SECOND).await;
+    }
+    composed
 }
 
 /// The parts that run, and what became of their work.
@@ -117,6 +153,7 @@ impl Parts {
 }
 
 struct Stopping<'a> {
+    role: Role,
     settings: &'a Settings,
     server: &'a Composed,
     stop: &'a Stop,
@@ -141,12 +178,14 @@ impl Stopping<'_> {
         self.watchdog.leave_within(grace + LAST_SECOND);
 
         self.server.readiness.set_draining();
+        // No balancer stands before a role without an API: it hands over at once.
+        let wait = if self.role.serves_the_api() { self.settings.shutdown.not_ready } else { Duration::ZERO };
         // However long balancers are given, what runs can still be handed back.
         let abort_at = deadline - self.settings.reserve();
-        let not_ready = (Instant::now() + self.settings.shutdown.not_ready).min(abort_at);
+        let not_ready = (Instant::now() + wait).min(abort_at);
         let mut over = until(std::future::pending(), not_ready, signals).await;
 
-        self.server.intake.close();
+        self.server.close_intake();
         self.stop.drain();
         if over != Over::Hurried {
             over = until(parts.all_ended(), abort_at, signals).await;
@@ -175,6 +214,7 @@ impl Stopping<'_> {
 
     /// Counts what is left, and closes the store behind everybody.
     async fn leave(&self, in_time: bool, parts: &Parts, deadline: Instant) -> ServerExit {
+        self.server.store.hush();
         let left = deadline.saturating_duration_since(Instant::now());
         // The last connections and requests end within moments of their parts; past the deadline there is still the
         // watchdog's second.

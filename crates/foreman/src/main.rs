@@ -7,10 +7,13 @@ mod commands;
 mod compose;
 mod config;
 mod exit;
+mod horizon;
 mod lifecycle;
 mod logs;
+mod metrics;
 mod open_files;
 mod render;
+mod role;
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;

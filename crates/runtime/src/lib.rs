@@ -1,7 +1,7 @@
 //! How a loop lives: what time it is, when it must stop, who waits for it, when it looks again.
 //!
 //! Nothing in here has heard of jobs. Everything that runs for longer than one call — a worker, a sweeper, a coalescer — is
-//! built from these five pieces, so that all of them start, stop and fail in the same way:
+//! built from these six pieces, so that all of them start, stop and fail in the same way:
 //!
 //! | piece | answers |
 //! |---|---|
@@ -10,15 +10,18 @@
 //! | [`Tasks`] | what is still running, and what is its name? |
 //! | [`Ticker`] | when do I look for work again? |
 //! | [`Backoff`] | how long do I leave a broken thing alone? |
+//! | [`Leadership`] | is this work mine alone, for now? |
 
 pub mod backoff;
 pub mod clock;
 mod jitter;
+pub mod leadership;
 pub mod shutdown;
 pub mod tasks;
 pub mod tick;
 
 pub use backoff::Backoff;
+pub use leadership::{Lead, Leadership, Term};
 pub use shutdown::{Shutdown, Stop};
 pub use tasks::{StillRunning, Task, TaskFailed, Tasks};
 pub use tick::{Tick, Ticker};

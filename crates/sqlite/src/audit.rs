@@ -132,7 +132,7 @@ pub fn check_file(path: &Path) -> Result<Audit, OpenError> {
     audit(&connection).map_err(named)
 }
 
-fn look_into(path: &Path) -> Result<Connection, OpenError> {
+pub(crate) fn look_into(path: &Path) -> Result<Connection, OpenError> {
     if !path.exists() {
         return Err(OpenError::Io { path: path.to_owned(), reason: "there is no such file".into() });
     }

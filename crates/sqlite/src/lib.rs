@@ -13,6 +13,7 @@ mod audit;
 mod changes;
 mod config;
 mod connection;
+pub mod doctor;
 mod error;
 mod jobs;
 mod lock;

@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use foreman_api::{App, Bodies, Commands, Hosts, Parts, Readiness, Server, Tail, Waits, router, serve, tail};
+use foreman_api::{
+    App, Bodies, Commands, Gate, Hosts, Keys, Parts, Readiness, Server, Tail, Vitals, Waits, router, serve, tail,
+};
 use foreman_core::lane::LanePlan;
 use foreman_core::limits::Limits;
 use foreman_core::memory::{self, LocalWakeups, ManualClock};
@@ -28,6 +30,7 @@ use crate::http::{Connection, PATIENCE, Reply};
 pub struct Setting {
     pub commands: Commands,
     pub hosts: Hosts,
+    pub keys: Keys,
     pub dev: bool,
     pub limits: Limits,
     pub bodies: Bodies,
@@ -40,6 +43,7 @@ impl Default for Setting {
         Self {
             commands: Commands::Allowed,
             hosts: Hosts::Local,
+            keys: Keys::None,
             dev: true,
             limits: Limits::default(),
             bodies: Bodies::default(),
@@ -80,6 +84,8 @@ impl Api {
         let tail = Tail::new(store.clone(), wakeups.as_ref(), setting.tail, readiness.clone());
         let waits = tail.waits();
         drop(tasks.spawn("tail", tail.run(stop.shutdown())));
+        let vitals = Vitals::new("0.0.0-test", readiness.clone(), None);
+        vitals.set_store(store.clone());
         let app = App::new(Parts {
             store: store.clone(),
             submit: submit.clone(),
@@ -88,11 +94,10 @@ impl Api {
             clock: clock.clone(),
             limits: setting.limits,
             bodies: setting.bodies,
-            readiness: readiness.clone(),
+            vitals,
+            gate: Gate { hosts: setting.hosts, keys: setting.keys, meter: None, readiness: readiness.clone() },
             commands: setting.commands,
-            hosts: setting.hosts,
             tasks: tasks.clone(),
-            version: "0.0.0-test",
             dev: setting.dev,
         });
         let server = Server::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();

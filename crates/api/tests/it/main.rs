@@ -9,6 +9,7 @@ mod harness;
 mod http;
 mod invalid;
 mod jobs;
+mod keys;
 mod listing;
 mod pages;
 mod problems;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use foreman_api::problem::Kind;
-use foreman_api::{Commands, Hosts};
+use foreman_api::{AdminKey, Commands, Hosts, Keys};
 use foreman_core::ports::{StoreError, SubmitError};
 
 use crate::faulty::Fault;
@@ -56,6 +56,10 @@ async fn meet(kind: Kind, api: &Api) -> Reply {
         Kind::NotFound => api.get("/api/v1/nothing").await,
         Kind::MethodNotAllowed => api.send("PUT", "/api/v1/jobs", &[], None).await,
         Kind::HostRefused => api.send("GET", "/api/v1/jobs", &[("host", "evil.example:8080")], None).await,
+        Kind::Unauthorized => {
+            let keys = Keys::Admin(AdminKey::new("a key that nobody shows"));
+            Api::with(Setting { keys, ..Setting::default() }).await.get("/api/v1/jobs").await
+        }
         Kind::Overloaded => refusal(SubmitError::Overloaded).await,
         Kind::StoreUnavailable => refusal(SubmitError::Store(StoreError::Unavailable("secret: locked".into()))).await,
         Kind::StoreFull => refusal(SubmitError::Store(StoreError::Full("secret: /var/lib".into()))).await,

@@ -28,6 +28,7 @@ pub mod queues;
 pub mod redrive;
 pub mod remove;
 pub mod rules;
+pub mod same;
 pub mod sessions;
 pub mod settle;
 pub mod submit;

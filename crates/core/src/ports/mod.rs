@@ -29,7 +29,7 @@ pub use query::{
 };
 pub use sessions::{Heartbeat, OpenJob, Pulse, SessionInfo, SessionState, SessionStore};
 pub use submit::{Submit, SubmitError};
-pub use upkeep::{Due, Pruned, Retention, USE_IS_NOTED_EVERY, Upkeep};
+pub use upkeep::{Due, Leader, Pruned, Retention, USE_IS_NOTED_EVERY, Upkeep};
 pub use wakeups::{Topic, Wakeups};
 
 /// Why a store did not answer, split by what the caller would do.

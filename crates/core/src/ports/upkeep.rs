@@ -15,6 +15,24 @@ pub trait Upkeep: Send + Sync {
 
     /// Removes what has outlived its retention, at most `limit` rows of a kind. Call again while it was busy.
     async fn prune(&self, retention: &Retention, limit: usize) -> Result<Pruned, StoreError>;
+
+    /// The same, by whoever leads: `None`, and nothing is removed, when its term is over. A store that one process has for
+    /// itself has no terms.
+    async fn prune_as(
+        &self,
+        _leader: &Leader,
+        retention: &Retention,
+        limit: usize,
+    ) -> Result<Option<Pruned>, StoreError> {
+        self.prune(retention, limit).await.map(Some)
+    }
+}
+
+/// Who writes what only a leader writes: which office it holds, and since which election.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leader {
+    pub office: String,
+    pub term: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

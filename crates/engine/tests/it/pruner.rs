@@ -1,11 +1,13 @@
 //! The pruner on the reference store.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use foreman_core::ports::Retention;
 use foreman_core::{Report, State, Verdict};
 use foreman_engine::pruner::{Config, Error, Pruner};
-use foreman_runtime::Task;
+use foreman_runtime::leadership::{self, AlwaysLeader};
+use foreman_runtime::{Leadership, Stop, Task};
 use tokio::time::{Instant, sleep};
 
 use crate::scene::{Scene, job, until};
@@ -93,6 +95,59 @@ async fn it_survives_an_outage() {
     scene.store.heal();
     sleep(Duration::from_secs(6)).await;
     assert_eq!(scene.count(State::Completed).await, 0);
+    scene.stop.drain();
+    pruner.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_is_led_waits_for_its_turn_and_stops_while_it_waits() {
+    let scene = Scene::new();
+    completed(&scene, 5).await;
+    sleep(KEPT * 2).await;
+    let leadership = Leadership::new(Arc::new(AlwaysLeader::default()), "office", leadership::Config::default());
+    let retention = Retention { completed: Some(KEPT), ..Retention::default() };
+    let config = Config { step: 10, retention, ..Config::default() };
+    let pruner = Pruner::new(scene.store(), config.clone()).led_by("office", leadership.lead());
+    let pruner = scene.tasks.spawn("pruner", pruner.run(scene.stop.shutdown()));
+    sleep(Duration::from_hours(1)).await;
+    assert_eq!(scene.store.calls(Verb::Prune), 0, "nobody has been elected");
+
+    let reigns = Stop::new();
+    let reign = scene.tasks.spawn("leadership", leadership.run(reigns.shutdown()));
+    until("it has looked", || scene.store.calls(Verb::Prune) > 0).await;
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(scene.count(State::Completed).await, 0);
+    reigns.drain();
+    reign.await.unwrap();
+    sleep(Duration::from_mins(2)).await;
+    let calls = scene.store.calls(Verb::Prune);
+    sleep(Duration::from_hours(1)).await;
+    assert_eq!(scene.store.calls(Verb::Prune), calls, "it leads no more");
+    let begun = Instant::now();
+    scene.stop.drain();
+    pruner.await.unwrap().unwrap();
+    assert!(begun.elapsed().is_zero());
+    scene.nothing_left().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_whose_term_ends_takes_no_further_step() {
+    let scene = Scene::new();
+    completed(&scene, 35).await;
+    sleep(KEPT * 2).await;
+    scene.store.always(Verb::Prune, Act::Delay(Duration::from_secs(3)));
+    let leadership = Leadership::new(Arc::new(AlwaysLeader::default()), "office", leadership::Config::default());
+    let retention = Retention { completed: Some(KEPT), ..Retention::default() };
+    let pruner = Pruner::new(scene.store(), Config { step: 10, retention, ..Config::default() });
+    let pruner = pruner.led_by("office", leadership.lead());
+    let pruner = scene.tasks.spawn("pruner", pruner.run(scene.stop.shutdown()));
+    let reigns = Stop::new();
+    let reign = scene.tasks.spawn("leadership", leadership.run(reigns.shutdown()));
+    sleep(Duration::from_secs(4)).await;
+    reigns.drain();
+    reign.await.unwrap();
+    sleep(Duration::from_hours(1)).await;
+    assert_eq!(scene.count(State::Completed).await, 15, "the step under way, and no further one");
     scene.stop.drain();
     pruner.await.unwrap().unwrap();
 }

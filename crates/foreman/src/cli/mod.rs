@@ -7,7 +7,7 @@ mod submit;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use jobs::{Filter, JobsCommand, List, Many, Outputs};
-pub use server::{Check, Dev, Migrate, MigrateCommand, ServerFlags};
+pub use server::{Api, Check, Dev, Doctor, Migrate, MigrateCommand, Scheduler, ServerFlags, Worker};
 pub use submit::Submit;
 
 use crate::exit;
@@ -62,8 +62,14 @@ pub enum Output {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run the server: every role in one process, jobs in a SQLite file
+    /// Run the server: every role in one process, jobs in a SQLite file, or in Postgres where DATABASE_URL says
     Dev(Dev),
+    /// Run an API: takes jobs and answers for them; any number, on one Postgres
+    Api(Api),
+    /// Run a worker: runs jobs; any number, on one Postgres
+    Worker(Worker),
+    /// Run a scheduler: promotes, sweeps and prunes; any number, on one Postgres, of which one leads
+    Scheduler(Scheduler),
     /// Submit a job
     Submit(Box<Submit>),
     /// Look at jobs and steer them
@@ -76,10 +82,12 @@ pub enum Command {
     Workers,
     /// Follow the jobs that match until none of them is unfinished
     Watch(Watch),
-    /// Bring the database file to this version
+    /// Bring the store's schema to this version
     Migrate(Migrate),
     /// Show the settings in force and where they come from; with --deep, prove that every job is in exactly one place
     Check(Check),
+    /// Look at the store, and say what needs attention and what to do about it
+    Doctor(Doctor),
     /// Print the OpenAPI document
     Openapi,
     /// Print a completion script for a shell

@@ -17,9 +17,13 @@ pub struct ServerFlags {
     /// Where the database file lies [env: FOREMAN_DATA_DIR] [default: ./.foreman]
     #[arg(long, value_name = "DIR", help_heading = "Settings")]
     pub data_dir: Option<String>,
-    /// sqlite, or memory: nothing is kept [default: sqlite]
+    /// sqlite, postgres (where DATABASE_URL says), or memory: nothing is kept [default: postgres if DATABASE_URL is set, else
+    /// sqlite]
     #[arg(long, value_name = "STORE", help_heading = "Settings")]
     pub store: Option<String>,
+    /// Where to answer probes [env: FOREMAN_HEALTH_LISTEN] [default: 127.0.0.1:8081]
+    #[arg(skip)]
+    pub health_listen: Option<String>,
     /// How many jobs run at once [default: 32]
     #[arg(long, value_name = "N", help_heading = "Settings")]
     pub slots: Option<String>,
@@ -48,6 +52,7 @@ impl ServerFlags {
     pub fn given(&self) -> Vec<(&'static str, &'static str, &str)> {
         let named = [
             ("--listen", "listen", &self.listen),
+            ("--health-listen", "health_listen", &self.health_listen),
             ("--data-dir", "data_dir", &self.data_dir),
             ("--store", "store", &self.store),
             ("--slots", "worker.slots", &self.slots),
@@ -72,11 +77,112 @@ pub struct Dev {
     pub flags: ServerFlags,
 }
 
+/// Flags that every role has.
+#[derive(Clone, Debug, Default, Args)]
+pub struct RoleFlags {
+    /// The file of settings [default: ./foreman.toml, if it is there]
+    #[arg(long, value_name = "FILE", env = "FOREMAN_CONFIG", help_heading = "Settings")]
+    pub config: Option<PathBuf>,
+    /// How long a stop may take [default: 25s]
+    #[arg(long, value_name = "DURATION", help_heading = "Settings")]
+    pub grace: Option<String>,
+    /// What is logged: error, warn, info, debug, trace, or a filter as in RUST_LOG [default: info]
+    #[arg(long, value_name = "LEVEL", help_heading = "Settings")]
+    pub log_level: Option<String>,
+    /// auto, human or json [default: auto]
+    #[arg(long, value_name = "FORMAT", help_heading = "Settings")]
+    pub log_format: Option<String>,
+    /// Any setting by its name, such as worker.poll=500ms; `foreman check` lists them
+    #[arg(long = "set", value_name = "NAME=VALUE", help_heading = "Settings")]
+    pub set: Vec<String>,
+}
+
+impl From<&RoleFlags> for ServerFlags {
+    fn from(flags: &RoleFlags) -> Self {
+        let RoleFlags { config, grace, log_level, log_format, set } = flags.clone();
+        Self { config, grace, log_level, log_format, set, ..Self::default() }
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = crate::exit::HELP)]
+pub struct Api {
+    /// Where to listen [env: FOREMAN_LISTEN] [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDRESS", help_heading = "Settings")]
+    pub listen: Option<String>,
+    /// Let jobs be submitted that run programs on the workers
+    #[arg(long, help_heading = "Settings")]
+    pub allow_commands: bool,
+    #[command(flatten)]
+    pub flags: RoleFlags,
+}
+
+impl Api {
+    pub fn flags(&self) -> ServerFlags {
+        let (listen, allow_commands) = (self.listen.clone(), self.allow_commands);
+        ServerFlags { listen, allow_commands, ..(&self.flags).into() }
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = crate::exit::HELP)]
+pub struct Worker {
+    /// Run only the jobs of these queues, separated by commas [default: all]
+    #[arg(long, value_name = "NAMES", help_heading = "Settings")]
+    pub queues: Option<String>,
+    /// How many jobs run at once [default: 32]
+    #[arg(long, value_name = "N", help_heading = "Settings")]
+    pub slots: Option<String>,
+    /// Run jobs that are programs, as this user
+    #[arg(long, help_heading = "Settings")]
+    pub allow_commands: bool,
+    /// Where to answer probes [env: FOREMAN_HEALTH_LISTEN] [default: 127.0.0.1:8081]
+    #[arg(long, value_name = "ADDRESS", help_heading = "Settings")]
+    pub health_listen: Option<String>,
+    #[command(flatten)]
+    pub flags: RoleFlags,
+}
+
+impl Worker {
+    pub fn flags(&self) -> ServerFlags {
+        ServerFlags {
+            queues: self.queues.clone(),
+            slots: self.slots.clone(),
+            allow_commands: self.allow_commands,
+            health_listen: self.health_listen.clone(),
+            ..(&self.flags).into()
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = crate::exit::HELP)]
+pub struct Scheduler {
+    /// Where to answer probes [env: FOREMAN_HEALTH_LISTEN] [default: 127.0.0.1:8081]
+    #[arg(long, value_name = "ADDRESS", help_heading = "Settings")]
+    pub health_listen: Option<String>,
+    #[command(flatten)]
+    pub flags: RoleFlags,
+}
+
+impl Scheduler {
+    pub fn flags(&self) -> ServerFlags {
+        ServerFlags { health_listen: self.health_listen.clone(), ..(&self.flags).into() }
+    }
+}
+
+/// Look at the store and say what needs attention: exit code 0 when nothing does, 1 when something does.
+#[derive(Debug, Args)]
+pub struct Doctor {
+    #[command(flatten)]
+    pub flags: ServerFlags,
+}
+
 #[derive(Debug, Args)]
 pub struct Check {
     #[command(flatten)]
     pub flags: ServerFlags,
-    /// Look at every job in the file: each must be in exactly one place (exit code 1 when one is not)
+    /// Look at every job in the store: each must be in exactly one place (exit code 1 when one is not)
     #[arg(long)]
     pub deep: bool,
 }
@@ -96,6 +202,6 @@ pub struct Migrate {
 pub enum MigrateCommand {
     /// Apply what is missing (the default)
     Up,
-    /// Show which migrations the file has
+    /// Show which migrations the store has
     Status,
 }

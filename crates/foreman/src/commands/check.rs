@@ -1,19 +1,26 @@
 //! `foreman check`: what is in force and where it came from; with `--deep`, whether every job is in exactly one place.
 
+use std::sync::Arc;
+
+use anyhow::Context as _;
 use comfy_table::Cell;
+use foreman_core::memory::LocalWakeups;
+use foreman_core::ports::{Audit, JobQuery as _};
+use foreman_postgres::PostgresStore;
 use serde_json::{Map, Value, json};
 
 use crate::cli::Check;
-use crate::config::{self, Environment, Loaded, StoreKind};
+use crate::config::{self, Environment, Loaded, Settings, StoreKind};
 use crate::exit::{Exit, usage};
 use crate::open_files;
 use crate::render::{Screen, Table};
+use crate::role::Role;
 
 pub fn run(check: &Check, environment: &Environment, screen: &Screen) -> anyhow::Result<Exit> {
-    let loaded = config::load(&check.flags, environment)?;
     if check.deep {
-        return deep(&loaded, screen);
+        return deep(&config::load_store(&check.flags, environment)?.settings, screen);
     }
+    let loaded = config::load(&check.flags, environment, Role::Dev)?;
     let warnings = config::warnings(&loaded.settings, open_files::raise());
     if screen.is_json() {
         screen.json(&document(&loaded, &warnings))?;
@@ -42,16 +49,19 @@ fn document(loaded: &Loaded, warnings: &[String]) -> Value {
     json!({ "settings": settings, "warnings": warnings })
 }
 
-/// Reads the whole file, beside a server that may be running on it.
-fn deep(loaded: &Loaded, screen: &Screen) -> anyhow::Result<Exit> {
-    if loaded.settings.store == StoreKind::Memory {
-        return Err(usage("--deep looks into a file, and the store is memory"));
-    }
-    let path = &loaded.settings.sqlite.path;
-    if !path.exists() {
-        return Err(usage(format!("there is no {}; is --data-dir right?", path.display())));
-    }
-    let audit = foreman_sqlite::audit_file(path)?;
+/// Reads the whole store, beside servers that may be running on it.
+fn deep(settings: &Settings, screen: &Screen) -> anyhow::Result<Exit> {
+    let audit = match settings.store {
+        StoreKind::Memory => return Err(usage("--deep looks into a store, and this one is memory")),
+        StoreKind::Sqlite => {
+            let path = &settings.sqlite.path;
+            if !path.exists() {
+                return Err(usage(format!("there is no {}; is --data-dir right?", path.display())));
+            }
+            foreman_sqlite::audit_file(path)?
+        }
+        StoreKind::Postgres => super::wait_for(audit_postgres(settings))?,
+    };
     if screen.is_json() {
         screen.json(&json!({
             "jobs": audit.jobs, "ready": audit.ready, "held": audit.held, "outcomes": audit.outcomes,
@@ -72,4 +82,13 @@ fn deep(loaded: &Loaded, screen: &Screen) -> anyhow::Result<Exit> {
         })?;
     }
     Ok(if audit.is_clean() { Exit::Done } else { Exit::Failed })
+}
+
+async fn audit_postgres(settings: &Settings) -> anyhow::Result<Audit> {
+    let config = settings.postgres("check").context("no database is named")?;
+    // Nobody listens to what a look might ring.
+    let store = PostgresStore::open(config, Arc::new(LocalWakeups::new())).await?;
+    let audit = store.audit().await;
+    store.close();
+    Ok(audit?)
 }

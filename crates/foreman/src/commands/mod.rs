@@ -3,11 +3,12 @@
 mod bulk;
 mod check;
 mod completions;
-mod dev;
+mod doctor;
 mod jobs;
 mod migrate;
 mod output;
 mod queues;
+mod serve;
 mod submit;
 mod wait;
 mod watch;
@@ -21,12 +22,17 @@ use crate::cli::{Cli, Command, JobsCommand, Remote};
 use crate::config::Environment;
 use crate::exit::Exit;
 use crate::render::Screen;
+use crate::role::Role;
 
 /// Runs what was typed. The server has a runtime of its own making; every other command asks a few questions on one thread.
 pub fn run(cli: Cli, environment: &Environment) -> anyhow::Result<ExitCode> {
     let screen = Screen::new(cli.remote.output, environment);
     match cli.command {
-        Command::Dev(dev) => dev::run(&dev, environment),
+        Command::Dev(dev) => serve::run(Role::Dev, &dev.flags, environment),
+        Command::Api(api) => serve::run(Role::Api, &api.flags(), environment),
+        Command::Worker(worker) => serve::run(Role::Worker, &worker.flags(), environment),
+        Command::Scheduler(scheduler) => serve::run(Role::Scheduler, &scheduler.flags(), environment),
+        Command::Doctor(doctor) => doctor::run(&doctor, environment, &screen).map(ExitCode::from),
         Command::Check(check) => check::run(&check, environment, &screen).map(ExitCode::from),
         Command::Migrate(migrate) => migrate::run(&migrate, environment, &screen).map(ExitCode::from),
         Command::Openapi => {
@@ -59,6 +65,10 @@ async fn on_server(command: Command, remote: &Remote, screen: &Screen) -> anyhow
         Command::Workers => workers::run(&client, screen).await,
         Command::Watch(watch) => watch::run(&watch, &client, screen).await,
         Command::Dev(_)
+        | Command::Api(_)
+        | Command::Worker(_)
+        | Command::Scheduler(_)
+        | Command::Doctor(_)
         | Command::Check(_)
         | Command::Migrate(_)
         | Command::Openapi
@@ -68,6 +78,10 @@ async fn on_server(command: Command, remote: &Remote, screen: &Screen) -> anyhow
 }
 
 fn block_on(command: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Result<ExitCode> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(command).map(ExitCode::from)
+    wait_for(command).map(ExitCode::from)
+}
+
+/// Asks a few questions on this thread.
+fn wait_for<T>(questions: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(questions)
 }

@@ -1,5 +1,7 @@
 //! Settings that are fine one by one and do not fit together.
 
+use std::time::Duration;
+
 use foreman_core::duration::format;
 
 use super::Settings;
@@ -7,6 +9,9 @@ use super::settings::StoreKind;
 
 /// Files, sockets and pipes that the process needs beside its connections and its work.
 const OWN_FILES: usize = 64;
+
+/// What a stop may take beyond its grace, when something is wedged.
+const LAST_SECOND: Duration = Duration::from_secs(1);
 
 /// What should be looked at, each in one sentence. `open_files` is how many the process may have.
 pub fn warnings(settings: &Settings, open_files: Option<u64>) -> Vec<String> {
@@ -52,6 +57,25 @@ pub fn warnings(settings: &Settings, open_files: Option<u64>) -> Vec<String> {
             format(shutdown.not_ready)
         ),
     );
+    if let Some(platform) = shutdown.platform_grace {
+        warn(
+            shutdown.grace + LAST_SECOND > platform,
+            format!(
+                "shutdown.grace ({}) and its last second do not fit into shutdown.platform_grace ({}): the platform would kill \
+                 this process before it has handed its work back; give it more there, or less here",
+                format(shutdown.grace),
+                format(platform)
+            ),
+        );
+    }
+    warn(
+        settings.store != StoreKind::Postgres && settings.database.url.is_some(),
+        "database.url is set, but the store is another".into(),
+    );
+    warn(
+        settings.database.direct_url.is_some() && settings.database.url.is_none(),
+        "database.direct_url is set without database.url, and nothing uses it".into(),
+    );
     warn(
         settings.limits.payload_bytes > settings.bodies.job_bytes,
         "limits.payload_bytes is more than limits.job_body: such a payload cannot be sent".into(),
@@ -91,8 +115,6 @@ pub fn warnings(settings: &Settings, open_files: Option<u64>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]
@@ -103,11 +125,12 @@ mod tests {
     #[test]
     fn what_does_not_fit_together_is_said() {
         type Change = fn(&mut Settings);
-        let changes: [(Change, &str); 7] = [
+        let changes: [(Change, &str); 8] = [
             (|it| it.worker.heartbeat = Duration::from_secs(8), "half of worker.session_ttl"),
             (|it| it.worker.fence_margin = Duration::from_secs(11), "between two heartbeats"),
             (|it| it.sweeper.every = Duration::from_secs(20), "noticed late"),
             (|it| it.shutdown.grace = Duration::from_secs(4), "no time to finish"),
+            (|it| it.shutdown.platform_grace = Some(Duration::from_secs(25)), "the platform would kill"),
             (|it| it.limits.payload_bytes = 2 << 20, "cannot be sent"),
             (|it| it.worker.slots = 10_000, "settle.max_waiting"),
             (|it| it.serve.max_connections = 100_000, "ulimit -n"),

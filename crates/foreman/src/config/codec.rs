@@ -53,6 +53,17 @@ pub fn span_or_forever() -> Codec<Option<Duration>> {
     )
 }
 
+/// `90s`, or `"unknown"`.
+pub fn span_or_unknown() -> Codec<Option<Duration>> {
+    Codec::new(
+        |raw| match string(raw) {
+            Some("unknown") => Ok(None),
+            _ => read_span(raw, Duration::ZERO).map(Some).map_err(|why| format!("{why}, or unknown")),
+        },
+        |value| value.as_ref().map_or_else(|| quoted("unknown"), show_span),
+    )
+}
+
 fn read_span(raw: Raw<'_>, least: Duration) -> Result<Duration, String> {
     let text = string(raw).ok_or_else(|| format!("{} is not a duration; write it like \"90s\"", describe(raw)))?;
     let span = duration::parse(text).map_err(|error| error.to_string())?;
@@ -278,7 +289,7 @@ fn describe(raw: Raw<'_>) -> String {
     }
 }
 
-fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 pub struct Environment(BTreeMap<String, String>);
 
 /// Of the command line, of tests, of the build: not settings of the server.
-const NOT_SETTINGS: [&str; 6] =
-    ["FOREMAN_API_URL", "FOREMAN_API_KEY", "FOREMAN_CONFIG", "FOREMAN_BIN", "FOREMAN_TEST_DIR", "FOREMAN_TORTURE"];
+const NOT_SETTINGS: [&str; 5] =
+    ["FOREMAN_API_URL", "FOREMAN_API_KEY", "FOREMAN_CONFIG", "FOREMAN_BIN", "FOREMAN_TORTURE"];
 
 impl Environment {
     /// What is not Unicode cannot be one of ours.
@@ -43,7 +43,11 @@ impl Environment {
 /// Kubernetes puts `FOREMAN_SERVICE_HOST`, `FOREMAN_PORT_8080_TCP` and the like into every pod beside a service called
 /// `foreman`, and `FOREMAN_WORKER_PORT` for one called `foreman-worker`. No setting of ours is named so.
 fn is_something_else(name: &str) -> bool {
-    NOT_SETTINGS.contains(&name) || name.contains("_SERVICE_") || name.ends_with("_PORT") || name.contains("_PORT_")
+    NOT_SETTINGS.contains(&name)
+        || name.starts_with("FOREMAN_TEST_")
+        || name.contains("_SERVICE_")
+        || name.ends_with("_PORT")
+        || name.contains("_PORT_")
 }
 
 #[cfg(test)]
@@ -58,6 +62,7 @@ mod tests {
             ("FOREMAN_PORT", "tcp://10.0.0.1:80"),
             ("FOREMAN_WORKER_PORT_8080_TCP", "tcp://10.0.0.1:80"),
             ("FOREMAN_API_URL", "http://x"),
+            ("FOREMAN_TEST_POSTGRES", "postgres://127.0.0.1/test"),
             ("FOREMAN_LISTEN", ""),
             ("PATH", "/bin"),
         ]);

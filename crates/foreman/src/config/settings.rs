@@ -11,6 +11,8 @@ use foreman_engine::{output, promoter, pruner, submit, sweeper, worker};
 
 use super::Environment;
 use super::codec::Choice;
+use super::secret::Secret;
+use crate::horizon;
 
 /// For the last outcomes and the end of the session, after the work has stopped.
 const LAST_WRITES: Duration = Duration::from_secs(2);
@@ -20,6 +22,11 @@ pub struct Settings {
     pub listen: SocketAddr,
     pub data_dir: PathBuf,
     pub store: StoreKind,
+    /// Where roles without an API answer probes.
+    pub health_listen: SocketAddr,
+    /// What everyone who comes to the API must show.
+    pub admin_key: Option<Secret>,
+    pub database: Database,
     pub log: Log,
     /// `None`: the machine's name.
     pub worker_name: Option<String>,
@@ -36,6 +43,9 @@ pub struct Settings {
     pub bodies: Bodies,
     pub serve: serve::Config,
     pub tail: tail::Config,
+    /// A leader that is silent for so long is replaced.
+    pub leader_ttl: Duration,
+    pub horizon: horizon::Config,
     pub shutdown: Shutdown,
     pub sqlite: foreman_sqlite::Config,
 }
@@ -55,12 +65,54 @@ pub struct Commands {
     pub inherit_env: Vec<String>,
 }
 
+/// The Postgres that all roles share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Database {
+    pub url: Option<Secret>,
+    /// Past a pooler, for what needs a connection of its own: wake-ups and leadership. `None`: the same.
+    pub direct_url: Option<Secret>,
+    pub schema: String,
+    /// For jobs.
+    pub connections: usize,
+    /// For heartbeats and sweeps, which must not wait for jobs.
+    pub control_connections: usize,
+    pub prepare: bool,
+    pub acquire_timeout: Duration,
+    pub connect_timeout: Duration,
+    pub lock_timeout: Duration,
+    pub statement_timeout: Duration,
+    pub idle_timeout: Duration,
+    pub call_timeout: Duration,
+}
+
+impl Default for Database {
+    fn default() -> Self {
+        let config = foreman_postgres::Config::at("");
+        Self {
+            url: None,
+            direct_url: None,
+            schema: config.schema,
+            connections: config.data_connections,
+            control_connections: config.control_connections,
+            prepare: config.prepare,
+            acquire_timeout: config.acquire_timeout,
+            connect_timeout: config.connect_timeout,
+            lock_timeout: config.lock_timeout,
+            statement_timeout: config.statement_timeout,
+            idle_timeout: config.idle_timeout,
+            call_timeout: config.call_timeout,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shutdown {
     /// From the signal to the end of the process: for HTTP, work in flight and the store together.
     pub grace: Duration,
     /// How long readiness says no before intake is closed, so that balancers notice.
     pub not_ready: Duration,
+    /// After so long the platform kills what has not stopped. `None`: nobody said.
+    pub platform_grace: Option<Duration>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,10 +120,13 @@ pub enum StoreKind {
     Sqlite,
     /// Nothing is kept.
     Memory,
+    /// Shared by any number of processes.
+    Postgres,
 }
 
 impl StoreKind {
-    pub const CHOICES: &[(&str, StoreKind)] = &[("sqlite", StoreKind::Sqlite), ("memory", StoreKind::Memory)];
+    pub const CHOICES: &[(&str, StoreKind)] =
+        &[("sqlite", StoreKind::Sqlite), ("memory", StoreKind::Memory), ("postgres", StoreKind::Postgres)];
 }
 
 impl Choice for StoreKind {
@@ -79,6 +134,7 @@ impl Choice for StoreKind {
         match self {
             StoreKind::Sqlite => "sqlite",
             StoreKind::Memory => "memory",
+            StoreKind::Postgres => "postgres",
         }
     }
 }
@@ -112,6 +168,9 @@ impl Default for Settings {
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080),
             data_dir: PathBuf::from("./.foreman"),
             store: StoreKind::Sqlite,
+            health_listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8081),
+            admin_key: None,
+            database: Database::default(),
             log: Log { level: "info".into(), format: LogFormat::Auto },
             worker_name: None,
             worker: worker::Config::default(),
@@ -127,7 +186,13 @@ impl Default for Settings {
             bodies: Bodies::default(),
             serve: serve::Config::default(),
             tail: tail::Config::default(),
-            shutdown: Shutdown { grace: Duration::from_secs(25), not_ready: Duration::from_secs(2) },
+            leader_ttl: Duration::from_secs(15),
+            horizon: horizon::Config::default(),
+            shutdown: Shutdown {
+                grace: Duration::from_secs(25),
+                not_ready: Duration::from_secs(2),
+                platform_grace: None,
+            },
             sqlite: foreman_sqlite::Config::default(),
         }
     }
@@ -144,6 +209,25 @@ impl Settings {
             .iter()
             .filter_map(|name| Some((name.clone(), environment.get(name)?.to_owned())))
             .collect();
+    }
+
+    /// How the database is opened, by a process that shows itself there as `foreman-{what}`; `None` without one.
+    pub fn postgres(&self, what: &str) -> Option<foreman_postgres::Config> {
+        let database = &self.database;
+        let mut config = foreman_postgres::Config::at(database.url.as_ref()?.reveal());
+        config.direct_url = database.direct_url.as_ref().map(|url| url.reveal().to_owned());
+        config.schema.clone_from(&database.schema);
+        config.data_connections = database.connections;
+        config.control_connections = database.control_connections;
+        config.prepare = database.prepare;
+        config.application_name = format!("foreman-{what}");
+        config.acquire_timeout = database.acquire_timeout;
+        config.connect_timeout = database.connect_timeout;
+        config.lock_timeout = database.lock_timeout;
+        config.statement_timeout = database.statement_timeout;
+        config.idle_timeout = database.idle_timeout;
+        config.call_timeout = database.call_timeout;
+        Some(config)
     }
 
     /// How long before the deadline work is told to stop: time for commands to end, outcomes to be written and the store

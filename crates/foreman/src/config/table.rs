@@ -8,6 +8,7 @@ use foreman_core::job::QueueName;
 use tracing_subscriber::EnvFilter;
 
 use super::codec::{self, Codec, Raw};
+use super::secret;
 use super::settings::{LogFormat, Settings, StoreKind};
 
 type Read = Box<dyn Fn(Raw<'_>, &mut Settings) -> Result<(), String> + Send + Sync>;
@@ -73,12 +74,28 @@ pub fn settings() -> Vec<Setting> {
         "listen": codec::address() => listen;
         "data_dir": codec::path() => data_dir;
         "store": codec::choice(StoreKind::CHOICES) => store;
+        "health_listen": codec::address() => health_listen;
+        "admin_key": secret::key() => admin_key;
+
+        "database.url": secret::postgres_url() => database.url;
+        "database.direct_url": secret::postgres_url() => database.direct_url;
+        "database.schema": codec::text() => database.schema;
+        "database.connections": count(1..=10_000) => database.connections;
+        "database.control_connections": count(1..=1_000) => database.control_connections;
+        "database.prepare": codec::switch() => database.prepare;
+        "database.acquire_timeout": span(MS * 100) => database.acquire_timeout;
+        "database.connect_timeout": span(MS * 100) => database.connect_timeout;
+        "database.lock_timeout": span(MS * 100) => database.lock_timeout;
+        "database.statement_timeout": span(MS * 100) => database.statement_timeout;
+        "database.idle_timeout": span(MS * 100) => database.idle_timeout;
+        "database.call_timeout": span(MS * 100) => database.call_timeout;
 
         "log.level": filter() => log.level;
         "log.format": codec::choice(LogFormat::CHOICES) => log.format;
 
         "shutdown.grace": span(SEC) => shutdown.grace;
         "shutdown.not_ready": span(Duration::ZERO) => shutdown.not_ready;
+        "shutdown.platform_grace": codec::span_or_unknown() => shutdown.platform_grace;
 
         "worker.name": codec::text_or_auto() => worker_name;
         "worker.slots": count(1..=100_000) => worker.slots;
@@ -120,6 +137,10 @@ pub fn settings() -> Vec<Setting> {
         "sweeper.every": span(MS * 100) => sweeper.every;
         "pruner.every": span(MS * 100) => pruner.every;
         "pruner.step": count(1..=100_000) => pruner.step;
+
+        "leader.ttl": span(SEC) => leader_ttl;
+        "horizon.every": span(MS * 100) => horizon.every;
+        "horizon.limit": span(MS * 100) => horizon.limit;
 
         "retention.completed": span_or_forever() => pruner.retention.completed;
         "retention.failed": span_or_forever() => pruner.retention.failed;

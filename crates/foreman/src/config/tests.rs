@@ -83,7 +83,7 @@ fn a_flag_beats_a_variable_beats_the_file_beats_the_default() {
     writeln!(file, "[worker]\nslots = 2\npoll = \"2s\"\nguard = 2\n").expect("written");
     let environment = Environment::of([("FOREMAN_WORKER_SLOTS", "3"), ("FOREMAN_WORKER_POLL", "3s")]);
     let given = ServerFlags { config: Some(file.path().into()), slots: Some("4".into()), ..ServerFlags::default() };
-    let loaded = load(&given, &environment).expect("no mistakes");
+    let loaded = load(&given, &environment, Role::Dev).expect("no mistakes");
     let from = |path: &str| {
         let setting = known().into_iter().find(|setting| setting.path == path).expect("a known setting");
         (setting.show(&loaded.settings), loaded.origin(&setting).to_string())
@@ -104,14 +104,14 @@ fn all_mistakes_are_told_at_once_with_their_places() {
     let environment = Environment::of([
         ("FOREMAN_WORKER_HEARTBEAT", "5"),
         ("FOREMAN_WORKR_POLL", "1s"),
-        ("DATABASE_URL", "postgres://x"),
+        ("DATABASE_URL", "mysql://x"),
         ("FOREMAN_SERVICE_HOST", "10.0.0.1"),
         ("FOREMAN_IMAGE_TAG", "a variable of somebody's own"),
     ]);
     let mut given = flags(&["sqlite.readers=0", "nothing"]);
     given.config = Some(file.path().into());
     given.grace = Some("never".into());
-    let said = load(&given, &environment).expect_err("mistakes").to_string();
+    let said = load(&given, &environment, Role::Dev).expect_err("mistakes").to_string();
     for expected in [
         "10 mistakes",
         "line 1: listen: 8080 is not an address",
@@ -123,30 +123,73 @@ fn all_mistakes_are_told_at_once_with_their_places() {
         "--set sqlite.readers=0: sqlite.readers: \"0\" is not a whole number from 1 to 64",
         "--set nothing: has no value",
         "--grace: shutdown.grace: not a duration: \"never\"",
-        "the variable DATABASE_URL: Postgres comes with team size",
+        "the variable DATABASE_URL: database.url: it is not the address of a Postgres",
     ] {
         assert!(said.contains(expected), "{expected:?} is missing in:\n{said}");
     }
 }
 
 #[test]
-fn postgres_waits_for_its_size_and_a_public_address_for_its_keys() {
-    let said =
-        load(&flags(&[]), &Environment::of([("DATABASE_URL", "postgres://x")])).expect_err("refused").to_string();
-    assert!(said.contains("DATABASE_URL") && said.contains("unset it"), "{said}");
-    for listen in ["0.0.0.0:8080", "[::]:8080", "192.168.1.2:8080"] {
-        let said = load(&flags(&[&format!("listen={listen}")]), &Environment::default()).expect_err(listen).to_string();
-        assert!(said.contains("other machines") && said.contains(listen), "{said}");
+fn an_address_that_others_can_reach_needs_a_key() {
+    let key = ("FOREMAN_ADMIN_KEY", "a-key-that-is-long-enough");
+    for (role, setting) in [
+        (Role::Dev, "listen"),
+        (Role::Api, "listen"),
+        (Role::Worker, "health_listen"),
+        (Role::Scheduler, "health_listen"),
+    ] {
+        for address in ["0.0.0.0:8080", "[::]:8080", "192.168.1.2:8080"] {
+            let set = [format!("{setting}={address}")];
+            let given = flags(&[&set[0]]);
+            let said = load(&given, &Environment::default(), role).expect_err(address).to_string();
+            assert!(said.contains("other machines") && said.contains(address), "{said}");
+            assert!(said.contains("FOREMAN_ADMIN_KEY"), "{said}");
+            load(&given, &Environment::of([key]), role).expect(address);
+        }
+        for address in ["127.0.0.1:0", "[::1]:8080", "127.9.9.9:1", "localhost:1"] {
+            load(&flags(&[&format!("{setting}={address}")]), &Environment::default(), role).expect(address);
+        }
     }
-    for listen in ["127.0.0.1:0", "[::1]:8080", "127.9.9.9:1", "localhost:1"] {
-        load(&flags(&[&format!("listen={listen}")]), &Environment::default()).expect(listen);
-    }
+    // Each role is judged by the address that it listens on.
+    load(&flags(&["listen=0.0.0.0:1"]), &Environment::default(), Role::Worker).expect("it does not listen there");
+    load(&flags(&["health_listen=0.0.0.0:1"]), &Environment::default(), Role::Api).expect("it does not listen there");
+    load_store(&flags(&["listen=0.0.0.0:1", "health_listen=0.0.0.0:1"]), &Environment::default()).expect("nowhere");
+}
+
+#[test]
+fn a_database_that_is_named_is_the_store_unless_another_is_asked_for() {
+    let url = "postgres://u:sesame@h/d";
+    let store = |set: &[&str], environment: &[(&str, &str)]| {
+        load(&flags(set), &Environment::of(environment.iter().copied()), Role::Dev).map(|loaded| loaded.settings.store)
+    };
+    assert_eq!(store(&[], &[]).expect("fine"), StoreKind::Sqlite);
+    assert_eq!(store(&[], &[("DATABASE_URL", url)]).expect("fine"), StoreKind::Postgres);
+    assert_eq!(store(&[], &[("FOREMAN_DATABASE_URL", url)]).expect("fine"), StoreKind::Postgres);
+    assert_eq!(store(&["store=memory"], &[("DATABASE_URL", url)]).expect("fine"), StoreKind::Memory);
+    let said = store(&["store=postgres"], &[]).expect_err("nowhere").to_string();
+    assert!(said.contains("DATABASE_URL"), "{said}");
+    let said = store(&[], &[("DATABASE_URL", "mysql://u:sesame@h/d")]).expect_err("another").to_string();
+    assert!(said.contains("the variable DATABASE_URL") && !said.contains("sesame"), "{said}");
+}
+
+#[test]
+fn what_is_shown_of_a_database_and_a_key_gives_nothing_away() {
+    let environment = Environment::of([
+        ("DATABASE_URL", "postgres://u:sesame@h/d"),
+        ("FOREMAN_ADMIN_KEY", "sesame-sesame-sesame-sesame"),
+    ]);
+    let loaded = load(&flags(&[]), &environment, Role::Dev).expect("fine");
+    let shown: Vec<String> = known().iter().map(|setting| setting.show(&loaded.settings)).collect();
+    assert!(shown.contains(&"\"postgres://u:hidden@h/d\"".to_owned()), "{shown:?}");
+    assert!(!shown.iter().any(|value| value.contains("sesame")), "{shown:?}");
+    assert!(!format!("{:?}", loaded.settings).contains("sesame"));
 }
 
 #[test]
 fn a_variable_in_a_section_of_ours_must_be_a_setting() {
-    let said =
-        load(&flags(&[]), &Environment::of([("FOREMAN_LIMITS_COLOUR", "red")])).expect_err("unknown").to_string();
+    let said = load(&flags(&[]), &Environment::of([("FOREMAN_LIMITS_COLOUR", "red")]), Role::Dev)
+        .expect_err("unknown")
+        .to_string();
     assert!(said.contains("there is no setting \"FOREMAN_LIMITS_COLOUR\""), "{said}");
 }
 
@@ -154,14 +197,15 @@ fn a_variable_in_a_section_of_ours_must_be_a_setting() {
 fn a_file_that_was_named_must_be_there() {
     let mut given = flags(&[]);
     given.config = Some("/there/is/no/such.toml".into());
-    let said = load(&given, &Environment::default()).expect_err("missing").to_string();
+    let said = load(&given, &Environment::default(), Role::Dev).expect_err("missing").to_string();
     assert!(said.starts_with("/there/is/no/such.toml: could not be read"), "{said}");
 }
 
 #[test]
 fn what_follows_from_other_settings_is_filled_in() {
     let environment = Environment::of([("PATH", "/bin"), ("SECRET", "x")]);
-    let loaded = load(&flags(&["data_dir=/data", "worker.name=w1", "shutdown.grace=6s"]), &environment).expect("fine");
+    let loaded = load(&flags(&["data_dir=/data", "worker.name=w1", "shutdown.grace=6s"]), &environment, Role::Dev)
+        .expect("fine");
     let settings = loaded.settings;
     assert_eq!(settings.sqlite.path, Path::new("/data/foreman.db"));
     assert_eq!(settings.worker.name, "w1");

@@ -32,7 +32,7 @@ const ROOMS: [Room; 3] = [
     },
     Room {
         words: &["FOREMAN_LISTEN", "FOREMAN_DATA_DIR", "DATABASE_URL", "FOREMAN_API_URL", "FOREMAN_API_KEY"],
-        belongs_in: &["crates/foreman/src/"],
+        belongs_in: &["crates/foreman/src/", "bench/"],
         why: "only the binary has heard of environment variables",
     },
 ];

@@ -1,6 +1,6 @@
 //! The real binary, over the real wire, with real signals.
 //!
-//! Every test has a directory, a data file and a port of its own. `FOREMAN_TORTURE` makes those that repeat themselves
+//! Every test has a directory, a data file or a database, and a port of its own. `FOREMAN_TORTURE` makes those that repeat themselves
 //! repeat themselves more often.
 
 #![expect(
@@ -10,10 +10,13 @@
     reason = "a test that cannot set its stage has nothing to say"
 )]
 
+mod admin_key;
 mod checks;
 mod crashes;
+mod doctors;
 mod exit_codes;
 mod faults;
+mod roles;
 mod stage;
 mod starting;
 mod stopping;

@@ -35,20 +35,6 @@ async fn a_taken_port_is_named_with_the_flag_that_changes_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_address_that_others_can_reach_is_refused_while_there_are_no_keys() {
-    let stage = Stage::new();
-    for address in ["0.0.0.0:0", "[::]:0"] {
-        let said = stage.foreman(&["dev", "--listen", address]).await;
-        assert_eq!(said.code, 2, "{said:?}");
-        assert!(said.err.contains("--listen") && said.err.contains("keys"), "{said:?}");
-    }
-    let mut command = stage.command();
-    let output = command.args(["dev"]).env("DATABASE_URL", "postgres://x").output().await.unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8(output.stderr).unwrap().contains("Postgres comes with team size"));
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_is_no_database_is_left_as_it_is() {
     let stage = Stage::new();
     std::fs::create_dir_all(stage.data()).unwrap();

@@ -285,7 +285,7 @@ async fn use_everything(store: &SqliteStore, ids: &[JobId]) -> Vec<String> {
     ask!(store.list(&tenant, &JobFilter::default(), None, 50));
     ask!(store.queues(&tenant));
     ask!(store.sessions());
-    ask!(store.changes(Position(0), 1_000));
+    ask!(store.changes(Position::default(), 1_000));
     ask!(store.heartbeat(info.id, &[]));
     ask!(store.promote(100));
     ask!(store.prune(&Retention::default(), 100));

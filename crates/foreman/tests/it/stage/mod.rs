@@ -1,6 +1,7 @@
 //! What the tests stand on: the binary, a server, and a target that it calls.
 
 mod binary;
+mod database;
 mod server;
 mod target;
 
@@ -9,8 +10,10 @@ use std::time::Duration;
 use foreman_client::{Client, JobDocument, JobSpec, State};
 use tokio::time::{Instant, sleep};
 
+pub use binary::Said;
+pub use database::Database;
 pub use server::{Server, Stage};
-pub use target::Target;
+pub use target::{Target, get};
 
 /// Far more than anything here needs; a wait that reaches it has failed.
 pub const LONG: Duration = Duration::from_mins(1);

@@ -15,6 +15,7 @@ use tokio::time::timeout;
 
 use super::LONG;
 use super::binary::{Said, foreman, run};
+use super::database::Database;
 
 pub struct Stage {
     directory: TempDir,
@@ -74,7 +75,20 @@ impl Stage {
         self.start_command(command).await
     }
 
-    async fn start_command(&self, mut command: Command) -> Server {
+    /// A role on this database, on a port that the system picks.
+    pub fn role(&self, database: &Database, role: &str, words: &[&str]) -> Command {
+        let listen = if matches!(role, "api" | "dev") { "--listen" } else { "--health-listen" };
+        let mut command = foreman(self.path());
+        command.env("DATABASE_URL", &database.url).env("FOREMAN_SHUTDOWN_NOT_READY", "0s");
+        command.args([role, listen, "127.0.0.1:0"]).args(words);
+        command
+    }
+
+    pub async fn start_role(&self, database: &Database, role: &str, words: &[&str]) -> Server {
+        self.start_command(self.role(database, role, words)).await
+    }
+
+    pub async fn start_command(&self, mut command: Command) -> Server {
         let log = self.path().join("log");
         let mut child = command
             .stdout(Stdio::piped())
@@ -82,12 +96,14 @@ impl Stage {
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let is_dev = command.as_std().get_args().any(|word| word == "dev");
         let mut greeting = String::new();
         let greet = async {
             while let Ok(Some(line)) = lines.next_line().await {
                 greeting.push_str(&line);
                 greeting.push('\n');
-                if line.trim_start().starts_with("curl") {
+                // The last thing that `dev` says, or the second line of another role.
+                if line.trim_start().starts_with("curl") || (!is_dev && line.starts_with("jobs are kept in")) {
                     return true;
                 }
             }
@@ -96,7 +112,9 @@ impl Stage {
         let serves = timeout(LONG, greet).await.expect("it serves or ends");
         assert!(serves, "it did not start: {}", std::fs::read_to_string(&log).unwrap());
         let url = greeting.lines().next().unwrap().rsplit(' ').next().unwrap().to_owned();
-        let client = Client::new(&url, None).unwrap();
+        let key = command.as_std().get_envs().find(|(name, _)| *name == "FOREMAN_ADMIN_KEY");
+        let key = key.and_then(|(_, value)| value?.to_str()).map(str::to_owned);
+        let client = Client::new(&url, key.as_deref()).unwrap();
         Server { child, url, client, greeting, log, directory: self.path().to_owned() }
     }
 

@@ -13,16 +13,14 @@ use rusqlite::{Connection, Transaction, params};
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use crate::load::{BATCH, PAYLOAD};
-use crate::server;
+use crate::load::{BATCH, work};
+use crate::process;
 
 pub fn inserts_per_second(jobs: usize) -> Result<f64> {
-    let directory = tempfile::tempdir_in(server::scratch()?)?;
+    let directory = tempfile::tempdir_in(process::scratch()?)?;
     let path = directory.path().join("raw.db");
     let mut connection = open(&path)?;
-    let work = format!(
-        r#"{{"target":{{"task":{{"name":"bench.unserved","payload":{{"json":"{PAYLOAD}"}}}}}},"kind":"bench.unserved","queue":"default","lane":"normal","max_attempts":25,"backoff":{{"base":"5s","factor":2.0,"cap":"1h"}},"timeout":"10m"}}"#
-    );
+    let work = work("bench.unserved");
     let start = Instant::now();
     for batch in 0..jobs / BATCH {
         let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;

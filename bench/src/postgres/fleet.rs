@@ -1,0 +1,47 @@
+//! One API, one scheduler, and so many workers.
+
+use anyhow::{Context, Result};
+
+use super::server::Database;
+use crate::process::Process;
+
+pub struct Fleet {
+    pub api: Process,
+    scheduler: Process,
+    workers: Vec<Process>,
+}
+
+impl Fleet {
+    pub async fn start(database: &Database, workers: usize, slots: usize) -> Result<Self> {
+        let variables = [("DATABASE_URL", database.url.as_str()), ("FOREMAN_SHUTDOWN_NOT_READY", "0s")];
+        let slots = slots.to_string();
+        let mut running = Vec::new();
+        for _ in 0..workers {
+            running.push(Process::start("worker", "--health-listen", &["--slots", &slots], &variables).await?);
+        }
+        Ok(Self {
+            api: Process::start("api", "--listen", &[], &variables).await?,
+            scheduler: Process::start("scheduler", "--health-listen", &[], &variables).await?,
+            workers: running,
+        })
+    }
+
+    /// Where they answer.
+    pub fn workers(&self) -> Vec<&str> {
+        self.workers.iter().map(|worker| worker.address.as_str()).collect()
+    }
+
+    /// Of the API, a worker and the scheduler.
+    pub fn resident_bytes(&self) -> Result<[u64; 3]> {
+        let worker = self.workers.first().context("there is no worker")?;
+        Ok([self.api.resident_bytes()?, worker.resident_bytes()?, self.scheduler.resident_bytes()?])
+    }
+
+    pub async fn stop(self) -> Result<()> {
+        self.api.stop().await?;
+        for worker in self.workers {
+            worker.stop().await?;
+        }
+        self.scheduler.stop().await
+    }
+}

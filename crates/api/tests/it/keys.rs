@@ -1,0 +1,105 @@
+//! The one key, and what stands before the API while there is no store.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use foreman_api::{AdminKey, Door, Gate, Hosts, Keys, Meter, Readiness, Server, Vitals, probes, serve};
+use foreman_core::memory::{self, LocalWakeups, ManualClock};
+use foreman_runtime::{Stop, Tasks};
+use http::{Method, StatusCode};
+use serde_json::json;
+
+use crate::harness::{Api, Setting};
+use crate::http::{Connection, Reply};
+
+const KEY: &str = "a-key-that-nobody-can-guess";
+
+#[tokio::test]
+async fn with_a_key_set_every_route_of_the_api_asks_for_it() {
+    let api =
+        Api::with(Setting { keys: Keys::Admin(AdminKey::new(KEY)), hosts: Hosts::Any, ..Setting::default() }).await;
+    let document = foreman_api::openapi();
+    let paths: Vec<&String> = document.paths.paths.keys().filter(|path| path.starts_with("/api/")).collect();
+    assert!(paths.len() > 10, "{paths:?}");
+    for path in paths {
+        for method in ["GET", "POST", "DELETE"] {
+            let reply = api.send(method, path, &[], None).await;
+            assert_eq!(reply.header("www-authenticate"), Some("Bearer realm=\"foreman\""), "{method} {path}");
+            reply.problem(401, "unauthorized");
+        }
+    }
+    for wrong in ["Bearer wrong", "Basic eDp5", &format!("Bearer {KEY}!")] {
+        api.send("GET", "/api/v1/jobs", &[("authorization", wrong)], None).await.problem(401, "unauthorized");
+    }
+    let right = format!("Bearer {KEY}");
+    api.send("GET", "/api/v1/jobs", &[("authorization", &right)], None).await.expect(200);
+    for open in ["/healthz", "/readyz", "/metrics", "/docs", "/errors/unauthorized", "/api/openapi.json"] {
+        assert_eq!(api.get(open).await.status, 200, "{open}");
+    }
+}
+
+#[derive(Default)]
+struct Counted(Mutex<Vec<String>>);
+
+impl Meter for Counted {
+    fn request(&self, method: &Method, route: &str, status: StatusCode, _: Duration) {
+        self.0.lock().unwrap().push(format!("{method} {route} {}", status.as_u16()));
+    }
+
+    fn text(&self) -> String {
+        "a_counter_total 7\n# EOF\n".into()
+    }
+}
+
+/// Serves a router on a port of its own; answers how to ask it.
+async fn served(router: axum::Router) -> (impl AsyncFn(&str) -> Reply, Stop) {
+    let (stop, tasks) = (Stop::new(), Tasks::new());
+    let server = Server::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let addr = server.local_addr();
+    drop(tasks.spawn("serve", server.serve(router, serve::Config::default(), stop.shutdown(), tasks.clone())));
+    (async move |path: &str| Connection::open(addr).await.request("GET", path, &[], None).await, stop)
+}
+
+#[tokio::test]
+async fn a_role_without_an_api_serves_its_probes_and_counts() {
+    let counted = Arc::new(Counted::default());
+    let readiness = Readiness::new();
+    let vitals = Vitals::new("1", readiness.clone(), Some(counted.clone()));
+    vitals.set_store(Arc::new(memory::Store::new(Arc::new(ManualClock::new()), Arc::new(LocalWakeups::new()))));
+    vitals.set_lead(|| "leads in term 3".into());
+    let gate =
+        Gate { hosts: Hosts::Local, keys: Keys::None, meter: Some(counted.clone()), readiness: Readiness::new() };
+    let (get, _stop) = served(probes(vitals, gate)).await;
+    get("/healthz").await.expect(200);
+    let ready = get("/readyz").await.expect(200);
+    assert_eq!(ready["checks"][2], json!({"name": "leader", "ok": true, "detail": "leads in term 3"}));
+    let metrics = get("/metrics").await;
+    assert_eq!((metrics.status, metrics.body.as_str()), (200, "a_counter_total 7\n# EOF\n"));
+    assert!(metrics.header("content-type").unwrap().starts_with("application/openmetrics-text"));
+    let detail = get("/api/v1/jobs").await.problem(404, "not-found")["detail"].to_string();
+    assert!(detail.contains("the API is another's"), "{detail}");
+    readiness.set_draining();
+    get("/readyz").await.expect(503);
+    let seen = counted.0.lock().unwrap().clone();
+    assert_eq!(seen[..4], ["GET /healthz 200", "GET /readyz 200", "GET /metrics 200", "GET - 404"]);
+}
+
+#[tokio::test]
+async fn before_there_is_a_store_whoever_asks_is_told_to_come_back() {
+    let vitals = Vitals::new("1", Readiness::new(), None);
+    let gate = Gate { hosts: Hosts::Local, keys: Keys::None, meter: None, readiness: Readiness::new() };
+    let door = Door::new(vitals.clone(), gate.clone());
+    let (get, _stop) = served(door.router()).await;
+    get("/healthz").await.expect(200);
+    vitals.set_waiting("the database does not answer");
+    let ready = get("/readyz").await.expect(503);
+    assert_eq!(ready["checks"][1]["detail"], "the database does not answer");
+    let reply = get("/api/v1/jobs").await;
+    assert_eq!(reply.header("retry-after"), Some("2"));
+    reply.problem(503, "store-unavailable");
+
+    vitals.set_store(Arc::new(memory::Store::new(Arc::new(ManualClock::new()), Arc::new(LocalWakeups::new()))));
+    door.open(probes(vitals, gate));
+    get("/readyz").await.expect(200);
+    get("/api/v1/jobs").await.problem(404, "not-found");
+}

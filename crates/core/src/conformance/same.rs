@@ -1,0 +1,514 @@
+//! The same random history on the reference store and on another: every answer and everything that can be seen agrees.
+//!
+//! Numbers of claims agree as well. Only the order of jobs inside one claim, or inside one row of the change log, is left
+//! open, and what a position looks like.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::given::{
+    Ask, a_job, alone, by_ids, by_order, completed, dead, failed, interrupted, queue, retry, session_info, tenant,
+};
+use crate::id::{ClaimToken, Fence, JobId, SessionId, TenantId};
+use crate::job::NewJob;
+use crate::lane::Lane;
+use crate::memory::{self, LocalWakeups, ManualClock};
+use crate::outcome::Verdict;
+use crate::ports::{
+    ClaimAnswer, ClaimRequest, JobFilter, Moved, Position, Pruned, Queues, Retention, Settlement, Store, StoreError,
+    Topic, Wakeups,
+};
+use crate::state::State;
+use crate::target::Route;
+use crate::time::Clock;
+
+/// How a store that is tested never fails.
+const ANSWERS: &str = "the store answers";
+
+const TENANTS: [&str; 2] = ["north", "south"];
+const QUEUES: [&str; 3] = ["mail", "reports", "video"];
+const SESSIONS: usize = 3;
+const TTL: Duration = Duration::from_secs(15);
+const KINDS: [&str; 2] = ["a", "b"];
+
+#[derive(Clone, Debug)]
+pub struct NewSpec {
+    tenant: usize,
+    queue: usize,
+    lane: usize,
+    task: bool,
+    delay: u64,
+    expires: Option<u64>,
+    key: Option<(u8, u8)>,
+    tries: u32,
+    kind: Option<usize>,
+    tagged: bool,
+}
+
+/// Which of the things known so far; taken modulo their number.
+type Nth = usize;
+
+/// One step of a history.
+#[derive(Clone, Debug)]
+pub enum Command {
+    Submit(Vec<NewSpec>),
+    SubmitAgain(Nth),
+    Claim { session: Nth, limit: usize, alone: bool, queue: Option<usize>, tasks: bool },
+    ClaimByIds { session: Nth, ids: Vec<Nth>, alone: bool },
+    ClaimAgain(Nth),
+    Settle { attempt: Nth, verdict: u8, session: Option<Nth> },
+    Cancel(Vec<Nth>, usize),
+    Redrive(Vec<Nth>, usize),
+    Remove(Vec<Nth>, usize),
+    Pause(usize, usize),
+    Resume(usize, usize),
+    Heartbeat { session: Nth, given_up: Vec<Nth> },
+    Drain(Nth),
+    End(Nth),
+    Register,
+    LapseAll,
+    Advance(u64),
+    Promote(usize),
+    Prune { completed: u64, others: u64 },
+}
+
+fn spec() -> impl Strategy<Value = NewSpec> {
+    let delay = prop_oneof![4 => Just(0_u64), 1 => Just(5), 1 => Just(60)];
+    let expires = prop_oneof![5 => Just(None), 1 => Just(Some(10)), 1 => Just(Some(40))];
+    let key = prop_oneof![3 => Just(None), 1 => (0_u8..3, 0_u8..2).prop_map(Some)];
+    let kind = prop_oneof![Just(None), (0..KINDS.len()).prop_map(Some)];
+    let names = (0..TENANTS.len(), 0..QUEUES.len(), 0..3_usize, any::<bool>());
+    (names, delay, expires, key, 1_u32..5, kind, any::<bool>()).prop_map(
+        |((tenant, queue, lane, task), delay, expires, key, tries, kind, tagged)| NewSpec {
+            tenant,
+            queue,
+            lane,
+            task,
+            delay,
+            expires,
+            key,
+            tries,
+            kind,
+            tagged,
+        },
+    )
+}
+
+/// Histories of all lengths, every verb in them.
+pub fn histories() -> impl Strategy<Value = Vec<Command>> {
+    vec(command(), 1..90)
+}
+
+fn command() -> impl Strategy<Value = Command> {
+    let nth = || any::<Nth>();
+    let some = || vec(any::<Nth>(), 1..4);
+    let of_tenant = || 0..TENANTS.len();
+    let in_queue = || 0..QUEUES.len();
+    prop_oneof![
+        6 => vec(spec(), 1..6).prop_map(Command::Submit),
+        1 => nth().prop_map(Command::SubmitAgain),
+        8 => (nth(), 0_usize..8, any::<bool>(), proptest::option::of(in_queue()), any::<bool>()).prop_map(
+            |(session, limit, alone, queue, tasks)| Command::Claim { session, limit, alone, queue, tasks }
+        ),
+        2 => (nth(), some(), any::<bool>())
+            .prop_map(|(session, ids, alone)| Command::ClaimByIds { session, ids, alone }),
+        1 => nth().prop_map(Command::ClaimAgain),
+        10 => (nth(), 0_u8..8, prop_oneof![9 => Just(None), 1 => nth().prop_map(Some)])
+            .prop_map(|(attempt, verdict, session)| Command::Settle { attempt, verdict, session }),
+        2 => (some(), of_tenant()).prop_map(|(ids, tenant)| Command::Cancel(ids, tenant)),
+        3 => (some(), of_tenant()).prop_map(|(ids, tenant)| Command::Redrive(ids, tenant)),
+        1 => (some(), of_tenant()).prop_map(|(ids, tenant)| Command::Remove(ids, tenant)),
+        1 => (of_tenant(), in_queue()).prop_map(|(tenant, queue)| Command::Pause(tenant, queue)),
+        2 => (of_tenant(), in_queue()).prop_map(|(tenant, queue)| Command::Resume(tenant, queue)),
+        2 => (nth(), vec(any::<Nth>(), 0..3))
+            .prop_map(|(session, given_up)| Command::Heartbeat { session, given_up }),
+        1 => nth().prop_map(Command::Drain),
+        1 => nth().prop_map(Command::End),
+        2 => Just(Command::Register),
+        2 => Just(Command::LapseAll),
+        4 => prop_oneof![Just(1_u64), Just(6), Just(16), Just(61), Just(4_300)].prop_map(Command::Advance),
+        4 => prop_oneof![Just(1_usize), Just(3), Just(100)].prop_map(Command::Promote),
+        1 => (prop_oneof![Just(0_u64), Just(30)], prop_oneof![Just(20_u64), Just(600)])
+            .prop_map(|(completed, others)| Command::Prune { completed, others }),
+    ]
+}
+
+/// A store and the bells it rings.
+struct Side {
+    store: Arc<dyn Store>,
+    wakeups: Arc<LocalWakeups>,
+    /// How often each has been rung so far.
+    rung: [u64; Topic::ALL.len()],
+    /// How far its log has been read.
+    position: Position,
+}
+
+impl Side {
+    fn new(store: Arc<dyn Store>, wakeups: Arc<LocalWakeups>) -> Self {
+        Self { store, wakeups, rung: Default::default(), position: Position::default() }
+    }
+
+    /// What was written to the log since the last look, each job's moves in their order.
+    async fn read_on(&mut self) -> Vec<Moved> {
+        let mut moved = Vec::new();
+        loop {
+            let changes = self.store.changes(self.position, 100).await.expect(ANSWERS);
+            if changes.moved.is_empty() {
+                break;
+            }
+            self.position = changes.position;
+            moved.extend(changes.moved);
+        }
+        moved.sort_by_key(|moved| moved.id);
+        moved
+    }
+
+    /// Which bells have been rung since the last call.
+    fn rung_since(&mut self) -> Vec<Topic> {
+        let counts = Topic::ALL.map(|topic| *self.wakeups.listen(topic).borrow());
+        let before = std::mem::replace(&mut self.rung, counts);
+        let pairs = Topic::ALL.into_iter().zip(before.into_iter().zip(counts));
+        pairs.filter(|(_, (before, now))| now > before).map(|(topic, _)| topic).collect()
+    }
+}
+
+struct Pair {
+    memory: Side,
+    other: Side,
+    clock: Arc<ManualClock>,
+    submitted: Vec<NewJob>,
+    sessions: Vec<SessionId>,
+    requests: Vec<ClaimRequest>,
+    attempts: Vec<(SessionId, Fence, JobId)>,
+}
+
+/// Asks both and says what they answered, which must be the same.
+macro_rules! both {
+    ($pair:expr, $label:expr, |$store:ident| $call:expr) => {{
+        let memory = {
+            let $store = &$pair.memory.store;
+            format!("{:?}", $call)
+        };
+        let other = {
+            let $store = &$pair.other.store;
+            format!("{:?}", $call)
+        };
+        prop_assert_eq!(&memory, &other, "{}: the reference is on the left", $label);
+        memory
+    }};
+}
+
+impl Pair {
+    fn new(clock: Arc<ManualClock>, other: Side) -> Self {
+        let wakeups = Arc::new(LocalWakeups::new());
+        let memory = Side::new(Arc::new(memory::Store::new(clock.clone(), wakeups.clone())), wakeups);
+        Self {
+            memory,
+            other,
+            clock,
+            submitted: Vec::new(),
+            sessions: Vec::new(),
+            requests: Vec::new(),
+            attempts: Vec::new(),
+        }
+    }
+
+    fn session(&self, nth: Nth) -> SessionId {
+        self.sessions[nth % self.sessions.len()]
+    }
+
+    fn ids(&self, nths: &[Nth]) -> Vec<JobId> {
+        if self.submitted.is_empty() {
+            return vec![JobId::fresh()];
+        }
+        nths.iter().map(|nth| self.submitted[nth % self.submitted.len()].id).collect()
+    }
+
+    fn built(&self, spec: &NewSpec) -> NewJob {
+        let mut ask: Ask = a_job()
+            .of(TENANTS[spec.tenant])
+            .queued(QUEUES[spec.queue])
+            .lane(Lane::ALL[spec.lane])
+            .after(Duration::from_secs(spec.delay))
+            .tries(spec.tries);
+        if spec.task {
+            ask = ask.task("resize");
+        }
+        if let Some(seconds) = spec.expires {
+            ask = ask.expires(self.clock.now().plus(Duration::from_secs(seconds)));
+        }
+        if let Some((key, content)) = spec.key {
+            ask = ask.keyed(&format!("key-{key}"), content);
+        }
+        if let Some(kind) = spec.kind {
+            ask = ask.kind(KINDS[kind]);
+        }
+        if spec.tagged {
+            ask = ask.tagged("blue").correlated("order-7");
+        }
+        ask.build()
+    }
+
+    async fn claim(&mut self, request: ClaimRequest) -> Result<(), TestCaseError> {
+        let memory = self.memory.store.claim(&request).await;
+        let other = self.other.store.claim(&request).await;
+        let (memory, attempts) = claimed(memory);
+        let (other, _) = claimed(other);
+        prop_assert_eq!(memory, other, "{:?}: the reference is on the left", &request);
+        self.attempts.extend(attempts.into_iter().map(|(fence, job)| (request.session, fence, job)));
+        self.requests.push(request);
+        Ok(())
+    }
+
+    async fn obey(&mut self, command: &Command) -> Result<(), TestCaseError> {
+        match command {
+            Command::Submit(specs) => {
+                let jobs: Vec<NewJob> = specs.iter().map(|spec| self.built(spec)).collect();
+                both!(self, "submit", |store| store.submit(&jobs).await);
+                self.submitted.extend(jobs);
+            }
+            Command::SubmitAgain(nth) => {
+                let Some(job) = self.submitted.get(nth % self.submitted.len().max(1)).cloned() else { return Ok(()) };
+                both!(self, "submit again", |store| store.submit(std::slice::from_ref(&job)).await);
+            }
+            Command::Claim { session, limit, alone: is_alone, queue: named, tasks } => {
+                let mut request = by_order(self.session(*session), *limit);
+                if *tasks {
+                    request.routes.push(Route::task("resize"));
+                }
+                if let Some(named) = named {
+                    request.queues = Queues::Named(vec![queue(QUEUES[*named])]);
+                }
+                self.claim(if *is_alone { alone(request) } else { request }).await?;
+            }
+            Command::ClaimByIds { session, ids, alone: is_alone } => {
+                let mut ids = self.ids(ids);
+                ids.sort();
+                ids.dedup();
+                let request = by_ids(self.session(*session), &ids);
+                self.claim(if *is_alone { alone(request) } else { request }).await?;
+            }
+            Command::ClaimAgain(nth) => {
+                let Some(request) = self.requests.get(nth % self.requests.len().max(1)).cloned() else {
+                    return Ok(());
+                };
+                self.claim(request).await?;
+            }
+            Command::Settle { attempt, verdict, session } => {
+                let Some((owner, fence, job)) = self.attempts.get(attempt % self.attempts.len().max(1)).copied() else {
+                    return Ok(());
+                };
+                let session = session.map_or(owner, |nth| self.session(nth));
+                let settlement = Settlement { fence, job, verdict: verdict_of(*verdict) };
+                both!(self, "settle", |store| store.settle(session, std::slice::from_ref(&settlement)).await);
+            }
+            Command::Cancel(nths, of) => {
+                let (ids, of) = (self.ids(nths), tenant(TENANTS[*of]));
+                both!(self, "cancel", |store| store.cancel(&of, &ids).await);
+            }
+            Command::Redrive(nths, of) => {
+                let (ids, of) = (self.ids(nths), tenant(TENANTS[*of]));
+                both!(self, "redrive", |store| store.redrive(&of, &ids).await);
+            }
+            Command::Remove(nths, of) => {
+                let (ids, of) = (self.ids(nths), tenant(TENANTS[*of]));
+                both!(self, "remove", |store| store.remove(&of, &ids).await);
+            }
+            Command::Pause(of, name) => {
+                let (of, name) = (tenant(TENANTS[*of]), queue(QUEUES[*name]));
+                both!(self, "pause", |store| store.pause(&of, &name).await);
+            }
+            Command::Resume(of, name) => {
+                let (of, name) = (tenant(TENANTS[*of]), queue(QUEUES[*name]));
+                both!(self, "resume", |store| store.resume(&of, &name).await);
+            }
+            Command::Heartbeat { session, given_up } => {
+                let session = self.session(*session);
+                let tokens: Vec<ClaimToken> = given_up
+                    .iter()
+                    .filter_map(|nth| self.requests.get(nth % self.requests.len().max(1)))
+                    .map(|request| request.token)
+                    .collect();
+                both!(self, "heartbeat", |store| store.heartbeat(session, &tokens).await);
+            }
+            Command::Drain(nth) => {
+                let session = self.session(*nth);
+                both!(self, "drain", |store| store.drain(session).await);
+            }
+            Command::End(nth) => {
+                let session = self.session(*nth);
+                both!(self, "end", |store| store.end(session).await);
+            }
+            Command::Register => self.register().await?,
+            Command::LapseAll => {
+                for pulse in self.memory.store.pulses().await.expect(ANSWERS) {
+                    both!(self, "lapse", |store| store.lapse(pulse).await);
+                }
+            }
+            Command::Advance(seconds) => self.clock.advance(Duration::from_secs(*seconds)),
+            Command::Promote(limit) => {
+                both!(self, "promote", |store| store.promote(*limit).await);
+            }
+            Command::Prune { completed, others } => {
+                let others = Duration::from_secs(*others);
+                let retention = Retention {
+                    completed: Some(Duration::from_secs(*completed)),
+                    failed: Some(others),
+                    cancelled: Some(others),
+                    dead: None,
+                    changes: Duration::from_secs(100),
+                    // Kept: the reference finds a worker's name in its session.
+                    sessions: Duration::from_secs(1_000_000),
+                    queues: others,
+                };
+                // In how many rows the log was written differs by design.
+                both!(self, "prune", |store| store
+                    .prune(&retention, 10_000)
+                    .await
+                    .map(|pruned| Pruned { changes: pruned.changes.min(1), ..pruned }));
+            }
+        }
+        Ok(())
+    }
+
+    /// The newest few sessions are the ones that commands speak of.
+    async fn register(&mut self) -> Result<(), TestCaseError> {
+        let info = session_info(SessionId::fresh(), "worker", TTL);
+        both!(self, "register", |store| store.register(&info).await);
+        if self.sessions.len() == SESSIONS {
+            self.sessions.remove(0);
+        }
+        self.sessions.push(info.id);
+        Ok(())
+    }
+
+    /// The change log since the last look, and whether the same bells were rung.
+    async fn compare_after(&mut self, command: &Command) -> Result<(), TestCaseError> {
+        let (memory, other) = (self.memory.read_on().await, self.other.read_on().await);
+        prop_assert_eq!(memory, other, "changes after {:?}: the reference is on the left", command);
+        prop_assert_eq!(self.other.store.head().await.expect(ANSWERS), self.other.position, "the end of the log");
+        // How often differs by design: once per commit there, once per job here. Whether does not.
+        let (mut memory, other) = (self.memory.rung_since(), self.other.rung_since());
+        if matches!(command, Command::Promote(_)) {
+            // The reference also tells the promoter of a start-by that it has just seen.
+            memory.retain(|topic| *topic != Topic::Waiting);
+        }
+        prop_assert_eq!(memory, other, "bells after {:?}", command);
+        Ok(())
+    }
+
+    /// Everything that can be asked.
+    async fn compare_everything(&self) -> Result<(), TestCaseError> {
+        for of in TENANTS.map(tenant) {
+            for job in &self.submitted {
+                both!(self, "get", |store| store.get(&of, job.id).await);
+            }
+            both!(self, "queues", |store| store.queues(&of).await);
+            for filter in filters(self.clock.as_ref()) {
+                self.compare_lists(&of, &filter).await?;
+            }
+        }
+        for session in &self.sessions {
+            both!(self, "held", |store| store.held(*session).await);
+        }
+        both!(self, "pulses", |store| sorted_debug(store.pulses().await.expect(ANSWERS)));
+        both!(self, "sessions", |store| store.sessions().await);
+        let audit = self.other.store.audit().await.expect(ANSWERS);
+        prop_assert!(audit.is_clean(), "{:#?}", audit);
+        both!(self, "audit", |store| store.audit().await);
+        Ok(())
+    }
+
+    async fn compare_lists(&self, of: &TenantId, filter: &JobFilter) -> Result<(), TestCaseError> {
+        both!(self, "count", |store| store.count(of, filter).await);
+        let mut after = None;
+        loop {
+            let page = self.memory.store.list(of, filter, after.as_ref(), 4).await.expect(ANSWERS);
+            both!(self, format!("list {filter:?}"), |store| store.list(of, filter, after.as_ref(), 4).await);
+            after = page.next;
+            if after.is_none() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn claimed(answer: Result<ClaimAnswer, StoreError>) -> (String, Vec<(Fence, JobId)>) {
+    match answer.expect(ANSWERS) {
+        ClaimAnswer::Claimed(mut claim) => {
+            claim.jobs.sort_by_key(|held| held.job.id);
+            let attempts = claim.jobs.iter().map(|held| (held.fence, held.job.id)).collect();
+            (format!("{claim:?}"), attempts)
+        }
+        other => (format!("{other:?}"), Vec::new()),
+    }
+}
+
+fn sorted_debug<T: std::fmt::Debug>(items: Vec<T>) -> Vec<String> {
+    let mut items: Vec<String> = items.iter().map(|item| format!("{item:?}")).collect();
+    items.sort();
+    items
+}
+
+fn verdict_of(which: u8) -> Verdict {
+    match which {
+        0 => completed(),
+        1 => failed("no"),
+        2 => dead("never"),
+        3 => retry(Duration::ZERO),
+        4 => retry(Duration::from_secs(7)),
+        5 => interrupted(),
+        6 => Verdict::Released,
+        _ => retry(Duration::from_mins(2)),
+    }
+}
+
+fn filters(clock: &ManualClock) -> Vec<JobFilter> {
+    let some = |change: &dyn Fn(&mut JobFilter)| {
+        let mut filter = JobFilter::default();
+        change(&mut filter);
+        filter
+    };
+    let recent = clock.now().minus(Duration::from_secs(20));
+    let mut filters: Vec<JobFilter> = State::ALL.map(|state| some(&|filter| filter.state = Some(state))).into();
+    for state in State::ALL {
+        filters.push(some(&|filter| {
+            filter.state = Some(state);
+            filter.tag = Some("blue".into());
+            filter.queue = Some(queue(QUEUES[0]));
+            filter.kind = Some(KINDS[0].into());
+        }));
+    }
+    filters.push(JobFilter::default());
+    filters.push(some(&|filter| filter.queue = Some(queue(QUEUES[1]))));
+    filters.push(some(&|filter| filter.kind = Some(KINDS[1].into())));
+    filters.push(some(&|filter| filter.tag = Some("blue".into())));
+    filters.push(some(&|filter| filter.correlation_id = Some("order-7".into())));
+    filters.push(some(&|filter| filter.created_after = Some(recent)));
+    filters.push(some(&|filter| filter.created_before = Some(recent)));
+    filters
+}
+
+/// Plays a history on the reference store and on `store`, which goes by `clock` and rings `wakeups`, and compares.
+pub async fn agrees(
+    clock: Arc<ManualClock>,
+    store: Arc<dyn Store>,
+    wakeups: Arc<LocalWakeups>,
+    history: &[Command],
+) -> Result<(), TestCaseError> {
+    let mut pair = Pair::new(clock, Side::new(store, wakeups));
+    for _ in 0..SESSIONS {
+        pair.register().await?;
+    }
+    for (number, command) in history.iter().enumerate() {
+        pair.obey(command).await?;
+        pair.compare_after(command).await?;
+        if number % 20 == 19 {
+            pair.compare_everything().await?;
+        }
+    }
+    pair.compare_everything().await
+}

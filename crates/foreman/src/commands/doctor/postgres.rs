@@ -1,0 +1,232 @@
+//! What a Postgres tells of itself, judged as somebody who runs Foreman on it would.
+
+use std::time::Duration;
+
+use foreman_core::duration::{Span, format};
+use foreman_postgres::doctor::{self, Examination, StoreFacts};
+use foreman_postgres::migrate;
+
+use super::Finding;
+use crate::config::{Settings, without_password};
+use crate::horizon;
+
+/// The oldest server whose dialect we speak.
+const OLDEST: i32 = 140_000;
+/// Clocks that differ by more make times in logs and documents hard to compare. Nothing durable depends on ours.
+const SKEW: Duration = Duration::from_secs(1);
+/// A job that could run and did not for so long: there are too few slots, or nobody runs at all.
+const LONG_WAIT: Duration = Duration::from_mins(5);
+/// Sweepers take back what a dead worker held within its TTL and a few seconds; after so long none is at work.
+const LONG_OVERDUE: Duration = Duration::from_mins(1);
+/// What was committed can be read within moments, unless an old transaction stands before it.
+const LONG_LAG: Duration = Duration::from_secs(10);
+/// Roles of a small team: two APIs, three workers, two schedulers.
+const USUAL_PROCESSES: usize = 7;
+
+pub(super) async fn examine(settings: &Settings) -> anyhow::Result<Vec<Finding>> {
+    let Some(config) = settings.postgres("doctor") else { anyhow::bail!("no database is named") };
+    let url = settings.database.url.as_ref().map_or_else(String::new, |url| without_password(url.reveal()));
+    let facts = doctor::examine(&config).await?;
+    let mut findings = vec![Finding::fine("database", url)];
+    findings.extend(server(&facts));
+    findings.push(connections(&facts, config.connections()));
+    findings.push(clock(&facts));
+    findings.push(schema(&config).await);
+    findings.extend(transactions(&facts, settings.horizon.limit));
+    findings.extend(facts.store.iter().flat_map(|store| contents(store, settings)));
+    Ok(findings)
+}
+
+fn server(facts: &Examination) -> Vec<Finding> {
+    let mut findings = vec![
+        Finding::judged("version", format!("Postgres {}", facts.version), facts.version_number < OLDEST, || {
+            "Foreman needs Postgres 14 or newer: upgrade the server".into()
+        }),
+        Finding::judged(
+            "role of the server",
+            if facts.is_standby { "standby" } else { "primary" },
+            facts.is_standby,
+            || "a standby can be read only: point DATABASE_URL at the primary".into(),
+        ),
+    ];
+    findings.extend(facts.settings.iter().map(|(name, value)| setting(name, value)));
+    findings
+}
+
+fn setting(name: &str, value: &str) -> Finding {
+    let judged = |about, doubtful, advice: &str| Finding::judged(about, value, doubtful, || advice.to_owned());
+    match name {
+        "synchronous_commit" => judged(
+            "synchronous_commit",
+            matches!(value, "off" | "local"),
+            "what was accepted could be lost in a crash of the server: ALTER SYSTEM SET synchronous_commit = on",
+        ),
+        "fsync" => judged("fsync", value == "off", "a crash of the machine can destroy the database: turn it on"),
+        "full_page_writes" => {
+            judged("full_page_writes", value == "off", "a power cut can destroy the database: turn it on")
+        }
+        "autovacuum" => {
+            judged("autovacuum", value == "off", "queues grow slower with every job: turn it on (it has our settings)")
+        }
+        "max_prepared_transactions" => judged(
+            "max_prepared_transactions",
+            value != "0",
+            "a two-phase commit that nobody finishes holds clean-up back for ever; unless somebody needs it, set it to 0",
+        ),
+        "idle_in_transaction_session_timeout" => Finding::fine(
+            "idle_in_transaction_session_timeout",
+            match value {
+                "0" => "0: others may stay in a transaction for ever (ours end by themselves)".to_owned(),
+                value => value.to_owned(),
+            },
+        ),
+        _ => Finding::fine("transaction_timeout", value),
+    }
+}
+
+fn connections(facts: &Examination, per_process: usize) -> Finding {
+    let own = facts.connections;
+    let usable = own.max - own.reserved;
+    let usual = i64::try_from(per_process * USUAL_PROCESSES).unwrap_or(i64::MAX);
+    let found = format!(
+        "{} of {usable} in use, {} of them by foreman; a process of ours may have {per_process}",
+        own.used, own.ours
+    );
+    let is_scarce = own.used * 10 >= usable * 9 || usual > usable;
+    Finding::judged("connections", found, is_scarce, || {
+        format!(
+            "{USUAL_PROCESSES} processes of ours (two APIs, three workers, two schedulers) may need {usual}: raise \
+             max_connections, lower database.connections, or put PgBouncer in front (database.direct_url past it)"
+        )
+    })
+}
+
+fn clock(facts: &Examination) -> Finding {
+    let skew = Duration::from_micros(facts.skew_micros.unsigned_abs());
+    let way = if facts.skew_micros >= 0 { "ahead of" } else { "behind" };
+    let found = format!("{} {way} this machine's, to within {}", millis(skew), millis(facts.round_trip));
+    Finding::judged("clock", found, skew > SKEW + facts.round_trip, || {
+        "let both machines take their time from NTP; jobs follow the database's clock, logs the machine's".into()
+    })
+}
+
+async fn schema(config: &foreman_postgres::Config) -> Finding {
+    match migrate::status(config).await {
+        Ok(known) => {
+            let waiting: Vec<String> =
+                known.iter().filter(|it| it.applied_at.is_none()).map(|it| it.version.to_string()).collect();
+            let newest = known.iter().filter(|it| it.applied_at.is_some()).map(|it| it.version).max().unwrap_or(0);
+            let found = if waiting.is_empty() {
+                format!("version {newest}")
+            } else {
+                format!("version {newest}, waits for {}", waiting.join(", "))
+            };
+            Finding::judged("schema", found, !waiting.is_empty(), || "run `foreman migrate`".into())
+        }
+        Err(error) => Finding { about: "schema", found: "not as expected".into(), advice: Some(error.to_string()) },
+    }
+}
+
+fn transactions(facts: &Examination, limit: Duration) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = facts
+        .holders
+        .iter()
+        .filter(|holder| holder.age > limit)
+        .map(|holder| Finding {
+            about: "long transaction",
+            found: format!("{} ({})", horizon::name(holder), horizon::age(holder)),
+            advice: Some(format!(
+                "it keeps the database from cleaning up, and waiting clients from hearing of changes: {}",
+                horizon::remedy(holder)
+            )),
+        })
+        .collect();
+    if findings.is_empty() {
+        findings.push(Finding::fine("long transactions", format!("none over {}", format(limit))));
+    }
+    if !facts.sees_others {
+        findings.push(Finding {
+            about: "rights",
+            found: "transactions of other users cannot be seen".into(),
+            advice: Some("GRANT pg_read_all_stats to the user of DATABASE_URL".into()),
+        });
+    }
+    findings
+}
+
+fn contents(store: &StoreFacts, settings: &Settings) -> Vec<Finding> {
+    let lag = store.change_lag.unwrap_or_default();
+    let oldest = store.oldest_due;
+    let overdue = store.longest_overdue.unwrap_or_default();
+    let leader = store.leaders.iter().find(|reign| reign.left_secs > 0.0);
+    vec![
+        Finding::judged("change log", format!("{} behind", Span(whole(lag))), lag > LONG_LAG, || {
+            "an old transaction stands before what was committed since: end it (see long transactions)".into()
+        }),
+        Finding::judged(
+            "oldest due job",
+            oldest.map_or_else(
+                || "none".into(),
+                |wait| format!("has waited for {}; {} are due", Span(whole(wait)), store.jobs_due),
+            ),
+            oldest.is_some_and(|wait| wait > LONG_WAIT),
+            || {
+                "start more workers or give them more slots, and see that a worker serves its queue (foreman queues list)".into()
+            },
+        ),
+        Finding::judged(
+            "sessions",
+            format!("{} live, {} past their time", store.live_sessions, store.overdue_sessions),
+            store.overdue_sessions > 0 && overdue > LONG_OVERDUE,
+            || "a dead worker's jobs wait for a sweeper: start a worker or a scheduler".into(),
+        ),
+        Finding::fine("workers", if store.live_sessions == 0 { "none is running" } else { "running" }),
+        Finding::judged(
+            "leader",
+            leader.map_or_else(|| "nobody leads".into(), |reign| format!("leads in term {}", reign.term)),
+            leader.is_none() && !store.leaders.is_empty(),
+            || {
+                format!(
+                    "no scheduler has renewed its lease of {}: start one, for nobody prunes",
+                    format(settings.leader_ttl)
+                )
+            },
+        ),
+        Finding::judged(
+            "dead rows",
+            format!("{} beside {} living ones in the queue", store.dead_rows, store.live_rows),
+            store.dead_rows > 100_000 && store.dead_rows > store.live_rows * 5,
+            || "the vacuum does not keep up: look for long transactions, then VACUUM the table ready".into(),
+        ),
+    ]
+}
+
+fn whole(span: Duration) -> Duration {
+    Duration::from_secs(span.as_secs())
+}
+
+fn millis(span: Duration) -> String {
+    format!("{:.1} ms", span.as_secs_f64() * 1_000.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_that_lose_what_was_accepted_need_attention() {
+        for (name, value, is_fine) in [
+            ("synchronous_commit", "on", true),
+            ("synchronous_commit", "remote_apply", true),
+            ("synchronous_commit", "off", false),
+            ("fsync", "on", true),
+            ("fsync", "off", false),
+            ("autovacuum", "off", false),
+            ("max_prepared_transactions", "0", true),
+            ("max_prepared_transactions", "10", false),
+            ("idle_in_transaction_session_timeout", "0", true),
+        ] {
+            assert_eq!(setting(name, value).advice.is_none(), is_fine, "{name} = {value}");
+        }
+    }
+}

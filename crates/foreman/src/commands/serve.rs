@@ -1,0 +1,82 @@
+//! `foreman dev`, `api`, `worker` and `scheduler`: a process that serves until it is told to stop.
+
+use std::io::{self, Write as _};
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::thread::available_parallelism;
+use std::time::Duration;
+
+use crate::cli::ServerFlags;
+use crate::config::{self, Environment, Settings, StoreKind, without_password};
+use crate::exit::usage;
+use crate::role::Role;
+use crate::{lifecycle, logs, open_files};
+
+/// More threads only help when there is more to compute; jobs mostly wait for others.
+const MOST_THREADS: usize = 4;
+/// Threads for what blocks: reads of the store, names that must be looked up.
+const MOST_BLOCKING: usize = 64;
+/// What is left of the runtime after the stop is not waited for.
+const LAST_MOMENT: Duration = Duration::from_millis(200);
+
+pub fn run(role: Role, flags: &ServerFlags, environment: &Environment) -> anyhow::Result<ExitCode> {
+    let settings = config::load(flags, environment, role)?.settings;
+    if role.shares_its_store() && settings.store != StoreKind::Postgres {
+        return Err(usage(format!(
+            "`foreman {role}` needs a store that other processes share: set DATABASE_URL to a Postgres, such as \
+             postgres://user:password@host/name. Without one, `foreman dev` runs every role in one process on a SQLite file"
+        )));
+    }
+    logs::start(&settings, environment);
+    for warning in config::warnings(&settings, open_files::raise()) {
+        tracing::warn!("{warning}");
+    }
+    let threads = available_parallelism().map_or(1, std::num::NonZero::get).min(MOST_THREADS);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads)
+        .max_blocking_threads(MOST_BLOCKING)
+        .thread_name("foreman")
+        .enable_all()
+        .build()?;
+    let exit = runtime.block_on(lifecycle::run(role, &settings, |address| greet(role, address, &settings)));
+    runtime.shutdown_timeout(LAST_MOMENT);
+    exit.map(ExitCode::from)
+}
+
+/// Where it is, and what to try. Whoever reads the first line knows that it serves.
+fn greet(role: Role, address: SocketAddr, settings: &Settings) {
+    let url = format!("http://{address}");
+    let keeps = match settings.store {
+        StoreKind::Sqlite => format!("jobs are kept in {}", settings.data_dir.display()),
+        StoreKind::Memory => "nothing is kept: the store is memory".into(),
+        StoreKind::Postgres => {
+            let url = settings.database.url.as_ref().map_or_else(String::new, |url| without_password(url.reveal()));
+            format!("jobs are kept in {url}")
+        }
+    };
+    let commands = if settings.commands.allow { "allowed" } else { "off (--allow-commands turns them on)" };
+    let slots = settings.worker.slots;
+    let text = match role {
+        Role::Dev => format!(
+            "Foreman listens on {url}\n\
+             {keeps}; commands are {commands}; {slots} slots\n\
+             \n\
+             Try it:\n\
+             \x20 curl -s {url}/api/v1/jobs -d '{{\"url\":\"{url}/dev/echo\",\"payload\":{{\"n\":1}}}}' -H 'content-type: application/json'{}\n\
+             \n",
+            if settings.admin_key.is_some() { " -H \"authorization: Bearer $FOREMAN_ADMIN_KEY\"" } else { "" }
+        ),
+        Role::Api => format!("Foreman's API listens on {url}\n{keeps}; commands are {commands}\n"),
+        Role::Worker => {
+            let queues: Vec<String> = settings.worker.queues.iter().map(ToString::to_string).collect();
+            let queues = if queues.is_empty() { "all queues".into() } else { queues.join(", ") };
+            format!(
+                "Foreman's worker answers probes on {url}\n{keeps}; {slots} slots; {queues}; commands are {commands}\n"
+            )
+        }
+        Role::Scheduler => format!("Foreman's scheduler answers probes on {url}\n{keeps}\n"),
+    };
+    let mut out = io::stdout().lock();
+    // Nobody has to be there to read it.
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}

@@ -1,0 +1,42 @@
+//! HTTP in: the submitter behind its door, and the tail of the change log that waiting clients follow.
+
+use std::sync::Arc;
+
+use axum::Router;
+use foreman_api::{App, Commands, Parts, Tail};
+use foreman_core::ports::{JobStore, Submit};
+use foreman_engine::output::OutputHub;
+use foreman_engine::worker::Drained;
+use foreman_engine::{SubmitHandle, Submitter};
+
+use super::{Ground, Part, Shared, clock, nothing, part};
+use crate::role::Role;
+
+pub(super) fn parts(ground: &Ground<'_>, shared: &Shared, output: OutputHub) -> (Router, SubmitHandle, Vec<Part>) {
+    let settings = ground.settings;
+    let (submitter, intake) = Submitter::new(Arc::clone(&shared.store) as Arc<dyn JobStore>, settings.submit.clone());
+    let tail =
+        Tail::new(Arc::clone(&shared.store), shared.wakeups.as_ref(), settings.tail.clone(), ground.readiness.clone());
+    let app = App::new(Parts {
+        store: Arc::clone(&shared.store),
+        submit: Arc::new(intake.clone()) as Arc<dyn Submit>,
+        waits: tail.waits(),
+        output: Arc::new(output),
+        clock: clock(),
+        limits: settings.limits.clone(),
+        bodies: settings.bodies.clone(),
+        vitals: ground.vitals.clone(),
+        gate: ground.gate.clone(),
+        commands: if settings.commands.allow { Commands::Allowed } else { Commands::Refused },
+        tasks: ground.tasks.clone(),
+        dev: ground.role == Role::Dev,
+    });
+    let parts = vec![
+        part("submitter", |shutdown| async move { Ok(submitter.run(shutdown).await.map(nothing)?) }),
+        part("tail", |shutdown| async move {
+            tail.run(shutdown).await;
+            Ok(Drained::default())
+        }),
+    ];
+    (foreman_api::router(app), intake, parts)
+}

@@ -1,0 +1,167 @@
+//! Watches for transactions that keep the database from cleaning up.
+//!
+//! One session that stays in a transaction holds back the point up to which dead rows can be removed, and up to which the
+//! change log can be read: queues slow down, and whoever waits for a job waits longer. Nobody else can see why. So whoever
+//! does it for over a minute is named, with its process, its application and since when: once when found, once when it is over.
+//!
+//! It reads only, so any number may watch; each names what it finds. One that dies has said less.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use foreman_core::duration::{Span, format};
+use foreman_postgres::doctor::{self, Holder, What};
+use foreman_runtime::{Shutdown, Tick, Ticker};
+use tokio::sync::watch;
+use tracing::{debug, info, warn};
+
+use crate::metrics::Metrics;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// How often to look, give or take a tenth.
+    pub every: Duration,
+    /// Who holds it for longer is named.
+    pub limit: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { every: Duration::from_secs(10), limit: Duration::from_mins(1) }
+    }
+}
+
+pub struct Watch {
+    database: foreman_postgres::Config,
+    metrics: Arc<Metrics>,
+    config: Config,
+    /// Who has been named, and how.
+    named: BTreeMap<String, String>,
+}
+
+impl Watch {
+    pub fn new(database: foreman_postgres::Config, metrics: Arc<Metrics>, config: Config) -> Self {
+        Self { database, metrics, config, named: BTreeMap::new() }
+    }
+
+    /// Until draining. A look that fails is only a look that fails: others say that the database is away.
+    pub async fn run(mut self, shutdown: Shutdown) {
+        // Nobody rings for it.
+        let (_bell, mut wake) = watch::channel(0);
+        let mut ticker = Ticker::new(self.config.every, 0.1);
+        loop {
+            let found = tokio::select! {
+                biased;
+                () = shutdown.draining() => return,
+                found = doctor::horizon(&self.database) => found,
+            };
+            match found {
+                Ok(holders) => self.note(&holders),
+                Err(error) => debug!("could not look for old transactions: {error}"),
+            }
+            if ticker.next_until(None, &mut wake, &shutdown).await == Tick::Draining {
+                return;
+            }
+        }
+    }
+
+    fn note(&mut self, holders: &[Holder]) {
+        let oldest = holders.iter().filter(|holder| holder.since.is_some()).map(|holder| holder.age).max();
+        self.metrics.horizon_age.set(oldest.unwrap_or_default().as_secs_f64());
+        let late: Vec<&Holder> = holders.iter().filter(|holder| holder.age > self.config.limit).collect();
+        self.metrics.horizon_holders.set(i64::try_from(late.len()).unwrap_or(i64::MAX));
+        let late: BTreeMap<String, String> = late.into_iter().map(|holder| (identity(holder), name(holder))).collect();
+        for (identity, name) in &late {
+            if !self.named.contains_key(identity) {
+                warn!("{name} has kept the database from cleaning up for over {}", format(self.config.limit));
+            }
+        }
+        for (identity, name) in &self.named {
+            if !late.contains_key(identity) {
+                info!("{name} no longer keeps the database from cleaning up");
+            }
+        }
+        self.named = late;
+    }
+}
+
+/// The same transaction at the next look.
+fn identity(holder: &Holder) -> String {
+    format!("{:?} {:?}", key(&holder.what), holder.since)
+}
+
+fn key(what: &What) -> String {
+    match what {
+        What::Transaction { pid, .. } => format!("pid {pid}"),
+        What::Prepared { gid } => format!("gid {gid}"),
+        What::ReplicationSlot { name, .. } => format!("slot {name}"),
+    }
+}
+
+/// For people: who it is, and since when.
+pub fn name(holder: &Holder) -> String {
+    let application = if holder.application.is_empty() { "unnamed" } else { &holder.application };
+    let since = holder.since.map_or_else(String::new, |since| format!(" since {since}"));
+    match &holder.what {
+        What::Transaction { pid, state, query_start } => {
+            let query = query_start.map_or_else(String::new, |start| format!(", last query at {start}"));
+            format!("a transaction of {application:?} (pid {pid}, user {}, {state}{query}), open{since}", holder.user)
+        }
+        What::Prepared { gid } => format!("the prepared transaction {gid:?} of {}, open{since}", holder.user),
+        What::ReplicationSlot { name, .. } => format!("the replication slot {name:?}, which nobody reads"),
+    }
+}
+
+/// What to do about one.
+pub fn remedy(holder: &Holder) -> String {
+    match &holder.what {
+        What::Transaction { pid, .. } => format!(
+            "end it where it was begun, or with SELECT pg_terminate_backend({pid}); set \
+             idle_in_transaction_session_timeout for that application"
+        ),
+        What::Prepared { gid } => format!("COMMIT PREPARED '{gid}' or ROLLBACK PREPARED '{gid}'"),
+        What::ReplicationSlot { name, .. } => {
+            format!("let its reader come back, or SELECT pg_drop_replication_slot('{name}')")
+        }
+    }
+}
+
+/// How long, if it can be told.
+pub fn age(holder: &Holder) -> String {
+    if holder.since.is_some() { Span(Duration::from_secs(holder.age.as_secs())).to_string() } else { "unknown".into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use foreman_core::Timestamp;
+
+    use super::*;
+    use crate::role::Role;
+
+    fn holder(pid: i32, age: u64) -> Holder {
+        Holder {
+            what: What::Transaction { pid, state: "idle in transaction".into(), query_start: None },
+            application: "psql".into(),
+            user: "me".into(),
+            since: Some(Timestamp::from_micros(1_763_200_000_000_000)),
+            age: Duration::from_secs(age),
+        }
+    }
+
+    #[test]
+    fn only_who_holds_it_too_long_is_named_and_once() {
+        let metrics = Arc::new(Metrics::new(Role::Scheduler));
+        let mut watch = Watch::new(foreman_postgres::Config::at(""), Arc::clone(&metrics), Config::default());
+        watch.note(&[holder(1, 61), holder(2, 59)]);
+        assert_eq!(watch.named.len(), 1);
+        assert_eq!((metrics.horizon_holders.get(), metrics.horizon_age.get()), (1, 61.0));
+        let said = watch.named.values().next().expect("one").clone();
+        assert!(said.contains("psql") && said.contains("pid 1") && said.contains("since 20"), "{said}");
+        watch.note(&[holder(1, 71), holder(2, 69)]);
+        assert_eq!(watch.named.len(), 2);
+        watch.note(&[]);
+        assert!(watch.named.is_empty());
+        assert_eq!((metrics.horizon_holders.get(), metrics.horizon_age.get()), (0, 0.0));
+    }
+}

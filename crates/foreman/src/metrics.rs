@@ -1,0 +1,215 @@
+//! What is counted, and how it is shown to Prometheus.
+//!
+//! One set per process, whatever its role; each role counts what it does, and the rest stays at nothing. No label ever names
+//! a tenant, a queue or a job: their number has no bound, and whoever scrapes is not always who may know.
+
+mod held;
+mod store;
+
+use std::sync::atomic::AtomicU64;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use foreman_api::Meter;
+use foreman_runtime::Lead;
+use http::{Method, StatusCode};
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::{Metric, Registry};
+use tokio::time::Instant;
+
+use crate::role::Role;
+use held::HeldJobs;
+pub use store::Counted;
+
+/// One label, two labels; their values are words of ours.
+type One = [(&'static str, &'static str); 1];
+type Two = [(&'static str, &'static str); 2];
+type Request = [(&'static str, String); 3];
+type Route = [(&'static str, String); 1];
+/// How long things took, by something.
+type Took<By> = Family<By, Histogram, fn() -> Histogram>;
+type Seconds = Gauge<f64, AtomicU64>;
+
+/// From a loopback answer to a call that hangs until its limit.
+const CALL_BUCKETS: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 15.0];
+
+pub struct Metrics {
+    registry: Registry,
+    pub submitted: Family<One, Counter>,
+    pub claims: Counter,
+    pub claimed: Counter,
+    pub outcomes: Family<Two, Counter>,
+    pub outcomes_fenced: Counter,
+    pub promoted: Counter,
+    pub expired: Counter,
+    pub pruned: Counter,
+    pub sessions_lost: Counter,
+    pub sessions_lapsed: Counter,
+    pub jobs_lapsed: Counter,
+    pub store_errors: Family<Two, Counter>,
+    pub store_calls: Took<One>,
+    pub slots: Gauge,
+    leads: Gauge,
+    term: Gauge,
+    pub horizon_age: Seconds,
+    pub horizon_holders: Gauge,
+    running: Gauge,
+    heartbeat_age: Seconds,
+    requests: Family<Request, Counter>,
+    request_seconds: Took<Route>,
+    pub held: HeldJobs,
+    lead: OnceLock<Lead>,
+    /// When the last heartbeat was answered; `None` without a session.
+    last_beat: Mutex<Option<Instant>>,
+}
+
+impl Metrics {
+    pub fn new(role: Role) -> Self {
+        let mut registry = Registry::with_prefix("foreman");
+        let histogram: fn() -> Histogram = || Histogram::new(CALL_BUCKETS);
+        let build: Two = [("version", env!("CARGO_PKG_VERSION")), ("role", role.name())];
+        registry.register("build", "What this process is", Info::new(build));
+        let registry_ref = &mut registry;
+        let metrics = Self {
+            submitted: add(registry_ref, "jobs_submitted", "Jobs submitted, by what became of them"),
+            claims: add(registry_ref, "claims", "Claims that took at least one job"),
+            claimed: add(registry_ref, "jobs_claimed", "Attempts begun"),
+            outcomes: add(registry_ref, "outcomes", "Outcomes sent to the store, by outcome and by what it answered"),
+            outcomes_fenced: add(
+                registry_ref,
+                "outcomes_fenced",
+                "Outcomes that the store refused: the attempt no longer held its job",
+            ),
+            promoted: add(registry_ref, "jobs_promoted", "Jobs that fell due and were given their place"),
+            expired: add(registry_ref, "jobs_expired", "Jobs that were not started by their expires_at"),
+            pruned: add(registry_ref, "jobs_pruned", "Jobs removed after their retention"),
+            sessions_lost: add(registry_ref, "worker_sessions_lost", "Sessions this worker lost while it lived"),
+            sessions_lapsed: add(registry_ref, "sessions_lapsed", "Sessions of dead workers that this process lapsed"),
+            jobs_lapsed: add(registry_ref, "jobs_lapsed", "Jobs taken back from dead workers by this process"),
+            store_errors: add(registry_ref, "store_errors", "Store calls that failed, by verb and kind"),
+            store_calls: with(
+                registry_ref,
+                "store_call_seconds",
+                "How long store calls took, by verb",
+                Family::new_with_constructor(histogram),
+            ),
+            slots: add(registry_ref, "worker_slots", "Attempts that may run at once"),
+            leads: add(registry_ref, "leader", "1 while this process leads"),
+            term: add(registry_ref, "leader_term", "The term in which this process leads; 0 while it does not"),
+            horizon_age: add(
+                registry_ref,
+                "xmin_horizon_age_seconds",
+                "How long the oldest transaction has held back clean-up in the database",
+            ),
+            horizon_holders: add(registry_ref, "xmin_horizon_holders", "Transactions that hold it back for too long"),
+            running: add(registry_ref, "worker_running", "Jobs this worker holds"),
+            heartbeat_age: add(
+                registry_ref,
+                "worker_heartbeat_age_seconds",
+                "Since the last heartbeat of this worker was answered",
+            ),
+            requests: add(registry_ref, "http_requests", "Requests answered, by method, route and status"),
+            request_seconds: with(
+                registry_ref,
+                "http_request_seconds",
+                "How long requests took, by route",
+                Family::new_with_constructor(histogram),
+            ),
+            held: HeldJobs::default(),
+            lead: OnceLock::new(),
+            last_beat: Mutex::default(),
+            registry: Registry::default(),
+        };
+        Self { registry, ..metrics }
+    }
+
+    /// Whether this process leads is asked whenever somebody looks.
+    pub fn set_lead(&self, lead: Lead) {
+        // A second one would be a bug of the composition; the first is as good.
+        let _ = self.lead.set(lead);
+    }
+
+    /// A heartbeat was answered.
+    pub fn beat(&self) {
+        *self.last_beat.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
+    /// A session begins. Was another open, which nobody ended?
+    pub fn begin_session(&self) -> bool {
+        self.last_beat.lock().unwrap_or_else(PoisonError::into_inner).replace(Instant::now()).is_some()
+    }
+
+    /// It ended in good order, and holds nothing.
+    pub fn end_session(&self) {
+        *self.last_beat.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.held.clear();
+    }
+}
+
+/// Makes one, puts it into the registry and keeps the other end.
+fn add<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &str) -> M {
+    with(registry, name, help, M::default())
+}
+
+fn with<M: Metric + Clone>(registry: &mut Registry, name: &str, help: &str, metric: M) -> M {
+    registry.register(name, help, metric.clone());
+    metric
+}
+
+impl Meter for Metrics {
+    fn request(&self, method: &Method, route: &str, status: StatusCode, took: Duration) {
+        // Anybody can make up a method; there must not be a line for each.
+        let known =
+            [Method::GET, Method::POST, Method::DELETE, Method::HEAD, Method::PUT, Method::PATCH, Method::OPTIONS];
+        let method = if known.contains(method) { method.as_str() } else { "other" };
+        let labels =
+            [("method", method.to_owned()), ("route", route.to_owned()), ("status", status.as_str().to_owned())];
+        self.requests.get_or_create(&labels).inc();
+        self.request_seconds.get_or_create(&[("route", route.to_owned())]).observe(took.as_secs_f64());
+    }
+
+    fn text(&self) -> String {
+        self.running.set(i64::try_from(self.held.count()).unwrap_or(i64::MAX));
+        let last = *self.last_beat.lock().unwrap_or_else(PoisonError::into_inner);
+        self.heartbeat_age.set(last.map_or(0.0, |last| last.elapsed().as_secs_f64()));
+        let term = self.lead.get().and_then(Lead::term);
+        self.leads.set(term.is_some().into());
+        self.term.set(term.map_or(0, |term| i64::try_from(term.0).unwrap_or(i64::MAX)));
+        let mut text = String::new();
+        encode(&mut text, &self.registry).expect("writing to a string cannot fail");
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_counted_is_shown_under_its_name() {
+        let metrics = Metrics::new(Role::Worker);
+        metrics.submitted.get_or_create(&[("answer", "accepted")]).inc_by(3);
+        metrics.outcomes.get_or_create(&[("outcome", "completed"), ("answer", "now")]).inc();
+        metrics.slots.set(32);
+        metrics.request(&Method::GET, "/healthz", StatusCode::OK, Duration::from_millis(1));
+        metrics.request(&Method::from_bytes(b"BREW").expect("a method"), "-", StatusCode::NOT_FOUND, Duration::ZERO);
+        let text = metrics.text();
+        for line in [
+            "foreman_build_info{version=\"0.1.0\",role=\"worker\"} 1",
+            "foreman_jobs_submitted_total{answer=\"accepted\"} 3",
+            "foreman_outcomes_total{outcome=\"completed\",answer=\"now\"} 1",
+            "foreman_worker_slots 32",
+            "foreman_worker_heartbeat_age_seconds 0.0",
+            "foreman_http_requests_total{method=\"GET\",route=\"/healthz\",status=\"200\"} 1",
+            "foreman_http_requests_total{method=\"other\",route=\"-\",status=\"404\"} 1",
+            "# EOF",
+        ] {
+            assert!(text.contains(line), "{line} is missing in {text}");
+        }
+    }
+}

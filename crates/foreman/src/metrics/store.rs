@@ -1,0 +1,326 @@
+//! A store that counts: passes everything on, and notes what was answered.
+//!
+//! It decides nothing and keeps nothing back; with it or without it the store does the same. A call that its caller gives
+//! up is counted as such: what became of it is not known here either.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use foreman_core::job::QueueName;
+use foreman_core::ports::{
+    Audit, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, Cursor, Due, Heartbeat, JobFilter, JobQuery,
+    JobStore, JobView, Leader, OpenJob, Page, Position, Pruned, Pulse, QueueView, RedriveAnswer, RemoveAnswer,
+    Retention, SessionInfo, SessionStore, SessionView, Settled, Settlement, Store, StoreError, Submitted, Upkeep,
+};
+use foreman_core::{ClaimToken, JobId, NewJob, SessionId, TenantId};
+use tokio::time::Instant;
+
+use super::Metrics;
+
+pub struct Counted {
+    store: Arc<dyn Store>,
+    metrics: Arc<Metrics>,
+}
+
+impl Counted {
+    pub fn new(store: Arc<dyn Store>, metrics: Arc<Metrics>) -> Self {
+        Self { store, metrics }
+    }
+
+    async fn call<T>(
+        &self,
+        verb: &'static str,
+        call: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let mut given_up = GivenUp { metrics: &self.metrics, verb, is_over: false };
+        let start = Instant::now();
+        let answer = call.await;
+        given_up.is_over = true;
+        self.metrics.store_calls.get_or_create(&[("verb", verb)]).observe(start.elapsed().as_secs_f64());
+        if let Err(error) = &answer {
+            self.metrics.store_errors.get_or_create(&[("verb", verb), ("kind", kind(error))]).inc();
+        }
+        answer
+    }
+}
+
+/// How often each of a few words comes up in a batch: its counter is then looked for once, and not for each job.
+fn tally<Word: PartialEq>(words: impl Iterator<Item = Word>) -> Vec<(Word, u64)> {
+    let mut counts: Vec<(Word, u64)> = Vec::new();
+    for word in words {
+        match counts.iter_mut().find(|(known, _)| *known == word) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((word, 1)),
+        }
+    }
+    counts
+}
+
+/// Notices a call that is dropped before its answer.
+struct GivenUp<'a> {
+    metrics: &'a Metrics,
+    verb: &'static str,
+    is_over: bool,
+}
+
+impl Drop for GivenUp<'_> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.metrics.store_errors.get_or_create(&[("verb", self.verb), ("kind", "given_up")]).inc();
+        }
+    }
+}
+
+fn kind(error: &StoreError) -> &'static str {
+    match error {
+        StoreError::Unavailable(_) => "unavailable",
+        StoreError::Full(_) => "full",
+        StoreError::Damaged(_) => "damaged",
+        StoreError::Broken(_) => "broken",
+        StoreError::Closed => "closed",
+    }
+}
+
+#[async_trait]
+impl JobStore for Counted {
+    async fn submit(&self, jobs: &[NewJob]) -> Result<Vec<Submitted>, StoreError> {
+        let answers = self.call("submit", self.store.submit(jobs)).await?;
+        let words = answers.iter().map(|answer| match answer {
+            Submitted::Accepted(_) => "accepted",
+            Submitted::Duplicate(_) => "duplicate",
+            Submitted::KeyReused(_) => "key_reused",
+        });
+        for (word, count) in tally(words) {
+            self.metrics.submitted.get_or_create(&[("answer", word)]).inc_by(count);
+        }
+        Ok(answers)
+    }
+
+    async fn claim(&self, request: &ClaimRequest) -> Result<ClaimAnswer, StoreError> {
+        let answer = self.call("claim", self.store.claim(request)).await?;
+        if let ClaimAnswer::Claimed(claim) = &answer {
+            self.metrics.claims.inc();
+            self.metrics.claimed.inc_by(claim.jobs.len() as u64);
+            self.metrics.held.claimed(claim.jobs.iter().map(|held| OpenJob { fence: held.fence, job: held.job.id }));
+        }
+        Ok(answer)
+    }
+
+    async fn settle(&self, session: SessionId, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
+        let answers = self.call("settle", self.store.settle(session, settlements)).await?;
+        let words = settlements.iter().zip(&answers).map(|(settlement, answer)| {
+            let word = match answer {
+                Settled::Now => "now",
+                Settled::Before => "before",
+                Settled::Fenced => "fenced",
+            };
+            (settlement.verdict.name().as_str(), word)
+        });
+        for ((outcome, word), count) in tally(words) {
+            self.metrics.outcomes.get_or_create(&[("outcome", outcome), ("answer", word)]).inc_by(count);
+            if word == "fenced" {
+                self.metrics.outcomes_fenced.inc_by(count);
+            }
+        }
+        self.metrics.held.settled(settlements.iter().map(|it| OpenJob { fence: it.fence, job: it.job }));
+        Ok(answers)
+    }
+
+    async fn cancel(&self, tenant: &TenantId, ids: &[JobId]) -> Result<Vec<Option<CancelAnswer>>, StoreError> {
+        self.call("cancel", self.store.cancel(tenant, ids)).await
+    }
+
+    async fn redrive(&self, tenant: &TenantId, ids: &[JobId]) -> Result<Vec<Option<RedriveAnswer>>, StoreError> {
+        self.call("redrive", self.store.redrive(tenant, ids)).await
+    }
+
+    async fn remove(&self, tenant: &TenantId, ids: &[JobId]) -> Result<Vec<Option<RemoveAnswer>>, StoreError> {
+        self.call("remove", self.store.remove(tenant, ids)).await
+    }
+
+    async fn pause(&self, tenant: &TenantId, queue: &QueueName) -> Result<bool, StoreError> {
+        self.call("pause", self.store.pause(tenant, queue)).await
+    }
+
+    async fn resume(&self, tenant: &TenantId, queue: &QueueName) -> Result<bool, StoreError> {
+        self.call("resume", self.store.resume(tenant, queue)).await
+    }
+}
+
+#[async_trait]
+impl SessionStore for Counted {
+    async fn register(&self, session: &SessionInfo) -> Result<(), StoreError> {
+        self.call("register", self.store.register(session)).await?;
+        // A life that ends in good order says so; one that begins while another is open has lost that one.
+        if self.metrics.begin_session() {
+            self.metrics.sessions_lost.inc();
+        }
+        self.metrics.held.clear();
+        Ok(())
+    }
+
+    async fn heartbeat(&self, session: SessionId, given_up: &[ClaimToken]) -> Result<Heartbeat, StoreError> {
+        let look = self.metrics.held.look();
+        let answer = self.call("heartbeat", self.store.heartbeat(session, given_up)).await?;
+        if let Heartbeat::Renewed { held } = &answer {
+            self.metrics.beat();
+            self.metrics.held.found(look, held);
+        }
+        Ok(answer)
+    }
+
+    async fn held(&self, session: SessionId) -> Result<Vec<OpenJob>, StoreError> {
+        let look = self.metrics.held.look();
+        let held = self.call("held", self.store.held(session)).await?;
+        self.metrics.held.found(look, &held);
+        Ok(held)
+    }
+
+    async fn drain(&self, session: SessionId) -> Result<bool, StoreError> {
+        self.call("drain", self.store.drain(session)).await
+    }
+
+    async fn end(&self, session: SessionId) -> Result<usize, StoreError> {
+        let returned = self.call("end", self.store.end(session)).await?;
+        self.metrics.end_session();
+        Ok(returned)
+    }
+
+    async fn pulses(&self) -> Result<Vec<Pulse>, StoreError> {
+        self.call("pulses", self.store.pulses()).await
+    }
+
+    async fn lapse(&self, pulse: Pulse) -> Result<Option<usize>, StoreError> {
+        let lapsed = self.call("lapse", self.store.lapse(pulse)).await?;
+        if let Some(jobs) = lapsed {
+            self.metrics.sessions_lapsed.inc();
+            self.metrics.jobs_lapsed.inc_by(jobs as u64);
+        }
+        Ok(lapsed)
+    }
+}
+
+#[async_trait]
+impl Upkeep for Counted {
+    async fn promote(&self, limit: usize) -> Result<Due, StoreError> {
+        let due = self.call("promote", self.store.promote(limit)).await?;
+        self.metrics.promoted.inc_by(due.promoted as u64);
+        self.metrics.expired.inc_by(due.expired as u64);
+        Ok(due)
+    }
+
+    async fn prune(&self, retention: &Retention, limit: usize) -> Result<Pruned, StoreError> {
+        let pruned = self.call("prune", self.store.prune(retention, limit)).await?;
+        self.metrics.pruned.inc_by(pruned.jobs as u64);
+        Ok(pruned)
+    }
+
+    async fn prune_as(
+        &self,
+        leader: &Leader,
+        retention: &Retention,
+        limit: usize,
+    ) -> Result<Option<Pruned>, StoreError> {
+        let pruned = self.call("prune", self.store.prune_as(leader, retention, limit)).await?;
+        self.metrics.pruned.inc_by(pruned.map_or(0, |pruned| pruned.jobs as u64));
+        Ok(pruned)
+    }
+}
+
+#[async_trait]
+impl JobQuery for Counted {
+    async fn ping(&self) -> Result<(), StoreError> {
+        self.call("ping", self.store.ping()).await
+    }
+
+    async fn get(&self, tenant: &TenantId, id: JobId) -> Result<Option<JobView>, StoreError> {
+        self.call("get", self.store.get(tenant, id)).await
+    }
+
+    async fn list(
+        &self,
+        tenant: &TenantId,
+        filter: &JobFilter,
+        after: Option<&Cursor>,
+        limit: usize,
+    ) -> Result<Page<JobView>, StoreError> {
+        self.call("list", self.store.list(tenant, filter, after, limit)).await
+    }
+
+    async fn count(&self, tenant: &TenantId, filter: &JobFilter) -> Result<u64, StoreError> {
+        self.call("count", self.store.count(tenant, filter)).await
+    }
+
+    async fn queues(&self, tenant: &TenantId) -> Result<Vec<QueueView>, StoreError> {
+        self.call("queues", self.store.queues(tenant)).await
+    }
+
+    async fn sessions(&self) -> Result<Vec<SessionView>, StoreError> {
+        self.call("sessions", self.store.sessions()).await
+    }
+
+    async fn audit(&self) -> Result<Audit, StoreError> {
+        self.call("audit", self.store.audit()).await
+    }
+}
+
+#[async_trait]
+impl ChangeLog for Counted {
+    async fn head(&self) -> Result<Position, StoreError> {
+        self.call("head", self.store.head()).await
+    }
+
+    async fn changes(&self, after: Position, limit: usize) -> Result<Changes, StoreError> {
+        self.call("changes", self.store.changes(after, limit)).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use foreman_api::Meter as _;
+    use foreman_core::memory::{self, LocalWakeups, ManualClock};
+
+    use super::*;
+    use crate::role::Role;
+
+    fn info() -> SessionInfo {
+        SessionInfo {
+            id: SessionId::fresh(),
+            worker: "w".into(),
+            pid: 1,
+            version: "0".into(),
+            slots: 1,
+            queues: Vec::new(),
+            ttl: Duration::from_secs(15),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_session_that_is_followed_by_another_without_an_end_was_lost() {
+        let inner = memory::Store::new(Arc::new(ManualClock::new()), Arc::new(LocalWakeups::new()));
+        let metrics = Arc::new(Metrics::new(Role::Worker));
+        let store = Counted::new(Arc::new(inner), Arc::clone(&metrics));
+        let (first, second, third) = (info(), info(), info());
+        store.register(&first).await.expect("registered");
+        store.end(first.id).await.expect("ended");
+        store.register(&second).await.expect("registered");
+        assert_eq!(metrics.sessions_lost.get(), 0);
+        store.register(&third).await.expect("registered");
+        assert_eq!(metrics.sessions_lost.get(), 1);
+        let text = metrics.text();
+        assert!(text.contains("foreman_store_call_seconds_count{verb=\"register\"} 3"), "{text}");
+    }
+
+    #[tokio::test]
+    async fn a_call_that_is_given_up_is_counted() {
+        let inner = memory::Store::new(Arc::new(ManualClock::new()), Arc::new(LocalWakeups::new()));
+        let metrics = Arc::new(Metrics::new(Role::Worker));
+        let store = Counted::new(Arc::new(inner), Arc::clone(&metrics));
+        let hanging = store.call::<()>("submit", std::future::pending());
+        assert!(tokio::time::timeout(Duration::from_millis(5), hanging).await.is_err());
+        let text = metrics.text();
+        assert!(text.contains("foreman_store_errors_total{verb=\"submit\",kind=\"given_up\"} 1"), "{text}");
+    }
+}

@@ -1,0 +1,193 @@
+//! The compose file.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::binary::{ROLES, assert_command, assert_key_where_reachable, assert_known, assert_time_to_stop, duration};
+use crate::tree;
+
+/// As much of the format as is used. A key that is not here is a slip, or a reason to add it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Compose {
+    name: String,
+    services: BTreeMap<String, Service>,
+    volumes: BTreeMap<String, Option<()>>,
+    #[serde(rename = "x-foreman")]
+    _foreman: serde_json::Value,
+    #[serde(rename = "x-role")]
+    _role: serde_json::Value,
+    #[serde(rename = "x-environment")]
+    _environment: serde_json::Value,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Service {
+    image: String,
+    build: Option<Build>,
+    #[serde(default)]
+    command: Vec<String>,
+    #[serde(default)]
+    environment: BTreeMap<String, String>,
+    user: Option<String>,
+    #[serde(default)]
+    read_only: bool,
+    #[serde(default)]
+    tmpfs: Vec<String>,
+    #[serde(default)]
+    cap_drop: Vec<String>,
+    #[serde(default)]
+    security_opt: Vec<String>,
+    #[serde(default)]
+    init: bool,
+    restart: String,
+    stop_grace_period: Option<String>,
+    #[serde(default)]
+    depends_on: BTreeMap<String, Dependency>,
+    #[serde(default)]
+    ports: Vec<String>,
+    #[serde(default)]
+    volumes: Vec<String>,
+    healthcheck: Option<Healthcheck>,
+    deploy: Option<Deploy>,
+    shm_size: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Build {
+    context: String,
+    dockerfile: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Dependency {
+    condition: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Healthcheck {
+    test: Vec<String>,
+    interval: String,
+    timeout: String,
+    retries: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Deploy {
+    replicas: u32,
+}
+
+fn compose() -> Compose {
+    tree::yaml("deploy/docker-compose.yml")
+}
+
+/// The services that run our image, with their names.
+fn ours(compose: &Compose) -> Vec<(&str, &Service)> {
+    let found: Vec<_> = compose
+        .services
+        .iter()
+        .filter(|(_, it)| it.image.starts_with("foreman:"))
+        .map(|(name, it)| (name.as_str(), it))
+        .collect();
+    assert_eq!(found.len(), ROLES.len() + 1, "the roles, and what migrates");
+    found
+}
+
+#[test]
+fn every_role_runs_as_a_process_of_its_own_beside_one_postgres() {
+    let compose = compose();
+    assert_eq!(compose.name, "foreman");
+    for (role, _) in ROLES {
+        assert_eq!(compose.services[role].command, [role]);
+    }
+    let postgres = &compose.services["postgres"];
+    assert!(postgres.image.starts_with("postgres:"));
+    let [volume] = postgres.volumes.as_slice() else { panic!("the database is kept in one volume") };
+    assert!(compose.volumes.contains_key(volume.split_once(':').unwrap().0));
+    assert!(postgres.shm_size.is_some() && postgres.stop_grace_period.as_deref().map(duration).is_some());
+    for (name, service) in ours(&compose) {
+        let words: Vec<&str> = service.command.iter().map(String::as_str).collect();
+        assert_command(name, &words);
+    }
+}
+
+#[test]
+fn roles_start_once_the_schema_is_there_and_the_schema_once_postgres_is() {
+    let compose = compose();
+    assert_eq!(compose.services["migrate"].depends_on["postgres"].condition, "service_healthy");
+    assert_eq!(compose.services["migrate"].restart, "no", "what is done once is not done again");
+    let health = compose.services["postgres"].healthcheck.as_ref().expect("somebody can tell that it is healthy");
+    assert_eq!(health.test[..2], ["CMD", "pg_isready"]);
+    assert!(
+        duration(&health.interval) * health.retries > duration(&health.timeout) * 2,
+        "a first start takes its time"
+    );
+    for (role, _) in ROLES {
+        assert_eq!(compose.services[role].depends_on["migrate"].condition, "service_completed_successfully");
+        assert_eq!(compose.services[role].restart, "unless-stopped");
+    }
+}
+
+#[test]
+fn every_service_is_told_only_what_foreman_knows() {
+    let compose = compose();
+    for (name, service) in ours(&compose) {
+        assert_known(name, service.environment.keys().map(String::as_str));
+        assert!(service.environment.contains_key("DATABASE_URL"), "{name}");
+        assert_key_where_reachable(name, &service.environment);
+    }
+}
+
+#[test]
+fn every_role_is_given_the_time_to_stop() {
+    let compose = compose();
+    for (role, _) in ROLES {
+        let service = &compose.services[role];
+        let given = service.stop_grace_period.as_deref().expect("the default of 10 s is too short");
+        assert_time_to_stop(role, duration(given), &service.environment);
+    }
+}
+
+#[test]
+fn nothing_runs_as_root_or_writes_into_its_image() {
+    for (name, service) in ours(&compose()) {
+        assert_eq!(service.user.as_deref(), Some("65532:65532"), "{name}");
+        assert!(service.read_only && service.init, "{name}");
+        assert_eq!(service.tmpfs, ["/tmp"], "{name}");
+        assert_eq!(service.cap_drop, ["ALL"], "{name}");
+        assert_eq!(service.security_opt, ["no-new-privileges:true"], "{name}");
+    }
+}
+
+#[test]
+fn only_the_api_can_be_reached_and_only_from_this_machine() {
+    let compose = compose();
+    for (name, service) in &compose.services {
+        if name != "api" {
+            assert!(service.ports.is_empty(), "{name} is published");
+        }
+    }
+    let api = &compose.services["api"];
+    let port = api.environment["FOREMAN_LISTEN"].rsplit_once(':').unwrap().1;
+    assert_eq!(api.ports, [format!("127.0.0.1:8080:{port}")]);
+}
+
+#[test]
+fn the_image_is_built_from_this_tree() {
+    let compose = compose();
+    for (name, service) in ours(&compose) {
+        let build = service.build.as_ref().unwrap_or_else(|| panic!("{name} is not built"));
+        assert!(tree::root().join("deploy").join(&build.context).join(&build.dockerfile).exists(), "{name}");
+        assert_eq!(service.image, format!("foreman:{}", env!("CARGO_PKG_VERSION")), "{name}");
+        assert!(
+            service.deploy.as_ref().is_none_or(|deploy| deploy.replicas >= 2),
+            "{name}: more than one, or nothing said"
+        );
+    }
+}

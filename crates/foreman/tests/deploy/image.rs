@@ -1,0 +1,79 @@
+//! The image: small, without root, built from what is sent to the engine.
+
+use std::fs;
+
+use crate::tree::{read, root, walk};
+
+/// The instructions of a Dockerfile, joined where they go on in the next line.
+fn instructions(text: &str) -> Vec<(String, String)> {
+    let code: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with('#')).collect();
+    let joined = code.join("\n").replace("\\\n", " ");
+    let split = |line: &str| {
+        line.split_once(char::is_whitespace).map(|(name, rest)| (name.to_uppercase(), rest.trim().to_owned()))
+    };
+    joined.lines().filter(|line| !line.trim().is_empty()).map(|line| split(line.trim()).unwrap()).collect()
+}
+
+#[test]
+fn the_image_runs_the_binary_as_a_user_without_rights() {
+    let all = instructions(&read("deploy/Dockerfile"));
+    let stages: Vec<usize> = (0..all.len()).filter(|place| all[*place].0 == "FROM").collect();
+    assert_eq!(stages.len(), 2, "one stage builds, the other is shipped");
+    let shipped = &all[stages[1]..];
+    let of = |name: &str| -> Vec<&str> {
+        shipped.iter().filter(|(it, _)| it == name).map(|(_, rest)| rest.as_str()).collect()
+    };
+
+    assert_eq!(of("USER"), ["65532:65532"], "a number, which Kubernetes can tell from root's");
+    assert_eq!(of("ENTRYPOINT"), [r#"["/usr/local/bin/foreman"]"#]);
+    assert_eq!(of("EXPOSE"), ["8080 8081"]);
+    assert!(of("RUN").is_empty(), "nothing is installed into what is shipped: {:?}", of("RUN"));
+    assert!(of("COPY").iter().all(|copy| copy.starts_with("--from=build ")), "no source is shipped: {:?}", of("COPY"));
+}
+
+#[test]
+fn the_image_is_built_with_the_compiler_that_the_workspace_asks_for() {
+    let manifest: toml::Table = read("Cargo.toml").parse().unwrap();
+    let wanted = manifest["workspace"]["package"]["rust-version"].as_str().unwrap().to_owned();
+    let (_, base) = instructions(&read("deploy/Dockerfile")).into_iter().find(|(name, _)| name == "FROM").unwrap();
+    assert!(base.starts_with(&format!("rust:{wanted}-")), "{base} is not Rust {wanted}");
+}
+
+/// What is sent to the engine is a list of exceptions; a file that the build reads and the list leaves out fails only there.
+#[test]
+fn everything_that_the_build_reads_is_sent_to_the_engine() {
+    let ignore = read("deploy/Dockerfile.dockerignore");
+    let mut rules = ignore.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
+    assert_eq!(rules.next(), Some("*"), "everything is left out first");
+    let sent: Vec<&str> = rules.map(|rule| rule.strip_prefix('!').expect("and some of it let in")).collect();
+    assert!(["Cargo.toml", "Cargo.lock"].iter().all(|name| sent.contains(name)));
+    for path in &sent {
+        assert!(root().join(path).exists(), "{path} is sent, and is not there");
+    }
+
+    let mut sources = Vec::new();
+    for place in ["crates", "bench"] {
+        walk(&root().join(place), &mut sources);
+    }
+    let mut included = Vec::new();
+    for source in sources.iter().filter(|path| path.extension().is_some_and(|extension| extension == "rs")) {
+        let text = fs::read_to_string(source).unwrap();
+        for macro_name in ["include_str!(\"", "include_bytes!(\""] {
+            let named = text.split(macro_name).skip(1).filter_map(|rest| rest.split_once('"'));
+            included.extend(named.filter_map(|(path, _)| source.parent().unwrap().join(path).canonicalize().ok()));
+        }
+    }
+    assert!(included.len() > 10, "the included files were found: {included:?}");
+    let root = root().canonicalize().unwrap();
+    for file in included {
+        let path = file.strip_prefix(&root).unwrap_or_else(|_| panic!("{} lies outside of the tree", file.display()));
+        assert!(sent.iter().any(|sent| path.starts_with(sent)), "{} is compiled in, and not sent", path.display());
+    }
+}
+
+#[test]
+fn a_dockerfile_is_read_as_instructions() {
+    let read = instructions("# a comment\nFROM a AS b\nRUN x \\\n && y\n\nUSER 1:1\n");
+    assert_eq!(read.len(), 3);
+    assert_eq!(read[1], ("RUN".to_owned(), "x   && y".to_owned()));
+}

@@ -1,0 +1,522 @@
+//! The Kubernetes manifests.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::binary::{ROLES, assert_command, assert_key_where_reachable, assert_known, assert_time_to_stop};
+use crate::tree;
+
+type Labels = BTreeMap<String, String>;
+
+/// As much of the kinds as is used. A key that is not here is a slip, or a reason to add it.
+#[derive(Deserialize)]
+#[serde(tag = "kind")]
+enum Manifest {
+    Deployment(Object<DeploymentSpec>),
+    Job(Object<JobSpec>),
+    Service(Object<ServiceSpec>),
+    PodDisruptionBudget(Object<DisruptionSpec>),
+    ConfigMap(Data),
+    Secret(Data),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Object<Spec> {
+    api_version: String,
+    metadata: Metadata,
+    spec: Spec,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Data {
+    api_version: String,
+    metadata: Metadata,
+    #[serde(rename = "type")]
+    _type: Option<String>,
+    #[serde(alias = "data", alias = "stringData")]
+    entries: BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Metadata {
+    name: String,
+    #[serde(default)]
+    labels: Labels,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Selector {
+    match_labels: Labels,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct DeploymentSpec {
+    replicas: u32,
+    selector: Selector,
+    strategy: Strategy,
+    template: Template,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Strategy {
+    r#type: String,
+    rolling_update: RollingUpdate,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct RollingUpdate {
+    max_surge: u32,
+    max_unavailable: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct JobSpec {
+    backoff_limit: u32,
+    ttl_seconds_after_finished: u32,
+    template: Template,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ServiceSpec {
+    selector: Labels,
+    ports: Vec<ServicePort>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct ServicePort {
+    name: String,
+    port: u16,
+    target_port: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct DisruptionSpec {
+    max_unavailable: u32,
+    selector: Selector,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Template {
+    metadata: TemplateMetadata,
+    spec: Pod,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TemplateMetadata {
+    labels: Labels,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Pod {
+    restart_policy: Option<String>,
+    termination_grace_period_seconds: Option<u64>,
+    enable_service_links: bool,
+    automount_service_account_token: bool,
+    security_context: PodSecurity,
+    #[serde(default)]
+    topology_spread_constraints: Vec<Spread>,
+    containers: Vec<Container>,
+    volumes: Vec<Volume>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Spread {
+    max_skew: u32,
+    topology_key: String,
+    when_unsatisfiable: String,
+    label_selector: Selector,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct PodSecurity {
+    run_as_non_root: bool,
+    run_as_user: u32,
+    run_as_group: u32,
+    seccomp_profile: Seccomp,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Seccomp {
+    r#type: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Container {
+    name: String,
+    image: String,
+    args: Vec<String>,
+    env_from: Vec<Source>,
+    #[serde(default)]
+    ports: Vec<ContainerPort>,
+    liveness_probe: Option<Probe>,
+    readiness_probe: Option<Probe>,
+    startup_probe: Option<Probe>,
+    resources: Resources,
+    security_context: ContainerSecurity,
+    volume_mounts: Vec<Mount>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Source {
+    config_map_ref: Option<Reference>,
+    secret_ref: Option<Reference>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Reference {
+    name: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct ContainerPort {
+    name: String,
+    container_port: u16,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Probe {
+    http_get: HttpGet,
+    period_seconds: u64,
+    #[serde(default = "one_second")]
+    timeout_seconds: u64,
+    failure_threshold: u64,
+}
+
+/// What Kubernetes takes when nothing is said.
+fn one_second() -> u64 {
+    1
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HttpGet {
+    path: String,
+    port: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Resources {
+    requests: BTreeMap<String, String>,
+    limits: BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct ContainerSecurity {
+    allow_privilege_escalation: bool,
+    read_only_root_filesystem: bool,
+    capabilities: Capabilities,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Capabilities {
+    drop: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Mount {
+    name: String,
+    mount_path: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Volume {
+    name: String,
+    #[serde(rename = "emptyDir")]
+    _empty_dir: Value,
+}
+
+/// Everything, each with the file it stands in.
+fn manifests() -> Vec<(String, Manifest)> {
+    let mut all = Vec::new();
+    for file in
+        tree::files("deploy/kubernetes", ".yaml").into_iter().filter(|file| !file.ends_with("kustomization.yaml"))
+    {
+        let documents: Vec<Manifest> =
+            serde_saphyr::from_multiple(&tree::read(&file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+        assert!(!documents.is_empty(), "{file} is empty");
+        all.extend(documents.into_iter().map(|document| (file.clone(), document)));
+    }
+    assert!(all.len() > 8, "the manifests were found");
+    all
+}
+
+fn role(all: &[(String, Manifest)], role: &str) -> DeploymentOf {
+    let name = format!("foreman-{role}");
+    let found = all.iter().position(|(_, it)| matches!(it, Manifest::Deployment(it) if it.metadata.name == name));
+    DeploymentOf(found.unwrap_or_else(|| panic!("no Deployment {name}")))
+}
+
+/// The place of a Deployment among the manifests.
+struct DeploymentOf(usize);
+
+impl DeploymentOf {
+    fn of<'a>(&self, all: &'a [(String, Manifest)]) -> &'a Object<DeploymentSpec> {
+        match &all[self.0].1 {
+            Manifest::Deployment(deployment) => deployment,
+            _ => unreachable!("it was found as one"),
+        }
+    }
+}
+
+/// Every pod, with the name of what makes it.
+fn pods(all: &[(String, Manifest)]) -> Vec<(&str, &Template)> {
+    let pods: Vec<_> = all
+        .iter()
+        .filter_map(|(_, manifest)| match manifest {
+            Manifest::Deployment(it) => Some((it.metadata.name.as_str(), &it.spec.template)),
+            Manifest::Job(it) => Some((it.metadata.name.as_str(), &it.spec.template)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(pods.len(), ROLES.len() + 1, "the roles, and what migrates");
+    pods
+}
+
+/// What a container finds in its environment.
+fn variables(all: &[(String, Manifest)], container: &Container) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for source in &container.env_from {
+        for (_, manifest) in all {
+            let (reference, data) = match manifest {
+                Manifest::ConfigMap(data) => (&source.config_map_ref, data),
+                Manifest::Secret(data) => (&source.secret_ref, data),
+                _ => continue,
+            };
+            if reference.as_ref().is_some_and(|reference| reference.name == data.metadata.name) {
+                found.extend(data.entries.clone());
+            }
+        }
+    }
+    found
+}
+
+fn only_container(template: &Template) -> &Container {
+    let [container] = template.spec.containers.as_slice() else { panic!("one container in each pod") };
+    container
+}
+
+#[test]
+fn every_kind_is_of_the_version_that_clusters_serve() {
+    for (file, manifest) in manifests() {
+        let (found, wanted) = match &manifest {
+            Manifest::Deployment(it) => (&it.api_version, "apps/v1"),
+            Manifest::Job(it) => (&it.api_version, "batch/v1"),
+            Manifest::Service(it) => (&it.api_version, "v1"),
+            Manifest::PodDisruptionBudget(it) => (&it.api_version, "policy/v1"),
+            Manifest::ConfigMap(it) | Manifest::Secret(it) => (&it.api_version, "v1"),
+        };
+        assert_eq!(found, wanted, "{file}");
+    }
+}
+
+#[test]
+fn every_pod_runs_a_command_of_the_binary() {
+    let all = manifests();
+    for (name, template) in pods(&all) {
+        let container = only_container(template);
+        let words: Vec<&str> = container.args.iter().map(String::as_str).collect();
+        assert_command(name, &words);
+        assert_eq!(container.image, format!("foreman:{}", env!("CARGO_PKG_VERSION")), "{name}");
+    }
+    for (it, _) in ROLES {
+        let container = only_container(&role(&all, it).of(&all).spec.template);
+        assert_eq!((container.name.as_str(), container.args.as_slice()), (it, [it.to_owned()].as_slice()));
+    }
+}
+
+#[test]
+fn every_pod_is_told_only_what_foreman_knows() {
+    let all = manifests();
+    for (name, template) in pods(&all) {
+        let variables = variables(&all, only_container(template));
+        assert!(variables.contains_key("DATABASE_URL") && variables.contains_key("FOREMAN_ADMIN_KEY"), "{name}");
+        assert_known(name, variables.keys().map(String::as_str));
+        assert_key_where_reachable(name, &variables);
+        assert!(!template.spec.enable_service_links, "{name}: variables that Kubernetes makes up look like ours");
+    }
+}
+
+#[test]
+fn every_role_is_given_the_time_to_stop() {
+    let all = manifests();
+    for (it, _) in ROLES {
+        let template = &role(&all, it).of(&all).spec.template;
+        let given = template.spec.termination_grace_period_seconds.expect("said, not left to the default of 30 s");
+        assert_time_to_stop(it, Duration::from_secs(given), &variables(&all, only_container(template)));
+    }
+}
+
+#[test]
+fn probes_ask_where_the_role_answers() {
+    let all = manifests();
+    for (it, listen) in ROLES {
+        let container = only_container(&role(&all, it).of(&all).spec.template);
+        let address = variables(&all, container).remove(listen).unwrap_or_else(|| panic!("{it}: {listen} is not set"));
+        let (host, port) = address.rsplit_once(':').unwrap();
+        assert_eq!(host, "0.0.0.0", "{it}: kubelet asks at the pod's address");
+        let [named] = container.ports.as_slice() else { panic!("{it} has one port") };
+        assert_eq!(named.container_port.to_string(), port, "{it}");
+
+        let probes = [
+            (&container.liveness_probe, "/healthz"),
+            (&container.readiness_probe, "/readyz"),
+            (&container.startup_probe, "/healthz"),
+        ];
+        for (probe, path) in probes {
+            let probe = probe.as_ref().unwrap_or_else(|| panic!("{it} has no probe of {path}"));
+            assert_eq!((probe.http_get.path.as_str(), &probe.http_get.port), (path, &named.name), "{it}");
+            assert!(probe.timeout_seconds <= probe.period_seconds && probe.failure_threshold >= 2, "{it}: {path}");
+        }
+    }
+}
+
+#[test]
+fn nothing_runs_as_root_or_writes_into_its_image() {
+    for (name, template) in pods(&manifests()) {
+        let pod = &template.spec;
+        assert!(pod.security_context.run_as_non_root, "{name}");
+        assert_eq!((pod.security_context.run_as_user, pod.security_context.run_as_group), (65532, 65532), "{name}");
+        assert_eq!(pod.security_context.seccomp_profile.r#type, "RuntimeDefault", "{name}");
+        assert!(!pod.automount_service_account_token, "{name} has no business with the cluster");
+
+        let container = only_container(template);
+        assert!(!container.security_context.allow_privilege_escalation, "{name}");
+        assert!(container.security_context.read_only_root_filesystem, "{name}");
+        assert_eq!(container.security_context.capabilities.drop, ["ALL"], "{name}");
+        let [mount] = container.volume_mounts.as_slice() else { panic!("{name} writes to one place") };
+        assert_eq!(mount.mount_path, "/tmp", "{name}");
+        assert!(pod.volumes.iter().any(|volume| volume.name == mount.name), "{name}");
+        assert!(container.resources.requests.contains_key("memory"), "{name}");
+        assert!(container.resources.limits.contains_key("memory"), "{name}");
+    }
+}
+
+#[test]
+fn selectors_choose_the_pods_they_mean() {
+    let all = manifests();
+    let labels_of = |name: &str| {
+        let (_, template) =
+            pods(&all).into_iter().find(|(it, _)| *it == name).unwrap_or_else(|| panic!("no pods of {name}"));
+        template.metadata.labels.clone()
+    };
+    let mut services = 0;
+    let mut budgets = 0;
+    for (file, manifest) in &all {
+        match manifest {
+            Manifest::Deployment(it) => {
+                assert_eq!(it.spec.selector.match_labels, it.spec.template.metadata.labels, "{file}");
+                assert_eq!(it.metadata.labels, it.spec.template.metadata.labels, "{file}");
+                for spread in &it.spec.template.spec.topology_spread_constraints {
+                    assert_eq!(spread.label_selector.match_labels, it.spec.selector.match_labels, "{file}");
+                    assert_eq!(
+                        (spread.max_skew, spread.topology_key.as_str()),
+                        (1, "kubernetes.io/hostname"),
+                        "{file}"
+                    );
+                    assert_eq!(spread.when_unsatisfiable, "ScheduleAnyway", "{file}: a cluster of one node is one too");
+                }
+            }
+            Manifest::Service(it) => {
+                services += 1;
+                assert_eq!(it.spec.selector, labels_of(&it.metadata.name), "{file}");
+                let container =
+                    only_container(pods(&all).into_iter().find(|(name, _)| *name == it.metadata.name).unwrap().1);
+                let [port] = it.spec.ports.as_slice() else { panic!("{file}: one port") };
+                assert!(container.ports.iter().any(|it| it.name == port.target_port), "{file}: {}", port.name);
+                assert_eq!(port.port, 80, "{file}");
+            }
+            Manifest::PodDisruptionBudget(it) => {
+                budgets += 1;
+                assert_eq!(it.spec.selector.match_labels, labels_of(&it.metadata.name), "{file}");
+                let Manifest::Deployment(of) =
+                    &all.iter().find(|(_, other)| matches!(other, Manifest::Deployment(other) if other.metadata.name == it.metadata.name)).unwrap().1
+                else {
+                    unreachable!("it was found as one")
+                };
+                assert!(it.spec.max_unavailable < of.spec.replicas, "{file}: a drained node may not take the last one");
+            }
+            Manifest::Job(_) | Manifest::ConfigMap(_) | Manifest::Secret(_) => {}
+        }
+    }
+    assert_eq!((services, budgets), (1, ROLES.len()), "a Service for the API, a budget for each role");
+}
+
+#[test]
+fn a_new_version_replaces_the_old_one_step_by_step() {
+    let all = manifests();
+    for (it, _) in ROLES {
+        let deployment = role(&all, it);
+        let spec = &deployment.of(&all).spec;
+        assert_eq!(spec.strategy.r#type, "RollingUpdate", "{it}");
+        let RollingUpdate { max_surge, max_unavailable } = spec.strategy.rolling_update;
+        assert!(max_surge + max_unavailable >= 1 && max_unavailable < spec.replicas, "{it}");
+    }
+    for (file, manifest) in &all {
+        if let Manifest::Job(job) = manifest {
+            assert_eq!(job.metadata.labels, job.spec.template.metadata.labels, "{file}");
+            assert_eq!(job.spec.template.spec.restart_policy.as_deref(), Some("OnFailure"), "{file}");
+            assert!(job.spec.backoff_limit > 3, "{file}: the database may come later than the Job");
+            assert!(job.spec.ttl_seconds_after_finished > 0, "{file}");
+        }
+    }
+}
+
+#[test]
+fn the_kustomization_applies_every_file_but_the_example() {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields, rename_all = "camelCase")]
+    struct Kustomization {
+        api_version: String,
+        kind: String,
+        namespace: String,
+        labels: Vec<Value>,
+        images: Vec<Image>,
+        resources: Vec<String>,
+    }
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields, rename_all = "camelCase")]
+    struct Image {
+        name: String,
+        new_tag: String,
+    }
+    let it: Kustomization = tree::yaml("deploy/kubernetes/kustomization.yaml");
+    assert_eq!((it.api_version.as_str(), it.kind.as_str()), ("kustomize.config.k8s.io/v1beta1", "Kustomization"));
+    assert_eq!((it.namespace.as_str(), it.labels.len()), ("foreman", 1));
+    let [image] = it.images.as_slice() else { panic!("one image") };
+    assert_eq!((image.name.as_str(), image.new_tag.as_str()), ("foreman", env!("CARGO_PKG_VERSION")));
+    let mut listed: Vec<String> = it.resources.iter().map(|name| format!("deploy/kubernetes/{name}")).collect();
+    listed.sort();
+    let mut there = tree::files("deploy/kubernetes", ".yaml");
+    there.retain(|file| !file.ends_with("kustomization.yaml") && !file.ends_with("secret.example.yaml"));
+    assert_eq!(listed, there);
+}

@@ -1,0 +1,77 @@
+//! A Postgres server: the one that all tests share, or one that a test may break.
+//!
+//! Servers are made by `scripts/services/postgres`, which knows whom they run as and where their files may lie.
+
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use tempfile::TempDir;
+use tokio::process::Command;
+
+/// The server that the runner of the suites has started for all tests.
+pub fn shared() -> String {
+    #[expect(clippy::disallowed_methods, reason = "the runner of the suites tells the tests, not the program")]
+    std::env::var("FOREMAN_TEST_POSTGRES").expect(
+        "FOREMAN_TEST_POSTGRES is not set: run `make test SUITE=team`, or `scripts/with-services cargo test -p foreman --test team`",
+    )
+}
+
+/// A server of the test's own; removed when dropped.
+pub struct Cluster {
+    directory: TempDir,
+    /// As a superuser, in the database `postgres`.
+    pub url: String,
+}
+
+impl Cluster {
+    pub async fn start(settings: &[&str]) -> Self {
+        let directory = TempDir::with_prefix("foreman-pg-").unwrap();
+        let url = start(directory.path(), settings).await;
+        Self { directory, url }
+    }
+
+    /// As a crash stops it: nothing is closed, nothing is flushed, every connection is gone.
+    pub async fn crash(&self) {
+        let output = script().arg("stop").arg(self.place()).arg("immediate").output().await.unwrap();
+        assert_done("stop", &output);
+    }
+
+    /// The same server, on the same port.
+    pub async fn start_again(&self) {
+        assert_eq!(start(&self.place(), &[]).await, self.url);
+    }
+
+    fn place(&self) -> PathBuf {
+        self.directory.path().join("postgres")
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        let output = script().into_std().arg("remove").arg(self.place()).output();
+        if let Ok(output) = output
+            && !output.status.success()
+        {
+            eprintln!("a Postgres of a test is left behind: {}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
+}
+
+async fn start(directory: &Path, settings: &[&str]) -> String {
+    let place = if directory.ends_with("postgres") { directory.to_owned() } else { directory.join("postgres") };
+    let output = script().arg("start").arg(&place).args(settings).output().await.unwrap();
+    assert_done("start", &output);
+    let said = String::from_utf8(output.stdout).unwrap();
+    let url = said.lines().find_map(|line| line.strip_prefix("export FOREMAN_TEST_POSTGRES="));
+    url.expect("it says where it is").trim_matches('\'').to_owned()
+}
+
+fn script() -> Command {
+    let root =
+        Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("crates/foreman lies two below the root");
+    Command::new(root.join("scripts/services/postgres"))
+}
+
+fn assert_done(what: &str, output: &Output) {
+    assert!(output.status.success(), "could not {what} a Postgres: {}", String::from_utf8_lossy(&output.stderr));
+}

@@ -1,0 +1,184 @@
+//! The roles, each × n, on one database.
+//!
+//! A fleet that is dropped is killed. When a test fails, what its processes said last is printed and their logs are kept.
+
+use std::collections::BTreeSet;
+
+use foreman_client::Client;
+use nix::sys::signal::Signal;
+use tempfile::TempDir;
+
+use super::database::Database;
+use super::faults::{Fault, Faults};
+use super::process::{Process, Role};
+
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    pub api: usize,
+    pub worker: usize,
+    pub scheduler: usize,
+}
+
+/// How soon the dead are noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// As a user gets it without asking.
+    Defaults,
+    /// A session lives for three seconds, a leader too.
+    Quick,
+}
+
+impl Pace {
+    fn variables(self) -> Vec<(String, String)> {
+        let quick: &[(&str, &str)] = match self {
+            Pace::Defaults => &[],
+            Pace::Quick => &[
+                ("FOREMAN_WORKER_SESSION_TTL", "3s"),
+                ("FOREMAN_WORKER_HEARTBEAT", "1s"),
+                ("FOREMAN_WORKER_FENCE_MARGIN", "500ms"),
+                ("FOREMAN_SWEEPER_EVERY", "500ms"),
+                ("FOREMAN_LEADER_TTL", "3s"),
+                ("FOREMAN_DATABASE_IDLE_TIMEOUT", "1s"),
+            ],
+        };
+        quick.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+}
+
+pub struct Fleet {
+    directory: TempDir,
+    pub processes: Vec<Process>,
+    pub faults: Faults,
+    variables: Vec<(String, String)>,
+}
+
+impl Fleet {
+    /// Starts them all, and waits until each is ready.
+    pub async fn start(database: &Database, plan: Plan, pace: Pace) -> Self {
+        let mut fleet = Self::new(database, pace, &[]);
+        fleet.start_plan(plan, &[]).await;
+        fleet
+    }
+
+    /// Nobody in it yet; `variables` go to everybody.
+    pub fn new(database: &Database, pace: Pace, variables: &[(&str, &str)]) -> Self {
+        let directory = TempDir::with_prefix("foreman-team-").unwrap();
+        let mut all = pace.variables();
+        all.push(("DATABASE_URL".into(), database.url.clone()));
+        // Nobody balances here, so nobody has to notice.
+        all.push(("FOREMAN_SHUTDOWN_NOT_READY".into(), "0s".into()));
+        all.extend(variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        Self { directory, processes: Vec::new(), faults: Faults::default(), variables: all }
+    }
+
+    pub async fn start_plan(&mut self, plan: Plan, worker_words: &[&str]) {
+        let from = self.processes.len();
+        let roles = [(Role::Api, plan.api), (Role::Worker, plan.worker), (Role::Scheduler, plan.scheduler)];
+        for (role, count) in roles {
+            for _ in 0..count {
+                let words = if role == Role::Worker { worker_words } else { &[] };
+                let number = self.of(role).count() + 1;
+                self.processes.push(Process::new(role, number, self.directory.path(), words, &self.variables));
+            }
+        }
+        for process in &mut self.processes[from..] {
+            process.spawn();
+        }
+        for process in &mut self.processes[from..] {
+            process.ready().await;
+        }
+    }
+
+    /// One more, and where it stands in the list.
+    pub async fn add(&mut self, role: Role, words: &[&str]) -> usize {
+        self.add_with(role, words, &[]).await
+    }
+
+    /// One more that has variables of its own.
+    pub async fn add_with(&mut self, role: Role, words: &[&str], variables: &[(&str, &str)]) -> usize {
+        let number = self.of(role).count() + 1;
+        let mut all = self.variables.clone();
+        all.extend(variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        let mut process = Process::new(role, number, self.directory.path(), words, &all);
+        process.spawn();
+        process.ready().await;
+        self.processes.push(process);
+        self.processes.len() - 1
+    }
+
+    /// Those of a role.
+    pub fn of(&self, role: Role) -> impl Iterator<Item = &Process> {
+        self.processes.iter().filter(move |process| process.role == role)
+    }
+
+    /// Where those of a role stand in the list.
+    pub fn places(&self, role: Role) -> Vec<usize> {
+        (0..self.processes.len()).filter(|place| self.processes[*place].role == role).collect()
+    }
+
+    /// Where the APIs are.
+    pub fn addresses(&self) -> Vec<String> {
+        self.of(Role::Api).map(|process| process.address.clone()).collect()
+    }
+
+    /// Of the first API.
+    pub fn client(&self) -> Client {
+        Client::new(&format!("http://{}", self.of(Role::Api).next().expect("an api").address), None).unwrap()
+    }
+
+    /// The sessions that are alive, each with the worker it belongs to; `None` when nobody answers.
+    pub async fn sessions(&self) -> Option<BTreeSet<(String, String)>> {
+        let workers = self.client().workers().await.ok()?.items;
+        Some(workers.into_iter().filter(|it| it.state.is_alive()).map(|it| (it.worker, it.id)).collect())
+    }
+
+    pub async fn kill_nine(&mut self, place: usize) {
+        self.processes[place].kill_nine().await;
+        self.faults.count(Fault::Killed(self.processes[place].role));
+    }
+
+    pub fn freeze(&mut self, place: usize) {
+        self.processes[place].signal(Signal::SIGSTOP);
+        self.faults.count(Fault::Frozen(self.processes[place].role));
+    }
+
+    pub fn thaw(&mut self, place: usize) {
+        self.processes[place].signal(Signal::SIGCONT);
+    }
+
+    /// As a deploy stops it: answers its exit code.
+    pub async fn stop(&mut self, place: usize) -> Option<i32> {
+        let code = self.processes[place].stop().await;
+        self.faults.count(Fault::Stopped(self.processes[place].role));
+        code
+    }
+
+    pub async fn start_again(&mut self, place: usize) {
+        self.processes[place].spawn();
+        self.processes[place].ready().await;
+    }
+
+    /// None of them has ended by itself.
+    pub fn assert_alive(&mut self) {
+        for process in &mut self.processes {
+            process.assert_alive();
+        }
+    }
+}
+
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            return;
+        }
+        self.directory.disable_cleanup(true);
+        eprintln!("faults so far: {}", self.faults);
+        for process in &self.processes {
+            let log = process.log();
+            let lines: Vec<&str> = log.lines().collect();
+            let tail = &lines[lines.len().saturating_sub(30)..];
+            eprintln!("--- {} said last, of {} lines:\n{}", process.name, lines.len(), tail.join("\n"));
+        }
+        eprintln!("--- the logs are kept in {}", self.directory.path().display());
+    }
+}

@@ -1,0 +1,216 @@
+//! The change log: one row per operation that moved jobs, written in the transaction that moved them.
+//!
+//! Many transactions write at once, and a row becomes visible some time after its position was drawn. To read on from a position
+//! and pass nothing over, a reader must know which positions may still be on their way:
+//!
+//! 1. A writer announces the last position that was drawn ([`ANNOUNCE`]: an advisory lock, shared, held until its transaction
+//!    ends), and only then draws its own and writes its row. What it draws is higher than what it announced.
+//! 2. A reader notes the last position drawn ([`DRAWN`]), then the lowest that is announced ([`ANNOUNCED`]), then reads the rows
+//!    up to the lower of the two, each in a statement of its own.
+//!
+//! A row at or below that bound was drawn before the first look. Had its writer still been under way at the second, its
+//! announcement, lower than the row, would have been seen. So it had ended, and locks go after the commit can be seen: the
+//! third statement sees the row, or nobody ever will. Between announcement and commit lies nothing but the writing of
+//! the row: other people's long transactions hold nobody up.
+//!
+//! The order of positions is the order in which things happened: the row is the last thing a transaction writes, so whatever it
+//! has seen of others was in the log before. (The order of transaction ids is not: one that waited for a lock sees what
+//! younger ones did meanwhile.) A row lists its jobs in runs of one tenant, queue and state.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use foreman_core::job::QueueName;
+use foreman_core::ports::{ChangeLog, Changes, Moved, Position, StoreError};
+use foreman_core::{JobId, State, TenantId, Timestamp};
+use serde::Deserialize;
+use tokio::time::Instant;
+
+use crate::error::Fault;
+use crate::value::{Time, bound};
+use crate::write::Transaction;
+use crate::{PostgresStore, look};
+
+/// `$1` is ours among the advisory locks of this database, in the upper 16 bits; the rest has room for 281 million million.
+pub(crate) const ANNOUNCE: &str = "SELECT pg_advisory_xact_lock_shared($1::bigint | last_value) FROM change_positions";
+pub(crate) const APPEND: &str = "INSERT INTO changes (at, moved) VALUES (foreman_now(), $1::text)";
+pub(crate) const DRAWN: &str = "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM change_positions";
+pub(crate) const ANNOUNCED: &str = "SELECT min((classid::bigint & 65535) << 32 | objid::bigint) FROM pg_locks
+    WHERE locktype = 'advisory' AND objsubid = 1 AND classid::bigint >> 16 = $1::bigint >> 48
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+pub(crate) const READ: &str = "SELECT position, at, moved FROM changes
+    WHERE position > $1::bigint AND position <= $2::bigint ORDER BY position LIMIT $3::bigint";
+pub(crate) const HEAD: &str = "SELECT greatest(
+        (SELECT position FROM changes WHERE position <= $1::bigint ORDER BY position DESC LIMIT 1),
+        (SELECT position FROM log_end))";
+/// Whether anything is committed after a position, readable or not.
+pub(crate) const MORE: &str = "SELECT EXISTS (SELECT FROM changes WHERE position > $1::bigint)";
+
+/// Which advisory locks are announcements of the log in this schema.
+pub(crate) fn tag(schema: &str) -> i64 {
+    use sha2::{Digest, Sha256};
+    let digest = Sha256::digest(schema.as_bytes());
+    // 15 bits, so that the sum stays a positive number.
+    i64::from(u16::from_be_bytes([digest[0], digest[1]]) >> 1) << 48
+}
+
+/// How long a reader waits before it looks again for what can still be overtaken: about one commit.
+const MOMENT: Duration = Duration::from_millis(4);
+
+/// What an operation has moved so far, already as text.
+#[derive(Default)]
+pub(crate) struct MovedLog {
+    text: String,
+    run: Option<(TenantId, QueueName, State)>,
+}
+
+impl MovedLog {
+    pub fn push(&mut self, job: JobId, tenant: &TenantId, queue: &QueueName, state: State, attempt: u32) {
+        let is_same_run = self.run.as_ref().is_some_and(|run| run.2 == state && run.1 == *queue && run.0 == *tenant);
+        let mut id = [0; uuid::fmt::Simple::LENGTH];
+        let id: &str = job.0.simple().encode_lower(&mut id);
+        if is_same_run {
+            self.text.push(',');
+        } else {
+            self.text.push_str(if self.run.is_some() { "]}," } else { "[" });
+            let tenant_json = serde_json::Value::from(tenant.as_str());
+            let queue_json = serde_json::Value::from(queue.as_str());
+            write!(self.text, r#"{{"tenant":{tenant_json},"queue":{queue_json},"state":"{state}","jobs":["#)
+                .expect("writing to a string cannot fail");
+            self.run = Some((tenant.clone(), queue.clone(), state));
+        }
+        write!(self.text, r#"["{id}",{attempt}]"#).expect("writing to a string cannot fail");
+    }
+
+    /// The row's text, if anything moved.
+    pub fn text(&self) -> Option<String> {
+        self.run.as_ref().map(|_| format!("{}]}}]", self.text))
+    }
+}
+
+#[derive(Deserialize)]
+struct Run {
+    tenant: TenantId,
+    queue: QueueName,
+    state: State,
+    jobs: Vec<(JobId, u32)>,
+}
+
+#[async_trait]
+impl ChangeLog for PostgresStore {
+    async fn head(&self) -> Result<Position, StoreError> {
+        let deadline = Instant::now() + self.parts.changes_patience;
+        loop {
+            let (head, has_more) = look!(self, Look, |tx| look_for_head(&tx, self.parts.log_tag).await)?;
+            if !has_more || Instant::now() >= deadline {
+                return Ok(head);
+            }
+            tokio::time::sleep(MOMENT).await;
+        }
+    }
+
+    async fn changes(&self, after: Position, limit: usize) -> Result<Changes, StoreError> {
+        let deadline = Instant::now() + self.parts.changes_patience;
+        loop {
+            let tag = self.parts.log_tag;
+            let (rows, has_more) = look!(self, Look, |tx| rows_after(&tx, tag, after, limit).await)?;
+            if rows.is_empty() && has_more && Instant::now() < deadline {
+                tokio::time::sleep(MOMENT).await;
+                continue;
+            }
+            let mut changes = Changes { moved: Vec::new(), position: after };
+            for (position, at, text) in rows {
+                read_row(position, at, &text, &mut changes.moved)?;
+                changes.position = position;
+            }
+            return Ok(changes);
+        }
+    }
+}
+
+/// The last position that can no longer be preceded by one that is on its way.
+async fn bound_of(tx: &Transaction, tag: i64) -> Result<i64, Fault> {
+    let answers = tx.all(&[(DRAWN, &[]), (ANNOUNCED, &[&tag])]).await?;
+    let drawn: i64 = answers[0].first().map(|row| row.try_get(0)).transpose()?.unwrap_or_default();
+    let announced: Option<i64> = answers[1].first().map(|row| row.try_get(0)).transpose()?.flatten();
+    Ok(announced.map_or(drawn, |lowest| lowest.min(drawn)))
+}
+
+async fn look_for_head(tx: &Transaction, tag: i64) -> Result<(Position, bool), Fault> {
+    let bound = bound_of(tx, tag).await?;
+    let row = tx.row(HEAD, &[&bound]).await?;
+    let head = Position(row.map(|row| row.try_get(0)).transpose()?.unwrap_or_default());
+    Ok((head, has_more(tx, head).await?))
+}
+
+async fn has_more(tx: &Transaction, after: Position) -> Result<bool, Fault> {
+    let row = tx.row(MORE, &[&after.0]).await?;
+    Ok(row.map(|row| row.try_get(0)).transpose()?.unwrap_or_default())
+}
+
+type LogRow = (Position, Timestamp, String);
+
+async fn rows_after(tx: &Transaction, tag: i64, after: Position, limit: usize) -> Result<(Vec<LogRow>, bool), Fault> {
+    let until = bound_of(tx, tag).await?;
+    let rows = tx.rows(READ, &[&after.0, &until, &bound(limit)]).await?;
+    let rows: Vec<LogRow> = rows
+        .iter()
+        .map(|row| Ok((Position(row.try_get(0)?), row.try_get::<_, Time>(1)?.0, row.try_get(2)?)))
+        .collect::<Result<_, Fault>>()?;
+    let has_more = rows.is_empty() && has_more(tx, after).await?;
+    Ok((rows, has_more))
+}
+
+fn read_row(position: Position, at: Timestamp, text: &str, moved: &mut Vec<Moved>) -> Result<(), StoreError> {
+    let runs: Vec<Run> =
+        serde_json::from_str(text).map_err(|error| Fault::misfit("changes", "moved", position.0, error))?;
+    for Run { tenant, queue, state, jobs } in runs {
+        moved.extend(jobs.into_iter().map(|(id, attempt)| Moved {
+            id,
+            tenant: tenant.clone(),
+            state,
+            queue: queue.clone(),
+            attempt,
+            at,
+        }));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_in_runs_is_read_back_job_by_job() {
+        let (a, b) = (TenantId::new("a"), TenantId::new("b\"\\"));
+        let queue = QueueName::default();
+        let moves = [
+            (JobId::fresh(), &a, State::Pending, 0),
+            (JobId::fresh(), &a, State::Pending, 4),
+            (JobId::fresh(), &b, State::Pending, 0),
+            (JobId::fresh(), &b, State::Dead, 7),
+        ];
+        let mut log = MovedLog::default();
+        assert_eq!(log.text(), None);
+        for (id, tenant, state, attempt) in moves {
+            log.push(id, tenant, &queue, state, attempt);
+        }
+        let at = Timestamp::from_micros(5);
+        let mut read = Vec::new();
+        read_row(Position::default(), at, &log.text().expect("something moved"), &mut read).expect("fits");
+        let expected: Vec<Moved> = moves
+            .into_iter()
+            .map(|(id, tenant, state, attempt)| Moved {
+                id,
+                tenant: tenant.clone(),
+                state,
+                queue: queue.clone(),
+                attempt,
+                at,
+            })
+            .collect();
+        assert_eq!(read, expected);
+    }
+}

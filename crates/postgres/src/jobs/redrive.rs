@@ -1,0 +1,148 @@
+//! Giving final jobs another life: same id, attempts counted anew, the old outcome kept as an attempt.
+//!
+//! The delete of the outcome is the compare-and-set: a second re-drive waits for it, finds none and is told where the job is.
+//! Places in line are reserved beforehand for what looks final; those of jobs that turn out not to be are given back.
+
+use std::collections::{HashMap, HashSet};
+
+use foreman_core::job::QueueName;
+use foreman_core::ports::{RedriveAnswer, StoreError, Topic};
+use foreman_core::target::Route;
+use foreman_core::{JobId, Lane, State, TenantId};
+
+use super::{distinct, nowhere, owned, submit, unfinished, uuids};
+use crate::error::Fault;
+use crate::order::{Demand, Reservation};
+use crate::places::LOOKS;
+use crate::rows::Cells;
+use crate::write::Transaction;
+use crate::{PostgresStore, look, transact};
+
+/// What a job was asked to be, for those that look final.
+pub(crate) const ASKED: &str = "SELECT jobs.id, jobs.queue, jobs.route, jobs.lane, jobs.kind,
+           EXISTS (SELECT FROM outcomes WHERE outcomes.job = jobs.id)
+    FROM jobs WHERE jobs.id = ANY ($1::uuid[]) AND jobs.tenant = $2::text";
+pub(crate) const REDRIVE: &str = include_str!("../sql/redrive.sql");
+
+/// What does not change in a job's life.
+struct Asked {
+    queue: QueueName,
+    route: Route,
+    lane: Lane,
+    kind: Option<String>,
+}
+
+pub(super) async fn redrive(
+    store: &PostgresStore,
+    tenant: &TenantId,
+    ids: &[JobId],
+) -> Result<Vec<Option<RedriveAnswer>>, StoreError> {
+    let (asked, demand) = look!(store, Look, |tx| asked(&tx, tenant, ids).await)?;
+    let reserved = Reservation::make(store, &demand).await?;
+    let (answers, left) = transact!(store, data, Write, |tx| {
+        let mut reservation = reserved.clone();
+        let answers = redrive_all(&tx, tenant, ids, &asked, &mut reservation).await;
+        answers.map(|answers| (answers, reservation))
+    })?;
+    left.give_back(store).await;
+    Ok(answers)
+}
+
+async fn asked(tx: &Transaction, tenant: &TenantId, ids: &[JobId]) -> Result<(HashMap<JobId, Asked>, Demand), Fault> {
+    let (mut asked, mut demand) = (HashMap::new(), Demand::default());
+    for row in &tx.rows(ASKED, &[&uuids(ids), &tenant.as_str()]).await? {
+        let cells = Cells::of_job(row, "jobs", 0)?;
+        let one = Asked {
+            queue: cells.queue(1)?,
+            route: Route::from_stored(cells.get(2, "route")?),
+            lane: cells.lane(3)?,
+            kind: cells.get(4, "kind")?,
+        };
+        if cells.get(5, "state")? {
+            demand.one(tenant, &one.queue, one.lane);
+        }
+        asked.insert(cells.id, one);
+    }
+    Ok((asked, demand))
+}
+
+async fn redrive_all(
+    tx: &Transaction,
+    tenant: &TenantId,
+    ids: &[JobId],
+    asked: &HashMap<JobId, Asked>,
+    reservation: &mut Reservation,
+) -> Result<Vec<Option<RedriveAnswer>>, Fault> {
+    let mut found: HashMap<JobId, RedriveAnswer> = HashMap::new();
+    // What came to be after the look before this transaction is not there yet for this call.
+    let mut sought: Vec<JobId> = distinct(ids).into_iter().filter(|id| asked.contains_key(id)).collect();
+    for look in 0.. {
+        sought = owned(tx, tenant, &sought).await?;
+        if sought.is_empty() {
+            break;
+        }
+        if look == LOOKS {
+            return Err(nowhere(&sought));
+        }
+        let freed = freed(tx, tenant, &sought).await?;
+        revive(tx, tenant, &sought, asked, &freed, reservation).await?;
+        found.extend(freed.into_keys().map(|id| (id, RedriveAnswer::Redriven)));
+        sought.retain(|id| !found.contains_key(id));
+        let states = unfinished(tx, &sought).await?;
+        found.extend(states.into_iter().map(|(id, state)| (id, RedriveAnswer::NotFinal(state))));
+        sought.retain(|id| !found.contains_key(id));
+    }
+    Ok(in_order(ids, &found))
+}
+
+/// Takes outcomes away; the attempts that were made so far.
+async fn freed(tx: &Transaction, tenant: &TenantId, ids: &[JobId]) -> Result<HashMap<JobId, u32>, Fault> {
+    let rows = tx.rows(REDRIVE, &[&uuids(ids), &tenant.as_str()]).await?;
+    rows.iter()
+        .map(|row| {
+            let cells = Cells::of_job(row, "outcomes", 0)?;
+            Ok((cells.id, cells.count(1, "attempt")?))
+        })
+        .collect()
+}
+
+/// Puts jobs that have just lost their outcome back into line. Whoever re-drives a job wants it to run: a start-by of its
+/// first life no longer holds.
+async fn revive(
+    tx: &Transaction,
+    tenant: &TenantId,
+    sought: &[JobId],
+    asked: &HashMap<JobId, Asked>,
+    freed: &HashMap<JobId, u32>,
+    reservation: &mut Reservation,
+) -> Result<(), Fault> {
+    let mut line = submit::Line::default();
+    let (mut late, mut queues) = (Vec::new(), submit::Opened::default());
+    for id in sought {
+        let (Some(attempt), Some(one)) = (freed.get(id), asked.get(id)) else { continue };
+        let key = reservation.next(tenant, &one.queue, one.lane);
+        if key.is_none() {
+            late.push((*id, tenant.clone(), one.queue.clone(), one.lane));
+        }
+        queues.add(one.queue.as_str(), tenant.as_str(), one.lane);
+        line.push(*id, tenant.as_str(), one.queue.as_str(), one.route.as_str(), one.lane, one.kind.as_deref());
+        line.when(None, None, *attempt, key);
+        tx.note(*id, tenant, &one.queue, State::Pending, *attempt);
+        tx.ring(Topic::Ready);
+    }
+    // An unused queue may have gone meanwhile.
+    queues.write(tx).await?;
+    line.write(tx).await?;
+    crate::order::place(tx, &late).await
+}
+
+/// A job named twice waits at its second mention.
+fn in_order(ids: &[JobId], found: &HashMap<JobId, RedriveAnswer>) -> Vec<Option<RedriveAnswer>> {
+    let mut redriven = HashSet::new();
+    ids.iter()
+        .map(|id| match found.get(id).copied() {
+            Some(RedriveAnswer::Redriven) if !redriven.insert(*id) => Some(RedriveAnswer::NotFinal(State::Pending)),
+            other => other,
+        })
+        .collect()
+}

@@ -1,0 +1,131 @@
+//! Recording how attempts ended.
+//!
+//! An attempt is recorded only while its job's bit is set in that claim of that session, read under the claim's lock
+//! (`sql/settle.sql`). Where it is not, its own earlier record, with the mark that the attempt itself made it, tells a
+//! settlement sent again from a zombie's: that is asked in a following statement, which sees whatever the lock was held for.
+
+use std::collections::{HashMap, HashSet};
+
+use foreman_core::ports::{Settled, Settlement, StoreError};
+use foreman_core::{Fence, JobId, SessionId, Verdict};
+use uuid::Uuid;
+
+use crate::error::Fault;
+use crate::places;
+use crate::value::Span;
+use crate::write::Transaction;
+
+pub(crate) const SETTLE: &str = concat!(include_str!("../sql/settle.sql"), include_str!("../sql/close.sql"));
+
+/// Which of these attempts have left their own record before.
+pub(crate) const RECORDED: &str = "SELECT asked.claim, asked.job
+    FROM unnest($2::bigint[], $3::uuid[]) AS asked (claim, job)
+    WHERE EXISTS (SELECT FROM outcomes WHERE outcomes.job = asked.job AND outcomes.claim = asked.claim
+                  AND outcomes.session = $1::uuid AND outcomes.settled)
+       OR EXISTS (SELECT FROM attempts WHERE attempts.job = asked.job AND attempts.claim = asked.claim
+                  AND attempts.session = $1 AND attempts.settled)";
+
+/// Settlements as their statement wants them, each attempt once.
+#[derive(Default)]
+pub(crate) struct Batch {
+    /// Every settlement, in the order given.
+    asked: Vec<(Fence, JobId)>,
+    claims: Vec<i64>,
+    jobs: Vec<Uuid>,
+    states: Vec<Option<&'static str>>,
+    outcomes: Vec<&'static str>,
+    delays: Vec<Option<Span>>,
+    refunds: Vec<bool>,
+    reports: Vec<String>,
+}
+
+impl Batch {
+    pub fn new(settlements: &[Settlement]) -> Result<Self, StoreError> {
+        let mut batch = Self::default();
+        let mut seen = HashSet::new();
+        for settlement in settlements {
+            let attempt = (settlement.fence, settlement.job);
+            batch.asked.push(attempt);
+            if seen.insert(attempt) {
+                batch.push(settlement)?;
+            }
+        }
+        Ok(batch)
+    }
+
+    fn push(&mut self, settlement: &Settlement) -> Result<(), StoreError> {
+        let Settlement { fence, job, verdict } = settlement;
+        let report = match verdict.report() {
+            Some(report) => serde_json::to_string(report).map_err(|error| {
+                StoreError::Broken(format!("the report on job {job} cannot be written down: {error}"))
+            })?,
+            None => "{}".into(),
+        };
+        self.claims.push(fence.0);
+        self.jobs.push(job.0);
+        self.states.push(verdict.final_state().map(foreman_core::State::as_str));
+        self.outcomes.push(verdict.name().as_str());
+        self.delays.push(match verdict {
+            Verdict::Retry { delay, .. } => Some(Span(*delay)),
+            _ => None,
+        });
+        self.refunds.push(verdict.refunds());
+        self.reports.push(report);
+        Ok(())
+    }
+}
+
+pub(super) async fn settle(tx: &Transaction, session: SessionId, batch: &Batch) -> Result<Vec<Settled>, Fault> {
+    let now = record(tx, session, batch, true).await?;
+    let mut answers: HashMap<(Fence, JobId), Settled> = now.into_iter().map(|one| (one, Settled::Now)).collect();
+    let attempts = || batch.asked.iter().filter(|attempt| !answers.contains_key(*attempt));
+    let claims: Vec<i64> = attempts().map(|(claim, _)| claim.0).collect();
+    let jobs: Vec<Uuid> = attempts().map(|(_, job)| job.0).collect();
+    if !claims.is_empty() {
+        for row in tx.rows(RECORDED, &[&session.0, &claims, &jobs]).await? {
+            answers.insert((Fence(row.try_get(0)?), JobId(row.try_get(1)?)), Settled::Before);
+        }
+    }
+    Ok(batch.asked.iter().map(|attempt| answer(&mut answers, *attempt)).collect())
+}
+
+/// An attempt named twice was recorded by its first mention.
+fn answer(answers: &mut HashMap<(Fence, JobId), Settled>, attempt: (Fence, JobId)) -> Settled {
+    match answers.get(&attempt) {
+        Some(Settled::Now) => {
+            answers.insert(attempt, Settled::Before);
+            Settled::Now
+        }
+        Some(before) => *before,
+        None => Settled::Fenced,
+    }
+}
+
+/// Closes what is still open, and says what that was.
+pub(crate) async fn record(
+    tx: &Transaction,
+    session: SessionId,
+    batch: &Batch,
+    by_the_attempts: bool,
+) -> Result<Vec<(Fence, JobId)>, Fault> {
+    if batch.claims.is_empty() {
+        return Ok(Vec::new());
+    }
+    let rows = tx
+        .rows(
+            SETTLE,
+            &[
+                &session.0,
+                &batch.claims,
+                &batch.jobs,
+                &batch.states,
+                &batch.outcomes,
+                &batch.delays,
+                &batch.refunds,
+                &batch.reports,
+                &by_the_attempts,
+            ],
+        )
+        .await?;
+    Ok(places::book(tx, &rows).await?.into_iter().map(|closed| (closed.claim, closed.job)).collect())
+}

@@ -1,0 +1,433 @@
+//! Accepting jobs.
+//!
+//! Sent again, a job is found by its id and nothing changes. An idempotency key is a row of its own; jobs of one slice are
+//! judged in order, each seeing the keys of those before it. Two submissions with one key at once wait for each other on that
+//! row. Places in line are reserved beforehand for what is due at once, and given in the order of the slice to what was
+//! really accepted.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::time::Duration;
+
+use foreman_core::job::{NewJob, QueueName, Start};
+use foreman_core::ports::{StoreError, Submitted, Topic, USE_IS_NOTED_EVERY};
+use foreman_core::target::Route;
+use foreman_core::{Idempotency, JobId, Lane, State, TenantId, Timestamp};
+use uuid::Uuid;
+
+use crate::error::Fault;
+use crate::order::{self, Demand, Reservation};
+use crate::rows::{Cells, rank};
+use crate::value::{Arg, Span, Time};
+use crate::write::{Step, Transaction};
+use crate::{PostgresStore, transact};
+
+pub(crate) const ACCEPT: &str = include_str!("../sql/accept.sql");
+pub(crate) const WAIT: &str = include_str!("../sql/wait.sql");
+pub(crate) const REMEMBER: &str = include_str!("../sql/remember.sql");
+pub(crate) const KNOWN: &str = "SELECT id, created_at FROM jobs WHERE id = ANY ($1::uuid[])";
+pub(crate) const HOLDERS: &str = "SELECT idempotency.job, idempotency.tenant, idempotency.key, idempotency.fingerprint
+    FROM unnest($1::text[], $2::text[]) AS asked (tenant, key)
+    JOIN idempotency ON idempotency.tenant = asked.tenant AND idempotency.key = asked.key";
+pub(crate) const TAG: &str = "INSERT INTO job_tags (tenant, tag, job)
+    SELECT DISTINCT tenant, tag, job FROM unnest($1::text[], $2::text[], $3::uuid[]) AS asked (tenant, tag, job)
+    ORDER BY tenant, tag, job ON CONFLICT DO NOTHING";
+/// Notes that queues are used, at most once an hour each: a row that is written, or only locked, by every submission would
+/// make them wait for one another.
+/// Notes that queues are used, at most once an hour each: a row that is written, or only locked, by every submission would
+/// make them wait for one another.
+pub(crate) const OPEN_QUEUES: &str = "INSERT INTO queues (queue, tenant, used_at)
+    SELECT queue, tenant, foreman_now() FROM unnest($1::text[], $2::text[]) AS asked (queue, tenant)
+    WHERE NOT EXISTS (
+        SELECT FROM queues AS known WHERE known.queue = asked.queue AND known.tenant = asked.tenant
+        AND known.used_at > foreman_now() - $3::interval)
+    ORDER BY queue, tenant
+    ON CONFLICT (queue, tenant) DO UPDATE SET used_at = excluded.used_at";
+/// After [`OPEN_QUEUES`], which waits for whoever removes the queue at this moment, and its lanes with it.
+pub(crate) const OPEN_LANES: &str = "INSERT INTO lanes (queue, lane, v)
+    SELECT queue, lane, 0 FROM unnest($1::text[], $2::smallint[]) AS asked (queue, lane)
+    ORDER BY lane, queue ON CONFLICT DO NOTHING";
+
+/// A job as its rows want it.
+struct Prepared {
+    id: JobId,
+    tenant: TenantId,
+    queue: QueueName,
+    route: Route,
+    lane: Lane,
+    kind: Option<String>,
+    correlation_id: Option<String>,
+    max_attempts: i32,
+    tags: Vec<String>,
+    expires_at: Option<Timestamp>,
+    start: Start,
+    idempotency: Option<Idempotency>,
+    work: String,
+}
+
+impl Prepared {
+    /// Whether it is due at once, whatever the database's clock says.
+    fn is_due(&self) -> bool {
+        matches!(self.start, Start::Now | Start::After(Duration::ZERO))
+    }
+}
+
+pub(super) async fn submit(store: &PostgresStore, jobs: &[NewJob]) -> Result<Vec<Submitted>, StoreError> {
+    if jobs.is_empty() {
+        return Ok(Vec::new());
+    }
+    let jobs: Vec<Prepared> = jobs.iter().map(prepare).collect::<Result<_, _>>()?;
+    let mut demand = Demand::default();
+    for job in jobs.iter().filter(|job| job.is_due()) {
+        demand.one(&job.tenant, &job.queue, job.lane);
+    }
+    let reserved = Reservation::make(store, &demand).await?;
+    let (answers, left) = transact!(store, data, Write, |tx| {
+        let mut reservation = reserved.clone();
+        let answers = accept(&tx, &jobs, &mut reservation).await;
+        answers.map(|answers| (answers, reservation))
+    })?;
+    left.give_back(store).await;
+    Ok(answers)
+}
+
+fn prepare(new: &NewJob) -> Result<Prepared, StoreError> {
+    let work = serde_json::to_string(&*new.work)
+        .map_err(|error| StoreError::Broken(format!("job {} cannot be written down: {error}", new.id)))?;
+    Ok(Prepared {
+        id: new.id,
+        tenant: new.tenant.clone(),
+        queue: new.work.queue.clone(),
+        route: new.work.target.route(),
+        lane: new.work.lane,
+        kind: new.work.kind.clone(),
+        correlation_id: new.work.correlation_id.clone(),
+        max_attempts: i32::try_from(new.work.max_attempts).unwrap_or(i32::MAX),
+        tags: new.work.tags.clone(),
+        expires_at: new.work.expires_at,
+        start: new.start,
+        idempotency: new.idempotency.clone(),
+        work,
+    })
+}
+
+async fn accept(tx: &Transaction, jobs: &[Prepared], keys: &mut Reservation) -> Result<Vec<Submitted>, Fault> {
+    let mut judged = judge(tx, jobs).await?;
+    let free: Vec<&Prepared> =
+        jobs.iter().zip(&judged).filter(|(_, known)| known.is_none()).map(|(job, _)| job).collect();
+    let accepted = write_down(tx, &free).await?;
+    let fresh: Vec<&Prepared> = {
+        let mut seen = HashSet::new();
+        free.iter().copied().filter(|job| accepted.contains_key(&job.id) && seen.insert(job.id)).collect()
+    };
+    line_up(tx, &fresh, &accepted, keys).await?;
+    let sent_again: Vec<Uuid> =
+        free.iter().map(|job| job.id).filter(|id| !accepted.contains_key(id)).map(|id| id.0).collect();
+    let known = if sent_again.is_empty() { HashMap::new() } else { known(tx, &sent_again).await? };
+    for (job, answer) in jobs.iter().zip(&mut judged) {
+        if answer.is_none() {
+            let at = accepted.get(&job.id).map(|accepted| accepted.created_at).or_else(|| known.get(&job.id).copied());
+            // Written by somebody else, and removed again while we looked: it was accepted, whenever that was.
+            *answer = Some(Submitted::Accepted(at.unwrap_or_default()));
+        }
+    }
+    Ok(judged.into_iter().flatten().collect())
+}
+
+async fn known(tx: &Transaction, ids: &Vec<Uuid>) -> Result<HashMap<JobId, Timestamp>, Fault> {
+    let rows = tx.rows(KNOWN, &[ids]).await?;
+    rows.iter()
+        .map(|row| {
+            let cells = Cells::of_job(row, "jobs", 0)?;
+            Ok((cells.id, cells.time(1, "created_at")?))
+        })
+        .collect()
+}
+
+type Key<'a> = (&'a str, &'a str);
+
+fn key_of(job: &Prepared) -> Option<Key<'_>> {
+    job.idempotency.as_ref().map(|idempotency| (job.tenant.as_str(), idempotency.key.as_str()))
+}
+
+/// What earlier jobs with the same keys make of these; nothing for those that may be written. A job sent again is not judged
+/// by its key.
+async fn judge(tx: &Transaction, jobs: &[Prepared]) -> Result<Vec<Option<Submitted>>, Fault> {
+    let keyed: Vec<Uuid> = jobs.iter().filter(|job| job.idempotency.is_some()).map(|job| job.id.0).collect();
+    let mut judged = vec![None; jobs.len()];
+    if keyed.is_empty() {
+        return Ok(judged);
+    }
+    let known = known(tx, &keyed).await?;
+    // The first of each key speaks for it.
+    let mut first: BTreeMap<Key<'_>, &Prepared> = BTreeMap::new();
+    for job in jobs.iter().filter(|job| !known.contains_key(&job.id)) {
+        if let Some(key) = key_of(job) {
+            first.entry(key).or_insert(job);
+        }
+    }
+    let holders = remember(tx, &first).await?;
+    for (job, answer) in jobs.iter().zip(&mut judged) {
+        let (Some(key), Some(idempotency)) = (key_of(job), &job.idempotency) else { continue };
+        *answer = match (known.get(&job.id), holders.get(&(key.0.to_owned(), key.1.to_owned()))) {
+            (Some(created_at), _) => Some(Submitted::Accepted(*created_at)),
+            (None, Some((holder, _))) if *holder == job.id => None,
+            (None, Some((holder, fingerprint))) if *fingerprint == idempotency.fingerprint => {
+                Some(Submitted::Duplicate(*holder))
+            }
+            (None, Some((holder, _))) => Some(Submitted::KeyReused(*holder)),
+            (None, None) => {
+                return Err(Fault::misfit("idempotency", "key", job.id, "gone between two statements that lock it"));
+            }
+        };
+    }
+    Ok(judged)
+}
+
+type Holders = HashMap<(String, String), (JobId, Vec<u8>)>;
+
+/// Takes the keys that are free; who holds each of them.
+async fn remember(tx: &Transaction, first: &BTreeMap<Key<'_>, &Prepared>) -> Result<Holders, Fault> {
+    let (mut tenants, mut keys, mut ids, mut fingerprints, mut keep) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::<&[u8]>::new(), Vec::new());
+    for ((tenant, key), job) in first {
+        let Some(idempotency) = &job.idempotency else { continue };
+        tenants.push(*tenant);
+        keys.push(*key);
+        ids.push(job.id.0);
+        fingerprints.push(&idempotency.fingerprint);
+        keep.push(Span(idempotency.keep));
+    }
+    if keys.is_empty() {
+        return Ok(Holders::new());
+    }
+    tx.rows(REMEMBER, &[&tenants, &keys, &ids, &fingerprints, &keep]).await?;
+    let rows = tx.rows(HOLDERS, &[&tenants, &keys]).await?;
+    rows.iter()
+        .map(|row| {
+            let cells = Cells::of_job(row, "idempotency", 0)?;
+            let key = (cells.get(1, "tenant")?, cells.get(2, "key")?);
+            Ok((key, (cells.id, cells.get(3, "fingerprint")?)))
+        })
+        .collect()
+}
+
+struct Accepted {
+    created_at: Timestamp,
+    run_at: Timestamp,
+}
+
+/// Inserts what is not there yet; what that was.
+async fn write_down(tx: &Transaction, jobs: &[&Prepared]) -> Result<HashMap<JobId, Accepted>, Fault> {
+    if jobs.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let mut jobs = jobs.to_vec();
+    jobs.sort_by_key(|job| job.id);
+    let ids: Vec<Uuid> = jobs.iter().map(|job| job.id.0).collect();
+    let tenants: Vec<&str> = jobs.iter().map(|job| job.tenant.as_str()).collect();
+    let queues: Vec<&str> = jobs.iter().map(|job| job.queue.as_str()).collect();
+    let routes: Vec<&str> = jobs.iter().map(|job| job.route.as_str()).collect();
+    let lanes: Vec<i16> = jobs.iter().map(|job| rank(job.lane)).collect();
+    let kinds: Vec<Option<&str>> = jobs.iter().map(|job| job.kind.as_deref()).collect();
+    let correlations: Vec<Option<&str>> = jobs.iter().map(|job| job.correlation_id.as_deref()).collect();
+    let max_attempts: Vec<i32> = jobs.iter().map(|job| job.max_attempts).collect();
+    let (mut starts, mut delays) = (Vec::with_capacity(jobs.len()), Vec::with_capacity(jobs.len()));
+    for job in &jobs {
+        let (start, delay) = match job.start {
+            Start::Now => (None, Duration::ZERO),
+            Start::At(time) => (Some(Time(time)), Duration::ZERO),
+            Start::After(delay) => (None, delay),
+        };
+        starts.push(start);
+        delays.push(Span(delay));
+    }
+    let works: Vec<&str> = jobs.iter().map(|job| job.work.as_str()).collect();
+    let args: [&dyn Arg; 11] =
+        [&ids, &tenants, &queues, &routes, &lanes, &kinds, &correlations, &max_attempts, &starts, &delays, &works];
+    let rows = tx.rows(ACCEPT, &args).await?;
+    rows.iter()
+        .map(|row| {
+            let cells = Cells::of_job(row, "jobs", 0)?;
+            let (created_at, run_at) = (cells.time(1, "created_at")?, cells.time(2, "first_run_at")?);
+            Ok((cells.id, Accepted { created_at, run_at }))
+        })
+        .collect()
+}
+
+/// Lets accepted jobs wait, with everything that goes along with them.
+async fn line_up(
+    tx: &Transaction,
+    jobs: &[&Prepared],
+    accepted: &HashMap<JobId, Accepted>,
+    keys: &mut Reservation,
+) -> Result<(), Fault> {
+    let (mut line, mut late) = (Line::default(), Vec::new());
+    let (mut queues, mut tags) = (Opened::default(), Tags::default());
+    for job in jobs {
+        let Some(Accepted { created_at, run_at }) = accepted.get(&job.id) else { continue };
+        let is_due = run_at <= created_at;
+        let key = if is_due { keys.next(&job.tenant, &job.queue, job.lane) } else { None };
+        if is_due && key.is_none() {
+            late.push((job.id, job.tenant.clone(), job.queue.clone(), job.lane));
+        }
+        line.push(job.id, job.tenant.as_str(), job.queue.as_str(), job.route.as_str(), job.lane, job.kind.as_deref());
+        line.when(Some(*run_at), job.expires_at, 0, key);
+        tags.push(job);
+        queues.add(job.queue.as_str(), job.tenant.as_str(), job.lane);
+        tx.note(job.id, &job.tenant, &job.queue, State::of_waiting(is_due, 0), 0);
+        if is_due {
+            tx.ring(Topic::Ready);
+        }
+        if !is_due || job.expires_at.is_some() {
+            tx.ring(Topic::Waiting);
+        }
+    }
+    if line.ids.is_empty() {
+        return Ok(());
+    }
+    let opened = queues.columns();
+    let (open_args, line_args) = (opened.args(), line.args());
+    let tag_args: [&dyn Arg; 3] = [&tags.tenants, &tags.names, &tags.jobs];
+    let mut steps = open_args.steps();
+    steps.push((WAIT, &line_args[..]));
+    if !tags.jobs.is_empty() {
+        steps.push((TAG, &tag_args[..]));
+    }
+    tx.all(&steps).await?;
+    order::place(tx, &late).await
+}
+
+/// The queues of tenants, and the lanes in them, that a batch puts something into.
+#[derive(Default)]
+pub(super) struct Opened<'a> {
+    queues: BTreeSet<(&'a str, &'a str)>,
+    lanes: BTreeSet<(i16, &'a str)>,
+}
+
+impl<'a> Opened<'a> {
+    pub fn add(&mut self, queue: &'a str, tenant: &'a str, lane: Lane) {
+        self.queues.insert((queue, tenant));
+        self.lanes.insert((rank(lane), queue));
+    }
+
+    /// Notes that they are used, and opens those that are new.
+    pub async fn write(&self, tx: &Transaction) -> Result<(), Fault> {
+        if !self.queues.is_empty() {
+            tx.all(&self.columns().args().steps()).await?;
+        }
+        Ok(())
+    }
+
+    fn columns(&self) -> Columns<'a> {
+        let (queues, tenants) = self.queues.iter().copied().unzip();
+        let (lanes, lines) = self.lanes.iter().copied().unzip();
+        Columns { queues, tenants, lines, lanes, every: Span(USE_IS_NOTED_EVERY) }
+    }
+}
+
+/// The same, column by column.
+struct Columns<'a> {
+    queues: Vec<&'a str>,
+    tenants: Vec<&'a str>,
+    lines: Vec<&'a str>,
+    lanes: Vec<i16>,
+    every: Span,
+}
+
+impl Columns<'_> {
+    fn args(&self) -> OpenArgs<'_> {
+        OpenArgs { queues: [&self.queues, &self.tenants, &self.every], lanes: [&self.lines, &self.lanes] }
+    }
+}
+
+struct OpenArgs<'a> {
+    queues: [&'a dyn Arg; 3],
+    lanes: [&'a dyn Arg; 2],
+}
+
+impl OpenArgs<'_> {
+    fn steps(&self) -> Vec<Step<'_>> {
+        vec![(OPEN_QUEUES, &self.queues), (OPEN_LANES, &self.lanes)]
+    }
+}
+
+#[derive(Default)]
+struct Tags<'a> {
+    tenants: Vec<&'a str>,
+    names: Vec<&'a str>,
+    jobs: Vec<Uuid>,
+}
+
+impl<'a> Tags<'a> {
+    fn push(&mut self, job: &'a Prepared) {
+        for tag in &job.tags {
+            self.tenants.push(job.tenant.as_str());
+            self.names.push(tag);
+            self.jobs.push(job.id.0);
+        }
+    }
+}
+
+/// Rows for `ready`, column by column.
+#[derive(Default)]
+pub(super) struct Line<'a> {
+    ids: Vec<Uuid>,
+    tenants: Vec<&'a str>,
+    queues: Vec<&'a str>,
+    routes: Vec<&'a str>,
+    lanes: Vec<i16>,
+    kinds: Vec<Option<&'a str>>,
+    run_at: Vec<Option<Time>>,
+    expires_at: Vec<Option<Time>>,
+    attempts: Vec<i32>,
+    keys: Vec<Option<i64>>,
+}
+
+impl<'a> Line<'a> {
+    pub fn push(
+        &mut self,
+        id: JobId,
+        tenant: &'a str,
+        queue: &'a str,
+        route: &'a str,
+        lane: Lane,
+        kind: Option<&'a str>,
+    ) {
+        self.ids.push(id.0);
+        self.tenants.push(tenant);
+        self.queues.push(queue);
+        self.routes.push(route);
+        self.lanes.push(rank(lane));
+        self.kinds.push(kind);
+    }
+
+    /// The rest of a row; without a time it may run now.
+    pub fn when(&mut self, run_at: Option<Timestamp>, expires_at: Option<Timestamp>, attempt: u32, key: Option<i64>) {
+        self.run_at.push(run_at.map(Time));
+        self.expires_at.push(expires_at.map(Time));
+        self.attempts.push(i32::try_from(attempt).unwrap_or(i32::MAX));
+        self.keys.push(key);
+    }
+
+    fn args(&self) -> [&dyn Arg; 10] {
+        [
+            &self.ids,
+            &self.tenants,
+            &self.queues,
+            &self.routes,
+            &self.lanes,
+            &self.kinds,
+            &self.run_at,
+            &self.expires_at,
+            &self.attempts,
+            &self.keys,
+        ]
+    }
+
+    pub async fn write(&self, tx: &Transaction) -> Result<(), Fault> {
+        if !self.ids.is_empty() {
+            tx.rows(WAIT, &self.args()).await?;
+        }
+        Ok(())
+    }
+}

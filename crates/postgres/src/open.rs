@@ -1,0 +1,53 @@
+//! Opening the store: look at the server and the schema, and refuse what this binary was not made for.
+
+use std::sync::{Arc, Mutex};
+
+use deadpool_postgres::Pool;
+use foreman_core::ports::{StoreError, Wakeups};
+
+use crate::config::Config;
+use crate::connection::{self, Beginning};
+use crate::error::OpenError;
+use crate::jobs::Floor;
+use crate::migrate;
+use crate::{Parts, PostgresStore, changes};
+
+pub(crate) async fn open(config: Config, wakeups: Arc<dyn Wakeups>) -> Result<PostgresStore, OpenError> {
+    connection::check_schema(&config.schema)?;
+    let data = connection::pool(&config, config.data_connections)?;
+    let control = connection::pool(&config, config.control_connections)?;
+    let direct = connection::direct_pool(&config)?;
+    check(&config, &direct).await?;
+    let beginning = Beginning::new(&config);
+    let Config { schema, prepare, clock, call_timeout, audit_timeout, changes_patience, .. } = config;
+    Ok(PostgresStore {
+        parts: Arc::new(Parts {
+            data,
+            control,
+            direct,
+            beginning,
+            prepare,
+            clock,
+            wakeups,
+            call_timeout,
+            audit_timeout,
+            changes_patience,
+            log_tag: changes::tag(&schema),
+            floor: Floor::new(),
+            tended_at: Mutex::new(None),
+        }),
+    })
+}
+
+async fn check(config: &Config, direct: &Pool) -> Result<(), OpenError> {
+    let look = async {
+        let connection = direct.get().await.map_err(|error| connection::unavailable(&error))?;
+        migrate::check_server(&connection).await?;
+        migrate::expect_latest(&migrate::check(&connection, &config.schema).await?)?;
+        Ok(())
+    };
+    match tokio::time::timeout(config.call_timeout, look).await {
+        Ok(done) => done,
+        Err(_) => Err(StoreError::Unavailable("the database does not answer".into()).into()),
+    }
+}

@@ -1,0 +1,82 @@
+//! Pages of jobs, and how many there are.
+//!
+//! A page is found first, by ids alone, and only its own jobs are then read in full: a page deep in a long list costs no
+//! more than the first.
+
+use foreman_core::ports::{Cursor, JobFilter, JobView, Page};
+use foreman_core::{JobId, TenantId};
+use uuid::Uuid;
+
+use super::filter::Selection;
+use super::view::{self, VIEWS};
+use crate::error::Fault;
+use crate::value::{Arg, Time, bound};
+use crate::write::Transaction;
+
+pub(super) async fn list(
+    tx: &Transaction,
+    tenant: &TenantId,
+    filter: &JobFilter,
+    after: Option<Cursor>,
+    limit: usize,
+) -> Result<Page<JobView>, Fault> {
+    let mut selection = Selection::new(tenant, filter);
+    if let Some(cursor) = after {
+        selection.after(cursor);
+    }
+    let mut found = page(tx, selection, limit).await?;
+    let has_more = found.len() > limit;
+    found.truncate(limit);
+    let next = if has_more { found.last().copied() } else { None };
+    let ids: Vec<Uuid> = found.iter().map(|cursor| cursor.id.0).collect();
+    let anyone: Option<String> = None;
+    let rows = if ids.is_empty() { Vec::new() } else { tx.rows(VIEWS, &[&ids, &anyone]).await? };
+    Ok(Page { items: rows.iter().map(view::view).collect::<Result<_, _>>()?, next })
+}
+
+/// One more than asked for, which tells whether there is a next page.
+async fn page(tx: &Transaction, mut selection: Selection, limit: usize) -> Result<Vec<Cursor>, Fault> {
+    let limit = selection.value(bound(limit).saturating_add(1));
+    let text = selection.page(&limit);
+    let args: Vec<&dyn Arg> = selection.values.iter().map(AsRef::as_ref).collect();
+    let rows = tx.rows(&text, &args).await?;
+    rows.iter()
+        .map(|row| {
+            let at = row.try_get::<_, Option<Time>>(0)?.map(|time| time.0).unwrap_or_default();
+            Ok(Cursor { at, id: JobId(row.try_get(1)?) })
+        })
+        .collect()
+}
+
+pub(super) async fn count(tx: &Transaction, tenant: &TenantId, filter: &JobFilter) -> Result<u64, Fault> {
+    let selection = Selection::new(tenant, filter);
+    let args: Vec<&dyn Arg> = selection.values.iter().map(AsRef::as_ref).collect();
+    let row = tx.row(&selection.count(), &args).await?;
+    let count: i64 = row.map(|row| row.try_get(0)).transpose()?.unwrap_or_default();
+    Ok(u64::try_from(count).unwrap_or_default())
+}
+
+/// Every shape of list there is, for the test that prepares all statements.
+pub(crate) fn shapes() -> Vec<String> {
+    use foreman_core::State;
+    let mut texts = Vec::new();
+    let every = |state| JobFilter {
+        state,
+        queue: Some(foreman_core::job::QueueName::default()),
+        kind: Some(String::new()),
+        tag: Some(String::new()),
+        correlation_id: Some(String::new()),
+        created_after: Some(foreman_core::Timestamp::default()),
+        created_before: Some(foreman_core::Timestamp::default()),
+    };
+    for state in State::ALL.into_iter().map(Some).chain([None]) {
+        for filter in [every(state), JobFilter { state, ..JobFilter::default() }] {
+            let mut selection = Selection::new(&TenantId::default(), &filter);
+            texts.push(selection.count());
+            selection.after(Cursor { at: foreman_core::Timestamp::default(), id: JobId(Uuid::nil()) });
+            let limit = selection.value(1);
+            texts.push(selection.page(&limit));
+        }
+    }
+    texts
+}

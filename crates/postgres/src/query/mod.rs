@@ -1,0 +1,64 @@
+//! Questions that change nothing. Each sees one moment, however many statements it takes.
+
+mod filter;
+pub(crate) mod get;
+pub(crate) mod list;
+pub(crate) mod queues;
+pub(crate) mod sessions;
+pub(crate) mod view;
+
+use async_trait::async_trait;
+use foreman_core::ports::{Audit, Cursor, JobFilter, JobQuery, JobView, Page, QueueView, SessionView, StoreError};
+use foreman_core::{JobId, TenantId};
+
+use crate::error::Fault;
+use crate::write::Transaction;
+use crate::{PostgresStore, audit, look};
+
+/// A standby answers reads; only a primary can be written.
+pub(crate) const PING: &str = "SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean";
+
+#[async_trait]
+impl JobQuery for PostgresStore {
+    async fn ping(&self) -> Result<(), StoreError> {
+        look!(self, Look, |tx| ping(&tx).await)
+    }
+
+    async fn get(&self, tenant: &TenantId, id: JobId) -> Result<Option<JobView>, StoreError> {
+        look!(self, Read, |tx| get::get(&tx, tenant, id).await)
+    }
+
+    async fn list(
+        &self,
+        tenant: &TenantId,
+        filter: &JobFilter,
+        after: Option<&Cursor>,
+        limit: usize,
+    ) -> Result<Page<JobView>, StoreError> {
+        look!(self, Read, |tx| list::list(&tx, tenant, filter, after.copied(), limit).await)
+    }
+
+    async fn count(&self, tenant: &TenantId, filter: &JobFilter) -> Result<u64, StoreError> {
+        look!(self, Read, |tx| list::count(&tx, tenant, filter).await)
+    }
+
+    async fn queues(&self, tenant: &TenantId) -> Result<Vec<QueueView>, StoreError> {
+        look!(self, Read, |tx| queues::queues(&tx, tenant).await)
+    }
+
+    async fn sessions(&self) -> Result<Vec<SessionView>, StoreError> {
+        look!(self, Read, |tx| sessions::sessions(&tx).await)
+    }
+
+    async fn audit(&self) -> Result<Audit, StoreError> {
+        look!(self, Audit, |tx| audit::audit(&tx).await)
+    }
+}
+
+async fn ping(tx: &Transaction) -> Result<(), Fault> {
+    let row = tx.row(PING, &[]).await?;
+    match row.map(|row| row.try_get::<_, bool>(0)).transpose()? {
+        Some(false) => Ok(()),
+        _ => Err(StoreError::Unavailable("the database can only be read".into()).into()),
+    }
+}

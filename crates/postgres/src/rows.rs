@@ -1,0 +1,99 @@
+//! Rows as values. Each is read in one place, and one that does not fit names its table, column and id.
+
+use foreman_core::job::QueueName;
+use foreman_core::outcome::AttemptOutcome;
+use foreman_core::{JobId, Lane, Report, State, TenantId, Timestamp};
+use tokio_postgres::Row;
+use tokio_postgres::types::FromSql;
+use uuid::Uuid;
+
+use crate::error::Fault;
+use crate::value::Time;
+
+/// A row being read, with what to call it when it does not fit.
+pub(crate) struct Cells<'r> {
+    pub row: &'r Row,
+    pub table: &'static str,
+    pub id: JobId,
+}
+
+impl<'r> Cells<'r> {
+    /// A row whose job id stands at `place`.
+    pub fn of_job(row: &'r Row, table: &'static str, place: usize) -> Result<Self, Fault> {
+        let id: Uuid = row.try_get(place).map_err(|error| Fault::misfit(table, "job", "unknown", error))?;
+        Ok(Self { row, table, id: JobId(id) })
+    }
+
+    pub fn get<T: FromSql<'r>>(&self, place: usize, column: &str) -> Result<T, Fault> {
+        self.row.try_get(place).map_err(|error| Fault::misfit(self.table, column, self.id, error))
+    }
+
+    /// A counter, which is never below zero.
+    pub fn count(&self, place: usize, column: &str) -> Result<u32, Fault> {
+        let count: i32 = self.get(place, column)?;
+        u32::try_from(count).map_err(|error| Fault::misfit(self.table, column, self.id, error))
+    }
+
+    pub fn time(&self, place: usize, column: &str) -> Result<Timestamp, Fault> {
+        self.get::<Time>(place, column).map(|time| time.0)
+    }
+
+    pub fn maybe_time(&self, place: usize, column: &str) -> Result<Option<Timestamp>, Fault> {
+        Ok(self.get::<Option<Time>>(place, column)?.map(|time| time.0))
+    }
+
+    pub fn tenant(&self, place: usize) -> Result<TenantId, Fault> {
+        self.get::<&str>(place, "tenant").map(TenantId::new)
+    }
+
+    pub fn queue(&self, place: usize) -> Result<QueueName, Fault> {
+        self.get(place, "queue").map(QueueName::from_stored)
+    }
+
+    pub fn lane(&self, place: usize) -> Result<Lane, Fault> {
+        let rank: i16 = self.get(place, "lane")?;
+        Lane::from_rank(rank.into())
+            .ok_or_else(|| Fault::misfit(self.table, "lane", self.id, format!("{rank} is no lane")))
+    }
+
+    pub fn report(&self, place: usize) -> Result<Report, Fault> {
+        serde_json::from_str(self.get(place, "report")?)
+            .map_err(|error| Fault::misfit(self.table, "report", self.id, error))
+    }
+
+    pub fn final_state(&self, place: usize) -> Result<State, Fault> {
+        let text: &str = self.get(place, "state")?;
+        let state = text.parse::<State>().ok().filter(|state| state.is_final());
+        state.ok_or_else(|| Fault::misfit(self.table, "state", self.id, format!("{text:?} is not a final state")))
+    }
+
+    pub fn outcome(&self, place: usize) -> Result<AttemptOutcome, Fault> {
+        let text: &str = self.get(place, "outcome")?;
+        AttemptOutcome::from_stored(text)
+            .ok_or_else(|| Fault::misfit(self.table, "outcome", self.id, format!("{text:?} is not an outcome")))
+    }
+}
+
+/// The counters that travel with a job from place to place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counters {
+    pub attempt: u32,
+    pub spent: u32,
+    pub crashes: u32,
+}
+
+impl Counters {
+    /// From three columns beside each other.
+    pub fn read(cells: &Cells<'_>, first: usize) -> Result<Self, Fault> {
+        Ok(Self {
+            attempt: cells.count(first, "attempt")?,
+            spent: cells.count(first + 1, "spent")?,
+            crashes: cells.count(first + 2, "crashes")?,
+        })
+    }
+}
+
+/// How Postgres keeps a lane.
+pub(crate) fn rank(lane: Lane) -> i16 {
+    lane.rank() as i16
+}

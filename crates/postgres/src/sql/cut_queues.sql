@@ -1,0 +1,38 @@
+-- Removes the names of queues that nobody has used for long, with what is known of their order.
+--
+-- $1 how many, $2 unused for how long. A submission notes its use in the row before it puts a job there, so a row that is
+-- still old after it was locked has no job on its way; one that is locked by somebody else is skipped. Queues in which
+-- something still waits or is held are in use as of now.
+WITH unused AS MATERIALIZED (
+    SELECT queue, tenant FROM queues
+    WHERE paused_at IS NULL AND used_at <= foreman_now() - $2::interval
+    ORDER BY used_at, queue, tenant LIMIT $1::bigint
+    FOR UPDATE SKIP LOCKED
+),
+busy AS MATERIALIZED (
+    SELECT queue, tenant FROM unused
+    WHERE EXISTS (SELECT FROM ready WHERE ready.tenant = unused.tenant AND ready.queue = unused.queue)
+       OR EXISTS (SELECT FROM held WHERE held.tenant = unused.tenant AND held.queue = unused.queue)
+),
+noted AS (
+    UPDATE queues SET used_at = foreman_now() FROM busy
+    WHERE queues.queue = busy.queue AND queues.tenant = busy.tenant
+),
+gone AS (
+    DELETE FROM queues USING unused
+    WHERE queues.queue = unused.queue AND queues.tenant = unused.tenant
+      AND NOT EXISTS (SELECT FROM busy WHERE busy.queue = unused.queue AND busy.tenant = unused.tenant)
+    RETURNING queues.queue, queues.tenant
+),
+forgotten_shares AS (
+    DELETE FROM shares USING gone WHERE shares.queue = gone.queue AND shares.tenant = gone.tenant
+),
+forgotten_lanes AS (
+    DELETE FROM lanes USING (SELECT DISTINCT queue FROM gone) AS left_behind
+    WHERE lanes.queue = left_behind.queue
+      AND NOT EXISTS (
+        SELECT FROM queues AS other
+        WHERE other.queue = lanes.queue
+          AND NOT EXISTS (SELECT FROM gone WHERE gone.queue = other.queue AND gone.tenant = other.tenant))
+)
+SELECT 1 FROM gone

@@ -1,0 +1,119 @@
+//! Every statement this crate sends, for the test that prepares each of them against a migrated database: nothing else checks
+//! them before they are used. In a debug build a statement that is missing here is refused when it is sent.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use crate::{audit, changes, jobs, leases, order, places, query, sessions, upkeep};
+
+/// All of them, by their text.
+pub fn all() -> Vec<String> {
+    let mut texts: Vec<String> = FIXED.iter().map(|text| (*text).to_owned()).collect();
+    texts.extend(jobs::remove::FORGET.iter().map(|text| (*text).to_owned()));
+    texts.extend(audit::CHECKS.iter().map(|(_, text)| (*text).to_owned()));
+    texts.extend(query::list::shapes());
+    texts
+}
+
+const FIXED: [&str; 70] = [
+    audit::COUNTS,
+    changes::ANNOUNCE,
+    changes::ANNOUNCED,
+    changes::APPEND,
+    changes::DRAWN,
+    changes::HEAD,
+    changes::MORE,
+    changes::READ,
+    jobs::cancel::CANCEL_HELD,
+    jobs::cancel::CANCEL_READY,
+    jobs::claim::BY_IDS,
+    jobs::claim::BY_ORDER,
+    jobs::claim::CLAIMED,
+    jobs::claim::ONE_BY_ONE,
+    jobs::claim::PEEK,
+    jobs::pause::PAUSE,
+    jobs::pause::RESUME,
+    jobs::redrive::ASKED,
+    jobs::redrive::REDRIVE,
+    jobs::remove::LOCK_FINAL,
+    jobs::settle::RECORDED,
+    jobs::settle::SETTLE,
+    jobs::submit::ACCEPT,
+    jobs::submit::HOLDERS,
+    jobs::submit::KNOWN,
+    jobs::submit::OPEN_LANES,
+    jobs::submit::OPEN_QUEUES,
+    jobs::submit::REMEMBER,
+    jobs::submit::TAG,
+    jobs::submit::WAIT,
+    leases::ACQUIRE,
+    leases::RENEW,
+    leases::RESIGN,
+    order::GIVE_BACK,
+    order::PLACE,
+    order::RESERVE,
+    order::SERVED,
+    places::FINAL,
+    places::HELD,
+    places::OWNED,
+    places::WAITING,
+    query::PING,
+    query::get::RECORDS,
+    query::queues::FINISHED,
+    query::queues::KNOWN,
+    query::queues::RUNNING,
+    query::queues::WAITING,
+    query::sessions::SESSIONS,
+    query::view::VIEWS,
+    sessions::DRAIN,
+    sessions::LAPSE,
+    sessions::LOCK,
+    sessions::LOCK_OVERDUE,
+    sessions::MARK,
+    sessions::OPEN_JOBS,
+    sessions::PULSES,
+    sessions::REGISTER,
+    sessions::RELEASE,
+    sessions::RENEW,
+    upkeep::CUT_CHANGES,
+    upkeep::CUT_KEYS,
+    upkeep::CUT_SESSIONS,
+    upkeep::CUT_QUEUES,
+    upkeep::DUE,
+    upkeep::EXPIRE,
+    upkeep::LEADS,
+    upkeep::LOCK_OUTLIVED,
+    upkeep::NEXT,
+    upkeep::OUTLIVED,
+    upkeep::PROMOTE,
+];
+
+/// Those that take or find the first of many, with the index they read in order.
+pub const IN_ORDER: [(&str, &str); 7] = [
+    (jobs::claim::PEEK, "ready_in_order"),
+    (jobs::claim::BY_ORDER, "ready_in_order"),
+    (jobs::claim::BY_ORDER, "ready_fragile"),
+    (upkeep::DUE, "ready_later"),
+    (upkeep::EXPIRE, "ready_expiring"),
+    (upkeep::NEXT, "ready_later"),
+    (upkeep::NEXT, "ready_expiring"),
+];
+
+/// How a change is written: announced, then appended.
+pub const APPEND: [&str; 2] = [changes::ANNOUNCE, changes::APPEND];
+
+/// The first parameter of the first of these.
+pub fn log_tag(schema: &str) -> i64 {
+    changes::tag(schema)
+}
+
+/// How the store's own connections are set up.
+pub fn settings(config: &crate::Config) -> String {
+    crate::connection::Settings::new(config).as_session()
+}
+
+/// Whether a statement is one of [`all`], or of a shape that is.
+pub(crate) fn is_known(text: &str) -> bool {
+    static KNOWN: LazyLock<HashSet<String>> = LazyLock::new(|| all().into_iter().collect());
+    KNOWN.contains(text) || text.starts_with("SELECT count(*) FROM ") || text.contains(" DESC LIMIT $")
+}

@@ -1,0 +1,234 @@
+//! What falls due, expires, or has outlived its retention.
+//!
+//! Any number may do this at once: rows that another is working on are skipped, and each step is at most `limit` of a kind.
+//! Places in line are reserved before the jobs are moved.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use foreman_core::job::QueueName;
+use foreman_core::ports::{Due, Leader, Pruned, Retention, StoreError, Topic, USE_IS_NOTED_EVERY, Upkeep};
+use foreman_core::{JobId, Lane, Report, State, TenantId, Timestamp};
+use uuid::Uuid;
+
+use crate::error::Fault;
+use crate::jobs::remove::forget;
+use crate::order::{Demand, Reservation};
+use crate::rows::Cells;
+use crate::value::{Span, Time, bound};
+use crate::write::Transaction;
+use crate::{PostgresStore, partitions, transact};
+
+pub(crate) const EXPIRE: &str = include_str!("sql/expire.sql");
+pub(crate) const DUE: &str = "SELECT job, tenant, queue, lane FROM ready
+    WHERE key IS NULL AND run_at <= foreman_now()
+    ORDER BY run_at, job LIMIT $1::bigint";
+pub(crate) const PROMOTE: &str = include_str!("sql/promote.sql");
+/// When the next waiting job falls due or expires, and what time it is.
+pub(crate) const NEXT: &str = "SELECT least(
+        (SELECT run_at FROM ready WHERE key IS NULL ORDER BY run_at LIMIT 1),
+        (SELECT expires_at FROM ready WHERE expires_at IS NOT NULL ORDER BY expires_at LIMIT 1)), foreman_now()";
+
+/// The oldest in a final state, over all tenants: a skip through the index by tenant, then a range of times.
+pub(crate) const OUTLIVED: &str = "WITH RECURSIVE tenants (tenant) AS (
+        (SELECT tenant FROM outcomes ORDER BY tenant LIMIT 1)
+        UNION ALL
+        SELECT (SELECT outcomes.tenant FROM outcomes WHERE outcomes.tenant > tenants.tenant ORDER BY outcomes.tenant LIMIT 1)
+        FROM tenants WHERE tenants.tenant IS NOT NULL
+    )
+    SELECT old.job FROM tenants
+    CROSS JOIN LATERAL (
+        SELECT outcomes.job FROM outcomes
+        WHERE outcomes.tenant = tenants.tenant AND outcomes.state = $1::text
+          AND outcomes.finished_at <= foreman_now() - $2::interval
+        ORDER BY outcomes.finished_at LIMIT $3::bigint
+    ) AS old
+    WHERE tenants.tenant IS NOT NULL LIMIT $3";
+/// What was found to be old, if it still is: a re-drive may have been faster.
+pub(crate) const LOCK_OUTLIVED: &str = "SELECT job FROM outcomes
+    WHERE job = ANY ($1::uuid[]) AND state = $2::text AND finished_at <= foreman_now() - $3::interval
+    ORDER BY job FOR UPDATE SKIP LOCKED";
+/// A plain read: a share lock on the lease would block its own renewal, and what keeps the data safe is locks on the data.
+pub(crate) const LEADS: &str =
+    "SELECT 1 FROM leases WHERE name = $1::text AND term = $2::bigint AND expires_at > foreman_now()";
+pub(crate) const CUT_KEYS: &str = "DELETE FROM idempotency WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM idempotency WHERE expires_at <= foreman_now() ORDER BY expires_at LIMIT $1::bigint
+        FOR UPDATE SKIP LOCKED)) RETURNING 1";
+pub(crate) const CUT_CHANGES: &str = "WITH gone AS (
+        DELETE FROM changes WHERE ctid = ANY (ARRAY(
+            SELECT ctid FROM changes WHERE at <= foreman_now() - $2::interval ORDER BY at LIMIT $1::bigint
+            FOR UPDATE SKIP LOCKED)) RETURNING position
+    ),
+    last AS (SELECT max(position) AS position FROM gone),
+    kept AS (
+        UPDATE log_end SET position = last.position FROM last WHERE last.position > log_end.position
+    )
+    SELECT 1 FROM gone";
+pub(crate) const CUT_SESSIONS: &str = "DELETE FROM sessions WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM sessions
+        WHERE state IN ('ended', 'dead') AND renewed_at <= foreman_now() - $2::interval LIMIT $1::bigint
+        FOR UPDATE SKIP LOCKED)) RETURNING 1";
+
+pub(crate) const CUT_QUEUES: &str = include_str!("sql/cut_queues.sql");
+
+#[async_trait]
+impl Upkeep for PostgresStore {
+    async fn promote(&self, limit: usize) -> Result<Due, StoreError> {
+        let Looked { expired, found, next } = transact!(self, data, Write, |tx| expire_and_look(&tx, limit).await)?;
+        let mut due = Due { expired, ..Due::default() };
+        let (time, now) = if found.is_empty() {
+            next
+        } else {
+            let mut demand = Demand::default();
+            for (_, tenant, queue, lane) in &found {
+                demand.one(tenant, queue, *lane);
+            }
+            let mut reservation = Reservation::make(self, &demand).await?;
+            let keys: Vec<Option<i64>> =
+                found.iter().map(|(_, tenant, queue, lane)| reservation.next(tenant, queue, *lane)).collect();
+            let (promoted, next) = transact!(self, data, Write, |tx| give_places(&tx, &found, &keys).await)?;
+            due.promoted = promoted;
+            next
+        };
+        Ok(Due { next: time, next_in: time.map(|time| time.since(now)), ..due })
+    }
+
+    async fn prune(&self, retention: &Retention, limit: usize) -> Result<Pruned, StoreError> {
+        Ok(prune(self, None, retention, limit).await?.unwrap_or_default())
+    }
+
+    async fn prune_as(
+        &self,
+        leader: &Leader,
+        retention: &Retention,
+        limit: usize,
+    ) -> Result<Option<Pruned>, StoreError> {
+        prune(self, Some(leader), retention, limit).await
+    }
+}
+
+type Found = (JobId, TenantId, QueueName, Lane);
+
+async fn due(tx: &Transaction, limit: usize) -> Result<Vec<Found>, Fault> {
+    let rows = tx.rows(DUE, &[&bound(limit)]).await?;
+    rows.iter()
+        .map(|row| {
+            let cells = Cells::of_job(row, "ready", 0)?;
+            Ok((cells.id, cells.tenant(1)?, cells.queue(2)?, cells.lane(3)?))
+        })
+        .collect()
+}
+
+struct Looked {
+    expired: usize,
+    found: Vec<Found>,
+    next: Next,
+}
+
+/// First what may no longer start, so that it is not given a place in line.
+async fn expire_and_look(tx: &Transaction, limit: usize) -> Result<Looked, Fault> {
+    Ok(Looked { expired: expire(tx, limit).await?, found: due(tx, limit).await?, next: next(tx).await? })
+}
+
+async fn expire(tx: &Transaction, limit: usize) -> Result<usize, Fault> {
+    let report =
+        serde_json::to_string(&Report::error("expired")).map_err(|error| StoreError::Broken(error.to_string()))?;
+    let rows = tx.rows(EXPIRE, &[&bound(limit), &report]).await?;
+    for row in &rows {
+        let cells = Cells::of_job(row, "ready", 0)?;
+        tx.note(cells.id, &cells.tenant(1)?, &cells.queue(2)?, State::Failed, cells.count(3, "attempt")?);
+    }
+    Ok(rows.len())
+}
+
+/// Gives each job the key reserved for it. The key of a job that another promoter was faster with is wasted, which is no harm.
+async fn give_places(tx: &Transaction, found: &[Found], keys: &Vec<Option<i64>>) -> Result<(usize, Next), Fault> {
+    let ids: Vec<Uuid> = found.iter().map(|(id, ..)| id.0).collect();
+    let rows = tx.rows(PROMOTE, &[&ids, keys]).await?;
+    for row in &rows {
+        let cells = Cells::of_job(row, "ready", 0)?;
+        tx.note(cells.id, &cells.tenant(1)?, &cells.queue(2)?, State::Pending, cells.count(4, "attempt")?);
+        tx.ring(Topic::Ready);
+    }
+    Ok((rows.len(), next(tx).await?))
+}
+
+/// When there is something to do next, and what time it is.
+type Next = (Option<Timestamp>, Timestamp);
+
+async fn next(tx: &Transaction) -> Result<Next, Fault> {
+    let row = tx.row(NEXT, &[]).await?.ok_or_else(|| StoreError::Broken("no time was told".into()))?;
+    Ok((row.try_get::<_, Option<Time>>(0)?.map(|time| time.0), row.try_get::<_, Time>(1)?.0))
+}
+
+/// Each transaction reads the term before it removes anything: `None` when it is over.
+async fn prune(
+    store: &PostgresStore,
+    leader: Option<&Leader>,
+    retention: &Retention,
+    limit: usize,
+) -> Result<Option<Pruned>, StoreError> {
+    let kept: [(State, Option<Duration>); 4] = [
+        (State::Completed, retention.completed),
+        (State::Failed, retention.failed),
+        (State::Cancelled, retention.cancelled),
+        (State::Dead, retention.dead),
+    ];
+    let mut pruned = Pruned::default();
+    for (state, keep) in kept {
+        let (Some(keep), room) = (keep, limit - pruned.jobs) else { continue };
+        if room == 0 {
+            break;
+        }
+        let step = transact!(store, data, Write, |tx| match leads(&tx, leader).await {
+            Ok(true) => forget_outlived(&tx, state, keep, room).await.map(Some),
+            Ok(false) => Ok(None),
+            Err(fault) => Err(fault),
+        })?;
+        let Some(jobs) = step else { return Ok(None) };
+        pruned.jobs += jobs;
+    }
+    let cut = transact!(store, data, Write, |tx| match leads(&tx, leader).await {
+        Ok(true) => cut(&tx, retention, limit).await.map(Some),
+        Ok(false) => Ok(None),
+        Err(fault) => Err(fault),
+    })?;
+    let Some((keys, changes, sessions, queues)) = cut else { return Ok(None) };
+    partitions::tend(store, limit).await;
+    Ok(Some(Pruned { keys, changes, sessions, queues, ..pruned }))
+}
+
+/// Whether the leader's term is still the one in force. Whoever acts for nobody's sake always may.
+async fn leads(tx: &Transaction, leader: Option<&Leader>) -> Result<bool, Fault> {
+    let Some(Leader { office, term }) = leader else { return Ok(true) };
+    let term = i64::try_from(*term).unwrap_or(i64::MAX);
+    Ok(tx.row(LEADS, &[office, &term]).await?.is_some())
+}
+
+async fn forget_outlived(tx: &Transaction, state: State, keep: Duration, limit: usize) -> Result<usize, Fault> {
+    let found = tx.rows(OUTLIVED, &[&state.as_str(), &Span(keep), &bound(limit)]).await?;
+    if found.is_empty() {
+        return Ok(0);
+    }
+    let found: Vec<Uuid> = found.iter().map(|row| Ok(row.try_get(0)?)).collect::<Result<_, Fault>>()?;
+    let locked = tx.rows(LOCK_OUTLIVED, &[&found, &state.as_str(), &Span(keep)]).await?;
+    let old: Vec<JobId> = locked.iter().map(|row| Ok(JobId(row.try_get(0)?))).collect::<Result<_, Fault>>()?;
+    forget(tx, &old).await?;
+    Ok(old.len())
+}
+
+async fn cut(tx: &Transaction, retention: &Retention, limit: usize) -> Result<(usize, usize, usize, usize), Fault> {
+    let limit = bound(limit);
+    let (changes, sessions) = (Span(retention.changes), Span(retention.sessions));
+    let queues = Span(retention.queues.saturating_add(USE_IS_NOTED_EVERY));
+    let answers = tx
+        .all(&[
+            (CUT_KEYS, &[&limit]),
+            (CUT_CHANGES, &[&limit, &changes]),
+            (CUT_SESSIONS, &[&limit, &sessions]),
+            (CUT_QUEUES, &[&limit, &queues]),
+        ])
+        .await?;
+    let counts: Vec<usize> = answers.iter().map(Vec::len).collect();
+    Ok((counts[0], counts[1], counts[2], counts[3]))
+}

@@ -1,0 +1,230 @@
+//! "Look now", to every process that shares the database.
+//!
+//! A ring is heard in this process at once, and by the others through NOTIFY: after the commit it tells of, on a connection of
+//! its own, the first at once and then at most one message per 20 ms with all that was rung meanwhile. (NOTIFY inside the
+//! transactions themselves takes a lock of the whole server at every commit, which cost two thirds of the throughput.)
+//!
+//! Rings are hints: one that is lost, because a connection was, costs a poll's wait and nothing else. Whoever was away hears
+//! every bell once when it is back. One's own messages are told by their sender and not heard twice.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
+
+use deadpool_postgres::Pool;
+use foreman_core::memory::LocalWakeups;
+use foreman_core::ports::{StoreError, Topic, Wakeups};
+use foreman_runtime::{Backoff, Shutdown};
+use futures_util::StreamExt;
+use futures_util::stream;
+use tokio::sync::{Notify, watch};
+use tokio_postgres_rustls::MakeRustlsConnect;
+use tracing::{debug, warn};
+
+use crate::config::Config;
+use crate::connection;
+use crate::error::{Fault, OpenError};
+use crate::tls;
+
+/// Between two messages of one process.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// How long a message may take.
+const SEND_LIMIT: Duration = Duration::from_secs(5);
+
+/// Rings here at once, and elsewhere soon.
+#[derive(Clone)]
+pub struct PgWakeups {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    local: LocalWakeups,
+    /// What was rung and not yet sent, a bit per topic.
+    rung: AtomicU8,
+    wake: Notify,
+    pool: Pool,
+    channel: String,
+    /// Who sends, to be told from the others.
+    sender: String,
+}
+
+/// Carries rings from and to the other processes, while it runs.
+pub struct Bell {
+    shared: Arc<Shared>,
+    address: tokio_postgres::Config,
+    tls: MakeRustlsConnect,
+}
+
+impl PgWakeups {
+    /// The bell must run for the others to hear and be heard.
+    pub fn new(config: &Config) -> Result<(Bell, Self), OpenError> {
+        connection::check_schema(&config.schema)?;
+        let shared = Arc::new(Shared {
+            local: LocalWakeups::new(),
+            rung: AtomicU8::new(0),
+            wake: Notify::new(),
+            pool: connection::direct_pool(config)?,
+            channel: format!("foreman_{}", config.schema),
+            sender: format!("{:016x}", rand::random::<u64>()),
+        });
+        let bell =
+            Bell { shared: Arc::clone(&shared), address: connection::direct(config)?, tls: tls::connector(config)? };
+        Ok((bell, Self { shared }))
+    }
+
+    /// Sends what was rung last, when the bell runs no more: what a process hands back as it stops is picked up at once.
+    pub async fn flush(&self) {
+        self.shared.send().await;
+    }
+}
+
+impl Wakeups for PgWakeups {
+    fn ring(&self, topic: Topic) {
+        self.shared.local.ring(topic);
+        self.shared.rung.fetch_or(bit(topic), Ordering::Release);
+        self.shared.wake.notify_one();
+    }
+
+    fn listen(&self, topic: Topic) -> watch::Receiver<u64> {
+        self.shared.local.listen(topic)
+    }
+}
+
+const NAMES: [(Topic, &str); 4] = [
+    (Topic::Ready, "ready"),
+    (Topic::Waiting, "waiting"),
+    (Topic::Cancelled, "cancelled"),
+    (Topic::Changed, "changed"),
+];
+
+fn bit(topic: Topic) -> u8 {
+    let place = NAMES.iter().position(|(known, _)| *known == topic).unwrap_or_default();
+    1 << place
+}
+
+impl Shared {
+    /// One message for each topic rung since the last time.
+    async fn send(&self) -> bool {
+        let rung = self.rung.swap(0, Ordering::Acquire);
+        let text: Vec<String> = NAMES
+            .iter()
+            .filter(|(topic, _)| rung & bit(*topic) != 0)
+            .map(|(_, name)| format!("NOTIFY {}, '{} {name}'", self.channel, self.sender))
+            .collect();
+        if text.is_empty() {
+            return true;
+        }
+        let sent = tokio::time::timeout(SEND_LIMIT, async {
+            let connection = self.pool.get().await.map_err(|error| connection::unavailable(&error))?;
+            connection.batch_execute(&text.join("; ")).await.map_err(|error| StoreError::from(Fault::from(error)))
+        });
+        match sent.await {
+            Ok(Ok(())) => true,
+            Ok(Err(error)) => {
+                debug!("other processes were not woken and look by themselves: {error}");
+                false
+            }
+            Err(_) => false,
+        }
+    }
+
+    /// A message: who sent it, and what was rung.
+    fn hear(&self, payload: &str) {
+        let Some((sender, name)) = payload.split_once(' ') else { return };
+        if sender == self.sender {
+            return;
+        }
+        for (topic, known) in NAMES {
+            if known == name {
+                self.local.ring(topic);
+            }
+        }
+    }
+
+    fn ring_all(&self) {
+        for topic in Topic::ALL {
+            self.local.ring(topic);
+        }
+    }
+}
+
+impl Bell {
+    /// Until draining.
+    pub async fn run(self, shutdown: Shutdown) {
+        tokio::select! {
+            biased;
+            () = shutdown.draining() => {}
+            () = self.send() => {}
+            () = self.listen() => {}
+        }
+        self.shared.send().await;
+    }
+
+    async fn send(&self) {
+        let mut backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(5));
+        loop {
+            self.shared.wake.notified().await;
+            if self.shared.send().await {
+                backoff.reset();
+                tokio::time::sleep(PAUSE).await;
+            } else {
+                tokio::time::sleep(backoff.next()).await;
+            }
+        }
+    }
+
+    async fn listen(&self) {
+        let mut backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(5));
+        loop {
+            let ended = self.listen_once(&mut backoff).await;
+            if backoff.failures() == 0 {
+                warn!("other processes are not heard until the database answers again: {ended}");
+            }
+            tokio::time::sleep(backoff.next()).await;
+        }
+    }
+
+    /// Until the connection is lost; why it was.
+    async fn listen_once(&self, backoff: &mut Backoff) -> StoreError {
+        let (client, mut connection) = match self.address.connect(self.tls.clone()).await {
+            Ok(pair) => pair,
+            Err(error) => return Fault::from(error).into(),
+        };
+        let text = format!("LISTEN {}", self.shared.channel);
+        let mut messages = stream::poll_fn(move |cx| connection.poll_message(cx));
+        let mut asked = std::pin::pin!(client.batch_execute(&text));
+        let mut is_listening = false;
+        loop {
+            tokio::select! {
+                answer = &mut asked, if !is_listening => {
+                    if let Err(error) = answer {
+                        return Fault::from(error).into();
+                    }
+                    is_listening = true;
+                    backoff.reset();
+                    // Whatever was rung while nobody listened.
+                    self.shared.ring_all();
+                }
+                message = messages.next() => match message {
+                    Some(Ok(tokio_postgres::AsyncMessage::Notification(said))) => self.shared.hear(said.payload()),
+                    Some(Ok(_)) => {}
+                    Some(Err(error)) => return Fault::from(error).into(),
+                    None => return StoreError::Unavailable("the connection was closed".into()),
+                },
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_topic_has_a_bit_and_a_name_of_its_own() {
+        let bits: u8 = Topic::ALL.into_iter().map(bit).fold(0, |all, bit| all | bit);
+        assert_eq!(bits.count_ones() as usize, Topic::ALL.len());
+        assert_eq!(NAMES.len(), Topic::ALL.len());
+    }
+}

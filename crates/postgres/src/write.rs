@@ -1,0 +1,275 @@
+//! One transaction under way: its connection, what it moved and whom to wake.
+//!
+//! BEGIN goes out together with the first statement, the change row together with COMMIT: a verb of one statement costs
+//! two round trips, however far away the database is. A transaction that is dropped before its end, because its caller
+//! gave up or a deadline passed, takes its connection out of the pool: nobody else meets it half way.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use deadpool_postgres::{Object, Pool};
+use foreman_core::job::QueueName;
+use foreman_core::ports::{StoreError, Topic};
+use foreman_core::{JobId, State, TenantId};
+use foreman_runtime::Backoff;
+use futures_util::future::{FutureExt, join, join_all};
+use tokio_postgres::{Row, Statement};
+use tracing::debug;
+
+use crate::changes::MovedLog;
+use crate::connection::{self, Purpose};
+use crate::error::{Fault, Remedy};
+use crate::statements;
+use crate::value::Arg;
+use crate::{Parts, changes};
+
+/// How often a transaction is done again before its caller is told.
+const TRIES: u32 = 6;
+
+/// A statement and its parameters.
+pub(crate) type Step<'a> = (&'a str, &'a [&'a dyn Arg]);
+
+pub(crate) struct Transaction {
+    connection: Option<Object>,
+    /// Sent with the first statement.
+    begin: String,
+    is_begun: AtomicBool,
+    prepare: bool,
+    /// See [`changes::tag`].
+    log_tag: i64,
+    moved: Mutex<MovedLog>,
+    rings: Mutex<Rings>,
+}
+
+impl Transaction {
+    pub async fn new(parts: &Parts, pool: &Pool, purpose: Purpose) -> Result<Self, StoreError> {
+        let begin = parts.beginning.text(purpose, parts.clock.as_deref());
+        Self::on(pool, begin, parts.prepare, parts.log_tag).await
+    }
+
+    /// With the message that begins it, and whether its statements may be prepared.
+    pub async fn on(pool: &Pool, begin: String, prepare: bool, log_tag: i64) -> Result<Self, StoreError> {
+        let connection = pool.get().await.map_err(|error| connection::unavailable(&error))?;
+        Ok(Self {
+            connection: Some(connection),
+            begin,
+            is_begun: AtomicBool::new(false),
+            prepare,
+            log_tag,
+            moved: Mutex::default(),
+            rings: Mutex::default(),
+        })
+    }
+
+    fn connection(&self) -> &Object {
+        self.connection.as_ref().expect("only the end of the transaction takes it out")
+    }
+
+    pub async fn rows(&self, sql: &str, args: &[&dyn Arg]) -> Result<Vec<Row>, Fault> {
+        let mut answers = self.all(&[(sql, args)]).await?;
+        Ok(answers.pop().unwrap_or_default())
+    }
+
+    pub async fn row(&self, sql: &str, args: &[&dyn Arg]) -> Result<Option<Row>, Fault> {
+        Ok(self.rows(sql, args).await?.into_iter().next())
+    }
+
+    /// Sends several statements one behind the other, without waiting for each other's answers.
+    pub async fn all(&self, steps: &[Step<'_>]) -> Result<Vec<Vec<Row>>, Fault> {
+        let prepared = self.prepared(steps).await?;
+        let sent = join_all(steps.iter().zip(&prepared).map(|(step, statement)| self.send(step, statement.as_ref())));
+        let begun = async {
+            if self.is_begun.swap(true, Ordering::Relaxed) {
+                Ok(())
+            } else {
+                self.connection().batch_execute(&self.begin).await
+            }
+        };
+        // Polled in this order, so that is the order on the wire.
+        let (begun, answers) = join(begun, sent).await;
+        begun?;
+        Ok(answers.into_iter().collect::<Result<_, _>>()?)
+    }
+
+    /// Before anything is sent: to prepare takes a round trip of its own, the first time on each connection.
+    async fn prepared(&self, steps: &[Step<'_>]) -> Result<Vec<Option<Statement>>, Fault> {
+        let mut prepared = Vec::with_capacity(steps.len());
+        for (sql, args) in steps {
+            debug_assert!(statements::is_known(sql), "not in the list of statements that a test prepares:\n{sql}");
+            prepared.push(if self.prepare {
+                let kinds: Vec<_> = args.iter().map(|arg| arg.kind()).collect();
+                Some(self.connection().prepare_typed_cached(sql, &kinds).await?)
+            } else {
+                None
+            });
+        }
+        Ok(prepared)
+    }
+
+    async fn send(
+        &self,
+        (sql, args): &Step<'_>,
+        statement: Option<&Statement>,
+    ) -> Result<Vec<Row>, tokio_postgres::Error> {
+        if let Some(statement) = statement {
+            let values: Vec<_> = args.iter().map(|arg| arg.as_sql()).collect();
+            self.connection().query(statement, &values).await
+        } else {
+            let values: Vec<_> = args.iter().map(|arg| (arg.as_sql(), arg.kind())).collect();
+            self.connection().query_typed(sql, &values).await
+        }
+    }
+
+    /// A job moved: part of this operation's one row in the change log.
+    pub fn note(&self, job: JobId, tenant: &TenantId, queue: &QueueName, state: State, attempt: u32) {
+        let mut moved = self.moved.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        moved.push(job, tenant, queue, state, attempt);
+    }
+
+    pub fn ring(&self, topic: Topic) {
+        self.rings.lock().unwrap_or_else(std::sync::PoisonError::into_inner).add(topic);
+    }
+
+    /// Writes the change row, in the same transaction as what it tells of, and commits. Whom to wake.
+    async fn commit(mut self) -> Result<Rings, Fault> {
+        let moved = self.moved.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner).text();
+        let mut rings = *self.rings.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if moved.is_some() {
+            rings.add(Topic::Changed);
+        }
+        if self.is_begun.load(Ordering::Relaxed) {
+            self.append(moved.as_ref(), "COMMIT").await?;
+        }
+        self.let_go();
+        Ok(rings)
+    }
+
+    /// Writes the change row, if there is one, and ends the transaction in the same breath: between what the row announces and the
+    /// commit lies nothing that could take long.
+    async fn append(&self, moved: Option<&String>, end: &str) -> Result<(), Fault> {
+        let ended = self.connection().batch_execute(end);
+        let Some(text) = moved else { return Ok(ended.await?) };
+        let steps: [Step<'_>; 2] = [(changes::ANNOUNCE, &[&self.log_tag]), (changes::APPEND, &[text])];
+        let prepared = self.prepared(&steps).await?;
+        let written =
+            join_all(steps.iter().zip(&prepared).map(|(step, statement)| self.send(step, statement.as_ref())));
+        // Polled in this order, so that is the order on the wire.
+        let (written, ended) = join(written, ended).await;
+        for answer in written {
+            answer?;
+        }
+        Ok(ended?)
+    }
+
+    /// Nothing of it happened. The answer is not waited for: whoever has the connection next comes behind it.
+    fn roll_back(self, fault: &Fault) {
+        if fault.remedy() == Remedy::Reconnect {
+            return;
+        }
+        self.end_unheard("ROLLBACK");
+    }
+
+    fn end_unheard(mut self, end: &'static str) {
+        if self.is_begun.load(Ordering::Relaxed) {
+            // Polled once, it is on its way; its answer is thrown away when it comes.
+            let _ = self.connection().batch_execute(end).now_or_never();
+        }
+        self.let_go();
+    }
+
+    fn let_go(&mut self) {
+        drop(self.connection.take());
+    }
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            drop(Object::take(connection));
+        }
+    }
+}
+
+/// Counts how often a transaction has been tried, and waits in between.
+pub(crate) struct Tries {
+    failed: u32,
+    backoff: Backoff,
+}
+
+impl Tries {
+    pub fn new() -> Self {
+        Self { failed: 0, backoff: Backoff::new(Duration::from_millis(5), Duration::from_millis(200)) }
+    }
+
+    /// Ends a transaction by what its operation answered. `None`: it is to be done again, whole.
+    pub async fn conclude<T>(
+        &mut self,
+        transaction: Transaction,
+        done: Result<T, Fault>,
+    ) -> Result<Option<(T, Rings)>, StoreError> {
+        let (fault, was_sent) = match done {
+            Ok(answer) => match transaction.commit().await {
+                Ok(rings) => return Ok(Some((answer, rings))),
+                Err(fault) => (fault, true),
+            },
+            Err(fault) => {
+                transaction.roll_back(&fault);
+                (fault, false)
+            }
+        };
+        self.again(fault, was_sent).await.map(|()| None)
+    }
+
+    /// The same for a transaction that only looked.
+    pub async fn end_look<T>(
+        &mut self,
+        transaction: Transaction,
+        done: Result<T, Fault>,
+    ) -> Result<Option<T>, StoreError> {
+        match done {
+            Ok(answer) => {
+                transaction.end_unheard("COMMIT");
+                Ok(Some(answer))
+            }
+            Err(fault) => {
+                transaction.roll_back(&fault);
+                self.again(fault, false).await.map(|()| None)
+            }
+        }
+    }
+
+    /// Waits until it may be done again, or says why not.
+    async fn again(&mut self, fault: Fault, was_sent: bool) -> Result<(), StoreError> {
+        self.failed += 1;
+        match fault.remedy() {
+            Remedy::Again if self.failed < TRIES => {
+                debug!(tries = self.failed, "a transaction is done again: {fault}");
+                tokio::time::sleep(self.backoff.next()).await;
+                Ok(())
+            }
+            // Not after COMMIT was sent: it may have arrived, and only the caller's own resending resolves that.
+            Remedy::Reconnect if !was_sent && self.failed < 3 => {
+                debug!(tries = self.failed, "a connection was lost before the commit, and another is tried: {fault}");
+                Ok(())
+            }
+            _ => Err(fault.into()),
+        }
+    }
+}
+
+/// A set of topics.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Rings([bool; Topic::ALL.len()]);
+
+impl Rings {
+    pub fn add(&mut self, topic: Topic) {
+        for (place, known) in Topic::ALL.iter().enumerate() {
+            self.0[place] |= *known == topic;
+        }
+    }
+
+    pub fn topics(self) -> impl Iterator<Item = Topic> {
+        Topic::ALL.into_iter().zip(self.0).filter_map(|(topic, is_rung)| is_rung.then_some(topic))
+    }
+}

@@ -1,0 +1,122 @@
+//! Wake-ups between processes.
+
+use std::time::Duration;
+
+use foreman_core::ports::{Topic, Wakeups};
+use foreman_postgres::Config;
+use foreman_postgres::wakeups::PgWakeups;
+use foreman_runtime::{Stop, Task, Tasks};
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use crate::given::Database;
+
+const PATIENCE: Duration = Duration::from_secs(10);
+
+struct Process {
+    wakeups: PgWakeups,
+    stop: Stop,
+    bell: Task<()>,
+}
+
+/// A process that listens: everything has rung once when it does.
+async fn process(database: &Database) -> Process {
+    let (bell, wakeups) = PgWakeups::new(&Config::at(database.url())).unwrap();
+    let stop = Stop::new();
+    let mut heard = wakeups.listen(Topic::Waiting);
+    heard.mark_unchanged();
+    let bell = Tasks::new().spawn("a bell", bell.run(stop.shutdown()));
+    timeout(PATIENCE, heard.changed()).await.unwrap().unwrap();
+    Process { wakeups, stop, bell }
+}
+
+async fn heard(bell: &mut watch::Receiver<u64>) {
+    timeout(PATIENCE, bell.changed()).await.expect("the bell was heard").unwrap();
+}
+
+fn listen(process: &Process, topic: Topic) -> watch::Receiver<u64> {
+    let mut bell = process.wakeups.listen(topic);
+    bell.mark_unchanged();
+    bell
+}
+
+#[tokio::test]
+async fn what_rings_in_one_process_is_heard_in_another() {
+    let database = Database::ready().await;
+    let (one, two) = (process(&database).await, process(&database).await);
+    for topic in Topic::ALL {
+        let (mut here, mut there) = (listen(&one, topic), listen(&two, topic));
+        one.wakeups.ring(topic);
+        assert!(here.has_changed().unwrap(), "at once in the same process");
+        heard(&mut there).await;
+        here.mark_unchanged();
+    }
+    for process in [one, two] {
+        process.stop.drain();
+        process.bell.await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_burst_of_rings_is_a_few_messages_and_ones_own_are_not_heard_again() {
+    let database = Database::ready().await;
+    let (one, two) = (process(&database).await, process(&database).await);
+    let mut there = listen(&two, Topic::Ready);
+    let (before_here, before_there) = (*one.wakeups.listen(Topic::Ready).borrow(), *there.borrow());
+    for _ in 0..1_000 {
+        one.wakeups.ring(Topic::Ready);
+        tokio::task::yield_now().await;
+    }
+    heard(&mut there).await;
+    // Whatever is on its way has arrived when a later ring has.
+    let mut last = listen(&two, Topic::Cancelled);
+    one.wakeups.ring(Topic::Cancelled);
+    heard(&mut last).await;
+    let messages = *two.wakeups.listen(Topic::Ready).borrow() - before_there;
+    assert!((1..=100).contains(&messages), "{messages} messages for a thousand rings");
+    assert_eq!(*one.wakeups.listen(Topic::Ready).borrow() - before_here, 1_000, "its own rings, each once");
+}
+
+#[tokio::test]
+async fn who_lost_its_connection_hears_every_bell_once_it_is_back() {
+    let database = Database::ready().await;
+    let (one, two) = (process(&database).await, process(&database).await);
+    let mut bells = Topic::ALL.map(|topic| listen(&two, topic));
+    let client = database.client().await;
+    let ended = client
+        .execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+             WHERE datname = current_database() AND pid <> pg_backend_pid()",
+            &[],
+        )
+        .await
+        .unwrap();
+    assert!(ended >= 2, "the listeners were connected");
+    for bell in &mut bells {
+        heard(bell).await;
+    }
+    let mut there = listen(&two, Topic::Cancelled);
+    // Sent on a connection that was lost, the first may be; the next is not.
+    let rung = async {
+        loop {
+            one.wakeups.ring(Topic::Cancelled);
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::select! {
+        () = heard(&mut there) => {}
+        () = rung => {}
+    }
+}
+
+#[tokio::test]
+async fn what_is_rung_last_is_sent_before_the_process_ends() {
+    let database = Database::ready().await;
+    let (one, two) = (process(&database).await, process(&database).await);
+    one.stop.drain();
+    one.bell.await.unwrap();
+    let mut there = listen(&two, Topic::Ready);
+    one.wakeups.ring(Topic::Ready);
+    one.wakeups.flush().await;
+    heard(&mut there).await;
+}

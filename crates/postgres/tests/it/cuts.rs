@@ -1,0 +1,241 @@
+//! A connection that breaks at any byte of COMMIT or of its answer: the outcome is unknown, and sending the same again finds out.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use foreman_core::conformance::given::{a_job, by_order, completed, jobs, retry, session_info, taken};
+use foreman_core::memory::LocalWakeups;
+use foreman_core::ports::{CancelAnswer, JobQuery, JobStore, SessionStore, Settled, StoreError, Submitted};
+use foreman_core::{SessionId, State, TenantId};
+use foreman_postgres::{Config, PostgresStore};
+use foreman_runtime::Tasks;
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use uuid::Uuid;
+
+use crate::given::{Database, is_torture, server};
+
+/// A simple query: its kind, its length, its text.
+const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
+
+/// Not armed.
+const NEVER: i64 = -1;
+
+/// Stands between the store and the server, and breaks connections when it is told to.
+struct Cutter {
+    /// Commits to let through before the one that is cut; below zero for none.
+    countdown: AtomicI64,
+    /// Where: so many bytes of the message go through, and of the answer once the message is through.
+    at: AtomicUsize,
+    cuts: AtomicUsize,
+}
+
+impl Cutter {
+    async fn start(tasks: &Tasks) -> (Arc<Self>, String) {
+        let cutter =
+            Arc::new(Self { countdown: AtomicI64::new(NEVER), at: AtomicUsize::new(0), cuts: AtomicUsize::new(0) });
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let (shared, connections) = (Arc::clone(&cutter), tasks.clone());
+        drop(tasks.spawn("cutter", async move {
+            loop {
+                let (near, _) = listener.accept().await.unwrap();
+                let far = TcpStream::connect(behind()).await.unwrap();
+                drop(connections.spawn("a connection through the cutter", carry(Arc::clone(&shared), near, far)));
+            }
+        }));
+        (cutter, address)
+    }
+
+    fn arm(&self, commits_before: i64, at: usize) {
+        self.at.store(at, Ordering::SeqCst);
+        self.countdown.store(commits_before, Ordering::SeqCst);
+    }
+
+    fn disarm(&self) {
+        self.countdown.store(NEVER, Ordering::SeqCst);
+    }
+
+    /// Whether the commit that has just been seen is the one to cut.
+    fn is_due(&self) -> bool {
+        let before =
+            self.countdown.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| (left >= 0).then_some(left - 1));
+        before == Ok(0)
+    }
+}
+
+/// Where the real server is.
+fn behind() -> String {
+    let server = server();
+    let (_, host) = server.rsplit_once('@').unwrap_or_else(|| server.split_once("://").unwrap());
+    host.split('/').next().unwrap().to_owned()
+}
+
+async fn carry(cutter: Arc<Cutter>, near: TcpStream, far: TcpStream) {
+    let (mut from_client, mut to_client) = near.into_split();
+    let (mut from_server, mut to_server) = far.into_split();
+    // Bytes of the answer that still go through, once a commit is to be cut there.
+    let allowance = Arc::new(AtomicI64::new(i64::MAX));
+    let answers = {
+        let allowance = Arc::clone(&allowance);
+        async move {
+            let mut buffer = [0; 16_384];
+            while let Ok(read @ 1..) = from_server.read(&mut buffer).await {
+                let left = allowance.load(Ordering::SeqCst);
+                let pass = usize::try_from(left).unwrap_or_default().min(read);
+                if to_client.write_all(&buffer[..pass]).await.is_err() || pass < read {
+                    break;
+                }
+                if left != i64::MAX {
+                    allowance.fetch_sub(pass as i64, Ordering::SeqCst);
+                }
+            }
+        }
+    };
+    let questions = async {
+        let mut buffer = vec![0; 65_536];
+        while let Ok(read @ 1..) = from_client.read(&mut buffer).await {
+            let found = buffer[..read].windows(COMMIT.len()).position(|window| window == COMMIT);
+            let Some(start) = found.filter(|_| cutter.is_due()) else {
+                if to_server.write_all(&buffer[..read]).await.is_err() {
+                    break;
+                }
+                continue;
+            };
+            cutter.cuts.fetch_add(1, Ordering::SeqCst);
+            let at = cutter.at.load(Ordering::SeqCst);
+            if at < COMMIT.len() {
+                let _ = to_server.write_all(&buffer[..start + at]).await;
+                return;
+            }
+            // The whole message goes through, and then a part of what comes back, or nothing at all.
+            allowance.store((at - COMMIT.len()) as i64, Ordering::SeqCst);
+            if to_server.write_all(&buffer[..read]).await.is_err() {
+                break;
+            }
+        }
+        // The client has gone; what the server still says goes nowhere.
+    };
+    tokio::select! {
+        () = answers => {}
+        () = questions => {}
+    }
+}
+
+/// The store through the cutter, and the same database without it.
+struct Scene {
+    cutter: Arc<Cutter>,
+    through: PostgresStore,
+    direct: PostgresStore,
+    rng: SmallRng,
+    unknown: usize,
+    cut_in_vain: usize,
+}
+
+impl Scene {
+    /// Makes a call whose commit is cut; what it answered, if it did.
+    async fn cut<T>(&mut self, call: impl Future<Output = Result<T, StoreError>>) -> Option<T> {
+        // A reservation before it commits as well, and may be what is cut.
+        let commits_before = self.rng.random_range(0..2);
+        // Twelve bytes of the message, and about as many of the answer as it has.
+        let at = self.rng.random_range(0..=COMMIT.len() + 60);
+        self.cutter.arm(commits_before, at);
+        let answer = call.await;
+        self.cutter.disarm();
+        match answer {
+            Ok(answer) => {
+                self.cut_in_vain += 1;
+                Some(answer)
+            }
+            Err(StoreError::Unavailable(_)) => {
+                self.unknown += 1;
+                None
+            }
+            Err(error) => panic!("an unknown outcome is told as such: {error}"),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_unknown_commit_is_resolved_by_sending_the_same_again() {
+    let rounds = if is_torture() { 500 } else { 100 };
+    let database = Database::ready().await.spoil();
+    let tasks = Tasks::new();
+    let (cutter, address) = Cutter::start(&tasks).await;
+    let url = database.url().replace(&behind(), &address);
+    let open = async |url: String| {
+        let mut config = Config::at(url);
+        config.connect_timeout = Duration::from_secs(10);
+        PostgresStore::open(config, Arc::new(LocalWakeups::new())).await.unwrap()
+    };
+    let (through, direct) = (open(url).await, open(database.url()).await);
+    let rng = SmallRng::seed_from_u64(9);
+    let mut scene = Scene { cutter, through, direct, rng, unknown: 0, cut_in_vain: 0 };
+    let session = SessionId::fresh();
+    scene.direct.register(&session_info(session, "worker", Duration::from_hours(1))).await.unwrap();
+    let mut accepted = 0;
+    for round in 0..rounds {
+        // Submit: found by its ids.
+        let batch = jobs(3, &a_job());
+        let store = scene.through.clone();
+        scene.cut(store.submit(&batch)).await;
+        let answers = scene.direct.submit(&batch).await.unwrap();
+        assert!(answers.iter().all(Submitted::is_accepted));
+        accepted += batch.len() as u64;
+        // Claim: found by its token.
+        let request = by_order(session, 3);
+        let answer = scene.cut(store.claim(&request)).await;
+        let held = taken(scene.direct.claim(&request).await.unwrap());
+        assert_eq!(held.len(), 3, "one batch, however often it was sent");
+        if let Some(answer) = answer {
+            let ids = |held: &[foreman_core::ports::Held]| {
+                let mut ids: Vec<Uuid> = held.iter().map(|held| held.job.id.0).collect();
+                ids.sort();
+                ids
+            };
+            assert_eq!(ids(&taken(answer)), ids(&held));
+        }
+        assert!(held.iter().all(|held| held.spent == held.attempt), "each try was counted once");
+        // Settle: found by the claim's number and the job.
+        let verdict = if round % 2 == 0 { completed() } else { retry(Duration::from_hours(1)) };
+        let ids: Vec<_> = held.iter().map(|held| held.job.id).collect();
+        let settlements: Vec<_> = held.into_iter().map(|held| held.settle(verdict.clone())).collect();
+        scene.cut(store.settle(session, &settlements)).await;
+        for settled in scene.direct.settle(session, &settlements).await.unwrap() {
+            assert_ne!(settled, Settled::Fenced, "the same attempt, not a zombie");
+        }
+        // Cancel: what waits for its retry.
+        if round % 2 == 1 {
+            scene.cut(store.cancel(&TenantId::default(), &ids)).await;
+            for answer in scene.direct.cancel(&TenantId::default(), &ids).await.unwrap() {
+                assert!(matches!(
+                    answer,
+                    Some(CancelAnswer::WasWaiting | CancelAnswer::AlreadyFinal(State::Cancelled))
+                ));
+            }
+        }
+        if round % 10 == 9 {
+            let audit = scene.direct.audit().await.unwrap();
+            assert!(audit.is_clean(), "{audit:#?}");
+            assert_eq!((audit.jobs, audit.outcomes), (accepted, accepted));
+        }
+    }
+    let cuts = scene.cutter.cuts.load(Ordering::SeqCst);
+    eprintln!("{cuts} cuts, {} unknown outcomes, {} calls answered nevertheless", scene.unknown, scene.cut_in_vain);
+    assert!(cuts >= rounds && scene.unknown >= rounds, "the cutter cut: {cuts}, {} unknown", scene.unknown);
+    let attempts = database.client().await;
+    let doubled: i64 = attempts
+        .query_one(
+            "SELECT count(*) FROM (SELECT job FROM attempts GROUP BY job, number HAVING count(*) > 1) AS doubled",
+            &[],
+        )
+        .await
+        .unwrap()
+        .get(0);
+    assert_eq!(doubled, 0, "no attempt is on record twice");
+    scene.through.close();
+    scene.direct.close();
+}

@@ -1,0 +1,176 @@
+//! The change log under many writers: nothing is passed over, where reading by position alone does pass over.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use foreman_core::JobId;
+use foreman_core::conformance::given::{a_job, jobs};
+use foreman_core::ports::{ChangeLog, JobStore, Position};
+use foreman_postgres::{PostgresStore, statements};
+use futures_util::future::join_all;
+use tokio::time::{Instant, timeout};
+use tokio_postgres::Client;
+
+use crate::given::{Team, connect};
+
+const LINE: &str = r#"[{"tenant":"t","queue":"q","state":"pending","jobs":[["00000000000000000000000000000001",0]]}]"#;
+
+/// As the store does it.
+async fn append(client: &Client) {
+    let [announce, append] = statements::APPEND;
+    client.execute(announce, &[&statements::log_tag("foreman")]).await.unwrap();
+    client.execute(append, &[&LINE]).await.unwrap();
+}
+
+/// What a reader that trusts positions sees.
+async fn naive(client: &Client, last: i64) -> Vec<i64> {
+    let rows =
+        client.query("SELECT position FROM changes WHERE position > $1 ORDER BY position", &[&last]).await.unwrap();
+    rows.iter().map(|row| row.get(0)).collect()
+}
+
+async fn positions(store: &PostgresStore, after: Position) -> (Vec<i64>, Position) {
+    let (mut position, mut numbers) = (after, Vec::new());
+    loop {
+        let page = store.changes(position, 1).await.unwrap();
+        if page.moved.is_empty() {
+            return (numbers, position);
+        }
+        position = page.position;
+        numbers.push(position.0);
+    }
+}
+
+#[tokio::test]
+async fn a_commit_that_was_overtaken_is_not_passed_over() {
+    let team = Team::with(|config| config.changes_patience = Duration::ZERO).await;
+    let (slow, fast) = (team.database.client().await, team.database.client().await);
+    slow.batch_execute("BEGIN").await.unwrap();
+    append(&slow).await;
+    append(&fast).await;
+    // The naive reader goes on from the second, and the first is never seen.
+    assert_eq!(naive(&fast, 0).await, [2]);
+    let (seen, position) = positions(&team.store, Position::default()).await;
+    assert_eq!(seen, [0_i64; 0], "what may still be overtaken is not read");
+    slow.batch_execute("COMMIT").await.unwrap();
+    assert_eq!(naive(&fast, 2).await, [0_i64; 0], "lost for whoever trusts positions");
+    assert_eq!(positions(&team.store, position).await.0, [1, 2]);
+}
+
+/// A transaction that waited for a lock sees what was done by others that began after it.
+#[tokio::test]
+async fn what_was_seen_by_an_older_transaction_is_in_the_log_before_what_it_did() {
+    let team = Team::with(|config| config.changes_patience = Duration::ZERO).await;
+    let (older, younger) = (team.database.client().await, team.database.client().await);
+    older.batch_execute("BEGIN; SELECT pg_current_xact_id()").await.unwrap();
+    append(&younger).await;
+    let seen: i64 = older.query_one("SELECT max(position) FROM changes", &[]).await.unwrap().get(0);
+    append(&older).await;
+    older.batch_execute("COMMIT").await.unwrap();
+    assert_eq!(positions(&team.store, Position::default()).await.0, [seen, seen + 1]);
+}
+
+#[tokio::test]
+async fn a_transaction_that_was_rolled_back_leaves_a_gap_that_nobody_waits_at() {
+    let team = Team::with(|config| config.changes_patience = Duration::ZERO).await;
+    let (gone, other) = (team.database.client().await, team.database.client().await);
+    gone.batch_execute("BEGIN").await.unwrap();
+    append(&gone).await;
+    append(&other).await;
+    assert_eq!(positions(&team.store, Position::default()).await.0, [0_i64; 0]);
+    gone.batch_execute("ROLLBACK").await.unwrap();
+    assert_eq!(positions(&team.store, Position::default()).await.0, [2]);
+}
+
+#[tokio::test]
+async fn a_reader_waits_a_moment_for_what_may_still_be_overtaken() {
+    let team = Team::with(|config| config.changes_patience = Duration::from_secs(20)).await;
+    let slow = team.database.client().await;
+    slow.batch_execute("BEGIN").await.unwrap();
+    append(&slow).await;
+    append(&team.database.client().await).await;
+    let (page, ()) = tokio::join!(team.store.changes(Position::default(), 10), async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        slow.batch_execute("COMMIT").await.unwrap();
+    });
+    assert_eq!(page.unwrap().moved.len(), 2, "it did not come back empty-handed");
+}
+
+#[tokio::test]
+async fn a_long_transaction_of_somebody_else_holds_no_reader_up() {
+    let team = Team::with(|config| config.changes_patience = Duration::ZERO).await;
+    let (beside, elsewhere) = (team.database.client().await, connect(&crate::given::server()).await);
+    for client in [&beside, &elsewhere] {
+        client.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT pg_current_xact_id()").await.unwrap();
+    }
+    team.store.submit(&[a_job().build()]).await.unwrap();
+    assert_eq!(team.store.changes(Position::default(), 10).await.unwrap().moved.len(), 1);
+}
+
+/// The window between drawing a position and committing is made wide; eight write, and two readers follow.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn eight_writers_and_twenty_thousand_events_and_none_is_lost() {
+    const WRITERS: usize = 8;
+    const ROUNDS: usize = 500;
+    const BATCH: usize = 5;
+    let team = Team::with(|config| config.data_connections = 12).await;
+    let database = team.database.client().await;
+    database
+        .batch_execute(
+            "CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$
+             BEGIN
+                 IF random() < 0.05 THEN PERFORM pg_sleep(random() * 0.004); END IF;
+                 RETURN NEW;
+             END $$;
+             CREATE TRIGGER dawdle BEFORE INSERT ON changes FOR EACH ROW EXECUTE FUNCTION dawdle()",
+        )
+        .await
+        .unwrap();
+    let is_over = Arc::new(AtomicBool::new(false));
+    let writers = async {
+        let each = join_all((0..WRITERS).map(|_| async {
+            let mut sent = Vec::new();
+            for _ in 0..ROUNDS {
+                let batch = jobs(BATCH, &a_job());
+                team.store.submit(&batch).await.unwrap();
+                sent.extend(batch.into_iter().map(|job| job.id));
+            }
+            sent
+        }));
+        let sent: HashSet<JobId> = each.await.into_iter().flatten().collect();
+        is_over.store(true, Ordering::SeqCst);
+        sent
+    };
+    let reader = async {
+        let (mut position, mut seen, mut twice) = (Position::default(), HashSet::new(), 0);
+        let deadline = Instant::now() + Duration::from_mins(2);
+        while seen.len() < WRITERS * ROUNDS * BATCH && Instant::now() < deadline {
+            let page = team.store.changes(position, 50).await.unwrap();
+            position = page.position;
+            twice += page.moved.iter().filter(|moved| !seen.insert(moved.id)).count();
+        }
+        (seen, twice)
+    };
+    let naive_reader = async {
+        let (mut last, mut seen) = (0, HashSet::new());
+        loop {
+            let was_over = is_over.load(Ordering::SeqCst);
+            let page = naive(&database, last).await;
+            last = page.last().copied().unwrap_or(last);
+            seen.extend(page);
+            if was_over {
+                return seen.len();
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let all = timeout(Duration::from_mins(3), async { tokio::join!(writers, reader, naive_reader) });
+    let (sent, (seen, twice), naively) = all.await.unwrap();
+    database.batch_execute("DROP FUNCTION dawdle CASCADE").await.unwrap();
+    assert_eq!(sent.len(), WRITERS * ROUNDS * BATCH);
+    assert_eq!(sent.difference(&seen).count(), 0, "lost");
+    assert_eq!(twice, 0, "no event was read twice");
+    assert!(naively < WRITERS * ROUNDS, "the window was wide enough for a naive reader to lose: {naively}");
+}

@@ -1,0 +1,19 @@
+//! The team store against its promises, its neighbours and its faults, on a real Postgres.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails where it stands")]
+
+mod bells;
+mod cuts;
+mod given;
+mod leases;
+mod log;
+mod migrations;
+mod neighbours;
+mod partitions;
+mod pooler;
+mod same;
+mod statements;
+mod stress;
+
+use given::team;
+
+foreman_core::conformance_suite!(team);

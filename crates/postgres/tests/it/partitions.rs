@@ -1,0 +1,122 @@
+//! The weeks of `jobs` and `outcomes`.
+
+use std::time::Duration;
+
+use foreman_core::JobId;
+use foreman_core::conformance::given::{a_job, completed};
+use foreman_core::conformance::given::{by_order, session_info, taken};
+use foreman_core::ports::{JobQuery, JobStore, SessionStore, Submitted};
+use foreman_core::{NewJob, SessionId, TenantId};
+use uuid::Uuid;
+
+use crate::given::Team;
+
+const WEEK: u64 = 7 * 86_400;
+
+/// A job as it would have been made so many seconds after 1970.
+fn made_at(seconds: u64) -> NewJob {
+    let id = JobId(Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, seconds, 0)));
+    NewJob { id, ..a_job().build() }
+}
+
+async fn place_of(team: &Team, table: &str, column: &str, id: JobId) -> Option<String> {
+    let client = team.database.client().await;
+    let text = format!("SELECT tableoid::regclass::text FROM {table} WHERE {column} = $1");
+    client.query_opt(&text, &[&id.0]).await.unwrap().map(|row| row.get(0))
+}
+
+async fn now_of(team: &Team) -> u64 {
+    let row = team.database.client().await.query_one("SELECT extract(epoch FROM now())::bigint", &[]).await.unwrap();
+    u64::try_from(row.get::<_, i64>(0)).unwrap()
+}
+
+#[tokio::test]
+async fn a_job_lies_in_the_week_of_its_id_and_one_from_nowhere_in_the_default() {
+    let team = Team::new().await;
+    let now = now_of(&team).await;
+    let (today, long_ago, far_ahead) = (made_at(now), made_at(1_000_000), made_at(now + 520 * WEEK));
+    let batch = [today.clone(), long_ago.clone(), far_ahead.clone()];
+    assert!(
+        team.store.submit(&batch).await.unwrap().iter().all(Submitted::is_accepted),
+        "a wrong clock fails no batch"
+    );
+    assert!(place_of(&team, "jobs", "id", today.id).await.unwrap().starts_with("jobs_w"));
+    assert_eq!(place_of(&team, "jobs", "id", long_ago.id).await.unwrap(), "jobs_default");
+    assert_eq!(place_of(&team, "jobs", "id", far_ahead.id).await.unwrap(), "jobs_default");
+    for job in &batch {
+        assert!(team.store.get(&TenantId::default(), job.id).await.unwrap().is_some());
+    }
+}
+
+#[tokio::test]
+async fn when_a_week_is_made_late_its_jobs_move_out_of_the_default() {
+    let team = Team::new().await;
+    let now = now_of(&team).await;
+    let client = team.database.client().await;
+    let next_week: String = client
+        .query_one(
+            "SELECT child.relname::text FROM pg_inherits JOIN pg_class AS child ON child.oid = inhrelid
+             WHERE inhparent = 'jobs'::regclass AND child.relname ~ '_w' ORDER BY 1 OFFSET 1 LIMIT 1",
+            &[],
+        )
+        .await
+        .unwrap()
+        .get(0);
+    client.batch_execute(&format!("DROP TABLE {next_week}")).await.unwrap();
+    let job = made_at(now + WEEK);
+    team.store.submit(std::slice::from_ref(&job)).await.unwrap();
+    assert_eq!(place_of(&team, "jobs", "id", job.id).await.unwrap(), "jobs_default");
+    assert_eq!(team.store.tend_partitions(100).await.unwrap().0, 1, "one partition was missing");
+    assert_eq!(place_of(&team, "jobs", "id", job.id).await.unwrap(), next_week);
+    assert_eq!(team.store.tend_partitions(100).await.unwrap(), (0, 0));
+    assert!(team.store.audit().await.unwrap().is_clean());
+}
+
+#[tokio::test]
+async fn a_week_long_past_is_dropped_and_what_is_kept_longer_survives() {
+    let team = Team::new().await;
+    let client = team.database.client().await;
+    // A Monday long ago, with bounds as the store makes them.
+    let monday: u64 = 1_577_664_000;
+    for (table, name) in [("jobs", "jobs_w20191230"), ("outcomes", "outcomes_w20191230")] {
+        let bound = |seconds: u64| Uuid::from_u128(u128::from(seconds * 1_000) << 80);
+        let (from, to) = (bound(monday), bound(monday + WEEK));
+        client
+            .batch_execute(&format!("CREATE TABLE {name} PARTITION OF {table} FOR VALUES FROM ('{from}') TO ('{to}')"))
+            .await
+            .unwrap();
+    }
+    let survivor = made_at(monday + 60);
+    team.store.submit(std::slice::from_ref(&survivor)).await.unwrap();
+    let session = SessionId::fresh();
+    team.store.register(&session_info(session, "worker", Duration::from_hours(1))).await.unwrap();
+    let held = taken(team.store.claim(&by_order(session, 1)).await.unwrap());
+    let settled: Vec<_> = held.into_iter().map(|held| held.settle(completed())).collect();
+    team.store.settle(session, &settled).await.unwrap();
+    assert_eq!(place_of(&team, "jobs", "id", survivor.id).await.unwrap(), "jobs_w20191230");
+    assert_eq!(team.store.tend_partitions(0).await.unwrap().1, 0, "more are left in it than may move");
+    assert_eq!(team.store.tend_partitions(10).await.unwrap().1, 2);
+    assert_eq!(place_of(&team, "jobs", "id", survivor.id).await.unwrap(), "jobs_default");
+    assert_eq!(place_of(&team, "outcomes", "job", survivor.id).await.unwrap(), "outcomes_default");
+    assert!(team.store.audit().await.unwrap().is_clean());
+}
+
+#[tokio::test]
+async fn partitions_are_left_alone_while_somebody_reads_them() {
+    let team = Team::new().await;
+    let client = team.database.client().await;
+    let bound = |seconds: u64| Uuid::from_u128(u128::from(seconds * 1_000) << 80);
+    let (from, to) = (bound(1_577_664_000), bound(1_577_664_000 + WEEK));
+    let name = "jobs_w20191230";
+    client
+        .batch_execute(&format!("CREATE TABLE {name} PARTITION OF jobs FOR VALUES FROM ('{from}') TO ('{to}')"))
+        .await
+        .unwrap();
+    client.batch_execute("BEGIN; SELECT count(*) FROM jobs").await.unwrap();
+    assert!(
+        team.store.tend_partitions(10).await.is_err(),
+        "it does not wait behind a reader, for all would wait behind it"
+    );
+    client.batch_execute("COMMIT").await.unwrap();
+    assert_eq!(team.store.tend_partitions(10).await.unwrap().1, 1);
+}
