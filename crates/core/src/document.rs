@@ -37,6 +37,13 @@ pub struct JobDocument {
     pub finished_at: Option<Timestamp>,
     /// Why the latest try did not complete.
     pub error: Option<String>,
+    /// The schedule whose tick made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<String>,
+    /// The instant that tick belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
+    pub scheduled_for: Option<Timestamp>,
     #[serde(flatten)]
     pub asked: Asked,
     /// Only when one job is read.
@@ -125,6 +132,8 @@ impl JobDocument {
             started_at: view.started_at,
             finished_at: view.finished_at,
             error: view.error,
+            schedule: work.occasion.as_ref().map(|occasion| occasion.schedule.clone()),
+            scheduled_for: work.occasion.as_ref().map(|occasion| occasion.nominal),
             asked: Asked::from(JobSpec::from(work.as_ref())),
             attempts,
         }

@@ -363,6 +363,7 @@ impl Pair {
                     // Kept: the reference finds a worker's name in its session.
                     sessions: Duration::from_secs(1_000_000),
                     queues: others,
+                    ticks: others,
                 };
                 // In how many rows the log was written differs by design.
                 both!(self, "prune", |store| store
