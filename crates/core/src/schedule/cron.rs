@@ -566,9 +566,9 @@ mod tests {
 
     #[test]
     fn an_expression_that_never_fires_is_refused_with_the_reason() {
-        for text in ["0 0 30 2 *", "0 0 31 2,4,6,9,11 *", "0 0 */31 2 */7"] {
+        for text in ["0 0 30 2 *", "0 0 31 2,4,6,9,11 *", "0 0 31 4 */1"] {
             let refusal = refusal(text);
-            assert!(text == "0 0 */31 2 */7" || refusal.contains("no year has a day"), "{refusal}");
+            assert!(refusal.contains("no year has a day"), "{refusal}");
         }
         for text in ["0 0 29 2 *", "0 0 29 2 */7", "0 0 * 2 1#5", "0 0 30 2 mon"] {
             parse(text).expect(text);

@@ -257,7 +257,7 @@ mod tests {
         for (timing, words) in [
             (
                 cron("0 9 * * mon-fri", "Europe/Berlin"),
-                "At 09:00, on Monday,Tuesday,Wednesday,Thursday,Friday, in Europe/Berlin",
+                "At 09:00, on Monday, Tuesday, Wednesday, Thursday, and Friday, in Europe/Berlin",
             ),
             (Timing::At(time("2026-01-01T00:00:00Z")), "Once, at 2026-01-01T00:00:00.000000Z"),
         ] {
