@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use crate::{audit, changes, jobs, leases, order, places, query, sessions, upkeep};
+use crate::{audit, changes, jobs, leases, order, places, query, schedules, sessions, upkeep};
 
 /// All of them, by their text.
 pub fn all() -> Vec<String> {
@@ -15,7 +15,7 @@ pub fn all() -> Vec<String> {
     texts
 }
 
-const FIXED: [&str; 70] = [
+const FIXED: [&str; 89] = [
     audit::COUNTS,
     changes::ANNOUNCE,
     changes::ANNOUNCED,
@@ -65,6 +65,25 @@ const FIXED: [&str; 70] = [
     query::queues::WAITING,
     query::sessions::SESSIONS,
     query::view::VIEWS,
+    schedules::BY_ID,
+    schedules::BY_NAME,
+    schedules::CREATE,
+    schedules::DELETE,
+    schedules::EDIT,
+    schedules::EXISTS,
+    schedules::LIST,
+    schedules::NOW,
+    schedules::due::DUE,
+    schedules::due::FREED,
+    schedules::due::NEXT,
+    schedules::fire::KNOWN,
+    schedules::fire::LET_GO,
+    schedules::fire::LOCK,
+    schedules::fire::MOVE_ON,
+    schedules::fire::OPEN,
+    schedules::fire::RECORD,
+    schedules::ticks::CUT_TICKS,
+    schedules::ticks::LATEST,
     sessions::DRAIN,
     sessions::LAPSE,
     sessions::LOCK,
