@@ -2,6 +2,8 @@
 //!
 //! People script against these names. A field is added, never renamed.
 
+mod schedule;
+
 use serde::{Deserialize, Serialize};
 
 use crate::duration::Span;
@@ -11,6 +13,7 @@ use crate::ports::{AttemptRecord, JobView, QueueView, SessionState, SessionView}
 use crate::spec::{JobSpec, Mistake};
 use crate::state::State;
 use crate::time::Timestamp;
+pub use schedule::{PreviewDocument, ScheduleDocument, ScheduleFields, ScheduleState, TickDocument};
 
 /// A job: what was asked, flat, and where it stands.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -331,6 +334,9 @@ pub struct ProblemDocument {
     /// The state of the job that stood in the way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<State>,
+    /// The version that the schedule has, where another was expected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<i64>,
 }
 
 #[cfg(test)]
