@@ -34,5 +34,6 @@ CREATE TABLE ticks (
     PRIMARY KEY (schedule, nominal)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX ticks_by_time ON ticks (at);
--- The jobs that a schedule may have to wait for, without walking over what it skipped.
-CREATE INDEX ticks_fired ON ticks (schedule, nominal, job) WHERE job IS NOT NULL;
+-- The jobs that a schedule may have to wait for, the latest at the end: neither what it skipped nor what is long final is
+-- walked over.
+CREATE INDEX ticks_fired ON ticks (schedule, job) WHERE job IS NOT NULL;

@@ -175,4 +175,26 @@ mod tests {
         assert!(foreman_core::ports::is_fragile(2) && !foreman_core::ports::is_fragile(1));
         assert!(MIGRATIONS[0].sql.contains("crashes >= 2"));
     }
+
+    /// What is in the schema after the first so many migrations.
+    fn schema_after(count: usize) -> Vec<(String, String)> {
+        let sql = Connection::open_in_memory().expect("memory is there");
+        for migration in &MIGRATIONS[..count] {
+            sql.execute_batch(migration.sql).expect("a migration is SQL");
+        }
+        let mut statement =
+            sql.prepare("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name").expect("it is SQL");
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).expect("the schema can be read");
+        rows.collect::<Result<_, _>>().expect("the schema is text")
+    }
+
+    #[test]
+    fn a_migration_changes_nothing_that_the_version_before_knows() {
+        for version in 1..MIGRATIONS.len() {
+            let after = schema_after(version + 1);
+            for known in schema_after(version) {
+                assert!(after.contains(&known), "{} changed {}", MIGRATIONS[version].name, known.0);
+            }
+        }
+    }
 }

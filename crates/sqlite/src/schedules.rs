@@ -8,6 +8,8 @@
 //! out of what is due and of the list, and the log says so once. Asked for by name or id it is called damaged. It
 //! can still be deleted and replaced, for neither reads what it says.
 
+#[cfg(test)]
+mod bare;
 mod due;
 mod edit;
 mod fire;

@@ -40,7 +40,7 @@ impl Unreadable {
             error!(
                 schedule.id = %id,
                 schedule.name = %name,
-                "schedule {name} is left out and does not fire: this version cannot read it: {why}"
+                "schedule {name} is passed over: this version cannot read it: {why}"
             );
         }
     }
