@@ -210,7 +210,7 @@ impl Kind {
             Kind::Unauthorized => StatusCode::UNAUTHORIZED,
             Kind::Overloaded | Kind::StoreUnavailable | Kind::Stopping | Kind::ScheduleBusy => {
                 StatusCode::SERVICE_UNAVAILABLE
-            },
+            }
             Kind::StoreFull => StatusCode::INSUFFICIENT_STORAGE,
             Kind::Timeout => StatusCode::REQUEST_TIMEOUT,
             // Not 503: nobody, our own client included, should send it again and again to a store that somebody must mend.

@@ -119,7 +119,9 @@ mod tests {
         ] {
             assert_eq!(Expected::of(&headers(&given)).expect("valid"), expected);
         }
-        for wrong in ["3", "\"\"", "\"a\"", "\"+3\"", "\"-3\"", "W/\"3\"", "\"3\", \"4\"", "", "\"99999999999999999999\""] {
+        for wrong in
+            ["3", "\"\"", "\"a\"", "\"+3\"", "\"-3\"", "W/\"3\"", "\"3\", \"4\"", "", "\"99999999999999999999\""]
+        {
             let problem = Expected::of(&headers(&[(IF_MATCH, wrong)])).expect_err(wrong);
             assert!(problem.detail.contains("version in quotes"), "{}", problem.detail);
         }
@@ -130,7 +132,8 @@ mod tests {
 
     #[test]
     fn a_client_that_has_the_version_is_recognised() {
-        for (given, expected) in [("\"3\"", true), ("W/\"3\"", true), ("\"2\", \"3\"", true), ("*", true), ("\"4\"", false)]
+        for (given, expected) in
+            [("\"3\"", true), ("W/\"3\"", true), ("\"2\", \"3\"", true), ("*", true), ("\"4\"", false)]
         {
             assert_eq!(has_it_already(&headers(&[(IF_NONE_MATCH, given)]), 3), expected, "{given}");
         }

@@ -4,6 +4,7 @@
 
 mod batch;
 mod bulk;
+mod clerk;
 mod faulty;
 mod harness;
 mod http;
@@ -14,6 +15,7 @@ mod listing;
 mod pages;
 mod problems;
 mod queues;
+mod schedules;
 mod stopping;
 mod submit;
 mod transport;
