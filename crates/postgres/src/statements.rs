@@ -15,7 +15,7 @@ pub fn all() -> Vec<String> {
     texts
 }
 
-const FIXED: [&str; 89] = [
+const FIXED: [&str; 92] = [
     audit::COUNTS,
     changes::ANNOUNCE,
     changes::ANNOUNCED,
@@ -76,12 +76,15 @@ const FIXED: [&str; 89] = [
     schedules::due::DUE,
     schedules::due::FREED,
     schedules::due::NEXT,
+    schedules::fire::CLOSE,
     schedules::fire::KNOWN,
     schedules::fire::LET_GO,
     schedules::fire::LOCK,
+    schedules::fire::LOCK_OPEN,
     schedules::fire::MOVE_ON,
     schedules::fire::OPEN,
     schedules::fire::RECORD,
+    schedules::fire::REOPEN,
     schedules::ticks::CUT_TICKS,
     schedules::ticks::LATEST,
     sessions::DRAIN,
@@ -107,15 +110,24 @@ const FIXED: [&str; 89] = [
     upkeep::PROMOTE,
 ];
 
-/// Those that take or find the first of many, with the index they read in order.
-pub const IN_ORDER: [(&str, &str); 7] = [
-    (jobs::claim::PEEK, "ready_in_order"),
-    (jobs::claim::BY_ORDER, "ready_in_order"),
-    (jobs::claim::BY_ORDER, "ready_fragile"),
-    (upkeep::DUE, "ready_later"),
-    (upkeep::EXPIRE, "ready_expiring"),
-    (upkeep::NEXT, "ready_later"),
-    (upkeep::NEXT, "ready_expiring"),
+/// Those that take or find the first of many, with the index they read in order and its table.
+pub const IN_ORDER: [(&str, &str, &str); 16] = [
+    (jobs::claim::PEEK, "ready_in_order", "ready"),
+    (jobs::claim::BY_ORDER, "ready_in_order", "ready"),
+    (jobs::claim::BY_ORDER, "ready_fragile", "ready"),
+    (schedules::LIST, "schedules_name", "schedules"),
+    (schedules::due::DUE, "schedules_due", "schedules"),
+    (schedules::due::FREED, "schedules_held", "schedules"),
+    (schedules::due::FREED, "ticks_open", "ticks"),
+    (schedules::due::NEXT, "schedules_due", "schedules"),
+    (schedules::fire::LOCK_OPEN, "ticks_open", "ticks"),
+    (schedules::fire::OPEN, "ticks_open", "ticks"),
+    (schedules::ticks::CUT_TICKS, "ticks_by_time", "ticks"),
+    (schedules::ticks::LATEST, "ticks_pkey", "ticks"),
+    (upkeep::DUE, "ready_later", "ready"),
+    (upkeep::EXPIRE, "ready_expiring", "ready"),
+    (upkeep::NEXT, "ready_later", "ready"),
+    (upkeep::NEXT, "ready_expiring", "ready"),
 ];
 
 /// How a change is written: announced, then appended.

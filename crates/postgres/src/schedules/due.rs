@@ -34,7 +34,7 @@ pub(crate) const FREED: &str = concat!(
     WHERE schedules.held IS NOT NULL AND NOT schedules.paused AND schedules.id > $2::uuid
       AND NOT EXISTS (
           SELECT FROM (
-              SELECT ticks.job FROM ticks WHERE ticks.schedule = schedules.id AND ticks.job IS NOT NULL
+              SELECT ticks.job FROM ticks WHERE ticks.schedule = schedules.id AND ticks.open
               ORDER BY ticks.nominal DESC LIMIT $3::bigint
           ) AS fired
           WHERE EXISTS (SELECT FROM jobs WHERE jobs.id = fired.job)
@@ -66,13 +66,13 @@ pub(super) async fn due(tx: &Transaction, limit: usize, unreadable: &Unreadable)
         let (next, now) = (row.try_get::<_, Option<Time>>(0)?, row.try_get::<_, Time>(1)?.0);
         let next_in: Option<Duration> = next.map(|next| next.0.since(now));
         let is_any_held = row.try_get(2)?;
-        return Ok(DueSchedules { now, due: due.found, freed: freed.found, next_in, is_any_held });
+        return Ok(DueSchedules { now, due: due.schedules, freed: freed.schedules, next_in, is_any_held });
     }
 }
 
 /// What was found so far of one kind, and where to go on.
 struct Found {
-    found: Vec<DueSchedule>,
+    schedules: Vec<DueSchedule>,
     limit: usize,
     after: (Timestamp, ScheduleId),
     is_over: bool,
@@ -81,12 +81,12 @@ struct Found {
 impl Found {
     fn new(limit: usize) -> Self {
         let after = (Timestamp::from_micros(i64::MIN), ScheduleId(Uuid::nil()));
-        Self { found: Vec::new(), limit, after, is_over: limit == 0 }
+        Self { schedules: Vec::new(), limit, after, is_over: limit == 0 }
     }
 
     /// How many are still wanted.
     fn room(&self) -> usize {
-        if self.is_over { 0 } else { self.limit - self.found.len() }
+        if self.is_over { 0 } else { self.limit - self.schedules.len() }
     }
 
     fn add(&mut self, rows: &[Row], unreadable: &Unreadable) -> Result<(), Fault> {
@@ -95,8 +95,8 @@ impl Found {
             let next: Option<Time> = last.try_get(6)?;
             self.after = (next.map_or(self.after.0, |next| next.0), ScheduleId(last.try_get(0)?));
         }
-        self.found.extend(rows.iter().filter_map(|row| unreadable.pass_by(row, read(row))));
-        self.is_over |= is_last || self.found.len() >= self.limit;
+        self.schedules.extend(rows.iter().filter_map(|row| unreadable.pass_by(row, read(row))));
+        self.is_over |= is_last || self.schedules.len() >= self.limit;
         Ok(())
     }
 }

@@ -13,7 +13,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use foreman_core::job::{NewJob, Start};
-use foreman_core::ports::{Fired, Firing, Leader, OPEN_JOBS_AMONG, Seen, StoreError, TickAct, TickReason, TickState};
+use foreman_core::ports::{
+    Fired, Firing, Leader, NewTick, OPEN_JOBS_AMONG, Seen, StoreError, TickAct, TickReason, TickState,
+};
 use foreman_core::schedule::{Decided, Decision, Overlap, decide};
 use foreman_core::{JobId, ScheduleId, Timestamp};
 use tokio_postgres::Row;
@@ -34,18 +36,35 @@ pub(crate) const LOCK: &str = "SELECT id, version, next_fire_at, held FROM sched
 pub(crate) const KNOWN: &str = "SELECT ticks.schedule, ticks.nominal, ticks.job
     FROM unnest($1::uuid[], $2::timestamptz[], $3::timestamptz[]) AS asked (schedule, first, last)
     JOIN ticks ON ticks.schedule = asked.schedule AND ticks.nominal >= asked.first AND ticks.nominal <= asked.last";
+/// Until the end, nobody re-drives a job whose tick is judged here without waiting.
+pub(crate) const LOCK_OPEN: &str = "SELECT FROM unnest($1::uuid[]) AS asked (schedule)
+    CROSS JOIN LATERAL (
+        SELECT FROM ticks WHERE ticks.schedule = asked.schedule AND ticks.open
+        ORDER BY ticks.nominal DESC LIMIT $2::bigint FOR UPDATE
+    ) AS fired";
 pub(crate) const OPEN: &str = include_str!("../sql/open_jobs.sql");
+/// Their jobs were found final, and need not be asked for again.
+pub(crate) const CLOSE: &str = "UPDATE ticks SET open = false
+    FROM unnest($1::uuid[], $2::timestamptz[]) AS final (schedule, nominal)
+    WHERE ticks.schedule = final.schedule AND ticks.nominal = final.nominal";
+/// For those who re-drive: their ticks' jobs are not final any more. Also where nobody has seen that they were, for someone may
+/// be about to say so.
+pub(crate) const REOPEN: &str = "WITH fired AS MATERIALIZED (
+        SELECT schedule, nominal FROM ticks WHERE job = ANY ($1::uuid[]) ORDER BY schedule, nominal FOR UPDATE
+    )
+    UPDATE ticks SET open = true FROM fired WHERE ticks.schedule = fired.schedule AND ticks.nominal = fired.nominal";
 /// A second one of the same instant is refused, and all that came with it: the last line of defence.
-pub(crate) const RECORD: &str = "INSERT INTO ticks (schedule, nominal, state, reason, job, at, last, count)
-    SELECT schedule, nominal, state, reason, job, foreman_now(), last, count
+pub(crate) const RECORD: &str = "INSERT INTO ticks (schedule, nominal, state, reason, job, open, at, last, count)
+    SELECT schedule, nominal, state, reason, job, job IS NOT NULL, foreman_now(), last, count
     FROM unnest($1::uuid[], $2::timestamptz[], $3::text[], $4::text[], $5::uuid[], $6::timestamptz[], $7::integer[])
          AS fired (schedule, nominal, state, reason, job, last, count)";
 /// The ticks that were held and now are fired.
-pub(crate) const LET_GO: &str = "INSERT INTO ticks AS held (schedule, nominal, state, job, at, count)
-    SELECT schedule, nominal, 'fired', job, foreman_now(), 1
+pub(crate) const LET_GO: &str = "INSERT INTO ticks AS held (schedule, nominal, state, job, open, at, count)
+    SELECT schedule, nominal, 'fired', job, true, foreman_now(), 1
     FROM unnest($1::uuid[], $2::timestamptz[], $3::uuid[]) AS fired (schedule, nominal, job)
     ON CONFLICT (schedule, nominal) DO UPDATE
-    SET state = excluded.state, reason = NULL, job = excluded.job, at = excluded.at, last = NULL, count = excluded.count
+    SET state = excluded.state, reason = NULL, job = excluded.job, open = excluded.open, at = excluded.at, last = NULL,
+        count = excluded.count
     WHERE held.state = 'held'";
 pub(crate) const MOVE_ON: &str = "UPDATE schedules SET next_fire_at = fired.next, held = fired.held
     FROM unnest($1::uuid[], $2::timestamptz[], $3::timestamptz[]) AS fired (id, next, held)
@@ -165,7 +184,7 @@ async fn fire_batch(
             _ => Fired::Stale,
         })
         .collect();
-    writes.write(tx).await?;
+    writes.write(tx, &state.closed).await?;
     let jobs: Vec<&Prepared> = writes.submitted.iter().filter_map(|id| batch.jobs.get(id)).collect();
     if !jobs.is_empty() {
         submit::accept(tx, &jobs, keys).await?;
@@ -174,10 +193,19 @@ async fn fire_batch(
 }
 
 /// What the locked schedules are.
+#[derive(Default)]
 struct Locked {
     seen: HashMap<ScheduleId, Seen>,
     known: HashMap<ScheduleId, Known>,
     open: HashMap<ScheduleId, Vec<JobId>>,
+    closed: Closed,
+}
+
+/// Ticks whose jobs were found final, column by column.
+#[derive(Default)]
+struct Closed {
+    schedules: Vec<Uuid>,
+    nominals: Vec<Time>,
 }
 
 /// Ticks that are there, with their jobs.
@@ -210,15 +238,15 @@ async fn lock_and_look(tx: &Transaction, leader: Option<&Leader>, batch: &Batch<
         Some((office, term)) => Some([office, term]),
         None => None,
     };
-    let mut steps: Vec<Step<'_>> = vec![(LOCK, &lock), (KNOWN, &known), (OPEN, &open)];
+    let mut steps: Vec<Step<'_>> = vec![(LOCK, &lock), (KNOWN, &known), (LOCK_OPEN, &open), (OPEN, &open)];
     if let Some(args) = &leads_args {
         steps.push((LEADS, args));
     }
     let answers = tx.all(&steps).await?;
-    if answers.get(3).is_some_and(Vec::is_empty) {
+    if answers.get(4).is_some_and(Vec::is_empty) {
         return Ok(None);
     }
-    let mut locked = Locked { seen: HashMap::new(), known: HashMap::new(), open: HashMap::new() };
+    let mut locked = Locked::default();
     for row in &answers[0] {
         let cells = of_schedule(row, "schedules")?;
         let (next, held) = (cells.maybe_time(2, "next_fire_at")?, cells.maybe_time(3, "held")?);
@@ -229,9 +257,14 @@ async fn lock_and_look(tx: &Transaction, leader: Option<&Leader>, batch: &Batch<
         let job: Option<Uuid> = cells.get(2, "job")?;
         locked.known.entry(cells.id).or_default().insert(cells.time(1, "nominal")?, job.map(JobId));
     }
-    for row in &answers[2] {
+    for row in &answers[3] {
         let cells = of_schedule(row, "ticks")?;
-        locked.open.entry(cells.id).or_default().push(JobId(cells.get(1, "job")?));
+        if cells.get(3, "is_final")? {
+            locked.closed.schedules.push(cells.id.0);
+            locked.closed.nominals.push(cells.get(1, "nominal")?);
+        } else {
+            locked.open.entry(cells.id).or_default().push(JobId(cells.get(2, "job")?));
+        }
     }
     Ok(Some(locked))
 }
@@ -285,6 +318,26 @@ struct Tick {
 }
 
 impl Tick {
+    /// What a tick becomes, and at which instant; nothing when it is there already.
+    fn new(tick: &NewTick, known: &Known, decision: Option<Decision>) -> Option<(Timestamp, Self)> {
+        let nominal = tick.nominal;
+        let row = match (&tick.act, decision) {
+            (TickAct::FireByHand(job), _) => {
+                let free = free_from(known, nominal, job.id)?;
+                return Some((free, Self::fired(job.id, Some(TickReason::ByHand))));
+            }
+            _ if known.contains_key(&nominal) => return None,
+            (TickAct::Miss { last, count }, _) => {
+                Self { last: Some(*last), count: *count, ..Self::skipped(TickReason::Missed) }
+            }
+            (TickAct::Fire(job), Some(Decision::Fire)) => Self::fired(job.id, None),
+            (TickAct::Fire(_), Some(Decision::Hold)) => Self::held(),
+            (TickAct::Fire(_), Some(Decision::Skip)) => Self::skipped(TickReason::Overlap),
+            (TickAct::Fire(_), None) => return None,
+        };
+        Some((nominal, row))
+    }
+
     fn fired(job: JobId, reason: Option<TickReason>) -> Self {
         Self { state: TickState::Fired, reason, job: Some(job), last: None, count: Some(1) }
     }
@@ -328,30 +381,16 @@ impl Writes {
             known.insert(nominal, Some(job.id));
         }
         for tick in &firing.ticks {
-            let (nominal, row) = match &tick.act {
-                TickAct::FireByHand(job) => match free_from(&known, tick.nominal, job.id) {
-                    Some(nominal) => (nominal, Tick::fired(job.id, Some(TickReason::ByHand))),
-                    // The same request, sent again.
-                    None => {
-                        jobs.push(job.id);
-                        continue;
-                    }
-                },
-                _ if known.contains_key(&tick.nominal) => continue,
-                TickAct::Fire(job) => match decisions.get(&tick.nominal) {
-                    Some(Decision::Fire) => (tick.nominal, Tick::fired(job.id, None)),
-                    Some(Decision::Hold) => {
-                        held = Some(tick.nominal);
-                        (tick.nominal, Tick::held())
-                    }
-                    Some(Decision::Skip) => (tick.nominal, Tick::skipped(TickReason::Overlap)),
-                    None => continue,
-                },
-                TickAct::Miss { last, count } => {
-                    let missed = Tick::skipped(TickReason::Missed);
-                    (tick.nominal, Tick { last: Some(*last), count: *count, ..missed })
+            let Some((nominal, row)) = Tick::new(tick, &known, decisions.get(&tick.nominal).copied()) else {
+                // It is there already. Who asked for it by hand is told of its job again.
+                if let TickAct::FireByHand(job) = &tick.act {
+                    jobs.push(job.id);
                 }
+                continue;
             };
+            if row.state == TickState::Held {
+                held = Some(nominal);
+            }
             known.insert(nominal, row.job);
             jobs.extend(row.job);
             self.submitted.extend(row.job);
@@ -365,9 +404,13 @@ impl Writes {
         Fired::Done(jobs)
     }
 
-    async fn write(&self, tx: &Transaction) -> Result<(), Fault> {
+    async fn write(&self, tx: &Transaction, closed: &Closed) -> Result<(), Fault> {
+        let closed_args: [&dyn Arg; 2] = [&closed.schedules, &closed.nominals];
         let (ticks, let_go, moved) = (self.ticks.args(), self.let_go.args(), self.moved.args());
         let mut steps: Vec<Step<'_>> = Vec::new();
+        if !closed.schedules.is_empty() {
+            steps.push((CLOSE, &closed_args));
+        }
         if !self.let_go.schedules.is_empty() {
             steps.push((LET_GO, &let_go));
         }

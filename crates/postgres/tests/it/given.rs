@@ -196,6 +196,10 @@ impl Subject for Team {
     fn histories(&self) -> u64 {
         20
     }
+
+    fn races(&self) -> u64 {
+        if is_torture() { 1_000 } else { 100 }
+    }
 }
 
 /// A fresh one for each promise.

@@ -11,8 +11,10 @@ mod neighbours;
 mod partitions;
 mod pooler;
 mod same;
+mod schedules;
 mod statements;
 mod stress;
+mod wire;
 
 use given::team;
 
