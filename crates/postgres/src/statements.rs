@@ -133,7 +133,12 @@ pub const IN_ORDER: [(&str, &str, &str); 16] = [
 /// How a change is written: announced, then appended.
 pub const APPEND: [&str; 2] = [changes::ANNOUNCE, changes::APPEND];
 
-/// The first parameter of the first of these.
+/// What a re-drive does to the ticks of its jobs.
+pub fn reopen(jobs: &str) -> String {
+    schedules::fire::REOPEN.replace("$1", jobs)
+}
+
+/// The first parameter of the first of [`APPEND`].
 pub fn log_tag(schema: &str) -> i64 {
     changes::tag(schema)
 }
