@@ -190,10 +190,10 @@ mod tests {
 
     #[test]
     fn a_migration_changes_nothing_that_the_version_before_knows() {
-        for version in 1..MIGRATIONS.len() {
-            let after = schema_after(version + 1);
-            for known in schema_after(version) {
-                assert!(after.contains(&known), "{} changed {}", MIGRATIONS[version].name, known.0);
+        for (before, migration) in MIGRATIONS.iter().enumerate() {
+            let after = schema_after(before + 1);
+            for known in schema_after(before) {
+                assert!(after.contains(&known), "{} changed {}", migration.name, known.0);
             }
         }
     }

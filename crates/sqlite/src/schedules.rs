@@ -5,14 +5,15 @@
 //! the second finds that it is no longer what it saw. Whoever dies half way has written nothing.
 //!
 //! A schedule that this version cannot read (a later one knows fields that this one does not) harms no other: it is left
-//! out of what is due and of the list, and the log says so once. Asked for by name or id it is called damaged. It
-//! can still be deleted and replaced, for neither reads what it says.
+//! out of what is due and of the list, and the log says so once. Asked for by name or id it is called damaged.
+//! Neither a delete nor an edit reads what it says, so whoever knows its version can still be rid of it.
 
 #[cfg(test)]
 mod bare;
 mod due;
 mod edit;
 mod fire;
+mod open;
 mod prune;
 mod read;
 mod row;

@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use foreman_core::conformance::timetable::every_minute;
 use foreman_core::memory::ManualClock;
-use foreman_core::ports::DueSchedules;
+use foreman_core::ports::{DueSchedule, DueSchedules, Firing, NewTick, TickAct};
+use foreman_core::schedule::Overlap;
 use foreman_core::{Clock, ScheduleId};
 use rusqlite::Connection;
 
-use super::due;
 use super::edit::Creation;
 use super::unreadable::Unreadable;
+use super::{due, fire};
 use crate::error::Fault;
 use crate::migrate;
 use crate::readers::Read;
@@ -59,6 +60,24 @@ impl Bare {
         let mut statement = self.sql.prepare("SELECT id FROM schedules ORDER BY rowid").expect("it is SQL");
         let ids = statement.query_map([], |row| row.get(0).map(ScheduleId)).expect("the store answers");
         ids.collect::<Result<_, _>>().expect("ids are ids")
+    }
+
+    /// What the scheduler would make of what is due.
+    pub fn firings(&self, overlap: Overlap) -> Vec<Firing> {
+        let firing = |DueSchedule { schedule, seen }: DueSchedule| {
+            let nominal = seen.next.expect("it is due");
+            let act = TickAct::Fire(schedule.job_at(nominal, Duration::ZERO));
+            let next = Some(nominal.plus(Duration::from_mins(1)));
+            Firing { schedule: schedule.id, seen, overlap, release: None, ticks: vec![NewTick { nominal, act }], next }
+        };
+        self.due(usize::MAX).due.into_iter().map(firing).collect()
+    }
+
+    /// Lets time pass until something is due, and fires it.
+    pub fn fire_next(&self) {
+        self.advance_to_next();
+        let prepared = fire::prepare(&self.firings(Overlap::Allow)).expect("jobs are written down");
+        self.write(|write| fire::fire(write, &prepared));
     }
 
     pub fn advance(&self, by: Duration) {

@@ -4,7 +4,7 @@ use foreman_core::Timestamp;
 use foreman_core::ports::{DueSchedule, DueSchedules};
 use rusqlite::{CachedStatement, OptionalExtension, Params, Row};
 
-use super::fire::open_jobs;
+use super::open::{OPEN, Oldest, open_jobs};
 use super::row::{Written, schedule_columns};
 use super::unreadable::Unreadable;
 use crate::error::Fault;
@@ -37,9 +37,10 @@ pub(super) fn due(read: &Read<'_>, limit: usize, unreadable: &Unreadable) -> Res
     let next: Option<i64> = read.sql.prepare_cached(NEXT)?.query_row([now], |row| row.get(0)).optional()?;
     let any_held: Option<()> = read.sql.prepare_cached(ANY_HELD)?.query_row([], |_| Ok(())).optional()?;
     let any = |_: &Row<'_>| Ok(true);
+    let (oldest, mut open) = (Oldest::look(read.sql)?, read.sql.prepare_cached(OPEN)?);
     let nothing_open = |row: &Row<'_>| {
         let cells = Cells::of_schedule(row, "schedules", 0)?;
-        Ok(open_jobs(read.sql, cells.id, 1)?.is_empty())
+        Ok(open_jobs(&mut open, cells.id, oldest, 1)?.is_empty())
     };
     Ok(DueSchedules {
         now: read.now,
@@ -55,7 +56,7 @@ fn collect(
     parameters: impl Params,
     limit: usize,
     unreadable: &Unreadable,
-    is_wanted: impl Fn(&Row<'_>) -> Result<bool, Fault>,
+    mut is_wanted: impl FnMut(&Row<'_>) -> Result<bool, Fault>,
 ) -> Result<Vec<DueSchedule>, Fault> {
     let mut rows = statement.query(parameters)?;
     let mut found = Vec::new();

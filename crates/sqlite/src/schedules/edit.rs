@@ -26,7 +26,7 @@ pub(super) struct Creation {
 
 /// What came of it. The schedule is read outside the writer.
 pub(super) enum Created {
-    Made(Written, Option<TickView>),
+    Made(Box<Written>, Option<TickView>),
     NameTaken(ScheduleId),
 }
 
@@ -94,7 +94,7 @@ pub(super) struct Change {
 }
 
 pub(super) enum Changed {
-    Edited(Written, Option<TickView>),
+    Edited(Box<Written>, Option<TickView>),
     Stale,
     Gone,
 }
@@ -200,11 +200,11 @@ fn standing(write: &Write<'_>, tenant: &TenantId, id: ScheduleId) -> Result<Opti
 }
 
 /// A schedule that is there, with its latest tick.
-fn look(write: &Write<'_>, id: ScheduleId) -> Result<(Written, Option<TickView>), Fault> {
+fn look(write: &Write<'_>, id: ScheduleId) -> Result<(Box<Written>, Option<TickView>), Fault> {
     let mut statement = write.prepared(concat!("SELECT ", schedule_columns!(), " FROM schedules WHERE id = ?1"))?;
     let mut rows = statement.query([id.0])?;
     match rows.next()? {
-        Some(row) => Ok((Written::try_from(row)?, ticks::latest(write.sql, id, write.now)?)),
+        Some(row) => Ok((Box::new(Written::try_from(row)?), ticks::latest(write.sql, id, write.now)?)),
         None => Err(Fault::misfit("schedules", "id", id, "gone between two looks of one transaction")),
     }
 }

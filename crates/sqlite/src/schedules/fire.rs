@@ -6,10 +6,11 @@
 use foreman_core::ports::{Fired, Firing, NewTick, OPEN_JOBS_AMONG, Seen, StoreError, TickAct, TickReason, TickState};
 use foreman_core::schedule::{Decided, Decision, Overlap, decide};
 use foreman_core::{JobId, ScheduleId, Timestamp};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::OptionalExtension;
 use uuid::Uuid;
 
-use super::{bound, row};
+use super::open::{OPEN, Oldest, open_jobs};
+use super::row;
 use crate::error::Fault;
 use crate::jobs::submit::{self, Submission};
 use crate::rows::Cells;
@@ -56,7 +57,7 @@ fn prepare_tick(tick: &NewTick) -> Result<(Timestamp, Act), StoreError> {
 }
 
 pub(super) fn fire(write: &Write<'_>, firings: &[Prepared]) -> Result<Vec<Fired>, Fault> {
-    let mut volley = Volley { write, submission: Submission::new(write) };
+    let mut volley = Volley { write, submission: Submission::new(write), oldest: Oldest::look(write.sql)? };
     let fired = firings.iter().map(|firing| volley.fire(firing)).collect::<Result<_, _>>()?;
     volley.submission.keep()?;
     Ok(fired)
@@ -66,6 +67,8 @@ pub(super) fn fire(write: &Write<'_>, firings: &[Prepared]) -> Result<Vec<Fired>
 struct Volley<'w, 'c> {
     write: &'w Write<'c>,
     submission: Submission<'w, 'c>,
+    /// Of those that were there before: no schedule is fired twice, so what is submitted here is in nobody's way.
+    oldest: Oldest,
 }
 
 impl Volley<'_, '_> {
@@ -129,7 +132,8 @@ impl Volley<'_, '_> {
             _ if firing.release.is_some() => 1,
             _ => return Ok(Vec::new()),
         };
-        open_jobs(self.write.sql, firing.schedule, limit)
+        let mut statement = self.write.prepared(OPEN)?;
+        open_jobs(&mut statement, firing.schedule, self.oldest, limit)
     }
 
     fn tick(
@@ -259,110 +263,25 @@ impl Tick {
     }
 }
 
-/// Whether a job is open is asked of the two places it can be open in. Ids ascend, so what is older than everything that
-/// waits or is held is final without a look: a schedule with a thousand final jobs costs no more than one with none.
-const OPEN: &str = "WITH fired (job) AS (
-         SELECT job FROM ticks INDEXED BY ticks_fired
-         WHERE schedule = ?1 AND job IS NOT NULL AND job >= (
-             SELECT min(oldest) FROM (SELECT min(job) AS oldest FROM ready UNION ALL SELECT min(job) FROM held)
-         )
-         ORDER BY job DESC LIMIT ?2
-     )
-     SELECT job FROM fired
-     WHERE EXISTS (SELECT 1 FROM ready WHERE ready.job = fired.job)
-           OR EXISTS (SELECT 1 FROM held WHERE held.job = fired.job)
-     LIMIT ?3";
-
-/// Jobs of a schedule's latest ticks that are not final, the latest first.
-pub(super) fn open_jobs(sql: &Connection, schedule: ScheduleId, limit: usize) -> Result<Vec<JobId>, Fault> {
-    let mut statement = sql.prepare_cached(OPEN)?;
-    let among = bound(OPEN_JOBS_AMONG);
-    let open = statement.query_map((schedule.0, among, bound(limit)), |row| row.get(0).map(JobId))?;
-    Ok(open.collect::<Result<_, _>>()?)
-}
-
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use foreman_core::ports::DueSchedule;
-
     use super::*;
     use crate::schedules::bare::Bare;
 
-    /// What the scheduler would make of it.
-    fn firing(due: &DueSchedule, overlap: Overlap) -> Firing {
-        let DueSchedule { schedule, seen } = due;
-        let nominal = seen.next.expect("it is due");
-        Firing {
-            schedule: schedule.id,
-            seen: *seen,
-            overlap,
-            release: None,
-            ticks: vec![NewTick { nominal, act: TickAct::Fire(schedule.job_at(nominal, Duration::ZERO)) }],
-            next: Some(nominal.plus(Duration::from_mins(1))),
-        }
-    }
-
-    /// Fires what is due and answers how many did, and what it cost in steps of SQLite's machine.
-    fn fire_due(bare: &mut Bare, overlap: Overlap) -> (usize, usize) {
-        let due = bare.due(usize::MAX).due;
-        let firings: Vec<Firing> = due.iter().map(|due| firing(due, overlap)).collect();
-        let prepared = prepare(&firings).expect("jobs are written down");
-        let (fired, steps) = bare.steps(|bare| bare.write(|write| fire(write, &prepared)));
-        (fired.iter().filter(|fired| matches!(fired, Fired::Done(jobs) if jobs.len() == 1)).count(), steps)
-    }
-
-    #[test]
-    fn open_jobs_are_found_by_searches_of_the_index() {
-        let plan = Bare::new().plan(OPEN);
-        let expected = "SEARCH ticks USING COVERING INDEX ticks_fired (schedule=? AND job>?)";
-        assert!(plan.iter().any(|step| step == expected), "{plan:?}");
-        let scans: Vec<&String> = plan
-            .iter()
-            .filter(|step| step.starts_with("SCAN") && !step.contains("fired") && !step.contains("subquery"))
-            .collect();
-        assert!(scans.is_empty(), "{plan:?}");
-    }
-
     #[test]
     fn one_of_five_hundred_costs_what_one_of_fifty_does() {
-        let cost = |schedules: usize| {
-            let mut bare = Bare::new();
-            bare.plant(schedules);
-            bare.advance_to_next();
-            let (fired, steps) = fire_due(&mut bare, Overlap::Allow);
-            assert_eq!(fired, schedules);
-            steps / schedules
-        };
-        let (few, many) = (cost(50), cost(500));
-        assert!(many <= few + few / 2, "{many} steps each among 500, {few} among 50");
-    }
-
-    #[test]
-    fn a_long_past_costs_nothing_whatever_came_of_it() {
-        let cost = |past: i64| {
-            let mut bare = Bare::new();
-            bare.plant(1);
-            let id = bare.ids()[0];
-            for n in 0..past {
-                // Half of them fired and final, half of them skipped.
-                let job = (n % 2 == 0).then(|| JobId::fresh().0);
-                bare.sql
-                    .execute(
-                        "INSERT INTO ticks (schedule, nominal, state, at, job) VALUES (?1, ?2, 'fired', 0, ?3)",
-                        (id.0, -n, job),
-                    )
-                    .expect("fits");
-            }
-            bare.advance_to_next();
-            assert_eq!(fire_due(&mut bare, Overlap::Skip).0, 1);
-            bare.advance_to_next();
-            let (fired, steps) = fire_due(&mut bare, Overlap::Skip);
-            assert_eq!(fired, 0, "the job of the first is open");
-            steps
-        };
-        let (none, long) = (cost(0), cost(2_000));
-        assert!(long <= none + none / 10, "{long} steps with a long past, {none} without one");
+        for overlap in [Overlap::Allow, Overlap::Skip, Overlap::Cancel] {
+            let cost = |schedules: usize| {
+                let mut bare = Bare::new();
+                bare.plant(schedules);
+                bare.advance_to_next();
+                let prepared = prepare(&bare.firings(overlap)).expect("jobs are written down");
+                let (fired, steps) = bare.steps(|bare| bare.write(|write| fire(write, &prepared)));
+                assert!(fired.iter().all(|fired| matches!(fired, Fired::Done(jobs) if jobs.len() == 1)));
+                steps / schedules
+            };
+            let (few, many) = (cost(50), cost(500));
+            assert!(many <= few + few / 2, "{overlap:?}: {many} steps each among 500, {few} among 50");
+        }
     }
 }
