@@ -17,6 +17,7 @@ mod doctors;
 mod exit_codes;
 mod faults;
 mod roles;
+mod schedules;
 mod stage;
 mod starting;
 mod stopping;
