@@ -26,6 +26,7 @@ use crate::outage::bounded;
 const TRIES: usize = 20;
 /// A call whose outcome is unknown is sent again under the same identity.
 const SENDINGS: usize = 3;
+const TINY: Duration = Duration::from_micros(1);
 
 pub struct Desk {
     gun: Gun,
@@ -67,25 +68,39 @@ impl Desk {
             return Ok(Ok((view, now)));
         }
         let due = DueSchedule { schedule: view.schedule.clone(), seen: view.seen };
-        match prepare(&due, now, self.missed_after) {
-            Ok(ready) => {
-                self.gun.fire(None, vec![ready]).await?;
-                Ok(Err(Again))
-            }
+        let ready = prepare(&due, now, self.missed_after).unwrap_or_else(|_| {
             // It cannot fire, and an edit is what puts that right; so its time is taken off it first.
-            Err(_) => {
-                let firing = Firing {
-                    schedule: view.schedule.id,
-                    seen: view.seen,
-                    overlap: Overlap::Allow,
-                    release: None,
-                    ticks: Vec::new(),
-                    next: None,
-                };
-                self.gun.fire(None, vec![Ready { tenant: tenant.clone(), firing }]).await?;
-                Ok(Err(Again))
+            let firing = Firing {
+                schedule: view.schedule.id,
+                seen: view.seen,
+                overlap: Overlap::Allow,
+                release: None,
+                ticks: Vec::new(),
+                next: None,
+            };
+            Ready { tenant: tenant.clone(), firing }
+        });
+        self.send(|| self.gun.fire(None, vec![ready.clone()])).await?;
+        Ok(Err(Again))
+    }
+
+    /// The next tick, but for those that are there already: a clock that was put back brings times for the second time. They
+    /// would be passed by one at a time, but not when they are the first of a run that is missed as one.
+    async fn not_yet_there(
+        &self,
+        view: &ScheduleView,
+        judged: &Judged,
+        mut next: Option<Timestamp>,
+    ) -> Result<Option<Timestamp>, StoreError> {
+        let Some(latest) = view.last_tick.as_ref().map(|tick| tick.nominal) else { return Ok(next) };
+        while let Some(nominal) = next.filter(|nominal| *nominal <= latest) {
+            let ticks = self.send(|| self.store().ticks(view.schedule.id, Some(nominal.plus(TINY)), 1)).await?;
+            if ticks.first().is_none_or(|tick| tick.nominal != nominal) {
+                break;
             }
+            next = judged.rule.next_after(nominal);
         }
+        Ok(next)
     }
 
     /// Does it under one identity until it is known what became of it.
@@ -124,6 +139,7 @@ impl Desk {
         let is_paused = spec.paused == Some(true);
         let judged = spec.judge(tenant, &self.limits, view.schedule.created_at, now)?;
         let next = next(&judged, &spec, is_paused, now)?;
+        let next = self.not_yet_there(&view, &judged, next).await?;
         let edit = Edit {
             id: EditId::fresh(),
             schedule: view.schedule.id,
@@ -209,7 +225,10 @@ impl Schedules for Desk {
         for _ in 0..TRIES {
             let view = self.send(|| self.store().schedule(tenant, key)).await?.ok_or(ScheduleError::NotFound)?;
             let now = self.send(|| self.store().time()).await?;
-            let (nominal, job) = job.get_or_insert_with(|| (now, view.schedule.job_now(now)));
+            let (nominal, job) = job.get_or_insert_with(|| {
+                let moment = beside_the_calendar(&view.schedule, now);
+                (moment, view.schedule.job_now(moment))
+            });
             let tick = NewTick { nominal: *nominal, act: TickAct::FireByHand(job.clone()) };
             let firing = Firing {
                 schedule: view.schedule.id,
@@ -262,6 +281,16 @@ fn next(
         return Err(mistake(pointer, detail).into());
     }
     Ok(next.filter(|_| !is_paused))
+}
+
+/// This moment, or the next if a tick belongs to it: that place is the tick's.
+fn beside_the_calendar(schedule: &Schedule, now: Timestamp) -> Timestamp {
+    let is_tick = |moment: Timestamp| {
+        schedule
+            .rule()
+            .is_ok_and(|rule| rule.timing.next_after(moment.minus(TINY)).is_some_and(|fire| fire.at == moment))
+    };
+    if is_tick(now) { now.plus(TINY) } else { now }
 }
 
 fn mistake(pointer: &str, detail: impl Into<String>) -> Invalid {

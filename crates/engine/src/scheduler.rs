@@ -23,8 +23,8 @@ use crate::outage::{Outage, bounded, unless_aborted};
 
 /// Between two looks, so that a flood of edits is one look.
 const SHORTEST_NAP: Duration = Duration::from_millis(10);
-/// How often to see whether a held tick may go. Jobs end all the time; being asked at every end would be most of the work.
-const HELD_EVERY: Duration = Duration::from_secs(1);
+/// When a look was full of what cannot be read.
+const UNREADABLE_NAP: Duration = Duration::from_secs(1);
 /// So many unreadable schedules are remembered, and looked past.
 const MOST_UNREADABLE: usize = 1_000;
 
@@ -36,6 +36,8 @@ pub struct Config {
     pub step: usize,
     /// A tick that is later than this is missed, and the schedule's policy decides. Longer than a change of leaders takes.
     pub missed_after: Duration,
+    /// How often to see whether a held tick may go. Jobs end all the time; being asked at every end would be most of the work.
+    pub held_poll: Duration,
     /// How long one store call may take.
     pub call_timeout: Duration,
 }
@@ -46,6 +48,7 @@ impl Default for Config {
             poll: Duration::from_secs(5),
             step: 500,
             missed_after: Duration::from_mins(1),
+            held_poll: Duration::from_secs(1),
             call_timeout: Duration::from_secs(10),
         }
     }
@@ -170,7 +173,7 @@ impl Scheduler {
             self.note_lag(&look);
             let ready = self.ready(&look, unreadable);
             if ready.is_empty() {
-                return Ok(sleep(&look, was_full));
+                return Ok(self.sleep(&look, was_full));
             }
             let leader = self.lead.as_ref().map(|(office, _)| Leader { office: office.clone(), term: term.0 });
             let Some(round) = self.gun.fire(leader.as_ref(), ready).await? else { return Ok(Some(Duration::ZERO)) };
@@ -214,11 +217,11 @@ impl Scheduler {
         }
         ready
     }
-}
 
-fn sleep(look: &DueSchedules, was_full: bool) -> Option<Duration> {
-    // Full of what cannot be read: the others' turn comes with the next look, which asks for more.
-    let again = if was_full { Some(HELD_EVERY) } else { None };
-    let held = look.is_any_held.then_some(HELD_EVERY);
-    [look.next_in, held, again].into_iter().flatten().min()
+    fn sleep(&self, look: &DueSchedules, was_full: bool) -> Option<Duration> {
+        // Full of what cannot be read: the others' turn comes with the next look, which asks for more.
+        let again = was_full.then_some(UNREADABLE_NAP);
+        let held = look.is_any_held.then_some(self.config.held_poll);
+        [look.next_in, held, again].into_iter().flatten().min()
+    }
 }

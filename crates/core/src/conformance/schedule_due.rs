@@ -28,7 +28,7 @@ pub async fn a_schedule_is_due_at_its_time_and_not_before(subject: &dyn Subject)
     let scene = Scene::of(subject);
     let view = scene.plant(every_minute("daily")).await;
     assert_eq!(scene.due(10).await.next_in, Some(MINUTE));
-    scene.advance(MINUTE - TINY).await;
+    scene.advance(MINUTE.saturating_sub(TINY)).await;
     let look = scene.due(10).await;
     assert_eq!((schedule_ids(&look.due), look.next_in), (vec![], Some(TINY)));
     scene.advance(TINY).await;
@@ -47,10 +47,10 @@ pub async fn the_most_overdue_comes_first_and_no_more_than_asked_for(subject: &d
     scene.advance(MINUTE * 3 + SECOND).await;
     let look = scene.due(10).await;
     assert_eq!(schedule_ids(&look.due), [id(1), id(3), id(0)], "of all tenants");
-    assert_eq!(look.next_in, Some(MINUTE - SECOND));
+    assert_eq!(look.next_in, Some(MINUTE.saturating_sub(SECOND)));
     let look = scene.due(2).await;
     assert_eq!(schedule_ids(&look.due), [id(1), id(3)]);
-    assert_eq!(look.next_in, Some(MINUTE - SECOND), "of those that are not due, however many are");
+    assert_eq!(look.next_in, Some(MINUTE.saturating_sub(SECOND)), "of those that are not due, however many are");
 }
 
 pub async fn a_due_schedule_says_everything_needed_to_fire_it(subject: &dyn Subject) {

@@ -56,7 +56,7 @@ pub async fn an_edit_of_what_it_no_longer_is_is_stale(subject: &dyn Subject) {
 pub async fn nothing_is_edited_or_deleted_while_a_tick_is_due(subject: &dyn Subject) {
     let scene = Scene::of(subject);
     let view = scene.plant(every_minute("daily")).await;
-    scene.advance(MINUTE - SECOND).await;
+    scene.advance(MINUTE.saturating_sub(SECOND)).await;
     let early = scene.edited(&edit(&view, view.seen.next)).await;
     scene.advance(SECOND).await;
     let answer = scene.edit(&pause(&early)).await;
@@ -168,7 +168,7 @@ pub async fn the_held_tick_of_a_deleted_schedule_is_recorded_as_skipped(subject:
     let ticks = scene.ticks(&view).await;
     assert_eq!((ticks[0].state, ticks[0].reason), (TickState::Skipped, Some(TickReason::Deleted)));
     assert_eq!((ticks[0].at, Some(ticks[0].nominal)), (scene.now().await, held.seen.held));
-    assert_eq!((ticks[0].job.clone(), ticks[0].count), (None, Some(1)));
+    assert_eq!((ticks[0].job, ticks[0].count), (None, Some(1)));
     assert_eq!(ticks[1].state, TickState::Fired, "and no other");
 }
 

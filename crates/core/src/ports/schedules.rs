@@ -290,6 +290,7 @@ pub trait Schedules: Send + Sync {
 }
 
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "one for each request, and never kept")]
 pub enum Change {
     Replace(ScheduleSpec),
     /// A JSON object: what is given replaces, `null` removes, and so inside `job`.

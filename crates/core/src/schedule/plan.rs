@@ -90,3 +90,6 @@ fn count(rule: &Rule, first: Timestamp, last: Timestamp) -> Option<u32> {
     }
     Some(count)
 }
+
+#[cfg(test)]
+mod tests;

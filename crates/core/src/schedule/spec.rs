@@ -326,3 +326,6 @@ impl Schedule {
         Duration::from_millis(share % u64::try_from(jitter.as_millis()).unwrap_or(u64::MAX).max(1))
     }
 }
+
+#[cfg(test)]
+mod tests;
