@@ -81,12 +81,7 @@ impl Client {
     }
 
     /// The same without a body, and without a look at the answer.
-    pub(crate) async fn call_blind_if(
-        &self,
-        method: Method,
-        path: &[&str],
-        version: Option<i64>,
-    ) -> Result<(), Error> {
+    pub(crate) async fn call_blind_if(&self, method: Method, path: &[&str], version: Option<i64>) -> Result<(), Error> {
         let url = self.url(path);
         send(&url, Self::if_at(self.http.request(method, url.clone()), version)).await.map(drop)
     }

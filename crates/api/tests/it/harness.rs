@@ -62,6 +62,7 @@ pub struct Api {
     pub clerk: Arc<Clerk>,
     pub clock: Arc<ManualClock>,
     pub readiness: Readiness,
+    pub vitals: Vitals,
     pub waits: Waits,
     pub output: Arc<Printed>,
     pub stop: Stop,
@@ -98,7 +99,7 @@ impl Api {
             clock: clock.clone(),
             limits: setting.limits,
             bodies: setting.bodies,
-            vitals,
+            vitals: vitals.clone(),
             gate: Gate { hosts: setting.hosts, keys: setting.keys, meter: None, readiness: readiness.clone() },
             commands: setting.commands,
             tasks: tasks.clone(),
@@ -118,7 +119,7 @@ impl Api {
             ttl: Duration::from_hours(1),
         };
         store.register(&info).await.unwrap();
-        Self { addr, store, submit, clerk, clock, readiness, waits, output, stop, tasks, served, session }
+        Self { addr, store, submit, clerk, clock, readiness, vitals, waits, output, stop, tasks, served, session }
     }
 
     pub async fn connect(&self) -> Connection {

@@ -1,5 +1,7 @@
 //! Schedules over HTTP: every route, every status, and who wins when two change one.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use foreman_core::ports::{NewTick, ScheduleError, ScheduleStore, StoreError, TickAct};
@@ -264,11 +266,7 @@ async fn without_a_condition_every_change_takes_place() {
     assert_eq!((&read["version"], &read["jitter"], &read["overlap"]), (&json!(4), &json!("1s"), &json!("skip")));
     assert_eq!(read["job"], json!({"url": "http://127.0.0.1:1/", "queue": "reports"}));
     let race = named("race");
-    let racers = tokio::join!(
-        api.put("race", &[], &race),
-        api.put("race", &[], &race),
-        api.put("race", &[], &race),
-    );
+    let racers = tokio::join!(api.put("race", &[], &race), api.put("race", &[], &race), api.put("race", &[], &race),);
     let mut statuses = [racers.0.status, racers.1.status, racers.2.status];
     statuses.sort_unstable();
     assert_eq!(statuses, [200, 200, 201], "one makes it, the others replace it");
@@ -477,4 +475,21 @@ async fn every_route_is_in_the_reference() {
         methods.sort_unstable();
         assert_eq!(found, methods, "{path}");
     }
+}
+
+#[tokio::test]
+async fn a_process_that_fires_too_late_is_not_ready_and_says_why() {
+    let api = Api::start().await;
+    let ready = api.get("/readyz").await.expect(200);
+    assert!(!ready.to_string().contains("schedules"), "who fires none is not asked: {ready}");
+    let is_late = Arc::new(AtomicBool::new(false));
+    let late = is_late.clone();
+    let judge = move || if late.load(Ordering::SeqCst) { Err("a tick is 90s late".to_owned()) } else { Ok(()) };
+    api.vitals.set_punctuality(judge);
+    let ready = api.get("/readyz").await.expect(200);
+    assert!(ready["checks"].as_array().unwrap().contains(&json!({"name": "schedules", "ok": true})), "{ready}");
+    is_late.store(true, Ordering::SeqCst);
+    let ready = api.get("/readyz").await.expect(503);
+    let check = json!({"name": "schedules", "ok": false, "detail": "a tick is 90s late"});
+    assert!(ready["checks"].as_array().unwrap().contains(&check), "{ready}");
 }

@@ -77,8 +77,7 @@ async fn every_call_goes_where_the_api_expects_it() {
 async fn a_preview_and_a_history_are_asked_for_with_their_limits() {
     let shown = r#"{"items":[{"at":"2026-03-29T01:00:00Z","local":"2026-03-29T03:00:00+02:00","note":"moved"}],"description":"d"}"#;
     let page = r#"{"items":[],"next":null}"#;
-    let stub =
-        Stub::answering([(200, shown.into()), (200, shown.into()), (200, page.into()), (200, page.into())]);
+    let stub = Stub::answering([(200, shown.into()), (200, shown.into()), (200, page.into()), (200, page.into())]);
     let client = Client::new(&stub.url, None).unwrap();
     let from = "2026-03-28T00:00:00Z".parse().unwrap();
 
@@ -102,7 +101,8 @@ async fn a_preview_and_a_history_are_asked_for_with_their_limits() {
 
 #[tokio::test]
 async fn a_schedule_that_is_at_another_version_says_at_which() {
-    let problem = r#"{"type":"/errors/precondition-failed","title":"T","status":412,"detail":"it is at version 4","version":4}"#;
+    let problem =
+        r#"{"type":"/errors/precondition-failed","title":"T","status":412,"detail":"it is at version 4","version":4}"#;
     let stub = Stub::answering([(412, problem.into())]);
     let error = Client::new(&stub.url, None).unwrap().replace_schedule(&spec(), Some(3)).await.unwrap_err();
     assert_eq!(error.status(), Some(412));

@@ -188,6 +188,51 @@ async fn a_preview_shows_what_the_clocks_of_berlin_do() {
     assert_eq!(server.foreman(&["schedules", "preview"]).await.code, 2);
 }
 
+/// What the README tells people to type, with what it says will be printed.
+fn examples(text: &str) -> Vec<(String, Vec<String>)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let end = |from: usize| from + lines[from..].iter().position(|line| *line == "```").expect("the block ends");
+    let mut found = Vec::new();
+    for place in (0..lines.len()).filter(|place| lines[*place] == "```sh") {
+        let script = lines[place + 1..end(place)].join("\n");
+        if !script.contains("foreman schedules ") {
+            continue;
+        }
+        // The next block, unless it is one more to type.
+        let printed = (end(place) + 1..lines.len()).find(|place| lines[*place].starts_with("```"));
+        let printed = printed.filter(|place| lines[*place] == "```text");
+        let printed = printed.map(|place| lines[place + 1..end(place)].iter().map(|line| (*line).to_owned()).collect());
+        found.push((script, printed.unwrap_or_default()));
+    }
+    found
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_example_of_the_readme_prints_what_the_readme_says() {
+    let stage = Stage::new();
+    let server = stage.start(&["--allow-commands"]).await;
+    std::fs::write(stage.path().join("crontab"), CRONTAB).unwrap();
+    let examples = examples(include_str!("../../../../README.md"));
+    assert!(examples.len() >= 3, "{examples:?}");
+    for (script, printed) in examples {
+        // The examples name the usual address; this server has one of its own.
+        let script = script.replace("http://127.0.0.1:8080", &server.url);
+        let direct = server.command(&[]);
+        let mut shell = tokio::process::Command::new("sh");
+        shell.args(["-ec", &format!("foreman() {{ \"$0\" \"$@\"; }}\n{script}")]);
+        shell.arg(direct.as_std().get_program()).current_dir(stage.path());
+        shell.env("FOREMAN_API_URL", &server.url);
+        let output = shell.output().await.unwrap();
+        let out = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success(), "{script}: {out} {}", String::from_utf8_lossy(&output.stderr));
+        let said: Vec<&str> = out.lines().map(str::trim_end).collect();
+        assert!(said.ends_with(&printed.iter().map(String::as_str).collect::<Vec<_>>()), "{script}: {out}");
+    }
+    let schedule = server.client.schedule("daily-report").await.unwrap();
+    assert_eq!(schedule.state, ScheduleState::Paused, "the last example pauses it");
+    assert_eq!(schedule.last_tick.unwrap().reason, Some(TickReason::ByHand));
+}
+
 const CRONTAB: &str = "\
 # what the old machine did
 MAILTO=ops@example.com
