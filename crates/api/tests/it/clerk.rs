@@ -10,7 +10,7 @@ use foreman_core::ports::{
 };
 use foreman_core::schedule::{NewSchedule, Overlap, Schedule, ScheduleKey, ScheduleSpec};
 use foreman_core::spec::{Invalid, Mistake};
-use foreman_core::{EditId, JobId, ScheduleId, TenantId};
+use foreman_core::{EditId, JobId, ScheduleId, TenantId, Timestamp};
 
 use crate::faulty::Faulty;
 
@@ -38,14 +38,18 @@ impl Clerk {
 
     /// Fires at a nominal time what the calendar would fire then.
     pub async fn fire(&self, view: &ScheduleView, ticks: Vec<NewTick>) -> Vec<JobId> {
-        let firing = Firing {
-            schedule: view.schedule.id,
-            seen: view.seen,
-            overlap: Overlap::Allow,
-            release: None,
-            ticks,
-            next: view.seen.next,
-        };
+        self.fire_and_go_on(view, ticks, view.seen.next).await
+    }
+
+    /// The same, and says when the next tick is.
+    pub async fn fire_and_go_on(
+        &self,
+        view: &ScheduleView,
+        ticks: Vec<NewTick>,
+        next: Option<Timestamp>,
+    ) -> Vec<JobId> {
+        let firing =
+            Firing { schedule: view.schedule.id, seen: view.seen, overlap: Overlap::Allow, release: None, ticks, next };
         match self.store.fire(None, &[firing]).await.unwrap().unwrap().remove(0) {
             Fired::Done(jobs) => jobs,
             other => panic!("{other:?}"),

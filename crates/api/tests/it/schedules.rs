@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use foreman_core::ports::{NewTick, ScheduleError, ScheduleStore, StoreError, TickAct};
 use foreman_core::{Clock, TenantId};
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use crate::faulty::Fault;
@@ -234,14 +235,7 @@ async fn of_many_who_change_the_same_version_one_wins() {
         let tag = format!("\"{version}\"");
         let condition = [("if-match", tag.as_str())];
         let bodies: Vec<String> = (0..5).map(|one| format!(r#"{{"jitter":"{}s"}}"#, version * 10 + one)).collect();
-        let (a, b, c, d, e) = tokio::join!(
-            api.patch("daily", &condition, &bodies[0]),
-            api.patch("daily", &condition, &bodies[1]),
-            api.patch("daily", &condition, &bodies[2]),
-            api.patch("daily", &condition, &bodies[3]),
-            api.patch("daily", &condition, &bodies[4]),
-        );
-        let replies = [a, b, c, d, e];
+        let replies = join_all(bodies.iter().map(|body| api.patch("daily", &condition, body))).await;
         let won: Vec<&Reply> = replies.iter().filter(|reply| reply.status == 200).collect();
         assert_eq!(won.len(), 1, "{replies:?}");
         assert!(replies.iter().all(|reply| matches!(reply.status, 200 | 412)), "{replies:?}");
@@ -373,6 +367,21 @@ async fn the_history_is_told_page_by_page_the_latest_first() {
     assert_eq!((&missed["last"], &missed["job"]), (&json!(at(20).to_string()), &Value::Null));
     api.get(&format!("{PATH}/often/ticks?cursor=yesterday")).await.problem(400, "invalid-request");
     api.get(&format!("{PATH}/none/ticks")).await.problem(404, "schedule-not-found");
+}
+
+#[tokio::test]
+async fn one_that_has_fired_for_the_last_time_is_finished() {
+    let api = Api::start().await;
+    let at = api.clock.now().plus(Duration::from_mins(5));
+    let body = format!(r#"{{"name":"once","at":"{at}","job":{{"url":"http://127.0.0.1:1/"}}}}"#);
+    let made = api.create(&body).await.expect(201);
+    assert_eq!((&made["state"], &made["next_fire_at"]), (&json!("active"), &json!(at.to_string())));
+    let view = api.store.schedule(&TenantId::default(), &"once".parse().unwrap()).await.unwrap().unwrap();
+    let act = TickAct::Fire(view.schedule.job_now(at));
+    api.clerk.fire_and_go_on(&view, vec![NewTick { nominal: at, act }], None).await;
+    let fired = api.schedule("once").await;
+    assert_eq!((&fired["state"], &fired["next_fire_at"]), (&json!("finished"), &Value::Null));
+    assert_eq!((&fired["version"], &fired["last_tick"]["nominal"]), (&json!(1), &json!(at.to_string())));
 }
 
 #[tokio::test]

@@ -14,10 +14,13 @@ type Fields = BTreeMap<String, Box<RawValue>>;
 
 /// A schedule from its name to its job.
 pub fn whole(whole: Whole) -> anyhow::Result<ScheduleSpec> {
+    let fields = fields(whole.when, whole.policy, whole.job)?;
     if let Some(file) = whole.file {
+        if serde_json::to_string(&fields)? != r#"{"job":{}}"# {
+            return Err(usage("--file has all of the schedule; give no other part of it"));
+        }
         return from_file(&file, whole.name.as_deref());
     }
-    let fields = fields(whole.when, whole.policy, whole.job)?;
     Ok(ScheduleSpec { name: whole.name.unwrap_or_default(), ..fields.into() })
 }
 
@@ -212,6 +215,12 @@ mod tests {
         let expected = json!({"name": "daily", "cron": "@daily", "job": {"url": "http://a/"}});
         assert_eq!(typed(&["replace", "--file", path]).expect("valid"), expected);
         assert_eq!(typed(&["replace", "daily", "--file", path]).expect("valid"), expected);
+        for more in [["--jitter", "5s"], ["--queue", "mail"], ["--timezone", "UTC"]] {
+            assert!(
+                typed(&[&["replace", "--file", path], &more[..]].concat()).is_err(),
+                "not silently left out: {more:?}"
+            );
+        }
         let said = typed(&["replace", "other", "--file", path]).expect_err("another").to_string();
         assert!(said.contains("\"daily\", not \"other\""), "{said}");
     }
