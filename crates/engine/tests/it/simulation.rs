@@ -12,15 +12,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use foreman_core::lane::LanePlan;
 use foreman_core::limits::Limits;
 use foreman_core::memory::{self, LocalWakeups};
 use foreman_core::ports::{
-    Change, ChangeLog, ClaimAnswer, ClaimRequest, Company, Held, JobQuery, JobStore, Position, Queues, Retention,
-    ScheduleError, ScheduleStore, ScheduleView, Schedules, SessionInfo, SessionStore, TickReason, TickState, TickView,
-    Upkeep, Wakeups, Wanted,
+    Change, ChangeLog, ClaimAnswer, ClaimRequest, Company, CreateAnswer, DeleteAnswer, DueSchedules, Edit, EditAnswer,
+    Fired, Firing, Held, JobQuery, JobStore, Leader, Position, Queues, Retention, ScheduleError, ScheduleStore,
+    ScheduleView, Schedules, Seen, SessionInfo, SessionStore, StoreError, TickReason, TickState, TickView, Upkeep,
+    Wakeups, Wanted,
 };
-use foreman_core::schedule::{Missed, Overlap, Rule, ScheduleKey, ScheduleSpec};
+use foreman_core::schedule::{Missed, NewSchedule, Overlap, Rule, ScheduleKey, ScheduleName, ScheduleSpec};
 use foreman_core::target::Route;
 use foreman_core::{ClaimToken, JobId, Report, ScheduleId, SessionId, TenantId, Timestamp, Verdict};
 use foreman_engine::scheduler::{Config, Error};
@@ -89,6 +91,8 @@ struct World {
     desk: Desk,
     tasks: Tasks,
     leaders: Vec<(Stop, Task<Result<(), Error>>)>,
+    /// Whether schedulers lose a tick now and then.
+    are_forgetful: bool,
     session: SessionId,
     running: Vec<Held>,
     books: BTreeMap<ScheduleId, Book>,
@@ -142,6 +146,7 @@ impl World {
             steps,
             tasks: Tasks::new(),
             leaders: Vec::new(),
+            are_forgetful: false,
             session,
             running: Vec::new(),
             books: BTreeMap::new(),
@@ -205,7 +210,9 @@ impl World {
         let poll = Duration::from_mins(20);
         let config = Config { poll, held_poll: poll, missed_after: MISSED_AFTER, ..Config::default() };
         let (store, wakeups) = (self.store.clone(), Arc::clone(&self.wakeups) as Arc<dyn Wakeups>);
-        let scheduler = Scheduler::new(store.clone(), store, wakeups, config);
+        let schedules: Arc<dyn ScheduleStore> =
+            if self.are_forgetful { Arc::new(Forgetful(store.clone())) } else { store.clone() };
+        let scheduler = Scheduler::new(schedules, store, wakeups, config);
         let stop = Stop::new();
         let task = self.tasks.spawn("scheduler", scheduler.run(stop.shutdown()));
         self.leaders.push((stop, task));
@@ -384,7 +391,8 @@ impl World {
 
     // --- the reckoning
 
-    fn check(&self) {
+    /// How many times were fired, and how many skipped.
+    fn check(&self) -> (usize, usize) {
         let mut ticked = BTreeSet::new();
         let (mut fired, mut skipped) = (0_usize, 0_usize);
         for book in self.books.values() {
@@ -409,8 +417,7 @@ impl World {
             }
         }
         assert_eq!(ticked, self.jobs, "every job has its tick, and every fired tick its job");
-        eprintln!("seed {}: {fired} times fired, {skipped} skipped with a reason, {} jobs", self.seed, self.jobs.len());
-        assert!(fired > 4_000 && skipped > 1_000, "two years full of events: {fired} and {skipped}");
+        (fired, skipped)
     }
 }
 
@@ -481,15 +488,71 @@ impl Book {
     }
 }
 
-async fn two_years(seed: u64) {
-    let mut world = World::new(seed).await;
+/// Moves on without the first of several ticks.
+struct Forgetful(Arc<memory::Store>);
+
+#[async_trait]
+impl ScheduleStore for Forgetful {
+    async fn time(&self) -> Result<Timestamp, StoreError> {
+        self.0.time().await
+    }
+
+    async fn create_schedule(&self, new: &NewSchedule) -> Result<CreateAnswer, StoreError> {
+        self.0.create_schedule(new).await
+    }
+
+    async fn schedule(&self, tenant: &TenantId, key: &ScheduleKey) -> Result<Option<ScheduleView>, StoreError> {
+        self.0.schedule(tenant, key).await
+    }
+
+    async fn schedules(
+        &self,
+        tenant: &TenantId,
+        after: Option<&ScheduleName>,
+        limit: usize,
+    ) -> Result<Vec<ScheduleView>, StoreError> {
+        self.0.schedules(tenant, after, limit).await
+    }
+
+    async fn edit_schedule(&self, tenant: &TenantId, edit: &Edit) -> Result<EditAnswer, StoreError> {
+        self.0.edit_schedule(tenant, edit).await
+    }
+
+    async fn delete_schedule(&self, tenant: &TenantId, id: ScheduleId, seen: Seen) -> Result<DeleteAnswer, StoreError> {
+        self.0.delete_schedule(tenant, id, seen).await
+    }
+
+    async fn due_schedules(&self, limit: usize) -> Result<DueSchedules, StoreError> {
+        self.0.due_schedules(limit).await
+    }
+
+    async fn fire(&self, leader: Option<&Leader>, firings: &[Firing]) -> Result<Option<Vec<Fired>>, StoreError> {
+        let mut firings = firings.to_vec();
+        for firing in firings.iter_mut().filter(|firing| firing.ticks.len() > 1) {
+            firing.ticks.remove(0);
+        }
+        self.0.fire(leader, &firings).await
+    }
+
+    async fn ticks(
+        &self,
+        schedule: ScheduleId,
+        before: Option<Timestamp>,
+        limit: usize,
+    ) -> Result<Vec<TickView>, StoreError> {
+        self.0.ticks(schedule, before, limit).await
+    }
+}
+
+/// So much time with everything in it, up to the moment at which all that is due is fired.
+async fn lived(mut world: World, time: Duration) -> World {
     for (number, times) in TIMES.iter().enumerate() {
         world.make(&format!("s-{number}"), times).await;
     }
     world.make("once", r#""at": "2026-05-05T05:05:05Z""#).await;
     world.start_leader();
     let begun = Instant::now();
-    while begun.elapsed() < YEARS {
+    while begun.elapsed() < time {
         let pause = world.rng.random_range(60..50_000);
         sleep(Duration::from_secs(pause)).await;
         world.observe().await;
@@ -497,7 +560,6 @@ async fn two_years(seed: u64) {
         world.observe().await;
         world.work().await;
     }
-    // The end: somebody leads, and everything due is fired.
     world.start_leader();
     sleep(Duration::from_mins(30)).await;
     world.note_time().await;
@@ -507,7 +569,14 @@ async fn two_years(seed: u64) {
     while !world.leaders.is_empty() {
         world.stop_leader().await;
     }
-    world.check();
+    world
+}
+
+async fn two_years(seed: u64) {
+    let world = lived(World::new(seed).await, YEARS).await;
+    let (fired, skipped) = world.check();
+    eprintln!("seed {seed}: {fired} times fired, {skipped} skipped with a reason, {} jobs", world.jobs.len());
+    assert!(fired > 4_000 && skipped > 1_000, "two years full of events: {fired} and {skipped}");
     let audit = world.store.audit().await.unwrap();
     assert!(audit.is_clean(), "{audit:?}");
 }
@@ -525,4 +594,22 @@ async fn in_two_years_every_tick_is_fired_once_or_skipped_with_a_reason() {
             two_years(rand::random()).await;
         }
     }
+}
+
+/// The reckoning is worth something only if it can fail.
+#[tokio::test(start_paused = true)]
+#[should_panic(expected = "was lost")]
+async fn a_tick_that_is_lost_is_noticed() {
+    let mut world = World::new(7).await;
+    world.are_forgetful = true;
+    lived(world, YEARS / 8).await.check();
+}
+
+#[tokio::test(start_paused = true)]
+#[should_panic(expected = "every job has its tick")]
+async fn a_job_without_a_tick_is_noticed() {
+    let mut world = lived(World::new(7).await, YEARS / 24).await;
+    world.store.submit(&[crate::scene::job("")]).await.unwrap();
+    world.observe().await;
+    world.check();
 }
