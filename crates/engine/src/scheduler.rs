@@ -170,8 +170,8 @@ impl Scheduler {
             let limit = self.config.step + unreadable.len();
             let look = bounded(self.config.call_timeout, self.gun.schedules.due_schedules(limit)).await?;
             let was_full = look.due.len().max(look.freed.len()) >= limit;
-            self.note_lag(&look);
             let ready = self.ready(&look, unreadable);
+            self.note_lag(&look, unreadable);
             if ready.is_empty() {
                 return Ok(self.sleep(&look, was_full));
             }
@@ -189,8 +189,9 @@ impl Scheduler {
         }
     }
 
-    fn note_lag(&self, look: &DueSchedules) {
-        let oldest = look.due.first().and_then(|due| due.seen.next);
+    /// What cannot be read is not late: it never fires, and the log has said so.
+    fn note_lag(&self, look: &DueSchedules, unreadable: &HashSet<ScheduleId>) {
+        let oldest = look.due.iter().find(|due| !unreadable.contains(&due.schedule.id)).and_then(|due| due.seen.next);
         self.lag.set(oldest.map_or(Duration::ZERO, |oldest| look.now.since(oldest)));
     }
 

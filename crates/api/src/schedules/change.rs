@@ -3,6 +3,8 @@
 //! Each write runs to its end, whether or not its client waits. One that is sent again finds what the first made of it: a second
 //! POST finds the name taken, a second PUT or PATCH changes the same to the same.
 
+use std::collections::BTreeMap;
+
 use axum::extract::{Request, State};
 use axum::response::Response;
 use foreman_core::TenantId;
@@ -170,6 +172,7 @@ pub(crate) async fn update(
     // Read as fields first: a mistake in the patch is then told by its place in the patch.
     let fields: ScheduleFields = json::parse(&body, Kind::InvalidSchedule)?;
     refuse_commands(&app, fields.job.as_ref().is_some_and(|job| job.command.is_some()))?;
+    refuse_to_remove(&body, &["name", "job"])?;
     let patch: Box<RawValue> = json::parse(&body, Kind::InvalidSchedule)?;
     change(&app, &tenant, key, Change::Patch(patch), expected).await
 }
@@ -291,6 +294,16 @@ async fn read(app: &App, request: Request) -> Result<(HeaderMap, ScheduleSpec), 
 
 fn refuse_commands(app: &App, is_command: bool) -> Result<(), Problem> {
     if is_command && app.commands == Commands::Refused { Err(submit::commands_disabled()) } else { Ok(()) }
+}
+
+/// What a schedule cannot be without.
+fn refuse_to_remove(patch: &[u8], names: &[&str]) -> Result<(), Problem> {
+    let fields: BTreeMap<String, &RawValue> = json::parse(patch, Kind::InvalidSchedule)?;
+    let is_removed = |name: &&&str| fields.get(**name).is_some_and(|value| value.get() == "null");
+    let refused = names.iter().filter(is_removed);
+    let mistakes: Vec<Mistake> =
+        refused.map(|name| Mistake { pointer: format!("/{name}"), detail: "cannot be removed".into() }).collect();
+    if mistakes.is_empty() { Ok(()) } else { Err(Problem::invalid_schedule(Invalid { mistakes })) }
 }
 
 fn explained(error: ScheduleError, key: &ScheduleKey) -> Problem {

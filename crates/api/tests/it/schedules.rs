@@ -288,11 +288,13 @@ async fn a_patch_replaces_what_it_gives_and_removes_what_it_nulls() {
         (r#"{"job":{"url":null}}"#, 422, "invalid-schedule", "/job"),
         (r#"{"missed":"never"}"#, 422, "invalid-schedule", "/missed"),
         (r#"{"job":7}"#, 422, "invalid-schedule", "/job"),
+        (r#"{"name":null}"#, 422, "invalid-schedule", "/name"),
+        (r#"{"job":null}"#, 422, "invalid-schedule", "/job"),
     ] {
         let problem = api.patch("daily", &[], patch).await.problem(status, slug);
         assert_eq!(pointers(&problem), [pointer], "{patch}: {problem}");
     }
-    for patch in [r#"{"name":null}"#, r#"{"job":null}"#, "[]", "7"] {
+    for patch in ["[]", "7"] {
         api.patch("daily", &[], patch).await.problem(422, "invalid-schedule");
     }
     api.patch("daily", &[], "{").await.problem(400, "bad-json");
