@@ -18,5 +18,6 @@ mod deploys;
 mod leaders;
 mod outages;
 mod poison;
+mod schedules;
 mod stage;
 mod zombies;
