@@ -12,6 +12,7 @@ mod jobs;
 mod keys;
 mod listing;
 mod pages;
+mod probes;
 mod problems;
 mod queues;
 mod stopping;
