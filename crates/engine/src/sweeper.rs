@@ -3,7 +3,7 @@
 //! A session is lapsed only after this sweeper has *itself* watched it stand still for a full TTL, on its own monotonic
 //! clock, while the store answered. A stamp in the store would not do: after an outage every stamp is old, and every
 //! living worker would be swept before it could say so. A read that fails, and a pause longer than a few periods (ours
-//! or the store's), begin the watch anew.
+//! or the store's), begin the watch anew. A lapse that fails does so for its session alone.
 //!
 //! Any number may run: the store looks again under the session's lock, so a session is lapsed once, and one that was
 //! renewed meanwhile is left alone. A sweeper that dies is replaced by any other after one TTL of watching.
@@ -17,7 +17,7 @@ use foreman_core::ports::{Pulse, SessionStore, StoreError};
 use foreman_runtime::{Shutdown, Tick, Ticker};
 use tokio::sync::watch;
 use tokio::time::Instant;
-use tracing::warn;
+use tracing::{error, warn};
 
 pub use crate::outage::Error;
 use crate::outage::{Outage, bounded, unless_aborted};
@@ -63,10 +63,7 @@ impl Sweeper {
                     outage.is_over();
                     None
                 }
-                Err(error) => {
-                    self.vigil.begin_anew();
-                    Some(Instant::now() + outage.goes_on(error)?)
-                }
+                Err(error) => Some(Instant::now() + outage.goes_on(error)?),
             };
             if ticker.next_until(retry_at, &mut wake, &shutdown).await == Tick::Draining {
                 return Ok(());
@@ -76,16 +73,32 @@ impl Sweeper {
 
     async fn sweep(&mut self, shutdown: &Shutdown) -> Result<(), StoreError> {
         let asked = Instant::now();
-        let pulses = bounded(self.config.call_timeout, self.store.pulses()).await?;
+        let pulses = match bounded(self.config.call_timeout, self.store.pulses()).await {
+            Ok(pulses) => pulses,
+            Err(error) => {
+                self.vigil.begin_anew();
+                return Err(error);
+            }
+        };
         for pulse in self.vigil.observe(&pulses, asked, Instant::now()) {
             if shutdown.is_draining() {
                 break;
             }
             let id = pulse.session;
+            let lapsed = bounded(self.config.call_timeout, self.store.lapse(pulse)).await;
             // `None`: it was renewed, or had ended, just in time.
-            if let Some(jobs) = bounded(self.config.call_timeout, self.store.lapse(pulse)).await? {
+            if !matches!(lapsed, Ok(None)) {
+                // Also when it failed: somebody may keep a row of it locked, and the next sweep is to get to the others.
                 self.vigil.forget(id);
-                warn!(session.id = %id, jobs.count = jobs, "session {id} has lapsed: {jobs} jobs will run elsewhere");
+            }
+            match lapsed {
+                Ok(None) => {}
+                Ok(Some(jobs)) => {
+                    warn!(session.id = %id, jobs.count = jobs, "session {id} has lapsed: {jobs} jobs will run elsewhere");
+                }
+                // One that cannot be read is no reason to leave the rest to nobody.
+                Err(StoreError::Damaged(why)) => error!(session.id = %id, "session {id} cannot be lapsed: {why}"),
+                Err(error) => return Err(error),
             }
         }
         Ok(())
