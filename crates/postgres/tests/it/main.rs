@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails where it stands")]
 
 mod bells;
+mod conflicts;
 mod cuts;
 mod given;
 mod leases;
@@ -13,6 +14,7 @@ mod pooler;
 mod same;
 mod statements;
 mod stress;
+mod vacuum;
 
 use given::team;
 
