@@ -33,8 +33,6 @@ pub(crate) const TAG: &str = "INSERT INTO job_tags (tenant, tag, job)
     ORDER BY tenant, tag, job ON CONFLICT DO NOTHING";
 /// Notes that queues are used, at most once an hour each: a row that is written, or only locked, by every submission would
 /// make them wait for one another.
-/// Notes that queues are used, at most once an hour each: a row that is written, or only locked, by every submission would
-/// make them wait for one another.
 pub(crate) const OPEN_QUEUES: &str = "INSERT INTO queues (queue, tenant, used_at)
     SELECT queue, tenant, foreman_now() FROM unnest($1::text[], $2::text[]) AS asked (queue, tenant)
     WHERE NOT EXISTS (
