@@ -15,8 +15,10 @@
 mod crashes;
 mod dead_workers;
 mod deploys;
+mod idle;
 mod leaders;
 mod outages;
 mod poison;
+mod pooler;
 mod stage;
 mod zombies;
