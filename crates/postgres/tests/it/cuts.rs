@@ -68,7 +68,7 @@ impl Cutter {
 }
 
 /// Where the real server is.
-fn behind() -> String {
+pub fn behind() -> String {
     let server = server();
     let (_, host) = server.rsplit_once('@').unwrap_or_else(|| server.split_once("://").unwrap());
     host.split('/').next().unwrap().to_owned()
