@@ -7,10 +7,10 @@ use tokio_postgres::error::{DbError, SqlState};
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     #[error(
-        "the database was migrated by a newer foreman: its schema is version {found}, this binary knows up to {known}; \
-         start it with the newer binary"
+        "the database was migrated by a newer foreman: its schema is version {found} and serves binaries that know version \
+         {serves}, this one knows up to {known}; upgrade this binary"
     )]
-    Newer { found: i64, known: i64 },
+    Newer { found: i64, serves: i64, known: i64 },
     #[error("the schema of the database is version {found}, this binary needs {needed}: run `foreman migrate` first")]
     Older { found: i64, needed: i64 },
     #[error(

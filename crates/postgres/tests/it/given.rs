@@ -158,7 +158,11 @@ impl Team {
     }
 
     pub async fn with(change: impl FnOnce(&mut Config)) -> Self {
-        let database = Database::ready().await;
+        Self::on(Database::ready().await, change).await
+    }
+
+    /// On a database that a test has prepared.
+    pub async fn on(database: Database, change: impl FnOnce(&mut Config)) -> Self {
         let clock = Arc::new(ManualClock::new());
         let wakeups = Arc::new(LocalWakeups::new());
         let mut config = Config::at(database.url());

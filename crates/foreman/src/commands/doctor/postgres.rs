@@ -117,7 +117,7 @@ async fn schema(config: &foreman_postgres::Config) -> Finding {
                 known.iter().filter(|it| it.applied_at.is_none()).map(|it| it.version.to_string()).collect();
             let newest = known.iter().filter(|it| it.applied_at.is_some()).map(|it| it.version).max().unwrap_or(0);
             let found = if waiting.is_empty() {
-                format!("version {newest}")
+                super::version(newest, migrate::LATEST)
             } else {
                 format!("version {newest}, waits for {}", waiting.join(", "))
             };

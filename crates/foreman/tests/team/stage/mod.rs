@@ -1,7 +1,7 @@
 //! What the tests stand on: a database, a fleet of real processes, a target that they call, load, and the checker.
 
 #[path = "../../it/stage/binary.rs"]
-mod binary;
+pub mod binary;
 mod checker;
 mod cluster;
 mod database;
