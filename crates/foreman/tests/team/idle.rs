@@ -55,7 +55,7 @@ async fn an_idle_fleet_asks_its_database_only_a_few_things_a_second() {
 async fn an_idle_worker_is_woken_and_does_not_wait_for_its_poll() {
     let _turn = beside().await;
     let (database, target) = (Database::fresh().await, Target::start().await);
-    let poll = Duration::from_secs(60);
+    let poll = Duration::from_mins(1);
     let mut fleet = Fleet::new(&database, Pace::Defaults, &[("FOREMAN_WORKER_POLL", "1m")]);
     fleet.start_plan(Plan { api: 1, worker: 2, scheduler: 1 }, &[]).await;
     let slowest = picked_up(&fleet, &target, 5).await;

@@ -71,7 +71,7 @@ async fn behind_a_pooler_dead_workers_and_cut_connections_lose_nothing() {
 async fn behind_a_pooler_an_idle_worker_is_woken_past_it() {
     let _turn = beside().await;
     let (database, target) = (Database::fresh().await, Target::start().await);
-    let poll = Duration::from_secs(60);
+    let poll = Duration::from_mins(1);
     let mut fleet = behind(&Pooler::shared(), &database, Pace::Defaults, &[("FOREMAN_WORKER_POLL", "1m")]);
     fleet.start_plan(PLAN, &[]).await;
     let slowest = picked_up(&fleet, &target, 5).await;
