@@ -146,13 +146,19 @@ async fn one_that_cannot_be_lapsed_keeps_no_other(why: StoreError) {
         let dead = scene.stranger(TTL).await;
         scene.claimed_by(dead, 1).await;
     }
-    scene.store.next(Verb::Lapse, Act::Fail(why));
+    // The first that is tried cannot be lapsed; the other can; whoever is tried after that cannot.
+    scene.store.next(Verb::Lapse, Act::Fail(why.clone()));
+    scene.store.next(Verb::Lapse, Act::Delay(Duration::ZERO));
+    scene.store.always(Verb::Lapse, Act::Fail(why));
     sleep(Duration::from_secs(20)).await;
     let (one, other) = (scene.state(jobs[0]).await, scene.state(jobs[1]).await);
     assert_ne!(one, other, "the one that could be lapsed was");
+    scene.store.heal();
+    let healed = Instant::now();
     for job in jobs {
         scene.until_state(job, State::Pending).await;
     }
+    assert!(healed.elapsed() < Duration::from_secs(6), "it is not watched anew: {:?}", healed.elapsed());
     scene.stop.drain();
     sweeper.await.unwrap().unwrap();
 }
