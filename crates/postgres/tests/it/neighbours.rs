@@ -285,3 +285,20 @@ async fn a_label_that_no_job_can_have_finds_no_job() {
         assert_eq!(team.store.count(&tenant, &filter).await.unwrap(), 0);
     }
 }
+
+#[tokio::test]
+async fn a_claim_that_cannot_be_released_now_does_not_cost_the_worker_its_session() {
+    let team = Team::with(|config| config.lock_timeout = Duration::from_millis(100)).await;
+    let session = session(&team).await;
+    team.store.submit(&jobs(2, &a_job())).await.unwrap();
+    let request = by_order(session, 2);
+    taken(team.store.claim(&request).await.unwrap());
+    let neighbour = team.database.client().await;
+    neighbour.batch_execute("BEGIN; SELECT FROM claims FOR UPDATE").await.unwrap();
+    let beat = team.store.heartbeat(session, &[request.token]).await.unwrap();
+    assert!(matches!(beat, Heartbeat::Renewed { held } if held.len() == 2), "renewed, and nothing released yet");
+    neighbour.batch_execute("COMMIT").await.unwrap();
+    let beat = team.store.heartbeat(session, &[request.token]).await.unwrap();
+    assert!(matches!(beat, Heartbeat::Renewed { held } if held.is_empty()), "released by the next one");
+    assert_eq!(team.store.audit().await.unwrap().ready, 2);
+}
