@@ -24,6 +24,11 @@ pub enum OpenError {
     Address { reason: String },
     #[error("the server is Postgres {found}; foreman needs 14 or newer")]
     TooOld { found: String },
+    #[error(
+        "the database keeps its text as {found}, and a job may be in any script: make it with CREATE DATABASE … ENCODING \
+         'UTF8' TEMPLATE template0"
+    )]
+    Encoding { found: String },
     #[error("the database could not be made ready")]
     Store(#[from] StoreError),
 }

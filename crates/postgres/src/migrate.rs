@@ -208,12 +208,18 @@ async fn connect(config: &Config) -> Result<Object, OpenError> {
 pub(crate) async fn check_server(connection: &Object) -> Result<(), OpenError> {
     let row = connection
         .query_one(
-            "SELECT current_setting('server_version_num')::integer >= 140000, current_setting('server_version')",
+            "SELECT current_setting('server_version_num')::integer >= 140000, current_setting('server_version'),
+                    current_setting('server_encoding')",
             &[],
         )
         .await
         .map_err(Fault::from)?;
-    if row.get(0) { Ok(()) } else { Err(OpenError::TooOld { found: row.get(1) }) }
+    if !row.get::<_, bool>(0) {
+        return Err(OpenError::TooOld { found: row.get(1) });
+    }
+    // SQL_ASCII takes text as it comes, which is UTF-8.
+    let encoding: String = row.get(2);
+    if matches!(&*encoding, "UTF8" | "SQL_ASCII") { Ok(()) } else { Err(OpenError::Encoding { found: encoding }) }
 }
 
 pub(crate) struct Applied {

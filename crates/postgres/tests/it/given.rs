@@ -67,8 +67,12 @@ impl Database {
 
     /// Without anything in it. Not handed on.
     pub async fn blank() -> Self {
+        Self::blank_with("").await
+    }
+
+    pub async fn blank_with(how: &str) -> Self {
         let name = fresh_name();
-        create(&connect(&server()).await, &name, "").await;
+        create(&connect(&server()).await, &name, how).await;
         Self { name, is_spoilt: false }
     }
 

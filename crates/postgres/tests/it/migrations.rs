@@ -38,6 +38,15 @@ async fn a_database_that_was_never_migrated_is_refused_with_the_command() {
 }
 
 #[tokio::test]
+async fn a_database_that_cannot_hold_every_script_is_refused_with_the_remedy() {
+    let database =
+        Database::blank_with("ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0").await.spoil();
+    let error = migrate::up(&Config::at(database.url())).await.unwrap_err();
+    assert!(matches!(&error, OpenError::Encoding { found } if found == "LATIN1"), "{error:?}");
+    assert!(error.to_string().contains("ENCODING 'UTF8'"), "{error}");
+}
+
+#[tokio::test]
 async fn a_look_at_what_would_be_done_does_nothing() {
     let database = Database::blank().await.spoil();
     let config = Config::at(database.url());
@@ -171,7 +180,7 @@ async fn a_migration_that_somebody_is_in_the_way_of_gives_way_and_tries_again() 
         holder.batch_execute("ROLLBACK").await.unwrap();
     };
     let both = async { tokio::join!(migrate::up(&config), meanwhile) };
-    let (done, ()) = tokio::time::timeout(Duration::from_secs(60), both).await.expect("it comes about");
+    let (done, ()) = tokio::time::timeout(Duration::from_mins(1), both).await.expect("it comes about");
     assert_eq!(done.unwrap(), (1..=migrate::LATEST).collect::<Vec<_>>());
     open(&database).await.unwrap().close();
 }
