@@ -26,5 +26,6 @@ suite client 60 600 tests foreman-client
 suite deploy 20 300 tests foreman deploy
 suite foreman 600 3600 with_services tests foreman foreman it
 suite team 240 1800 with_services tests foreman team
+suite previous 420 3600 with_services scripts/check-previous-version
 suite doctests 120 1200 cargo test --workspace --doc --locked
 suite bench 180 900 with_services program foreman-bench --smoke

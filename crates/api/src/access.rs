@@ -86,8 +86,8 @@ pub(crate) async fn around(State(gate): State<Gate>, request: Request, next: Nex
             target: "foreman::http", { request.id = id.as_str(), %method, route, status, duration_ms, cause },
             "{method} {route} {status}: {cause}"
         ),
-        // Asked every few seconds by whoever watches.
-        None if is_probe(route) && status == 200 => tracing::debug!(
+        // Asked every few seconds by whoever watches. A no is said once, by the probe itself.
+        None if is_probe(route) && matches!(status, 200 | 503) => tracing::debug!(
             target: "foreman::http", { request.id = id.as_str(), %method, route, status, duration_ms },
             "{method} {route} {status}"
         ),

@@ -1,4 +1,7 @@
 //! Is the process alive, and should it be sent work? Every role answers, the API among its routes and the others alone.
+//!
+//! Probes come every few seconds, from several sides and for as long as an outage lasts. What they are told is not logged;
+//! one line is when the store stops answering them, and one when it answers again.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -9,10 +12,11 @@ use axum::extract::State;
 use axum::middleware::from_fn_with_state;
 use axum::response::Response;
 use axum::routing::get;
+use foreman_core::duration::Span;
 use foreman_core::ports::Store;
 use http::StatusCode;
 use serde::Serialize;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::access::{self, Gate};
 use crate::meter::{self, Meter};
@@ -67,6 +71,8 @@ struct Signs {
     store: OnceLock<Arc<dyn Store>>,
     /// Why there is no store yet.
     waiting: Mutex<String>,
+    /// How the store was at the last probe.
+    condition: Mutex<Condition>,
     lead: OnceLock<Say>,
     punctuality: OnceLock<Judge>,
 }
@@ -74,11 +80,26 @@ struct Signs {
 type Say = Box<dyn Fn() -> String + Send + Sync>;
 type Judge = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Condition {
+    Answers,
+    Away { since: Instant },
+}
+
 impl Vitals {
     pub fn new(version: &'static str, readiness: Readiness, meter: Option<Arc<dyn Meter>>) -> Self {
         let waiting = Mutex::new("the store is not open yet".into());
-        let (store, lead, punctuality) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Self(Arc::new(Signs { version, readiness, meter, store, waiting, lead, punctuality }))
+        let condition = Mutex::new(Condition::Answers);
+        Self(Arc::new(Signs {
+            version,
+            readiness,
+            meter,
+            store: OnceLock::new(),
+            waiting,
+            condition,
+            lead: OnceLock::new(),
+            punctuality: OnceLock::new(),
+        }))
     }
 
     /// There is a store: from now on it is the one that is asked. Said once.
@@ -117,18 +138,43 @@ impl Vitals {
             return Check { name: "store", ok: false, detail: Some(why) };
         };
         let detail = match timeout(PATIENCE, store.ping()).await {
-            Ok(Ok(())) => None,
+            Ok(Ok(())) => {
+                self.note(None);
+                None
+            }
             // Which kind of trouble, and no more: what a store says of itself may name paths and hosts.
             Ok(Err(error)) => {
-                tracing::warn!("the store did not answer the readiness check: {error}");
+                self.note(Some(&error.to_string()));
                 let kind = Problem::from(error).kind;
                 self.0.readiness.heed(kind);
                 Some(kind.title().to_owned())
             }
-            Err(_) => Some(format!("the store did not answer within {PATIENCE:?}")),
+            Err(_) => {
+                let late = format!("the store did not answer within {PATIENCE:?}");
+                self.note(Some(&late));
+                Some(late)
+            }
         };
         let detail = if self.0.readiness.saw_damage() { Some(damage()) } else { detail };
         Check { name: "store", ok: detail.is_none(), detail }
+    }
+
+    /// Says it once when the store stops answering and once when it is back, however many ask meanwhile.
+    fn note(&self, trouble: Option<&str>) {
+        let mut condition = self.0.condition.lock().unwrap_or_else(PoisonError::into_inner);
+        match (*condition, trouble) {
+            (Condition::Answers, Some(why)) => {
+                *condition = Condition::Away { since: Instant::now() };
+                tracing::warn!("not ready: the store does not answer probes: {why}");
+            }
+            (Condition::Away { since }, None) => {
+                *condition = Condition::Answers;
+                let lasted = since.elapsed();
+                let outage_ms = lasted.as_millis() as u64;
+                tracing::info!(outage_ms, "the store answers probes again after {}", Span(lasted));
+            }
+            (Condition::Answers, None) | (Condition::Away { .. }, Some(_)) => {}
+        }
     }
 
     fn lead(&self) -> Option<Check> {

@@ -136,17 +136,23 @@ impl Desk {
             let detail = format!("is {} and cannot be changed; make another and delete this one", view.schedule.name);
             return Err(mistake("/name", detail).into());
         }
-        let is_paused = spec.paused == Some(true);
-        let judged = spec.judge(tenant, &self.limits, view.schedule.created_at, now)?;
-        let next = next(&judged, &spec, is_paused, now)?;
-        let next = self.not_yet_there(&view, &judged, next).await?;
+        let (work, next) = match change {
+            // Whatever else has become of it, even if it will never fire again, it can be paused.
+            Change::Pause => (Arc::clone(&view.schedule.work), None),
+            _ => {
+                let judged = spec.judge(tenant, &self.limits, view.schedule.created_at, now)?;
+                let next = next(&judged, &spec, now)?;
+                let next = self.not_yet_there(&view, &judged, next).await?;
+                (Arc::new(judged.work), next)
+            }
+        };
         let edit = Edit {
             id: EditId::fresh(),
             schedule: view.schedule.id,
             seen: view.seen,
+            is_paused: spec.paused == Some(true),
             spec: Arc::new(spec),
-            work: Arc::new(judged.work),
-            is_paused,
+            work,
             next,
         };
         match self.send(|| self.store().edit_schedule(tenant, &edit)).await? {
@@ -162,8 +168,7 @@ impl Schedules for Desk {
     async fn create(&self, tenant: &TenantId, spec: ScheduleSpec) -> Result<ScheduleView, ScheduleError> {
         let now = self.send(|| self.store().time()).await?;
         let judged = spec.judge(tenant, &self.limits, now, now)?;
-        let is_paused = spec.paused == Some(true);
-        let next = next(&judged, &spec, is_paused, now)?;
+        let (is_paused, next) = (spec.paused == Some(true), next(&judged, &spec, now)?);
         let schedule = Schedule {
             id: ScheduleId::fresh(),
             tenant: tenant.clone(),
@@ -260,13 +265,8 @@ fn changed(view: &ScheduleView, change: &Change) -> Result<Option<ScheduleSpec>,
     })
 }
 
-/// Its first tick from now on. One that would never fire is refused.
-fn next(
-    judged: &Judged,
-    spec: &ScheduleSpec,
-    is_paused: bool,
-    now: Timestamp,
-) -> Result<Option<Timestamp>, ScheduleError> {
+/// Its first tick from now on; none while it is paused. One that would never fire is refused.
+fn next(judged: &Judged, spec: &ScheduleSpec, now: Timestamp) -> Result<Option<Timestamp>, ScheduleError> {
     let next = judged.rule.first_after(now);
     if next.is_none() {
         let (pointer, detail) = if spec.at.is_some() {
@@ -280,7 +280,7 @@ fn next(
         };
         return Err(mistake(pointer, detail).into());
     }
-    Ok(next.filter(|_| !is_paused))
+    Ok(next.filter(|_| spec.paused != Some(true)))
 }
 
 /// This moment, or the next if a tick belongs to it: that place is the tick's.

@@ -3,7 +3,8 @@
 //! A session is lapsed only after this sweeper has *itself* watched it stand still for a full TTL, on its own monotonic
 //! clock, while the store answered. A stamp in the store would not do: after an outage every stamp is old, and every
 //! living worker would be swept before it could say so. A read that fails, and a pause longer than a few periods (ours
-//! or the store's), begin the watch anew.
+//! or the store's), begin the watch anew. A session whose lapse failed comes after the others
+//! the next time.
 //!
 //! Any number may run: the store looks again under the session's lock, so a session is lapsed once, and one that was
 //! renewed meanwhile is left alone. A sweeper that dies is replaced by any other after one TTL of watching.
@@ -17,7 +18,7 @@ use foreman_core::ports::{Pulse, SessionStore, StoreError};
 use foreman_runtime::{Shutdown, Tick, Ticker};
 use tokio::sync::watch;
 use tokio::time::Instant;
-use tracing::warn;
+use tracing::{error, warn};
 
 pub use crate::outage::Error;
 use crate::outage::{Outage, bounded, unless_aborted};
@@ -63,10 +64,7 @@ impl Sweeper {
                     outage.is_over();
                     None
                 }
-                Err(error) => {
-                    self.vigil.begin_anew();
-                    Some(Instant::now() + outage.goes_on(error)?)
-                }
+                Err(error) => Some(Instant::now() + outage.goes_on(error)?),
             };
             if ticker.next_until(retry_at, &mut wake, &shutdown).await == Tick::Draining {
                 return Ok(());
@@ -76,16 +74,29 @@ impl Sweeper {
 
     async fn sweep(&mut self, shutdown: &Shutdown) -> Result<(), StoreError> {
         let asked = Instant::now();
-        let pulses = bounded(self.config.call_timeout, self.store.pulses()).await?;
+        let pulses = match bounded(self.config.call_timeout, self.store.pulses()).await {
+            Ok(pulses) => pulses,
+            Err(error) => {
+                self.vigil.begin_anew();
+                return Err(error);
+            }
+        };
         for pulse in self.vigil.observe(&pulses, asked, Instant::now()) {
             if shutdown.is_draining() {
                 break;
             }
             let id = pulse.session;
-            // `None`: it was renewed, or had ended, just in time.
-            if let Some(jobs) = bounded(self.config.call_timeout, self.store.lapse(pulse)).await? {
-                self.vigil.forget(id);
-                warn!(session.id = %id, jobs.count = jobs, "session {id} has lapsed: {jobs} jobs will run elsewhere");
+            let lapsed = bounded(self.config.call_timeout, self.store.lapse(pulse)).await;
+            self.vigil.tried(id, lapsed.is_ok());
+            match lapsed {
+                // It was renewed, or had ended, just in time.
+                Ok(None) => {}
+                Ok(Some(jobs)) => {
+                    warn!(session.id = %id, jobs.count = jobs, "session {id} has lapsed: {jobs} jobs will run elsewhere");
+                }
+                // One that cannot be read is no reason to leave the rest to nobody.
+                Err(StoreError::Damaged(why)) => error!(session.id = %id, "session {id} cannot be lapsed: {why}"),
+                Err(error) => return Err(error),
             }
         }
         Ok(())
@@ -98,6 +109,8 @@ struct Vigil {
     longest_blink: Duration,
     last_answer: Option<Instant>,
     seen: HashMap<SessionId, Seen>,
+    /// Those that could not be lapsed, the latest at the end.
+    last: Vec<SessionId>,
 }
 
 #[derive(Debug)]
@@ -116,6 +129,7 @@ impl Vigil {
         }
         self.last_answer = Some(answered);
         self.seen.retain(|id, _| pulses.iter().any(|pulse| pulse.session == *id));
+        self.last.retain(|id| self.seen.contains_key(id));
         let mut still = Vec::new();
         for pulse in pulses {
             let seen = self.seen.entry(pulse.session).or_insert(Seen { beats: pulse.beats, since: answered });
@@ -128,6 +142,8 @@ impl Vigil {
                 still.push(*pulse);
             }
         }
+        // Of those never tried, `None` comes first.
+        still.sort_by_key(|pulse| self.last.iter().position(|id| *id == pulse.session));
         still
     }
 
@@ -136,8 +152,14 @@ impl Vigil {
         self.last_answer = None;
     }
 
-    fn forget(&mut self, id: SessionId) {
-        self.seen.remove(&id);
+    /// Its lapse worked, or it did not: somebody may keep a row of it locked, and the next sweep is to get to the others first.
+    fn tried(&mut self, id: SessionId, worked: bool) {
+        self.last.retain(|known| *known != id);
+        if worked {
+            self.seen.remove(&id);
+        } else {
+            self.last.push(id);
+        }
     }
 }
 

@@ -163,7 +163,9 @@ impl Beginning {
 
     pub fn text(&self, purpose: Purpose, clock: Option<&dyn Clock>) -> String {
         let begin = match purpose {
-            Purpose::Write | Purpose::Hint | Purpose::Look => "BEGIN",
+            // Said each time, whatever the role or the database has as its default: under a stricter level every statement would
+            // see what the first one saw, and a sweep would miss the very claim that it had waited for.
+            Purpose::Write | Purpose::Hint | Purpose::Look => "BEGIN ISOLATION LEVEL READ COMMITTED",
             Purpose::Read | Purpose::Audit => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
         };
         let mut text = format!("{begin}{}", self.settings);

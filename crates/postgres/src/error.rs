@@ -7,10 +7,10 @@ use tokio_postgres::error::{DbError, SqlState};
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     #[error(
-        "the database was migrated by a newer foreman: its schema is version {found}, this binary knows up to {known}; \
-         start it with the newer binary"
+        "the database was migrated by a newer foreman: its schema is version {found} and serves binaries that know version \
+         {serves}, this one knows up to {known}; upgrade this binary"
     )]
-    Newer { found: i64, known: i64 },
+    Newer { found: i64, serves: i64, known: i64 },
     #[error("the schema of the database is version {found}, this binary needs {needed}: run `foreman migrate` first")]
     Older { found: i64, needed: i64 },
     #[error(
@@ -24,6 +24,11 @@ pub enum OpenError {
     Address { reason: String },
     #[error("the server is Postgres {found}; foreman needs 14 or newer")]
     TooOld { found: String },
+    #[error(
+        "the database keeps its text as {found}, and a job may be in any script: make it with CREATE DATABASE … ENCODING \
+         'UTF8' TEMPLATE template0"
+    )]
+    Encoding { found: String },
     #[error("the database could not be made ready")]
     Store(#[from] StoreError),
 }

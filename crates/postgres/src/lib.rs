@@ -127,7 +127,8 @@ macro_rules! look {
 pub(crate) use look;
 
 impl PostgresStore {
-    /// Opens the store on a database that has been migrated. Refuses one that is older or newer than this binary.
+    /// Opens the store on a database that has been migrated. Refuses one that is older than this binary, or that
+    /// no longer serves it.
     pub async fn open(config: Config, wakeups: Arc<dyn Wakeups>) -> Result<Self, OpenError> {
         open::open(config, wakeups).await
     }

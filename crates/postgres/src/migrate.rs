@@ -3,12 +3,20 @@
 //! Migrations are numbered SQL files, compiled in and applied in order, all that wait in one transaction together with their
 //! rows in `foreman_migrations`. Any number of processes may try at once: they wait for each other on an advisory lock of that
 //! transaction (which also holds behind a pooler), and the second finds nothing left to do. Dying half way leaves the schema
-//! as it was. A schema that a newer binary has made is refused rather than guessed at.
+//! as it was. Those who work on the tables meanwhile are given way to, whole: it is undone and tried again.
+//!
+//! Each migration says which binaries still run on the schema that it makes, and its row keeps that (`serves`): an upgrade
+//! migrates first and replaces the processes one by one, so the version before goes on working, and may be gone back to. A
+//! schema that a newer binary has made and that no longer serves this one is refused rather than guessed at.
+
+use std::time::Duration;
 
 use deadpool_postgres::Object;
 use foreman_core::Timestamp;
 use foreman_core::ports::StoreError;
 use sha2::{Digest, Sha256};
+use tokio::time::sleep;
+use tokio_postgres::error::SqlState;
 
 use crate::config::Config;
 use crate::connection;
@@ -19,12 +27,15 @@ use crate::value::Time;
 struct Migration {
     version: i64,
     name: &'static str,
+    /// The oldest binary, by the newest version that it knows, that still runs on the schema that this makes: the version
+    /// before, unless this takes away what that one uses.
+    serves: i64,
     sql: &'static str,
 }
 
 const MIGRATIONS: [Migration; 2] = [
-    Migration { version: 1, name: "places", sql: include_str!("../migrations/0001_places.sql") },
-    Migration { version: 2, name: "schedules", sql: include_str!("../migrations/0002_schedules.sql") },
+    Migration { version: 1, name: "places", serves: 1, sql: include_str!("../migrations/0001_places.sql") },
+    Migration { version: 2, name: "schedules", serves: 1, sql: include_str!("../migrations/0002_schedules.sql") },
 ];
 
 /// The newest version this binary knows.
@@ -34,19 +45,28 @@ const TABLE: &str = "CREATE TABLE IF NOT EXISTS foreman_migrations (
     version    bigint      NOT NULL PRIMARY KEY,
     name       text        NOT NULL,
     checksum   text        NOT NULL, -- SHA-256 of the migration's text
+    serves     bigint      NOT NULL, -- the oldest binary that still runs on what it made, by the newest version that one knows
     applied_at timestamptz NOT NULL DEFAULT now()
 )";
 
 /// "foreman": all migrators of one database wait here, whatever their schema.
 const ONE_BY_ONE: i64 = 0x66_6f72_656d_616e;
 
+/// How often it gives way to those who work on the tables, and how long it lets them: three minutes in all.
+const TRIES: usize = 60;
+const PAUSE: Duration = Duration::from_secs(1);
+
 /// One migration, and when it was applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
     pub version: i64,
-    pub name: &'static str,
+    pub name: String,
+    /// The oldest binary, by the newest version that it knows, that still runs on the schema that this makes.
+    pub serves: i64,
     /// `None`: it waits to be applied.
     pub applied_at: Option<Timestamp>,
+    /// A newer binary has applied one that is not known here.
+    pub is_known: bool,
 }
 
 /// A migration that would be applied.
@@ -57,71 +77,125 @@ pub struct Plan {
     pub sql: &'static str,
 }
 
-/// What has been applied, and what waits. A database without our schema has everything waiting.
+/// What has been applied, by newer binaries too, and what waits. A database without our schema has everything waiting.
 pub async fn status(config: &Config) -> Result<Vec<Status>, OpenError> {
     let connection = connect(config).await?;
     let applied = check(&connection, &config.schema).await?;
+    Ok(overview(&applied))
+}
+
+fn overview(applied: &[Applied]) -> Vec<Status> {
     let when = |version| applied.iter().find(|row| row.version == version).map(|row| row.at);
-    Ok(MIGRATIONS
-        .iter()
-        .map(|migration| Status {
-            version: migration.version,
-            name: migration.name,
-            applied_at: when(migration.version),
-        })
-        .collect())
+    let known = MIGRATIONS.iter().map(|migration| Status {
+        version: migration.version,
+        name: migration.name.to_owned(),
+        serves: migration.serves,
+        applied_at: when(migration.version),
+        is_known: true,
+    });
+    let newer = newer(applied, LATEST).map(|row| Status {
+        version: row.version,
+        name: row.name.clone(),
+        serves: row.serves,
+        applied_at: Some(row.at),
+        is_known: false,
+    });
+    known.chain(newer).collect()
 }
 
 /// What [`up`] would do, without doing it.
 pub async fn dry_run(config: &Config) -> Result<Vec<Plan>, OpenError> {
     let connection = connect(config).await?;
     let applied = check(&connection, &config.schema).await?;
-    Ok(waiting(&applied).map(|Migration { version, name, sql }| Plan { version: *version, name, sql }).collect())
+    Ok(waiting(&applied).map(|Migration { version, name, sql, .. }| Plan { version: *version, name, sql }).collect())
 }
 
 /// Applies what waits and answers with the versions applied.
 pub async fn up(config: &Config) -> Result<Vec<i64>, OpenError> {
     let connection = connect(config).await?;
-    let done = bring_up(&connection, &config.schema).await;
-    if done.is_err() {
-        let _ = connection.batch_execute("ROLLBACK").await;
-    }
-    let done = done?;
+    let mut left = TRIES;
+    let done = loop {
+        match bring_up(&connection, &config.schema).await {
+            Ok(done) => break done,
+            Err(hitch) => {
+                // Also where the connection is gone: then this fails too, and nothing was kept.
+                let _ = connection.batch_execute("ROLLBACK").await;
+                left -= 1;
+                if left == 0 || !hitch.may_pass() {
+                    return Err(hitch.into());
+                }
+                sleep(PAUSE).await;
+            }
+        }
+    };
     partitions::ensure(&connection).await?;
     Ok(done)
 }
 
-async fn bring_up(connection: &Object, schema: &str) -> Result<Vec<i64>, OpenError> {
-    // Others may be at it, and a migration takes as long as it takes.
+/// Why it did not come about.
+enum Hitch {
+    Refused(OpenError),
+    Failed(Fault),
+}
+
+impl Hitch {
+    /// Those who work on the tables were in the way, and may not be the next time.
+    fn may_pass(&self) -> bool {
+        let Hitch::Failed(Fault::Sql(error)) = self else { return false };
+        [SqlState::LOCK_NOT_AVAILABLE, SqlState::T_R_DEADLOCK_DETECTED].iter().any(|code| error.code() == Some(code))
+    }
+}
+
+impl From<OpenError> for Hitch {
+    fn from(error: OpenError) -> Self {
+        Hitch::Refused(error)
+    }
+}
+
+impl From<tokio_postgres::Error> for Hitch {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Hitch::Failed(error.into())
+    }
+}
+
+impl From<Hitch> for OpenError {
+    fn from(hitch: Hitch) -> Self {
+        match hitch {
+            Hitch::Refused(error) => error,
+            Hitch::Failed(fault) => fault.into(),
+        }
+    }
+}
+
+async fn bring_up(connection: &Object, schema: &str) -> Result<Vec<i64>, Hitch> {
+    // Others may be at it, and a migration takes as long as it takes. But the processes of the version before work on these
+    // tables, and wait behind whoever waits for a lock of them: so nobody does so for long, and tries again instead.
     let begin = format!(
-        "BEGIN; SET LOCAL lock_timeout = '2min'; SET LOCAL statement_timeout = 0; SET LOCAL search_path = '{schema}';
-         SELECT pg_advisory_xact_lock({ONE_BY_ONE}); CREATE SCHEMA IF NOT EXISTS {schema}"
+        "BEGIN ISOLATION LEVEL READ COMMITTED;
+         SET LOCAL lock_timeout = '2min'; SET LOCAL statement_timeout = 0; SET LOCAL search_path = '{schema}';
+         SELECT pg_advisory_xact_lock({ONE_BY_ONE});
+         SET LOCAL lock_timeout = '2s'; CREATE SCHEMA IF NOT EXISTS {schema}"
     );
-    sql(connection, &begin).await?;
+    connection.batch_execute(&begin).await?;
     let applied = check(connection, schema).await?;
-    sql(connection, TABLE).await?;
+    connection.batch_execute(TABLE).await?;
     let mut done = Vec::new();
     for migration in waiting(&applied) {
-        sql(connection, migration.sql).await?;
+        connection.batch_execute(migration.sql).await?;
         connection
             .execute(
-                "INSERT INTO foreman_migrations (version, name, checksum) VALUES ($1, $2, $3)",
-                &[&migration.version, &migration.name, &checksum(migration.sql)],
+                "INSERT INTO foreman_migrations (version, name, checksum, serves) VALUES ($1, $2, $3, $4)",
+                &[&migration.version, &migration.name, &checksum(migration.sql), &migration.serves],
             )
-            .await
-            .map_err(Fault::from)?;
+            .await?;
         done.push(migration.version);
     }
-    sql(connection, "COMMIT").await?;
+    connection.batch_execute("COMMIT").await?;
     Ok(done)
 }
 
 fn waiting(applied: &[Applied]) -> impl Iterator<Item = &'static Migration> {
     MIGRATIONS.iter().filter(|known| applied.iter().all(|row| row.version != known.version))
-}
-
-async fn sql(connection: &Object, text: &str) -> Result<(), OpenError> {
-    Ok(connection.batch_execute(text).await.map_err(Fault::from)?)
 }
 
 async fn connect(config: &Config) -> Result<Object, OpenError> {
@@ -136,34 +210,54 @@ async fn connect(config: &Config) -> Result<Object, OpenError> {
 pub(crate) async fn check_server(connection: &Object) -> Result<(), OpenError> {
     let row = connection
         .query_one(
-            "SELECT current_setting('server_version_num')::integer >= 140000, current_setting('server_version')",
+            "SELECT current_setting('server_version_num')::integer >= 140000, current_setting('server_version'),
+                    current_setting('server_encoding')",
             &[],
         )
         .await
         .map_err(Fault::from)?;
-    if row.get(0) { Ok(()) } else { Err(OpenError::TooOld { found: row.get(1) }) }
+    if !row.get::<_, bool>(0) {
+        return Err(OpenError::TooOld { found: row.get(1) });
+    }
+    // SQL_ASCII takes text as it comes, which is UTF-8.
+    let encoding: String = row.get(2);
+    if matches!(&*encoding, "UTF8" | "SQL_ASCII") { Ok(()) } else { Err(OpenError::Encoding { found: encoding }) }
 }
 
 pub(crate) struct Applied {
-    pub version: i64,
+    version: i64,
+    name: String,
     checksum: String,
+    serves: i64,
     at: Timestamp,
 }
 
-/// What was applied; an error when the schema is not ours, from a newer binary, or not what this binary would have made.
+/// What was applied; an error when the schema is not ours, no longer serves this binary, or is not what it would have made.
 pub(crate) async fn check(connection: &Object, schema: &str) -> Result<Vec<Applied>, OpenError> {
     let Some(applied) = read_applied(connection, schema).await? else { return Ok(Vec::new()) };
-    let found = applied.iter().map(|row| row.version).max().unwrap_or_default();
-    if found > LATEST {
-        return Err(OpenError::Newer { found, known: LATEST });
+    if let Some((found, serves)) = outgrown(&applied, LATEST) {
+        return Err(OpenError::Newer { found, serves, known: LATEST });
     }
-    for row in &applied {
+    for row in applied.iter().filter(|row| row.version <= LATEST) {
         let known = MIGRATIONS.iter().find(|migration| migration.version == row.version);
         if known.is_none_or(|migration| checksum(migration.sql) != row.checksum) {
             return Err(OpenError::Changed { version: row.version });
         }
     }
     Ok(applied)
+}
+
+/// What binaries newer than one that knows up to `known` have applied.
+fn newer(applied: &[Applied], known: i64) -> impl Iterator<Item = &Applied> {
+    applied.iter().filter(move |row| row.version > known)
+}
+
+/// The version of a schema that no longer serves a binary that knows up to `known`, and the oldest one that it serves. Every
+/// newer migration has a say: one that only adds does not bring back what one before it took away.
+fn outgrown(applied: &[Applied], known: i64) -> Option<(i64, i64)> {
+    let found = newer(applied, known).map(|row| row.version).max()?;
+    let serves = newer(applied, known).map(|row| row.serves).max()?;
+    (serves > known).then_some((found, serves))
 }
 
 async fn read_applied(connection: &Object, schema: &str) -> Result<Option<Vec<Applied>>, OpenError> {
@@ -179,19 +273,26 @@ async fn read_applied(connection: &Object, schema: &str) -> Result<Option<Vec<Ap
         (false, true) => return Err(OpenError::NotOurs { schema: schema.into() }),
         (false, false) => return Ok(None),
     }
-    let text = format!("SELECT version, checksum, applied_at FROM {schema}.foreman_migrations ORDER BY version");
+    let text =
+        format!("SELECT version, name, checksum, serves, applied_at FROM {schema}.foreman_migrations ORDER BY version");
     let rows = connection.query(&text, &[]).await.map_err(Fault::from)?;
     let read = |row: &tokio_postgres::Row| -> Result<Applied, tokio_postgres::Error> {
-        Ok(Applied { version: row.try_get(0)?, checksum: row.try_get(1)?, at: row.try_get::<_, Time>(2)?.0 })
+        Ok(Applied {
+            version: row.try_get(0)?,
+            name: row.try_get(1)?,
+            checksum: row.try_get(2)?,
+            serves: row.try_get(3)?,
+            at: row.try_get::<_, Time>(4)?.0,
+        })
     };
     let applied = rows.iter().map(read).collect::<Result<_, _>>().map_err(Fault::from)?;
     Ok(Some(applied))
 }
 
-/// Whether the schema is the one this binary was made for.
-pub(crate) fn expect_latest(applied: &[Applied]) -> Result<(), OpenError> {
+/// Whether everything that this binary needs is there. Answers the version of the schema, which may be newer.
+pub(crate) fn expect_latest(applied: &[Applied]) -> Result<i64, OpenError> {
     let found = applied.iter().map(|row| row.version).max().unwrap_or_default();
-    if found == LATEST { Ok(()) } else { Err(OpenError::Older { found, needed: LATEST }) }
+    if waiting(applied).next().is_none() { Ok(found) } else { Err(OpenError::Older { found, needed: LATEST }) }
 }
 
 fn checksum(sql: &str) -> String {
@@ -216,6 +317,34 @@ mod tests {
     fn versions_ascend_one_by_one() {
         let versions: Vec<i64> = MIGRATIONS.iter().map(|migration| migration.version).collect();
         assert_eq!(versions, (1..=LATEST).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_migration_serves_itself_and_never_fewer_than_the_one_after_it() {
+        for pair in MIGRATIONS.windows(2) {
+            assert!(pair[0].serves <= pair[1].serves, "{} brings back what one before it took away", pair[1].name);
+        }
+        assert!(MIGRATIONS.iter().all(|it| (1..=it.version).contains(&it.serves)));
+    }
+
+    #[test]
+    fn a_binary_runs_on_a_newer_schema_while_every_newer_migration_serves_it() {
+        let row = |version, serves| Applied {
+            version,
+            name: String::new(),
+            checksum: String::new(),
+            serves,
+            at: Timestamp::from_micros(0),
+        };
+        // 2 and 3 only add; 4 takes away what 2 had kept for 1; 5 only adds.
+        let applied = [row(1, 1), row(2, 1), row(3, 2), row(4, 3), row(5, 3)];
+        assert_eq!(outgrown(&applied[..1], 1), None, "the schema it was made for");
+        assert_eq!(outgrown(&applied[..2], 1), None, "one newer");
+        assert_eq!(outgrown(&applied[..3], 1), Some((3, 2)), "two newer, and the second does not serve it");
+        assert_eq!(outgrown(&applied[..3], 2), None);
+        assert_eq!(outgrown(&applied, 2), Some((5, 3)), "the last only adds to what was taken away");
+        assert_eq!(outgrown(&applied, 3), None, "two newer, and both serve it");
+        assert_eq!(outgrown(&applied, 5), None);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use deadpool_postgres::Pool;
 use foreman_core::ports::{StoreError, Wakeups};
+use tracing::info;
 
 use crate::config::Config;
 use crate::connection::{self, Beginning};
@@ -18,7 +19,13 @@ pub(crate) async fn open(config: Config, wakeups: Arc<dyn Wakeups>) -> Result<Po
     let data = connection::pool(&config, config.data_connections)?;
     let control = connection::pool(&config, config.control_connections)?;
     let direct = connection::direct_pool(&config)?;
-    check(&config, &direct).await?;
+    let found = check(&config, &direct).await?;
+    if found > migrate::LATEST {
+        info!(
+            "the schema of the database is version {found}, newer than this binary, which knows up to {}; it still serves it",
+            migrate::LATEST
+        );
+    }
     let beginning = Beginning::new(&config);
     let Config { schema, prepare, clock, call_timeout, audit_timeout, changes_patience, .. } = config;
     Ok(PostgresStore {
@@ -41,12 +48,12 @@ pub(crate) async fn open(config: Config, wakeups: Arc<dyn Wakeups>) -> Result<Po
     })
 }
 
-async fn check(config: &Config, direct: &Pool) -> Result<(), OpenError> {
+/// Answers the version of the schema.
+async fn check(config: &Config, direct: &Pool) -> Result<i64, OpenError> {
     let look = async {
         let connection = direct.get().await.map_err(|error| connection::unavailable(&error))?;
         migrate::check_server(&connection).await?;
-        migrate::expect_latest(&migrate::check(&connection, &config.schema).await?)?;
-        Ok(())
+        migrate::expect_latest(&migrate::check(&connection, &config.schema).await?)
     };
     match tokio::time::timeout(config.call_timeout, look).await {
         Ok(done) => done,

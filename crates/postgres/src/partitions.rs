@@ -7,15 +7,17 @@
 //!
 //! Any number of processes may do this at once: one at a time does, the others leave it to that one. Each step is one
 //! transaction that gives up quickly when it would have to wait for somebody's lock, for everybody else would wait behind
-//! it; the next round tries again.
+//! it; the next round tries again. For the same reason a week of which too much lies in the default partition stays there.
+//!
+//! On a connection that is closed afterwards: whoever stops waiting half way leaves no lock behind.
 
 use std::time::Duration;
 
-use deadpool_postgres::Object;
+use deadpool_postgres::{ClientWrapper, Object};
 use foreman_core::Timestamp;
 use foreman_core::ports::StoreError;
 use tokio::time::Instant;
-use tracing::{debug, info};
+use tracing::{debug, info, warn};
 use uuid::Uuid;
 
 use crate::PostgresStore;
@@ -37,11 +39,18 @@ const TABLES: [(&str, &str); 2] = [("jobs", "id"), ("outcomes", "job")];
 /// "weeks": one process at a time.
 const ONE_BY_ONE: i64 = 0x0077_6565_6b73;
 
+/// How long it may take in all: it is part of a prune, which is not waited for for ever.
+const LIMIT: Duration = Duration::from_secs(6);
+
 /// How often a process looks at all.
 pub(crate) const INTERVAL: Duration = Duration::from_mins(10);
 
 /// Begins a step that must not keep others waiting.
-const BEGIN: &str = "BEGIN; SET LOCAL lock_timeout = '200ms'; SET LOCAL statement_timeout = '30s'";
+const BEGIN: &str =
+    "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '200ms'; SET LOCAL statement_timeout = '5s'";
+
+/// So many rows at most are moved while everybody else waits: a fraction of a second.
+const MOST_MOVED: i64 = 10_000;
 
 /// A week, by the moment it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,7 +79,7 @@ impl Week {
 }
 
 /// Makes the partitions of this and the next few weeks, as far as they are not there.
-pub(crate) async fn ensure(connection: &Object) -> Result<usize, Fault> {
+pub(crate) async fn ensure(connection: &ClientWrapper) -> Result<usize, Fault> {
     let now: Time = connection.query_one("SELECT now()", &[]).await?.try_get(0)?;
     let this = Week::of(now.0);
     let mut made = 0;
@@ -82,12 +91,23 @@ pub(crate) async fn ensure(connection: &Object) -> Result<usize, Fault> {
     Ok(made)
 }
 
-async fn make(connection: &Object, table: &str, column: &str, week: Week) -> Result<bool, Fault> {
+async fn make(connection: &ClientWrapper, table: &str, column: &str, week: Week) -> Result<bool, Fault> {
     let name = format!("{table}_{}", week.name());
     if exists(connection, &name).await? {
         return Ok(false);
     }
     let (from, to) = (week.floor(), week.plus(1).floor());
+    let text = format!(
+        "SELECT count(*) FROM (
+             SELECT FROM {table}_default WHERE {column} >= '{from}' AND {column} < '{to}' LIMIT {}) AS few",
+        MOST_MOVED + 1
+    );
+    if connection.query_one(&text, &[]).await?.try_get::<_, i64>(0)? > MOST_MOVED {
+        warn!(
+            "partition {name} is not made: more rows of that week are in {table}_default than can be moved in a moment"
+        );
+        return Ok(false);
+    }
     let step = async {
         connection.batch_execute(BEGIN).await?;
         connection.execute("SELECT pg_advisory_xact_lock($1)", &[&ONE_BY_ONE]).await?;
@@ -108,7 +128,7 @@ async fn make(connection: &Object, table: &str, column: &str, week: Week) -> Res
     finish(connection, step.await).await
 }
 
-async fn finish<T>(connection: &Object, done: Result<T, Fault>) -> Result<T, Fault> {
+async fn finish<T>(connection: &ClientWrapper, done: Result<T, Fault>) -> Result<T, Fault> {
     match done {
         Ok(answer) => {
             connection.batch_execute("COMMIT").await?;
@@ -123,14 +143,14 @@ async fn finish<T>(connection: &Object, done: Result<T, Fault>) -> Result<T, Fau
 
 /// Asks the table of tables itself: `to_regclass` may answer from what this connection knew when its transaction began, which is
 /// before it waited for the lock.
-async fn exists(connection: &Object, name: &str) -> Result<bool, Fault> {
+async fn exists(connection: &ClientWrapper, name: &str) -> Result<bool, Fault> {
     let text =
         "SELECT EXISTS (SELECT FROM pg_class WHERE relname = $1 AND relnamespace = current_schema()::regnamespace)";
     Ok(connection.query_one(text, &[&name]).await?.try_get(0)?)
 }
 
 /// Drops weeks that are over and in which at most `limit` jobs are left. How many partitions that were.
-async fn drop_old(connection: &Object, limit: usize) -> Result<usize, Fault> {
+async fn drop_old(connection: &ClientWrapper, limit: usize) -> Result<usize, Fault> {
     let now: Time = connection.query_one("SELECT now()", &[]).await?.try_get(0)?;
     let mut dropped = 0;
     for (table, _) in TABLES {
@@ -157,7 +177,7 @@ fn week_of(name: &str) -> Option<Week> {
 }
 
 async fn drop_one(
-    connection: &Object,
+    connection: &ClientWrapper,
     table: &str,
     name: &str,
     week: Week,
@@ -200,9 +220,12 @@ async fn drop_one(
 impl PostgresStore {
     /// Makes the partitions of the coming weeks and drops those of weeks long past. Answers how many of each.
     pub async fn tend_partitions(&self, limit: usize) -> Result<(usize, usize), StoreError> {
-        let connection = self.parts.direct.get().await.map_err(|error| unavailable(&error))?;
-        let made = ensure(&connection).await?;
-        Ok((made, drop_old(&connection, limit).await?))
+        let tend = async {
+            let connection = Object::take(self.parts.direct.get().await.map_err(|error| unavailable(&error))?);
+            let made = ensure(&connection).await?;
+            Ok((made, drop_old(&connection, limit).await?))
+        };
+        self.in_time(LIMIT, tend).await
     }
 }
 
@@ -215,8 +238,11 @@ pub(crate) async fn tend(store: &PostgresStore, limit: usize) {
         }
         *tended_at = Some(Instant::now());
     }
-    if let Err(error) = store.tend_partitions(limit).await {
-        debug!("the partitions are left as they are for now: {error}");
+    match store.tend_partitions(limit).await {
+        Ok(_) => {}
+        Err(StoreError::Unavailable(why)) => debug!("the partitions are left as they are for now: {why}"),
+        // Such as a user who may not make tables. Four weeks later all jobs would go to the default partition.
+        Err(error) => warn!("the partitions of the coming weeks cannot be made: {error}"),
     }
 }
 

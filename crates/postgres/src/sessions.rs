@@ -11,6 +11,7 @@ use foreman_core::ports::{Heartbeat, OpenJob, Pulse, SessionInfo, SessionStore, 
 use foreman_core::retry::MAX_CRASHES;
 use foreman_core::{ClaimToken, Fence, JobId, Report, SessionId};
 use tokio_postgres::Row;
+use tracing::warn;
 use uuid::Uuid;
 
 use crate::error::Fault;
@@ -47,7 +48,19 @@ impl SessionStore for PostgresStore {
     }
 
     async fn heartbeat(&self, session: SessionId, given_up: &[ClaimToken]) -> Result<Heartbeat, StoreError> {
-        transact!(self, control, Write, |tx| heartbeat(&tx, session, given_up).await)
+        let mut beat = transact!(self, control, Write, |tx| renew(&tx, session).await)?;
+        if given_up.is_empty() || beat == Heartbeat::Gone {
+            return Ok(beat);
+        }
+        // Apart from the renewal: a claim that somebody else has locked must not cost the worker its session. What could not be
+        // released is named again with the next heartbeat.
+        let tokens = given_up.iter().map(|token| token.0).collect::<Vec<_>>();
+        let released = transact!(self, control, Write, |tx| release_some(&tx, session, tokens.clone()).await);
+        match released {
+            Ok(held) => beat = Heartbeat::Renewed { held },
+            Err(error) => warn!(session.id = %session, "claims that were given up are not released yet: {error}"),
+        }
+        Ok(beat)
     }
 
     async fn held(&self, session: SessionId) -> Result<Vec<OpenJob>, StoreError> {
@@ -89,14 +102,17 @@ async fn register(tx: &Transaction, session: &SessionInfo) -> Result<(), Fault> 
     Ok(())
 }
 
-async fn heartbeat(tx: &Transaction, session: SessionId, given_up: &[ClaimToken]) -> Result<Heartbeat, Fault> {
+async fn renew(tx: &Transaction, session: SessionId) -> Result<Heartbeat, Fault> {
     if tx.row(RENEW, &[&session.0]).await?.is_none() {
         return Ok(Heartbeat::Gone);
     }
-    if !given_up.is_empty() {
-        release(tx, session, Some(given_up.iter().map(|token| token.0).collect())).await?;
-    }
     Ok(Heartbeat::Renewed { held: open_jobs(tx, session).await? })
+}
+
+/// What is held after that.
+async fn release_some(tx: &Transaction, session: SessionId, tokens: Vec<Uuid>) -> Result<Vec<OpenJob>, Fault> {
+    release(tx, session, Some(tokens)).await?;
+    open_jobs(tx, session).await
 }
 
 async fn open_jobs(tx: &Transaction, session: SessionId) -> Result<Vec<OpenJob>, Fault> {

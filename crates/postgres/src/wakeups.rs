@@ -11,13 +11,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
-use deadpool_postgres::Pool;
+use deadpool_postgres::{Object, Pool};
 use foreman_core::memory::LocalWakeups;
 use foreman_core::ports::{StoreError, Topic, Wakeups};
 use foreman_runtime::{Backoff, Shutdown};
 use futures_util::StreamExt;
 use futures_util::stream;
 use tokio::sync::{Notify, watch};
+use tokio::time::{sleep, timeout};
+use tokio_postgres::AsyncMessage;
 use tokio_postgres_rustls::MakeRustlsConnect;
 use tracing::{debug, warn};
 
@@ -29,8 +31,8 @@ use crate::tls;
 /// Between two messages of one process.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// How long a message may take.
-const SEND_LIMIT: Duration = Duration::from_secs(5);
+/// A connection that says nothing is asked whether it still hears, once in so many times as long as an answer may take.
+const QUIET: u32 = 3;
 
 /// Rings here at once, and elsewhere soon.
 #[derive(Clone)]
@@ -47,6 +49,9 @@ struct Shared {
     channel: String,
     /// Who sends, to be told from the others.
     sender: String,
+    /// How long an answer of the server may take. The keepalive of the network tells of a machine that is gone, not of a proxy or
+    /// a server that takes what we send and never answers.
+    limit: Duration,
 }
 
 /// Carries rings from and to the other processes, while it runs.
@@ -67,6 +72,7 @@ impl PgWakeups {
             pool: connection::direct_pool(config)?,
             channel: format!("foreman_{}", config.schema),
             sender: format!("{:016x}", rand::random::<u64>()),
+            limit: config.connect_timeout,
         });
         let bell =
             Bell { shared: Arc::clone(&shared), address: connection::direct(config)?, tls: tls::connector(config)? };
@@ -116,18 +122,23 @@ impl Shared {
         if text.is_empty() {
             return true;
         }
-        let sent = tokio::time::timeout(SEND_LIMIT, async {
-            let connection = self.pool.get().await.map_err(|error| connection::unavailable(&error))?;
-            connection.batch_execute(&text.join("; ")).await.map_err(|error| StoreError::from(Fault::from(error)))
-        });
-        match sent.await {
-            Ok(Ok(())) => true,
-            Ok(Err(error)) => {
+        match self.say(&text.join("; ")).await {
+            Ok(()) => true,
+            Err(error) => {
                 debug!("other processes were not woken and look by themselves: {error}");
                 false
             }
-            Err(_) => false,
         }
+    }
+
+    async fn say(&self, text: &str) -> Result<(), StoreError> {
+        let connection = self.pool.get().await.map_err(|error| connection::unavailable(&error))?;
+        let Ok(said) = timeout(self.limit, connection.batch_execute(text)).await else {
+            // It would not answer the next one either.
+            drop(Object::take(connection));
+            return Err(no_answer());
+        };
+        said.map_err(|error| Fault::from(error).into())
     }
 
     /// A message: who sent it, and what was rung. A name that is not known comes from a later version, and is not for us.
@@ -168,9 +179,9 @@ impl Bell {
             self.shared.wake.notified().await;
             if self.shared.send().await {
                 backoff.reset();
-                tokio::time::sleep(PAUSE).await;
+                sleep(PAUSE).await;
             } else {
-                tokio::time::sleep(backoff.next()).await;
+                sleep(backoff.next()).await;
             }
         }
     }
@@ -182,40 +193,55 @@ impl Bell {
             if backoff.failures() == 0 {
                 warn!("other processes are not heard until the database answers again: {ended}");
             }
-            tokio::time::sleep(backoff.next()).await;
+            sleep(backoff.next()).await;
         }
     }
 
     /// Until the connection is lost; why it was.
     async fn listen_once(&self, backoff: &mut Backoff) -> StoreError {
-        let (client, mut connection) = match self.address.connect(self.tls.clone()).await {
-            Ok(pair) => pair,
-            Err(error) => return Fault::from(error).into(),
+        let limit = self.shared.limit;
+        let (client, mut connection) = match timeout(limit, self.address.connect(self.tls.clone())).await {
+            Ok(Ok(pair)) => pair,
+            Ok(Err(error)) => return Fault::from(error).into(),
+            Err(_) => return no_answer(),
         };
-        let text = format!("LISTEN {}", self.shared.channel);
         let mut messages = stream::poll_fn(move |cx| connection.poll_message(cx));
-        let mut asked = std::pin::pin!(client.batch_execute(&text));
-        let mut is_listening = false;
-        loop {
-            tokio::select! {
-                answer = &mut asked, if !is_listening => {
-                    if let Err(error) = answer {
-                        return Fault::from(error).into();
-                    }
-                    is_listening = true;
-                    backoff.reset();
-                    // Whatever was rung while nobody listened.
-                    self.shared.ring_all();
-                }
-                message = messages.next() => match message {
-                    Some(Ok(tokio_postgres::AsyncMessage::Notification(said))) => self.shared.hear(said.payload()),
+        let hear = async {
+            loop {
+                match messages.next().await {
+                    Some(Ok(AsyncMessage::Notification(said))) => self.shared.hear(said.payload()),
                     Some(Ok(_)) => {}
                     Some(Err(error)) => return Fault::from(error).into(),
                     None => return StoreError::Unavailable("the connection was closed".into()),
-                },
+                }
             }
+        };
+        let ask = async {
+            let mut text = format!("LISTEN {}", self.shared.channel);
+            loop {
+                match timeout(limit, client.batch_execute(&text)).await {
+                    Ok(Ok(())) => {}
+                    Ok(Err(error)) => return Fault::from(error).into(),
+                    Err(_) => return no_answer(),
+                }
+                if !text.is_empty() {
+                    backoff.reset();
+                    // Whatever was rung while nobody listened.
+                    self.shared.ring_all();
+                    text.clear();
+                }
+                sleep(limit * QUIET).await;
+            }
+        };
+        tokio::select! {
+            error = hear => error,
+            error = ask => error,
         }
     }
+}
+
+fn no_answer() -> StoreError {
+    StoreError::Unavailable("the database does not answer".into())
 }
 
 #[cfg(test)]

@@ -15,10 +15,10 @@ pub enum OpenError {
     )]
     Locked { path: PathBuf, pid: Option<u32> },
     #[error(
-        "{path} was written by a newer foreman: its schema is version {found}, this binary knows up to {known}; \
-         start it with the newer binary, or restore a backup made before the upgrade"
+        "{path} was written by a newer foreman: its schema is version {found} and serves binaries that know version \
+         {serves}, this one knows up to {known}; upgrade this binary, or restore a backup made before the upgrade"
     )]
-    Newer { path: PathBuf, found: i64, known: i64 },
+    Newer { path: PathBuf, found: i64, serves: i64, known: i64 },
     #[error(
         "{path} was migrated with another content of migration {version}: it belongs to another build of foreman; \
          start it with that one"

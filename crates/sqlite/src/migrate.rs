@@ -2,13 +2,18 @@
 //!
 //! Migrations are numbered SQL files, compiled in, applied in order, each in a transaction of its own together with its row
 //! in `schema_migrations`. Dying half way leaves the file at the version before. Two cannot run at once: [`up`] holds the
-//! store's lock. A file that a newer binary has migrated is refused rather than guessed at.
+//! store's lock.
+//!
+//! Each migration says which binaries still run on the schema that it makes, and its row keeps that (`serves`): whoever does
+//! not like a new version may go back to the one before. A file that a newer binary has migrated and that no longer serves
+//! this one is refused rather than guessed at.
 
 use std::path::Path;
 
 use foreman_core::{Clock, Timestamp};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 use sha2::{Digest, Sha256};
+use tracing::info;
 
 use crate::config::Config;
 use crate::connection::{self, APPLICATION_ID};
@@ -18,12 +23,15 @@ use crate::lock::Lock;
 struct Migration {
     version: i64,
     name: &'static str,
+    /// The oldest binary, by the newest version that it knows, that still runs on the schema that this makes: the version
+    /// before, unless this takes away what that one uses.
+    serves: i64,
     sql: &'static str,
 }
 
 const MIGRATIONS: [Migration; 2] = [
-    Migration { version: 1, name: "places", sql: include_str!("../migrations/0001_places.sql") },
-    Migration { version: 2, name: "schedules", sql: include_str!("../migrations/0002_schedules.sql") },
+    Migration { version: 1, name: "places", serves: 1, sql: include_str!("../migrations/0001_places.sql") },
+    Migration { version: 2, name: "schedules", serves: 1, sql: include_str!("../migrations/0002_schedules.sql") },
 ];
 
 /// The newest version this binary knows.
@@ -34,6 +42,7 @@ CREATE TABLE IF NOT EXISTS schema_migrations (
     version    INTEGER NOT NULL PRIMARY KEY,
     name       TEXT    NOT NULL,
     checksum   TEXT    NOT NULL, -- SHA-256 of the migration's text
+    serves     INTEGER NOT NULL, -- the oldest binary that still runs on what it made, by the newest version that one knows
     applied_at INTEGER NOT NULL
 ) STRICT";
 
@@ -41,12 +50,17 @@ CREATE TABLE IF NOT EXISTS schema_migrations (
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
     pub version: i64,
-    pub name: &'static str,
+    pub name: String,
+    /// The oldest binary, by the newest version that it knows, that still runs on the schema that this makes.
+    pub serves: i64,
     /// `None`: it waits to be applied.
     pub applied_at: Option<Timestamp>,
+    /// A newer binary has applied one that is not known here.
+    pub is_known: bool,
 }
 
-/// What has been applied to the file at `path`, and what waits. A file that is not there has everything waiting.
+/// What has been applied to the file at `path`, by newer binaries too, and what waits. A file that is not there has
+/// everything waiting.
 pub fn status(path: &Path) -> Result<Vec<Status>, OpenError> {
     let applied = if path.exists() {
         let config = Config::default();
@@ -56,15 +70,26 @@ pub fn status(path: &Path) -> Result<Vec<Status>, OpenError> {
     } else {
         Vec::new()
     };
+    Ok(overview(&applied))
+}
+
+fn overview(applied: &[Applied]) -> Vec<Status> {
     let when = |version| applied.iter().find(|row| row.version == version).map(|row| row.at);
-    Ok(MIGRATIONS
-        .iter()
-        .map(|migration| Status {
-            version: migration.version,
-            name: migration.name,
-            applied_at: when(migration.version),
-        })
-        .collect())
+    let known = MIGRATIONS.iter().map(|migration| Status {
+        version: migration.version,
+        name: migration.name.to_owned(),
+        serves: migration.serves,
+        applied_at: when(migration.version),
+        is_known: true,
+    });
+    let newer = newer(applied, LATEST).map(|row| Status {
+        version: row.version,
+        name: row.name.clone(),
+        serves: row.serves,
+        applied_at: Some(row.at),
+        is_known: false,
+    });
+    known.chain(newer).collect()
 }
 
 /// Applies what waits and answers with the versions applied. Refused while a foreman runs on the file.
@@ -79,6 +104,12 @@ pub fn up(config: &Config, clock: &dyn Clock) -> Result<Vec<i64>, OpenError> {
 /// Checks the file and applies what waits; the caller holds the lock.
 pub(crate) fn bring_up(connection: &mut Connection, path: &Path, clock: &dyn Clock) -> Result<Vec<i64>, OpenError> {
     let applied = check(connection, path)?;
+    if let Some(found) = newer(&applied, LATEST).map(|row| row.version).max() {
+        info!(
+            "the schema of {} is version {found}, newer than this binary, which knows up to {LATEST}; it still serves it",
+            path.display()
+        );
+    }
     let mut done = Vec::new();
     for migration in MIGRATIONS.iter().filter(|known| applied.iter().all(|row| row.version != known.version)) {
         apply(connection, migration, clock.now()).map_err(|fault| OpenError::from_fault(path, fault))?;
@@ -92,8 +123,8 @@ fn apply(connection: &mut Connection, migration: &Migration, now: Timestamp) -> 
     transaction.execute_batch(TABLE)?;
     transaction.execute_batch(migration.sql)?;
     transaction.execute(
-        "INSERT INTO schema_migrations (version, name, checksum, applied_at) VALUES (?1, ?2, ?3, ?4)",
-        (migration.version, migration.name, checksum(migration.sql), now.as_micros()),
+        "INSERT INTO schema_migrations (version, name, checksum, serves, applied_at) VALUES (?1, ?2, ?3, ?4, ?5)",
+        (migration.version, migration.name, checksum(migration.sql), migration.serves, now.as_micros()),
     )?;
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", migration.version)?;
@@ -103,11 +134,13 @@ fn apply(connection: &mut Connection, migration: &Migration, now: Timestamp) -> 
 
 struct Applied {
     version: i64,
+    name: String,
     checksum: String,
+    serves: i64,
     at: Timestamp,
 }
 
-/// What was applied; an error when the file is not ours, from a newer binary, or not what this binary would have made.
+/// What was applied; an error when the file is not ours, no longer serves this binary, or is not what it would have made.
 fn check(connection: &Connection, path: &Path) -> Result<Vec<Applied>, OpenError> {
     let named = |fault| OpenError::from_fault(path, fault);
     let application: i32 = pragma(connection, "application_id").map_err(named)?;
@@ -120,17 +153,29 @@ fn check(connection: &Connection, path: &Path) -> Result<Vec<Applied>, OpenError
         return Err(OpenError::NotOurs { path: path.to_owned(), reason });
     }
     let applied = read_applied(connection).map_err(named)?;
-    let found = applied.iter().map(|row| row.version).max().unwrap_or_default();
-    if found > LATEST {
-        return Err(OpenError::Newer { path: path.to_owned(), found, known: LATEST });
+    if let Some((found, serves)) = outgrown(&applied, LATEST) {
+        return Err(OpenError::Newer { path: path.to_owned(), found, serves, known: LATEST });
     }
-    for row in &applied {
+    for row in applied.iter().filter(|row| row.version <= LATEST) {
         let known = MIGRATIONS.iter().find(|migration| migration.version == row.version);
         if known.is_none_or(|migration| checksum(migration.sql) != row.checksum) {
             return Err(OpenError::Changed { path: path.to_owned(), version: row.version });
         }
     }
     Ok(applied)
+}
+
+/// What binaries newer than one that knows up to `known` have applied.
+fn newer(applied: &[Applied], known: i64) -> impl Iterator<Item = &Applied> {
+    applied.iter().filter(move |row| row.version > known)
+}
+
+/// The version of a schema that no longer serves a binary that knows up to `known`, and the oldest one that it serves. Every
+/// newer migration has a say: one that only adds does not bring back what one before it took away.
+fn outgrown(applied: &[Applied], known: i64) -> Option<(i64, i64)> {
+    let found = newer(applied, known).map(|row| row.version).max()?;
+    let serves = newer(applied, known).map(|row| row.serves).max()?;
+    (serves > known).then_some((found, serves))
 }
 
 fn pragma(connection: &Connection, name: &str) -> Result<i32, Fault> {
@@ -144,10 +189,16 @@ fn has_tables(connection: &Connection) -> Result<bool, Fault> {
 }
 
 fn read_applied(connection: &Connection) -> Result<Vec<Applied>, Fault> {
-    let mut statement =
-        connection.prepare("SELECT version, checksum, applied_at FROM schema_migrations ORDER BY version")?;
+    let mut statement = connection
+        .prepare("SELECT version, name, checksum, serves, applied_at FROM schema_migrations ORDER BY version")?;
     let rows = statement.query_map([], |row| {
-        Ok(Applied { version: row.get(0)?, checksum: row.get(1)?, at: Timestamp::from_micros(row.get(2)?) })
+        Ok(Applied {
+            version: row.get(0)?,
+            name: row.get(1)?,
+            checksum: row.get(2)?,
+            serves: row.get(3)?,
+            at: Timestamp::from_micros(row.get(4)?),
+        })
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
@@ -168,6 +219,34 @@ mod tests {
     fn versions_ascend_one_by_one() {
         let versions: Vec<i64> = MIGRATIONS.iter().map(|migration| migration.version).collect();
         assert_eq!(versions, (1..=LATEST).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_migration_serves_itself_and_never_fewer_than_the_one_after_it() {
+        for pair in MIGRATIONS.windows(2) {
+            assert!(pair[0].serves <= pair[1].serves, "{} brings back what one before it took away", pair[1].name);
+        }
+        assert!(MIGRATIONS.iter().all(|it| (1..=it.version).contains(&it.serves)));
+    }
+
+    #[test]
+    fn a_binary_runs_on_a_newer_schema_while_every_newer_migration_serves_it() {
+        let row = |version, serves| Applied {
+            version,
+            name: String::new(),
+            checksum: String::new(),
+            serves,
+            at: Timestamp::from_micros(0),
+        };
+        // 2 and 3 only add; 4 takes away what 2 had kept for 1; 5 only adds.
+        let applied = [row(1, 1), row(2, 1), row(3, 2), row(4, 3), row(5, 3)];
+        assert_eq!(outgrown(&applied[..1], 1), None, "the schema it was made for");
+        assert_eq!(outgrown(&applied[..2], 1), None, "one newer");
+        assert_eq!(outgrown(&applied[..3], 1), Some((3, 2)), "two newer, and the second does not serve it");
+        assert_eq!(outgrown(&applied[..3], 2), None);
+        assert_eq!(outgrown(&applied, 2), Some((5, 3)), "the last only adds to what was taken away");
+        assert_eq!(outgrown(&applied, 3), None, "two newer, and both serve it");
+        assert_eq!(outgrown(&applied, 5), None);
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod jobs;
 mod keys;
 mod listing;
 mod pages;
+mod probes;
 mod problems;
 mod queues;
 mod schedules;

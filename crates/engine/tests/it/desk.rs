@@ -77,6 +77,18 @@ async fn what_is_due_is_fired_before_a_schedule_is_changed() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_has_fired_for_the_last_time_can_still_be_paused() {
+    let scene = Scene::new();
+    let view = made(&scene, "once", r#""at": "2026-01-01T00:00:10Z""#).await;
+    sleep(MINUTE).await;
+    let paused = desk(&scene).change(&us(), &key(&view), Change::Pause, None).await.unwrap();
+    assert!(paused.is_paused && paused.seen.next.is_none(), "{paused:?}");
+    assert_eq!(ticks(&scene, &view).await.len(), 1, "what was due fired first");
+    let error = desk(&scene).change(&us(), &key(&view), Change::Resume, None).await.unwrap_err();
+    assert_eq!(pointers(error), ["/at"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_is_paused_fires_nothing_and_nothing_is_made_up_for_it() {
     let scene = Scene::new();
     let view = made(&scene, "often", r#""every": "1m""#).await;

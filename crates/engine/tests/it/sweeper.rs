@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use foreman_core::State;
 use foreman_core::outcome::AttemptOutcome;
-use foreman_core::ports::SessionStore;
+use foreman_core::ports::{SessionStore, StoreError};
 use foreman_engine::sweeper::{Config, Error, Sweeper};
 use foreman_runtime::Task;
 use tokio::time::{Instant, sleep};
@@ -134,4 +134,42 @@ async fn a_single_failed_read_delays_a_lapse_and_prevents_none() {
     let begun = Instant::now();
     scene.until_state(id, State::Pending).await;
     assert!((15..22).contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());
+}
+
+/// Somebody may have a row of the first one locked, for as long as he likes.
+async fn one_that_cannot_be_lapsed_keeps_no_other(why: StoreError) {
+    let scene = Scene::new();
+    let sweeper = start(&scene);
+    let mut jobs = Vec::new();
+    for _ in 0..2 {
+        jobs.push(scene.submitted("").await);
+        let dead = scene.stranger(TTL).await;
+        scene.claimed_by(dead, 1).await;
+    }
+    // The first that is tried cannot be lapsed; the other can; whoever is tried after that cannot.
+    scene.store.next(Verb::Lapse, Act::Fail(why.clone()));
+    scene.store.next(Verb::Lapse, Act::Delay(Duration::ZERO));
+    scene.store.always(Verb::Lapse, Act::Fail(why));
+    sleep(Duration::from_secs(20)).await;
+    let (one, other) = (scene.state(jobs[0]).await, scene.state(jobs[1]).await);
+    assert_ne!(one, other, "the one that could be lapsed was");
+    scene.store.heal();
+    let healed = Instant::now();
+    for job in jobs {
+        scene.until_state(job, State::Pending).await;
+    }
+    assert!(healed.elapsed() < Duration::from_secs(6), "it is not watched anew: {:?}", healed.elapsed());
+    scene.stop.drain();
+    sweeper.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_cannot_be_lapsed_now_does_not_keep_the_others() {
+    one_that_cannot_be_lapsed_keeps_no_other(StoreError::Unavailable("canceling statement due to lock timeout".into()))
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_cannot_be_read_does_not_keep_the_others() {
+    one_that_cannot_be_lapsed_keeps_no_other(StoreError::Damaged("table claims, column lane".into())).await;
 }

@@ -54,6 +54,15 @@ pub fn run(doctor: &Doctor, environment: &Environment, screen: &Screen) -> anyho
     Ok(if is_fine { Exit::Done } else { Exit::Failed })
 }
 
+/// A schema that is newer and no longer serves this binary is not looked at in the first place.
+fn version(found: i64, known: i64) -> String {
+    if found > known {
+        format!("version {found}, newer than this binary, which knows up to {known}; it still serves it")
+    } else {
+        format!("version {found}")
+    }
+}
+
 fn print(findings: &[Finding], screen: &Screen) -> anyhow::Result<()> {
     let mut table = Table::new(screen, &["", "about", "found"]);
     for finding in findings {

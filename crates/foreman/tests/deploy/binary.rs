@@ -88,6 +88,10 @@ pub fn assert_time_to_stop(whose: &str, given: Duration, variables: &BTreeMap<St
         variables.get("FOREMAN_SHUTDOWN_GRACE").cloned().unwrap_or_else(|| default_of("FOREMAN_SHUTDOWN_GRACE"));
     let needed = duration(&grace) + TO_SPARE;
     assert!(given >= needed, "{whose} is killed after {given:?}, with a grace of {grace}: {needed:?} are needed");
+    // It cannot see by itself when the platform kills; told, it warns at the start once somebody has changed one and not the other.
+    let told = variables.get("FOREMAN_SHUTDOWN_PLATFORM_GRACE");
+    let told = told.unwrap_or_else(|| panic!("{whose} is not told after how long it is killed"));
+    assert_eq!(duration(told), given, "{whose} is told {told}, and killed after {given:?}");
 }
 
 /// A role that others can reach has a key, or it would not start.
@@ -111,11 +115,20 @@ fn a_variable_that_is_misspelt_is_seen() {
 
 #[test]
 fn a_grace_that_does_not_fit_is_seen() {
-    let own = |grace: &str| BTreeMap::from([("FOREMAN_SHUTDOWN_GRACE".to_owned(), grace.to_owned())]);
+    let told = |platform: &str, own: &str| {
+        BTreeMap::from([
+            ("FOREMAN_SHUTDOWN_PLATFORM_GRACE".to_owned(), platform.to_owned()),
+            ("FOREMAN_SHUTDOWN_GRACE".to_owned(), own.to_owned()),
+        ])
+    };
     let given = Duration::from_secs(35);
-    assert_time_to_stop("nobody", given, &BTreeMap::new());
-    assert_time_to_stop("nobody", given, &own("30s"));
-    assert!(std::panic::catch_unwind(|| assert_time_to_stop("nobody", given, &own("31s"))).is_err());
+    assert_time_to_stop("nobody", given, &told("35s", "30s"));
+    let mut without_own = told("35s", "");
+    without_own.remove("FOREMAN_SHUTDOWN_GRACE");
+    assert_time_to_stop("nobody", given, &without_own);
+    for wrong in [told("35s", "31s"), told("40s", "25s"), BTreeMap::new()] {
+        assert!(std::panic::catch_unwind(|| assert_time_to_stop("nobody", given, &wrong)).is_err(), "{wrong:?}");
+    }
 }
 
 #[test]

@@ -20,6 +20,8 @@ struct Compose {
     _role: serde_json::Value,
     #[serde(rename = "x-environment")]
     _environment: serde_json::Value,
+    #[serde(rename = "x-role-environment")]
+    _role_environment: serde_json::Value,
 }
 
 #[derive(Deserialize)]

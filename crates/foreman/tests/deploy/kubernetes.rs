@@ -168,6 +168,8 @@ struct Container {
     args: Vec<String>,
     env_from: Vec<Source>,
     #[serde(default)]
+    env: Vec<Variable>,
+    #[serde(default)]
     ports: Vec<ContainerPort>,
     liveness_probe: Option<Probe>,
     readiness_probe: Option<Probe>,
@@ -182,6 +184,13 @@ struct Container {
 struct Source {
     config_map_ref: Option<Reference>,
     secret_ref: Option<Reference>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Variable {
+    name: String,
+    value: String,
 }
 
 #[derive(Deserialize)]
@@ -317,6 +326,8 @@ fn variables(all: &[(String, Manifest)], container: &Container) -> BTreeMap<Stri
             }
         }
     }
+    // What stands in the pod itself wins over what it takes from elsewhere.
+    found.extend(container.env.iter().map(|it| (it.name.clone(), it.value.clone())));
     found
 }
 

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::tree::{code_blocks, documents, read};
+use crate::tree::{code_blocks, documents, files, read};
 
 /// The commands of a document's shell blocks that begin with `program`, as words, comments and pipes cut off.
 fn calls(text: &str, program: &str) -> Vec<Vec<String>> {
@@ -71,4 +71,26 @@ fn a_shell_block_is_read_as_commands() {
     assert_eq!(calls(text, "make"), [["make", "run"]]);
     assert_eq!(calls(text, "foreman").len(), 2);
     assert!(is_command_word("list") && !is_command_word("ID") && !is_command_word("--state"));
+}
+
+/// A test that asks whether it may take longer is in a program that `make torture` runs.
+#[test]
+fn make_torture_runs_everything_that_can_be_longer() {
+    let makefile = read("Makefile");
+    let recipe = makefile.lines().skip_while(|line| !line.starts_with("torture:")).nth(1).unwrap_or_default();
+    assert!(recipe.contains("FOREMAN_TORTURE=1"), "{recipe}");
+    // In two pieces, for this file asks nothing.
+    let question = format!("(\"FOREMAN_{}\")", "TORTURE");
+    let asks = |file: &String| file.contains("/tests/") && read(file).contains(&question);
+    let mut seen = 0;
+    for file in files("crates", ".rs").iter().filter(|file| asks(file)) {
+        let parts: Vec<&str> = file.split('/').collect();
+        let [_, room, _, program, ..] = parts.as_slice() else { panic!("{file} is no part of a test program") };
+        let package = if *room == "foreman" { "foreman".to_owned() } else { format!("foreman-{room}") };
+        for words in [format!(" --package {package} "), format!(" --test {program} ")] {
+            assert!(format!("{recipe} ").contains(&words), "make torture leaves out {file}: {recipe}");
+        }
+        seen += 1;
+    }
+    assert!(seen >= 3, "those that can be longer were found: {seen}");
 }

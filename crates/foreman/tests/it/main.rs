@@ -16,6 +16,7 @@ mod crashes;
 mod doctors;
 mod exit_codes;
 mod faults;
+mod readme;
 mod roles;
 mod schedules;
 mod stage;

@@ -110,18 +110,49 @@ async fn an_older_schema_is_refused_and_the_command_is_named() {
     }
 }
 
+/// As a newer foreman leaves it: its row says the oldest version that it still serves.
+async fn newer(database: &Database, serves: i64) {
+    let row = format!("INSERT INTO foreman.foreman_migrations VALUES (999, 'later', 'x', {serves})");
+    database.connect().await.execute(&row, &[]).await.unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn a_newer_schema_is_refused_and_left_as_it_is() {
+async fn a_newer_schema_that_serves_this_version_is_run_on_and_told_of() {
+    let (stage, database, target) = (Stage::new(), Database::migrated().await, Target::willing().await);
+    newer(&database, foreman_postgres::migrate::LATEST).await;
+    let done = database.foreman(&["migrate", "up"]).await;
+    assert!(done.code == 0 && done.err.contains("nothing to do") && done.err.contains("version 999"), "{done:?}");
+    let would = database.foreman(&["migrate", "up", "--dry-run"]).await;
+    assert!(would.code == 0 && would.out.is_empty() && would.err.contains("version 999"), "{would:?}");
+    let status = database.foreman(&["migrate", "status"]).await;
+    assert!(status.code == 0 && status.out.contains("by a newer foreman"), "{status:?}");
+    let doctor = database.foreman(&["doctor"]).await;
+    assert!(doctor.out.contains("version 999, newer than this binary"), "{doctor:?}");
+
+    let api = stage.start_role(&database, "api", &[]).await;
+    let worker = stage.start_role(&database, "worker", &[]).await;
+    let scheduler = stage.start_role(&database, "scheduler", &[]).await;
+    let job = api.client.submit(&call(&target.url)).await.unwrap();
+    state(&api.client, &job.id, State::Completed).await;
+    for mut server in [api, worker, scheduler] {
+        assert!(server.log().contains("999, newer than this binary"), "{}", server.log());
+        assert_eq!(server.stop().await, Some(0), "{}", server.log());
+    }
+    database.assert_clean().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_newer_schema_that_no_longer_serves_is_refused_and_left_as_it_is() {
     let (stage, database) = (Stage::new(), Database::migrated().await);
-    let sql = database.connect().await;
-    sql.execute("INSERT INTO foreman.foreman_migrations (version, name, checksum) VALUES (999, 'later', 'x')", &[])
-        .await
-        .unwrap();
+    newer(&database, 999).await;
     for role in ["api", "worker", "scheduler", "dev"] {
         let output = stage.role(&database, role, &[]).output().await.unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{role}: {said}");
-        assert!(said.contains("newer") && said.contains("999"), "{role}: {said}");
+        assert!(
+            said.contains("newer") && said.contains("999") && said.contains("upgrade this binary"),
+            "{role}: {said}"
+        );
     }
 }
 

@@ -70,11 +70,22 @@ async fn a_file_from_a_newer_version_is_refused_and_left_as_it_is() {
     let stage = Stage::new();
     let mut server = stage.start(&[]).await;
     assert_eq!(server.stop().await, Some(0));
-    let newer = "INSERT INTO schema_migrations VALUES (999, 'later', 'x', 0); PRAGMA user_version = 999;";
+    let newer = "INSERT INTO schema_migrations (version, name, checksum, serves, applied_at)
+                 VALUES (999, 'later', 'x', 999, 0); PRAGMA user_version = 999;";
     rusqlite::Connection::open(stage.database()).unwrap().execute_batch(newer).unwrap();
     let said = stage.start_in_vain(&[]).await;
     assert_eq!(said.code, 1, "{said:?}");
     assert!(said.err.contains("newer") && said.err.contains("999"), "{said:?}");
+    // Unless it says that it serves this version too.
+    rusqlite::Connection::open(stage.database())
+        .unwrap()
+        .execute("UPDATE schema_migrations SET serves = 1 WHERE version = 999", [])
+        .unwrap();
+    let mut server = stage.start(&[]).await;
+    assert_eq!(server.foreman(&["submit", "--task", "foreman.noop", "--wait"]).await.code, 0);
+    assert!(server.log().contains("999, newer than this binary"), "{}", server.log());
+    assert_eq!(server.stop().await, Some(0));
+    stage.assert_clean().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

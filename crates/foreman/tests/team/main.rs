@@ -15,9 +15,11 @@
 mod crashes;
 mod dead_workers;
 mod deploys;
+mod idle;
 mod leaders;
 mod outages;
 mod poison;
+mod pooler;
 mod schedules;
 mod stage;
 mod zombies;

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use foreman_client::State;
+use foreman_client::{CommandSpec, JobSpec, State};
 use tokio::time::{Instant, sleep};
 
 use crate::stage::{
-    Allowed, Answer, Checker, Cluster, Database, Fault, Fleet, Load, Mix, Pace, Plan, Role, Sql, Target, beside, call,
-    state, torture, until,
+    Allowed, Answer, Checker, Cluster, Database, Fault, Fleet, Load, Mix, Pace, Plan, Role, Sql, Target, alone, beside,
+    call, state, torture, until,
 };
 
 const WHOLE: Plan = Plan { api: 2, worker: 3, scheduler: 2 };
@@ -108,6 +108,9 @@ async fn while_the_database_is_away_everybody_waits_and_afterwards_everything_go
         .await;
         assert!(answer.body.contains("store"), "and says why: {answer:?}");
         assert_eq!(fleet.processes[place].get("/healthz").await.unwrap().status, 200, "it lives");
+        for _ in 0..3 {
+            assert_eq!(fleet.processes[place].get("/readyz").await.unwrap().status, 503, "{name}");
+        }
     }
     target.open();
     sleep(Duration::from_secs(10).saturating_sub(away.elapsed())).await;
@@ -116,6 +119,11 @@ async fn while_the_database_is_away_everybody_waits_and_afterwards_everything_go
 
     for place in 0..fleet.processes.len() {
         fleet.processes[place].ready().await;
+        // However often it was asked.
+        for said in ["not ready: the store does not answer probes", "the store answers probes again after"] {
+            let log = fleet.processes[place].log();
+            assert_eq!(log.matches(said).count(), 1, "{}: {said}\n{log}", fleet.processes[place].name);
+        }
     }
     load.goes_on(20).await;
     let tally = load.stop().await;
@@ -127,6 +135,57 @@ async fn while_the_database_is_away_everybody_waits_and_afterwards_everything_go
     assert_eq!(target.forget(&held.id), 1);
     let checker = Checker { fleet: &fleet, database: &database, target: &target };
     checker.check(&tally, Allowed::NoCrashes).await;
+}
+
+/// What it does from then on, another may do as well, so it stops by its own clock. Here the work is seen to stop.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_that_cannot_renew_stops_its_work_before_anybody_else_may_take_it() {
+    let _turn = alone().await;
+    let (cluster, directory) = (Cluster::start(&[]).await, tempfile::tempdir().unwrap());
+    let database = Database::on(&cluster).await;
+    let ttl = Duration::from_secs(4);
+    let variables = [
+        ("FOREMAN_COMMANDS_ALLOW", "true"),
+        ("FOREMAN_WORKER_SESSION_TTL", "4s"),
+        ("FOREMAN_WORKER_FENCE_MARGIN", "1s"),
+    ];
+    let mut fleet = Fleet::new(&database, Pace::Quick, &variables);
+    fleet.start_plan(SMALL, &[]).await;
+    let client = fleet.client();
+    let (trace, flag) = (directory.path().join("trace"), directory.path().join("flag"));
+    let line = format!(
+        "test -e {flag} && exit 0; while :; do echo >> {trace}; sleep 0.05; done",
+        flag = flag.display(),
+        trace = trace.display()
+    );
+    let spec = JobSpec { command: Some(CommandSpec::Shell(line)), url: None, ..call("") };
+    let id = client.submit(&spec).await.unwrap().id;
+    let length = || std::fs::metadata(&trace).map_or(0, |it| it.len());
+    until("it works", async || (length() > 3).then_some(())).await;
+
+    cluster.crash().await;
+    fleet.faults.count(Fault::DatabaseCrashed);
+    // No heartbeat was answered after this.
+    let away = Instant::now();
+    let (mut seen, mut last) = (length(), Instant::now());
+    until("it has stopped working", async || {
+        if length() != seen {
+            (seen, last) = (length(), Instant::now());
+        }
+        (last.elapsed() > Duration::from_secs(1)).then_some(())
+    })
+    .await;
+    let worked = last.duration_since(away);
+    println!("a worker without its database worked on for {worked:?}, of the {ttl:?} that its session lives");
+    assert!(worked < ttl, "it worked on for {worked:?}");
+    assert!(worked > ttl / 4, "an outage of {worked:?} stops nobody");
+    std::fs::write(&flag, "").unwrap();
+    cluster.start_again().await;
+    let job = state(&client, &id, State::Completed).await;
+    assert_eq!((job.attempt, job.crashes), (2, 1), "{job:#?}");
+    assert_eq!(length(), seen, "nobody went on with the first try");
+    fleet.assert_alive();
+    database.assert_clean().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

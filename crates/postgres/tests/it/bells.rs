@@ -6,10 +6,12 @@ use foreman_core::ports::{Topic, Wakeups};
 use foreman_postgres::Config;
 use foreman_postgres::wakeups::PgWakeups;
 use foreman_runtime::{Stop, Task, Tasks};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::given::Database;
+use crate::wire::behind;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -134,4 +136,70 @@ async fn what_is_rung_last_is_sent_before_the_process_ends() {
     one.wakeups.ring(Topic::Ready);
     one.wakeups.flush().await;
     heard(&mut there).await;
+}
+
+/// Stands between: takes what it is sent and answers nothing until it is told to carry, and again when it is told to stop.
+async fn stand_between(carries: &watch::Sender<bool>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let carries = carries.subscribe();
+    drop(Tasks::new().spawn("between", async move {
+        let (tasks, mut silent) = (Tasks::new(), Vec::new());
+        loop {
+            let (mut near, _) = listener.accept().await.unwrap();
+            if !*carries.borrow() {
+                silent.push(near);
+                continue;
+            }
+            let mut stopped = carries.clone();
+            drop(tasks.spawn("a connection between", async move {
+                let mut far = TcpStream::connect(behind()).await.unwrap();
+                let silence = async { stopped.wait_for(|carries| !carries).await.is_ok() };
+                let is_silent = tokio::select! {
+                    _ = tokio::io::copy_bidirectional(&mut near, &mut far) => false,
+                    is_silent = silence => is_silent,
+                };
+                if is_silent {
+                    std::future::pending::<()>().await;
+                }
+            }));
+        }
+    }));
+    address
+}
+
+#[tokio::test]
+async fn who_is_not_answered_asks_anew_on_another_connection() {
+    let database = Database::ready().await;
+    let carries = watch::Sender::new(false);
+    let between = stand_between(&carries).await;
+    let mut config = Config::at(database.url().replace(&behind(), &between));
+    config.connect_timeout = Duration::from_millis(300);
+    let (bell, wakeups) = PgWakeups::new(&config).unwrap();
+    let stop = Stop::new();
+    drop(Tasks::new().spawn("a bell", bell.run(stop.shutdown())));
+    let mut there = wakeups.listen(Topic::Waiting);
+    // The connection is taken, and nothing comes of it.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    carries.send_replace(true);
+    heard(&mut there).await;
+    // It listens; then what it listens on falls silent, without being closed.
+    carries.send_replace(false);
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    carries.send_replace(true);
+    heard(&mut there).await;
+    // What it rings is heard as well, though the connection it was sent on is as dead.
+    let other = process(&database).await;
+    let mut ready = listen(&other, Topic::Ready);
+    let rung = async {
+        loop {
+            wakeups.ring(Topic::Ready);
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::select! {
+        () = heard(&mut ready) => {}
+        () = rung => {}
+    }
+    stop.drain();
 }

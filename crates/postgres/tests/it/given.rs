@@ -67,8 +67,12 @@ impl Database {
 
     /// Without anything in it. Not handed on.
     pub async fn blank() -> Self {
+        Self::blank_with("").await
+    }
+
+    pub async fn blank_with(how: &str) -> Self {
         let name = fresh_name();
-        create(&connect(&server()).await, &name, "").await;
+        create(&connect(&server()).await, &name, how).await;
         Self { name, is_spoilt: false }
     }
 
@@ -158,7 +162,11 @@ impl Team {
     }
 
     pub async fn with(change: impl FnOnce(&mut Config)) -> Self {
-        let database = Database::ready().await;
+        Self::on(Database::ready().await, change).await
+    }
+
+    /// On a database that a test has prepared.
+    pub async fn on(database: Database, change: impl FnOnce(&mut Config)) -> Self {
         let clock = Arc::new(ManualClock::new());
         let wakeups = Arc::new(LocalWakeups::new());
         let mut config = Config::at(database.url());

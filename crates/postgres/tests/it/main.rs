@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails where it stands")]
 
 mod bells;
+mod conflicts;
 mod cuts;
 mod given;
 mod leases;
@@ -14,6 +15,7 @@ mod same;
 mod schedules;
 mod statements;
 mod stress;
+mod vacuum;
 mod wire;
 
 use given::team;

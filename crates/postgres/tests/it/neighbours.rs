@@ -5,8 +5,10 @@ use std::time::Duration;
 use foreman_core::conformance::Subject;
 use foreman_core::conformance::given::{a_job, by_order, completed, jobs, session_info, taken};
 use foreman_core::memory::LocalWakeups;
-use foreman_core::ports::{ClaimRequest, Heartbeat, JobQuery, JobStore, SessionStore, Settled, StoreError, Submitted};
-use foreman_core::{SessionId, TenantId};
+use foreman_core::ports::{
+    ClaimRequest, Heartbeat, JobFilter, JobQuery, JobStore, SessionStore, Settled, StoreError, Submitted,
+};
+use foreman_core::{SessionId, State, TenantId};
 use tokio::time::timeout;
 
 use crate::given::Team;
@@ -215,4 +217,88 @@ async fn tls_that_is_required_is_used_or_the_connection_refused() {
         let error = opened.err().unwrap();
         assert!(matches!(error, foreman_postgres::OpenError::Store(StoreError::Unavailable(_))), "{error:?}");
     }
+}
+
+/// Some make every transaction of a database a stricter one. Then all statements of a sweep would see what its first one saw.
+#[tokio::test]
+async fn whatever_the_isolation_of_the_database_a_sweep_finds_the_claim_it_waited_for() {
+    let team = Team::new().await;
+    let client = team.database.client().await;
+    let name = &team.database.name;
+    client
+        .batch_execute(&format!(
+            "ALTER DATABASE {name} SET default_transaction_isolation = 'repeatable read';
+             SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+             WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        ))
+        .await
+        .unwrap();
+    let (session, ttl) = (SessionId::fresh(), Duration::from_secs(15));
+    team.store.register(&session_info(session, "worker", ttl)).await.unwrap();
+    team.store.submit(&jobs(2, &a_job())).await.unwrap();
+    team.advance(ttl).await;
+    let pulse = team.store.pulses().await.unwrap()[0];
+    // A claim on its way has the session's row, until it commits.
+    client.batch_execute("BEGIN; SELECT FROM sessions FOR KEY SHARE").await.unwrap();
+    let claimed = async {
+        let watcher = team.database.client().await;
+        let waits = "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'";
+        while watcher.query_one(waits, &[]).await.unwrap().get::<_, i64>(0) == 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        client
+            .execute(
+                "WITH taken AS (DELETE FROM ready RETURNING *)
+                 INSERT INTO claims
+                 SELECT nextval('claim_numbers'), $1, gen_random_uuid(), now(), array_agg(job), array_agg(tenant),
+                        array_agg(queue), array_agg(route), array_agg(lane), array_agg(kind), array_agg(run_at),
+                        array_agg(expires_at), array_agg(attempt + 1), array_agg(spent + 1), array_agg(crashes), B'11'
+                 FROM taken",
+                &[&session.0],
+            )
+            .await
+            .unwrap();
+        client.batch_execute("COMMIT").await.unwrap();
+    };
+    let (lapsed, ()) = tokio::join!(team.store.lapse(pulse), claimed);
+    assert_eq!(lapsed.unwrap(), Some(2), "both are returned, not held by the dead for ever");
+    let audit = team.store.audit().await.unwrap();
+    assert!(audit.is_clean() && audit.ready == 2, "{audit:#?}");
+    client.batch_execute(&format!("ALTER DATABASE {name} RESET ALL")).await.unwrap();
+}
+
+/// Postgres keeps no text with a NUL in it, so nothing is labelled with such a one.
+#[tokio::test]
+async fn a_label_that_no_job_can_have_finds_no_job() {
+    let team = Team::new().await;
+    team.store.submit(&jobs(2, &a_job())).await.unwrap();
+    let odd = || Some("a\0b".to_owned());
+    let filters = [
+        JobFilter { kind: odd(), ..JobFilter::default() },
+        JobFilter { tag: odd(), ..JobFilter::default() },
+        JobFilter { correlation_id: odd(), state: Some(State::Pending), ..JobFilter::default() },
+    ];
+    for filter in filters {
+        let tenant = TenantId::default();
+        let page = team.store.list(&tenant, &filter, None, 10).await.unwrap();
+        assert!(page.items.is_empty() && page.next.is_none());
+        assert_eq!(team.store.count(&tenant, &filter).await.unwrap(), 0);
+    }
+}
+
+#[tokio::test]
+async fn a_claim_that_cannot_be_released_now_does_not_cost_the_worker_its_session() {
+    let team = Team::with(|config| config.lock_timeout = Duration::from_millis(100)).await;
+    let session = session(&team).await;
+    team.store.submit(&jobs(2, &a_job())).await.unwrap();
+    let request = by_order(session, 2);
+    taken(team.store.claim(&request).await.unwrap());
+    let neighbour = team.database.client().await;
+    neighbour.batch_execute("BEGIN; SELECT FROM claims FOR UPDATE").await.unwrap();
+    let beat = team.store.heartbeat(session, &[request.token]).await.unwrap();
+    assert!(matches!(beat, Heartbeat::Renewed { held } if held.len() == 2), "renewed, and nothing released yet");
+    neighbour.batch_execute("COMMIT").await.unwrap();
+    let beat = team.store.heartbeat(session, &[request.token]).await.unwrap();
+    assert!(matches!(beat, Heartbeat::Renewed { held } if held.is_empty()), "released by the next one");
+    assert_eq!(team.store.audit().await.unwrap().ready, 2);
 }

@@ -120,3 +120,69 @@ async fn partitions_are_left_alone_while_somebody_reads_them() {
     client.batch_execute("COMMIT").await.unwrap();
     assert_eq!(team.store.tend_partitions(10).await.unwrap().1, 1);
 }
+
+#[tokio::test]
+async fn a_week_of_which_too_much_is_in_the_default_stays_there() {
+    let team = Team::new().await;
+    let client = team.database.client().await;
+    let (next_week, bounds): (String, String) = client
+        .query_one(
+            "SELECT child.relname::text, pg_get_expr(child.relpartbound, child.oid)
+             FROM pg_inherits JOIN pg_class AS child ON child.oid = inhrelid
+             WHERE inhparent = 'jobs'::regclass AND child.relname ~ '_w' ORDER BY 1 OFFSET 1 LIMIT 1",
+            &[],
+        )
+        .await
+        .map(|row| (row.get(0), row.get(1)))
+        .unwrap();
+    client.batch_execute(&format!("DROP TABLE {next_week}")).await.unwrap();
+    // The first half of an id is the time; the second makes each another.
+    let first = bounds.split('\'').nth(1).unwrap()[..23].to_owned();
+    client
+        .execute(
+            &format!(
+                "INSERT INTO jobs
+                 SELECT ('{first}-' || lpad(to_hex(n), 12, '0'))::uuid, '', 'default', 'http', 1, NULL, NULL, 1, now(),
+                        now(), '{{}}'
+                 FROM generate_series(1, 10001) AS n"
+            ),
+            &[],
+        )
+        .await
+        .unwrap();
+    assert_eq!(team.store.tend_partitions(100).await.unwrap().0, 0, "everybody would wait for so many");
+    client.execute("DELETE FROM jobs_default WHERE id IN (SELECT id FROM jobs_default LIMIT 1)", &[]).await.unwrap();
+    assert_eq!(team.store.tend_partitions(100).await.unwrap().0, 1);
+    assert_eq!(client.query_one("SELECT count(*) FROM jobs_default", &[]).await.unwrap().get::<_, i64>(0), 0);
+}
+
+#[tokio::test]
+async fn whoever_stops_tending_half_way_leaves_no_lock_behind() {
+    let team = Team::new().await;
+    let client = team.database.client().await;
+    // Held up where it has locked the default partition and makes the new one.
+    client
+        .batch_execute(
+            "CREATE FUNCTION hold_up() RETURNS event_trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(1.5); END';
+             CREATE EVENT TRIGGER hold_up ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION hold_up()",
+        )
+        .await
+        .unwrap();
+    let last: String = client
+        .query_one(
+            "SELECT max(child.relname::text) FROM pg_inherits JOIN pg_class AS child ON child.oid = inhrelid
+             WHERE inhparent = 'jobs'::regclass AND child.relname ~ '_w'",
+            &[],
+        )
+        .await
+        .unwrap()
+        .get(0);
+    client.batch_execute(&format!("DROP TABLE {last}")).await.unwrap();
+    let begun = tokio::time::Instant::now();
+    assert!(tokio::time::timeout(Duration::from_millis(700), team.store.tend_partitions(10)).await.is_err());
+    client.batch_execute("DROP EVENT TRIGGER hold_up").await.unwrap();
+    client.query("SELECT count(*) FROM jobs", &[]).await.unwrap();
+    // As long as the statement itself lasts, not until an idle transaction is ended five seconds later.
+    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+    assert_eq!(team.store.tend_partitions(10).await.unwrap().0, 1);
+}

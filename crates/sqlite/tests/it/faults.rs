@@ -10,7 +10,7 @@ use foreman_core::ports::{
 };
 use foreman_core::target::{Body, HttpTarget, Target};
 use foreman_core::{JobId, State, TenantId};
-use foreman_sqlite::{OpenError, SqliteStore, audit_file, check_file};
+use foreman_sqlite::{OpenError, SqliteStore, audit_file, check_file, migrate};
 
 use crate::given::{Laptop, open_at};
 
@@ -38,14 +38,54 @@ fn execute(path: &Path, sql: &str) {
     rusqlite::Connection::open(path).unwrap().execute_batch(sql).unwrap();
 }
 
+const NEXT: i64 = migrate::LATEST + 1;
+
+/// As a binary of the next version leaves it: a table more, a column more on the tables that this one writes, and its row.
+fn migrate_to_the_next_version(path: &Path, serves: i64) {
+    execute(
+        path,
+        &format!(
+            "BEGIN;
+             CREATE TABLE later (id INTEGER PRIMARY KEY) STRICT;
+             ALTER TABLE jobs ADD COLUMN later INTEGER;
+             ALTER TABLE ready ADD COLUMN later INTEGER NOT NULL DEFAULT 7;
+             INSERT INTO schema_migrations (version, name, checksum, serves, applied_at)
+             VALUES ({NEXT}, 'later', 'x', {serves}, 0);
+             PRAGMA user_version = {NEXT};
+             COMMIT"
+        ),
+    );
+}
+
 #[tokio::test]
-async fn a_file_of_a_newer_version_is_refused_and_left_alone() {
-    let newer = "INSERT INTO schema_migrations VALUES (99, 'from the future', 'x', 0)";
-    let (laptop, opened) = spoilt(|path| execute(path, newer)).await;
+async fn a_file_of_a_newer_version_that_no_longer_serves_is_refused_and_left_alone() {
+    let (laptop, opened) = spoilt(|path| migrate_to_the_next_version(path, NEXT)).await;
     let error = opened.err().unwrap();
-    assert!(matches!(error, OpenError::Newer { found: 99, .. }), "{error}");
-    assert!(error.to_string().contains("newer"), "{error}");
+    assert!(matches!(error, OpenError::Newer { found: NEXT, serves: NEXT, .. }), "{error}");
+    let said = error.to_string();
+    assert!(said.contains("newer") && said.contains("upgrade this binary"), "{said}");
     assert!(matches!(audit_file(&laptop.path()), Err(OpenError::Newer { .. })));
+}
+
+#[tokio::test]
+async fn a_file_of_a_newer_version_that_serves_this_one_is_worked_on() {
+    let (laptop, opened) = spoilt(|path| migrate_to_the_next_version(path, migrate::LATEST)).await;
+    let laptop = Laptop { store: opened.unwrap(), ..laptop };
+    let scene = Scene::of(&laptop);
+    let session = scene.session().await;
+    scene.submit_all(&jobs(3, &a_job())).await;
+    let held = scene.claim(session, 60).await;
+    assert_eq!(held.len(), 53, "those from before are there too");
+    for held in held {
+        scene.complete(session, held).await;
+    }
+    laptop.store.close().await;
+    let audit = audit_file(&laptop.path()).unwrap();
+    assert!(audit.is_clean(), "{audit:#?}");
+    assert_eq!((audit.jobs, audit.outcomes), (53, 53));
+    let status = migrate::status(&laptop.path()).unwrap();
+    let last = status.last().unwrap();
+    assert_eq!((last.version, last.name.as_str(), last.is_known), (NEXT, "later", false));
 }
 
 #[tokio::test]

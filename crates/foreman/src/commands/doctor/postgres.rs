@@ -117,7 +117,7 @@ async fn schema(config: &foreman_postgres::Config) -> Finding {
                 known.iter().filter(|it| it.applied_at.is_none()).map(|it| it.version.to_string()).collect();
             let newest = known.iter().filter(|it| it.applied_at.is_some()).map(|it| it.version).max().unwrap_or(0);
             let found = if waiting.is_empty() {
-                format!("version {newest}")
+                super::version(newest, migrate::LATEST)
             } else {
                 format!("version {newest}, waits for {}", waiting.join(", "))
             };
@@ -227,6 +227,116 @@ mod tests {
             ("idle_in_transaction_session_timeout", "0", true),
         ] {
             assert_eq!(setting(name, value).advice.is_none(), is_fine, "{name} = {value}");
+        }
+    }
+
+    /// A server with nothing to complain of.
+    fn healthy() -> Examination {
+        Examination {
+            version: "15.8".into(),
+            version_number: 150_008,
+            is_standby: false,
+            sees_others: true,
+            settings: vec![("synchronous_commit".into(), "on".into()), ("fsync".into(), "on".into())],
+            connections: doctor::Connections { max: 200, reserved: 3, used: 20, ours: 14 },
+            skew_micros: 2_000,
+            round_trip: Duration::from_millis(1),
+            holders: Vec::new(),
+            store: Some(StoreFacts {
+                jobs_due: 3,
+                oldest_due: Some(Duration::from_secs(1)),
+                live_sessions: 2,
+                overdue_sessions: 0,
+                longest_overdue: None,
+                change_lag: None,
+                leaders: vec![doctor::Reign { office: "scheduler".into(), term: 3, left_secs: 9.0 }],
+                dead_rows: 100,
+                live_rows: 3,
+            }),
+        }
+    }
+
+    fn contents_of(facts: &mut Examination) -> &mut StoreFacts {
+        facts.store.as_mut().expect("it was migrated")
+    }
+
+    /// What needs attention, with what to do.
+    fn complaints(facts: &Examination) -> Vec<(&'static str, String)> {
+        let settings = Settings::default();
+        let mut findings = server(facts);
+        findings.push(connections(facts, 14));
+        findings.push(clock(facts));
+        findings.extend(transactions(facts, settings.horizon.limit));
+        findings.extend(facts.store.iter().flat_map(|store| contents(store, &settings)));
+        findings.into_iter().filter_map(|it| Some((it.about, it.advice?))).collect()
+    }
+
+    #[test]
+    fn a_server_in_order_is_not_complained_of() {
+        assert_eq!(complaints(&healthy()), []);
+    }
+
+    #[test]
+    fn each_thing_that_is_wrong_is_found_alone_and_says_what_to_do() {
+        type Spoil = fn(&mut Examination);
+        let cases: [(&str, &str, Spoil); 16] = [
+            ("version", "upgrade", |it| it.version_number = 130_015),
+            ("role of the server", "primary", |it| it.is_standby = true),
+            ("synchronous_commit", "synchronous_commit = on", |it| it.settings[0].1 = "off".into()),
+            ("fsync", "turn it on", |it| it.settings[1].1 = "off".into()),
+            // Seven processes with fourteen connections each need ninety-eight.
+            ("connections", "max_connections", |it| it.connections.max = 100),
+            ("connections", "max_connections", |it| it.connections.used = 190),
+            ("clock", "NTP", |it| it.skew_micros = 1_500_000),
+            ("clock", "NTP", |it| it.skew_micros = -1_500_000),
+            ("rights", "pg_read_all_stats", |it| it.sees_others = false),
+            ("change log", "old transaction", |it| contents_of(it).change_lag = Some(Duration::from_secs(11))),
+            ("oldest due job", "more workers", |it| contents_of(it).oldest_due = Some(Duration::from_secs(301))),
+            ("sessions", "start a worker", |it| {
+                contents_of(it).overdue_sessions = 1;
+                contents_of(it).longest_overdue = Some(Duration::from_secs(61));
+            }),
+            ("leader", "start one", |it| contents_of(it).leaders[0].left_secs = -1.0),
+            ("dead rows", "long transactions", |it| contents_of(it).dead_rows = 1_000_000),
+            ("long transaction", "pg_terminate_backend(4711)", |it| it.holders.push(holder())),
+            ("long transaction", "ROLLBACK PREPARED 'left'", |it| {
+                it.holders.push(doctor::Holder { what: doctor::What::Prepared { gid: "left".into() }, ..holder() });
+            }),
+        ];
+        for (about, remedy, spoil) in cases {
+            let mut facts = healthy();
+            spoil(&mut facts);
+            let found = complaints(&facts);
+            let [(found_about, advice)] = found.as_slice() else { panic!("{about}: {found:?}") };
+            assert_eq!(*found_about, about);
+            assert!(advice.contains(remedy), "{about}: {advice}");
+        }
+    }
+
+    fn holder() -> doctor::Holder {
+        doctor::Holder {
+            what: doctor::What::Transaction { pid: 4711, state: "idle in transaction".into(), query_start: None },
+            application: "psql".into(),
+            user: "me".into(),
+            since: Some(foreman_core::Timestamp::from_micros(1_763_200_000_000_000)),
+            age: Duration::from_secs(61),
+        }
+    }
+
+    /// Little is no reason to call anybody.
+    #[test]
+    fn what_passes_by_itself_is_not_complained_of() {
+        let spoils: [fn(&mut Examination); 5] = [
+            |it| contents_of(it).overdue_sessions = 1,
+            |it| contents_of(it).leaders.clear(),
+            |it| contents_of(it).dead_rows = 90_000,
+            |it| contents_of(it).change_lag = Some(Duration::from_secs(2)),
+            |it| it.holders.push(doctor::Holder { age: Duration::from_secs(59), ..holder() }),
+        ];
+        for spoil in spoils {
+            let mut facts = healthy();
+            spoil(&mut facts);
+            assert_eq!(complaints(&facts), []);
         }
     }
 }

@@ -32,7 +32,8 @@ pub(super) fn examine(settings: &Settings) -> anyhow::Result<Vec<Finding>> {
         return Ok(findings);
     }
     let facts = doctor::examine(path, now())?;
-    findings.push(Finding::fine("schema", format!("version {}", known.last().map_or(0, |it| it.version))));
+    let newest = known.last().map_or(0, |it| it.version);
+    findings.push(Finding::fine("schema", super::version(newest, migrate::LATEST)));
     findings.push(Finding::fine("size", size(facts.bytes)));
     findings.push(Finding::judged("log", size(facts.wal_bytes), facts.wal_bytes > LONG_LOG, || {
         "somebody reads the file for a long time, such as a backup, and keeps the log from being folded into it: let them end".into()

@@ -18,7 +18,12 @@ pub struct Said {
 
 /// A call of the binary, with nothing of our own environment that it would listen to.
 pub fn foreman(directory: &Path) -> Command {
-    let mut command = Command::new(program());
+    foreman_of(program(), directory)
+}
+
+/// The same of another binary.
+pub fn foreman_of(program: &Path, directory: &Path) -> Command {
+    let mut command = Command::new(program);
     for name in ours() {
         command.env_remove(name);
     }

@@ -36,6 +36,10 @@ impl Database {
         database
     }
 
+    pub fn name(&self) -> &str {
+        self.url.rsplit_once('/').expect("it ends with its database").1
+    }
+
     /// The same as somebody who is not let in when only the reserved connections are left.
     pub async fn as_a_plain_user(&self) -> Self {
         let sql = self.connect("maker").await;

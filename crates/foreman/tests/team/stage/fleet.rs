@@ -3,6 +3,7 @@
 //! A fleet that is dropped is killed. When a test fails, what its processes said last is printed and their logs are kept.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use foreman_client::Client;
 use nix::sys::signal::Signal;
@@ -50,6 +51,8 @@ pub struct Fleet {
     pub processes: Vec<Process>,
     pub faults: Faults,
     variables: Vec<(String, String)>,
+    /// What those are that come next, when they are of another version; `None`: the program that is tested.
+    pub program: Option<PathBuf>,
 }
 
 impl Fleet {
@@ -68,7 +71,7 @@ impl Fleet {
         // Nobody balances here, so nobody has to notice.
         all.push(("FOREMAN_SHUTDOWN_NOT_READY".into(), "0s".into()));
         all.extend(variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-        Self { directory, processes: Vec::new(), faults: Faults::default(), variables: all }
+        Self { directory, processes: Vec::new(), faults: Faults::default(), variables: all, program: None }
     }
 
     pub async fn start_plan(&mut self, plan: Plan, worker_words: &[&str]) {
@@ -78,7 +81,9 @@ impl Fleet {
             for _ in 0..count {
                 let words = if role == Role::Worker { worker_words } else { &[] };
                 let number = self.of(role).count() + 1;
-                self.processes.push(Process::new(role, number, self.directory.path(), words, &self.variables));
+                let mut process = Process::new(role, number, self.directory.path(), words, &self.variables);
+                process.program.clone_from(&self.program);
+                self.processes.push(process);
             }
         }
         for process in &mut self.processes[from..] {
@@ -100,6 +105,7 @@ impl Fleet {
         let mut all = self.variables.clone();
         all.extend(variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         let mut process = Process::new(role, number, self.directory.path(), words, &all);
+        process.program.clone_from(&self.program);
         process.spawn();
         process.ready().await;
         self.processes.push(process);

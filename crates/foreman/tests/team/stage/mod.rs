@@ -1,7 +1,7 @@
 //! What the tests stand on: a database, a fleet of real processes, a target that they call, load, and the checker.
 
 #[path = "../../it/stage/binary.rs"]
-mod binary;
+pub mod binary;
 mod checker;
 mod cluster;
 mod database;
@@ -9,11 +9,13 @@ mod dice;
 mod faults;
 mod fleet;
 mod load;
-mod ports;
+mod pickup;
+mod pooler;
+pub mod ports;
 mod process;
 mod target;
 mod turn;
-mod wire;
+pub mod wire;
 
 use std::time::Duration;
 
@@ -27,6 +29,8 @@ pub use dice::Dice;
 pub use faults::Fault;
 pub use fleet::{Fleet, Pace, Plan};
 pub use load::{Load, Mix};
+pub use pickup::picked_up;
+pub use pooler::Pooler;
 pub use process::Role;
 pub use target::{Answer, Target};
 pub use turn::{alone, beside};

@@ -11,7 +11,7 @@ use nix::unistd::Pid;
 use tokio::process::Child;
 use tokio::time::timeout;
 
-use super::binary::foreman;
+use super::binary::{foreman, foreman_of};
 use super::wire::{self, Answer};
 use super::{LONG, ports, until};
 
@@ -41,6 +41,8 @@ pub struct Process {
     directory: PathBuf,
     words: Vec<OsString>,
     variables: Vec<(String, String)>,
+    /// What it is from its next start on, when it is of another version; `None`: the program that is tested.
+    pub program: Option<PathBuf>,
     log: PathBuf,
     child: Option<Child>,
 }
@@ -58,14 +60,27 @@ impl Process {
             variables.push(("FOREMAN_WORKER_NAME".into(), name.clone()));
         }
         let log = directory.join(format!("{name}.log"));
-        Self { role, name, address, directory: directory.into(), words: all, variables, log, child: None }
+        Self {
+            role,
+            name,
+            address,
+            directory: directory.into(),
+            words: all,
+            variables,
+            program: None,
+            log,
+            child: None,
+        }
     }
 
     /// Starts it, and does not wait until it serves.
     pub fn spawn(&mut self) {
         assert!(self.child.is_none(), "{} runs already", self.name);
         let log = File::options().create(true).append(true).open(&self.log).unwrap();
-        let mut command = foreman(&self.directory);
+        let mut command = match &self.program {
+            Some(program) => foreman_of(program, &self.directory),
+            None => foreman(&self.directory),
+        };
         command.args(&self.words).envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.stdout(log.try_clone().unwrap()).stderr(Stdio::from(log));
         self.child = Some(command.spawn().unwrap());

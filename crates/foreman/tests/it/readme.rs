@@ -1,0 +1,190 @@
+//! The README, typed by somebody who has never been here: its shell blocks are run as they stand.
+//!
+//! Only what is another's on this machine is changed on the way: ports, the place of the database, and the ids of jobs.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use foreman_client::State;
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use serde_json::Value;
+use tokio::net::TcpStream;
+use tokio::process::Command;
+use tokio::time::timeout;
+
+use crate::stage::{LONG, Server, Stage, call, command, get, run, state, until};
+
+#[path = "../team/stage/ports.rs"]
+mod ports;
+
+/// The shell blocks of a section, in order.
+fn blocks(heading: &str) -> Vec<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().join("README.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut lines = text.lines().skip_while(|line| *line != format!("## {heading}")).skip(1).peekable();
+    assert!(lines.peek().is_some(), "the README has no section {heading:?}");
+    let mut blocks: Vec<String> = Vec::new();
+    let mut is_open = false;
+    for line in lines.take_while(|line| !line.starts_with("## ")) {
+        match (line, is_open) {
+            ("```sh", false) => {
+                blocks.push(String::new());
+                is_open = true;
+            }
+            ("```", true) => is_open = false,
+            (line, true) => {
+                let block = blocks.last_mut().unwrap();
+                block.push_str(line);
+                block.push('\n');
+            }
+            _ => {}
+        }
+    }
+    assert!(!blocks.is_empty(), "there is nothing to type in {heading:?}");
+    blocks
+}
+
+/// A shell that finds `foreman` on its path.
+fn shell(stage: &Stage, script: &str) -> Command {
+    let foreman = stage.command();
+    let foreman = foreman.as_std();
+    let program = PathBuf::from(foreman.get_program());
+    let mut command = Command::new("bash");
+    command.args(["-euc", script]).current_dir(stage.path()).stdin(Stdio::null()).kill_on_drop(true);
+    for (name, _) in foreman.get_envs() {
+        command.env_remove(name);
+    }
+    command.env("PATH", path(&[program.parent().unwrap().to_owned()]));
+    command
+}
+
+fn path(first: &[PathBuf]) -> std::ffi::OsString {
+    let rest = variable("PATH").unwrap_or_default();
+    std::env::join_paths(first.iter().cloned().chain(std::env::split_paths(&rest))).unwrap()
+}
+
+fn variable(name: &str) -> Option<String> {
+    #[expect(clippy::disallowed_methods, reason = "the runner of the suites tells the tests, not the program")]
+    std::env::var(name).ok()
+}
+
+/// Types one line at this server, and answers what was printed.
+async fn typed(stage: &Stage, server: &Server, line: &str) -> String {
+    let line = line.replace("localhost:8080", server.address()).replace("127.0.0.1:8080", server.address());
+    let mut shell = shell(stage, &line);
+    shell.env("FOREMAN_API_URL", &server.url).env("FOREMAN_DATA_DIR", stage.data());
+    let said = run(shell, None).await;
+    assert_eq!(said.code, 0, "{line}: {said:?}");
+    said.out
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_job_of_the_readme_completes() {
+    let stage = Stage::new();
+    let [run, submit, read] = &blocks("Quick start")[..] else { panic!("start, submit, read") };
+    // It builds, and then it is `foreman dev`.
+    assert_eq!(run, "make run\n");
+    let server = stage.start(&[]).await;
+    let job: Value = serde_json::from_str(&typed(&stage, &server, submit).await).unwrap();
+    let id = job["id"].as_str().unwrap();
+    state(&server.client, id, State::Completed).await;
+    let job: Value = serde_json::from_str(&typed(&stage, &server, &read.replace("ID", id)).await).unwrap();
+    assert_eq!(job["state"], "completed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_command_of_the_readme_does_what_it_says() {
+    let stage = Stage::new();
+    let server = stage.start(&["--allow-commands"]).await;
+    let mut failing = command("exit 1");
+    failing.max_attempts = Some(1);
+    let dead = server.client.submit(&failing).await.unwrap().id;
+    state(&server.client, &dead, State::Dead).await;
+    let mut later = call("http://127.0.0.1:9/");
+    later.delay = Some("1h".parse().unwrap());
+    let waiting = server.client.submit(&later).await.unwrap().id;
+    let mut seen = 0;
+    for line in blocks("The command line").concat().lines() {
+        let id = if line.contains(" cancel ") { &waiting } else { &dead };
+        let out = typed(&stage, &server, &line.replace(" ID", &format!(" {id}"))).await;
+        if line.contains("echo hello") {
+            assert_eq!(out, "hello\n");
+        }
+        if line.contains("--state dead") {
+            assert!(out.contains(&dead), "{out}");
+        }
+        seen += 1;
+    }
+    assert!(seen >= 9, "the commands were found: {seen}");
+    assert_eq!(server.client.get(&waiting).await.unwrap().state, State::Cancelled);
+    assert!(server.client.get(&dead).await.unwrap().attempt >= 1);
+}
+
+/// Whatever a script has started ends with the test.
+struct Group(Pid);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // Gone already when all went well.
+        let _ = killpg(self.0, Signal::SIGKILL);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_way_from_laptop_to_team_leads_there() {
+    let stage = Stage::new();
+    let server: tokio_postgres::Config = variable("FOREMAN_TEST_POSTGRES")
+        .expect("FOREMAN_TEST_POSTGRES is not set: run `make test`, or `scripts/with-services cargo test -p foreman --test it`")
+        .parse()
+        .unwrap();
+    let port = server.get_ports()[0].to_string();
+    let [api, worker, scheduler] = std::array::from_fn(|_| format!("127.0.0.1:{}", ports::free()));
+    let [make, start, try_out, stop] = &blocks("From laptop to team")[..] else { panic!("make, start, try, stop") };
+    // Between two blocks a person looks; `go` says that there is something to see. The server of the tests does not sync, which
+    // the doctor has to say.
+    let script = format!("{make}\n{start}\nuntil [ -e go ]; do sleep 0.05; done\n{try_out}\n{stop}\nwait")
+        .replace("127.0.0.1:5432", &format!("127.0.0.1:{port}"))
+        .replace("127.0.0.1:8080", &api)
+        .replace("127.0.0.1:8082", &scheduler)
+        .replace("foreman doctor\n", "foreman doctor | tee doctor || true\n");
+    let mut shell = shell(&stage, &script);
+    let psql: Vec<PathBuf> = variable("FOREMAN_TEST_POSTGRES_BIN").into_iter().map(PathBuf::from).collect();
+    let foreman = PathBuf::from(stage.command().as_std().get_program());
+    shell
+        .env("PATH", path(&[psql, vec![foreman.parent().unwrap().to_owned()]].concat()))
+        .env("PGHOST", "127.0.0.1")
+        .env("PGPORT", &port)
+        .env("PGUSER", server.get_user().unwrap())
+        .env("PGPASSWORD", std::str::from_utf8(server.get_password().unwrap_or_default()).unwrap())
+        .env("FOREMAN_API_URL", format!("http://{api}"))
+        .env("FOREMAN_LISTEN", &api)
+        .env("FOREMAN_HEALTH_LISTEN", &worker)
+        .process_group(0)
+        .stdout(File::create(stage.path().join("out")).unwrap())
+        .stderr(File::create(stage.path().join("err")).unwrap());
+    let said = |name: &str| std::fs::read_to_string(stage.path().join(name)).unwrap();
+    let mut child = shell.spawn().unwrap();
+    let _group = Group(Pid::from_raw(i32::try_from(child.id().unwrap()).unwrap()));
+    for address in [&api, &worker, &scheduler] {
+        until(&format!("{address} is ready"), async || {
+            let ended = child.try_wait().unwrap();
+            assert!(ended.is_none(), "{ended:?} before the roles were there: {}\n{}", said("out"), said("err"));
+            TcpStream::connect(address.as_str()).await.ok()?;
+            let (status, _) = get(address, "/readyz", LONG).await;
+            (status == 200).then_some(())
+        })
+        .await;
+    }
+    std::fs::write(stage.path().join("go"), "").unwrap();
+    let ended = timeout(LONG, child.wait()).await.expect("it ends").unwrap();
+    let (out, err) = (said("out"), said("err"));
+    assert!(ended.success(), "{ended:?}: {out}\n{err}");
+    assert!(err.contains("completed after 1 attempt"), "{err}");
+    assert!(out.contains("live"), "the worker is listed: {out}");
+    let doctor = said("doctor");
+    let complaints: Vec<&str> =
+        doctor.lines().filter(|line| line.contains("look ") && !line.contains("fsync")).collect();
+    assert_eq!(complaints, Vec::<&str>::new(), "{doctor}");
+}
