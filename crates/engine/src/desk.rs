@@ -136,15 +136,14 @@ impl Desk {
             let detail = format!("is {} and cannot be changed; make another and delete this one", view.schedule.name);
             return Err(mistake("/name", detail).into());
         }
-        let (work, next) = match change {
+        let (work, next) = if matches!(change, Change::Pause) {
             // Whatever else has become of it, even if it will never fire again, it can be paused.
-            Change::Pause => (Arc::clone(&view.schedule.work), None),
-            _ => {
-                let judged = spec.judge(tenant, &self.limits, view.schedule.created_at, now)?;
-                let next = next(&judged, &spec, now)?;
-                let next = self.not_yet_there(&view, &judged, next).await?;
-                (Arc::new(judged.work), next)
-            }
+            (Arc::clone(&view.schedule.work), None)
+        } else {
+            let judged = spec.judge(tenant, &self.limits, view.schedule.created_at, now)?;
+            let next = next(&judged, &spec, now)?;
+            let next = self.not_yet_there(&view, &judged, next).await?;
+            (Arc::new(judged.work), next)
         };
         let edit = Edit {
             id: EditId::fresh(),

@@ -42,17 +42,18 @@ struct Asked {
 #[test]
 fn both_calendars_agree_around_every_change_of_the_clocks() {
     let asked = around_every_change(0x5EED, 1);
+    for seed in 0..if is_torture() { 20 } else { 0 } {
+        around_every_change(seed, 5);
+    }
     println!("{} triples, {} touched by a change", asked.triples, asked.touched);
     assert!(asked.triples >= 40_000, "only {} triples", asked.triples);
     assert!(asked.touched >= 500, "only {} expressions noticed a change of the clocks", asked.touched);
 }
 
-#[test]
-#[ignore = "the long form of the test above, for `make torture`"]
-fn both_calendars_agree_around_every_change_of_the_clocks_for_long() {
-    for seed in 1..=20 {
-        around_every_change(seed, 5);
-    }
+/// Longer, when somebody asked for it.
+#[expect(clippy::disallowed_methods, reason = "this is for the tests alone")]
+fn is_torture() -> bool {
+    std::env::var("FOREMAN_TORTURE").is_ok_and(|text| !text.is_empty() && text != "0")
 }
 
 fn around_every_change(seed: u64, expressions: usize) -> Asked {

@@ -114,7 +114,7 @@ async fn every_tick_is_fired_once_through_kills_and_sleeps_of_three_schedulers()
 
 /// Many that are due in the same second: all of them are fired, and whoever watches sees how far behind it is meanwhile.
 #[tokio::test(flavor = "multi_thread")]
-async fn ten_thousand_that_are_due_at_once_are_all_fired() {
+async fn many_that_are_due_at_once_are_all_fired() {
     let _turn = beside().await;
     let many: i64 = if torture() { 10_000 } else { 2_000 };
     let database = Database::fresh().await;
