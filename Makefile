@@ -40,8 +40,8 @@ lint: ## Formatting, clippy, shell scripts
 fmt: ## Format the code
 	cargo fmt --all
 
-torture: ## The process tests and the stress of the Postgres store, longer: more kills, more load, more jobs
-	FOREMAN_TORTURE=1 scripts/with-services cargo test --locked --no-fail-fast --package foreman --package foreman-postgres --test it --test team
+torture: ## The process tests, the stress of the stores and the schedules, longer: more kills, more load, more years
+	FOREMAN_TORTURE=1 scripts/with-services cargo test --locked --no-fail-fast --package foreman --package foreman-postgres --package foreman-engine --package foreman-core --test it --test team --test calendar --features foreman-core/conformance
 
 bench: ## Measure: raw SQL, submissions over HTTP, end to end, and the ratios between them
 	cargo build --locked --release --package foreman

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::extract::FromRef;
 use foreman_core::Clock;
 use foreman_core::limits::Limits;
-use foreman_core::ports::{LiveOutput, Store, Submit};
+use foreman_core::ports::{LiveOutput, Schedules, Store, Submit};
 use foreman_runtime::Tasks;
 
 use crate::access::Gate;
@@ -23,6 +23,8 @@ pub struct App(Arc<Parts>);
 pub struct Parts {
     pub store: Arc<dyn Store>,
     pub submit: Arc<dyn Submit>,
+    /// Where schedules are made and changed; they are read from the store.
+    pub schedules: Arc<dyn Schedules>,
     pub waits: Waits,
     pub output: Arc<dyn LiveOutput>,
     pub clock: Arc<dyn Clock>,

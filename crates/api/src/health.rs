@@ -74,9 +74,11 @@ struct Signs {
     /// How the store was at the last probe.
     condition: Mutex<Condition>,
     lead: OnceLock<Say>,
+    punctuality: OnceLock<Judge>,
 }
 
 type Say = Box<dyn Fn() -> String + Send + Sync>;
+type Judge = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Condition {
@@ -96,6 +98,7 @@ impl Vitals {
             waiting,
             condition,
             lead: OnceLock::new(),
+            punctuality: OnceLock::new(),
         }))
     }
 
@@ -113,6 +116,11 @@ impl Vitals {
     /// Shows whether this process leads; either is fine.
     pub fn set_lead(&self, say: impl Fn() -> String + Send + Sync + 'static) {
         let _ = self.0.lead.set(Box::new(say));
+    }
+
+    /// Do schedules fire on time? If not, why.
+    pub fn set_punctuality(&self, judge: impl Fn() -> Result<(), String> + Send + Sync + 'static) {
+        let _ = self.0.punctuality.set(Box::new(judge));
     }
 
     pub(crate) fn meter(&self) -> Option<&dyn Meter> {
@@ -173,6 +181,12 @@ impl Vitals {
         let say = self.0.lead.get()?;
         Some(Check { name: "leader", ok: true, detail: Some(say()) })
     }
+
+    fn punctuality(&self) -> Option<Check> {
+        let judge = self.0.punctuality.get()?;
+        let detail = judge().err();
+        Some(Check { name: "schedules", ok: detail.is_none(), detail })
+    }
 }
 
 /// What a role without an API serves: the probes and what is counted.
@@ -218,7 +232,8 @@ pub(crate) async fn alive(State(vitals): State<Vitals>) -> Response {
 
 /// Should the process be sent work?
 ///
-/// It should while its store answers, has never been found damaged since the start, and the process is not stopping.
+/// It should while its store answers, has never been found damaged since the start, the process is not stopping, and, where it fires
+/// schedules, it is not too far behind.
 #[utoipa::path(get, path = "/readyz", tag = "server", operation_id = "readyz",
     responses(
         (status = 200, description = "It should", body = Ready),
@@ -227,6 +242,7 @@ pub(crate) async fn alive(State(vitals): State<Vitals>) -> Response {
 pub(crate) async fn ready(State(vitals): State<Vitals>) -> Response {
     let mut checks = vec![vitals.intake(), vitals.store().await];
     checks.extend(vitals.lead());
+    checks.extend(vitals.punctuality());
     let ready = checks.iter().all(|check| check.ok);
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     json::answer(status, &Ready { ready, checks })

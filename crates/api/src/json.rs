@@ -31,7 +31,11 @@ fn is_object(text: &[u8]) -> bool {
 #[cold]
 fn not_an_object(misfit: Kind) -> Problem {
     let mistake = Mistake { pointer: String::new(), detail: "is not an object".into() };
-    let what = if misfit == Kind::InvalidJob { "a job is a JSON object" } else { "a JSON object is expected here" };
+    let what = match misfit {
+        Kind::InvalidJob => "a job is a JSON object",
+        Kind::InvalidSchedule => "a schedule is a JSON object",
+        _ => "a JSON object is expected here",
+    };
     Problem::new(misfit, what).with_errors(vec![mistake])
 }
 

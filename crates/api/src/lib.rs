@@ -26,6 +26,7 @@ pub mod problem;
 mod queues;
 mod request_id;
 mod routes;
+mod schedules;
 pub mod serve;
 mod submit;
 pub mod tail;

@@ -5,11 +5,13 @@ use std::sync::LazyLock;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{FromRequestParts, Path, Query};
 use foreman_core::job::QueueName;
+use foreman_core::schedule::ScheduleKey;
 use foreman_core::{JobId, TenantId};
 use http::request::Parts;
 use serde::de::DeserializeOwned;
 
 use crate::problem::Problem;
+use crate::schedules::look::no_key;
 
 /// Whose jobs the request is about. The one place that decides it: keys will be looked up here.
 pub(crate) struct Tenant(pub TenantId);
@@ -50,6 +52,18 @@ impl<S: Send + Sync> FromRequestParts<S> for Queue {
         text.parse()
             .map(Self)
             .map_err(|error: foreman_core::job::NotAQueueName| Problem::invalid_request(error.to_string()))
+    }
+}
+
+/// The `{schedule}` of a path: a name or an id.
+pub(crate) struct Key(pub ScheduleKey);
+
+impl<S: Send + Sync> FromRequestParts<S> for Key {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let text = path_text(parts, state).await?;
+        text.parse().map(Self).map_err(|error| no_key(&error))
     }
 }
 

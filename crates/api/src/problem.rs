@@ -7,7 +7,7 @@
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use foreman_core::document::ProblemDocument;
-use foreman_core::ports::{StoreError, SubmitError};
+use foreman_core::ports::{ScheduleError, StoreError, SubmitError};
 use foreman_core::spec::{Invalid, Mistake};
 use foreman_core::{JobId, State};
 use http::header::{CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
@@ -31,6 +31,11 @@ pub enum Kind {
     NoLiveOutput,
     JobFinal,
     JobNotFinal,
+    InvalidSchedule,
+    ScheduleNotFound,
+    NameTaken,
+    PreconditionFailed,
+    ScheduleBusy,
     NotFound,
     MethodNotAllowed,
     HostRefused,
@@ -45,7 +50,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 25] = [
+    pub const ALL: [Kind; 30] = [
         Kind::BadJson,
         Kind::UnknownField,
         Kind::InvalidJob,
@@ -60,6 +65,11 @@ impl Kind {
         Kind::NoLiveOutput,
         Kind::JobFinal,
         Kind::JobNotFinal,
+        Kind::InvalidSchedule,
+        Kind::ScheduleNotFound,
+        Kind::NameTaken,
+        Kind::PreconditionFailed,
+        Kind::ScheduleBusy,
         Kind::NotFound,
         Kind::MethodNotAllowed,
         Kind::HostRefused,
@@ -90,6 +100,11 @@ impl Kind {
             Kind::NoLiveOutput => "/errors/no-live-output",
             Kind::JobFinal => "/errors/job-final",
             Kind::JobNotFinal => "/errors/job-not-final",
+            Kind::InvalidSchedule => "/errors/invalid-schedule",
+            Kind::ScheduleNotFound => "/errors/schedule-not-found",
+            Kind::NameTaken => "/errors/name-taken",
+            Kind::PreconditionFailed => "/errors/precondition-failed",
+            Kind::ScheduleBusy => "/errors/schedule-busy",
             Kind::NotFound => "/errors/not-found",
             Kind::MethodNotAllowed => "/errors/method-not-allowed",
             Kind::HostRefused => "/errors/host-refused",
@@ -126,6 +141,11 @@ impl Kind {
             Kind::NoLiveOutput => include_str!("../../../docs/errors/no-live-output.md"),
             Kind::JobFinal => include_str!("../../../docs/errors/job-final.md"),
             Kind::JobNotFinal => include_str!("../../../docs/errors/job-not-final.md"),
+            Kind::InvalidSchedule => include_str!("../../../docs/errors/invalid-schedule.md"),
+            Kind::ScheduleNotFound => include_str!("../../../docs/errors/schedule-not-found.md"),
+            Kind::NameTaken => include_str!("../../../docs/errors/name-taken.md"),
+            Kind::PreconditionFailed => include_str!("../../../docs/errors/precondition-failed.md"),
+            Kind::ScheduleBusy => include_str!("../../../docs/errors/schedule-busy.md"),
             Kind::NotFound => include_str!("../../../docs/errors/not-found.md"),
             Kind::MethodNotAllowed => include_str!("../../../docs/errors/method-not-allowed.md"),
             Kind::HostRefused => include_str!("../../../docs/errors/host-refused.md"),
@@ -156,6 +176,11 @@ impl Kind {
             Kind::NoLiveOutput => "Nothing of this job is running here",
             Kind::JobFinal => "The job has already ended",
             Kind::JobNotFinal => "The job has not ended yet",
+            Kind::InvalidSchedule => "The schedule is not valid",
+            Kind::ScheduleNotFound => "There is no such schedule",
+            Kind::NameTaken => "The name is taken",
+            Kind::PreconditionFailed => "The schedule is not what the request expects",
+            Kind::ScheduleBusy => "The schedule is changed by others all the time",
             Kind::NotFound => "There is nothing at this path",
             Kind::MethodNotAllowed => "This path does not take this method",
             Kind::HostRefused => "The request names a host that is not this server",
@@ -173,16 +198,19 @@ impl Kind {
     pub const fn status(self) -> StatusCode {
         match self {
             Kind::BadJson | Kind::UnknownField | Kind::InvalidRequest | Kind::EmptyBatch => StatusCode::BAD_REQUEST,
-            Kind::InvalidJob | Kind::IdempotencyKeyReused => StatusCode::UNPROCESSABLE_ENTITY,
+            Kind::InvalidJob | Kind::InvalidSchedule | Kind::IdempotencyKeyReused => StatusCode::UNPROCESSABLE_ENTITY,
             Kind::BatchTooLarge | Kind::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Kind::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Kind::CommandsDisabled => StatusCode::FORBIDDEN,
-            Kind::JobNotFound | Kind::NoLiveOutput | Kind::NotFound => StatusCode::NOT_FOUND,
-            Kind::JobFinal | Kind::JobNotFinal => StatusCode::CONFLICT,
+            Kind::JobNotFound | Kind::ScheduleNotFound | Kind::NoLiveOutput | Kind::NotFound => StatusCode::NOT_FOUND,
+            Kind::JobFinal | Kind::JobNotFinal | Kind::NameTaken => StatusCode::CONFLICT,
+            Kind::PreconditionFailed => StatusCode::PRECONDITION_FAILED,
             Kind::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Kind::HostRefused => StatusCode::MISDIRECTED_REQUEST,
             Kind::Unauthorized => StatusCode::UNAUTHORIZED,
-            Kind::Overloaded | Kind::StoreUnavailable | Kind::Stopping => StatusCode::SERVICE_UNAVAILABLE,
+            Kind::Overloaded | Kind::StoreUnavailable | Kind::Stopping | Kind::ScheduleBusy => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
             Kind::StoreFull => StatusCode::INSUFFICIENT_STORAGE,
             Kind::Timeout => StatusCode::REQUEST_TIMEOUT,
             // Not 503: nobody, our own client included, should send it again and again to a store that somebody must mend.
@@ -193,7 +221,7 @@ impl Kind {
     /// Seconds after which the same request is worth sending again.
     pub const fn retry_after_secs(self) -> Option<u32> {
         match self {
-            Kind::Overloaded => Some(1),
+            Kind::Overloaded | Kind::ScheduleBusy => Some(1),
             Kind::StoreUnavailable => Some(2),
             Kind::Stopping => Some(5),
             Kind::StoreFull => Some(30),
@@ -214,13 +242,15 @@ pub struct Problem {
     pub detail: String,
     pub errors: Vec<Mistake>,
     pub state: Option<State>,
+    /// The version that a schedule has, where another was expected.
+    pub version: Option<i64>,
     /// For the log alone: what a client must not see.
     pub cause: Option<String>,
 }
 
 impl Problem {
     pub fn new(kind: Kind, detail: impl Into<String>) -> Self {
-        Self { kind, detail: detail.into(), errors: Vec::new(), state: None, cause: None }
+        Self { kind, detail: detail.into(), errors: Vec::new(), state: None, version: None, cause: None }
     }
 
     pub fn invalid_request(detail: impl Into<String>) -> Self {
@@ -236,6 +266,16 @@ impl Problem {
 
     pub fn in_state(kind: Kind, state: State, detail: impl Into<String>) -> Self {
         Self { state: Some(state), ..Self::new(kind, detail) }
+    }
+
+    /// What is wrong with a schedule.
+    pub fn invalid_schedule(invalid: Invalid) -> Self {
+        let detail = match invalid.mistakes.as_slice() {
+            [only] if only.pointer.is_empty() => format!("the schedule {}", only.detail),
+            [only] => format!("{}: {}", only.pointer, only.detail),
+            several => format!("the schedule has {} mistakes; `errors` lists them", several.len()),
+        };
+        Self::new(Kind::InvalidSchedule, detail).with_errors(invalid.mistakes)
     }
 
     /// A bug. The client learns only where to look.
@@ -269,6 +309,7 @@ impl Problem {
             instance,
             errors: self.errors,
             state: self.state,
+            version: self.version,
         }
     }
 }
@@ -317,6 +358,33 @@ impl From<SubmitError> for Problem {
                 "more submissions are waiting to be written than the store can take; nothing was accepted, send it again",
             ),
             SubmitError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<ScheduleError> for Problem {
+    fn from(error: ScheduleError) -> Self {
+        match error {
+            ScheduleError::Invalid(invalid) => Self::invalid_schedule(invalid),
+            ScheduleError::NotFound => {
+                Self::new(Kind::ScheduleNotFound, "there is no such schedule; it may have been deleted")
+            }
+            ScheduleError::NameTaken(name) => Self::new(
+                Kind::NameTaken,
+                format!("there is a schedule called {name} already; change it with PUT or PATCH, or take another name"),
+            ),
+            ScheduleError::Changed(version) => Self {
+                version: Some(version),
+                ..Self::new(
+                    Kind::PreconditionFailed,
+                    format!("the schedule is at version {version}; read it again and decide anew"),
+                )
+            },
+            ScheduleError::Busy => Self::new(
+                Kind::ScheduleBusy,
+                "the schedule was changed or fired by others at every try; nothing was changed, send it again",
+            ),
+            ScheduleError::Store(error) => error.into(),
         }
     }
 }

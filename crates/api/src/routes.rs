@@ -12,7 +12,8 @@ use utoipa_axum::routes;
 use crate::app::App;
 use crate::problem::MEDIA_TYPE;
 use crate::{
-    access, bulk, dev, docs, health, home, jobs, listing, meter, output, problem, queues, submit, wait, workers,
+    access, bulk, dev, docs, health, home, jobs, listing, meter, output, problem, queues, schedules, submit, wait,
+    workers,
 };
 
 /// Everything that is served.
@@ -53,6 +54,19 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(queues::pause))
         .routes(routes!(queues::resume))
         .routes(routes!(workers::list))
+        .routes(routes!(schedules::change::create, schedules::look::list))
+        .routes(routes!(schedules::preview::unsaved))
+        .routes(routes!(
+            schedules::look::get,
+            schedules::change::replace,
+            schedules::change::update,
+            schedules::change::delete
+        ))
+        .routes(routes!(schedules::change::pause))
+        .routes(routes!(schedules::change::resume))
+        .routes(routes!(schedules::change::run))
+        .routes(routes!(schedules::preview::saved))
+        .routes(routes!(schedules::look::ticks))
         .routes(routes!(health::alive))
         .routes(routes!(health::ready))
         .routes(routes!(meter::metrics))

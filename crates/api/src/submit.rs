@@ -75,7 +75,7 @@ async fn respond(app: &App, tenant: &TenantId, receipt: Receipt, answer: Submitt
     }
 }
 
-fn located(mut response: Response, id: JobId) -> Response {
+pub(crate) fn located(mut response: Response, id: JobId) -> Response {
     let path = HeaderValue::try_from(format!("/api/v1/jobs/{id}")).expect("a path of visible characters");
     response.headers_mut().insert(LOCATION, path);
     response
@@ -84,12 +84,16 @@ fn located(mut response: Response, id: JobId) -> Response {
 fn judge(app: &App, tenant: &TenantId, spec: JobSpec, now: Timestamp) -> Result<NewJob, Problem> {
     let job = spec.validate(tenant, &app.limits, now)?;
     if app.commands == Commands::Refused && matches!(job.work.target, Target::Command(_)) {
-        return Err(Problem::new(
-            Kind::CommandsDisabled,
-            "this server runs no commands; start it with --allow-commands if whoever can reach it may run programs",
-        ));
+        return Err(commands_disabled());
     }
     Ok(job)
+}
+
+pub(crate) fn commands_disabled() -> Problem {
+    Problem::new(
+        Kind::CommandsDisabled,
+        "this server runs no commands; start it with --allow-commands if whoever can reach it may run programs",
+    )
 }
 
 /// The key may come in the header or in the body; where it comes in both, they must agree.

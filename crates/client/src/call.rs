@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use foreman_core::document::ProblemDocument;
+use reqwest::header::IF_MATCH;
 use reqwest::{Method, StatusCode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -47,10 +48,50 @@ impl Client {
         read(&url, send(&url, request).await?)
     }
 
+    /// A question that has a body, too.
+    pub(crate) async fn post_json_asking<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        query: &impl Serialize,
+        body: &impl Serialize,
+    ) -> Result<T, Error> {
+        let url = self.url(path);
+        let request = self.http.post(url.clone()).query(query).json(body).timeout(CALL_TIMEOUT);
+        read(&url, send(&url, request).await?)
+    }
+
     /// A verb on a thing, without a body.
     pub(crate) async fn post<T: DeserializeOwned>(&self, path: &[&str]) -> Result<T, Error> {
         let url = self.url(path);
         read(&url, send(&url, self.http.post(url.clone()).timeout(CALL_TIMEOUT)).await?)
+    }
+
+    /// A body under a condition: the schedule must be at this version.
+    pub(crate) async fn send_if<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &[&str],
+        body: Option<&impl Serialize>,
+        version: Option<i64>,
+    ) -> Result<T, Error> {
+        let url = self.url(path);
+        let request = Self::if_at(self.http.request(method, url.clone()), version);
+        let request = body.into_iter().fold(request, reqwest::RequestBuilder::json);
+        read(&url, send(&url, request).await?)
+    }
+
+    /// The same without a body, and without a look at the answer.
+    pub(crate) async fn call_blind_if(&self, method: Method, path: &[&str], version: Option<i64>) -> Result<(), Error> {
+        let url = self.url(path);
+        send(&url, Self::if_at(self.http.request(method, url.clone()), version)).await.map(drop)
+    }
+
+    fn if_at(request: reqwest::RequestBuilder, version: Option<i64>) -> reqwest::RequestBuilder {
+        let request = request.timeout(CALL_TIMEOUT);
+        match version {
+            Some(version) => request.header(IF_MATCH, format!("\"{version}\"")),
+            None => request,
+        }
     }
 
     /// Whatever the answer says beside its status is not looked at.

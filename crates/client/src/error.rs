@@ -81,6 +81,7 @@ mod tests {
                 Mistake { pointer: "/queue".into(), detail: "is too long".into() },
             ],
             state: None,
+            version: None,
         };
         let error = Error::Problem(Box::new(problem));
         assert_eq!(error.to_string(), "the job has 2 mistakes\n  url: is not a URL\n  queue: is too long");

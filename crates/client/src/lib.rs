@@ -30,6 +30,7 @@ mod error;
 mod jobs;
 mod pages;
 mod queues;
+mod schedules;
 mod wait;
 
 use std::fmt;
@@ -43,11 +44,12 @@ use url::{Host, Url};
 pub use batch::BatchItem;
 pub use error::Error;
 pub use foreman_core::document::{
-    AttemptDocument, BulkAnswer, FilterDocument, JobDocument, ListDocument, ProblemDocument, QueueDocument,
-    WorkerDocument,
+    AttemptDocument, BulkAnswer, FilterDocument, JobDocument, ListDocument, PreviewDocument, ProblemDocument,
+    QueueDocument, ScheduleDocument, ScheduleFields, ScheduleState, TickDocument, WorkerDocument,
 };
 pub use foreman_core::duration::Span;
-pub use foreman_core::ports::{OutputChunk, OutputLine, OutputStream};
+pub use foreman_core::ports::{OutputChunk, OutputLine, OutputStream, TickReason, TickState};
+pub use foreman_core::schedule::{DstGap, DstOverlap, Missed, Overlap, PreviewItem, ScheduleSpec};
 pub use foreman_core::spec::{BackoffSpec, CommandSpec, JobSpec};
 pub use foreman_core::{Lane, State, Timestamp};
 pub use pages::Pages;

@@ -2,6 +2,8 @@
 //!
 //! People script against these names. A field is added, never renamed.
 
+mod schedule;
+
 use serde::{Deserialize, Serialize};
 
 use crate::duration::Span;
@@ -11,6 +13,7 @@ use crate::ports::{AttemptRecord, JobView, QueueView, SessionState, SessionView}
 use crate::spec::{JobSpec, Mistake};
 use crate::state::State;
 use crate::time::Timestamp;
+pub use schedule::{PreviewDocument, ScheduleDocument, ScheduleFields, ScheduleState, TickDocument};
 
 /// A job: what was asked, flat, and where it stands.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -37,6 +40,13 @@ pub struct JobDocument {
     pub finished_at: Option<Timestamp>,
     /// Why the latest try did not complete.
     pub error: Option<String>,
+    /// The schedule whose tick made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<String>,
+    /// The instant that tick belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
+    pub scheduled_for: Option<Timestamp>,
     #[serde(flatten)]
     pub asked: Asked,
     /// Only when one job is read.
@@ -125,6 +135,8 @@ impl JobDocument {
             started_at: view.started_at,
             finished_at: view.finished_at,
             error: view.error,
+            schedule: work.occasion.as_ref().map(|occasion| occasion.schedule.clone()),
+            scheduled_for: work.occasion.as_ref().map(|occasion| occasion.nominal),
             asked: Asked::from(JobSpec::from(work.as_ref())),
             attempts,
         }
@@ -322,6 +334,9 @@ pub struct ProblemDocument {
     /// The state of the job that stood in the way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<State>,
+    /// The version that the schedule has, where another was expected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<i64>,
 }
 
 #[cfg(test)]

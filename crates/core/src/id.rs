@@ -52,6 +52,14 @@ uuid_id! {
     SessionId
 }
 uuid_id! {
+    /// A schedule's name for life; its other name can be used again after it was deleted.
+    ScheduleId
+}
+uuid_id! {
+    /// Made for one edit of a schedule, so that an edit whose answer was lost can be sent again.
+    EditId
+}
+uuid_id! {
     /// Made by the worker for one claim call. It tells a claim whose answer was lost from one whose answer is on its way.
     ClaimToken
 }

@@ -38,6 +38,17 @@ pub struct Work {
     pub tags: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
+    /// The tick that made it; none when somebody submitted it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub occasion: Option<Occasion>,
+}
+
+/// A tick of a schedule, as its job and the job's target know it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Occasion {
+    pub schedule: String,
+    /// The instant the tick belongs to, however late the job starts.
+    pub nominal: Timestamp,
 }
 
 /// A job about to be accepted. Its id is made before it is written: an unknown commit is resolved by sending it again.

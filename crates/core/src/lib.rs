@@ -17,6 +17,7 @@ mod object;
 pub mod outcome;
 pub mod ports;
 pub mod retry;
+pub mod schedule;
 pub mod spec;
 pub mod state;
 pub mod target;
@@ -25,7 +26,7 @@ pub mod time;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 
-pub use id::{ClaimToken, Fence, JobId, SessionId, TenantId};
+pub use id::{ClaimToken, EditId, Fence, JobId, ScheduleId, SessionId, TenantId};
 pub use job::{Idempotency, Job, NewJob, Start, Work};
 pub use lane::Lane;
 pub use outcome::{Report, Verdict};

@@ -22,7 +22,7 @@ use crate::object;
 use crate::retry::Backoff;
 use crate::target::{Body, CommandTarget, ExitCodes, HttpTarget, Program, Target, TaskTarget};
 use crate::time::Timestamp;
-use fields::Mistakes;
+pub(crate) use fields::Mistakes;
 
 /// The fields of a job. Exactly one of `url`, `command` and `task` says what it does; everything else has a default.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -196,6 +196,7 @@ impl JobSpec {
             correlation_id,
             tags,
             idempotency_key: idempotency_key.clone(),
+            occasion: None,
         };
         let idempotency = idempotency_key.map(|key| Idempotency {
             key,

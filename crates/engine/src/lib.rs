@@ -2,6 +2,7 @@
 //!
 //! | in the order a job meets it | |
 //! |---|---|
+//! | [`desk`], [`scheduler`] | makes it when its schedule says so |
 //! | [`submit`] | accepts it durably, many callers in one write |
 //! | [`promoter`] | gives it its place in the order when it falls due |
 //! | [`worker`] | claims it, makes an attempt, decides what the end of the attempt means |
@@ -14,20 +15,25 @@
 //! `foreman-core` alone: it has not heard of SQL, signals or sockets, but for what a target calls.
 
 pub mod coalesce;
+pub mod desk;
+mod firing;
 mod outage;
 pub mod output;
 pub mod pool;
 pub mod promoter;
 pub mod pruner;
+pub mod scheduler;
 pub mod settle;
 pub mod submit;
 pub mod sweeper;
 pub mod target;
 pub mod worker;
 
+pub use desk::Desk;
 pub use outage::Error as LoopError;
 pub use promoter::Promoter;
 pub use pruner::Pruner;
+pub use scheduler::Scheduler;
 pub use settle::{SettleHandle, Settler};
 pub use submit::{SubmitHandle, Submitter};
 pub use sweeper::Sweeper;

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `api` | HTTP, submitter, tail |
 //! | `worker` | worker, promoter, sweeper, probes |
-//! | `scheduler` | promoter, sweeper, leadership and what the leader does: pruner, horizon watch; probes |
+//! | `scheduler` | promoter, sweeper, leadership and what the leader does: scheduler, pruner; horizon watch, probes |
 //! | `dev` | all of them |
 //!
 //! Promoting and sweeping are safe from anywhere, so workers do them too: a worker and the leader that die together delay

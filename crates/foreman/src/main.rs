@@ -6,6 +6,7 @@ mod cli;
 mod commands;
 mod compose;
 mod config;
+mod crontab;
 mod exit;
 mod horizon;
 mod lifecycle;

@@ -11,6 +11,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use foreman_api::Meter;
+use foreman_engine::scheduler::Lag;
 use foreman_runtime::Lead;
 use http::{Method, StatusCode};
 use prometheus_client::encoding::text::encode;
@@ -48,6 +49,9 @@ pub struct Metrics {
     pub promoted: Counter,
     pub expired: Counter,
     pub pruned: Counter,
+    pub schedules_fired: Counter,
+    pub ticks_pruned: Counter,
+    scheduler_lag: Seconds,
     pub sessions_lost: Counter,
     pub sessions_lapsed: Counter,
     pub jobs_lapsed: Counter,
@@ -64,6 +68,7 @@ pub struct Metrics {
     request_seconds: Took<Route>,
     pub held: HeldJobs,
     lead: OnceLock<Lead>,
+    lag: OnceLock<Lag>,
     /// When the last heartbeat was answered; `None` without a session.
     last_beat: Mutex<Option<Instant>>,
 }
@@ -88,6 +93,13 @@ impl Metrics {
             promoted: add(registry_ref, "jobs_promoted", "Jobs that fell due and were given their place"),
             expired: add(registry_ref, "jobs_expired", "Jobs that were not started by their expires_at"),
             pruned: add(registry_ref, "jobs_pruned", "Jobs removed after their retention"),
+            schedules_fired: add(registry_ref, "schedules_fired", "Jobs made by the ticks of schedules"),
+            ticks_pruned: add(registry_ref, "ticks_pruned", "Ticks removed after their retention"),
+            scheduler_lag: add(
+                registry_ref,
+                "scheduler_lag_seconds",
+                "By how much the most overdue tick was late at the last look; 0 while this process does not lead",
+            ),
             sessions_lost: add(registry_ref, "worker_sessions_lost", "Sessions this worker lost while it lived"),
             sessions_lapsed: add(registry_ref, "sessions_lapsed", "Sessions of dead workers that this process lapsed"),
             jobs_lapsed: add(registry_ref, "jobs_lapsed", "Jobs taken back from dead workers by this process"),
@@ -122,6 +134,7 @@ impl Metrics {
             ),
             held: HeldJobs::default(),
             lead: OnceLock::new(),
+            lag: OnceLock::new(),
             last_beat: Mutex::default(),
             registry: Registry::default(),
         };
@@ -132,6 +145,11 @@ impl Metrics {
     pub fn set_lead(&self, lead: Lead) {
         // A second one would be a bug of the composition; the first is as good.
         let _ = self.lead.set(lead);
+    }
+
+    /// How far firing is behind is asked whenever somebody looks, too.
+    pub fn set_lag(&self, lag: Lag) {
+        let _ = self.lag.set(lag);
     }
 
     /// A heartbeat was answered.
@@ -180,6 +198,7 @@ impl Meter for Metrics {
         let term = self.lead.get().and_then(Lead::term);
         self.leads.set(term.is_some().into());
         self.term.set(term.map_or(0, |term| i64::try_from(term.0).unwrap_or(i64::MAX)));
+        self.scheduler_lag.set(self.lag.get().map_or(0.0, |lag| lag.get().as_secs_f64()));
         let mut text = String::new();
         encode(&mut text, &self.registry).expect("writing to a string cannot fail");
         text
@@ -205,6 +224,8 @@ mod tests {
             "foreman_outcomes_total{outcome=\"completed\",answer=\"now\"} 1",
             "foreman_worker_slots 32",
             "foreman_worker_heartbeat_age_seconds 0.0",
+            "foreman_schedules_fired_total 0",
+            "foreman_scheduler_lag_seconds 0.0",
             "foreman_http_requests_total{method=\"GET\",route=\"/healthz\",status=\"200\"} 1",
             "foreman_http_requests_total{method=\"other\",route=\"-\",status=\"404\"} 1",
             "# EOF",

@@ -10,7 +10,7 @@ use crate::write::Transaction;
 const MAX_VIOLATIONS: usize = 100;
 
 /// Each finds what must not be, with the sentence that says so: `{}` is the row's first column, a second `{}` its next.
-pub(crate) const CHECKS: [(&str, &str); 15] = [
+pub(crate) const CHECKS: [(&str, &str); 20] = [
     (
         "job {} is in {} places",
         "SELECT jobs.id::text, (places.places)::text
@@ -85,6 +85,31 @@ pub(crate) const CHECKS: [(&str, &str); 15] = [
     (
         "claim {} is numbered beyond the last number that was drawn",
         "SELECT claims.number::text FROM claims, claim_numbers WHERE claims.number > claim_numbers.last_value LIMIT 100",
+    ),
+    (
+        "schedule {} holds the tick of {}, which is not on record as held",
+        "SELECT id::text, held::text FROM schedules WHERE held IS NOT NULL AND NOT EXISTS
+         (SELECT FROM ticks WHERE ticks.schedule = schedules.id AND ticks.nominal = schedules.held AND ticks.state = 'held')
+         LIMIT 100",
+    ),
+    (
+        "the tick of schedule {} at {} is on record as held, and nobody holds it",
+        "SELECT schedule::text, nominal::text FROM ticks WHERE state = 'held' AND NOT EXISTS
+         (SELECT FROM schedules WHERE schedules.id = ticks.schedule AND schedules.held = ticks.nominal) LIMIT 100",
+    ),
+    (
+        "the tick of schedule {} at {} is fired without a job, or has one without being fired",
+        "SELECT schedule::text, nominal::text FROM ticks WHERE (state = 'fired') <> (job IS NOT NULL) LIMIT 100",
+    ),
+    (
+        "the job of the tick of schedule {} at {} is not final, and the tick says that it is",
+        "SELECT schedule::text, nominal::text FROM ticks WHERE job IS NOT NULL AND NOT open
+         AND EXISTS (SELECT FROM jobs WHERE jobs.id = ticks.job)
+         AND NOT EXISTS (SELECT FROM outcomes WHERE outcomes.job = ticks.job) LIMIT 100",
+    ),
+    (
+        "job {} was made by {} ticks",
+        "SELECT job::text, count(*)::text FROM ticks WHERE job IS NOT NULL GROUP BY job HAVING count(*) > 1 LIMIT 100",
     ),
 ];
 

@@ -27,6 +27,7 @@ mod partitions;
 mod places;
 mod query;
 mod rows;
+mod schedules;
 mod sessions;
 #[doc(hidden)]
 pub mod statements;
@@ -72,6 +73,7 @@ pub(crate) struct Parts {
     /// See [`changes::tag`].
     log_tag: i64,
     floor: jobs::Floor,
+    unreadable: schedules::Unreadable,
     /// When this process last looked after the partitions.
     tended_at: Mutex<Option<Instant>>,
 }

@@ -33,8 +33,10 @@ struct Migration {
     sql: &'static str,
 }
 
-const MIGRATIONS: [Migration; 1] =
-    [Migration { version: 1, name: "places", serves: 1, sql: include_str!("../migrations/0001_places.sql") }];
+const MIGRATIONS: [Migration; 2] = [
+    Migration { version: 1, name: "places", serves: 1, sql: include_str!("../migrations/0001_places.sql") },
+    Migration { version: 2, name: "schedules", serves: 1, sql: include_str!("../migrations/0002_schedules.sql") },
+];
 
 /// The newest version this binary knows.
 pub const LATEST: i64 = MIGRATIONS[MIGRATIONS.len() - 1].version;

@@ -11,6 +11,7 @@ use crate::connection::{self, Beginning};
 use crate::error::OpenError;
 use crate::jobs::Floor;
 use crate::migrate;
+use crate::schedules::Unreadable;
 use crate::{Parts, PostgresStore, changes};
 
 pub(crate) async fn open(config: Config, wakeups: Arc<dyn Wakeups>) -> Result<PostgresStore, OpenError> {
@@ -41,6 +42,7 @@ pub(crate) async fn open(config: Config, wakeups: Arc<dyn Wakeups>) -> Result<Po
             changes_patience,
             log_tag: changes::tag(&schema),
             floor: Floor::new(),
+            unreadable: Unreadable::default(),
             tended_at: Mutex::new(None),
         }),
     })

@@ -1,5 +1,7 @@
 //! Rows as values. Each is read in one place, and one that does not fit names its table, column and id.
 
+use std::fmt::Display;
+
 use foreman_core::job::QueueName;
 use foreman_core::outcome::AttemptOutcome;
 use foreman_core::{JobId, Lane, Report, State, TenantId, Timestamp};
@@ -11,10 +13,10 @@ use crate::error::Fault;
 use crate::value::Time;
 
 /// A row being read, with what to call it when it does not fit.
-pub(crate) struct Cells<'r> {
+pub(crate) struct Cells<'r, Id = JobId> {
     pub row: &'r Row,
     pub table: &'static str,
-    pub id: JobId,
+    pub id: Id,
 }
 
 impl<'r> Cells<'r> {
@@ -23,7 +25,9 @@ impl<'r> Cells<'r> {
         let id: Uuid = row.try_get(place).map_err(|error| Fault::misfit(table, "job", "unknown", error))?;
         Ok(Self { row, table, id: JobId(id) })
     }
+}
 
+impl<'r, Id: Copy + Display> Cells<'r, Id> {
     pub fn get<T: FromSql<'r>>(&self, place: usize, column: &str) -> Result<T, Fault> {
         self.row.try_get(place).map_err(|error| Fault::misfit(self.table, column, self.id, error))
     }

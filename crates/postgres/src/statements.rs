@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use crate::{audit, changes, jobs, leases, order, places, query, sessions, upkeep};
+use crate::{audit, changes, jobs, leases, order, places, query, schedules, sessions, upkeep};
 
 /// All of them, by their text.
 pub fn all() -> Vec<String> {
@@ -15,7 +15,7 @@ pub fn all() -> Vec<String> {
     texts
 }
 
-const FIXED: [&str; 70] = [
+const FIXED: [&str; 92] = [
     audit::COUNTS,
     changes::ANNOUNCE,
     changes::ANNOUNCED,
@@ -65,6 +65,28 @@ const FIXED: [&str; 70] = [
     query::queues::WAITING,
     query::sessions::SESSIONS,
     query::view::VIEWS,
+    schedules::BY_ID,
+    schedules::BY_NAME,
+    schedules::CREATE,
+    schedules::DELETE,
+    schedules::EDIT,
+    schedules::EXISTS,
+    schedules::LIST,
+    schedules::NOW,
+    schedules::due::DUE,
+    schedules::due::FREED,
+    schedules::due::NEXT,
+    schedules::fire::CLOSE,
+    schedules::fire::KNOWN,
+    schedules::fire::LET_GO,
+    schedules::fire::LOCK,
+    schedules::fire::LOCK_OPEN,
+    schedules::fire::MOVE_ON,
+    schedules::fire::OPEN,
+    schedules::fire::RECORD,
+    schedules::fire::REOPEN,
+    schedules::ticks::CUT_TICKS,
+    schedules::ticks::LATEST,
     sessions::DRAIN,
     sessions::LAPSE,
     sessions::LOCK,
@@ -88,21 +110,35 @@ const FIXED: [&str; 70] = [
     upkeep::PROMOTE,
 ];
 
-/// Those that take or find the first of many, with the index they read in order.
-pub const IN_ORDER: [(&str, &str); 7] = [
-    (jobs::claim::PEEK, "ready_in_order"),
-    (jobs::claim::BY_ORDER, "ready_in_order"),
-    (jobs::claim::BY_ORDER, "ready_fragile"),
-    (upkeep::DUE, "ready_later"),
-    (upkeep::EXPIRE, "ready_expiring"),
-    (upkeep::NEXT, "ready_later"),
-    (upkeep::NEXT, "ready_expiring"),
+/// Those that take or find the first of many, with the index they read in order and its table.
+pub const IN_ORDER: [(&str, &str, &str); 16] = [
+    (jobs::claim::PEEK, "ready_in_order", "ready"),
+    (jobs::claim::BY_ORDER, "ready_in_order", "ready"),
+    (jobs::claim::BY_ORDER, "ready_fragile", "ready"),
+    (schedules::LIST, "schedules_name", "schedules"),
+    (schedules::due::DUE, "schedules_due", "schedules"),
+    (schedules::due::FREED, "schedules_held", "schedules"),
+    (schedules::due::FREED, "ticks_open", "ticks"),
+    (schedules::due::NEXT, "schedules_due", "schedules"),
+    (schedules::fire::LOCK_OPEN, "ticks_open", "ticks"),
+    (schedules::fire::OPEN, "ticks_open", "ticks"),
+    (schedules::ticks::CUT_TICKS, "ticks_by_time", "ticks"),
+    (schedules::ticks::LATEST, "ticks_pkey", "ticks"),
+    (upkeep::DUE, "ready_later", "ready"),
+    (upkeep::EXPIRE, "ready_expiring", "ready"),
+    (upkeep::NEXT, "ready_later", "ready"),
+    (upkeep::NEXT, "ready_expiring", "ready"),
 ];
 
 /// How a change is written: announced, then appended.
 pub const APPEND: [&str; 2] = [changes::ANNOUNCE, changes::APPEND];
 
-/// The first parameter of the first of these.
+/// What a re-drive does to the ticks of its jobs.
+pub fn reopen(jobs: &str) -> String {
+    schedules::fire::REOPEN.replace("$1", jobs)
+}
+
+/// The first parameter of the first of [`APPEND`].
 pub fn log_tag(schema: &str) -> i64 {
     changes::tag(schema)
 }

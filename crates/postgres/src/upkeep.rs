@@ -15,6 +15,7 @@ use crate::error::Fault;
 use crate::jobs::remove::forget;
 use crate::order::{Demand, Reservation};
 use crate::rows::Cells;
+use crate::schedules::ticks::CUT_TICKS;
 use crate::value::{Span, Time, bound};
 use crate::write::Transaction;
 use crate::{PostgresStore, partitions, transact};
@@ -193,9 +194,9 @@ async fn prune(
         Ok(false) => Ok(None),
         Err(fault) => Err(fault),
     })?;
-    let Some((keys, changes, sessions, queues)) = cut else { return Ok(None) };
+    let Some(cut) = cut else { return Ok(None) };
     partitions::tend(store, limit).await;
-    Ok(Some(Pruned { keys, changes, sessions, queues, ..pruned }))
+    Ok(Some(Pruned { jobs: pruned.jobs, ..cut }))
 }
 
 /// Whether the leader's term is still the one in force. Whoever acts for nobody's sake always may.
@@ -217,9 +218,9 @@ async fn forget_outlived(tx: &Transaction, state: State, keep: Duration, limit: 
     Ok(old.len())
 }
 
-async fn cut(tx: &Transaction, retention: &Retention, limit: usize) -> Result<(usize, usize, usize, usize), Fault> {
+async fn cut(tx: &Transaction, retention: &Retention, limit: usize) -> Result<Pruned, Fault> {
     let limit = bound(limit);
-    let (changes, sessions) = (Span(retention.changes), Span(retention.sessions));
+    let (changes, sessions, ticks) = (Span(retention.changes), Span(retention.sessions), Span(retention.ticks));
     let queues = Span(retention.queues.saturating_add(USE_IS_NOTED_EVERY));
     let answers = tx
         .all(&[
@@ -227,8 +228,9 @@ async fn cut(tx: &Transaction, retention: &Retention, limit: usize) -> Result<(u
             (CUT_CHANGES, &[&limit, &changes]),
             (CUT_SESSIONS, &[&limit, &sessions]),
             (CUT_QUEUES, &[&limit, &queues]),
+            (CUT_TICKS, &[&limit, &ticks]),
         ])
         .await?;
-    let counts: Vec<usize> = answers.iter().map(Vec::len).collect();
-    Ok((counts[0], counts[1], counts[2], counts[3]))
+    let count = |place: usize| answers[place].len();
+    Ok(Pruned { jobs: 0, keys: count(0), changes: count(1), sessions: count(2), queues: count(3), ticks: count(4) })
 }

@@ -97,11 +97,12 @@ impl Wakeups for PgWakeups {
     }
 }
 
-const NAMES: [(Topic, &str); 4] = [
+const NAMES: [(Topic, &str); 5] = [
     (Topic::Ready, "ready"),
     (Topic::Waiting, "waiting"),
     (Topic::Cancelled, "cancelled"),
     (Topic::Changed, "changed"),
+    (Topic::Scheduled, "scheduled"),
 ];
 
 fn bit(topic: Topic) -> u8 {
@@ -140,7 +141,7 @@ impl Shared {
         said.map_err(|error| Fault::from(error).into())
     }
 
-    /// A message: who sent it, and what was rung.
+    /// A message: who sent it, and what was rung. A name that is not known comes from a later version, and is not for us.
     fn hear(&self, payload: &str) {
         let Some((sender, name)) = payload.split_once(' ') else { return };
         if sender == self.sender {

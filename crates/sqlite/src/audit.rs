@@ -1,4 +1,4 @@
-//! The proof that every job is in exactly one place, by looking at all of them.
+//! The proof that every job is in exactly one place, by looking at all of them; and that ticks and schedules agree.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::migrate;
 const MAX_VIOLATIONS: usize = 100;
 
 /// Each finds what must not be, with the sentence that says so: `{}` is the row's first column, a second `{}` its next.
-const CHECKS: [(&str, &str); 14] = [
+const CHECKS: [(&str, &str); 18] = [
     (
         "job {} is in {} places",
         "SELECT jobs.id, (ready.job IS NOT NULL) + (held.job IS NOT NULL) + (outcomes.job IS NOT NULL) AS places
@@ -70,6 +70,24 @@ const CHECKS: [(&str, &str); 14] = [
         "job {} is in queue {}, which does not exist",
         "SELECT job, queue FROM (SELECT job, queue, tenant FROM ready UNION ALL SELECT job, queue, tenant FROM held)
          WHERE (queue, tenant) NOT IN (SELECT queue, tenant FROM queues)",
+    ),
+    (
+        "schedule {} waits with tick {}, which is not held",
+        "SELECT id, held FROM schedules WHERE held IS NOT NULL
+         AND NOT EXISTS (SELECT 1 FROM ticks WHERE schedule = id AND nominal = held AND state = 'held')",
+    ),
+    (
+        "schedule {} does not know of its held tick {}",
+        "SELECT schedule, nominal FROM ticks WHERE state = 'held'
+         AND NOT EXISTS (SELECT 1 FROM schedules WHERE id = schedule AND held = nominal)",
+    ),
+    (
+        "schedule {} has a tick {} that fired without a job, or made one without firing",
+        "SELECT schedule, nominal FROM ticks WHERE (state = 'fired') <> (job IS NOT NULL)",
+    ),
+    (
+        "job {} was made by {} ticks",
+        "SELECT job, count(*) FROM ticks WHERE job IS NOT NULL GROUP BY job HAVING count(*) > 1",
     ),
 ];
 

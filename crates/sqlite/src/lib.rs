@@ -25,6 +25,7 @@ mod query;
 mod queues;
 mod readers;
 mod rows;
+mod schedules;
 mod sessions;
 mod tenure;
 mod upkeep;
@@ -45,6 +46,7 @@ pub use error::OpenError;
 use error::Fault;
 use jobs::lines::Rotation;
 use readers::{Read, Readers};
+use schedules::Unreadable;
 use write::Write;
 use writer::Writer;
 
@@ -59,6 +61,7 @@ struct Parts {
     readers: Readers,
     writer: Writer,
     rotation: Arc<Rotation>,
+    unreadable: Arc<Unreadable>,
     call_timeout: Duration,
     audit_timeout: Duration,
 }
@@ -73,7 +76,8 @@ impl SqliteStore {
         let writer = Writer::start(connection, lock, &config, clock, wakeups)
             .map_err(|error| OpenError::Io { path: config.path.clone(), reason: error.to_string() })?;
         let Config { call_timeout, audit_timeout, .. } = config;
-        Ok(Self { parts: Arc::new(Parts { readers, writer, rotation: Arc::default(), call_timeout, audit_timeout }) })
+        let (rotation, unreadable) = (Arc::default(), Arc::default());
+        Ok(Self { parts: Arc::new(Parts { readers, writer, rotation, unreadable, call_timeout, audit_timeout }) })
     }
 
     /// Writes what waits in line, lets reads end, folds the log into the file, ends the writer's thread and gives the lock

@@ -29,8 +29,10 @@ struct Migration {
     sql: &'static str,
 }
 
-const MIGRATIONS: [Migration; 1] =
-    [Migration { version: 1, name: "places", serves: 1, sql: include_str!("../migrations/0001_places.sql") }];
+const MIGRATIONS: [Migration; 2] = [
+    Migration { version: 1, name: "places", serves: 1, sql: include_str!("../migrations/0001_places.sql") },
+    Migration { version: 2, name: "schedules", serves: 1, sql: include_str!("../migrations/0002_schedules.sql") },
+];
 
 /// The newest version this binary knows.
 pub const LATEST: i64 = MIGRATIONS[MIGRATIONS.len() - 1].version;
@@ -251,5 +253,27 @@ mod tests {
     fn the_fragile_index_covers_what_must_run_alone() {
         assert!(foreman_core::ports::is_fragile(2) && !foreman_core::ports::is_fragile(1));
         assert!(MIGRATIONS[0].sql.contains("crashes >= 2"));
+    }
+
+    /// What is in the schema after the first so many migrations.
+    fn schema_after(count: usize) -> Vec<(String, String)> {
+        let sql = Connection::open_in_memory().expect("memory is there");
+        for migration in &MIGRATIONS[..count] {
+            sql.execute_batch(migration.sql).expect("a migration is SQL");
+        }
+        let mut statement =
+            sql.prepare("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name").expect("it is SQL");
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).expect("the schema can be read");
+        rows.collect::<Result<_, _>>().expect("the schema is text")
+    }
+
+    #[test]
+    fn a_migration_changes_nothing_that_the_version_before_knows() {
+        for (before, migration) in MIGRATIONS.iter().enumerate() {
+            let after = schema_after(before + 1);
+            for known in schema_after(before) {
+                assert!(after.contains(&known), "{} changed {}", migration.name, known.0);
+            }
+        }
     }
 }

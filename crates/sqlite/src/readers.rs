@@ -58,6 +58,11 @@ impl Readers {
         }
     }
 
+    /// By the clock that every read and write goes by.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
     pub async fn read<T: Send + 'static>(
         &self,
         limit: Duration,

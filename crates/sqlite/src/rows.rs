@@ -1,9 +1,11 @@
 //! Rows as values. Each is read in one place, and one that does not fit names its table, column and id.
 
+use std::fmt::Display;
+
 use foreman_core::job::QueueName;
 use foreman_core::outcome::AttemptOutcome;
 use foreman_core::target::Route;
-use foreman_core::{Fence, JobId, Lane, Report, SessionId, State, TenantId, Timestamp};
+use foreman_core::{Fence, JobId, Lane, Report, ScheduleId, SessionId, State, TenantId, Timestamp};
 use rusqlite::Row;
 use rusqlite::types::FromSql;
 use uuid::Uuid;
@@ -11,10 +13,10 @@ use uuid::Uuid;
 use crate::error::Fault;
 
 /// A row being read, with what to call it when it does not fit.
-pub(crate) struct Cells<'r> {
+pub(crate) struct Cells<'r, Id = JobId> {
     pub row: &'r Row<'r>,
     pub table: &'static str,
-    pub id: JobId,
+    pub id: Id,
 }
 
 impl<'r> Cells<'r> {
@@ -23,7 +25,17 @@ impl<'r> Cells<'r> {
         let id: Uuid = row.get(place).map_err(|error| Fault::misfit(table, "job", "unknown", error))?;
         Ok(Self { row, table, id: JobId(id) })
     }
+}
 
+impl<'r> Cells<'r, ScheduleId> {
+    /// A row whose schedule's id stands at `place`.
+    pub fn of_schedule(row: &'r Row<'r>, table: &'static str, place: usize) -> Result<Self, Fault> {
+        let id: Uuid = row.get(place).map_err(|error| Fault::misfit(table, "schedule", "unknown", error))?;
+        Ok(Self { row, table, id: ScheduleId(id) })
+    }
+}
+
+impl<'r, Id: Copy + Display> Cells<'r, Id> {
     pub fn get<T: FromSql>(&self, place: usize, column: &str) -> Result<T, Fault> {
         self.row.get(place).map_err(|error| match error {
             rusqlite::Error::SqliteFailure(..) => Fault::Sql(error),

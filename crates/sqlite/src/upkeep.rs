@@ -1,6 +1,6 @@
 //! What falls due, expires, or has outlived its retention.
 //!
-//! Each call is one operation of the one writer (queues are looked for by a reader before) and does at most `limit` of a kind, so that nobody waits long behind it.
+//! Each call is one operation of the one writer (queues and ticks are looked for by a reader before) and does at most `limit` of a kind, so that nobody waits long behind it.
 //! Pages that are freed are used again by what is written next; the file keeps its size, and a full one has room again.
 
 use std::time::Duration;
@@ -16,7 +16,9 @@ use crate::jobs::forget;
 use crate::order::Order;
 use crate::places::{self, End};
 use crate::queues::{self, Unused};
+use crate::readers::Read;
 use crate::rows::{Traveller, Waiting, traveller_columns};
+use crate::schedules::OldTicks;
 use crate::write::Write;
 
 #[async_trait]
@@ -27,10 +29,13 @@ impl Upkeep for SqliteStore {
 
     async fn prune(&self, retention: &Retention, limit: usize) -> Result<Pruned, StoreError> {
         let retention = retention.clone();
-        // By a reader: whether anything waits in a queue is a question to all that waits.
-        let until = retention.queues.saturating_add(USE_IS_NOTED_EVERY);
-        let unused = self.read(move |read| queues::unused(read, until, limit)).await?;
-        self.write(move |write| prune(write, &retention, &unused, limit)).await
+        // By a reader: whether anything waits in a queue is a question to all that waits, and whether a tick is over one to
+        // everything old.
+        let (since, ticks) = (retention.queues.saturating_add(USE_IS_NOTED_EVERY), retention.ticks);
+        let look =
+            move |read: &Read<'_>| Ok((queues::unused(read, since, limit)?, OldTicks::find(read, ticks, limit)?));
+        let (unused, ticks) = self.read(look).await?;
+        self.write(move |write| prune(write, &retention, &unused, &ticks, limit)).await
     }
 }
 
@@ -117,7 +122,13 @@ fn next(write: &Write<'_>) -> Result<Option<Timestamp>, Fault> {
     Ok(next)
 }
 
-fn prune(write: &Write<'_>, retention: &Retention, unused: &Unused, limit: usize) -> Result<Pruned, Fault> {
+fn prune(
+    write: &Write<'_>,
+    retention: &Retention,
+    unused: &Unused,
+    ticks: &OldTicks,
+    limit: usize,
+) -> Result<Pruned, Fault> {
     let now = write.now;
     Ok(Pruned {
         jobs: prune_jobs(write, retention, limit)?,
@@ -143,6 +154,7 @@ fn prune(write: &Write<'_>, retention: &Retention, unused: &Unused, limit: usize
             limit,
         )?,
         queues: unused.prune(write)?,
+        ticks: ticks.prune(write)?,
     })
 }
 

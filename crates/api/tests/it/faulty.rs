@@ -6,11 +6,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use async_trait::async_trait;
 use foreman_core::job::QueueName;
 use foreman_core::ports::{
-    Audit, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, Cursor, Due, Heartbeat, JobFilter, JobQuery,
-    JobStore, JobView, OpenJob, Page, Position, Pruned, Pulse, QueueView, RedriveAnswer, RemoveAnswer, Retention,
-    SessionInfo, SessionStore, SessionView, Settled, Settlement, StoreError, Submitted, Upkeep,
+    Audit, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, CreateAnswer, Cursor, DeleteAnswer, Due,
+    DueSchedules, Edit, EditAnswer, Fired, Firing, Heartbeat, JobFilter, JobQuery, JobStore, JobView, Leader, OpenJob,
+    Page, Position, Pruned, Pulse, QueueView, RedriveAnswer, RemoveAnswer, Retention, ScheduleStore, ScheduleView,
+    Seen, SessionInfo, SessionStore, SessionView, Settled, Settlement, StoreError, Submitted, TickView, Upkeep,
 };
-use foreman_core::{ClaimToken, JobId, NewJob, SessionId, State, TenantId, memory};
+use foreman_core::schedule::{NewSchedule, ScheduleKey, ScheduleName};
+use foreman_core::{ClaimToken, JobId, NewJob, ScheduleId, SessionId, State, TenantId, Timestamp, memory};
 
 #[derive(Clone)]
 pub enum Fault {
@@ -203,5 +205,41 @@ impl ChangeLog for Faulty {
     }
     async fn changes(&self, after: Position, limit: usize) -> Answer<Changes> {
         checked!(self.changes(after, limit))
+    }
+}
+
+#[async_trait]
+impl ScheduleStore for Faulty {
+    async fn time(&self) -> Answer<Timestamp> {
+        checked!(self.time())
+    }
+    async fn create_schedule(&self, new: &NewSchedule) -> Answer<CreateAnswer> {
+        checked!(self.create_schedule(new))
+    }
+    async fn schedule(&self, tenant: &TenantId, key: &ScheduleKey) -> Answer<Option<ScheduleView>> {
+        checked!(self.schedule(tenant, key))
+    }
+    async fn schedules(
+        &self,
+        tenant: &TenantId,
+        after: Option<&ScheduleName>,
+        limit: usize,
+    ) -> Answer<Vec<ScheduleView>> {
+        checked!(self.schedules(tenant, after, limit))
+    }
+    async fn edit_schedule(&self, tenant: &TenantId, edit: &Edit) -> Answer<EditAnswer> {
+        checked!(self.edit_schedule(tenant, edit))
+    }
+    async fn delete_schedule(&self, tenant: &TenantId, id: ScheduleId, seen: Seen) -> Answer<DeleteAnswer> {
+        checked!(self.delete_schedule(tenant, id, seen))
+    }
+    async fn due_schedules(&self, limit: usize) -> Answer<DueSchedules> {
+        checked!(self.due_schedules(limit))
+    }
+    async fn fire(&self, leader: Option<&Leader>, firings: &[Firing]) -> Answer<Option<Vec<Fired>>> {
+        checked!(self.fire(leader, firings))
+    }
+    async fn ticks(&self, schedule: ScheduleId, before: Option<Timestamp>, limit: usize) -> Answer<Vec<TickView>> {
+        checked!(self.ticks(schedule, before, limit))
     }
 }

@@ -23,6 +23,7 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::clerk::Clerk;
 use crate::faulty::Faulty;
 use crate::http::{Connection, PATIENCE, Reply};
 
@@ -58,8 +59,10 @@ pub struct Api {
     pub addr: SocketAddr,
     pub store: Arc<Faulty>,
     pub submit: Arc<Direct>,
+    pub clerk: Arc<Clerk>,
     pub clock: Arc<ManualClock>,
     pub readiness: Readiness,
+    pub vitals: Vitals,
     pub waits: Waits,
     pub output: Arc<Printed>,
     pub stop: Stop,
@@ -80,6 +83,7 @@ impl Api {
         let store = Arc::new(Faulty::new(inner));
         let tasks = Tasks::new();
         let submit = Arc::new(Direct::new(store.clone(), tasks.clone()));
+        let clerk = Arc::new(Clerk::new(store.clone()));
         let (stop, readiness, output) = (Stop::new(), Readiness::new(), Arc::new(Printed::default()));
         let tail = Tail::new(store.clone(), wakeups.as_ref(), setting.tail, readiness.clone());
         let waits = tail.waits();
@@ -89,12 +93,13 @@ impl Api {
         let app = App::new(Parts {
             store: store.clone(),
             submit: submit.clone(),
+            schedules: clerk.clone(),
             waits: waits.clone(),
             output: output.clone(),
             clock: clock.clone(),
             limits: setting.limits,
             bodies: setting.bodies,
-            vitals,
+            vitals: vitals.clone(),
             gate: Gate { hosts: setting.hosts, keys: setting.keys, meter: None, readiness: readiness.clone() },
             commands: setting.commands,
             tasks: tasks.clone(),
@@ -114,7 +119,7 @@ impl Api {
             ttl: Duration::from_hours(1),
         };
         store.register(&info).await.unwrap();
-        Self { addr, store, submit, clock, readiness, waits, output, stop, tasks, served, session }
+        Self { addr, store, submit, clerk, clock, readiness, vitals, waits, output, stop, tasks, served, session }
     }
 
     pub async fn connect(&self) -> Connection {

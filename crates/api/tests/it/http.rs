@@ -106,7 +106,8 @@ impl Connection {
             .filter_map(|line| line.split_once(": "))
             .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
             .collect();
-        let length = if is_head || status == 204 { 0 } else { headers.get("content-length")?.parse().unwrap() };
+        let length =
+            if is_head || matches!(status, 204 | 304) { 0 } else { headers.get("content-length")?.parse().unwrap() };
         while self.unread.len() < length {
             self.read_more().await?;
         }

@@ -4,6 +4,7 @@
 
 mod batch;
 mod bulk;
+mod clerk;
 mod faulty;
 mod harness;
 mod http;
@@ -15,6 +16,7 @@ mod pages;
 mod probes;
 mod problems;
 mod queues;
+mod schedules;
 mod stopping;
 mod submit;
 mod transport;

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use foreman_api::problem::Kind;
 use foreman_api::{AdminKey, Commands, Hosts, Keys};
-use foreman_core::ports::{StoreError, SubmitError};
+use foreman_core::ports::{ScheduleError, StoreError, SubmitError};
 
 use crate::faulty::Fault;
 use crate::harness::{Api, Setting};
 use crate::http::Reply;
 
 const JOB: &str = r#"{"url":"http://127.0.0.1:1/"}"#;
+const SCHEDULE: &str = r#"{"name":"taken","every":"1h","job":{"url":"http://127.0.0.1:1/"}}"#;
 const JSON: (&str, &str) = ("content-type", "application/json");
 
 /// One way to meet each kind. The match is complete: a new kind without a way does not compile.
@@ -52,6 +53,21 @@ async fn meet(kind: Kind, api: &Api) -> Reply {
         Kind::JobNotFinal => {
             let id = api.submitted(JOB).await;
             api.post(&format!("/api/v1/jobs/{id}/retry")).await
+        }
+        Kind::InvalidSchedule => api.post_json("/api/v1/schedules", r#"{"name":"a","job":{}}"#).await,
+        Kind::ScheduleNotFound => api.get("/api/v1/schedules/none").await,
+        Kind::NameTaken => {
+            api.post_json("/api/v1/schedules", SCHEDULE).await.expect(201);
+            api.post_json("/api/v1/schedules", SCHEDULE).await
+        }
+        Kind::PreconditionFailed => {
+            api.send("PUT", "/api/v1/schedules/taken", &[JSON, ("if-match", "\"9\"")], Some(SCHEDULE)).await
+        }
+        Kind::ScheduleBusy => {
+            api.clerk.set_refusal(Some(ScheduleError::Busy));
+            let reply = api.post("/api/v1/schedules/taken/pause").await;
+            api.clerk.set_refusal(None);
+            reply
         }
         Kind::NotFound => api.get("/api/v1/nothing").await,
         Kind::MethodNotAllowed => api.send("PUT", "/api/v1/jobs", &[], None).await,

@@ -3,4 +3,5 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot set its stage has nothing to say")]
 
 mod answers;
+mod schedules;
 mod stub;

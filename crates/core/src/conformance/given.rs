@@ -61,6 +61,7 @@ pub fn a_job() -> Ask {
             correlation_id: None,
             tags: Vec::new(),
             idempotency_key: None,
+            occasion: None,
         },
         start: Start::Now,
         idempotency: None,

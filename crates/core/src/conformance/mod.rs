@@ -29,11 +29,19 @@ pub mod redrive;
 pub mod remove;
 pub mod rules;
 pub mod same;
+pub mod schedule_due;
+pub mod schedule_edits;
+pub mod schedule_fire;
+pub mod schedule_overlap;
+pub mod schedule_races;
+pub mod schedule_ticks;
+pub mod schedules;
 pub mod sessions;
 pub mod settle;
 pub mod submit;
 mod suite;
 pub mod tenants;
+pub mod timetable;
 pub mod wakeups;
 pub mod workers;
 
@@ -62,5 +70,10 @@ pub trait Subject: Send + Sync {
     /// How many random histories [`chaos`] plays in all. A store that writes to a disk asks for fewer.
     fn histories(&self) -> u64 {
         200
+    }
+
+    /// How often [`schedule_races`] runs each of its races. More when there is time.
+    fn races(&self) -> u64 {
+        100
     }
 }

@@ -20,6 +20,7 @@ fn for_ever() -> Retention {
         changes: long,
         sessions: long,
         queues: long,
+        ticks: long,
     }
 }
 

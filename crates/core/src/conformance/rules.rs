@@ -7,12 +7,13 @@
 
 use super::Subject;
 use super::given::{
-    HOUR, Proof, SECOND, Scene, TTL, a_job, alone, at_once, by_ids, by_order, completed, ids, interrupted, jobs, open,
-    retry, taken,
+    HOUR, MINUTE, Proof, SECOND, Scene, TTL, a_job, alone, at_once, by_ids, by_order, completed, ids, interrupted,
+    jobs, open, retry, taken,
 };
+use super::timetable::{edit, every_minute, next_firing};
 use crate::id::{Fence, TenantId};
 use crate::outcome::AttemptOutcome;
-use crate::ports::{CancelAnswer, ClaimAnswer, RedriveAnswer, Settled};
+use crate::ports::{CancelAnswer, ClaimAnswer, EditAnswer, Fired, RedriveAnswer, Settled};
 use crate::retry::MAX_CRASHES;
 use crate::state::State;
 
@@ -329,4 +330,44 @@ pub async fn a_burst_does_not_delay_a_newcomer(subject: &dyn Subject) {
     let newcomer = scene.submit(a_job().of("newcomer")).await;
     let next = scene.claim(session, 2).await;
     assert!(ids(&next).contains(&newcomer), "it is among the first two");
+}
+
+/// A scheduler computes a firing and is paused; the schedule is edited; the firing arrives.
+pub async fn a_tick_computed_before_an_edit_does_not_land_after_it(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    let view = scene.plant(every_minute("daily").queued("mail")).await;
+    let late = next_firing(&view);
+    let edited = scene.edited(&edit(&view, Some(scene.now().await.plus(HOUR)))).await;
+    scene.advance(HOUR / 2).await;
+    assert_eq!(scene.fire_one(&late).await, Fired::Stale);
+    assert_eq!((scene.count_in("mail").await, scene.ticks(&view).await.len()), (0, 0));
+    assert_eq!(scene.again(&view).await.seen, edited.seen, "the next tick is the one that the edit said");
+}
+
+/// Somebody works an edit out while nothing is due; a tick falls due; the edit arrives and would take its time away.
+pub async fn an_edit_loses_no_tick_that_was_due_before_it(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    let view = scene.plant(every_minute("daily")).await;
+    let next = scene.now().await.plus(HOUR);
+    let late = edit(&view, Some(next));
+    scene.advance(HOUR / 2).await;
+    let answer = scene.edit(&late).await;
+    assert!(matches!(answer, EditAnswer::Stale), "{answer:?}");
+    assert_eq!(scene.fired(&next_firing(&view)).await.len(), 1);
+    let answer = scene.edit(&late).await;
+    assert!(matches!(answer, EditAnswer::Stale), "it is not what was seen any more: {answer:?}");
+}
+
+/// A clock that was put back brings a time for the second time.
+pub async fn a_tick_makes_one_job_however_often_its_time_comes(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    let view = scene.plant(every_minute("daily").queued("mail")).await;
+    let nominal = view.seen.next.expect("it has one");
+    let first = scene.fired(&next_firing(&view)).await;
+    let back = scene.edited(&edit(&scene.again(&view).await, Some(nominal))).await;
+    scene.advance(HOUR).await;
+    assert_eq!(scene.fired(&next_firing(&back)).await, [], "it made its job the first time");
+    assert_eq!(scene.count_in("mail").await, 1);
+    assert_eq!(scene.ticks(&view).await[0].job.map(|(job, _)| job), first.first().copied());
+    assert_eq!(scene.again(&view).await.seen.next, Some(nominal.plus(MINUTE)), "and the schedule moves on");
 }

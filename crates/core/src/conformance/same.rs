@@ -1,7 +1,7 @@
 //! The same random history on the reference store and on another: every answer and everything that can be seen agrees.
 //!
 //! Numbers of claims agree as well. Only the order of jobs inside one claim, or inside one row of the change log, is left
-//! open, and what a position looks like.
+//! open, what a position looks like, and the order of schedules that are due at the same moment or freed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,20 +10,23 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::given::{
-    Ask, a_job, alone, by_ids, by_order, completed, dead, failed, interrupted, queue, retry, session_info, tenant,
+    Ask, MINUTE, a_job, alone, by_ids, by_order, completed, dead, failed, interrupted, queue, retry, session_info,
+    tenant,
 };
+use super::timetable::{edit, every_minute, firing, firing_by_hand, missed, tick};
 use crate::id::{ClaimToken, Fence, JobId, SessionId, TenantId};
 use crate::job::NewJob;
 use crate::lane::Lane;
 use crate::memory::{self, LocalWakeups, ManualClock};
 use crate::outcome::Verdict;
 use crate::ports::{
-    ClaimAnswer, ClaimRequest, JobFilter, Moved, Position, Pruned, Queues, Retention, Settlement, Store, StoreError,
-    Topic, Wakeups,
+    ClaimAnswer, ClaimRequest, DueSchedule, DueSchedules, Edit, Fired, Firing, JobFilter, Moved, Position, Pruned,
+    Queues, Retention, ScheduleView, Settlement, Store, StoreError, TickAct, Topic, Wakeups,
 };
+use crate::schedule::{NewSchedule, Overlap, Schedule, ScheduleKey, ScheduleSpec};
 use crate::state::State;
 use crate::target::Route;
-use crate::time::Clock;
+use crate::time::{Clock, Timestamp};
 
 /// How a store that is tested never fails.
 const ANSWERS: &str = "the store answers";
@@ -33,6 +36,8 @@ const QUEUES: [&str; 3] = ["mail", "reports", "video"];
 const SESSIONS: usize = 3;
 const TTL: Duration = Duration::from_secs(15);
 const KINDS: [&str; 2] = ["a", "b"];
+const SCHEDULES: [&str; 3] = ["daily", "hourly", "often"];
+const OVERLAPS: [Overlap; 4] = [Overlap::Allow, Overlap::Skip, Overlap::Queue, Overlap::Cancel];
 
 #[derive(Clone, Debug)]
 pub struct NewSpec {
@@ -56,23 +61,71 @@ type Nth = usize;
 pub enum Command {
     Submit(Vec<NewSpec>),
     SubmitAgain(Nth),
-    Claim { session: Nth, limit: usize, alone: bool, queue: Option<usize>, tasks: bool },
-    ClaimByIds { session: Nth, ids: Vec<Nth>, alone: bool },
+    Claim {
+        session: Nth,
+        limit: usize,
+        alone: bool,
+        queue: Option<usize>,
+        tasks: bool,
+    },
+    ClaimByIds {
+        session: Nth,
+        ids: Vec<Nth>,
+        alone: bool,
+    },
     ClaimAgain(Nth),
-    Settle { attempt: Nth, verdict: u8, session: Option<Nth> },
+    Settle {
+        attempt: Nth,
+        verdict: u8,
+        session: Option<Nth>,
+    },
     Cancel(Vec<Nth>, usize),
     Redrive(Vec<Nth>, usize),
     Remove(Vec<Nth>, usize),
     Pause(usize, usize),
     Resume(usize, usize),
-    Heartbeat { session: Nth, given_up: Vec<Nth> },
+    Heartbeat {
+        session: Nth,
+        given_up: Vec<Nth>,
+    },
     Drain(Nth),
     End(Nth),
     Register,
     LapseAll,
     Advance(u64),
     Promote(usize),
-    Prune { completed: u64, others: u64 },
+    Prune {
+        completed: u64,
+        others: u64,
+    },
+    MakeSchedule {
+        tenant: usize,
+        name: usize,
+        overlap: usize,
+        queue: usize,
+        first: Option<u64>,
+    },
+    MakeScheduleAgain(Nth),
+    EditSchedule {
+        nth: Nth,
+        tenant: usize,
+        next: Option<u64>,
+        overlap: usize,
+    },
+    EditAgain(Nth),
+    DeleteSchedule {
+        nth: Nth,
+        tenant: usize,
+    },
+    /// Fires some of what is due or freed.
+    FireDue {
+        limit: usize,
+        skips_first: bool,
+    },
+    /// Cancels what stands in the way of schedules that ask for it, and fires them.
+    FireCancelling,
+    FireAgain(Nth),
+    RunByHand(Nth),
 }
 
 fn spec() -> impl Strategy<Value = NewSpec> {
@@ -133,6 +186,31 @@ fn command() -> impl Strategy<Value = Command> {
         4 => prop_oneof![Just(1_usize), Just(3), Just(100)].prop_map(Command::Promote),
         1 => (prop_oneof![Just(0_u64), Just(30)], prop_oneof![Just(20_u64), Just(600)])
             .prop_map(|(completed, others)| Command::Prune { completed, others }),
+        16 => schedule_command(),
+    ]
+}
+
+fn schedule_command() -> impl Strategy<Value = Command> {
+    let nth = || any::<Nth>();
+    let of_tenant = || 0..TENANTS.len();
+    let overlap = || 0..OVERLAPS.len();
+    let next = || proptest::option::weighted(0.85, prop_oneof![Just(1_u64), Just(7), Just(100)]);
+    prop_oneof![
+        4 => (of_tenant(), 0..SCHEDULES.len(), overlap(), 0..QUEUES.len(), next()).prop_map(
+            |(tenant, name, overlap, queue, first)| Command::MakeSchedule { tenant, name, overlap, queue, first }
+        ),
+        1 => nth().prop_map(Command::MakeScheduleAgain),
+        3 => (nth(), of_tenant(), next(), overlap()).prop_map(
+            |(nth, tenant, next, overlap)| Command::EditSchedule { nth, tenant, next, overlap }
+        ),
+        1 => nth().prop_map(Command::EditAgain),
+        1 => (nth(), of_tenant()).prop_map(|(nth, tenant)| Command::DeleteSchedule { nth, tenant }),
+        10 => (1_usize..5, any::<bool>()).prop_map(
+            |(limit, skips_first)| Command::FireDue { limit, skips_first }
+        ),
+        3 => Just(Command::FireCancelling),
+        1 => nth().prop_map(Command::FireAgain),
+        2 => nth().prop_map(Command::RunByHand),
     ]
 }
 
@@ -183,6 +261,9 @@ struct Pair {
     sessions: Vec<SessionId>,
     requests: Vec<ClaimRequest>,
     attempts: Vec<(SessionId, Fence, JobId)>,
+    made: Vec<NewSchedule>,
+    edits: Vec<(TenantId, Edit)>,
+    firings: Vec<Vec<Firing>>,
 }
 
 /// Asks both and says what they answered, which must be the same.
@@ -213,6 +294,9 @@ impl Pair {
             sessions: Vec::new(),
             requests: Vec::new(),
             attempts: Vec::new(),
+            made: Vec::new(),
+            edits: Vec::new(),
+            firings: Vec::new(),
         }
     }
 
@@ -363,6 +447,7 @@ impl Pair {
                     // Kept: the reference finds a worker's name in its session.
                     sessions: Duration::from_secs(1_000_000),
                     queues: others,
+                    ticks: others,
                 };
                 // In how many rows the log was written differs by design.
                 both!(self, "prune", |store| store
@@ -370,8 +455,107 @@ impl Pair {
                     .await
                     .map(|pruned| Pruned { changes: pruned.changes.min(1), ..pruned }));
             }
+            other => self.obey_schedules(other).await?,
         }
         Ok(())
+    }
+
+    async fn obey_schedules(&mut self, command: &Command) -> Result<(), TestCaseError> {
+        match command {
+            Command::MakeSchedule { tenant, name, overlap, queue, first } => {
+                let timetable = every_minute(SCHEDULES[*name]).of(TENANTS[*tenant]).queued(QUEUES[*queue]);
+                let timetable = timetable.overlap(OVERLAPS[*overlap]);
+                let timetable = match first {
+                    Some(seconds) => timetable.first_in(Duration::from_secs(*seconds)),
+                    None => timetable.paused(),
+                };
+                let new = timetable.build(self.clock.now());
+                both!(self, "make a schedule", |store| store.create_schedule(&new).await);
+                self.made.push(new);
+            }
+            Command::MakeScheduleAgain(nth) => {
+                let Some(new) = self.made.get(nth % self.made.len().max(1)).cloned() else { return Ok(()) };
+                both!(self, "make a schedule again", |store| store.create_schedule(&new).await);
+            }
+            Command::EditSchedule { nth, tenant: of, next, overlap } => {
+                let Some(view) = self.schedule(*nth).await else { return Ok(()) };
+                let next = next.map(|seconds| self.clock.now().plus(Duration::from_secs(seconds)));
+                let overlap = Some(OVERLAPS[*overlap]);
+                let spec = ScheduleSpec { overlap, ..(*view.schedule.spec).clone() };
+                let edit = Edit { spec: Arc::new(spec), is_paused: next.is_none(), ..edit(&view, next) };
+                let of = tenant(TENANTS[*of]);
+                both!(self, "edit a schedule", |store| store.edit_schedule(&of, &edit).await);
+                self.edits.push((of, edit));
+            }
+            Command::EditAgain(nth) => {
+                let Some((of, edit)) = self.edits.get(nth % self.edits.len().max(1)).cloned() else { return Ok(()) };
+                both!(self, "edit a schedule again", |store| store.edit_schedule(&of, &edit).await);
+            }
+            Command::DeleteSchedule { nth, tenant: of } => {
+                let Some(ScheduleView { schedule, seen, .. }) = self.schedule(*nth).await else { return Ok(()) };
+                let of = tenant(TENANTS[*of]);
+                both!(self, "delete a schedule", |store| store.delete_schedule(&of, schedule.id, seen).await);
+            }
+            Command::FireDue { limit, skips_first } => {
+                both!(self, "due", |store| in_any_order(store.due_schedules(10_000).await.expect(ANSWERS)));
+                let look = self.memory.store.due_schedules(10_000).await.expect(ANSWERS);
+                let mut firings: Vec<Firing> = Vec::new();
+                for due in look.due.iter().chain(&look.freed).take(*limit) {
+                    if firings.iter().all(|firing| firing.schedule != due.schedule.id) {
+                        firings.push(prepared(due, look.now, *skips_first));
+                    }
+                }
+                self.fire(firings).await?;
+            }
+            Command::FireCancelling => {
+                let look = self.memory.store.due_schedules(10_000).await.expect(ANSWERS);
+                for due in &look.due {
+                    let firing = prepared(due, look.now, false);
+                    let of = due.schedule.tenant.clone();
+                    if let Fired::CancelFirst(open) = self.fire(vec![firing.clone()]).await?.remove(0) {
+                        both!(self, "cancel for a tick", |store| store.cancel(&of, &open).await);
+                        self.fire(vec![firing]).await?;
+                    }
+                }
+            }
+            Command::FireAgain(nth) => {
+                let Some(firings) = self.firings.get(nth % self.firings.len().max(1)).cloned() else { return Ok(()) };
+                self.fire(firings).await?;
+            }
+            Command::RunByHand(nth) => {
+                let Some(view) = self.schedule(*nth).await else { return Ok(()) };
+                self.fire(vec![firing_by_hand(&view, self.clock.now())]).await?;
+            }
+            other => unreachable!("{other:?} is about jobs"),
+        }
+        Ok(())
+    }
+
+    /// One of those that were made, if it is there still.
+    async fn schedule(&self, nth: Nth) -> Option<ScheduleView> {
+        let made = self.made.get(nth % self.made.len().max(1))?;
+        let key = ScheduleKey::Id(made.schedule.id);
+        self.memory.store.schedule(&made.schedule.tenant, &key).await.expect(ANSWERS)
+    }
+
+    async fn fire(&mut self, firings: Vec<Firing>) -> Result<Vec<Fired>, TestCaseError> {
+        let memory = self.memory.store.fire(None, &firings).await.expect(ANSWERS).expect("no term is over");
+        let other = self.other.store.fire(None, &firings).await.expect(ANSWERS).expect("no term is over");
+        let answers = memory.clone();
+        prop_assert_eq!(sorted_jobs(memory), sorted_jobs(other), "{:?}: the reference is on the left", &firings);
+        for firing in &firings {
+            let ticks = firing.ticks.iter().filter_map(|tick| match &tick.act {
+                TickAct::Fire(job) | TickAct::FireByHand(job) => Some(job),
+                TickAct::Miss { .. } => None,
+            });
+            for job in ticks.chain(&firing.release) {
+                if self.submitted.iter().all(|known| known.id != job.id) {
+                    self.submitted.push(job.clone());
+                }
+            }
+        }
+        self.firings.push(firings);
+        Ok(answers)
     }
 
     /// The newest few sessions are the ones that commands speak of.
@@ -414,6 +598,16 @@ impl Pair {
         for session in &self.sessions {
             both!(self, "held", |store| store.held(*session).await);
         }
+        for new in &self.made {
+            let Schedule { id, tenant, .. } = &new.schedule;
+            both!(self, "schedule", |store| store.schedule(tenant, &ScheduleKey::Id(*id)).await);
+            both!(self, "ticks", |store| store.ticks(*id, None, 1_000).await);
+            both!(self, "some ticks", |store| store.ticks(*id, Some(self.clock.now()), 2).await);
+        }
+        for of in TENANTS.map(tenant) {
+            both!(self, "schedules", |store| store.schedules(&of, None, 100).await);
+        }
+        both!(self, "due", |store| in_any_order(store.due_schedules(10_000).await.expect(ANSWERS)));
         both!(self, "pulses", |store| sorted_debug(store.pulses().await.expect(ANSWERS)));
         both!(self, "sessions", |store| store.sessions().await);
         let audit = self.other.store.audit().await.expect(ANSWERS);
@@ -451,6 +645,43 @@ fn sorted_debug<T: std::fmt::Debug>(items: Vec<T>) -> Vec<String> {
     let mut items: Vec<String> = items.iter().map(|item| format!("{item:?}")).collect();
     items.sort();
     items
+}
+
+/// What is due at the same moment, or freed, comes in any order.
+fn in_any_order(mut look: DueSchedules) -> String {
+    look.due.sort_by_key(|due| (due.seen.next, due.schedule.id));
+    look.freed.sort_by_key(|freed| freed.schedule.id);
+    format!("{look:?}")
+}
+
+/// The jobs to cancel, in any order.
+fn sorted_jobs(mut fired: Vec<Fired>) -> Vec<Fired> {
+    for fired in &mut fired {
+        if let Fired::CancelFirst(open) = fired {
+            open.sort();
+        }
+    }
+    fired
+}
+
+/// A tick a minute until now, five at most; the first two of them as missed, if so asked.
+fn prepared(due: &DueSchedule, now: Timestamp, skips_first: bool) -> Firing {
+    let view = ScheduleView {
+        schedule: due.schedule.clone(),
+        seen: due.seen,
+        is_paused: false,
+        created_at: now,
+        edited_at: now,
+        last_tick: None,
+    };
+    let Some(next) = due.seen.next.filter(|next| *next <= now) else { return firing(&view, Vec::new()) };
+    let mut ticks = Vec::new();
+    if skips_first {
+        ticks.push(missed(next, next.plus(MINUTE), Some(2)));
+    }
+    let from = u32::try_from(ticks.len() * 2).expect("few");
+    ticks.extend((from..from + 3).map(|nth| next.plus(MINUTE * nth)).filter(|at| *at <= now).map(|at| tick(&view, at)));
+    firing(&view, ticks)
 }
 
 fn verdict_of(which: u8) -> Verdict {

@@ -11,6 +11,7 @@ mod lists;
 mod places;
 mod redrive;
 mod rules;
+mod schedules;
 mod sessions;
 mod settle;
 mod submit;
@@ -22,13 +23,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 
-use crate::id::{ClaimToken, JobId, SessionId, TenantId};
+use crate::id::{ClaimToken, JobId, ScheduleId, SessionId, TenantId};
 use crate::job::{NewJob, QueueName};
 use crate::ports::{
-    Audit, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, Cursor, Due, Heartbeat, JobFilter, JobQuery,
-    JobStore, JobView, OpenJob, Page, Position, Pruned, Pulse, QueueView, RedriveAnswer, RemoveAnswer, Retention,
-    SessionInfo, SessionStore, SessionView, Settled, Settlement, StoreError, Submitted, Upkeep, Wakeups,
+    Audit, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, CreateAnswer, Cursor, DeleteAnswer, Due,
+    DueSchedules, Edit, EditAnswer, Fired, Firing, Heartbeat, JobFilter, JobQuery, JobStore, JobView, Leader, OpenJob,
+    Page, Position, Pruned, Pulse, QueueView, RedriveAnswer, RemoveAnswer, Retention, ScheduleStore, ScheduleView,
+    Seen, SessionInfo, SessionStore, SessionView, Settled, Settlement, StoreError, Submitted, TickView, Upkeep,
+    Wakeups,
 };
+use crate::schedule::{NewSchedule, ScheduleKey, ScheduleName};
 use crate::time::{Clock, Timestamp};
 
 pub use clock::ManualClock;
@@ -202,5 +206,55 @@ impl ChangeLog for Store {
 
     async fn changes(&self, after: Position, limit: usize) -> Result<Changes, StoreError> {
         Ok(self.read(|places, _| places.changes(after, limit)))
+    }
+}
+
+#[async_trait]
+impl ScheduleStore for Store {
+    async fn time(&self) -> Result<Timestamp, StoreError> {
+        Ok(self.clock.now())
+    }
+
+    async fn create_schedule(&self, new: &NewSchedule) -> Result<CreateAnswer, StoreError> {
+        Ok(self.write(|places, now| places.create_schedule(new, now)))
+    }
+
+    async fn schedule(&self, tenant: &TenantId, key: &ScheduleKey) -> Result<Option<ScheduleView>, StoreError> {
+        Ok(self.read(|places, now| places.schedule(tenant, key, now)))
+    }
+
+    async fn schedules(
+        &self,
+        tenant: &TenantId,
+        after: Option<&ScheduleName>,
+        limit: usize,
+    ) -> Result<Vec<ScheduleView>, StoreError> {
+        Ok(self.read(|places, now| places.schedules(tenant, after, limit, now)))
+    }
+
+    async fn edit_schedule(&self, tenant: &TenantId, edit: &Edit) -> Result<EditAnswer, StoreError> {
+        Ok(self.write(|places, now| places.edit_schedule(tenant, edit, now)))
+    }
+
+    async fn delete_schedule(&self, tenant: &TenantId, id: ScheduleId, seen: Seen) -> Result<DeleteAnswer, StoreError> {
+        Ok(self.write(|places, now| places.delete_schedule(tenant, id, seen, now)))
+    }
+
+    async fn due_schedules(&self, limit: usize) -> Result<DueSchedules, StoreError> {
+        Ok(self.read(|places, now| places.due_schedules(limit, now)))
+    }
+
+    /// There are no terms: one process has it for itself.
+    async fn fire(&self, _leader: Option<&Leader>, firings: &[Firing]) -> Result<Option<Vec<Fired>>, StoreError> {
+        Ok(Some(self.write(|places, now| firings.iter().map(|firing| places.fire(firing, now)).collect())))
+    }
+
+    async fn ticks(
+        &self,
+        schedule: ScheduleId,
+        before: Option<Timestamp>,
+        limit: usize,
+    ) -> Result<Vec<TickView>, StoreError> {
+        Ok(self.read(|places, now| places.ticks(schedule, before, limit, now)))
     }
 }

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::rules::{Rule, Rules};
+use super::schedules::{ScheduleRow, TickRow};
 use crate::fair::Keys;
-use crate::id::{ClaimToken, Fence, JobId, SessionId, TenantId};
+use crate::id::{ClaimToken, Fence, JobId, ScheduleId, SessionId, TenantId};
 use crate::job::{Job, QueueName};
 use crate::lane::Lane;
 use crate::outcome::{AttemptOutcome, Report};
@@ -36,6 +37,8 @@ pub(super) struct Places {
     pub expiring: BTreeSet<(Timestamp, JobId)>,
     /// Waiting jobs whose next crash would be their last.
     pub fragile: BTreeSet<JobId>,
+    pub schedules: BTreeMap<ScheduleId, ScheduleRow>,
+    pub ticks: BTreeMap<(ScheduleId, Timestamp), TickRow>,
     virtual_time: HashMap<(QueueName, Lane), i64>,
     last_key: HashMap<(TenantId, QueueName, Lane), i64>,
     last_fence: i64,

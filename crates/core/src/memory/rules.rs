@@ -29,6 +29,12 @@ pub enum Rule {
     CountedAtClaim,
     FragileAlone,
     KeysAreFair,
+    /// A tick is fired only while the schedule is what the firing was computed from.
+    FiringCompares,
+    /// An edit takes place only while the schedule is what was seen and nothing of it is due.
+    EditsCompare,
+    /// A tick that is there already makes no second job.
+    TickOnce,
 }
 
 /// Which rules are in force: all of them, but for what a test took away.

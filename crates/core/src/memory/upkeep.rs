@@ -71,7 +71,8 @@ impl Places {
             self.sessions.remove(id);
         }
         let queues = self.prune_queues(now.minus(retention.queues).minus(USE_IS_NOTED_EVERY), limit, now);
-        Pruned { jobs: old.len(), keys: keys.len(), changes: changes.len(), sessions: sessions.len(), queues }
+        let ticks = self.prune_ticks(now.minus(retention.ticks), limit);
+        Pruned { jobs: old.len(), keys: keys.len(), changes: changes.len(), sessions: sessions.len(), queues, ticks }
     }
 
     /// Of the queues longest unused: those with nothing in them go, the others are in use as of now.

@@ -12,6 +12,7 @@ mod changes;
 mod jobs;
 mod output;
 mod query;
+mod schedules;
 mod sessions;
 mod submit;
 mod upkeep;
@@ -26,6 +27,11 @@ pub use jobs::{
 pub use output::{LiveOutput, OutputChunk, OutputLine, OutputStream};
 pub use query::{
     AttemptRecord, Cursor, JobFilter, JobQuery, JobView, NotACursor, Page, QueueView, SessionView, WaitingCounts,
+};
+pub use schedules::{
+    Change, CreateAnswer, DeleteAnswer, DueSchedule, DueSchedules, Edit, EditAnswer, Fired, Firing, NewTick,
+    OPEN_JOBS_AMONG, ScheduleError, ScheduleStore, ScheduleView, Schedules, Seen, TickAct, TickReason, TickState,
+    TickView,
 };
 pub use sessions::{Heartbeat, OpenJob, Pulse, SessionInfo, SessionState, SessionStore};
 pub use submit::{Submit, SubmitError};
@@ -60,6 +66,6 @@ impl StoreError {
 }
 
 /// Everything a store does. One adapter implements the parts; the engine and the API each take what they need.
-pub trait Store: JobStore + SessionStore + Upkeep + JobQuery + ChangeLog {}
+pub trait Store: JobStore + SessionStore + Upkeep + JobQuery + ChangeLog + ScheduleStore {}
 
-impl<T: JobStore + SessionStore + Upkeep + JobQuery + ChangeLog> Store for T {}
+impl<T: JobStore + SessionStore + Upkeep + JobQuery + ChangeLog + ScheduleStore> Store for T {}

@@ -64,6 +64,8 @@ pub struct Retention {
     pub sessions: Duration,
     /// Names of queues that nothing was submitted to; at most [`USE_IS_NOTED_EVERY`] longer.
     pub queues: Duration,
+    /// What became of the ticks of schedules.
+    pub ticks: Duration,
 }
 
 /// A store notes that a queue is used at most so often, so that a submission writes nothing more than its jobs.
@@ -80,6 +82,7 @@ impl Default for Retention {
             changes: DAY,
             sessions: DAY,
             queues: DAY * 30,
+            ticks: DAY * 7,
         }
     }
 }
@@ -92,10 +95,13 @@ pub struct Pruned {
     pub sessions: usize,
     /// A tenant's queues: neither paused nor used, with nothing waiting or held. The order in them starts anew.
     pub queues: usize,
+    pub ticks: usize,
 }
 
 impl Pruned {
     pub fn was_busy(&self, limit: usize) -> bool {
-        [self.jobs, self.keys, self.changes, self.sessions, self.queues].into_iter().any(|count| count >= limit)
+        [self.jobs, self.keys, self.changes, self.sessions, self.queues, self.ticks]
+            .into_iter()
+            .any(|count| count >= limit)
     }
 }

@@ -21,8 +21,10 @@ pub enum Topic {
     Cancelled,
     /// The change log has grown.
     Changed,
+    /// A schedule was made or edited: its next tick may come first.
+    Scheduled,
 }
 
 impl Topic {
-    pub const ALL: [Topic; 4] = [Topic::Ready, Topic::Waiting, Topic::Cancelled, Topic::Changed];
+    pub const ALL: [Topic; 5] = [Topic::Ready, Topic::Waiting, Topic::Cancelled, Topic::Changed, Topic::Scheduled];
 }

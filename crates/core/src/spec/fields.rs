@@ -12,7 +12,7 @@ use crate::time::Timestamp;
 
 /// What was found so far.
 #[derive(Debug, Default)]
-pub(super) struct Mistakes(Vec<Mistake>);
+pub(crate) struct Mistakes(Vec<Mistake>);
 
 impl Mistakes {
     pub fn add(&mut self, pointer: impl Into<String>, detail: impl Into<String>) {

@@ -45,4 +45,8 @@ impl Subject for Memory {
     async fn advance(&self, by: Duration) {
         self.clock.advance(by);
     }
+
+    fn races(&self) -> u64 {
+        1_000
+    }
 }

@@ -1,8 +1,9 @@
 //! Runs a command on this machine.
 //!
 //! **What it gets.** Its arguments as they are (a shell only if the job asked for one), an environment that is empty but for
-//! a short list of inherited names, the job's own and `FOREMAN_JOB_ID`, `FOREMAN_ATTEMPT`, `FOREMAN_FENCE`; the job's
-//! body on its standard input, which then ends; and a process group of its own.
+//! a short list of inherited names, the job's own and `FOREMAN_JOB_ID`, `FOREMAN_ATTEMPT`, `FOREMAN_FENCE` (and for a tick
+//! of a schedule `FOREMAN_SCHEDULE` and `FOREMAN_SCHEDULED_FOR`); the job's body on its standard input, which then ends; and
+//! a process group of its own.
 //!
 //! **How it ends.** When the command itself has ended, so has the attempt: whatever it left running in its group is killed.
 //! (Work that should outlive it must leave the group, with `setsid`.) When the try is stopped the whole group gets TERM, some

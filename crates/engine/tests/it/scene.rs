@@ -185,6 +185,7 @@ pub fn job_with(payload: &str, change: impl FnOnce(&mut Work)) -> NewJob {
         correlation_id: None,
         tags: vec![],
         idempotency_key: None,
+        occasion: None,
     };
     change(&mut work);
     NewJob {

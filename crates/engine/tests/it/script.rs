@@ -8,11 +8,13 @@ use async_trait::async_trait;
 use foreman_core::job::QueueName;
 use foreman_core::memory;
 use foreman_core::ports::{
-    Audit, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, Cursor, Due, Heartbeat, JobFilter, JobQuery,
-    JobStore, JobView, OpenJob, Page, Position, Pruned, Pulse, QueueView, RedriveAnswer, RemoveAnswer, Retention,
-    SessionInfo, SessionStore, SessionView, Settled, Settlement, StoreError, Submitted, Upkeep,
+    Audit, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, CreateAnswer, Cursor, DeleteAnswer, Due,
+    DueSchedules, Edit, EditAnswer, Fired, Firing, Heartbeat, JobFilter, JobQuery, JobStore, JobView, Leader, OpenJob,
+    Page, Position, Pruned, Pulse, QueueView, RedriveAnswer, RemoveAnswer, Retention, ScheduleStore, ScheduleView,
+    Seen, SessionInfo, SessionStore, SessionView, Settled, Settlement, StoreError, Submitted, TickView, Upkeep,
 };
-use foreman_core::{ClaimToken, JobId, NewJob, SessionId, TenantId};
+use foreman_core::schedule::{NewSchedule, ScheduleKey, ScheduleName};
+use foreman_core::{ClaimToken, JobId, NewJob, ScheduleId, SessionId, TenantId, Timestamp};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
@@ -30,6 +32,14 @@ pub enum Verb {
     Lapse,
     Promote,
     Prune,
+    Cancel,
+    Time,
+    CreateSchedule,
+    Schedule,
+    EditSchedule,
+    DeleteSchedule,
+    DueSchedules,
+    Fire,
 }
 
 #[derive(Clone, Debug)]
@@ -68,6 +78,12 @@ struct Script {
     calls: HashMap<Verb, usize>,
     refused: Vec<JobId>,
     late_claims: usize,
+    /// Terms before this one are over.
+    term: u64,
+    /// So many edits are answered as if somebody else had been faster.
+    stale_edits: usize,
+    /// Who fired, as far as somebody was elected for it.
+    leaders: Vec<u64>,
 }
 
 impl Scripted {
@@ -110,6 +126,21 @@ impl Scripted {
     /// A write that contains this job is refused as broken.
     pub fn refuse(&self, job: JobId) {
         self.script.lock().unwrap().refused.push(job);
+    }
+
+    /// Every earlier leader's term is over, by the store's account.
+    pub fn depose_before(&self, term: u64) {
+        self.script.lock().unwrap().term = term;
+    }
+
+    /// Somebody else is faster than the next so many edits.
+    pub fn edits_are_stale(&self, count: usize) {
+        self.script.lock().unwrap().stale_edits = count;
+    }
+
+    /// The terms in which something was fired, in order.
+    pub fn leaders(&self) -> Vec<u64> {
+        self.script.lock().unwrap().leaders.clone()
     }
 
     pub fn calls(&self, verb: Verb) -> usize {
@@ -188,7 +219,7 @@ impl JobStore for Scripted {
     }
 
     async fn cancel(&self, tenant: &TenantId, ids: &[JobId]) -> Result<Vec<Option<CancelAnswer>>, StoreError> {
-        self.inner.cancel(tenant, ids).await
+        self.play(Verb::Cancel, self.inner.cancel(tenant, ids)).await
     }
 
     async fn redrive(&self, tenant: &TenantId, ids: &[JobId]) -> Result<Vec<Option<RedriveAnswer>>, StoreError> {
@@ -295,5 +326,74 @@ impl ChangeLog for Scripted {
 
     async fn changes(&self, after: Position, limit: usize) -> Result<Changes, StoreError> {
         self.inner.changes(after, limit).await
+    }
+}
+
+#[async_trait]
+impl ScheduleStore for Scripted {
+    async fn time(&self) -> Result<Timestamp, StoreError> {
+        self.play(Verb::Time, self.inner.time()).await
+    }
+
+    async fn create_schedule(&self, new: &NewSchedule) -> Result<CreateAnswer, StoreError> {
+        self.play(Verb::CreateSchedule, self.inner.create_schedule(new)).await
+    }
+
+    async fn schedule(&self, tenant: &TenantId, key: &ScheduleKey) -> Result<Option<ScheduleView>, StoreError> {
+        self.play(Verb::Schedule, self.inner.schedule(tenant, key)).await
+    }
+
+    async fn schedules(
+        &self,
+        tenant: &TenantId,
+        after: Option<&ScheduleName>,
+        limit: usize,
+    ) -> Result<Vec<ScheduleView>, StoreError> {
+        self.inner.schedules(tenant, after, limit).await
+    }
+
+    async fn edit_schedule(&self, tenant: &TenantId, edit: &Edit) -> Result<EditAnswer, StoreError> {
+        let call = async {
+            let is_stale = {
+                let mut script = self.script.lock().unwrap();
+                let is_stale = script.stale_edits > 0;
+                script.stale_edits = script.stale_edits.saturating_sub(1);
+                is_stale
+            };
+            if is_stale { Ok(EditAnswer::Stale) } else { self.inner.edit_schedule(tenant, edit).await }
+        };
+        self.play(Verb::EditSchedule, call).await
+    }
+
+    async fn delete_schedule(&self, tenant: &TenantId, id: ScheduleId, seen: Seen) -> Result<DeleteAnswer, StoreError> {
+        self.play(Verb::DeleteSchedule, self.inner.delete_schedule(tenant, id, seen)).await
+    }
+
+    async fn due_schedules(&self, limit: usize) -> Result<DueSchedules, StoreError> {
+        self.play(Verb::DueSchedules, self.inner.due_schedules(limit)).await
+    }
+
+    /// With terms, as a store that many share has them.
+    async fn fire(&self, leader: Option<&Leader>, firings: &[Firing]) -> Result<Option<Vec<Fired>>, StoreError> {
+        let call = async {
+            {
+                let mut script = self.script.lock().unwrap();
+                if leader.is_some_and(|leader| leader.term < script.term) {
+                    return Ok(None);
+                }
+                script.leaders.extend(leader.map(|leader| leader.term));
+            }
+            self.inner.fire(leader, firings).await
+        };
+        self.play(Verb::Fire, call).await
+    }
+
+    async fn ticks(
+        &self,
+        schedule: ScheduleId,
+        before: Option<Timestamp>,
+        limit: usize,
+    ) -> Result<Vec<TickView>, StoreError> {
+        self.inner.ticks(schedule, before, limit).await
     }
 }

@@ -6,7 +6,7 @@ use foreman_core::outcome::Ended;
 use foreman_engine::target::Runner;
 use serde_json::json;
 
-use crate::given::{AGAIN, attempt, commands, error_of, in_time, run_command, stdout_of};
+use crate::given::{AGAIN, attempt, attempt_of_a_tick, commands, error_of, in_time, run_command, stdout_of};
 
 #[tokio::test]
 async fn an_array_is_run_as_it_is_and_nothing_in_it_is_interpreted() {
@@ -38,6 +38,16 @@ async fn the_environment_is_the_allowed_one_and_the_jobs() {
     let expected =
         ["FOREMAN_ATTEMPT=3", "FOREMAN_FENCE=42", &job, "GREETING=hello there", "PATH=/usr/local/bin:/usr/bin:/bin"];
     assert_eq!(lines, expected);
+}
+
+#[tokio::test]
+async fn the_job_of_a_tick_knows_its_schedule_and_the_time_it_belongs_to() {
+    let print = json!({"command": "echo ${FOREMAN_SCHEDULE-none} ${FOREMAN_SCHEDULED_FOR-none}",
+                       "env": {"FOREMAN_SCHEDULE": "what a job says of itself"}});
+    let ending = in_time(commands().run(&attempt_of_a_tick(&print))).await;
+    assert_eq!(stdout_of(&ending), "reports.daily-9 2026-11-15T09:00:00.000000Z\n");
+    let ending = run_command(&json!({"command": "echo ${FOREMAN_SCHEDULE-none} ${FOREMAN_SCHEDULED_FOR-none}"})).await;
+    assert_eq!(stdout_of(&ending), "none none\n", "somebody submitted it");
 }
 
 #[tokio::test]

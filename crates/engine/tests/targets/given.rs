@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use foreman_core::job::Occasion;
 use foreman_core::limits::Limits;
 use foreman_core::outcome::Ended;
 use foreman_core::spec::JobSpec;
-use foreman_core::{Fence, Job, TenantId, Timestamp};
+use foreman_core::{Fence, Job, TenantId, Timestamp, Work};
 use foreman_engine::output::OutputHub;
 use foreman_engine::target::command::{self, CommandRunner};
 use foreman_engine::target::{Ending, Runner, Try};
@@ -29,6 +30,15 @@ pub fn attempt_of(job: Job) -> Try {
 
 pub fn attempt(spec: &Value) -> Try {
     attempt_of(job_from(&spec.to_string()))
+}
+
+/// An attempt of the job that the tick of 9 o'clock made.
+pub fn attempt_of_a_tick(spec: &Value) -> Try {
+    let job = job_from(&spec.to_string());
+    let nominal = "2026-11-15T09:00:00Z".parse().unwrap();
+    let occasion = Some(Occasion { schedule: "reports.daily-9".into(), nominal });
+    let work = Work { occasion, ..(*job.work).clone() };
+    attempt_of(Job { work: Arc::new(work), ..job })
 }
 
 pub async fn in_time<T>(work: impl Future<Output = T>) -> T {

@@ -7,7 +7,7 @@ use foreman_engine::target::http::{Config, HttpRunner};
 use foreman_engine::target::{Ending, Runner};
 use serde_json::json;
 
-use crate::given::{AGAIN, attempt, attempt_of, error_of, in_time, job_from};
+use crate::given::{AGAIN, attempt, attempt_of, attempt_of_a_tick, error_of, in_time, job_from};
 use crate::server::Server;
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
@@ -51,6 +51,19 @@ async fn a_body_is_sent_as_the_text_it_is() {
     assert_eq!(received.line, "PUT / HTTP/1.1");
     assert_eq!(received.header("content-type"), Some("text/plain; charset=utf-8"));
     assert_eq!(received.body, text.as_bytes());
+}
+
+#[tokio::test]
+async fn the_request_of_a_tick_says_its_schedule_and_the_time_it_belongs_to() {
+    let server = Server::answering(OK).await;
+    let spec = json!({"url": server.url()});
+    in_time(runner().run(&attempt(&spec))).await;
+    let received = server.seen.last();
+    assert_eq!(received.header("foreman-schedule").or(received.header("foreman-scheduled-for")), None, "submitted");
+    in_time(runner().run(&attempt_of_a_tick(&spec))).await;
+    let received = server.seen.last();
+    assert_eq!(received.header("foreman-schedule"), Some("reports.daily-9"));
+    assert_eq!(received.header("foreman-scheduled-for"), Some("2026-11-15T09:00:00.000000Z"));
 }
 
 #[tokio::test]

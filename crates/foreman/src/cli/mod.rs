@@ -1,12 +1,19 @@
 //! The command line: what can be typed.
 
+mod job;
 mod jobs;
+mod schedules;
 mod server;
 mod submit;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use job::JobFlags;
 pub use jobs::{Filter, JobsCommand, List, Many, Outputs};
+pub use schedules::{
+    DeleteSchedule, Import, ListSchedules, PolicyFlags, Preview, RunSchedule, SchedulesCommand, Ticks, Update,
+    WhenFlags, Whole,
+};
 pub use server::{Api, Check, Dev, Doctor, Migrate, MigrateCommand, Scheduler, ServerFlags, Worker};
 pub use submit::Submit;
 
@@ -68,13 +75,16 @@ pub enum Command {
     Api(Api),
     /// Run a worker: runs jobs; any number, on one Postgres
     Worker(Worker),
-    /// Run a scheduler: promotes, sweeps and prunes; any number, on one Postgres, of which one leads
+    /// Run a scheduler: fires schedules, promotes, sweeps and prunes; any number, on one Postgres, of which one leads
     Scheduler(Scheduler),
     /// Submit a job
     Submit(Box<Submit>),
     /// Look at jobs and steer them
     #[command(subcommand)]
     Jobs(JobsCommand),
+    /// Jobs that come by themselves: make, look at, change, preview and run schedules
+    #[command(subcommand)]
+    Schedules(SchedulesCommand),
     /// Look at queues, pause and resume them
     #[command(subcommand)]
     Queues(QueuesCommand),

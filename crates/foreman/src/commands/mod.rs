@@ -4,10 +4,12 @@ mod bulk;
 mod check;
 mod completions;
 mod doctor;
+mod job;
 mod jobs;
 mod migrate;
 mod output;
 mod queues;
+mod schedules;
 mod serve;
 mod submit;
 mod wait;
@@ -61,6 +63,7 @@ async fn on_server(command: Command, remote: &Remote, screen: &Screen) -> anyhow
             JobsCommand::Wait(wait) => wait::run(&wait.id, wait.timeout, &client, screen).await,
             JobsCommand::Output(outputs) => output::run(&outputs, &client, screen).await,
         },
+        Command::Schedules(command) => schedules::run(command, &client, screen).await,
         Command::Queues(command) => queues::run(command, &client, screen).await,
         Command::Workers => workers::run(&client, screen).await,
         Command::Watch(watch) => watch::run(&watch, &client, screen).await,

@@ -1,16 +1,10 @@
 //! `foreman submit`.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::io::Read as _;
+use foreman_client::{Client, JobSpec};
 
-use anyhow::Context as _;
-use foreman_client::{BackoffSpec, Client, CommandSpec, JobSpec};
-use serde_json::value::RawValue;
-
-use super::wait;
+use super::{job, wait};
 use crate::cli::Submit;
-use crate::exit::{self, Exit, usage};
+use crate::exit::{self, Exit};
 use crate::render::Screen;
 
 pub async fn run(submit: Submit, client: &Client, screen: &Screen) -> anyhow::Result<Exit> {
@@ -37,76 +31,13 @@ pub async fn run(submit: Submit, client: &Client, screen: &Screen) -> anyhow::Re
 }
 
 fn spec(submit: Submit) -> anyhow::Result<JobSpec> {
-    let command = match (submit.command, submit.argv) {
-        (Some(line), _) => Some(CommandSpec::Shell(line)),
-        (None, argv) if argv.is_empty() => None,
-        (None, argv) => Some(CommandSpec::Argv(argv)),
-    };
-    let backoff = BackoffSpec { base: submit.backoff_base, factor: submit.backoff_factor, cap: submit.backoff_cap };
     Ok(JobSpec {
-        url: submit.url,
-        command,
-        task: submit.task,
-        payload: submit.payload.map(payload).transpose()?,
-        body: submit.body.map(|text| contents(text, "--body")).transpose()?,
-        method: submit.method,
-        headers: pairs(&submit.headers, "--header", &[':', '='])?,
-        env: pairs(&submit.env, "--env", &['='])?,
-        cwd: submit.cwd,
-        exit_codes: None,
-        kind: submit.kind,
-        queue: submit.queue,
-        priority: submit.priority,
         run_at: submit.run_at,
         delay: submit.delay,
-        max_attempts: submit.max_attempts,
-        backoff: (backoff != BackoffSpec::default()).then_some(backoff),
-        timeout: submit.timeout,
         expires_at: submit.expires_at,
         idempotency_key: submit.idempotency_key,
-        callback_url: submit.callback_url,
-        correlation_id: submit.correlation_id,
-        tags: (!submit.tags.is_empty()).then_some(submit.tags),
+        ..job::spec(submit.job)?
     })
-}
-
-/// Sent to the letter: numbers keep their digits and keys their order.
-fn payload(given: String) -> anyhow::Result<Box<RawValue>> {
-    let text = contents(given, "--payload")?;
-    serde_json::from_str(text.trim()).map_err(|error| {
-        usage(format!("--payload is not JSON: {error}; text goes into --body, or into quotes: '\"text\"'"))
-    })
-}
-
-/// `@FILE`, `-` for standard input, or the text itself.
-fn contents(given: String, flag: &str) -> anyhow::Result<String> {
-    if given == "-" {
-        let mut text = String::new();
-        std::io::stdin()
-            .read_to_string(&mut text)
-            .with_context(|| format!("could not read standard input for {flag}"))?;
-        return Ok(text);
-    }
-    match given.strip_prefix('@') {
-        Some(file) => {
-            fs::read_to_string(file).map_err(|error| usage(format!("could not read {file} for {flag}: {error}")))
-        }
-        None => Ok(given),
-    }
-}
-
-fn pairs(given: &[String], flag: &str, separators: &[char]) -> anyhow::Result<Option<BTreeMap<String, String>>> {
-    let mut map = BTreeMap::new();
-    for pair in given {
-        let (name, value) = pair.split_once(separators).ok_or_else(|| {
-            let example = if separators.contains(&':') { "\"Name: value\"" } else { "NAME=VALUE" };
-            usage(format!("{flag} {pair:?} has no value; write it like {example}"))
-        })?;
-        if map.insert(name.trim().to_owned(), value.trim_start().to_owned()).is_some() {
-            return Err(usage(format!("{flag} {name:?} is given twice")));
-        }
-    }
-    Ok((!map.is_empty()).then_some(map))
 }
 
 #[cfg(test)]

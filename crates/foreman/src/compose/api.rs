@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use axum::Router;
 use foreman_api::{App, Commands, Parts, Tail};
-use foreman_core::ports::{JobStore, Submit};
+use foreman_core::ports::{JobStore, ScheduleStore, Schedules, Submit};
 use foreman_engine::output::OutputHub;
 use foreman_engine::worker::Drained;
-use foreman_engine::{SubmitHandle, Submitter};
+use foreman_engine::{Desk, SubmitHandle, Submitter};
 
 use super::{Ground, Part, Shared, clock, nothing, part};
 use crate::role::Role;
@@ -17,9 +17,16 @@ pub(super) fn parts(ground: &Ground<'_>, shared: &Shared, output: OutputHub) -> 
     let (submitter, intake) = Submitter::new(Arc::clone(&shared.store) as Arc<dyn JobStore>, settings.submit.clone());
     let tail =
         Tail::new(Arc::clone(&shared.store), shared.wakeups.as_ref(), settings.tail.clone(), ground.readiness.clone());
+    let desk = Desk::new(
+        Arc::clone(&shared.store) as Arc<dyn ScheduleStore>,
+        Arc::clone(&shared.store) as Arc<dyn JobStore>,
+        settings.limits.clone(),
+        &settings.scheduler,
+    );
     let app = App::new(Parts {
         store: Arc::clone(&shared.store),
         submit: Arc::new(intake.clone()) as Arc<dyn Submit>,
+        schedules: Arc::new(desk) as Arc<dyn Schedules>,
         waits: tail.waits(),
         output: Arc::new(output),
         clock: clock(),

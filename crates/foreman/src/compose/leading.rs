@@ -1,10 +1,11 @@
-//! What one of many does: whoever leads prunes. Every scheduler watches the horizon, for each has its own `/metrics`.
+//! What one of many does: whoever leads fires schedules and prunes. Every scheduler watches the horizon, for each has its own `/metrics`.
 
 use std::sync::Arc;
 
-use foreman_core::ports::Upkeep;
-use foreman_engine::Pruner;
+use foreman_core::duration::format;
+use foreman_core::ports::{JobStore, ScheduleStore, Upkeep};
 use foreman_engine::worker::Drained;
+use foreman_engine::{Pruner, Scheduler};
 use foreman_runtime::{Leadership, leadership};
 use uuid::Uuid;
 
@@ -26,11 +27,13 @@ pub(super) fn parts(ground: &Ground<'_>, shared: &Shared, open: &OpenStore) -> V
     ground.metrics.set_lead(lead.clone());
     let pruner =
         Pruner::new(Arc::clone(&shared.store) as Arc<dyn Upkeep>, settings.pruner.clone()).led_by(OFFICE, lead.clone());
+    let scheduler = scheduler(ground, shared).led_by(OFFICE, lead.clone());
     let mut parts = vec![
         part("leadership", |shutdown| async move {
             leadership.run(shutdown).await;
             Ok(Drained::default())
         }),
+        part("scheduler", |shutdown| async move { Ok(scheduler.run(shutdown).await.map(nothing)?) }),
         part("pruner", |shutdown| async move { Ok(pruner.run(shutdown).await.map(nothing)?) }),
     ];
     if let OpenStore::Postgres(database) = open {
@@ -45,4 +48,26 @@ pub(super) fn parts(ground: &Ground<'_>, shared: &Shared, open: &OpenStore) -> V
         }));
     }
     parts
+}
+
+/// Says how far behind it is to whoever scrapes, and to whoever asks whether this process is well.
+fn scheduler(ground: &Ground<'_>, shared: &Shared) -> Scheduler {
+    let config = ground.settings.scheduler.clone();
+    let most = config.missed_after;
+    let scheduler = Scheduler::new(
+        Arc::clone(&shared.store) as Arc<dyn ScheduleStore>,
+        Arc::clone(&shared.store) as Arc<dyn JobStore>,
+        Arc::clone(&shared.wakeups),
+        config,
+    );
+    let lag = scheduler.lag();
+    ground.metrics.set_lag(lag.clone());
+    ground.vitals.set_punctuality(move || {
+        let behind = lag.get();
+        if behind <= most {
+            return Ok(());
+        }
+        Err(format!("a tick is {} late, more than scheduler.missed_after ({})", format(behind), format(most)))
+    });
+    scheduler
 }

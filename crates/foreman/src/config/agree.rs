@@ -48,6 +48,25 @@ pub fn warnings(settings: &Settings, open_files: Option<u64>) -> Vec<String> {
             format(ttl)
         ),
     );
+    let (missed_after, leader_ttl) = (settings.scheduler.missed_after, settings.leader_ttl);
+    warn(
+        missed_after <= leader_ttl,
+        format!(
+            "scheduler.missed_after ({}) should be longer than leader.ttl ({}): ticks would be taken for missed while a dead scheduler \
+             is being replaced",
+            format(missed_after),
+            format(leader_ttl)
+        ),
+    );
+    warn(
+        settings.scheduler.poll >= missed_after,
+        format!(
+            "scheduler.poll ({}) should be shorter than scheduler.missed_after ({}): a tick that nobody wakes the scheduler for would be \
+             missed",
+            format(settings.scheduler.poll),
+            format(missed_after)
+        ),
+    );
     let shutdown = &settings.shutdown;
     warn(
         shutdown.not_ready + settings.reserve() >= shutdown.grace,
@@ -125,9 +144,11 @@ mod tests {
     #[test]
     fn what_does_not_fit_together_is_said() {
         type Change = fn(&mut Settings);
-        let changes: [(Change, &str); 8] = [
+        let changes: [(Change, &str); 10] = [
             (|it| it.worker.heartbeat = Duration::from_secs(8), "half of worker.session_ttl"),
             (|it| it.worker.fence_margin = Duration::from_secs(11), "between two heartbeats"),
+            (|it| it.leader_ttl = Duration::from_mins(1), "while a dead scheduler is being replaced"),
+            (|it| it.scheduler.poll = Duration::from_mins(1), "wakes the scheduler"),
             (|it| it.sweeper.every = Duration::from_secs(20), "noticed late"),
             (|it| it.shutdown.grace = Duration::from_secs(4), "no time to finish"),
             (|it| it.shutdown.platform_grace = Some(Duration::from_secs(25)), "the platform would kill"),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use foreman_api::{Bodies, serve, tail};
 use foreman_core::limits::Limits;
 use foreman_engine::target::{command, http};
-use foreman_engine::{output, promoter, pruner, submit, sweeper, worker};
+use foreman_engine::{output, promoter, pruner, scheduler, submit, sweeper, worker};
 
 use super::Environment;
 use super::codec::Choice;
@@ -39,6 +39,7 @@ pub struct Settings {
     pub promoter: promoter::Config,
     pub sweeper: sweeper::Config,
     pub pruner: pruner::Config,
+    pub scheduler: scheduler::Config,
     pub limits: Limits,
     pub bodies: Bodies,
     pub serve: serve::Config,
@@ -182,6 +183,7 @@ impl Default for Settings {
             promoter: promoter::Config::default(),
             sweeper: sweeper::Config::default(),
             pruner: pruner::Config::default(),
+            scheduler: scheduler::Config::default(),
             limits: Limits::default(),
             bodies: Bodies::default(),
             serve: serve::Config::default(),

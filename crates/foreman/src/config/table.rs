@@ -138,6 +138,10 @@ pub fn settings() -> Vec<Setting> {
         "pruner.every": span(MS * 100) => pruner.every;
         "pruner.step": count(1..=100_000) => pruner.step;
 
+        "scheduler.poll": span(MS * 10) => scheduler.poll;
+        "scheduler.step": count(1..=10_000) => scheduler.step;
+        "scheduler.missed_after": span(SEC) => scheduler.missed_after;
+
         "leader.ttl": span(SEC) => leader_ttl;
         "horizon.every": span(MS * 100) => horizon.every;
         "horizon.limit": span(MS * 100) => horizon.limit;
@@ -149,6 +153,7 @@ pub fn settings() -> Vec<Setting> {
         "retention.changes": span(SEC) => pruner.retention.changes;
         "retention.sessions": span(SEC) => pruner.retention.sessions;
         "retention.queues": span(SEC) => pruner.retention.queues;
+        "retention.ticks": span(SEC) => pruner.retention.ticks;
 
         "limits.payload_bytes": bytes(0..=GIB) => limits.payload_bytes;
         "limits.job_body": bytes(KIB..=GIB) => bodies.job_bytes;

@@ -8,11 +8,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use foreman_core::job::QueueName;
 use foreman_core::ports::{
-    Audit, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, Cursor, Due, Heartbeat, JobFilter, JobQuery,
-    JobStore, JobView, Leader, OpenJob, Page, Position, Pruned, Pulse, QueueView, RedriveAnswer, RemoveAnswer,
-    Retention, SessionInfo, SessionStore, SessionView, Settled, Settlement, Store, StoreError, Submitted, Upkeep,
+    Audit, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, CreateAnswer, Cursor, DeleteAnswer, Due,
+    DueSchedules, Edit, EditAnswer, Fired, Firing, Heartbeat, JobFilter, JobQuery, JobStore, JobView, Leader, OpenJob,
+    Page, Position, Pruned, Pulse, QueueView, RedriveAnswer, RemoveAnswer, Retention, ScheduleStore, ScheduleView,
+    Seen, SessionInfo, SessionStore, SessionView, Settled, Settlement, Store, StoreError, Submitted, TickView, Upkeep,
 };
-use foreman_core::{ClaimToken, JobId, NewJob, SessionId, TenantId};
+use foreman_core::schedule::{NewSchedule, ScheduleKey, ScheduleName};
+use foreman_core::{ClaimToken, JobId, NewJob, ScheduleId, SessionId, TenantId, Timestamp};
 use tokio::time::Instant;
 
 use super::Metrics;
@@ -212,6 +214,7 @@ impl Upkeep for Counted {
     async fn prune(&self, retention: &Retention, limit: usize) -> Result<Pruned, StoreError> {
         let pruned = self.call("prune", self.store.prune(retention, limit)).await?;
         self.metrics.pruned.inc_by(pruned.jobs as u64);
+        self.metrics.ticks_pruned.inc_by(pruned.ticks as u64);
         Ok(pruned)
     }
 
@@ -223,6 +226,7 @@ impl Upkeep for Counted {
     ) -> Result<Option<Pruned>, StoreError> {
         let pruned = self.call("prune", self.store.prune_as(leader, retention, limit)).await?;
         self.metrics.pruned.inc_by(pruned.map_or(0, |pruned| pruned.jobs as u64));
+        self.metrics.ticks_pruned.inc_by(pruned.map_or(0, |pruned| pruned.ticks as u64));
         Ok(pruned)
     }
 }
@@ -272,6 +276,61 @@ impl ChangeLog for Counted {
 
     async fn changes(&self, after: Position, limit: usize) -> Result<Changes, StoreError> {
         self.call("changes", self.store.changes(after, limit)).await
+    }
+}
+
+#[async_trait]
+impl ScheduleStore for Counted {
+    async fn time(&self) -> Result<Timestamp, StoreError> {
+        self.call("time", self.store.time()).await
+    }
+
+    async fn create_schedule(&self, new: &NewSchedule) -> Result<CreateAnswer, StoreError> {
+        self.call("create_schedule", self.store.create_schedule(new)).await
+    }
+
+    async fn schedule(&self, tenant: &TenantId, key: &ScheduleKey) -> Result<Option<ScheduleView>, StoreError> {
+        self.call("schedule", self.store.schedule(tenant, key)).await
+    }
+
+    async fn schedules(
+        &self,
+        tenant: &TenantId,
+        after: Option<&ScheduleName>,
+        limit: usize,
+    ) -> Result<Vec<ScheduleView>, StoreError> {
+        self.call("schedules", self.store.schedules(tenant, after, limit)).await
+    }
+
+    async fn edit_schedule(&self, tenant: &TenantId, edit: &Edit) -> Result<EditAnswer, StoreError> {
+        self.call("edit_schedule", self.store.edit_schedule(tenant, edit)).await
+    }
+
+    async fn delete_schedule(&self, tenant: &TenantId, id: ScheduleId, seen: Seen) -> Result<DeleteAnswer, StoreError> {
+        self.call("delete_schedule", self.store.delete_schedule(tenant, id, seen)).await
+    }
+
+    async fn due_schedules(&self, limit: usize) -> Result<DueSchedules, StoreError> {
+        self.call("due_schedules", self.store.due_schedules(limit)).await
+    }
+
+    async fn fire(&self, leader: Option<&Leader>, firings: &[Firing]) -> Result<Option<Vec<Fired>>, StoreError> {
+        let fired = self.call("fire", self.store.fire(leader, firings)).await?;
+        let jobs = fired.iter().flatten().map(|fired| match fired {
+            Fired::Done(jobs) => jobs.len() as u64,
+            Fired::Stale | Fired::CancelFirst(_) => 0,
+        });
+        self.metrics.schedules_fired.inc_by(jobs.sum());
+        Ok(fired)
+    }
+
+    async fn ticks(
+        &self,
+        schedule: ScheduleId,
+        before: Option<Timestamp>,
+        limit: usize,
+    ) -> Result<Vec<TickView>, StoreError> {
+        self.call("ticks", self.store.ticks(schedule, before, limit)).await
     }
 }
 

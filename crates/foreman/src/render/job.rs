@@ -125,7 +125,7 @@ pub fn what(asked: &Asked) -> String {
     }
 }
 
-fn relative(time: Timestamp, now: Timestamp) -> String {
+pub(super) fn relative(time: Timestamp, now: Timestamp) -> String {
     if time > now { age(time, now) } else { format!("{} ago", age(time, now)) }
 }
 
@@ -133,7 +133,7 @@ fn pairs(map: &std::collections::BTreeMap<String, String>) -> String {
     map.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ")
 }
 
-fn cut(text: &str) -> String {
+pub(super) fn cut(text: &str) -> String {
     let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let line = line.trim();
     if line.chars().count() <= LIST_TEXT {

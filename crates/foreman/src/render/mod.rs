@@ -2,6 +2,7 @@
 
 mod job;
 mod result;
+mod schedule;
 mod table;
 mod time;
 
@@ -14,8 +15,9 @@ use serde::Serialize;
 use crate::cli::Output;
 use crate::config::Environment;
 
-pub use job::{job_list, job_page};
+pub use job::{job_list, job_page, what};
 pub use result::{result_of, summary};
+pub use schedule::{preview_list, schedule_list, schedule_page, tick_list};
 pub use table::Table;
 pub use time::{age, elapsed};
 

@@ -18,6 +18,7 @@ mod exit_codes;
 mod faults;
 mod readme;
 mod roles;
+mod schedules;
 mod stage;
 mod starting;
 mod stopping;

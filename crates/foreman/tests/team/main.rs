@@ -20,5 +20,6 @@ mod leaders;
 mod outages;
 mod poison;
 mod pooler;
+mod schedules;
 mod stage;
 mod zombies;

@@ -15,6 +15,7 @@ use crate::error::Fault;
 use crate::order::{Demand, Reservation};
 use crate::places::LOOKS;
 use crate::rows::Cells;
+use crate::schedules::fire::REOPEN;
 use crate::write::Transaction;
 use crate::{PostgresStore, look, transact};
 
@@ -95,10 +96,12 @@ async fn redrive_all(
     Ok(in_order(ids, &found))
 }
 
-/// Takes outcomes away; the attempts that were made so far.
+/// Takes outcomes away; the attempts that were made so far. To the schedules that made them, they are open again.
 async fn freed(tx: &Transaction, tenant: &TenantId, ids: &[JobId]) -> Result<HashMap<JobId, u32>, Fault> {
-    let rows = tx.rows(REDRIVE, &[&uuids(ids), &tenant.as_str()]).await?;
-    rows.iter()
+    let ids = uuids(ids);
+    let answers = tx.all(&[(REDRIVE, &[&ids, &tenant.as_str()]), (REOPEN, &[&ids])]).await?;
+    answers[0]
+        .iter()
         .map(|row| {
             let cells = Cells::of_job(row, "outcomes", 0)?;
             Ok((cells.id, cells.count(1, "attempt")?))

@@ -46,7 +46,7 @@ pub(crate) const OPEN_LANES: &str = "INSERT INTO lanes (queue, lane, v)
     ORDER BY lane, queue ON CONFLICT DO NOTHING";
 
 /// A job as its rows want it.
-struct Prepared {
+pub(crate) struct Prepared {
     id: JobId,
     tenant: TenantId,
     queue: QueueName,
@@ -81,14 +81,14 @@ pub(super) async fn submit(store: &PostgresStore, jobs: &[NewJob]) -> Result<Vec
     let reserved = Reservation::make(store, &demand).await?;
     let (answers, left) = transact!(store, data, Write, |tx| {
         let mut reservation = reserved.clone();
-        let answers = accept(&tx, &jobs, &mut reservation).await;
+        let answers = accept(&tx, &jobs.iter().collect::<Vec<_>>(), &mut reservation).await;
         answers.map(|answers| (answers, reservation))
     })?;
     left.give_back(store).await;
     Ok(answers)
 }
 
-fn prepare(new: &NewJob) -> Result<Prepared, StoreError> {
+pub(crate) fn prepare(new: &NewJob) -> Result<Prepared, StoreError> {
     let work = serde_json::to_string(&*new.work)
         .map_err(|error| StoreError::Broken(format!("job {} cannot be written down: {error}", new.id)))?;
     Ok(Prepared {
@@ -108,10 +108,14 @@ fn prepare(new: &NewJob) -> Result<Prepared, StoreError> {
     })
 }
 
-async fn accept(tx: &Transaction, jobs: &[Prepared], keys: &mut Reservation) -> Result<Vec<Submitted>, Fault> {
+pub(crate) async fn accept(
+    tx: &Transaction,
+    jobs: &[&Prepared],
+    keys: &mut Reservation,
+) -> Result<Vec<Submitted>, Fault> {
     let mut judged = judge(tx, jobs).await?;
     let free: Vec<&Prepared> =
-        jobs.iter().zip(&judged).filter(|(_, known)| known.is_none()).map(|(job, _)| job).collect();
+        jobs.iter().zip(&judged).filter(|(_, known)| known.is_none()).map(|(job, _)| *job).collect();
     let accepted = write_down(tx, &free).await?;
     let fresh: Vec<&Prepared> = {
         let mut seen = HashSet::new();
@@ -149,7 +153,7 @@ fn key_of(job: &Prepared) -> Option<Key<'_>> {
 
 /// What earlier jobs with the same keys make of these; nothing for those that may be written. A job sent again is not judged
 /// by its key.
-async fn judge(tx: &Transaction, jobs: &[Prepared]) -> Result<Vec<Option<Submitted>>, Fault> {
+async fn judge(tx: &Transaction, jobs: &[&Prepared]) -> Result<Vec<Option<Submitted>>, Fault> {
     let keyed: Vec<Uuid> = jobs.iter().filter(|job| job.idempotency.is_some()).map(|job| job.id.0).collect();
     let mut judged = vec![None; jobs.len()];
     if keyed.is_empty() {

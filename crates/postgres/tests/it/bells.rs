@@ -10,8 +10,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::cuts::behind;
 use crate::given::Database;
+use crate::wire::behind;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -109,6 +109,21 @@ async fn who_lost_its_connection_hears_every_bell_once_it_is_back() {
         () = heard(&mut there) => {}
         () = rung => {}
     }
+}
+
+/// While an upgrade is under way, some ring for what the others have never heard of.
+#[tokio::test]
+async fn a_bell_of_another_version_is_passed_by() {
+    let database = Database::ready().await;
+    let process = process(&database).await;
+    let mut bells = Topic::ALL.map(|topic| listen(&process, topic));
+    let client = database.client().await;
+    for said in ["later tomorrow", "nonsense", "", "later ready now", "later waiting"] {
+        client.batch_execute(&format!("NOTIFY foreman_foreman, '{said}'")).await.unwrap();
+    }
+    heard(&mut bells[1]).await;
+    let rung = bells.each_ref().map(|bell| bell.has_changed().unwrap());
+    assert_eq!(rung, [false; Topic::ALL.len()], "only the last of them is known");
 }
 
 #[tokio::test]

@@ -5,8 +5,13 @@ use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use foreman_core::conformance::given::{a_job, by_order, completed, jobs, retry, session_info, taken};
+use foreman_core::conformance::timetable::{edit, every_minute, firing_by_hand, job_of, next_firing};
 use foreman_core::memory::LocalWakeups;
-use foreman_core::ports::{CancelAnswer, JobQuery, JobStore, SessionStore, Settled, StoreError, Submitted};
+use foreman_core::ports::{
+    CancelAnswer, CreateAnswer, DeleteAnswer, EditAnswer, Fired, JobQuery, JobStore, ScheduleStore, SessionStore,
+    Settled, StoreError, Submitted,
+};
+use foreman_core::schedule::ScheduleKey;
 use foreman_core::{SessionId, State, TenantId};
 use foreman_postgres::{Config, PostgresStore};
 use foreman_runtime::Tasks;
@@ -16,7 +21,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use uuid::Uuid;
 
-use crate::given::{Database, is_torture, server};
+use crate::given::{Database, is_torture};
+use crate::wire::behind;
 
 /// A simple query: its kind, its length, its text.
 const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
@@ -65,13 +71,6 @@ impl Cutter {
             self.countdown.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| (left >= 0).then_some(left - 1));
         before == Ok(0)
     }
-}
-
-/// Where the real server is.
-pub fn behind() -> String {
-    let server = server();
-    let (_, host) = server.rsplit_once('@').unwrap_or_else(|| server.split_once("://").unwrap());
-    host.split('/').next().unwrap().to_owned()
 }
 
 async fn carry(cutter: Arc<Cutter>, near: TcpStream, far: TcpStream) {
@@ -136,6 +135,18 @@ struct Scene {
 }
 
 impl Scene {
+    async fn start(database: &Database, seed: u64) -> Self {
+        let (cutter, address) = Cutter::start(&Tasks::new()).await;
+        let url = database.url().replace(&behind(), &address);
+        let open = async |url: String| {
+            let mut config = Config::at(url);
+            config.connect_timeout = Duration::from_secs(10);
+            PostgresStore::open(config, Arc::new(LocalWakeups::new())).await.unwrap()
+        };
+        let (through, direct) = (open(url).await, open(database.url()).await);
+        Self { cutter, through, direct, rng: SmallRng::seed_from_u64(seed), unknown: 0, cut_in_vain: 0 }
+    }
+
     /// Makes a call whose commit is cut; what it answered, if it did.
     async fn cut<T>(&mut self, call: impl Future<Output = Result<T, StoreError>>) -> Option<T> {
         // A reservation before it commits as well, and may be what is cut.
@@ -163,17 +174,7 @@ impl Scene {
 async fn an_unknown_commit_is_resolved_by_sending_the_same_again() {
     let rounds = if is_torture() { 500 } else { 100 };
     let database = Database::ready().await.spoil();
-    let tasks = Tasks::new();
-    let (cutter, address) = Cutter::start(&tasks).await;
-    let url = database.url().replace(&behind(), &address);
-    let open = async |url: String| {
-        let mut config = Config::at(url);
-        config.connect_timeout = Duration::from_secs(10);
-        PostgresStore::open(config, Arc::new(LocalWakeups::new())).await.unwrap()
-    };
-    let (through, direct) = (open(url).await, open(database.url()).await);
-    let rng = SmallRng::seed_from_u64(9);
-    let mut scene = Scene { cutter, through, direct, rng, unknown: 0, cut_in_vain: 0 };
+    let mut scene = Scene::start(&database, 9).await;
     let session = SessionId::fresh();
     scene.direct.register(&session_info(session, "worker", Duration::from_hours(1))).await.unwrap();
     let mut accepted = 0;
@@ -236,6 +237,66 @@ async fn an_unknown_commit_is_resolved_by_sending_the_same_again() {
         .unwrap()
         .get(0);
     assert_eq!(doubled, 0, "no attempt is on record twice");
+    scene.through.close();
+    scene.direct.close();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tick_whose_commit_is_unknown_is_fired_once() {
+    let rounds = if is_torture() { 300 } else { 40 };
+    let database = Database::ready().await.spoil();
+    let mut scene = Scene::start(&database, 11).await;
+    let (store, direct) = (scene.through.clone(), scene.direct.clone());
+    let own = TenantId::default();
+    let mut fired_by_cut = 0;
+    for round in 0..rounds {
+        // Make: found by its id.
+        let new = every_minute(&format!("s{round}")).build(direct.time().await.unwrap());
+        scene.cut(store.create_schedule(&new)).await;
+        let CreateAnswer::Created(view) = direct.create_schedule(&new).await.unwrap() else {
+            panic!("its own name is not in its way")
+        };
+        // Fire: either it was done, and the schedule has moved on, or it is done now.
+        let firing = next_firing(&view);
+        scene.cut(store.fire(None, std::slice::from_ref(&firing))).await;
+        let again = direct.fire(None, std::slice::from_ref(&firing)).await.unwrap().unwrap();
+        let job = job_of(&firing.ticks[0]).id;
+        match &again[..] {
+            [Fired::Done(jobs)] => assert_eq!(jobs, &[job]),
+            [Fired::Stale] => fired_by_cut += 1,
+            other => panic!("{other:?}"),
+        }
+        // By hand: found by its job.
+        let view = direct.schedule(&own, &ScheduleKey::Id(view.schedule.id)).await.unwrap().unwrap();
+        let by_hand = firing_by_hand(&view, direct.time().await.unwrap());
+        let asked = job_of(&by_hand.ticks[0]).id;
+        scene.cut(store.fire(None, std::slice::from_ref(&by_hand))).await;
+        let again = direct.fire(None, std::slice::from_ref(&by_hand)).await.unwrap().unwrap();
+        assert_eq!(again, [Fired::Done(vec![asked])]);
+        let ticks = direct.ticks(view.schedule.id, None, 10).await.unwrap();
+        let made: Vec<_> = ticks.iter().map(|tick| tick.job.unwrap()).collect();
+        let pending = Some(State::Pending);
+        assert_eq!((ticks.len(), made.contains(&(asked, pending))), (2, true), "{ticks:?}");
+        assert!(made.iter().any(|(id, state)| *id == job && state.is_some()), "{ticks:?}");
+        // Edit: found by its id.
+        let change = edit(&view, view.seen.next);
+        scene.cut(store.edit_schedule(&own, &change)).await;
+        let EditAnswer::Edited(view) = direct.edit_schedule(&own, &change).await.unwrap() else {
+            panic!("nobody else edits it")
+        };
+        assert_eq!(view.seen.version, 2, "the edit counts once");
+        // Delete: gone is gone.
+        scene.cut(store.delete_schedule(&own, view.schedule.id, view.seen)).await;
+        let answer = direct.delete_schedule(&own, view.schedule.id, view.seen).await.unwrap();
+        assert_ne!(answer, DeleteAnswer::Stale);
+    }
+    let audit = direct.audit().await.unwrap();
+    assert!(audit.is_clean(), "{audit:#?}");
+    assert_eq!(audit.jobs, 2 * rounds as u64, "one job for each tick");
+    let cuts = scene.cutter.cuts.load(Ordering::SeqCst);
+    eprintln!("{cuts} cuts, {} unknown outcomes, {fired_by_cut} ticks fired by a call that was cut", scene.unknown);
+    assert!(cuts >= rounds && scene.unknown >= rounds, "the cutter cut: {cuts}, {} unknown", scene.unknown);
+    assert!(0 < fired_by_cut && fired_by_cut < rounds, "some were done, and some were not: {fired_by_cut}");
     scene.through.close();
     scene.direct.close();
 }

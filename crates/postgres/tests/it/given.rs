@@ -93,7 +93,7 @@ impl Database {
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
                  WHERE datname = current_database() AND pid <> pg_backend_pid();
                  TRUNCATE jobs, job_tags, ready, claims, outcomes, attempts, idempotency, sessions, queues, lanes, shares,
-                          changes, leases RESTART IDENTITY;
+                          changes, leases, schedules, ticks RESTART IDENTITY;
                  UPDATE log_end SET position = 0;
                  ALTER SEQUENCE claim_numbers RESTART;
                  ALTER SEQUENCE change_positions RESTART",
@@ -203,6 +203,10 @@ impl Subject for Team {
 
     fn histories(&self) -> u64 {
         20
+    }
+
+    fn races(&self) -> u64 {
+        if is_torture() { 1_000 } else { 100 }
     }
 }
 

@@ -12,9 +12,11 @@ mod neighbours;
 mod partitions;
 mod pooler;
 mod same;
+mod schedules;
 mod statements;
 mod stress;
 mod vacuum;
+mod wire;
 
 use given::team;
 

@@ -51,6 +51,15 @@ behind_the_pooler! {
     listing: each_filter_finds_its_own,;
     changes: a_reader_that_follows_misses_nothing,;
     prune: each_final_state_has_its_own_retention,;
+    schedules: a_schedule_reads_back_as_it_was_made, of_many_made_with_one_name_at_once_one_is_made,
+               schedules_are_listed_by_name_page_by_page,;
+    schedule_edits: of_many_edits_at_once_one_takes_place, an_edit_sent_again_is_done_once,
+                    the_held_tick_of_a_deleted_schedule_is_recorded_as_skipped,;
+    schedule_due: many_that_are_due_at_once_are_fired_in_steps,;
+    schedule_fire: of_many_who_fire_one_tick_at_once_one_does, schedules_fired_at_once_in_any_order_are_all_fired,
+                   a_run_of_missed_ticks_is_recorded_as_one, two_asked_for_by_hand_in_one_moment_are_both_fired,;
+    schedule_overlap: many_who_fire_at_once_never_start_two_that_must_not_overlap, many_who_release_at_once_release_one,;
+    schedule_ticks: ticks_are_kept_for_their_retention, a_tick_tells_the_state_of_its_job,;
 }
 
 #[tokio::test]

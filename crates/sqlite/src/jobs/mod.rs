@@ -10,7 +10,7 @@ mod pause;
 pub(crate) mod redrive;
 mod remove;
 pub(crate) mod settle;
-mod submit;
+pub(crate) mod submit;
 
 pub(crate) use remove::forget;
 

@@ -19,8 +19,8 @@ use crate::rows::{Counters, Traveller};
 use crate::write::Write;
 
 /// A job as its rows want it.
-pub(super) struct Prepared {
-    id: JobId,
+pub(crate) struct Prepared {
+    pub id: JobId,
     tenant: TenantId,
     queue: QueueName,
     route: Route,
@@ -38,7 +38,7 @@ pub(super) fn prepare(jobs: &[NewJob]) -> Result<Vec<Prepared>, StoreError> {
     jobs.iter().map(prepare_one).collect()
 }
 
-fn prepare_one(new: &NewJob) -> Result<Prepared, StoreError> {
+pub(crate) fn prepare_one(new: &NewJob) -> Result<Prepared, StoreError> {
     let work = serde_json::to_string(&*new.work)
         .map_err(|error| StoreError::Broken(format!("job {} cannot be written down: {error}", new.id)))?;
     Ok(Prepared {
@@ -58,19 +58,36 @@ fn prepare_one(new: &NewJob) -> Result<Prepared, StoreError> {
 }
 
 pub(super) fn submit(write: &Write<'_>, jobs: &[Prepared]) -> Result<Vec<Submitted>, Fault> {
-    let mut order = Order::new(write.sql);
-    let mut queues = HashSet::new();
-    let mut answers = Vec::with_capacity(jobs.len());
-    for job in jobs {
-        let answer = if let Some(known) = known_by_key(write, job)? {
-            known
-        } else {
-            Submitted::Accepted(accept(write, &mut order, &mut queues, job)?)
-        };
-        answers.push(answer);
-    }
-    order.keep()?;
+    let mut submission = Submission::new(write);
+    let answers = jobs.iter().map(|job| submission.submit(job)).collect::<Result<_, _>>()?;
+    submission.keep()?;
     Ok(answers)
+}
+
+/// The jobs that one operation accepts, one after the other.
+pub(crate) struct Submission<'w, 'c> {
+    write: &'w Write<'c>,
+    order: Order<'c>,
+    /// Whose use is noted.
+    queues: HashSet<(TenantId, QueueName)>,
+}
+
+impl<'w, 'c> Submission<'w, 'c> {
+    pub fn new(write: &'w Write<'c>) -> Self {
+        Self { write, order: Order::new(write.sql), queues: HashSet::new() }
+    }
+
+    pub fn submit(&mut self, job: &Prepared) -> Result<Submitted, Fault> {
+        match known_by_key(self.write, job)? {
+            Some(known) => Ok(known),
+            None => accept(self.write, &mut self.order, &mut self.queues, job).map(Submitted::Accepted),
+        }
+    }
+
+    /// Writes down what was given out, at the end.
+    pub fn keep(self) -> Result<(), Fault> {
+        self.order.keep()
+    }
 }
 
 /// What an earlier job with the same key makes of this one. A job sent again is not judged by its own key.

@@ -6,6 +6,7 @@ mod given;
 mod life;
 mod queues;
 mod same;
+mod schedules;
 
 use given::laptop;
 

@@ -65,6 +65,9 @@ pub(super) fn spawn(target: &CommandTarget, attempt: &Try, config: &Config) -> R
         .stderr(Stdio::piped())
         .process_group(0)
         .kill_on_drop(true);
+    if let Some(occasion) = &attempt.job.work.occasion {
+        command.env("FOREMAN_SCHEDULE", &occasion.schedule).env("FOREMAN_SCHEDULED_FOR", occasion.nominal.to_string());
+    }
     if let Some(directory) = &target.cwd {
         command.current_dir(directory);
     }

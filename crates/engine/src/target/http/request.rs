@@ -18,6 +18,8 @@ const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const JOB_ID: HeaderName = HeaderName::from_static("foreman-job-id");
 const ATTEMPT: HeaderName = HeaderName::from_static("foreman-attempt");
 const FENCE: HeaderName = HeaderName::from_static("foreman-fence");
+const SCHEDULE: HeaderName = HeaderName::from_static("foreman-schedule");
+const SCHEDULED_FOR: HeaderName = HeaderName::from_static("foreman-scheduled-for");
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// A job that cannot be put into a request; it was let in by mistake, and trying again would not help.
@@ -55,7 +57,7 @@ fn place(target: &HttpTarget) -> Result<Place, NotARequest> {
 
 /// Defaults that the job may replace, then the job's, then ours that nobody replaces.
 fn headers(target: &HttpTarget, attempt: &Try) -> Result<HeaderMap, NotARequest> {
-    let mut headers = HeaderMap::with_capacity(12 + target.headers.len());
+    let mut headers = HeaderMap::with_capacity(14 + target.headers.len());
     headers.insert(header::USER_AGENT, HeaderValue::from_static(USER_AGENT));
     headers.insert(header::ACCEPT, HeaderValue::from_static("*/*"));
     // What is compressed is not inflated, so ask for what can be read.
@@ -76,6 +78,13 @@ fn headers(target: &HttpTarget, attempt: &Try) -> Result<HeaderMap, NotARequest>
     headers.insert(JOB_ID, id);
     headers.insert(ATTEMPT, attempt.attempt.into());
     headers.insert(FENCE, attempt.fence.0.into());
+    if let Some(occasion) = &attempt.job.work.occasion {
+        // The time the tick belongs to, however late it starts: what a report is about, and the same at every attempt.
+        for (name, value) in [(SCHEDULE, &occasion.schedule), (SCHEDULED_FOR, &occasion.nominal.to_string())] {
+            let value = HeaderValue::from_str(value).map_err(|_| NotARequest::Header(name.to_string()))?;
+            headers.insert(name, value);
+        }
+    }
     headers.insert(TRACEPARENT, ascii(&traceparent(attempt.job.id)));
     Ok(headers)
 }
@@ -96,5 +105,5 @@ fn traceparent(job: JobId) -> String {
 }
 
 fn ascii(text: &str) -> HeaderValue {
-    HeaderValue::from_str(text).expect("ids and numbers are ASCII")
+    HeaderValue::from_str(text).expect("ids, numbers and times are ASCII")
 }

@@ -1,0 +1,322 @@
+//! Schedules made and changed.
+//!
+//! Each write runs to its end, whether or not its client waits. One that is sent again finds what the first made of it: a second
+//! POST finds the name taken, a second PUT or PATCH changes the same to the same.
+
+use std::collections::BTreeMap;
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+use foreman_core::TenantId;
+use foreman_core::document::{JobDocument, ProblemDocument, ScheduleDocument, ScheduleFields};
+use foreman_core::ports::{Change, ScheduleError, ScheduleView};
+use foreman_core::schedule::{ScheduleKey, ScheduleSpec};
+use foreman_core::spec::{Invalid, Mistake};
+use http::header::LOCATION;
+use http::{HeaderMap, HeaderValue, StatusCode};
+use serde_json::value::RawValue;
+
+use super::condition::{self, Expected};
+use super::look::not_found;
+use crate::app::{App, Commands};
+use crate::json;
+use crate::params::{Key, Tenant};
+use crate::problem::{Kind, Problem};
+use crate::submit;
+
+/// A name that is made and deleted by others all the time is not chased for ever.
+const ROUNDS: usize = 5;
+
+/// Make a schedule.
+///
+/// From the next time it says on, each tick makes its job exactly once.
+#[utoipa::path(post, path = "/api/v1/schedules", tag = "schedules", operation_id = "create_schedule",
+    request_body(content = ScheduleSpec, example = json!({
+        "name": "daily-report", "cron": "0 9 * * *", "timezone": "Europe/Berlin",
+        "job": {"url": "http://127.0.0.1:8080/dev/echo"},
+    })),
+    responses(
+        (status = 201, description = "Made", body = ScheduleDocument,
+            headers(
+                ("Location" = String, description = "Where the schedule is read"),
+                ("ETag" = String, description = "Its version, in quotes"),
+            )),
+        (status = 403, description = "A command, where commands are not allowed", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 409, description = "The name is taken", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 422, description = "Not a valid schedule", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn create(
+    State(app): State<App>,
+    Tenant(tenant): Tenant,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (_, spec) = read(&app, request).await?;
+    let desk = app.schedules.clone();
+    let view = app.to_the_end(async move { desk.create(&tenant, spec).await }).await?;
+    Ok(created(view))
+}
+
+/// Replace a schedule, or make it.
+///
+/// With `If-Match` it is replaced only if it is at that version (or, with `*`, at any); with `If-None-Match: *` it is only made. A tick
+/// that was due before is fired first.
+#[utoipa::path(put, path = "/api/v1/schedules/{schedule}", tag = "schedules", operation_id = "replace_schedule",
+    params(
+        ("schedule" = String, Path, description = "The schedule's name or id"),
+        ("If-Match" = Option<String>, Header, description = "The version it must be at, such as `\"3\"`, or `*`"),
+        ("If-None-Match" = Option<String>, Header, description = "`*`: there must be none yet"),
+    ),
+    request_body(content = ScheduleSpec, example = json!({
+        "name": "daily-report", "cron": "30 9 * * MON-FRI", "timezone": "Europe/Berlin",
+        "job": {"url": "http://127.0.0.1:8080/dev/echo"}, "overlap": "skip",
+    })),
+    responses(
+        (status = 200, description = "Replaced", body = ScheduleDocument,
+            headers(("ETag" = String, description = "Its version, in quotes"))),
+        (status = 201, description = "There was none, and now there is", body = ScheduleDocument,
+            headers(
+                ("Location" = String, description = "Where the schedule is read"),
+                ("ETag" = String, description = "Its version, in quotes"),
+            )),
+        (status = 404, description = "No schedule has this id", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 412, description = "Not at this version; `version` says at which", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 422, description = "Not a valid schedule", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn replace(
+    State(app): State<App>,
+    Tenant(tenant): Tenant,
+    Key(key): Key,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (headers, spec) = read(&app, request).await?;
+    let expected = Expected::of(&headers)?;
+    if let ScheduleKey::Name(name) = &key
+        && spec.name != name.as_str()
+    {
+        let detail = format!("is not {name}, as the path says");
+        let mistakes = vec![Mistake { pointer: "/name".into(), detail }];
+        return Err(Problem::invalid_schedule(Invalid { mistakes }));
+    }
+    let app_there = app.clone();
+    app.to_the_end(async move { put(&app_there, &tenant, &key, spec, expected).await }).await
+}
+
+async fn put(
+    app: &App,
+    tenant: &TenantId,
+    key: &ScheduleKey,
+    spec: ScheduleSpec,
+    expected: Expected,
+) -> Result<Response, Problem> {
+    let may_make = matches!(expected, Expected::Anything | Expected::Nothing) && matches!(key, ScheduleKey::Name(_));
+    // Between the two questions somebody may make or delete it: then the first is asked again.
+    for _ in 0..ROUNDS {
+        if expected != Expected::Nothing {
+            let change = Change::Replace(spec.clone());
+            match app.schedules.change(tenant, key, change, expected.only_if()).await {
+                Ok(view) => return Ok(condition::answer(StatusCode::OK, view)),
+                Err(ScheduleError::NotFound) if may_make => {}
+                Err(ScheduleError::NotFound) if expected != Expected::Anything => {
+                    return Err(Problem::new(
+                        Kind::PreconditionFailed,
+                        format!("there is no schedule {key}, and If-Match asks for one; without it, one is made"),
+                    ));
+                }
+                Err(error) => return Err(explained(error, key)),
+            }
+        }
+        match app.schedules.create(tenant, spec.clone()).await {
+            Ok(view) => return Ok(created(view)),
+            Err(ScheduleError::NameTaken(name)) if expected == Expected::Nothing => {
+                return Err(Problem::new(
+                    Kind::PreconditionFailed,
+                    format!("there is a schedule called {name} already, and If-None-Match asks for none"),
+                ));
+            }
+            Err(ScheduleError::NameTaken(_)) => {}
+            Err(error) => return Err(explained(error, key)),
+        }
+    }
+    Err(ScheduleError::Busy.into())
+}
+
+/// Change some fields of a schedule.
+///
+/// A JSON merge patch (RFC 7396): a field that is given replaces, `null` removes, and so inside `job`; anything deeper is replaced whole.
+#[utoipa::path(patch, path = "/api/v1/schedules/{schedule}", tag = "schedules", operation_id = "update_schedule",
+    params(
+        ("schedule" = String, Path, description = "The schedule's name or id"),
+        ("If-Match" = Option<String>, Header, description = "The version it must be at, such as `\"3\"`, or `*`"),
+    ),
+    request_body(
+        content(
+            (ScheduleFields = "application/json", example = json!({"cron": "30 9 * * *", "jitter": null, "job": {"queue": "reports"}})),
+            (ScheduleFields = "application/merge-patch+json", example = json!({"overlap": "skip"})),
+        ),
+    ),
+    responses(
+        (status = 200, description = "Changed", body = ScheduleDocument,
+            headers(("ETag" = String, description = "Its version, in quotes"))),
+        (status = 404, description = "No such schedule", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 412, description = "Not at this version; `version` says at which", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 422, description = "It would not be a valid schedule", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn update(
+    State(app): State<App>,
+    Tenant(tenant): Tenant,
+    Key(key): Key,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (headers, body) = app.bodies.json(request, app.bodies.job_bytes).await?;
+    let expected = Expected::of_existing(&headers)?;
+    // Read as fields first: a mistake in the patch is then told by its place in the patch.
+    let fields: ScheduleFields = json::parse(&body, Kind::InvalidSchedule)?;
+    refuse_commands(&app, fields.job.as_ref().is_some_and(|job| job.command.is_some()))?;
+    refuse_to_remove(&body, &["name", "job"])?;
+    let patch: Box<RawValue> = json::parse(&body, Kind::InvalidSchedule)?;
+    change(&app, &tenant, key, Change::Patch(patch), expected).await
+}
+
+/// Delete a schedule.
+///
+/// Its jobs stay. A tick that was due is fired first; one that is held is dropped. What became of its ticks is kept for a while.
+#[utoipa::path(delete, path = "/api/v1/schedules/{schedule}", tag = "schedules", operation_id = "delete_schedule",
+    params(
+        ("schedule" = String, Path, description = "The schedule's name or id"),
+        ("If-Match" = Option<String>, Header, description = "The version it must be at, such as `\"3\"`, or `*`"),
+    ),
+    responses(
+        (status = 204, description = "It is gone"),
+        (status = 404, description = "No such schedule", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 412, description = "Not at this version; `version` says at which", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn delete(
+    State(app): State<App>,
+    Tenant(tenant): Tenant,
+    Key(key): Key,
+    headers: HeaderMap,
+) -> Result<StatusCode, Problem> {
+    let expected = Expected::of_existing(&headers)?;
+    let desk = app.schedules.clone();
+    app.to_the_end(async move {
+        let deleted = desk.delete(&tenant, &key, expected.only_if()).await;
+        deleted.map_err(|error| explained(error, &key))
+    })
+    .await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Pause a schedule: nothing fires until it is resumed, and nothing is made up for afterwards.
+#[utoipa::path(post, path = "/api/v1/schedules/{schedule}/pause", tag = "schedules", operation_id = "pause_schedule",
+    params(
+        ("schedule" = String, Path, description = "The schedule's name or id"),
+        ("If-Match" = Option<String>, Header, description = "The version it must be at, such as `\"3\"`, or `*`"),
+    ),
+    responses(
+        (status = 200, description = "It is paused", body = ScheduleDocument,
+            headers(("ETag" = String, description = "Its version, in quotes"))),
+        (status = 404, description = "No such schedule", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 412, description = "Not at this version; `version` says at which", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn pause(
+    State(app): State<App>,
+    Tenant(tenant): Tenant,
+    Key(key): Key,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let expected = Expected::of_existing(&headers)?;
+    change(&app, &tenant, key, Change::Pause, expected).await
+}
+
+/// Resume a schedule: it fires again, from its next time on.
+#[utoipa::path(post, path = "/api/v1/schedules/{schedule}/resume", tag = "schedules", operation_id = "resume_schedule",
+    params(
+        ("schedule" = String, Path, description = "The schedule's name or id"),
+        ("If-Match" = Option<String>, Header, description = "The version it must be at, such as `\"3\"`, or `*`"),
+    ),
+    responses(
+        (status = 200, description = "It is not paused", body = ScheduleDocument,
+            headers(("ETag" = String, description = "Its version, in quotes"))),
+        (status = 404, description = "No such schedule", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 412, description = "Not at this version; `version` says at which", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 422, description = "It would never fire again", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn resume(
+    State(app): State<App>,
+    Tenant(tenant): Tenant,
+    Key(key): Key,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let expected = Expected::of_existing(&headers)?;
+    change(&app, &tenant, key, Change::Resume, expected).await
+}
+
+/// Make a schedule's job now.
+///
+/// Apart from the calendar: whether it is paused or not, and whatever else of it runs. Sent twice it makes two.
+#[utoipa::path(post, path = "/api/v1/schedules/{schedule}/run", tag = "schedules", operation_id = "run_schedule",
+    params(("schedule" = String, Path, description = "The schedule's name or id")),
+    responses(
+        (status = 202, description = "The job", body = JobDocument,
+            headers(("Location" = String, description = "Where the job is read"))),
+        (status = 404, description = "No such schedule", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn run(State(app): State<App>, Tenant(tenant): Tenant, Key(key): Key) -> Result<Response, Problem> {
+    let (desk, whose) = (app.schedules.clone(), tenant.clone());
+    let made = async move { desk.run(&whose, &key).await.map_err(|error| explained(error, &key)) };
+    let id = app.to_the_end(made).await?;
+    let view = app.store.get(&tenant, id).await?.ok_or_else(|| Problem::job_not_found(id))?;
+    Ok(submit::located(json::answer(StatusCode::ACCEPTED, &JobDocument::new(view, false)), id))
+}
+
+async fn change(
+    app: &App,
+    tenant: &TenantId,
+    key: ScheduleKey,
+    change: Change,
+    expected: Expected,
+) -> Result<Response, Problem> {
+    let (desk, tenant) = (app.schedules.clone(), tenant.clone());
+    let changed = async move {
+        let changed = desk.change(&tenant, &key, change, expected.only_if()).await;
+        changed.map_err(|error| explained(error, &key))
+    };
+    Ok(condition::answer(StatusCode::OK, app.to_the_end(changed).await?))
+}
+
+/// The schedule in a request's body, with the request's headers.
+async fn read(app: &App, request: Request) -> Result<(HeaderMap, ScheduleSpec), Problem> {
+    let (headers, body) = app.bodies.json(request, app.bodies.job_bytes).await?;
+    let spec: ScheduleSpec = json::parse(&body, Kind::InvalidSchedule)?;
+    refuse_commands(app, spec.job.command.is_some())?;
+    Ok((headers, spec))
+}
+
+fn refuse_commands(app: &App, is_command: bool) -> Result<(), Problem> {
+    if is_command && app.commands == Commands::Refused { Err(submit::commands_disabled()) } else { Ok(()) }
+}
+
+/// What a schedule cannot be without.
+fn refuse_to_remove(patch: &[u8], names: &[&str]) -> Result<(), Problem> {
+    let fields: BTreeMap<String, &RawValue> = json::parse(patch, Kind::InvalidSchedule)?;
+    let is_removed = |name: &&&str| fields.get(**name).is_some_and(|value| value.get() == "null");
+    let refused = names.iter().filter(is_removed);
+    let mistakes: Vec<Mistake> =
+        refused.map(|name| Mistake { pointer: format!("/{name}"), detail: "cannot be removed".into() }).collect();
+    if mistakes.is_empty() { Ok(()) } else { Err(Problem::invalid_schedule(Invalid { mistakes })) }
+}
+
+fn explained(error: ScheduleError, key: &ScheduleKey) -> Problem {
+    match error {
+        ScheduleError::NotFound => not_found(key),
+        error => error.into(),
+    }
+}
+
+fn created(view: ScheduleView) -> Response {
+    let path = format!("/api/v1/schedules/{}", view.schedule.name);
+    let mut response = condition::answer(StatusCode::CREATED, view);
+    let path = HeaderValue::try_from(path).expect("a name is letters, digits and a few signs");
+    response.headers_mut().insert(LOCATION, path);
+    response
+}

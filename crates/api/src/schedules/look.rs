@@ -1,0 +1,140 @@
+//! Schedules and what became of their ticks, read.
+
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use foreman_core::document::{ListDocument, ProblemDocument, ScheduleDocument, TickDocument};
+use foreman_core::ports::{ScheduleError, ScheduleView};
+use foreman_core::schedule::{NotAScheduleName, ScheduleKey, ScheduleName};
+use foreman_core::{TenantId, Timestamp};
+use http::{HeaderMap, StatusCode};
+use serde::Deserialize;
+
+use super::condition;
+use crate::app::App;
+use crate::json;
+use crate::params::{Key, Params, Tenant};
+use crate::problem::Problem;
+
+const DEFAULT_LIMIT: usize = 50;
+const MAX_LIMIT: usize = 500;
+
+#[derive(Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct PageParams {
+    /// How many per page.
+    #[param(minimum = 1, maximum = 500, default = 50)]
+    limit: Option<usize>,
+    /// `next` of the page before, unchanged.
+    #[serde(alias = "after")]
+    cursor: Option<String>,
+}
+
+impl PageParams {
+    fn limit(&self) -> Result<usize, Problem> {
+        let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
+        if (1..=MAX_LIMIT).contains(&limit) {
+            return Ok(limit);
+        }
+        Err(Problem::invalid_request(format!("in the query: limit: must lie between 1 and {MAX_LIMIT}")))
+    }
+
+    fn cursor<T: std::str::FromStr>(&self) -> Result<Option<T>, Problem> {
+        let read = self.cursor.as_deref().map(str::parse).transpose();
+        read.map_err(|_| Problem::invalid_request("in the query: cursor: is not the `next` of an earlier page"))
+    }
+}
+
+/// List schedules, by name.
+#[utoipa::path(get, path = "/api/v1/schedules", tag = "schedules", operation_id = "list_schedules", params(PageParams),
+    responses(
+        (status = 200, description = "A page", body = ListDocument<ScheduleDocument>),
+        (status = 400, description = "A parameter that does not exist or does not fit", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn list(
+    State(app): State<App>,
+    Tenant(tenant): Tenant,
+    Params(params): Params<PageParams>,
+) -> Result<Response, Problem> {
+    let limit = params.limit()?;
+    let after: Option<ScheduleName> = params.cursor()?;
+    let views = app.store.schedules(&tenant, after.as_ref(), limit + 1).await?;
+    let page = page_of(views, limit, |view| view.schedule.name.to_string());
+    let items: Vec<ScheduleDocument> = page.items.into_iter().map(ScheduleDocument::from).collect();
+    Ok(json::answer(StatusCode::OK, &ListDocument { items, next: page.next }))
+}
+
+/// Read a schedule.
+///
+/// With its next tick, what became of the latest one, and its version as `ETag`.
+#[utoipa::path(get, path = "/api/v1/schedules/{schedule}", tag = "schedules", operation_id = "get_schedule",
+    params(
+        ("schedule" = String, Path, description = "The schedule's name or id"),
+        ("If-None-Match" = Option<String>, Header, description = "The `ETag` of an earlier answer"),
+    ),
+    responses(
+        (status = 200, description = "The schedule", body = ScheduleDocument,
+            headers(("ETag" = String, description = "Its version, in quotes"))),
+        (status = 304, description = "It is at this version still"),
+        (status = 404, description = "No such schedule", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn get(
+    State(app): State<App>,
+    Tenant(tenant): Tenant,
+    Key(key): Key,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let view = find(&app, &tenant, &key).await?;
+    // Of the schedule as it was written: that it has fired since is no reason to send it again to whoever asks so.
+    if condition::has_it_already(&headers, view.seen.version) {
+        return Ok(condition::tagged(StatusCode::NOT_MODIFIED.into_response(), view.seen.version));
+    }
+    Ok(condition::answer(StatusCode::OK, view))
+}
+
+/// List what became of a schedule's ticks, the latest first.
+///
+/// Fired, with the job that was made and where it stands; held, until the job of an earlier one is final; or skipped, and why.
+#[utoipa::path(get, path = "/api/v1/schedules/{schedule}/ticks", tag = "schedules", operation_id = "list_ticks",
+    params(("schedule" = String, Path, description = "The schedule's name or id"), PageParams),
+    responses(
+        (status = 200, description = "A page", body = ListDocument<TickDocument>),
+        (status = 404, description = "No such schedule", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn ticks(
+    State(app): State<App>,
+    Tenant(tenant): Tenant,
+    Key(key): Key,
+    Params(params): Params<PageParams>,
+) -> Result<Response, Problem> {
+    let limit = params.limit()?;
+    let before: Option<Timestamp> = params.cursor()?;
+    let id = find(&app, &tenant, &key).await?.schedule.id;
+    let ticks = app.store.ticks(id, before, limit + 1).await?;
+    let page = page_of(ticks, limit, |tick| tick.nominal.to_string());
+    let items: Vec<TickDocument> = page.items.into_iter().map(TickDocument::from).collect();
+    Ok(json::answer(StatusCode::OK, &ListDocument { items, next: page.next }))
+}
+
+/// One more than was asked for tells whether there is a next page.
+fn page_of<T>(mut items: Vec<T>, limit: usize, cursor: impl Fn(&T) -> String) -> ListDocument<T> {
+    let is_more = items.len() > limit;
+    items.truncate(limit);
+    let next = items.last().filter(|_| is_more).map(cursor);
+    ListDocument { items, next }
+}
+
+pub(super) async fn find(app: &App, tenant: &TenantId, key: &ScheduleKey) -> Result<ScheduleView, Problem> {
+    app.store.schedule(tenant, key).await?.ok_or_else(|| not_found(key))
+}
+
+pub(super) fn not_found(key: &ScheduleKey) -> Problem {
+    let problem = Problem::from(ScheduleError::NotFound);
+    let detail = format!("no schedule is called {key}; it may have been deleted");
+    Problem { detail, ..problem }
+}
+
+/// The `{schedule}` of a path is neither a name nor an id.
+pub(crate) fn no_key(error: &NotAScheduleName) -> Problem {
+    Problem::invalid_request(error.to_string())
+}

@@ -1,0 +1,318 @@
+//! Schedules as they are kept, and the one transaction that fires them.
+//!
+//! A tick is fired once, whoever tries and however often: its row `(schedule, nominal)` is written under the lock of the
+//! schedule's row together with its job, and only while the schedule still is what the firing was computed from.
+//! Leadership picks who tries. Editing, pausing and deleting work by the same comparison and are refused while a tick
+//! is due, so a tick computed before an edit cannot land after it, and one that was due before it is not lost.
+//!
+//! [`ScheduleStore`] is what a store does; [`Schedules`] is what the API asks for, and the engine stands between them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::StoreError;
+use super::upkeep::Leader;
+use crate::id::{EditId, JobId, ScheduleId, TenantId};
+use crate::job::{NewJob, Work};
+use crate::schedule::{NewSchedule, Overlap, Schedule, ScheduleKey, ScheduleName, ScheduleSpec};
+use crate::spec::Invalid;
+use crate::state::State;
+use crate::time::Timestamp;
+
+#[async_trait]
+pub trait ScheduleStore: Send + Sync {
+    /// What time it is by the store's clock: what decides when a tick is due, and so what a first tick is computed from.
+    async fn time(&self) -> Result<Timestamp, StoreError>;
+
+    /// Sent again with the same id it answers [`CreateAnswer::Created`] again and changes nothing.
+    async fn create_schedule(&self, new: &NewSchedule) -> Result<CreateAnswer, StoreError>;
+
+    /// With its latest tick.
+    async fn schedule(&self, tenant: &TenantId, key: &ScheduleKey) -> Result<Option<ScheduleView>, StoreError>;
+
+    /// By name, those after `after`, at most `limit`; each with its latest tick.
+    async fn schedules(
+        &self,
+        tenant: &TenantId,
+        after: Option<&ScheduleName>,
+        limit: usize,
+    ) -> Result<Vec<ScheduleView>, StoreError>;
+
+    /// Changes a schedule, only while it is what was seen and nothing of it is due. Sent again with the same id it
+    /// answers [`EditAnswer::Edited`] again. A held tick stays held.
+    async fn edit_schedule(&self, tenant: &TenantId, edit: &Edit) -> Result<EditAnswer, StoreError>;
+
+    /// Removes a schedule under the same condition. Its jobs stay; its ticks stay until their retention, a held one
+    /// recorded as skipped.
+    async fn delete_schedule(&self, tenant: &TenantId, id: ScheduleId, seen: Seen) -> Result<DeleteAnswer, StoreError>;
+
+    /// Schedules whose next tick is due, the most overdue first, and those with a held tick that no longer has to wait
+    /// and that are not paused; at most `limit` of each. One that cannot be read is left out, and said so in the log.
+    async fn due_schedules(&self, limit: usize) -> Result<DueSchedules, StoreError>;
+
+    /// Fires each schedule that is still what was seen: writes the ticks, submits their jobs and moves on, all in one
+    /// transaction. One that is stale changes nothing and holds up no other. A tick that is there already is passed by
+    /// without a job, so that sent again all of it is done once. `None`, and nothing is done, when the leader's term is
+    /// over. Answers in the order given; no schedule twice in one call.
+    async fn fire(&self, leader: Option<&Leader>, firings: &[Firing]) -> Result<Option<Vec<Fired>>, StoreError>;
+
+    /// What became of a schedule's ticks, the latest first, those before `before`, at most `limit`.
+    async fn ticks(
+        &self,
+        schedule: ScheduleId,
+        before: Option<Timestamp>,
+        limit: usize,
+    ) -> Result<Vec<TickView>, StoreError>;
+}
+
+/// A schedule and where it stands.
+#[derive(Clone, Debug)]
+pub struct ScheduleView {
+    pub schedule: Schedule,
+    pub seen: Seen,
+    pub is_paused: bool,
+    pub created_at: Timestamp,
+    pub edited_at: Timestamp,
+    pub last_tick: Option<TickView>,
+}
+
+impl ScheduleView {
+    /// It will never fire again unless it is edited.
+    pub fn is_finished(&self) -> bool {
+        !self.is_paused && self.seen.next.is_none()
+    }
+}
+
+/// What a decision about a schedule was based on; it holds only as long as all of this is still so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Rises with every edit, from 1.
+    pub version: i64,
+    /// The next tick. None while it is paused, and when it is finished.
+    pub next: Option<Timestamp>,
+    /// A tick that waits for a job of an earlier one to be final.
+    pub held: Option<Timestamp>,
+}
+
+#[derive(Clone, Debug)]
+pub enum CreateAnswer {
+    Created(ScheduleView),
+    NameTaken(ScheduleId),
+}
+
+/// The whole schedule as it shall be from now on.
+#[derive(Clone, Debug)]
+pub struct Edit {
+    pub id: EditId,
+    pub schedule: ScheduleId,
+    pub seen: Seen,
+    pub spec: Arc<ScheduleSpec>,
+    pub work: Arc<Work>,
+    pub is_paused: bool,
+    pub next: Option<Timestamp>,
+}
+
+#[derive(Clone, Debug)]
+pub enum EditAnswer {
+    Edited(ScheduleView),
+    /// It is not what was seen, or a tick is due: look again, fire what is due, decide again.
+    Stale,
+    /// There is no such schedule of this tenant.
+    Gone,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeleteAnswer {
+    Deleted,
+    Stale,
+    Gone,
+}
+
+#[derive(Clone, Debug)]
+pub struct DueSchedules {
+    /// By the store's clock.
+    pub now: Timestamp,
+    /// Those whose tick is due.
+    pub due: Vec<DueSchedule>,
+    /// Those whose held tick may go.
+    pub freed: Vec<DueSchedule>,
+    /// When the next tick that is not due yet will be.
+    pub next_in: Option<Duration>,
+    /// A tick is held somewhere: look again soon.
+    pub is_any_held: bool,
+}
+
+/// What is needed to fire a schedule.
+#[derive(Clone, Debug)]
+pub struct DueSchedule {
+    pub schedule: Schedule,
+    pub seen: Seen,
+}
+
+#[derive(Clone, Debug)]
+pub struct Firing {
+    pub schedule: ScheduleId,
+    pub seen: Seen,
+    pub overlap: Overlap,
+    /// The job of the held tick, if there is one: it is fired if no job of the schedule is open.
+    pub release: Option<NewJob>,
+    /// Oldest first.
+    pub ticks: Vec<NewTick>,
+    pub next: Option<Timestamp>,
+}
+
+#[derive(Clone, Debug)]
+pub struct NewTick {
+    /// The instant it belongs to.
+    pub nominal: Timestamp,
+    pub act: TickAct,
+}
+
+#[derive(Clone, Debug)]
+pub enum TickAct {
+    /// Fire, if the overlap lets it.
+    Fire(NewJob),
+    /// Somebody asked for it, apart from the calendar: fire, whatever else runs. A tick of that instant which made this
+    /// very job is the same request; when there is another, this one is fired a microsecond later.
+    FireByHand(NewJob),
+    /// It is missed, and so are the following until `last`.
+    Miss { last: Timestamp, count: Option<u32> },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fired {
+    Done(Vec<JobId>),
+    /// The schedule is not what was seen, or is gone. Nothing was written for it.
+    Stale,
+    /// These jobs are to be cancelled first; then send the same again. Nothing was written for it.
+    CancelFirst(Vec<JobId>),
+}
+
+/// How far back a store looks for jobs of a schedule that are not final: at its latest so many fired ticks.
+pub const OPEN_JOBS_AMONG: usize = 1_000;
+
+/// What became of a tick, or of a run of missed ones.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TickView {
+    pub nominal: Timestamp,
+    pub state: TickState,
+    pub reason: Option<TickReason>,
+    /// When that was decided.
+    pub at: Timestamp,
+    /// Of a fired one; its state is missing when the job has been removed.
+    pub job: Option<(JobId, Option<State>)>,
+    /// The last of a run of missed ones.
+    pub last: Option<Timestamp>,
+    /// How many it stands for; `None`: more than were counted.
+    pub count: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum TickState {
+    Fired,
+    /// Held until the job of an earlier tick is final.
+    Held,
+    Skipped,
+}
+
+impl TickState {
+    pub const ALL: [TickState; 3] = [TickState::Fired, TickState::Held, TickState::Skipped];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            TickState::Fired => "fired",
+            TickState::Held => "held",
+            TickState::Skipped => "skipped",
+        }
+    }
+
+    pub fn from_stored(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == text)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum TickReason {
+    /// Fired because somebody asked, not because its time had come.
+    ByHand,
+    /// Nobody fired it in time, and the policy lets it go.
+    Missed,
+    /// A job of an earlier tick was not final.
+    Overlap,
+    /// The schedule was deleted while the tick was held.
+    Deleted,
+}
+
+impl TickReason {
+    pub const ALL: [TickReason; 4] = [TickReason::ByHand, TickReason::Missed, TickReason::Overlap, TickReason::Deleted];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            TickReason::ByHand => "by_hand",
+            TickReason::Missed => "missed",
+            TickReason::Overlap => "overlap",
+            TickReason::Deleted => "deleted",
+        }
+    }
+
+    pub fn from_stored(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.as_str() == text)
+    }
+}
+
+/// Schedules as the API changes them.
+#[async_trait]
+pub trait Schedules: Send + Sync {
+    async fn create(&self, tenant: &TenantId, spec: ScheduleSpec) -> Result<ScheduleView, ScheduleError>;
+
+    /// Fires what is due, then changes the schedule. `only_if`: it must be at this version.
+    async fn change(
+        &self,
+        tenant: &TenantId,
+        key: &ScheduleKey,
+        change: Change,
+        only_if: Option<i64>,
+    ) -> Result<ScheduleView, ScheduleError>;
+
+    /// Fires what is due, then removes the schedule.
+    async fn delete(&self, tenant: &TenantId, key: &ScheduleKey, only_if: Option<i64>) -> Result<(), ScheduleError>;
+
+    /// Makes its job now, whatever the calendar says, whether it is paused or not, and whatever else of it runs.
+    async fn run(&self, tenant: &TenantId, key: &ScheduleKey) -> Result<JobId, ScheduleError>;
+}
+
+#[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "one for each request, and never kept")]
+pub enum Change {
+    Replace(ScheduleSpec),
+    /// A JSON object: what is given replaces, `null` removes, and so inside `job`.
+    Patch(Box<RawValue>),
+    Pause,
+    Resume,
+}
+
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ScheduleError {
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    #[error("there is no such schedule")]
+    NotFound,
+    #[error("the name {0} is taken")]
+    NameTaken(ScheduleName),
+    /// Not at the version that was asked for.
+    #[error("the schedule is at version {0}")]
+    Changed(i64),
+    /// It kept changing under our hands.
+    #[error("the schedule is changed by others all the time")]
+    Busy,
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

@@ -1,0 +1,95 @@
+//! Which ticks are due now, which of them came too late, and when the next one is.
+//!
+//! The next tick is computed from the one before it, never from now: a scheduler that was away goes on where it stopped.
+//! A tick is missed when it is later than `missed_after`; a change of leaders takes less, so it skips nothing.
+
+use std::time::Duration;
+
+use super::policy::Missed;
+use super::spec::Rule;
+use crate::time::Timestamp;
+
+/// What is to be done about a schedule whose time has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Planned {
+    /// Oldest first.
+    pub ticks: Vec<PlannedTick>,
+    /// None: it has fired for the last time.
+    pub next: Option<Timestamp>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlannedTick {
+    Fire {
+        nominal: Timestamp,
+    },
+    /// A run of missed ticks, recorded as one: a day without a scheduler is 86,400 ticks of some.
+    Skip {
+        first: Timestamp,
+        last: Timestamp,
+        /// None: more than were worth counting.
+        count: Option<u32>,
+    },
+}
+
+/// The most that fire at once; what is left is due at the next look.
+const MOST: usize = 1_000;
+/// Beyond so many, missed ticks are not counted one by one.
+const COUNTED: u32 = 10_000;
+const TINY: Duration = Duration::from_micros(1);
+
+/// Judges all ticks from `due`, which is one, up to `now`.
+pub fn plan(rule: &Rule, due: Timestamp, now: Timestamp, missed_after: Duration) -> Planned {
+    let too_late = now.minus(missed_after);
+    let mut ticks = Vec::new();
+    let mut next = Some(due);
+    if due < too_late {
+        missed(rule, due, too_late, &mut ticks);
+        next = rule.next_after(too_late.minus(TINY));
+    }
+    while let Some(nominal) = next.filter(|nominal| *nominal <= now && ticks.len() < MOST) {
+        ticks.push(PlannedTick::Fire { nominal });
+        next = rule.next_after(nominal);
+    }
+    Planned { ticks, next }
+}
+
+/// What the policy makes of the ticks from `due` until before `too_late`.
+fn missed(rule: &Rule, due: Timestamp, too_late: Timestamp, ticks: &mut Vec<PlannedTick>) {
+    let wanted = match rule.missed {
+        Missed::Skip => 0,
+        Missed::Latest => 1,
+        Missed::All => rule.missed_max as usize,
+    };
+    let mut fired = Vec::new();
+    let mut last = Some(latest(rule, due, too_late));
+    while let Some(nominal) = last.filter(|_| fired.len() < wanted) {
+        fired.push(PlannedTick::Fire { nominal });
+        last = (nominal > due).then(|| latest(rule, due, nominal));
+    }
+    if let Some(last) = last {
+        ticks.push(PlannedTick::Skip { first: due, last, count: count(rule, due, last) });
+    }
+    ticks.extend(fired.into_iter().rev());
+}
+
+/// The latest tick before `end`, which is after `due`.
+fn latest(rule: &Rule, due: Timestamp, end: Timestamp) -> Timestamp {
+    rule.last_before(end, due).unwrap_or(due)
+}
+
+fn count(rule: &Rule, first: Timestamp, last: Timestamp) -> Option<u32> {
+    let mut count = 1;
+    let mut nominal = first;
+    while nominal < last {
+        nominal = rule.next_after(nominal)?;
+        count += 1;
+        if count > COUNTED {
+            return None;
+        }
+    }
+    Some(count)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,228 @@
+//! Fires schedules when their time has come.
+//!
+//! Sleeps until the earliest tick, a schedule is made or changed (its tick may come first), or its poll period is over.
+//! One of many works at a time, the one that leads; but that is for the sake of the database alone. A scheduler that was
+//! paused past its term and goes on firing finds its term over, and if it did not, it would find every tick fired: the
+//! key of a tick, not the leadership, is what fires it once. One that dies half way leaves a schedule as it was or as it
+//! shall be, and its successor goes on from the tick that is due.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use foreman_core::ScheduleId;
+use foreman_core::ports::{DueSchedules, JobStore, Leader, ScheduleStore, StoreError, Topic, Wakeups};
+use foreman_runtime::{Lead, Shutdown, Term, Tick, Ticker};
+use tokio::time::{Instant, timeout};
+use tracing::{debug, error};
+
+use crate::firing::{Gun, Ready, prepare};
+pub use crate::outage::Error;
+use crate::outage::{Outage, bounded, unless_aborted};
+
+/// Between two looks, so that a flood of edits is one look.
+const SHORTEST_NAP: Duration = Duration::from_millis(10);
+/// When a look was full of what cannot be read.
+const UNREADABLE_NAP: Duration = Duration::from_secs(1);
+/// So many unreadable schedules are remembered, and looked past.
+const MOST_UNREADABLE: usize = 1_000;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// How often to look when nothing says that something is due, give or take a tenth.
+    pub poll: Duration,
+    /// Schedules fired in one transaction.
+    pub step: usize,
+    /// A tick that is later than this is missed, and the schedule's policy decides. Longer than a change of leaders takes.
+    pub missed_after: Duration,
+    /// How often to see whether a held tick may go. Jobs end all the time; being asked at every end would be most of the work.
+    pub held_poll: Duration,
+    /// How long one store call may take.
+    pub call_timeout: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            poll: Duration::from_secs(5),
+            step: 500,
+            missed_after: Duration::from_mins(1),
+            held_poll: Duration::from_secs(1),
+            call_timeout: Duration::from_secs(10),
+        }
+    }
+}
+
+/// How far firing is behind, for whoever watches.
+#[derive(Clone, Debug, Default)]
+pub struct Lag(Arc<AtomicU64>);
+
+impl Lag {
+    /// By how much the most overdue tick was late when the scheduler last looked; zero when none was due.
+    pub fn get(&self) -> Duration {
+        Duration::from_micros(self.0.load(Ordering::Relaxed))
+    }
+
+    fn set(&self, lag: Duration) {
+        self.0.store(u64::try_from(lag.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+}
+
+/// What it has done since it started, for whoever counts.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    fired: Arc<AtomicU64>,
+}
+
+impl Tally {
+    /// Jobs made by ticks.
+    pub fn fired(&self) -> u64 {
+        self.fired.load(Ordering::Relaxed)
+    }
+}
+
+pub struct Scheduler {
+    gun: Gun,
+    wakeups: Arc<dyn Wakeups>,
+    config: Config,
+    lead: Option<(String, Lead)>,
+    lag: Lag,
+    tally: Tally,
+}
+
+impl Scheduler {
+    pub fn new(
+        schedules: Arc<dyn ScheduleStore>,
+        jobs: Arc<dyn JobStore>,
+        wakeups: Arc<dyn Wakeups>,
+        config: Config,
+    ) -> Self {
+        let gun = Gun { schedules, jobs, call_timeout: config.call_timeout };
+        Self { gun, wakeups, config, lead: None, lag: Lag::default(), tally: Tally::default() }
+    }
+
+    /// Works only while `lead` says that this process holds the `office`.
+    #[must_use]
+    pub fn led_by(self, office: impl Into<String>, lead: Lead) -> Self {
+        Self { lead: Some((office.into(), lead)), ..self }
+    }
+
+    pub fn lag(&self) -> Lag {
+        self.lag.clone()
+    }
+
+    pub fn tally(&self) -> Tally {
+        self.tally.clone()
+    }
+
+    pub async fn run(self, shutdown: Shutdown) -> Result<(), Error> {
+        let mut wake = self.wakeups.listen(Topic::Scheduled);
+        let mut ticker = Ticker::new(self.config.poll, 0.1);
+        let mut outage = Outage::new("scheduler");
+        let mut unreadable = HashSet::new();
+        loop {
+            let Some(term) = self.elected(&shutdown).await else { return Ok(()) };
+            let Some(looked) = unless_aborted(&shutdown, self.fire_all(term, &mut unreadable, &shutdown)).await else {
+                return Ok(());
+            };
+            let next = match looked {
+                Ok(wait) => {
+                    outage.is_over();
+                    wait.map(|wait| Instant::now() + wait)
+                }
+                Err(error) => Some(Instant::now() + outage.goes_on(error)?),
+            };
+            // Until draining; a wake-up meanwhile is heard right after.
+            let _ = timeout(SHORTEST_NAP, shutdown.draining()).await;
+            if ticker.next_until(next, &mut wake, &shutdown).await == Tick::Draining {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Waits until it is this one's turn; `None` when it drains first. Who needs no election has always won it.
+    async fn elected(&self, shutdown: &Shutdown) -> Option<Term> {
+        let Some((_, lead)) = &self.lead else { return Some(Term(0)) };
+        if lead.term().is_none() {
+            // Who does not lead is not behind.
+            self.lag.set(Duration::ZERO);
+        }
+        tokio::select! {
+            biased;
+            () = shutdown.draining() => None,
+            term = lead.elected() => Some(term),
+        }
+    }
+
+    /// Step by step until nothing more is due, the term is over, or until draining. Answers how long to sleep.
+    async fn fire_all(
+        &self,
+        term: Term,
+        unreadable: &mut HashSet<ScheduleId>,
+        shutdown: &Shutdown,
+    ) -> Result<Option<Duration>, StoreError> {
+        let mut late = 0;
+        loop {
+            if self.lead.as_ref().is_some_and(|(_, lead)| !lead.holds(term)) {
+                return Ok(Some(Duration::ZERO));
+            }
+            let limit = self.config.step + unreadable.len();
+            let look = bounded(self.config.call_timeout, self.gun.schedules.due_schedules(limit)).await?;
+            let was_full = look.due.len().max(look.freed.len()) >= limit;
+            let ready = self.ready(&look, unreadable);
+            self.note_lag(&look, unreadable);
+            if ready.is_empty() {
+                return Ok(self.sleep(&look, was_full));
+            }
+            let leader = self.lead.as_ref().map(|(office, _)| Leader { office: office.clone(), term: term.0 });
+            let Some(round) = self.gun.fire(leader.as_ref(), ready).await? else { return Ok(Some(Duration::ZERO)) };
+            self.tally.fired.fetch_add(round.jobs.len() as u64, Ordering::Relaxed);
+            if !round.jobs.is_empty() {
+                debug!(jobs.count = round.jobs.len(), "fired {} jobs", round.jobs.len());
+            }
+            // Somebody else was faster: that is no reason to spin with them.
+            late = if round.jobs.is_empty() { late + 1 } else { 0 };
+            if late > 3 || shutdown.is_draining() {
+                return Ok(Some(SHORTEST_NAP));
+            }
+        }
+    }
+
+    /// What cannot be read is not late: it never fires, and the log has said so.
+    fn note_lag(&self, look: &DueSchedules, unreadable: &HashSet<ScheduleId>) {
+        let oldest = look.due.iter().find(|due| !unreadable.contains(&due.schedule.id)).and_then(|due| due.seen.next);
+        self.lag.set(oldest.map_or(Duration::ZERO, |oldest| look.now.since(oldest)));
+    }
+
+    fn ready(&self, look: &DueSchedules, unreadable: &mut HashSet<ScheduleId>) -> Vec<Ready> {
+        let mut ready: Vec<Ready> = Vec::new();
+        for due in look.due.iter().chain(&look.freed) {
+            let id = due.schedule.id;
+            if ready.iter().any(|ready| ready.firing.schedule == id) {
+                continue;
+            }
+            match prepare(due, look.now, self.config.missed_after) {
+                Ok(one) => ready.push(one),
+                Err(invalid) => {
+                    if unreadable.len() < MOST_UNREADABLE && unreadable.insert(id) {
+                        error!(
+                            schedule.id = %id,
+                            schedule.name = %due.schedule.name,
+                            "schedule {} does not fire: this version cannot read it: {invalid}",
+                            due.schedule.name
+                        );
+                    }
+                }
+            }
+        }
+        ready
+    }
+
+    fn sleep(&self, look: &DueSchedules, was_full: bool) -> Option<Duration> {
+        // Full of what cannot be read: the others' turn comes with the next look, which asks for more.
+        let again = was_full.then_some(UNREADABLE_NAP);
+        let held = look.is_any_held.then_some(self.config.held_poll);
+        [look.next_in, held, again].into_iter().flatten().min()
+    }
+}

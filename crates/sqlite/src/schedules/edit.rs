@@ -1,0 +1,210 @@
+//! Making, editing and deleting a schedule.
+//!
+//! All three can be sent again: a creation is known by the schedule's id, an edit by its own, and what is deleted is gone.
+//! An edit and a delete hold only while the schedule is what was seen and nothing of it is due.
+
+use foreman_core::ports::{
+    CreateAnswer, DeleteAnswer, Edit, EditAnswer, Seen, StoreError, TickReason, TickState, TickView, Topic,
+};
+use foreman_core::schedule::{NewSchedule, ScheduleSpec};
+use foreman_core::{EditId, ScheduleId, TenantId, Timestamp, Work};
+use rusqlite::{OptionalExtension, params};
+use uuid::Uuid;
+
+use super::row::{self, Written, schedule_columns};
+use super::ticks;
+use crate::error::Fault;
+use crate::rows::Cells;
+use crate::write::Write;
+
+/// A schedule about to be made, as its row wants it.
+pub(super) struct Creation {
+    new: NewSchedule,
+    spec: String,
+    work: String,
+}
+
+/// What came of it. The schedule is read outside the writer.
+pub(super) enum Created {
+    Made(Box<Written>, Option<TickView>),
+    NameTaken(ScheduleId),
+}
+
+impl Created {
+    pub fn answer(self) -> Result<CreateAnswer, StoreError> {
+        match self {
+            Created::Made(written, last_tick) => Ok(CreateAnswer::Created(written.view(last_tick)?)),
+            Created::NameTaken(id) => Ok(CreateAnswer::NameTaken(id)),
+        }
+    }
+}
+
+impl Creation {
+    pub fn prepare(new: &NewSchedule) -> Result<Self, StoreError> {
+        let (spec, work) = texts(new.schedule.id, &new.schedule.spec, &new.schedule.work)?;
+        Ok(Self { new: new.clone(), spec, work })
+    }
+
+    pub fn create(&self, write: &Write<'_>) -> Result<Created, Fault> {
+        let schedule = &self.new.schedule;
+        let owner: Option<Uuid> = write
+            .prepared("SELECT id FROM schedules WHERE tenant = ?1 AND name = ?2")?
+            .query_row((schedule.tenant.as_str(), schedule.name.as_str()), |row| row.get(0))
+            .optional()?;
+        match owner {
+            Some(id) if id != schedule.id.0 => return Ok(Created::NameTaken(ScheduleId(id))),
+            // Sent again.
+            Some(_) => {}
+            None => self.insert(write)?,
+        }
+        let (written, last_tick) = look(write, schedule.id)?;
+        Ok(Created::Made(written, last_tick))
+    }
+
+    fn insert(&self, write: &Write<'_>) -> Result<(), Fault> {
+        let NewSchedule { schedule, is_paused, next } = &self.new;
+        write
+            .prepared(
+                "INSERT INTO schedules (id, tenant, name, version, next_fire_at, paused, created_at, edited_at, spec,
+                                        work)
+                 VALUES (?1, ?2, ?3, 1, ?4, ?5, ?6, ?7, ?8, ?9)",
+            )?
+            .execute(params![
+                schedule.id.0,
+                schedule.tenant.as_str(),
+                schedule.name.as_str(),
+                next.map(Timestamp::as_micros),
+                is_paused,
+                schedule.created_at.as_micros(),
+                write.now.as_micros(),
+                self.spec,
+                self.work,
+            ])?;
+        write.ring(Topic::Scheduled);
+        Ok(())
+    }
+}
+
+/// An edit, as the row wants it.
+pub(super) struct Change {
+    tenant: TenantId,
+    edit: Edit,
+    spec: String,
+    work: String,
+}
+
+pub(super) enum Changed {
+    Edited(Box<Written>, Option<TickView>),
+    Stale,
+    Gone,
+}
+
+impl Changed {
+    pub fn answer(self) -> Result<EditAnswer, StoreError> {
+        match self {
+            Changed::Edited(written, last_tick) => Ok(EditAnswer::Edited(written.view(last_tick)?)),
+            Changed::Stale => Ok(EditAnswer::Stale),
+            Changed::Gone => Ok(EditAnswer::Gone),
+        }
+    }
+}
+
+impl Change {
+    pub fn prepare(tenant: &TenantId, edit: &Edit) -> Result<Self, StoreError> {
+        let (spec, work) = texts(edit.schedule, &edit.spec, &edit.work)?;
+        Ok(Self { tenant: tenant.clone(), edit: edit.clone(), spec, work })
+    }
+
+    pub fn edit(&self, write: &Write<'_>) -> Result<Changed, Fault> {
+        let edit = &self.edit;
+        let Some(standing) = standing(write, &self.tenant, edit.schedule)? else { return Ok(Changed::Gone) };
+        // Otherwise it was sent again, and whatever happened since stays as it is.
+        if standing.edited_by != Some(edit.id) {
+            if !standing.may_change(edit.seen, write.now) {
+                return Ok(Changed::Stale);
+            }
+            self.update(write)?;
+        }
+        let (written, last_tick) = look(write, edit.schedule)?;
+        Ok(Changed::Edited(written, last_tick))
+    }
+
+    fn update(&self, write: &Write<'_>) -> Result<(), Fault> {
+        let edit = &self.edit;
+        write
+            .prepared(
+                "UPDATE schedules SET version = version + 1, next_fire_at = ?2, paused = ?3, edited_at = ?4,
+                                      edited_by = ?5, spec = ?6, work = ?7
+                 WHERE id = ?1",
+            )?
+            .execute(params![
+                edit.schedule.0,
+                edit.next.map(Timestamp::as_micros),
+                edit.is_paused,
+                write.now.as_micros(),
+                edit.id.0,
+                self.spec,
+                self.work,
+            ])?;
+        write.ring(Topic::Scheduled);
+        Ok(())
+    }
+}
+
+pub(super) fn delete(write: &Write<'_>, tenant: &TenantId, id: ScheduleId, seen: Seen) -> Result<DeleteAnswer, Fault> {
+    let Some(standing) = standing(write, tenant, id)? else { return Ok(DeleteAnswer::Gone) };
+    if !standing.may_change(seen, write.now) {
+        return Ok(DeleteAnswer::Stale);
+    }
+    if let Some(held) = seen.held {
+        write
+            .prepared("UPDATE ticks SET state = ?3, reason = ?4, at = ?5 WHERE schedule = ?1 AND nominal = ?2")?
+            .execute((
+                id.0,
+                held.as_micros(),
+                TickState::Skipped.as_str(),
+                TickReason::Deleted.as_str(),
+                write.now.as_micros(),
+            ))?;
+    }
+    write.prepared("DELETE FROM schedules WHERE id = ?1")?.execute([id.0])?;
+    Ok(DeleteAnswer::Deleted)
+}
+
+fn texts(id: ScheduleId, spec: &ScheduleSpec, work: &Work) -> Result<(String, String), StoreError> {
+    let broken = |error| StoreError::Broken(format!("schedule {id} cannot be written down: {error}"));
+    Ok((serde_json::to_string(spec).map_err(broken)?, serde_json::to_string(work).map_err(broken)?))
+}
+
+/// What a change is judged by.
+struct Standing {
+    seen: Seen,
+    edited_by: Option<EditId>,
+}
+
+impl Standing {
+    /// It is what was seen, and nothing of it is due.
+    fn may_change(&self, seen: Seen, now: Timestamp) -> bool {
+        self.seen == seen && self.seen.next.is_none_or(|next| next > now)
+    }
+}
+
+fn standing(write: &Write<'_>, tenant: &TenantId, id: ScheduleId) -> Result<Option<Standing>, Fault> {
+    let mut statement =
+        write.prepared("SELECT version, next_fire_at, held, edited_by FROM schedules WHERE id = ?1 AND tenant = ?2")?;
+    let mut rows = statement.query((id.0, tenant.as_str()))?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    let cells = Cells { row, table: "schedules", id };
+    let edited_by: Option<Uuid> = cells.get(3, "edited_by")?;
+    Ok(Some(Standing { seen: row::seen(&cells, 0)?, edited_by: edited_by.map(EditId) }))
+}
+
+/// A schedule that is there, with its latest tick.
+fn look(write: &Write<'_>, id: ScheduleId) -> Result<(Box<Written>, Option<TickView>), Fault> {
+    let mut statement = write.prepared(concat!("SELECT ", schedule_columns!(), " FROM schedules WHERE id = ?1"))?;
+    let mut rows = statement.query([id.0])?;
+    match rows.next()? {
+        Some(row) => Ok((Box::new(Written::try_from(row)?), ticks::latest(write.sql, id, write.now)?)),
+        None => Err(Fault::misfit("schedules", "id", id, "gone between two looks of one transaction")),
+    }
+}

@@ -1,0 +1,154 @@
+//! Schedules in the file: what a migration keeps, what a later version left behind, what a full disk does to a firing.
+
+use foreman_core::conformance::given::{MINUTE, PLENTY, Scene, a_job};
+use foreman_core::conformance::timetable::{every_minute, named, next_firing, schedule_ids};
+use foreman_core::ports::{DeleteAnswer, Fired, Firing, JobStore, ScheduleStore, Seen, StoreError};
+use foreman_core::target::{Body, HttpTarget, Target};
+use foreman_core::{State, TenantId};
+use foreman_sqlite::{audit_file, migrate};
+
+use crate::given::Laptop;
+
+/// Something done to the file by someone else.
+fn execute(laptop: &Laptop, sql: &str) -> usize {
+    rusqlite::Connection::open(laptop.path()).unwrap().execute(sql, []).unwrap()
+}
+
+/// Takes the file back to the schema without schedules.
+fn before_schedules(laptop: &Laptop) {
+    let sql = rusqlite::Connection::open(laptop.path()).unwrap();
+    sql.execute_batch(
+        "DROP TABLE ticks; DROP TABLE schedules; DELETE FROM schema_migrations WHERE version > 1;
+         PRAGMA user_version = 1;",
+    )
+    .unwrap();
+}
+
+#[tokio::test]
+async fn a_file_from_before_schedules_keeps_its_jobs_and_learns_to_fire() {
+    let laptop = Laptop::new();
+    let (waits, later) = {
+        let scene = Scene::of(&laptop);
+        (scene.submit(a_job().tagged("blue")).await, scene.job_in(State::Scheduled, a_job()).await)
+    };
+    laptop.store.close().await;
+    before_schedules(&laptop);
+    let waiting: Vec<i64> = migrate::status(&laptop.path())
+        .unwrap()
+        .into_iter()
+        .filter(|migration| migration.applied_at.is_none())
+        .map(|migration| migration.version)
+        .collect();
+    assert_eq!(waiting, (2..=migrate::LATEST).collect::<Vec<_>>());
+    assert!(audit_file(&laptop.path()).is_err(), "it waits for a migration, and says so");
+
+    let laptop = laptop.reopened().await;
+    let scene = Scene::of(&laptop);
+    assert_eq!((scene.state(waits).await, scene.state(later).await), (State::Pending, State::Scheduled));
+    let view = scene.plant(every_minute("daily")).await;
+    assert_eq!(scene.fire_next(&view).await.len(), 1);
+    scene.audit().await;
+    laptop.store.close().await;
+}
+
+#[tokio::test]
+async fn a_schedule_and_its_ticks_are_there_after_a_close_and_an_open() {
+    let laptop = Laptop::new();
+    let (before, ticks) = {
+        let scene = Scene::of(&laptop);
+        let view = scene.plant(every_minute("daily")).await;
+        scene.fire_next(&view).await;
+        scene.fire_next(&view).await;
+        (scene.again(&view).await, scene.ticks(&view).await)
+    };
+    let laptop = laptop.reopened().await;
+    let scene = Scene::of(&laptop);
+    assert_eq!(format!("{:?}", scene.again(&before).await), format!("{before:?}"));
+    assert_eq!(scene.ticks(&before).await, ticks);
+    laptop.store.close().await;
+}
+
+#[tokio::test]
+async fn a_schedule_of_a_later_version_harms_no_other() {
+    let laptop = Laptop::new();
+    let scene = Scene::of(&laptop);
+    let mut views = Vec::new();
+    for name in ["a", "b", "c", "d"] {
+        views.push(scene.plant(every_minute(name)).await);
+    }
+    let ids: Vec<_> = views.iter().map(|view| view.schedule.id).collect();
+    // Each in its own way: a field, a policy, a target that this version does not know.
+    for spoil in [
+        "UPDATE schedules SET spec = json_set(spec, '$.moon', 'full') WHERE name = 'a'",
+        "UPDATE schedules SET spec = json_set(spec, '$.overlap', 'merge') WHERE name = 'b'",
+        "UPDATE schedules SET work = json_set(work, '$.target', 'by pigeon') WHERE name = 'c'",
+    ] {
+        assert_eq!(execute(&laptop, spoil), 1);
+    }
+    let tenant = TenantId::default();
+    let listed = laptop.store.schedules(&tenant, None, 1).await.unwrap();
+    assert_eq!(listed.iter().map(|view| view.schedule.id).collect::<Vec<_>>(), ids[3..], "the page is full");
+    for (name, column) in [("a", "spec"), ("b", "spec"), ("c", "work")] {
+        let error = laptop.store.schedule(&tenant, &named(name)).await.unwrap_err();
+        assert!(
+            matches!(&error, StoreError::Damaged(why) if why.contains("schedules") && why.contains(column)),
+            "{error}"
+        );
+    }
+    scene.advance(MINUTE).await;
+    let look = scene.due(1).await;
+    assert_eq!(schedule_ids(&look.due), ids[3..], "the step is full");
+    assert_eq!(scene.fired(&next_firing(&views[3])).await.len(), 1);
+
+    // Whoever knows what was seen can still be rid of it, once what was due is fired.
+    let firing = Firing { ticks: Vec::new(), next: None, ..next_firing(&views[0]) };
+    assert_eq!(scene.fired(&firing).await, []);
+    let seen = Seen { next: None, ..views[0].seen };
+    let deleted = laptop.store.delete_schedule(&tenant, ids[0], seen).await.unwrap();
+    assert_eq!(deleted, DeleteAnswer::Deleted);
+    assert!(laptop.store.schedule(&tenant, &named("a")).await.unwrap().is_none());
+    laptop.store.close().await;
+}
+
+#[tokio::test]
+async fn a_tick_that_finds_no_room_is_fired_when_there_is_some() {
+    let laptop = Laptop::with(|config| config.max_pages = Some(300));
+    let scene = Scene::of(&laptop);
+    let target = Target::Http(HttpTarget {
+        url: "http://127.0.0.1:9/".parse().unwrap(),
+        method: "POST".into(),
+        headers: std::collections::BTreeMap::default(),
+        body: Body::Text("x".repeat(100_000)),
+    });
+    let big = a_job().target(target);
+    let mut new = every_minute("big").build(scene.now().await);
+    new.schedule.work = big.build().work;
+    scene.create(&new).await;
+    let view = scene.find_schedule(new.schedule.id).await.unwrap();
+    let small = scene.plant(every_minute("small")).await;
+    let mut filler = Vec::new();
+    loop {
+        let job = big.build();
+        match laptop.store.submit(std::slice::from_ref(&job)).await {
+            Ok(_) => filler.push(job.id),
+            Err(error) => break assert!(matches!(error, StoreError::Full(_)), "{error:?}"),
+        }
+        assert!(filler.len() < 1_000, "the limit holds");
+    }
+    scene.advance(MINUTE).await;
+    let firings = [next_firing(&small), next_firing(&view)];
+    let full = laptop.store.fire(None, &firings).await;
+    assert!(matches!(full, Err(StoreError::Full(_))), "{full:?}");
+    for view in [&small, &view] {
+        assert_eq!(scene.again(view).await.seen, view.seen);
+        assert!(scene.ticks(view).await.is_empty());
+    }
+    // The same firings, as they are sent again.
+    let tenant = TenantId::default();
+    laptop.store.cancel(&tenant, &filler[..2]).await.unwrap();
+    laptop.store.remove(&tenant, &filler[..2]).await.unwrap();
+    let fired = scene.fire(&firings).await;
+    assert!(fired.iter().all(|fired| matches!(fired, Fired::Done(jobs) if jobs.len() == 1)), "{fired:?}");
+    assert_eq!(scene.due(PLENTY).await.due.len(), 0);
+    laptop.store.close().await;
+}
