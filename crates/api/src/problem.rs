@@ -36,6 +36,7 @@ pub enum Kind {
     NameTaken,
     PreconditionFailed,
     ScheduleBusy,
+    ScheduleUnreadable,
     NotFound,
     MethodNotAllowed,
     HostRefused,
@@ -50,7 +51,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 30] = [
+    pub const ALL: [Kind; 31] = [
         Kind::BadJson,
         Kind::UnknownField,
         Kind::InvalidJob,
@@ -70,6 +71,7 @@ impl Kind {
         Kind::NameTaken,
         Kind::PreconditionFailed,
         Kind::ScheduleBusy,
+        Kind::ScheduleUnreadable,
         Kind::NotFound,
         Kind::MethodNotAllowed,
         Kind::HostRefused,
@@ -105,6 +107,7 @@ impl Kind {
             Kind::NameTaken => "/errors/name-taken",
             Kind::PreconditionFailed => "/errors/precondition-failed",
             Kind::ScheduleBusy => "/errors/schedule-busy",
+            Kind::ScheduleUnreadable => "/errors/schedule-unreadable",
             Kind::NotFound => "/errors/not-found",
             Kind::MethodNotAllowed => "/errors/method-not-allowed",
             Kind::HostRefused => "/errors/host-refused",
@@ -146,6 +149,7 @@ impl Kind {
             Kind::NameTaken => include_str!("../../../docs/errors/name-taken.md"),
             Kind::PreconditionFailed => include_str!("../../../docs/errors/precondition-failed.md"),
             Kind::ScheduleBusy => include_str!("../../../docs/errors/schedule-busy.md"),
+            Kind::ScheduleUnreadable => include_str!("../../../docs/errors/schedule-unreadable.md"),
             Kind::NotFound => include_str!("../../../docs/errors/not-found.md"),
             Kind::MethodNotAllowed => include_str!("../../../docs/errors/method-not-allowed.md"),
             Kind::HostRefused => include_str!("../../../docs/errors/host-refused.md"),
@@ -181,6 +185,7 @@ impl Kind {
             Kind::NameTaken => "The name is taken",
             Kind::PreconditionFailed => "The schedule is not what the request expects",
             Kind::ScheduleBusy => "The schedule is changed by others all the time",
+            Kind::ScheduleUnreadable => "This version cannot read the schedule",
             Kind::NotFound => "There is nothing at this path",
             Kind::MethodNotAllowed => "This path does not take this method",
             Kind::HostRefused => "The request names a host that is not this server",
@@ -211,6 +216,7 @@ impl Kind {
             Kind::Overloaded | Kind::StoreUnavailable | Kind::Stopping | Kind::ScheduleBusy => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
+            Kind::ScheduleUnreadable => StatusCode::NOT_IMPLEMENTED,
             Kind::StoreFull => StatusCode::INSUFFICIENT_STORAGE,
             Kind::Timeout => StatusCode::REQUEST_TIMEOUT,
             // Not 503: nobody, our own client included, should send it again and again to a store that somebody must mend.
@@ -384,6 +390,12 @@ impl From<ScheduleError> for Problem {
                 Kind::ScheduleBusy,
                 "the schedule was changed or fired by others at every try; nothing was changed, send it again",
             ),
+            ScheduleError::Unreadable(why) => Self::new(
+                Kind::ScheduleUnreadable,
+                "a later version of the server has written this schedule, and this one cannot read it; it can be replaced with PUT \
+                 and deleted, and a server of that version knows it",
+            )
+            .with_cause(why),
             ScheduleError::Store(error) => error.into(),
         }
     }

@@ -12,14 +12,14 @@ use async_trait::async_trait;
 use foreman_core::limits::Limits;
 use foreman_core::ports::{
     Change, CreateAnswer, DeleteAnswer, DueSchedule, Edit, EditAnswer, Firing, JobStore, NewTick, ScheduleError,
-    ScheduleStore, ScheduleView, Schedules, StoreError, TickAct,
+    ScheduleStore, ScheduleView, Schedules, Standing, StoreError, TickAct,
 };
 use foreman_core::schedule::{Judged, NewSchedule, Overlap, Schedule, ScheduleKey, ScheduleSpec};
 use foreman_core::spec::{Invalid, Mistake};
 use foreman_core::{EditId, JobId, ScheduleId, TenantId, Timestamp};
 use tokio::time::sleep;
 
-use crate::firing::{Gun, Ready, prepare};
+use crate::firing::{Gun, Ready, Room, prepare};
 use crate::outage::bounded;
 
 /// A schedule that fires every second is due now and then while it is being changed.
@@ -37,6 +37,26 @@ pub struct Desk {
 /// Something was in the way: look again.
 struct Again;
 
+/// So many ticks are fired at once on the way to a change; what is left, at the next try.
+const STEP: usize = 500;
+
+/// A schedule as it was found.
+struct Found {
+    standing: Standing,
+    /// What it says, or why that cannot be read.
+    view: Result<ScheduleView, String>,
+}
+
+impl Found {
+    fn view(self) -> Result<ScheduleView, ScheduleError> {
+        self.view.map_err(ScheduleError::Unreadable)
+    }
+
+    fn is_due(&self, now: Timestamp) -> bool {
+        self.standing.seen.next.is_some_and(|next| next <= now)
+    }
+}
+
 impl Desk {
     pub fn new(
         schedules: Arc<dyn ScheduleStore>,
@@ -52,49 +72,60 @@ impl Desk {
         &*self.gun.schedules
     }
 
-    /// The schedule, with nothing of it due, and what time that was.
-    async fn settled(
+    async fn find(&self, tenant: &TenantId, key: &ScheduleKey) -> Result<Found, ScheduleError> {
+        let damaged = match self.send(|| self.store().schedule(tenant, key)).await {
+            Ok(Some(view)) => return Ok(Found { standing: view.standing(), view: Ok(view) }),
+            Ok(None) => return Err(ScheduleError::NotFound),
+            Err(StoreError::Damaged(why)) => why,
+            Err(error) => return Err(error.into()),
+        };
+        // The store is whole if it can tell where the schedule stands: then what it says is of a later version.
+        let standing = self.send(|| self.store().standing(tenant, key)).await?.ok_or(ScheduleError::NotFound)?;
+        Ok(Found { standing, view: Err(damaged) })
+    }
+
+    /// The same if it is at the version that was asked for.
+    async fn find_at(
         &self,
         tenant: &TenantId,
         key: &ScheduleKey,
         only_if: Option<i64>,
-    ) -> Result<Result<(ScheduleView, Timestamp), Again>, ScheduleError> {
-        let view = self.send(|| self.store().schedule(tenant, key)).await?.ok_or(ScheduleError::NotFound)?;
-        if only_if.is_some_and(|version| version != view.seen.version) {
-            return Err(ScheduleError::Changed(view.seen.version));
-        }
-        let now = self.send(|| self.store().time()).await?;
-        if view.seen.next.is_none_or(|next| next > now) {
-            return Ok(Ok((view, now)));
-        }
-        let due = DueSchedule { schedule: view.schedule.clone(), seen: view.seen };
-        let ready = prepare(&due, now, self.missed_after).unwrap_or_else(|_| {
-            // It cannot fire, and an edit is what puts that right; so its time is taken off it first.
-            let firing = Firing {
-                schedule: view.schedule.id,
-                seen: view.seen,
-                overlap: Overlap::Allow,
-                release: None,
-                ticks: Vec::new(),
-                next: None,
-            };
+    ) -> Result<Found, ScheduleError> {
+        let found = self.find(tenant, key).await?;
+        let version = found.standing.seen.version;
+        if only_if.is_some_and(|asked| asked != version) { Err(ScheduleError::Changed(version)) } else { Ok(found) }
+    }
+
+    /// Fires what is due. What cannot be read cannot fire, and is about to be changed or removed: its time is taken off it.
+    async fn settle(&self, tenant: &TenantId, found: &Found, now: Timestamp) -> Result<(), StoreError> {
+        let Standing { id, seen, .. } = found.standing;
+        let due = found.view.as_ref().ok().map(|view| DueSchedule { schedule: view.schedule.clone(), seen });
+        let ready = due.and_then(|due| prepare(&due, now, self.missed_after, &mut Room::new(STEP)).ok());
+        let ready = ready.unwrap_or_else(|| {
+            let overlap = Overlap::Allow;
+            let firing = Firing { schedule: id, seen, overlap, release: None, ticks: Vec::new(), next: None };
             Ready { tenant: tenant.clone(), firing }
         });
         self.send(|| self.gun.fire(None, vec![ready.clone()])).await?;
-        Ok(Err(Again))
+        Ok(())
     }
 
     /// The next tick, but for those that are there already: a clock that was put back brings times for the second time. They
     /// would be passed by one at a time, but not when they are the first of a run that is missed as one.
     async fn not_yet_there(
         &self,
-        view: &ScheduleView,
+        found: &Found,
         judged: &Judged,
         mut next: Option<Timestamp>,
     ) -> Result<Option<Timestamp>, StoreError> {
-        let Some(latest) = view.last_tick.as_ref().map(|tick| tick.nominal) else { return Ok(next) };
+        let id = found.standing.id;
+        let latest = match &found.view {
+            Ok(view) => view.last_tick.clone(),
+            Err(_) => self.send(|| self.store().ticks(id, None, 1)).await?.pop(),
+        };
+        let Some(latest) = latest.map(|tick| tick.nominal) else { return Ok(next) };
         while let Some(nominal) = next.filter(|nominal| *nominal <= latest) {
-            let ticks = self.send(|| self.store().ticks(view.schedule.id, Some(nominal.plus(TINY)), 1)).await?;
+            let ticks = self.send(|| self.store().ticks(id, Some(nominal.plus(TINY)), 1)).await?;
             if ticks.first().is_none_or(|tick| tick.nominal != nominal) {
                 break;
             }
@@ -127,33 +158,39 @@ impl Desk {
         change: &Change,
         only_if: Option<i64>,
     ) -> Result<Result<ScheduleView, Again>, ScheduleError> {
-        let (view, now) = match self.settled(tenant, key, only_if).await? {
-            Ok(settled) => settled,
-            Err(again) => return Ok(Err(again)),
+        let found = self.find_at(tenant, key, only_if).await?;
+        let now = self.send(|| self.store().time()).await?;
+        let spec = match (&found.view, change) {
+            (Ok(view), change) => match changed(view, change)? {
+                Some(spec) => spec,
+                None => return Ok(Ok(view.clone())),
+            },
+            (Err(_), Change::Replace(spec)) => spec.clone(),
+            (Err(why), _) => return Err(ScheduleError::Unreadable(why.clone())),
         };
-        let Some(spec) = changed(&view, change)? else { return Ok(Ok(view)) };
-        if spec.name != view.schedule.name.as_str() {
-            let detail = format!("is {} and cannot be changed; make another and delete this one", view.schedule.name);
+        let Standing { id, seen, created_at, .. } = found.standing;
+        let name = &found.standing.name;
+        if spec.name != name.as_str() {
+            let detail = format!("is {name} and cannot be changed; make another and delete this one");
             return Err(mistake("/name", detail).into());
         }
-        let (work, next) = if matches!(change, Change::Pause) {
+        // Judged first: a change that is refused has fired nothing, and taken its time off none that cannot be read.
+        let (work, next) = match (&found.view, change) {
             // Whatever else has become of it, even if it will never fire again, it can be paused.
-            (Arc::clone(&view.schedule.work), None)
-        } else {
-            let judged = spec.judge(tenant, &self.limits, view.schedule.created_at, now)?;
-            let next = next(&judged, &spec, now)?;
-            let next = self.not_yet_there(&view, &judged, next).await?;
-            (Arc::new(judged.work), next)
+            (Ok(view), Change::Pause) => (Arc::clone(&view.schedule.work), None),
+            _ => {
+                let judged = spec.judge(tenant, &self.limits, created_at, now)?;
+                let next = next(&judged, &spec, now)?;
+                let next = self.not_yet_there(&found, &judged, next).await?;
+                (Arc::new(judged.work), next)
+            }
         };
-        let edit = Edit {
-            id: EditId::fresh(),
-            schedule: view.schedule.id,
-            seen: view.seen,
-            is_paused: spec.paused == Some(true),
-            spec: Arc::new(spec),
-            work,
-            next,
-        };
+        if found.is_due(now) {
+            self.settle(tenant, &found, now).await?;
+            return Ok(Err(Again));
+        }
+        let is_paused = spec.paused == Some(true);
+        let edit = Edit { id: EditId::fresh(), schedule: id, seen, is_paused, spec: Arc::new(spec), work, next };
         match self.send(|| self.store().edit_schedule(tenant, &edit)).await? {
             EditAnswer::Edited(view) => Ok(Ok(view)),
             EditAnswer::Stale => Ok(Err(Again)),
@@ -200,14 +237,19 @@ impl Schedules for Desk {
 
     async fn delete(&self, tenant: &TenantId, key: &ScheduleKey, only_if: Option<i64>) -> Result<(), ScheduleError> {
         for _ in 0..TRIES {
-            let Ok((view, _)) = self.settled(tenant, key, only_if).await? else { continue };
-            let id = view.schedule.id;
+            let found = self.find_at(tenant, key, only_if).await?;
+            let now = self.send(|| self.store().time()).await?;
+            if found.is_due(now) {
+                self.settle(tenant, &found, now).await?;
+                continue;
+            }
+            let Standing { id, seen, .. } = found.standing;
             let mut is_sent = false;
             let answer = self
                 .send(|| {
                     let is_first = !std::mem::replace(&mut is_sent, true);
                     async move {
-                        match self.store().delete_schedule(tenant, id, view.seen).await {
+                        match self.store().delete_schedule(tenant, id, seen).await {
                             // An earlier sending of ours did it.
                             Ok(DeleteAnswer::Gone) if !is_first => Ok(DeleteAnswer::Deleted),
                             answer => answer,
@@ -227,7 +269,7 @@ impl Schedules for Desk {
     async fn run(&self, tenant: &TenantId, key: &ScheduleKey) -> Result<JobId, ScheduleError> {
         let mut job = None;
         for _ in 0..TRIES {
-            let view = self.send(|| self.store().schedule(tenant, key)).await?.ok_or(ScheduleError::NotFound)?;
+            let view = self.find(tenant, key).await?.view()?;
             let now = self.send(|| self.store().time()).await?;
             let (nominal, job) = job.get_or_insert_with(|| {
                 let moment = beside_the_calendar(&view.schedule, now);

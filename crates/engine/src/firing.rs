@@ -10,7 +10,7 @@ use std::time::Duration;
 use foreman_core::ports::{DueSchedule, Fired, Firing, JobStore, Leader, NewTick, ScheduleStore, StoreError, TickAct};
 use foreman_core::schedule::{Planned, PlannedTick, plan};
 use foreman_core::spec::Invalid;
-use foreman_core::{JobId, ScheduleId, TenantId, Timestamp};
+use foreman_core::{JobId, ScheduleId, TenantId, Timestamp, Work};
 
 use crate::outage::bounded;
 
@@ -21,15 +21,67 @@ pub(crate) struct Ready {
     pub firing: Firing,
 }
 
-/// What is to be done about a schedule now. An error when the schedule cannot be read: a zone that this binary does not
+/// What one transaction still takes. A scheduler that was away for days finds a thousand ticks of each of a thousand schedules
+/// due; all at once they would neither fit into memory nor be written before the call's time is over, and so never.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    ticks: usize,
+    bytes: usize,
+}
+
+impl Room {
+    /// Of what the jobs of one transaction say, as JSON.
+    const BYTES: usize = 16 * 1024 * 1024;
+
+    pub fn new(ticks: usize) -> Self {
+        Self { ticks: ticks.max(1), bytes: Self::BYTES }
+    }
+
+    pub fn is_left(self) -> bool {
+        self.ticks > 0 && self.bytes > 0
+    }
+
+    /// Puts off what does not fit; one tick always does.
+    fn take(&mut self, planned: &mut Planned, bytes_each: usize) {
+        let most = self.ticks.min(self.bytes / bytes_each.max(1)).max(1);
+        planned.put_off_after(most);
+        self.ticks = self.ticks.saturating_sub(planned.ticks.len().max(1));
+        self.bytes = self.bytes.saturating_sub(planned.ticks.len() * bytes_each);
+    }
+}
+
+/// How long it is as JSON, without writing it down.
+fn length(work: &Work) -> usize {
+    struct Length(usize);
+    impl std::io::Write for Length {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut length = Length(0);
+    serde_json::to_writer(&mut length, work).expect("work is plain data with text keys");
+    length.0
+}
+
+/// What is to be done about a schedule now, as far as there is room. An error when the schedule cannot be read: a zone that this binary does not
 /// know, or an expression of a later version.
-pub(crate) fn prepare(due: &DueSchedule, now: Timestamp, missed_after: Duration) -> Result<Ready, Invalid> {
+pub(crate) fn prepare(
+    due: &DueSchedule,
+    now: Timestamp,
+    missed_after: Duration,
+    room: &mut Room,
+) -> Result<Ready, Invalid> {
     let DueSchedule { schedule, seen } = due;
     let rule = schedule.rule()?;
-    let planned = match seen.next.filter(|next| *next <= now) {
+    let mut planned = match seen.next.filter(|next| *next <= now) {
         Some(next) => plan(&rule, next, now, missed_after),
         None => Planned { ticks: Vec::new(), next: seen.next },
     };
+    room.take(&mut planned, length(&schedule.work));
     let tick = |planned: &PlannedTick| match *planned {
         PlannedTick::Fire { nominal } => NewTick { nominal, act: TickAct::Fire(schedule.job_at(nominal, rule.jitter)) },
         PlannedTick::Skip { first, last, count } => NewTick { nominal: first, act: TickAct::Miss { last, count } },
@@ -91,5 +143,28 @@ impl Gun {
         }
         done.stale.extend(ready.into_iter().map(|ready| ready.firing.schedule));
         Ok(Some(done))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(ticks: u64) -> Planned {
+        let nominal = |n: u64| Timestamp::default().plus(Duration::from_secs(n));
+        let ticks = (0..ticks).map(|n| PlannedTick::Fire { nominal: nominal(n) }).collect();
+        Planned { ticks, next: None }
+    }
+
+    #[test]
+    fn a_transaction_has_room_for_so_many_ticks_and_so_many_bytes() {
+        for (ticks, bytes_each, taken) in
+            [(10, 100, 10), (2_000, 100, 500), (2_000, 1024 * 1024, 16), (5, 100 * 1024 * 1024, 1), (0, 100, 0)]
+        {
+            let (mut room, mut planned) = (Room::new(500), of(ticks));
+            room.take(&mut planned, bytes_each);
+            assert_eq!(planned.ticks.len(), taken, "{ticks} of {bytes_each} bytes");
+            assert_eq!(room.is_left(), ticks <= 10 && bytes_each == 100, "{ticks} of {bytes_each} bytes");
+        }
     }
 }

@@ -17,7 +17,7 @@ use foreman_runtime::{Lead, Shutdown, Term, Tick, Ticker};
 use tokio::time::{Instant, timeout};
 use tracing::{debug, error};
 
-use crate::firing::{Gun, Ready, prepare};
+use crate::firing::{Gun, Ready, Room, prepare};
 pub use crate::outage::Error;
 use crate::outage::{Outage, bounded, unless_aborted};
 
@@ -25,6 +25,8 @@ use crate::outage::{Outage, bounded, unless_aborted};
 const SHORTEST_NAP: Duration = Duration::from_millis(10);
 /// When a look was full of what cannot be read.
 const UNREADABLE_NAP: Duration = Duration::from_secs(1);
+/// When the store says that the term is over, and the lease has not heard of it yet.
+const DEPOSED_NAP: Duration = Duration::from_secs(1);
 /// So many unreadable schedules are remembered, and looked past.
 const MOST_UNREADABLE: usize = 1_000;
 
@@ -32,7 +34,7 @@ const MOST_UNREADABLE: usize = 1_000;
 pub struct Config {
     /// How often to look when nothing says that something is due, give or take a tenth.
     pub poll: Duration,
-    /// Schedules fired in one transaction.
+    /// Schedules, and ticks of them, in one transaction.
     pub step: usize,
     /// A tick that is later than this is missed, and the schedule's policy decides. Longer than a change of leaders takes.
     pub missed_after: Duration,
@@ -170,13 +172,17 @@ impl Scheduler {
             let limit = self.config.step + unreadable.len();
             let look = bounded(self.config.call_timeout, self.gun.schedules.due_schedules(limit)).await?;
             let was_full = look.due.len().max(look.freed.len()) >= limit;
-            let ready = self.ready(&look, unreadable);
-            self.note_lag(&look, unreadable);
+            // Before anything else: to work out what was missed in days takes a while, and whoever watches shall see why.
+            self.note_lag(&look);
+            let ready = self.ready(&look, unreadable).await;
             if ready.is_empty() {
                 return Ok(self.sleep(&look, was_full));
             }
             let leader = self.lead.as_ref().map(|(office, _)| Leader { office: office.clone(), term: term.0 });
-            let Some(round) = self.gun.fire(leader.as_ref(), ready).await? else { return Ok(Some(Duration::ZERO)) };
+            let Some(round) = self.gun.fire(leader.as_ref(), ready).await? else {
+                self.until_deposed(term, shutdown).await;
+                return Ok(Some(Duration::ZERO));
+            };
             self.tally.fired.fetch_add(round.jobs.len() as u64, Ordering::Relaxed);
             if !round.jobs.is_empty() {
                 debug!(jobs.count = round.jobs.len(), "fired {} jobs", round.jobs.len());
@@ -190,19 +196,38 @@ impl Scheduler {
     }
 
     /// What cannot be read is not late: it never fires, and the log has said so.
-    fn note_lag(&self, look: &DueSchedules, unreadable: &HashSet<ScheduleId>) {
-        let oldest = look.due.iter().find(|due| !unreadable.contains(&due.schedule.id)).and_then(|due| due.seen.next);
+    fn note_lag(&self, look: &DueSchedules) {
+        let oldest = look.due.iter().find(|due| due.schedule.rule().is_ok()).and_then(|due| due.seen.next);
         self.lag.set(oldest.map_or(Duration::ZERO, |oldest| look.now.since(oldest)));
     }
 
-    fn ready(&self, look: &DueSchedules, unreadable: &mut HashSet<ScheduleId>) -> Vec<Ready> {
+    /// Somebody else leads, and the store has told us so before the lease did. Until it does, to ask again is a waste.
+    async fn until_deposed(&self, term: Term, shutdown: &Shutdown) {
+        let Some((_, lead)) = &self.lead else { return };
+        tokio::select! {
+            biased;
+            () = shutdown.draining() => {}
+            _ = timeout(DEPOSED_NAP, lead.deposed(term)) => {}
+        }
+    }
+
+    /// As many of them as there is room for.
+    async fn ready(&self, look: &DueSchedules, unreadable: &mut HashSet<ScheduleId>) -> Vec<Ready> {
         let mut ready: Vec<Ready> = Vec::new();
+        let mut room = Room::new(self.config.step);
         for due in look.due.iter().chain(&look.freed) {
             let id = due.schedule.id;
             if ready.iter().any(|ready| ready.firing.schedule == id) {
                 continue;
             }
-            match prepare(due, look.now, self.config.missed_after) {
+            if !room.is_left() {
+                break;
+            }
+            if due.seen.next.is_some_and(|next| look.now.since(next) > self.config.missed_after) {
+                // Thousands of missed ticks may have to be counted.
+                tokio::task::yield_now().await;
+            }
+            match prepare(due, look.now, self.config.missed_after, &mut room) {
                 Ok(one) => ready.push(one),
                 Err(invalid) => {
                     if unreadable.len() < MOST_UNREADABLE && unreadable.insert(id) {

@@ -42,7 +42,8 @@ const NAME_CHARS: usize = 40;
 /// `has_users`: the word after the time is the user, as in `/etc/crontab`. `zone`: of lines without one of their own.
 pub fn read(text: &str, has_users: bool, zone: Option<&str>) -> Crontab {
     let mut reader = Reader { has_users, zone: zone.map(str::to_owned), ..Reader::default() };
-    for (place, line) in text.lines().enumerate() {
+    // Some editors begin a file with a mark of its encoding.
+    for (place, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
         reader.line(place + 1, line.trim());
     }
     reader.crontab
@@ -121,6 +122,9 @@ impl Reader {
             remarks.push(format!("runs as the user of the worker, not as {user}"));
             rest
         } else {
+            if word(rest).is_some_and(|(first, after)| first == "root" && !after.is_empty()) {
+                remarks.push("runs a program called root; in the crontab of a system that is the user: --system".into());
+            }
             rest
         };
         let (command, input) = input(rest);
@@ -183,7 +187,7 @@ fn time(line: &str) -> Result<(String, &str), String> {
         let mut rest = after;
         while fields.len() < 5 {
             let (field, after) = word(rest)
-                .ok_or_else(|| format!("has {} fields, and a time has five before its command", fields.len()))?;
+                .ok_or_else(|| format!("has a time of {} and not of five fields, and no command", fields.len()))?;
             fields.push(field);
             rest = after;
         }
@@ -330,7 +334,7 @@ mod tests {
         assert_eq!(
             mistakes,
             [
-                (3, "has 4 fields, and a time has five before its command"),
+                (3, "has a time of 4 and not of five fields, and no command"),
                 (4, "@sometimes is no time that cron knows"),
                 (5, "has no command"),
             ]
@@ -343,6 +347,17 @@ mod tests {
         assert_eq!(shell(&read.entries[0]), "cd / && run-parts /etc/cron.hourly");
         assert_eq!(read.entries[0].remarks, ["runs as the user of the worker, not as root"]);
         assert_eq!(read.entries[0].spec.timezone.as_deref(), Some("Europe/Berlin"));
+        let taken_for_a_command = &entries("17 * * * * root run-parts /etc/cron.hourly\n")[0];
+        assert!(taken_for_a_command.remarks[0].contains("--system"), "{:?}", taken_for_a_command.remarks);
+        assert!(entries("17 * * * * root\n17 * * * * rooted tree\n").iter().all(|entry| entry.remarks.is_empty()));
+    }
+
+    #[test]
+    fn a_file_may_come_from_any_editor() {
+        let found = entries("\u{feff}A=b\r\n0 3 * * *\tone two\r\n\r\n  0 4 * * * three");
+        let said: Vec<_> = found.iter().map(|entry| (entry.line, shell(entry))).collect();
+        assert_eq!(said, [(2, "one two"), (4, "three")]);
+        assert_eq!(found[0].spec.job.env.as_ref().expect("variables")["A"], "b");
     }
 
     #[test]

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use foreman_core::ports::{
     CreateAnswer, DeleteAnswer, DueSchedule, DueSchedules, Edit, EditAnswer, Fired, Firing, Leader, ScheduleStore,
-    ScheduleView, Seen, StoreError, TickView, Topic,
+    ScheduleView, Seen, Standing, StoreError, TickView, Topic,
 };
 use foreman_core::schedule::{NewSchedule, Schedule, ScheduleKey, ScheduleName};
 use foreman_core::{ScheduleId, TenantId, Timestamp};
@@ -99,6 +99,10 @@ pub(crate) const DELETE: &str = "WITH gone AS (
         FROM gone WHERE ticks.schedule = gone.id AND ticks.nominal = gone.held AND ticks.state = 'held'
     )
     SELECT 1 FROM gone";
+pub(crate) const STANDING_BY_ID: &str = "SELECT id, name, version, next_fire_at, held, created_at FROM schedules
+    WHERE tenant = $1::text AND id = $2::uuid";
+pub(crate) const STANDING_BY_NAME: &str = "SELECT id, name, version, next_fire_at, held, created_at FROM schedules
+    WHERE tenant = $1::text AND name = $2::text";
 pub(crate) const EXISTS: &str = "SELECT 1 FROM schedules WHERE id = $1::uuid AND tenant = $2::text";
 
 #[async_trait]
@@ -114,6 +118,10 @@ impl ScheduleStore for PostgresStore {
 
     async fn schedule(&self, tenant: &TenantId, key: &ScheduleKey) -> Result<Option<ScheduleView>, StoreError> {
         look!(self, Look, |tx| one(&tx, tenant, key).await)
+    }
+
+    async fn standing(&self, tenant: &TenantId, key: &ScheduleKey) -> Result<Option<Standing>, StoreError> {
+        look!(self, Look, |tx| standing(&tx, tenant, key).await)
     }
 
     async fn schedules(
@@ -189,6 +197,23 @@ async fn one(tx: &Transaction, tenant: &TenantId, key: &ScheduleKey) -> Result<O
         ScheduleKey::Name(name) => tx.row(BY_NAME, &[&tenant.as_str(), &name.as_str()]).await?,
     };
     row.as_ref().map(view).transpose()
+}
+
+async fn standing(tx: &Transaction, tenant: &TenantId, key: &ScheduleKey) -> Result<Option<Standing>, Fault> {
+    let row = match key {
+        ScheduleKey::Id(id) => tx.row(STANDING_BY_ID, &[&tenant.as_str(), &id.0]).await?,
+        ScheduleKey::Name(name) => tx.row(STANDING_BY_NAME, &[&tenant.as_str(), &name.as_str()]).await?,
+    };
+    let Some(row) = &row else { return Ok(None) };
+    let id: Uuid = row.try_get(0).map_err(|error| Fault::misfit("schedules", "id", "unknown", error))?;
+    let cells = Cells { row, table: "schedules", id: ScheduleId(id) };
+    let seen = Seen {
+        version: cells.get(2, "version")?,
+        next: cells.maybe_time(3, "next_fire_at")?,
+        held: cells.maybe_time(4, "held")?,
+    };
+    let (name, created_at) = (ScheduleName::from_stored(cells.get(1, "name")?), cells.time(5, "created_at")?);
+    Ok(Some(Standing { id: cells.id, name, seen, created_at }))
 }
 
 async fn list(

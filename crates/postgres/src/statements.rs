@@ -15,7 +15,7 @@ pub fn all() -> Vec<String> {
     texts
 }
 
-const FIXED: [&str; 92] = [
+const FIXED: [&str; 94] = [
     audit::COUNTS,
     changes::ANNOUNCE,
     changes::ANNOUNCED,
@@ -70,6 +70,8 @@ const FIXED: [&str; 92] = [
     schedules::CREATE,
     schedules::DELETE,
     schedules::EDIT,
+    schedules::STANDING_BY_ID,
+    schedules::STANDING_BY_NAME,
     schedules::EXISTS,
     schedules::LIST,
     schedules::NOW,

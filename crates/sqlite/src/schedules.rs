@@ -5,8 +5,8 @@
 //! the second finds that it is no longer what it saw. Whoever dies half way has written nothing.
 //!
 //! A schedule that this version cannot read (a later one knows fields that this one does not) harms no other: it is left
-//! out of what is due and of the list, and the log says so once. Asked for by name or id it is called damaged.
-//! Neither a delete nor an edit reads what it says, so whoever knows its version can still be rid of it.
+//! out of what is due and of the list, and the log says so once. Asked for by name or id it is called damaged, and where it
+//! stands can still be asked for. Neither a delete nor an edit reads what it says, so one can be rid of it.
 
 #[cfg(test)]
 mod bare;
@@ -28,7 +28,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use foreman_core::ports::{
     CreateAnswer, DeleteAnswer, DueSchedules, Edit, EditAnswer, Fired, Firing, Leader, ScheduleStore, ScheduleView,
-    Seen, StoreError, TickView,
+    Seen, Standing, StoreError, TickView,
 };
 use foreman_core::schedule::{NewSchedule, ScheduleKey, ScheduleName};
 use foreman_core::{ScheduleId, TenantId, Timestamp};
@@ -50,6 +50,11 @@ impl ScheduleStore for SqliteStore {
     async fn schedule(&self, tenant: &TenantId, key: &ScheduleKey) -> Result<Option<ScheduleView>, StoreError> {
         let (tenant, key) = (tenant.clone(), key.clone());
         self.read(move |read| read::schedule(read, &tenant, &key)).await
+    }
+
+    async fn standing(&self, tenant: &TenantId, key: &ScheduleKey) -> Result<Option<Standing>, StoreError> {
+        let (tenant, key) = (tenant.clone(), key.clone());
+        self.read(move |read| read::standing(read, &tenant, &key)).await
     }
 
     /// One that this version cannot read is left out, and said so in the log: the others can be looked at.

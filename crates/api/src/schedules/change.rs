@@ -39,7 +39,7 @@ const ROUNDS: usize = 5;
         (status = 201, description = "Made", body = ScheduleDocument,
             headers(
                 ("Location" = String, description = "Where the schedule is read"),
-                ("ETag" = String, description = "Its version, in quotes"),
+                ("ETag" = String, description = "Its version and a part of its id, in quotes"),
             )),
         (status = 403, description = "A command, where commands are not allowed", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 409, description = "The name is taken", body = ProblemDocument, content_type = "application/problem+json"),
@@ -63,7 +63,7 @@ pub(crate) async fn create(
 #[utoipa::path(put, path = "/api/v1/schedules/{schedule}", tag = "schedules", operation_id = "replace_schedule",
     params(
         ("schedule" = String, Path, description = "The schedule's name or id"),
-        ("If-Match" = Option<String>, Header, description = "The version it must be at, such as `\"3\"`, or `*`"),
+        ("If-Match" = Option<String>, Header, description = "The `ETag` it must have, or the version it must be at, such as `\"3\"`, or `*`"),
         ("If-None-Match" = Option<String>, Header, description = "`*`: there must be none yet"),
     ),
     request_body(content = ScheduleSpec, example = json!({
@@ -72,11 +72,11 @@ pub(crate) async fn create(
     })),
     responses(
         (status = 200, description = "Replaced", body = ScheduleDocument,
-            headers(("ETag" = String, description = "Its version, in quotes"))),
+            headers(("ETag" = String, description = "Its version and a part of its id, in quotes"))),
         (status = 201, description = "There was none, and now there is", body = ScheduleDocument,
             headers(
                 ("Location" = String, description = "Where the schedule is read"),
-                ("ETag" = String, description = "Its version, in quotes"),
+                ("ETag" = String, description = "Its version and a part of its id, in quotes"),
             )),
         (status = 404, description = "No schedule has this id", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 412, description = "Not at this version; `version` says at which", body = ProblemDocument, content_type = "application/problem+json"),
@@ -97,6 +97,10 @@ pub(crate) async fn replace(
         let mistakes = vec![Mistake { pointer: "/name".into(), detail }];
         return Err(Problem::invalid_schedule(Invalid { mistakes }));
     }
+    let key = match expected.bound(&app, &tenant, key.clone()).await {
+        Err(Problem { kind: Kind::ScheduleNotFound, .. }) => return Err(none_there(&key)),
+        bound => bound?,
+    };
     let app_there = app.clone();
     app.to_the_end(async move { put(&app_there, &tenant, &key, spec, expected).await }).await
 }
@@ -117,10 +121,7 @@ async fn put(
                 Ok(view) => return Ok(condition::answer(StatusCode::OK, view)),
                 Err(ScheduleError::NotFound) if may_make => {}
                 Err(ScheduleError::NotFound) if expected != Expected::Anything => {
-                    return Err(Problem::new(
-                        Kind::PreconditionFailed,
-                        format!("there is no schedule {key}, and If-Match asks for one; without it, one is made"),
-                    ));
+                    return Err(none_there(key));
                 }
                 Err(error) => return Err(explained(error, key)),
             }
@@ -140,13 +141,18 @@ async fn put(
     Err(ScheduleError::Busy.into())
 }
 
+fn none_there(key: &ScheduleKey) -> Problem {
+    let detail = format!("there is no schedule {key}, and If-Match asks for one; without it, one is made");
+    Problem::new(Kind::PreconditionFailed, detail)
+}
+
 /// Change some fields of a schedule.
 ///
 /// A JSON merge patch (RFC 7396): a field that is given replaces, `null` removes, and so inside `job`; anything deeper is replaced whole.
 #[utoipa::path(patch, path = "/api/v1/schedules/{schedule}", tag = "schedules", operation_id = "update_schedule",
     params(
         ("schedule" = String, Path, description = "The schedule's name or id"),
-        ("If-Match" = Option<String>, Header, description = "The version it must be at, such as `\"3\"`, or `*`"),
+        ("If-Match" = Option<String>, Header, description = "The `ETag` it must have, or the version it must be at, such as `\"3\"`, or `*`"),
     ),
     request_body(
         content(
@@ -156,7 +162,7 @@ async fn put(
     ),
     responses(
         (status = 200, description = "Changed", body = ScheduleDocument,
-            headers(("ETag" = String, description = "Its version, in quotes"))),
+            headers(("ETag" = String, description = "Its version and a part of its id, in quotes"))),
         (status = 404, description = "No such schedule", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 412, description = "Not at this version; `version` says at which", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 422, description = "It would not be a valid schedule", body = ProblemDocument, content_type = "application/problem+json"),
@@ -183,7 +189,7 @@ pub(crate) async fn update(
 #[utoipa::path(delete, path = "/api/v1/schedules/{schedule}", tag = "schedules", operation_id = "delete_schedule",
     params(
         ("schedule" = String, Path, description = "The schedule's name or id"),
-        ("If-Match" = Option<String>, Header, description = "The version it must be at, such as `\"3\"`, or `*`"),
+        ("If-Match" = Option<String>, Header, description = "The `ETag` it must have, or the version it must be at, such as `\"3\"`, or `*`"),
     ),
     responses(
         (status = 204, description = "It is gone"),
@@ -197,6 +203,7 @@ pub(crate) async fn delete(
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
     let expected = Expected::of_existing(&headers)?;
+    let key = expected.bound(&app, &tenant, key).await?;
     let desk = app.schedules.clone();
     app.to_the_end(async move {
         let deleted = desk.delete(&tenant, &key, expected.only_if()).await;
@@ -210,11 +217,11 @@ pub(crate) async fn delete(
 #[utoipa::path(post, path = "/api/v1/schedules/{schedule}/pause", tag = "schedules", operation_id = "pause_schedule",
     params(
         ("schedule" = String, Path, description = "The schedule's name or id"),
-        ("If-Match" = Option<String>, Header, description = "The version it must be at, such as `\"3\"`, or `*`"),
+        ("If-Match" = Option<String>, Header, description = "The `ETag` it must have, or the version it must be at, such as `\"3\"`, or `*`"),
     ),
     responses(
         (status = 200, description = "It is paused", body = ScheduleDocument,
-            headers(("ETag" = String, description = "Its version, in quotes"))),
+            headers(("ETag" = String, description = "Its version and a part of its id, in quotes"))),
         (status = 404, description = "No such schedule", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 412, description = "Not at this version; `version` says at which", body = ProblemDocument, content_type = "application/problem+json"),
     ))]
@@ -232,11 +239,11 @@ pub(crate) async fn pause(
 #[utoipa::path(post, path = "/api/v1/schedules/{schedule}/resume", tag = "schedules", operation_id = "resume_schedule",
     params(
         ("schedule" = String, Path, description = "The schedule's name or id"),
-        ("If-Match" = Option<String>, Header, description = "The version it must be at, such as `\"3\"`, or `*`"),
+        ("If-Match" = Option<String>, Header, description = "The `ETag` it must have, or the version it must be at, such as `\"3\"`, or `*`"),
     ),
     responses(
         (status = 200, description = "It is not paused", body = ScheduleDocument,
-            headers(("ETag" = String, description = "Its version, in quotes"))),
+            headers(("ETag" = String, description = "Its version and a part of its id, in quotes"))),
         (status = 404, description = "No such schedule", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 412, description = "Not at this version; `version` says at which", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 422, description = "It would never fire again", body = ProblemDocument, content_type = "application/problem+json"),
@@ -276,6 +283,7 @@ async fn change(
     change: Change,
     expected: Expected,
 ) -> Result<Response, Problem> {
+    let key = expected.bound(app, tenant, key).await?;
     let (desk, tenant) = (app.schedules.clone(), tenant.clone());
     let changed = async move {
         let changed = desk.change(&tenant, &key, change, expected.only_if()).await;

@@ -1,13 +1,20 @@
 //! `ETag`, `If-Match` and `If-None-Match`: which version of a schedule a request is about.
+//!
+//! Versions count from 1 for every schedule, so a name that was deleted and made again comes by the same ones anew. A tag therefore
+//! has a part of the schedule's id in it: `"3-9fbfe8da7817a116"`. Whoever knows a version alone, from the document, may say `"3"`.
 
 use axum::response::Response;
 use foreman_core::document::ScheduleDocument;
 use foreman_core::ports::ScheduleView;
+use foreman_core::schedule::ScheduleKey;
+use foreman_core::{ScheduleId, TenantId};
 use http::header::{CACHE_CONTROL, ETAG, IF_MATCH, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
+use super::look::not_found;
+use crate::app::App;
 use crate::json;
-use crate::problem::Problem;
+use crate::problem::{Kind, Problem};
 
 /// What a write is bound to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,8 +22,8 @@ pub(super) enum Expected {
     Anything,
     /// `If-Match: *`
     Existing,
-    /// `If-Match: "3"`
-    Version(i64),
+    /// `If-Match: "3"`, or with the part of an id.
+    Version(i64, Option<u64>),
     /// `If-None-Match: *`
     Nothing,
 }
@@ -26,7 +33,10 @@ impl Expected {
         let expected = match one(headers, &IF_MATCH)? {
             None => Self::Anything,
             Some("*") => Self::Existing,
-            Some(text) => Self::Version(version(text).ok_or_else(|| malformed(&IF_MATCH, text))?),
+            Some(text) => {
+                let (version, of) = version(text).ok_or_else(|| malformed(&IF_MATCH, text))?;
+                Self::Version(version, of)
+            }
         };
         match (one(headers, &IF_NONE_MATCH)?, expected) {
             (None, expected) => Ok(expected),
@@ -48,42 +58,70 @@ impl Expected {
 
     pub fn only_if(self) -> Option<i64> {
         match self {
-            Self::Version(version) => Some(version),
+            Self::Version(version, _) => Some(version),
             Self::Anything | Self::Existing | Self::Nothing => None,
         }
     }
 }
 
+impl Expected {
+    /// The schedule that the tag is of, when it is of one: from here on its name may come to mean another.
+    pub async fn bound(self, app: &App, tenant: &TenantId, key: ScheduleKey) -> Result<ScheduleKey, Problem> {
+        let Self::Version(_, Some(of)) = self else { return Ok(key) };
+        let standing = app.store.standing(tenant, &key).await?.ok_or_else(|| not_found(&key))?;
+        if part_of(standing.id) == of {
+            return Ok(ScheduleKey::Id(standing.id));
+        }
+        let detail = format!(
+            "the schedule {key} is not the one that If-Match is of; that one was deleted, and this one made since"
+        );
+        Err(Problem { version: Some(standing.seen.version), ..Problem::new(Kind::PreconditionFailed, detail) })
+    }
+}
+
 /// Does the client have this version already?
-pub(super) fn has_it_already(headers: &HeaderMap, version: i64) -> bool {
+pub(super) fn has_it_already(headers: &HeaderMap, tag: &str) -> bool {
     let mut given = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     given.any(|list| {
         // The comparison of a read is the weak one.
-        list.split(',').map(|tag| tag.trim().trim_start_matches("W/")).any(|tag| tag == "*" || tag == etag(version))
+        list.split(',').map(|given| given.trim().trim_start_matches("W/")).any(|given| given == "*" || given == tag)
     })
 }
 
 /// A schedule as the answer, with its version.
 pub(super) fn answer(status: StatusCode, view: ScheduleView) -> Response {
-    let version = view.seen.version;
-    tagged(json::answer(status, &ScheduleDocument::from(view)), version)
+    let tag = etag(&view);
+    tagged(json::answer(status, &ScheduleDocument::from(view)), tag)
 }
 
-pub(super) fn tagged(mut response: Response, version: i64) -> Response {
-    let tag = HeaderValue::try_from(etag(version)).expect("digits in quotes are visible characters");
+pub(super) fn tagged(mut response: Response, tag: String) -> Response {
+    let tag = HeaderValue::try_from(tag).expect("digits in quotes are visible characters");
     response.headers_mut().insert(ETAG, tag);
     // The version is that of what was written. A browser that kept the answer by it would miss that the schedule has fired since.
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
 
-fn etag(version: i64) -> String {
-    format!("\"{version}\"")
+pub(super) fn etag(view: &ScheduleView) -> String {
+    format!("\"{}-{:016x}\"", view.seen.version, part_of(view.schedule.id))
 }
 
-fn version(text: &str) -> Option<i64> {
-    let digits = text.strip_prefix('"')?.strip_suffix('"')?;
-    digits.parse().ok().filter(|_| digits.bytes().all(|byte| byte.is_ascii_digit()))
+/// The random half of an id.
+fn part_of(id: ScheduleId) -> u64 {
+    id.0.as_u64_pair().1
+}
+
+/// A version, and the part of an id where there is one.
+fn version(text: &str) -> Option<(i64, Option<u64>)> {
+    let text = text.strip_prefix('"')?.strip_suffix('"')?;
+    let (digits, of) = match text.split_once('-') {
+        Some((digits, of)) => (digits, Some(of)),
+        None => (text, None),
+    };
+    let version = digits.parse().ok().filter(|_| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
+    let is_part = |of: &&str| of.len() == 16 && of.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    let of = of.map(|of| u64::from_str_radix(of, 16).ok().filter(|_| is_part(&of)).ok_or(())).transpose().ok()?;
+    Some((version, of))
 }
 
 fn one<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>, Problem> {
@@ -97,7 +135,7 @@ fn one<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>,
 
 fn malformed(name: &HeaderName, text: &str) -> Problem {
     Problem::invalid_request(format!(
-        "the header {name} is {text:?}; it is a version in quotes, such as \"3\", as the ETag of an answer, or *"
+        "the header {name} is {text:?}; it is the ETag of an answer, or a version in quotes, such as \"3\", or *"
     ))
 }
 
@@ -113,15 +151,29 @@ mod tests {
     fn a_condition_is_a_version_in_quotes_or_a_star() {
         for (given, expected) in [
             (vec![], Expected::Anything),
-            (vec![(IF_MATCH, "\"3\"")], Expected::Version(3)),
+            (vec![(IF_MATCH, "\"3\"")], Expected::Version(3, None)),
+            (vec![(IF_MATCH, "\"3-9fbfe8da7817a116\"")], Expected::Version(3, Some(0x9fbf_e8da_7817_a116))),
             (vec![(IF_MATCH, " * ")], Expected::Existing),
             (vec![(IF_NONE_MATCH, "*")], Expected::Nothing),
         ] {
             assert_eq!(Expected::of(&headers(&given)).expect("valid"), expected);
         }
-        for wrong in
-            ["3", "\"\"", "\"a\"", "\"+3\"", "\"-3\"", "W/\"3\"", "\"3\", \"4\"", "", "\"99999999999999999999\""]
-        {
+        for wrong in [
+            "3",
+            "\"\"",
+            "\"a\"",
+            "\"+3\"",
+            "\"-3\"",
+            "W/\"3\"",
+            "\"3\", \"4\"",
+            "",
+            "\"99999999999999999999\"",
+            "\"3-\"",
+            "\"3-9fbf\"",
+            "\"3-+fbfe8da7817a116\"",
+            "\"3-9FBFE8DA7817A116\"",
+            "\"-9fbfe8da7817a116\"",
+        ] {
             let problem = Expected::of(&headers(&[(IF_MATCH, wrong)])).expect_err(wrong);
             assert!(problem.detail.contains("version in quotes"), "{}", problem.detail);
         }
@@ -133,9 +185,9 @@ mod tests {
     #[test]
     fn a_client_that_has_the_version_is_recognised() {
         for (given, expected) in
-            [("\"3\"", true), ("W/\"3\"", true), ("\"2\", \"3\"", true), ("*", true), ("\"4\"", false)]
+            [("\"3-f\"", true), ("W/\"3-f\"", true), ("\"2\", \"3-f\"", true), ("*", true), ("\"3\"", false)]
         {
-            assert_eq!(has_it_already(&headers(&[(IF_NONE_MATCH, given)]), 3), expected, "{given}");
+            assert_eq!(has_it_already(&headers(&[(IF_NONE_MATCH, given)]), "\"3-f\""), expected, "{given}");
         }
     }
 }

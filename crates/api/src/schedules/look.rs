@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use foreman_core::document::{ListDocument, ProblemDocument, ScheduleDocument, TickDocument};
-use foreman_core::ports::{ScheduleError, ScheduleView};
+use foreman_core::ports::{ScheduleError, ScheduleView, StoreError};
 use foreman_core::schedule::{NotAScheduleName, ScheduleKey, ScheduleName};
 use foreman_core::{TenantId, Timestamp};
 use http::{HeaderMap, StatusCode};
@@ -74,9 +74,10 @@ pub(crate) async fn list(
     ),
     responses(
         (status = 200, description = "The schedule", body = ScheduleDocument,
-            headers(("ETag" = String, description = "Its version, in quotes"))),
+            headers(("ETag" = String, description = "Its version and a part of its id, in quotes"))),
         (status = 304, description = "It is at this version still"),
         (status = 404, description = "No such schedule", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 501, description = "A later version wrote it, and this one cannot read it", body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn get(
     State(app): State<App>,
@@ -86,8 +87,9 @@ pub(crate) async fn get(
 ) -> Result<Response, Problem> {
     let view = find(&app, &tenant, &key).await?;
     // Of the schedule as it was written: that it has fired since is no reason to send it again to whoever asks so.
-    if condition::has_it_already(&headers, view.seen.version) {
-        return Ok(condition::tagged(StatusCode::NOT_MODIFIED.into_response(), view.seen.version));
+    let tag = condition::etag(&view);
+    if condition::has_it_already(&headers, &tag) {
+        return Ok(condition::tagged(StatusCode::NOT_MODIFIED.into_response(), tag));
     }
     Ok(condition::answer(StatusCode::OK, view))
 }
@@ -125,7 +127,16 @@ fn page_of<T>(mut items: Vec<T>, limit: usize, cursor: impl Fn(&T) -> String) ->
 }
 
 pub(super) async fn find(app: &App, tenant: &TenantId, key: &ScheduleKey) -> Result<ScheduleView, Problem> {
-    app.store.schedule(tenant, key).await?.ok_or_else(|| not_found(key))
+    match app.store.schedule(tenant, key).await {
+        Ok(found) => found.ok_or_else(|| not_found(key)),
+        // A store that can tell where the schedule stands is whole: what the schedule says is of a later version. To call that
+        // damage would take the whole server out of service.
+        Err(StoreError::Damaged(why)) => match app.store.standing(tenant, key).await? {
+            Some(_) => Err(ScheduleError::Unreadable(why).into()),
+            None => Err(not_found(key)),
+        },
+        Err(error) => Err(error.into()),
+    }
 }
 
 pub(super) fn not_found(key: &ScheduleKey) -> Problem {

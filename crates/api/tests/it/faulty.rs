@@ -1,7 +1,7 @@
 //! The reference store with a switch: while a fault is set, every verb fails with it.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use foreman_core::job::QueueName;
@@ -9,7 +9,8 @@ use foreman_core::ports::{
     Audit, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, CreateAnswer, Cursor, DeleteAnswer, Due,
     DueSchedules, Edit, EditAnswer, Fired, Firing, Heartbeat, JobFilter, JobQuery, JobStore, JobView, Leader, OpenJob,
     Page, Position, Pruned, Pulse, QueueView, RedriveAnswer, RemoveAnswer, Retention, ScheduleStore, ScheduleView,
-    Seen, SessionInfo, SessionStore, SessionView, Settled, Settlement, StoreError, Submitted, TickView, Upkeep,
+    Seen, SessionInfo, SessionStore, SessionView, Settled, Settlement, Standing, StoreError, Submitted, TickView,
+    Upkeep,
 };
 use foreman_core::schedule::{NewSchedule, ScheduleKey, ScheduleName};
 use foreman_core::{ClaimToken, JobId, NewJob, ScheduleId, SessionId, State, TenantId, Timestamp, memory};
@@ -28,6 +29,8 @@ pub struct Faulty {
     /// Calls that succeed in spite of the fault.
     spared: AtomicUsize,
     met: AtomicUsize,
+    /// What a schedule says cannot be read; where it stands can.
+    spoilt: AtomicBool,
     moves: Mutex<Vec<Move>>,
 }
 
@@ -47,12 +50,18 @@ impl Faulty {
             fault: Mutex::default(),
             spared: AtomicUsize::new(0),
             met: AtomicUsize::new(0),
+            spoilt: AtomicBool::new(false),
             moves: Mutex::default(),
         }
     }
 
     pub fn set(&self, fault: Option<Fault>) {
         *self.fault.lock().unwrap() = fault;
+    }
+
+    /// As if a later version had written every schedule.
+    pub fn spoil_schedules(&self, is_spoilt: bool) {
+        self.spoilt.store(is_spoilt, Ordering::SeqCst);
     }
 
     /// The same, but the next so many calls succeed.
@@ -217,7 +226,13 @@ impl ScheduleStore for Faulty {
         checked!(self.create_schedule(new))
     }
     async fn schedule(&self, tenant: &TenantId, key: &ScheduleKey) -> Answer<Option<ScheduleView>> {
+        if self.spoilt.load(Ordering::SeqCst) {
+            return Err(StoreError::Damaged("secret: moon".into()));
+        }
         checked!(self.schedule(tenant, key))
+    }
+    async fn standing(&self, tenant: &TenantId, key: &ScheduleKey) -> Answer<Option<Standing>> {
+        checked!(self.standing(tenant, key))
     }
     async fn schedules(
         &self,

@@ -69,6 +69,12 @@ async fn meet(kind: Kind, api: &Api) -> Reply {
             api.clerk.set_refusal(None);
             reply
         }
+        Kind::ScheduleUnreadable => {
+            api.clerk.set_refusal(Some(ScheduleError::Unreadable("secret: moon".into())));
+            let reply = api.post("/api/v1/schedules/taken/pause").await;
+            api.clerk.set_refusal(None);
+            reply
+        }
         Kind::NotFound => api.get("/api/v1/nothing").await,
         Kind::MethodNotAllowed => api.send("PUT", "/api/v1/jobs", &[], None).await,
         Kind::HostRefused => api.send("GET", "/api/v1/jobs", &[("host", "evil.example:8080")], None).await,

@@ -44,6 +44,12 @@ fn named(name: &str) -> String {
     DAILY.replace("\"daily\"", &format!("{name:?}"))
 }
 
+/// As it stands in the header, with a part of the schedule's id.
+fn tag(schedule: &Value, version: i64) -> String {
+    let id = schedule["id"].as_str().unwrap().replace('-', "");
+    format!("\"{version}-{}\"", &id[16..])
+}
+
 fn pointers(problem: &Value) -> Vec<&str> {
     problem["errors"].as_array().unwrap().iter().map(|error| error["pointer"].as_str().unwrap()).collect()
 }
@@ -53,8 +59,9 @@ async fn a_schedule_is_made_and_read_as_it_was_written() {
     let api = Api::start().await;
     let reply = api.create(DAILY).await;
     assert_eq!(reply.header("location"), Some("/api/v1/schedules/daily"));
-    assert_eq!(reply.header("etag"), Some("\"1\""));
+    let etag = reply.header("etag").map(str::to_owned);
     let made = reply.expect(201);
+    assert_eq!(etag, Some(tag(&made, 1)));
     for (field, value) in [("name", "daily"), ("state", "active"), ("cron", "0 9 * * *"), ("timezone", "Europe/Berlin")]
     {
         assert_eq!(made[field], value, "{field} of {made}");
@@ -66,7 +73,7 @@ async fn a_schedule_is_made_and_read_as_it_was_written() {
     assert!(made["next_fire_at"].as_str().unwrap() > made["created_at"].as_str().unwrap());
 
     let read = api.get(&format!("{PATH}/daily")).await;
-    assert_eq!((read.header("etag"), read.header("cache-control")), (Some("\"1\""), Some("no-store")));
+    assert_eq!((read.header("etag"), read.header("cache-control")), (etag.as_deref(), Some("no-store")));
     assert_eq!(read.expect(200), made);
     let id = made["id"].as_str().unwrap();
     assert_eq!(api.schedule(id).await, made, "by its id too");
@@ -75,11 +82,12 @@ async fn a_schedule_is_made_and_read_as_it_was_written() {
 #[tokio::test]
 async fn a_version_that_the_client_has_is_not_sent_again() {
     let api = Api::start().await;
-    api.create(DAILY).await.expect(201);
-    for (given, status) in [("\"1\"", 304), ("W/\"1\"", 304), ("\"2\"", 200)] {
+    let made = api.create(DAILY).await.expect(201);
+    let tag = |version| tag(&made, version);
+    for (given, status) in [(tag(1), 304), (format!("W/{}", tag(1)), 304), (tag(2), 200), ("\"1\"".into(), 200)] {
         let mut connection = api.connect().await;
-        let reply = connection.request("GET", &format!("{PATH}/daily"), &[("if-none-match", given)], None).await;
-        assert_eq!((reply.status, reply.header("etag")), (status, Some("\"1\"")), "{given}");
+        let reply = connection.request("GET", &format!("{PATH}/daily"), &[("if-none-match", &given)], None).await;
+        assert_eq!((reply.status, reply.header("etag")), (status, Some(tag(1).as_str())), "{given}");
     }
 }
 
@@ -173,11 +181,13 @@ async fn schedules_are_listed_page_by_page_in_the_order_of_their_names() {
 async fn a_put_makes_what_is_not_there_and_replaces_what_is() {
     let api = Api::start().await;
     let reply = api.put("daily", &[], DAILY).await;
-    assert_eq!((reply.header("location"), reply.header("etag")), (Some("/api/v1/schedules/daily"), Some("\"1\"")));
+    assert_eq!(reply.header("location"), Some("/api/v1/schedules/daily"));
+    let etag = reply.header("etag").map(str::to_owned);
     let made = reply.expect(201);
+    assert_eq!(etag, Some(tag(&made, 1)));
     let other = r#"{"name":"daily","every":"1h","job":{"url":"http://127.0.0.1:1/"},"overlap":"skip"}"#;
     let reply = api.put("daily", &[], other).await;
-    assert_eq!((reply.header("location"), reply.header("etag")), (None, Some("\"2\"")));
+    assert_eq!((reply.header("location"), reply.header("etag")), (None, Some(tag(&made, 2).as_str())));
     let replaced = reply.expect(200);
     assert_eq!(
         (&replaced["id"], &replaced["every"], &replaced["overlap"]),
@@ -225,6 +235,54 @@ async fn a_condition_that_does_not_hold_changes_nothing() {
     api.put("daily", &[("if-match", "\"2\""), ("if-match", "\"2\"")], DAILY).await.problem(400, "invalid-request");
     assert_eq!(api.schedule("daily").await["version"], 2);
     assert_eq!(api.delete("daily", &[("if-match", "\"2\"")]).await.status, 204);
+}
+
+#[tokio::test]
+async fn the_tag_of_a_deleted_schedule_does_not_fit_the_next_one_of_its_name() {
+    let api = Api::start().await;
+    let gone = api.create(DAILY).await.expect(201);
+    let old = tag(&gone, 1);
+    let old = [("if-match", old.as_str())];
+    assert_eq!(api.delete("daily", &old).await.status, 204);
+    for _ in 0..2 {
+        api.put("daily", &old, DAILY).await.problem(412, "precondition-failed");
+        api.patch("daily", &old, r#"{"jitter":"1s"}"#).await.problem(404, "schedule-not-found");
+        api.delete("daily", &old).await.problem(404, "schedule-not-found");
+    }
+    let made = api.create(DAILY).await.expect(201);
+    assert_eq!(made["version"], gone["version"]);
+    for reply in [
+        api.put("daily", &old, DAILY).await,
+        api.patch("daily", &old, r#"{"jitter":"1s"}"#).await,
+        api.delete("daily", &old).await,
+        api.send("POST", &format!("{PATH}/daily/pause"), &old, None).await,
+    ] {
+        let problem = reply.problem(412, "precondition-failed");
+        assert_eq!(problem["version"], 1);
+        assert!(problem["detail"].as_str().unwrap().contains("made since"), "{problem}");
+    }
+    assert_eq!(api.schedule("daily").await, made, "nothing was changed");
+    let new = tag(&made, 1);
+    api.patch("daily", &[("if-match", &new)], r#"{"jitter":"1s"}"#).await.expect(200);
+    api.patch("daily", &[("if-match", "\"2\"")], r#"{"jitter":"2s"}"#).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_schedule_that_cannot_be_read_does_not_take_the_server_out_of_service() {
+    let api = Api::start().await;
+    api.create(DAILY).await.expect(201);
+    api.store.spoil_schedules(true);
+    for path in ["", "/preview", "/ticks"] {
+        let problem = api.get(&format!("{PATH}/daily{path}")).await.problem(501, "schedule-unreadable");
+        assert!(!problem.to_string().contains("secret"), "{problem}");
+        api.get(&format!("{PATH}/none{path}")).await.problem(404, "schedule-not-found");
+    }
+    api.get("/readyz").await.expect(200);
+    api.store.spoil_schedules(false);
+    api.schedule("daily").await;
+    // One whose place in the file cannot be read either is damage.
+    api.store.set(Some(Fault::Error(StoreError::Damaged("secret: page 7".into()))));
+    api.get(&format!("{PATH}/daily")).await.problem(500, "store-damaged");
 }
 
 #[tokio::test]
@@ -305,9 +363,9 @@ async fn a_patch_replaces_what_it_gives_and_removes_what_it_nulls() {
 #[tokio::test]
 async fn a_schedule_is_paused_and_resumed() {
     let api = Api::start().await;
-    api.create(DAILY).await.expect(201);
+    let made = api.create(DAILY).await.expect(201);
     let reply = api.post(&format!("{PATH}/daily/pause")).await;
-    assert_eq!(reply.header("etag"), Some("\"2\""));
+    assert_eq!(reply.header("etag"), Some(tag(&made, 2).as_str()));
     let paused = reply.expect(200);
     assert_eq!((&paused["state"], &paused["next_fire_at"]), (&json!("paused"), &Value::Null));
     let resumed = api.post(&format!("{PATH}/daily/resume")).await.expect(200);

@@ -30,8 +30,8 @@ pub use query::{
 };
 pub use schedules::{
     Change, CreateAnswer, DeleteAnswer, DueSchedule, DueSchedules, Edit, EditAnswer, Fired, Firing, NewTick,
-    OPEN_JOBS_AMONG, ScheduleError, ScheduleStore, ScheduleView, Schedules, Seen, TickAct, TickReason, TickState,
-    TickView,
+    OPEN_JOBS_AMONG, ScheduleError, ScheduleStore, ScheduleView, Schedules, Seen, Standing, TickAct, TickReason,
+    TickState, TickView,
 };
 pub use sessions::{Heartbeat, OpenJob, Pulse, SessionInfo, SessionState, SessionStore};
 pub use submit::{Submit, SubmitError};

@@ -34,6 +34,12 @@ pub trait ScheduleStore: Send + Sync {
     /// With its latest tick.
     async fn schedule(&self, tenant: &TenantId, key: &ScheduleKey) -> Result<Option<ScheduleView>, StoreError>;
 
+    /// Where a schedule stands, without what it says. Of one that this version cannot read, for a later one wrote it, that is all
+    /// there is to know, and enough to replace or delete it. Only a store that is damaged has no answer.
+    async fn standing(&self, tenant: &TenantId, key: &ScheduleKey) -> Result<Option<Standing>, StoreError> {
+        Ok(self.schedule(tenant, key).await?.map(|view| view.standing()))
+    }
+
     /// By name, those after `after`, at most `limit`; each with its latest tick.
     async fn schedules(
         &self,
@@ -80,7 +86,21 @@ pub struct ScheduleView {
     pub last_tick: Option<TickView>,
 }
 
+/// What of a schedule is no matter of its content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    pub id: ScheduleId,
+    pub name: ScheduleName,
+    pub seen: Seen,
+    pub created_at: Timestamp,
+}
+
 impl ScheduleView {
+    pub fn standing(&self) -> Standing {
+        let Schedule { id, name, .. } = &self.schedule;
+        Standing { id: *id, name: name.clone(), seen: self.seen, created_at: self.created_at }
+    }
+
     /// It will never fire again unless it is edited.
     pub fn is_finished(&self) -> bool {
         !self.is_paused && self.seen.next.is_none()
@@ -310,6 +330,9 @@ pub enum ScheduleError {
     /// Not at the version that was asked for.
     #[error("the schedule is at version {0}")]
     Changed(i64),
+    /// A later version wrote it. It can be replaced and deleted, and nothing else.
+    #[error("this version cannot read the schedule: {0}")]
+    Unreadable(String),
     /// It kept changing under our hands.
     #[error("the schedule is changed by others all the time")]
     Busy,

@@ -3,6 +3,7 @@
 //! The next tick is computed from the one before it, never from now: a scheduler that was away goes on where it stopped.
 //! A tick is missed when it is later than `missed_after`; a change of leaders takes less, so it skips nothing.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::policy::Missed;
@@ -16,6 +17,25 @@ pub struct Planned {
     pub ticks: Vec<PlannedTick>,
     /// None: it has fired for the last time.
     pub next: Option<Timestamp>,
+}
+
+impl Planned {
+    /// Puts off what comes after the first `most` ticks: it is due at the next look.
+    pub fn put_off_after(&mut self, most: usize) {
+        if let Some(first_put_off) = self.ticks.get(most) {
+            self.next = Some(first_put_off.first());
+            self.ticks.truncate(most);
+        }
+    }
+}
+
+impl PlannedTick {
+    fn first(&self) -> Timestamp {
+        match *self {
+            PlannedTick::Fire { nominal } => nominal,
+            PlannedTick::Skip { first, .. } => first,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,16 +81,41 @@ fn missed(rule: &Rule, due: Timestamp, too_late: Timestamp, ticks: &mut Vec<Plan
         Missed::Latest => 1,
         Missed::All => rule.missed_max as usize,
     };
-    let mut fired = Vec::new();
-    let mut last = Some(latest(rule, due, too_late));
-    while let Some(nominal) = last.filter(|_| fired.len() < wanted) {
-        fired.push(PlannedTick::Fire { nominal });
-        last = (nominal > due).then(|| latest(rule, due, nominal));
-    }
-    if let Some(last) = last {
+    let fired = latest_of(rule, due, too_late, wanted);
+    let skipped_until = fired.first().copied().unwrap_or(too_late);
+    if due < skipped_until {
+        let last = latest(rule, due, skipped_until);
         ticks.push(PlannedTick::Skip { first: due, last, count: count(rule, due, last) });
     }
-    ticks.extend(fired.into_iter().rev());
+    ticks.extend(fired.into_iter().map(|nominal| PlannedTick::Fire { nominal }));
+}
+
+/// The latest `wanted` ticks from `due` until before `end`, oldest first. Walks through the end of that time alone, twice as
+/// much of it at every try: to look for each of them in all of it takes a second for a few schedules that were away for days.
+fn latest_of(rule: &Rule, due: Timestamp, end: Timestamp, wanted: usize) -> Vec<Timestamp> {
+    match wanted {
+        0 => return Vec::new(),
+        1 => return vec![latest(rule, due, end)],
+        _ => {}
+    }
+    // No two ticks are closer than a second.
+    let mut stretch = Duration::from_secs(wanted as u64);
+    loop {
+        let from = end.minus(stretch).max(due);
+        let mut found = VecDeque::with_capacity(wanted);
+        let mut next = if from == due { Some(due) } else { rule.next_after(from.minus(TINY)) };
+        while let Some(nominal) = next.filter(|nominal| *nominal < end) {
+            if found.len() == wanted {
+                found.pop_front();
+            }
+            found.push_back(nominal);
+            next = rule.next_after(nominal);
+        }
+        if from == due || found.len() == wanted {
+            return found.into();
+        }
+        stretch = stretch.saturating_mul(2);
+    }
 }
 
 /// The latest tick before `end`, which is after `due`.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use foreman_core::ports::{Change, ScheduleError, ScheduleStore, Schedules, TickReason, TickState};
+use foreman_core::ports::{Change, ScheduleError, ScheduleStore, Schedules, StoreError, TickReason, TickState};
 use foreman_core::schedule::{ScheduleKey, ScheduleSpec};
 use foreman_core::{State, TenantId};
 use tokio::time::sleep;
@@ -242,4 +242,63 @@ async fn a_change_is_judged_like_a_new_schedule_and_its_name_stays() {
     let replaced = Change::Replace(spec("often", r#""cron": "0 9 * * *", "timezone": "Europe/Berlin""#));
     let replaced = desk(&scene).change(&us(), &key(&view), replaced, None).await.unwrap();
     assert_eq!(replaced.seen.next, Some("2026-01-01T08:00:00Z".parse().unwrap()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_that_is_refused_takes_no_time_off_what_cannot_be_read() {
+    let scene = Scene::new();
+    let id = ScheduleKey::Id(unreadable(&scene, "alien").await);
+    sleep(MINUTE).await;
+    let before = scene.store.inner.schedule(&us(), &id).await.unwrap().unwrap().seen;
+    let error = desk(&scene).change(&us(), &id, patch(r#"{"missed": "skip"}"#), None).await.unwrap_err();
+    assert_eq!(pointers(error), ["/timezone"]);
+    let after = scene.store.inner.schedule(&us(), &id).await.unwrap().unwrap().seen;
+    assert_eq!(after, before, "whoever can read it still fires it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_whose_content_cannot_be_read_is_replaced_and_deleted_and_nothing_else() {
+    let scene = Scene::new();
+    let spoilt = || Act::Fail(StoreError::Damaged("moon".into()));
+    for is_due in [false, true] {
+        let view = made(&scene, "alien", r#""every": "1m""#).await;
+        let gone = made(&scene, "gone", r#""every": "1m""#).await;
+        if is_due {
+            sleep(MINUTE * 2).await;
+        }
+        scene.store.always(Verb::Schedule, spoilt());
+        for change in [patch(r#"{"missed": "skip"}"#), Change::Pause, Change::Resume] {
+            let error = desk(&scene).change(&us(), &key(&view), change, None).await.unwrap_err();
+            assert!(matches!(&error, ScheduleError::Unreadable(why) if why == "moon"), "{error:?}");
+        }
+        let error = desk(&scene).run(&us(), &key(&view)).await.unwrap_err();
+        assert!(matches!(error, ScheduleError::Unreadable(_)), "{error:?}");
+        let error = desk(&scene).delete(&us(), &key(&view), Some(7)).await.unwrap_err();
+        assert!(matches!(error, ScheduleError::Changed(1)), "{error:?}");
+        assert_eq!(scene.store.inner.schedule(&us(), &key(&view)).await.unwrap().unwrap().seen, view.seen);
+
+        let whole = Change::Replace(spec("alien", r#""every": "1h""#));
+        let replaced = desk(&scene).change(&us(), &key(&view), whole, Some(1)).await.unwrap();
+        assert_eq!((replaced.seen.version, replaced.schedule.id), (2, view.schedule.id));
+        assert_eq!(replaced.seen.next, Some(view.created_at.plus(MINUTE * 60)));
+        for one in [&gone, &replaced] {
+            desk(&scene).delete(&us(), &key(one), None).await.unwrap();
+            let error = desk(&scene).delete(&us(), &key(one), None).await.unwrap_err();
+            assert!(matches!(error, ScheduleError::NotFound), "{error:?}");
+        }
+        scene.store.heal();
+        assert!(scene.store.inner.schedules(&us(), None, 10).await.unwrap().is_empty());
+    }
+    assert_eq!(scene.count(State::Pending).await, 0, "what cannot be read does not fire");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_cannot_tell_where_a_schedule_stands_is_damaged() {
+    let scene = Scene::new();
+    let view = made(&scene, "often", r#""every": "1m""#).await;
+    let damaged = || Act::Fail(StoreError::Damaged("page 7".into()));
+    scene.store.always(Verb::Schedule, damaged());
+    scene.store.always(Verb::Standing, damaged());
+    let error = desk(&scene).delete(&us(), &key(&view), None).await.unwrap_err();
+    assert!(matches!(error, ScheduleError::Store(StoreError::Damaged(_))), "{error:?}");
 }

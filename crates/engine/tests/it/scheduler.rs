@@ -425,3 +425,64 @@ async fn one_whose_term_is_over_fires_nothing_and_does_not_spin() {
     scheduler.await.unwrap().unwrap();
     reign.await.unwrap();
 }
+
+#[tokio::test(start_paused = true)]
+async fn one_that_is_deposed_before_it_knows_does_not_ask_again_and_again() {
+    let scene = Scene::new();
+    let throne = Arc::new(Throne::default());
+    let view = made(&scene, "often", r#""every": "1s""#).await;
+    let process = process(&scene, &throne);
+    sleep(Duration::from_secs(5)).await;
+    let (fired, looks) = (ticks(&scene, &view).await.len(), scene.store.calls(Verb::DueSchedules));
+    assert!(fired >= 3, "{fired} ticks");
+    // The lease has not heard of it, and goes on being renewed.
+    scene.store.depose_before(100);
+    sleep(Duration::from_secs(30)).await;
+    let asked = scene.store.calls(Verb::DueSchedules) - looks;
+    assert!((20..=70).contains(&asked), "{asked} looks in thirty seconds");
+    assert_eq!(ticks(&scene, &view).await.len(), fired);
+    process.stop.drain();
+    process.scheduler.await.unwrap().unwrap();
+    process.reign.await.unwrap();
+}
+
+/// The most ticks that were fired for all schedules together within one instant of the store's clock.
+fn most_at_once(ticks: &[TickView]) -> usize {
+    let mut counts = std::collections::HashMap::new();
+    for tick in ticks {
+        *counts.entry(tick.at).or_insert(0) += 1;
+    }
+    counts.into_values().max().unwrap_or(0)
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_missed_in_days_is_made_up_for_in_steps_and_the_lag_tells_of_it() {
+    let scene = Scene::new();
+    let mut views = Vec::new();
+    for number in 0..5 {
+        let fields = r#""cron": "* * * * * *", "missed": "all", "missed_max": 100"#;
+        views.push(made(&scene, &format!("away-{number}"), fields).await);
+    }
+    sleep(Duration::from_hours(30)).await;
+    // So that every step has its own instant.
+    scene.store.always(Verb::Fire, Act::Delay(Duration::from_millis(1)));
+    let config = Config { step: 40, ..patient() };
+    let scheduler = Scheduler::new(scene.store(), scene.store(), scene.wakeups(), config);
+    let (lag, tally) = (scheduler.lag(), scheduler.tally());
+    let scheduler = scene.tasks.spawn("scheduler", scheduler.run(scene.stop.shutdown()));
+    until("something has fired", || tally.fired() > 0).await;
+    assert!(lag.get() > Duration::from_hours(29), "{:?}", lag.get());
+    until("all of it has", || tally.fired() >= 5 * 160).await;
+    sleep(Duration::from_secs(2)).await;
+    assert!(lag.get() < Duration::from_secs(2), "{:?}", lag.get());
+    let mut all = Vec::new();
+    for view in &views {
+        let ticks = ticks(&scene, view).await;
+        let skipped: Vec<&TickView> = ticks.iter().filter(|tick| tick.state == TickState::Skipped).collect();
+        assert_eq!(skipped.len(), 1, "one run of them");
+        assert!(ticks.len() >= 1 + 160, "a hundred that were missed, and the last minute: {}", ticks.len());
+        all.extend(ticks);
+    }
+    assert!(most_at_once(&all) <= 40, "{} at once", most_at_once(&all));
+    stopped(&scene, scheduler).await;
+}

@@ -11,7 +11,8 @@ use foreman_core::ports::{
     Audit, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, CreateAnswer, Cursor, DeleteAnswer, Due,
     DueSchedules, Edit, EditAnswer, Fired, Firing, Heartbeat, JobFilter, JobQuery, JobStore, JobView, Leader, OpenJob,
     Page, Position, Pruned, Pulse, QueueView, RedriveAnswer, RemoveAnswer, Retention, ScheduleStore, ScheduleView,
-    Seen, SessionInfo, SessionStore, SessionView, Settled, Settlement, StoreError, Submitted, TickView, Upkeep,
+    Seen, SessionInfo, SessionStore, SessionView, Settled, Settlement, Standing, StoreError, Submitted, TickView,
+    Upkeep,
 };
 use foreman_core::schedule::{NewSchedule, ScheduleKey, ScheduleName};
 use foreman_core::{ClaimToken, JobId, NewJob, ScheduleId, SessionId, TenantId, Timestamp};
@@ -36,6 +37,7 @@ pub enum Verb {
     Time,
     CreateSchedule,
     Schedule,
+    Standing,
     EditSchedule,
     DeleteSchedule,
     DueSchedules,
@@ -341,6 +343,10 @@ impl ScheduleStore for Scripted {
 
     async fn schedule(&self, tenant: &TenantId, key: &ScheduleKey) -> Result<Option<ScheduleView>, StoreError> {
         self.play(Verb::Schedule, self.inner.schedule(tenant, key)).await
+    }
+
+    async fn standing(&self, tenant: &TenantId, key: &ScheduleKey) -> Result<Option<Standing>, StoreError> {
+        self.play(Verb::Standing, self.inner.standing(tenant, key)).await
     }
 
     async fn schedules(

@@ -11,7 +11,8 @@ use foreman_core::ports::{
     Audit, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, CreateAnswer, Cursor, DeleteAnswer, Due,
     DueSchedules, Edit, EditAnswer, Fired, Firing, Heartbeat, JobFilter, JobQuery, JobStore, JobView, Leader, OpenJob,
     Page, Position, Pruned, Pulse, QueueView, RedriveAnswer, RemoveAnswer, Retention, ScheduleStore, ScheduleView,
-    Seen, SessionInfo, SessionStore, SessionView, Settled, Settlement, Store, StoreError, Submitted, TickView, Upkeep,
+    Seen, SessionInfo, SessionStore, SessionView, Settled, Settlement, Standing, Store, StoreError, Submitted,
+    TickView, Upkeep,
 };
 use foreman_core::schedule::{NewSchedule, ScheduleKey, ScheduleName};
 use foreman_core::{ClaimToken, JobId, NewJob, ScheduleId, SessionId, TenantId, Timestamp};
@@ -291,6 +292,10 @@ impl ScheduleStore for Counted {
 
     async fn schedule(&self, tenant: &TenantId, key: &ScheduleKey) -> Result<Option<ScheduleView>, StoreError> {
         self.call("schedule", self.store.schedule(tenant, key)).await
+    }
+
+    async fn standing(&self, tenant: &TenantId, key: &ScheduleKey) -> Result<Option<Standing>, StoreError> {
+        self.call("standing", self.store.standing(tenant, key)).await
     }
 
     async fn schedules(

@@ -324,6 +324,15 @@ async fn a_schedule_that_cannot_be_read_holds_up_no_other() {
     let error = team.store.schedule(&TenantId::default(), &named("a")).await.unwrap_err();
     let StoreError::Damaged(text) = error else { panic!("{error:?}") };
     assert!(text.contains("schedules") && text.contains("spec"), "{text}");
+    let (tenant, first) = (TenantId::default(), &views[0]);
+    for key in [named("a"), ScheduleKey::Id(first.schedule.id)] {
+        assert_eq!(
+            team.store.standing(&tenant, &key).await.unwrap(),
+            Some(first.standing()),
+            "where it stands is known"
+        );
+    }
+    assert_eq!(team.store.standing(&tenant, &named("none")).await.unwrap(), None);
     // What holds a tick and cannot be read does not hold up those that can let theirs go.
     client.execute("UPDATE schedules SET held = next_fire_at, next_fire_at = NULL", &[]).await.unwrap();
     client

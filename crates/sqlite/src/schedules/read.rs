@@ -1,6 +1,6 @@
 //! Schedules as they are shown, each with its latest tick.
 
-use foreman_core::ports::ScheduleView;
+use foreman_core::ports::{ScheduleView, Standing};
 use foreman_core::schedule::{ScheduleKey, ScheduleName};
 use foreman_core::{TenantId, Timestamp};
 use rusqlite::{Connection, Row};
@@ -12,6 +12,19 @@ use crate::error::Fault;
 use crate::readers::Read;
 
 pub(super) fn schedule(read: &Read<'_>, tenant: &TenantId, key: &ScheduleKey) -> Result<Option<ScheduleView>, Fault> {
+    one(read, tenant, key, |row| view(read.sql, row, read.now))
+}
+
+pub(super) fn standing(read: &Read<'_>, tenant: &TenantId, key: &ScheduleKey) -> Result<Option<Standing>, Fault> {
+    one(read, tenant, key, |row| Ok(Written::try_from(row)?.standing()))
+}
+
+fn one<T>(
+    read: &Read<'_>,
+    tenant: &TenantId,
+    key: &ScheduleKey,
+    make: impl FnOnce(&Row<'_>) -> Result<T, Fault>,
+) -> Result<Option<T>, Fault> {
     const BY_ID: &str = concat!("SELECT ", schedule_columns!(), " FROM schedules WHERE tenant = ?1 AND id = ?2");
     const BY_NAME: &str = concat!("SELECT ", schedule_columns!(), " FROM schedules WHERE tenant = ?1 AND name = ?2");
     let mut statement = read.sql.prepare_cached(match key {
@@ -22,7 +35,7 @@ pub(super) fn schedule(read: &Read<'_>, tenant: &TenantId, key: &ScheduleKey) ->
         ScheduleKey::Id(id) => statement.query((tenant.as_str(), id.0))?,
         ScheduleKey::Name(name) => statement.query((tenant.as_str(), name.as_str()))?,
     };
-    rows.next()?.map(|row| view(read.sql, row, read.now)).transpose()
+    rows.next()?.map(make).transpose()
 }
 
 /// Reads on until the page is full: what is left out does not shorten it, for a short page would look like the last.

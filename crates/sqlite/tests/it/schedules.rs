@@ -3,6 +3,7 @@
 use foreman_core::conformance::given::{MINUTE, PLENTY, Scene, a_job};
 use foreman_core::conformance::timetable::{every_minute, named, next_firing, schedule_ids};
 use foreman_core::ports::{DeleteAnswer, Fired, Firing, JobStore, ScheduleStore, Seen, StoreError};
+use foreman_core::schedule::ScheduleKey;
 use foreman_core::target::{Body, HttpTarget, Target};
 use foreman_core::{State, TenantId};
 use foreman_sqlite::{audit_file, migrate};
@@ -94,7 +95,14 @@ async fn a_schedule_of_a_later_version_harms_no_other() {
             matches!(&error, StoreError::Damaged(why) if why.contains("schedules") && why.contains(column)),
             "{error}"
         );
+        let view = views.iter().find(|view| view.schedule.name.as_str() == name).unwrap();
+        let by_id = ScheduleKey::Id(view.schedule.id);
+        for key in [named(name), by_id] {
+            let standing = laptop.store.standing(&tenant, &key).await.unwrap();
+            assert_eq!(standing, Some(view.standing()), "where it stands is known");
+        }
     }
+    assert_eq!(laptop.store.standing(&tenant, &named("none")).await.unwrap(), None);
     scene.advance(MINUTE).await;
     let look = scene.due(1).await;
     assert_eq!(schedule_ids(&look.due), ids[3..], "the step is full");

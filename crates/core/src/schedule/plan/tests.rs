@@ -193,3 +193,52 @@ fn a_gap_of_the_clocks_inside_an_outage_is_planned_like_any_other_day() {
     let expected = ["2026-03-28T01:30:00", "2026-03-29T01:00:00", "2026-03-30T00:30:00", "2026-03-31T00:30:00"];
     assert_eq!(fired, expected.map(|text| format!("{text}.000000Z")));
 }
+
+#[test]
+fn the_latest_of_many_are_the_same_wherever_they_are_looked_for_from() {
+    for (when, wanted) in [
+        (r#""cron": "@every 7s""#, 50),
+        (r#""cron": "*/5 * * * *""#, 100),
+        // Sparse, then in bursts.
+        (r#""cron": "*/10 0-2 9 * * *""#, 40),
+        (r#""cron": "0 0 1 * *""#, 1_000),
+        (r#""end_at": "2026-01-02T12:00:30Z""#, 10),
+    ] {
+        let rule = rule(&format!(r#"{when}, "missed": "all", "missed_max": {wanted}"#));
+        let due = rule.next_after(start()).expect("a first");
+        let now = due.plus(DAY * 3);
+        let each = std::iter::successors(Some(due), |nominal| rule.next_after(*nominal));
+        let missed: Vec<Timestamp> = each.take_while(|nominal| *nominal < now.minus(MINUTE)).collect();
+        let expected = &missed[missed.len().saturating_sub(wanted)..];
+        let planned = plan(&rule, due, now, MINUTE);
+        let fired: Vec<Timestamp> = planned
+            .ticks
+            .iter()
+            .filter_map(|tick| match tick {
+                PlannedTick::Fire { nominal } => Some(*nominal).filter(|nominal| *nominal < now.minus(MINUTE)),
+                PlannedTick::Skip { .. } => None,
+            })
+            .collect();
+        assert_eq!(fired, expected, "{when}");
+        let skipped = missed.len() - expected.len();
+        let first = planned.ticks.first().filter(|_| skipped > 0).copied();
+        let run = (skipped > 0).then(|| PlannedTick::Skip {
+            first: due,
+            last: missed[skipped - 1],
+            count: u32::try_from(skipped).ok().filter(|count| *count <= COUNTED),
+        });
+        assert_eq!(first, run, "{when}");
+    }
+}
+
+#[test]
+fn what_is_put_off_is_what_is_due_next() {
+    let whole = after(&rule(r#""missed": "all", "missed_max": 2"#), 5);
+    assert_eq!(told(&whole), [Skip(1, 2, Some(2)), Fire(3), Fire(4), Fire(5)]);
+    for (most, kept, next) in [(0, 0, 1), (1, 1, 3), (2, 2, 4), (4, 4, 6), (9, 4, 6)] {
+        let mut planned = whole.clone();
+        planned.put_off_after(most);
+        assert_eq!(planned.ticks, whole.ticks[..kept], "at most {most}");
+        assert_eq!(planned.next, Some(start().plus(MINUTE * next)), "at most {most}");
+    }
+}
