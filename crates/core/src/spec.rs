@@ -129,13 +129,14 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<RawV
 
 /// What is wrong with a job.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", .mistakes.iter().map(|mistake| format!("{}: {}", mistake.pointer, mistake.detail)).collect::<Vec<_>>().join("; "))]
+#[error("{}", .mistakes.iter().map(Mistake::to_string).collect::<Vec<_>>().join("; "))]
 pub struct Invalid {
     pub mistakes: Vec<Mistake>,
 }
 
 /// One mistake, and where it stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{pointer}{}{detail}", if pointer.is_empty() { "" } else { ": " })]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Mistake {
     /// A JSON pointer, such as `/url`.

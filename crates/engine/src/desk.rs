@@ -175,15 +175,14 @@ impl Desk {
             return Err(mistake("/name", detail).into());
         }
         // Judged first: a change that is refused has fired nothing, and taken its time off none that cannot be read.
-        let (work, next) = match (&found.view, change) {
+        let (work, next) = if let (Ok(view), Change::Pause) = (&found.view, change) {
             // Whatever else has become of it, even if it will never fire again, it can be paused.
-            (Ok(view), Change::Pause) => (Arc::clone(&view.schedule.work), None),
-            _ => {
-                let judged = spec.judge(tenant, &self.limits, created_at, now)?;
-                let next = next(&judged, &spec, now)?;
-                let next = self.not_yet_there(&found, &judged, next).await?;
-                (Arc::new(judged.work), next)
-            }
+            (Arc::clone(&view.schedule.work), None)
+        } else {
+            let judged = spec.judge(tenant, &self.limits, created_at, now)?;
+            let next = next(&judged, &spec, now)?;
+            let next = self.not_yet_there(&found, &judged, next).await?;
+            (Arc::new(judged.work), next)
         };
         if found.is_due(now) {
             self.settle(tenant, &found, now).await?;

@@ -123,7 +123,8 @@ impl Reader {
             rest
         } else {
             if word(rest).is_some_and(|(first, after)| first == "root" && !after.is_empty()) {
-                remarks.push("runs a program called root; in the crontab of a system that is the user: --system".into());
+                remarks
+                    .push("runs a program called root; in the crontab of a system that is the user: --system".into());
             }
             rest
         };

@@ -480,7 +480,7 @@ async fn what_was_missed_in_days_is_made_up_for_in_steps_and_the_lag_tells_of_it
         let ticks = ticks(&scene, view).await;
         let skipped: Vec<&TickView> = ticks.iter().filter(|tick| tick.state == TickState::Skipped).collect();
         assert_eq!(skipped.len(), 1, "one run of them");
-        assert!(ticks.len() >= 1 + 160, "a hundred that were missed, and the last minute: {}", ticks.len());
+        assert!(ticks.len() > 160, "a hundred that were missed, and the last minute: {}", ticks.len());
         all.extend(ticks);
     }
     assert!(most_at_once(&all) <= 40, "{} at once", most_at_once(&all));

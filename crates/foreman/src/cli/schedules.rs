@@ -1,5 +1,7 @@
 //! Schedules as they are typed.
 
+use std::num::NonZeroUsize;
+
 use clap::{ArgGroup, Args, Subcommand};
 use foreman_client::{DstGap, DstOverlap, Missed, Overlap};
 use foreman_core::Timestamp;
@@ -145,8 +147,8 @@ pub struct Update {
 #[derive(Debug, Args)]
 pub struct ListSchedules {
     /// At most this many
-    #[arg(long, default_value_t = 50, value_name = "N", conflicts_with = "all")]
-    pub limit: usize,
+    #[arg(long, default_value = "50", value_name = "N", conflicts_with = "all")]
+    pub limit: NonZeroUsize,
     /// All of them, however many
     #[arg(long)]
     pub all: bool,
@@ -195,8 +197,8 @@ pub struct Ticks {
     /// The schedule, by its name or id
     pub name: String,
     /// At most this many
-    #[arg(long, default_value_t = 20, value_name = "N")]
-    pub limit: usize,
+    #[arg(long, default_value = "20", value_name = "N")]
+    pub limit: NonZeroUsize,
 }
 
 #[derive(Debug, Args)]

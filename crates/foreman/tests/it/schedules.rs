@@ -115,7 +115,14 @@ async fn a_schedule_is_paused_resumed_run_by_hand_and_deleted() {
     assert_eq!(table.out.lines().count(), 3, "{table:?}");
     assert!(table.out.contains("its job is completed, by hand"), "{table:?}");
 
-    assert_eq!(server.foreman(&["schedules", "resume", "beat"]).await.code, 0);
+    for (verb, state) in [("pause", "paused"), ("resume", "active")] {
+        let said = document(&server.foreman(&["schedules", verb, "beat", "--output", "json"]).await);
+        assert_eq!((&said["name"], &said["state"]), (&"beat".into(), &state.into()), "{said}");
+    }
+    for none in [["schedules", "list", "--limit", "0"].as_slice(), &["schedules", "ticks", "beat", "--limit", "0"]] {
+        let said = server.foreman(none).await;
+        assert_eq!(said.code, 2, "that none were asked for does not mean that there are none: {said:?}");
+    }
     until_ticks(&server, "beat", count + 2).await;
     assert_eq!(server.foreman(&["schedules", "delete", "beat"]).await.code, 0);
     assert_eq!(server.foreman(&["schedules", "get", "beat"]).await.code, 1);

@@ -36,7 +36,8 @@ pub(crate) const LOCK: &str = "SELECT id, version, next_fire_at, held FROM sched
 pub(crate) const KNOWN: &str = "SELECT ticks.schedule, ticks.nominal, ticks.job
     FROM unnest($1::uuid[], $2::timestamptz[], $3::timestamptz[]) AS asked (schedule, first, last)
     JOIN ticks ON ticks.schedule = asked.schedule AND ticks.nominal >= asked.first AND ticks.nominal <= asked.last";
-/// Until the end, nobody re-drives a job whose tick is judged here without waiting.
+/// Until the end, nobody re-drives a job whose tick is judged here without waiting. In the order of [`REOPEN`], so that neither
+/// waits for the other.
 pub(crate) const LOCK_OPEN: &str = "SELECT FROM unnest($1::uuid[]) AS asked (schedule)
     CROSS JOIN LATERAL (
         SELECT FROM ticks WHERE ticks.schedule = asked.schedule AND ticks.open
@@ -50,7 +51,7 @@ pub(crate) const CLOSE: &str = "UPDATE ticks SET open = false
 /// For those who re-drive: their ticks' jobs are not final any more. Also where nobody has seen that they were, for someone may
 /// be about to say so.
 pub(crate) const REOPEN: &str = "WITH fired AS MATERIALIZED (
-        SELECT schedule, nominal FROM ticks WHERE job = ANY ($1::uuid[]) ORDER BY schedule, nominal FOR UPDATE
+        SELECT schedule, nominal FROM ticks WHERE job = ANY ($1::uuid[]) ORDER BY schedule, nominal DESC FOR UPDATE
     )
     UPDATE ticks SET open = true FROM fired WHERE ticks.schedule = fired.schedule AND ticks.nominal = fired.nominal";
 /// A second one of the same instant is refused, and all that came with it: the last line of defence.
@@ -137,6 +138,7 @@ impl<'a> Batch<'a> {
                 batch.jobs.insert(job.id, submit::prepare(job)?);
             }
         }
+        batch.overlapping.sort_unstable();
         Ok(batch)
     }
 

@@ -259,3 +259,10 @@ fn jitter_is_spread_over_ticks_and_over_schedules() {
         assert!(tenths.iter().all(|count| (200..=400).contains(count)), "{tenths:?}");
     }
 }
+
+#[test]
+fn mistakes_are_told_with_their_places_if_they_have_one() {
+    let mistake = |pointer: &str| Mistake { pointer: pointer.into(), detail: "is odd".into() };
+    let invalid = Invalid { mistakes: vec![mistake(""), mistake("/cron")] };
+    assert_eq!(invalid.to_string(), "is odd; /cron: is odd");
+}

@@ -23,14 +23,12 @@ pub async fn run(command: SchedulesCommand, client: &Client, screen: &Screen) ->
         SchedulesCommand::Update(update) => told(change(*update, client, screen).await),
         SchedulesCommand::Delete(asked) => delete(&asked, client, screen).await,
         SchedulesCommand::Pause { name } => {
-            client.pause_schedule(&name).await?;
-            screen.talk(format!("schedule {name} is paused; nothing fires until it is resumed"));
-            Ok(Exit::Done)
+            let schedule = client.pause_schedule(&name).await?;
+            said(&schedule, &format!("schedule {name} is paused; nothing fires until it is resumed"), screen)
         }
         SchedulesCommand::Resume { name } => {
             let schedule = client.resume_schedule(&name).await?;
-            screen.talk(next_of(&schedule));
-            Ok(Exit::Done)
+            said(&schedule, &next_of(&schedule), screen)
         }
         SchedulesCommand::Run(asked) => run_now(&asked, client, screen).await,
         SchedulesCommand::Preview(asked) => told(preview::run(*asked, client, screen).await),
@@ -81,6 +79,16 @@ fn written(schedule: &ScheduleDocument, screen: &Screen) -> anyhow::Result<Exit>
     Ok(Exit::Done)
 }
 
+/// In words, or as the document.
+fn said(schedule: &ScheduleDocument, words: &str, screen: &Screen) -> anyhow::Result<Exit> {
+    if screen.is_json() {
+        screen.json(schedule)?;
+    } else {
+        screen.talk(words);
+    }
+    Ok(Exit::Done)
+}
+
 fn next_of(schedule: &ScheduleDocument) -> String {
     match schedule.next_fire_at {
         Some(next) => format!("schedule {} fires next at {next}", schedule.name),
@@ -98,7 +106,7 @@ fn show(schedule: &ScheduleDocument, screen: &Screen) -> anyhow::Result<Exit> {
 }
 
 async fn list(asked: &ListSchedules, client: &Client, screen: &Screen) -> anyhow::Result<Exit> {
-    let wanted = if asked.all { usize::MAX } else { asked.limit };
+    let wanted = if asked.all { usize::MAX } else { asked.limit.get() };
     let mut found = ListDocument { items: Vec::new(), next: None };
     while found.items.len() < wanted {
         let limit = (wanted - found.items.len()).min(PAGE);
@@ -150,8 +158,8 @@ async fn run_now(asked: &RunSchedule, client: &Client, screen: &Screen) -> anyho
 
 async fn ticks(asked: &Ticks, client: &Client, screen: &Screen) -> anyhow::Result<Exit> {
     let mut found = ListDocument { items: Vec::new(), next: None };
-    while found.items.len() < asked.limit {
-        let limit = (asked.limit - found.items.len()).min(PAGE);
+    while found.items.len() < asked.limit.get() {
+        let limit = (asked.limit.get() - found.items.len()).min(PAGE);
         let page = client.ticks(&asked.name, limit, found.next.as_deref()).await?;
         found.items.extend(page.items);
         found.next = page.next;
