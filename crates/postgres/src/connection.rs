@@ -6,7 +6,7 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
+use deadpool_postgres::{Manager, ManagerConfig, Pool, QueueMode, RecyclingMethod, Runtime};
 use foreman_core::Clock;
 use foreman_core::ports::StoreError;
 
@@ -121,6 +121,9 @@ fn pool_at(address: tokio_postgres::Config, config: &Config, connections: usize)
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     Pool::builder(Manager::from_config(address, tls::connector(config)?, recycling))
         .max_size(connections)
+        // The one that was used last has its statements prepared and its pages at hand, and whoever asks one thing after the
+        // other comes behind what it left unheard.
+        .queue_mode(QueueMode::Lifo)
         .runtime(Runtime::Tokio1)
         .wait_timeout(Some(config.acquire_timeout))
         .create_timeout(Some(config.connect_timeout))

@@ -64,6 +64,11 @@ impl Fault {
         Fault::Store(StoreError::Damaged(format!("table {table}, column {column}, row {id}: {why}")))
     }
 
+    /// A row with this key is there already.
+    pub fn is_taken(&self) -> bool {
+        matches!(self, Fault::Sql(error) if error.code() == Some(&SqlState::UNIQUE_VIOLATION))
+    }
+
     pub fn remedy(&self) -> Remedy {
         let Fault::Sql(error) = self else { return Remedy::GiveUp };
         match error.as_db_error() {

@@ -15,7 +15,7 @@ pub fn all() -> Vec<String> {
     texts
 }
 
-const FIXED: [&str; 94] = [
+const FIXED: [&str; 96] = [
     audit::COUNTS,
     changes::ANNOUNCE,
     changes::ANNOUNCED,
@@ -38,7 +38,9 @@ const FIXED: [&str; 94] = [
     jobs::remove::LOCK_FINAL,
     jobs::settle::RECORDED,
     jobs::settle::SETTLE,
+    jobs::settle::SETTLE_FINAL,
     jobs::submit::ACCEPT,
+    jobs::submit::ACCEPT_NEW,
     jobs::submit::HOLDERS,
     jobs::submit::KNOWN,
     jobs::submit::OPEN_LANES,

@@ -109,6 +109,7 @@ args! {
     &str => TEXT,
     String => TEXT,
     Option<String> => TEXT,
+    Option<&str> => TEXT,
     Vec<&str> => TEXT_ARRAY,
     Vec<String> => TEXT_ARRAY,
     Vec<Option<&str>> => TEXT_ARRAY,

@@ -1,7 +1,7 @@
 //! One transaction under way: its connection, what it moved and whom to wake.
 //!
 //! BEGIN goes out together with the first statement, the change row together with COMMIT: a verb of one statement costs
-//! two round trips, however far away the database is. A transaction that is dropped before its end, because its caller
+//! two round trips, however far away the database is, and one where it knows beforehand what it will write. A transaction that is dropped before its end, because its caller
 //! gave up or a deadline passed, takes its connection out of the pool: nobody else meets it half way.
 
 use std::sync::Mutex;
@@ -35,6 +35,10 @@ pub(crate) struct Transaction {
     /// Sent with the first statement.
     begin: String,
     is_begun: AtomicBool,
+    /// COMMIT was sent along with the last statements: there is nothing more to do or to undo.
+    is_ended: AtomicBool,
+    /// Lost now, it may have been committed, and only the caller may send it again.
+    was_sent: AtomicBool,
     prepare: bool,
     /// See [`changes::tag`].
     log_tag: i64,
@@ -55,6 +59,8 @@ impl Transaction {
             connection: Some(connection),
             begin,
             is_begun: AtomicBool::new(false),
+            is_ended: AtomicBool::new(false),
+            was_sent: AtomicBool::new(false),
             prepare,
             log_tag,
             moved: Mutex::default(),
@@ -79,17 +85,50 @@ impl Transaction {
     pub async fn all(&self, steps: &[Step<'_>]) -> Result<Vec<Vec<Row>>, Fault> {
         let prepared = self.prepared(steps).await?;
         let sent = join_all(steps.iter().zip(&prepared).map(|(step, statement)| self.send(step, statement.as_ref())));
-        let begun = async {
-            if self.is_begun.swap(true, Ordering::Relaxed) {
-                Ok(())
-            } else {
-                self.connection().batch_execute(&self.begin).await
-            }
-        };
         // Polled in this order, so that is the order on the wire.
-        let (begun, answers) = join(begun, sent).await;
+        let (begun, answers) = join(self.begun(), sent).await;
         begun?;
         Ok(answers.into_iter().collect::<Result<_, _>>()?)
+    }
+
+    /// The last statements of a transaction, with the change row and COMMIT right behind them: one round trip for a write
+    /// that knows beforehand what it will say. Where a statement fails, the server takes that COMMIT for a rollback.
+    ///
+    /// `is_hint`: it may be done twice, so a connection that is lost here is nothing to tell the caller.
+    pub async fn last(&self, steps: &[Step<'_>], is_hint: bool) -> Result<Vec<Vec<Row>>, Fault> {
+        let moved = self.moved.lock().unwrap_or_else(std::sync::PoisonError::into_inner).text();
+        let log: [Step<'_>; 2] = [(changes::ANNOUNCE, &[&self.log_tag]), (changes::APPEND, &[&moved])];
+        let steps: Vec<Step<'_>> = steps.iter().copied().chain(log.into_iter().filter(|_| moved.is_some())).collect();
+        let prepared = self.prepared(&steps).await?;
+        self.is_ended.store(true, Ordering::Relaxed);
+        self.was_sent.store(!is_hint, Ordering::Relaxed);
+        let sent = join_all(steps.iter().zip(&prepared).map(|(step, statement)| self.send(step, statement.as_ref())));
+        // Polled in this order, so that is the order on the wire.
+        let (begun, (answers, ended)) = join(self.begun(), join(sent, self.connection().batch_execute("COMMIT"))).await;
+        begun?;
+        let answers = answers.into_iter().collect::<Result<_, _>>()?;
+        ended?;
+        Ok(answers)
+    }
+
+    /// Does it all without waiting for any answer: for hints. Whoever has the connection next comes behind it.
+    pub async fn unheard(mut self, step: Step<'_>) -> Result<(), Fault> {
+        let prepared = self.prepared(&[step]).await?;
+        self.is_begun.store(true, Ordering::Relaxed);
+        // Each polled once, they are on their way in this order; what is answered is thrown away.
+        let _ = self.connection().batch_execute(&self.begin).now_or_never();
+        let _ = self.send(&step, prepared.first().and_then(Option::as_ref)).now_or_never();
+        let _ = self.connection().batch_execute("COMMIT").now_or_never();
+        self.let_go();
+        Ok(())
+    }
+
+    async fn begun(&self) -> Result<(), tokio_postgres::Error> {
+        if self.is_begun.swap(true, Ordering::Relaxed) {
+            Ok(())
+        } else {
+            self.connection().batch_execute(&self.begin).await
+        }
     }
 
     /// Before anything is sent: to prepare takes a round trip of its own, the first time on each connection.
@@ -131,6 +170,12 @@ impl Transaction {
         self.rings.lock().unwrap_or_else(std::sync::PoisonError::into_inner).add(topic);
     }
 
+    /// Nothing of it happened: there is nothing to tell, and nobody to wake.
+    pub fn forget(&self) {
+        *self.moved.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = MovedLog::default();
+        *self.rings.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Rings::default();
+    }
+
     /// Writes the change row, in the same transaction as what it tells of, and commits. Whom to wake.
     async fn commit(mut self) -> Result<Rings, Fault> {
         let moved = self.moved.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner).text();
@@ -138,7 +183,7 @@ impl Transaction {
         if moved.is_some() {
             rings.add(Topic::Changed);
         }
-        if self.is_begun.load(Ordering::Relaxed) {
+        if self.is_begun.load(Ordering::Relaxed) && !self.is_ended.load(Ordering::Relaxed) {
             self.append(moved.as_ref(), "COMMIT").await?;
         }
         self.let_go();
@@ -171,7 +216,7 @@ impl Transaction {
     }
 
     fn end_unheard(mut self, end: &'static str) {
-        if self.is_begun.load(Ordering::Relaxed) {
+        if self.is_begun.load(Ordering::Relaxed) && !self.is_ended.load(Ordering::Relaxed) {
             // Polled once, it is on its way; its answer is thrown away when it comes.
             let _ = self.connection().batch_execute(end).now_or_never();
         }
@@ -214,8 +259,9 @@ impl Tries {
                 Err(fault) => (fault, true),
             },
             Err(fault) => {
+                let was_sent = transaction.was_sent.load(Ordering::Relaxed);
                 transaction.roll_back(&fault);
-                (fault, false)
+                (fault, was_sent)
             }
         };
         self.again(fault, was_sent).await.map(|()| None)

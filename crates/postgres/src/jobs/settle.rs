@@ -7,15 +7,17 @@
 use std::collections::{HashMap, HashSet};
 
 use foreman_core::ports::{Settled, Settlement, StoreError};
-use foreman_core::{Fence, JobId, SessionId, Verdict};
+use foreman_core::{Fence, JobId, SessionId, State, Verdict};
 use uuid::Uuid;
 
 use crate::error::Fault;
 use crate::places;
-use crate::value::Span;
+use crate::rows::Cells;
+use crate::value::{Arg, Span};
 use crate::write::Transaction;
 
 pub(crate) const SETTLE: &str = concat!(include_str!("../sql/settle.sql"), include_str!("../sql/close.sql"));
+pub(crate) const SETTLE_FINAL: &str = include_str!("../sql/settle_final.sql");
 
 /// Which of these attempts have left their own record before.
 pub(crate) const RECORDED: &str = "SELECT asked.claim, asked.job
@@ -32,6 +34,7 @@ pub(crate) struct Batch {
     asked: Vec<(Fence, JobId)>,
     claims: Vec<i64>,
     jobs: Vec<Uuid>,
+    finals: Vec<Option<State>>,
     states: Vec<Option<&'static str>>,
     outcomes: Vec<&'static str>,
     delays: Vec<Option<Span>>,
@@ -53,6 +56,14 @@ impl Batch {
         Ok(batch)
     }
 
+    /// Where each job ended, if all of them did.
+    fn final_states(&self) -> Option<Vec<State>> {
+        if self.claims.is_empty() || self.refunds.contains(&true) {
+            return None;
+        }
+        self.finals.iter().copied().collect()
+    }
+
     fn push(&mut self, settlement: &Settlement) -> Result<(), StoreError> {
         let Settlement { fence, job, verdict } = settlement;
         let report = match verdict.report() {
@@ -63,7 +74,8 @@ impl Batch {
         };
         self.claims.push(fence.0);
         self.jobs.push(job.0);
-        self.states.push(verdict.final_state().map(foreman_core::State::as_str));
+        self.finals.push(verdict.final_state());
+        self.states.push(verdict.final_state().map(State::as_str));
         self.outcomes.push(verdict.name().as_str());
         self.delays.push(match verdict {
             Verdict::Retry { delay, .. } => Some(Span(*delay)),
@@ -75,8 +87,39 @@ impl Batch {
     }
 }
 
+/// The same where every attempt ended its job and none is given back: nothing returns to the line.
+async fn record_final(
+    tx: &Transaction,
+    session: SessionId,
+    batch: &Batch,
+    states: &[State],
+) -> Result<Vec<(Fence, JobId)>, Fault> {
+    let names: Vec<&str> = states.iter().map(|state| state.as_str()).collect();
+    let mut numbers = batch.claims.clone();
+    numbers.sort_unstable();
+    numbers.dedup();
+    let args: [&dyn Arg; 6] = [&session.0, &batch.claims, &batch.jobs, &names, &batch.reports, &numbers];
+    let rows = tx.rows(SETTLE_FINAL, &args).await?;
+    rows.iter()
+        .map(|row| {
+            let place = usize::try_from(row.try_get::<_, i64>(0)? - 1).unwrap_or(usize::MAX);
+            let (Some(claim), Some(job), Some(state)) =
+                (batch.claims.get(place), batch.jobs.get(place), states.get(place))
+            else {
+                return Err(StoreError::Broken("a settlement was answered that was not asked for".into()).into());
+            };
+            let cells = Cells { row, table: "claims", id: JobId(*job) };
+            tx.note(cells.id, &cells.tenant(1)?, &cells.queue(2)?, *state, cells.count(3, "attempt")?);
+            Ok((Fence(*claim), cells.id))
+        })
+        .collect()
+}
+
 pub(super) async fn settle(tx: &Transaction, session: SessionId, batch: &Batch) -> Result<Vec<Settled>, Fault> {
-    let now = record(tx, session, batch, true).await?;
+    let now = match batch.final_states() {
+        Some(states) => record_final(tx, session, batch, &states).await?,
+        None => record(tx, session, batch, true).await?,
+    };
     let mut answers: HashMap<(Fence, JobId), Settled> = now.into_iter().map(|one| (one, Settled::Now)).collect();
     let attempts = || batch.asked.iter().filter(|attempt| !answers.contains_key(*attempt));
     let claims: Vec<i64> = attempts().map(|(claim, _)| claim.0).collect();

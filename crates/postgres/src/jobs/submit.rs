@@ -4,6 +4,10 @@
 //! judged in order, each seeing the keys of those before it. Two submissions with one key at once wait for each other on that
 //! row. Places in line are reserved beforehand for what is due at once, and given in the order of the slice to what was
 //! really accepted.
+//!
+//! Nearly always everything is new, due at once and without a key. That is written in one round trip, each column that the
+//! jobs have in common sent once (`sql/accept_new.sql`), and no index asked beforehand: should a job be there already, its
+//! unique key says so, nothing has happened, and the careful way is taken.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
@@ -21,6 +25,7 @@ use crate::value::{Arg, Span, Time};
 use crate::write::{Step, Transaction};
 use crate::{PostgresStore, transact};
 
+pub(crate) const ACCEPT_NEW: &str = include_str!("../sql/accept_new.sql");
 pub(crate) const ACCEPT: &str = include_str!("../sql/accept.sql");
 pub(crate) const WAIT: &str = include_str!("../sql/wait.sql");
 pub(crate) const REMEMBER: &str = include_str!("../sql/remember.sql");
@@ -79,6 +84,12 @@ pub(super) async fn submit(store: &PostgresStore, jobs: &[NewJob]) -> Result<Vec
         demand.one(&job.tenant, &job.queue, job.lane);
     }
     let reserved = Reservation::make(store, &demand).await?;
+    if let Some(alike) = Alike::all(&jobs) {
+        let at = transact!(store, data, Write, |tx| accept_new(&tx, &jobs, &alike, reserved.clone()).await)?;
+        if let Some(at) = at {
+            return Ok(vec![Submitted::Accepted(at); jobs.len()]);
+        }
+    }
     let (answers, left) = transact!(store, data, Write, |tx| {
         let mut reservation = reserved.clone();
         let answers = accept(&tx, &jobs.iter().collect::<Vec<_>>(), &mut reservation).await;
@@ -106,6 +117,136 @@ pub(crate) fn prepare(new: &NewJob) -> Result<Prepared, StoreError> {
         idempotency: new.idempotency.clone(),
         work,
     })
+}
+
+/// Jobs that differ in nothing but their ids and their work, each with its columns in common.
+type Group<'a> = (Common<'a>, Vec<&'a Prepared>);
+
+/// What jobs may have in common.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Common<'a> {
+    tenant: &'a TenantId,
+    queue: &'a QueueName,
+    route: &'a Route,
+    lane: i16,
+    kind: Option<&'a str>,
+    correlation_id: Option<&'a str>,
+    max_attempts: i32,
+    expires_at: Option<Timestamp>,
+}
+
+/// New jobs by what they have in common: a statement for each.
+struct Alike<'a>(Vec<Group<'a>>);
+
+/// A statement costs about as much as the columns of so many jobs.
+const WORTH_A_STATEMENT: usize = 8;
+
+impl<'a> Alike<'a> {
+    /// None where the careful way is needed, or where there is too little in common.
+    fn all(jobs: &'a [Prepared]) -> Option<Self> {
+        if !jobs.iter().all(|job| job.is_due() && job.idempotency.is_none()) {
+            return None;
+        }
+        let most = jobs.len().div_ceil(WORTH_A_STATEMENT);
+        let mut groups: BTreeMap<Common<'a>, Vec<&'a Prepared>> = BTreeMap::new();
+        for job in jobs {
+            let kind = Common {
+                tenant: &job.tenant,
+                queue: &job.queue,
+                route: &job.route,
+                lane: rank(job.lane),
+                kind: job.kind.as_deref(),
+                correlation_id: job.correlation_id.as_deref(),
+                max_attempts: job.max_attempts,
+                expires_at: job.expires_at,
+            };
+            groups.entry(kind).or_default().push(job);
+            if groups.len() > most {
+                return None;
+            }
+        }
+        Some(Self(groups.into_iter().collect()))
+    }
+}
+
+/// A group as its statement wants it.
+struct NewRows<'a> {
+    ids: Vec<Uuid>,
+    works: Vec<&'a str>,
+    keys: Vec<i64>,
+    tenant: &'a str,
+    queue: &'a str,
+    route: &'a str,
+    expires_at: Option<Time>,
+}
+
+/// Writes new jobs down and lets them wait; when they were accepted. None: one of them is there already, and nothing happened.
+async fn accept_new(
+    tx: &Transaction,
+    jobs: &[Prepared],
+    alike: &Alike<'_>,
+    mut reservation: Reservation,
+) -> Result<Option<Timestamp>, Fault> {
+    let (mut queues, mut tags, mut keys) = (Opened::default(), Tags::default(), HashMap::with_capacity(jobs.len()));
+    // In the order in which they were asked for, whatever they have in common.
+    for job in jobs {
+        let Some(key) = reservation.next(&job.tenant, &job.queue, job.lane) else {
+            tx.forget();
+            return Ok(None);
+        };
+        keys.insert(job.id, key);
+        tags.push(job);
+        tx.note(job.id, &job.tenant, &job.queue, State::of_waiting(true, 0), 0);
+    }
+    tx.ring(Topic::Ready);
+    let mut groups = Vec::with_capacity(alike.0.len());
+    for (kind, jobs) in &alike.0 {
+        if kind.expires_at.is_some() {
+            tx.ring(Topic::Waiting);
+        }
+        queues.add(kind.queue.as_str(), kind.tenant.as_str(), jobs[0].lane);
+        let mut jobs = jobs.clone();
+        jobs.sort_by_key(|job| job.id);
+        groups.push(NewRows {
+            ids: jobs.iter().map(|job| job.id.0).collect(),
+            works: jobs.iter().map(|job| job.work.as_str()).collect(),
+            keys: jobs.iter().filter_map(|job| keys.get(&job.id).copied()).collect(),
+            tenant: kind.tenant.as_str(),
+            queue: kind.queue.as_str(),
+            route: kind.route.as_str(),
+            expires_at: kind.expires_at.map(Time),
+        });
+    }
+    let group_args: Vec<[&dyn Arg; 11]> = groups
+        .iter()
+        .zip(&alike.0)
+        .map(|(rows, (kind, _))| -> [&dyn Arg; 11] {
+            let NewRows { ids, works, keys, tenant, queue, route, expires_at } = rows;
+            let Common { lane, kind, correlation_id, max_attempts, .. } = kind;
+            [ids, works, keys, tenant, queue, route, lane, kind, correlation_id, max_attempts, expires_at]
+        })
+        .collect();
+    let opened = queues.columns();
+    let open_args = opened.args();
+    let tag_args: [&dyn Arg; 3] = [&tags.tenants, &tags.names, &tags.jobs];
+    let mut steps = open_args.steps();
+    steps.extend(group_args.iter().map(|args| (ACCEPT_NEW, &args[..])));
+    let first = steps.len() - groups.len();
+    if !tags.jobs.is_empty() {
+        steps.push((TAG, &tag_args[..]));
+    }
+    match tx.last(&steps, false).await {
+        Ok(answers) => {
+            let row =
+                answers[first].first().ok_or_else(|| Fault::misfit("jobs", "created_at", jobs[0].id, "no answer"))?;
+            Ok(Some(row.try_get::<_, Time>(0)?.0))
+        }
+        Err(fault) if fault.is_taken() => {
+            tx.forget();
+            Ok(None)
+        }
+        Err(fault) => Err(fault),
+    }
 }
 
 pub(crate) async fn accept(
@@ -431,5 +572,43 @@ impl<'a> Line<'a> {
             tx.rows(WAIT, &self.args()).await?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prepared(tenant: &str, start: Start) -> Prepared {
+        Prepared {
+            id: JobId::fresh(),
+            tenant: TenantId::new(tenant),
+            queue: QueueName::default(),
+            route: Route::http(),
+            lane: Lane::Normal,
+            kind: None,
+            correlation_id: None,
+            max_attempts: 1,
+            tags: Vec::new(),
+            expires_at: None,
+            start,
+            idempotency: None,
+            work: "{}".into(),
+        }
+    }
+
+    #[test]
+    fn what_new_jobs_have_in_common_is_sent_once_unless_that_is_too_little() {
+        let groups = |jobs: &[Prepared]| Alike::all(jobs).map(|alike| alike.0.len());
+        let of = |tenants: usize| -> Vec<Prepared> {
+            (0..64).map(|n| prepared(&format!("tenant-{}", n % tenants), Start::Now)).collect()
+        };
+        assert_eq!(groups(&of(1)[..1]), Some(1), "a lone job");
+        assert_eq!(groups(&of(1)), Some(1));
+        assert_eq!(groups(&of(8)), Some(8));
+        assert_eq!(groups(&of(9)), None, "fewer than eight jobs for each statement");
+        let mut jobs = of(1);
+        jobs.push(prepared("tenant-0", Start::After(Duration::from_secs(1))));
+        assert_eq!(groups(&jobs), None, "one that is not due waits without a place in line");
     }
 }

@@ -2,7 +2,7 @@
 --
 -- Everything comes from `closing`: an outcome where the job is final; an attempt and a row in `ready` where it goes on. A retry
 -- waits for its delay without a place in line; what was handed back, or lapsed, goes to the front (key V), for that was not
--- its fault. The claim goes with its last bit.
+-- its fault. The claim goes with its last bit. The time is asked for once: written plainly, it is worked out for every row.
 tally AS MATERIALIZED (
     SELECT locked.number, locked.open, bit_count(locked.open) - count(*) AS still_open
     FROM closing JOIN locked ON locked.number = closing.claim
@@ -28,19 +28,20 @@ shrunk AS (
 finished AS (
     INSERT INTO outcomes (job, tenant, state, queue, kind, finished_at, attempt, spent, crashes, run_at, claim, settled,
                           session, worker, started_at, report)
-    SELECT job, tenant, state, queue, kind, foreman_now(), attempt, spent, crashes, run_at, claim, settled, session, worker,
-           claimed_at, report
+    SELECT job, tenant, state, queue, kind, (SELECT foreman_now()), attempt, spent, crashes, run_at, claim, settled, session,
+           worker, claimed_at, report
     FROM closing WHERE state IS NOT NULL
 ),
 recorded AS (
     INSERT INTO attempts (job, claim, number, settled, session, worker, started_at, finished_at, outcome, report)
-    SELECT job, claim, attempt, settled, session, worker, claimed_at, foreman_now(), outcome, report
+    SELECT job, claim, attempt, settled, session, worker, claimed_at, (SELECT foreman_now()), outcome, report
     FROM closing WHERE state IS NULL ORDER BY rank
 ),
 returned AS (
     INSERT INTO ready (job, tenant, queue, route, lane, kind, run_at, expires_at, attempt, spent, crashes, key)
     SELECT closing.job, closing.tenant, closing.queue, closing.route, closing.lane, closing.kind,
-           CASE WHEN closing.delay IS NULL THEN least(closing.run_at, foreman_now()) ELSE foreman_now() + closing.delay END,
+           CASE WHEN closing.delay IS NULL THEN least(closing.run_at, (SELECT foreman_now()))
+                ELSE (SELECT foreman_now()) + closing.delay END,
            closing.expires_at, closing.attempt, closing.spent, closing.crashes,
            CASE WHEN closing.delay IS NULL THEN coalesce(lanes.v, 0) END
     FROM closing LEFT JOIN lanes ON lanes.queue = closing.queue AND lanes.lane = closing.lane

@@ -1,0 +1,60 @@
+-- Records attempts that all ended their jobs: settle.sql with close.sql, without what only those need that go on. Nearly every
+-- settlement is one of these, and each column taken out of a claim's arrays costs as much as an index entry.
+--
+-- The rules are the same: the claims are locked in the order of their numbers, and only those of this session; everything
+-- that is written comes from `closing`, the asked jobs whose bit is still set in the *locked* row.
+--
+--   $1 session   $2 claims   $3 jobs   $4 final states   $5 reports   $6 the claims, each once
+WITH asked AS MATERIALIZED (
+    SELECT asked.*
+    FROM unnest($2::bigint[], $3::uuid[], $4::text[], $5::text[])
+         WITH ORDINALITY AS asked (claim, job, state, report, rank)
+    -- One row, of which the planner expects many. It expects ten of an array, and would compare each with each below.
+    CROSS JOIN generate_series(1, least(1, cardinality($2)))
+),
+locked AS MATERIALIZED (
+    SELECT * FROM claims WHERE number = ANY ($6::bigint[]) AND session = $1::uuid ORDER BY number FOR UPDATE
+),
+member AS MATERIALIZED (
+    SELECT locked.number, locked.claimed_at, member.*
+    FROM locked
+    CROSS JOIN LATERAL unnest(locked.jobs, locked.tenants, locked.queues, locked.kinds, locked.run_at, locked.attempt,
+                              locked.spent, locked.crashes)
+         WITH ORDINALITY AS member (job, tenant, queue, kind, run_at, attempt, spent, crashes, place)
+    WHERE get_bit(locked.open, member.place::integer - 1) = 1
+),
+closing AS MATERIALIZED (
+    SELECT asked.rank, member.number AS claim, member.claimed_at, member.place, member.job, member.tenant, member.queue,
+           member.kind, member.run_at, member.attempt, member.spent, member.crashes, asked.state, asked.report
+    FROM member JOIN asked ON asked.claim = member.number AND asked.job = member.job
+),
+tally AS MATERIALIZED (
+    SELECT locked.number, locked.open, bit_count(locked.open) - count(*) AS still_open
+    FROM closing JOIN locked ON locked.number = closing.claim
+    GROUP BY locked.number, locked.open
+),
+emptied AS (
+    DELETE FROM claims USING tally WHERE claims.number = tally.number AND tally.still_open = 0
+),
+shrunk AS (
+    UPDATE claims SET open = rest.open
+    FROM (
+        SELECT tally.number,
+               string_agg(CASE WHEN closing.place IS NULL THEN get_bit(tally.open, bit.place - 1)::text ELSE '0' END, ''
+                          ORDER BY bit.place)::bit varying AS open
+        FROM tally
+        CROSS JOIN LATERAL generate_series(1, length(tally.open)) AS bit (place)
+        LEFT JOIN closing ON closing.claim = tally.number AND closing.place = bit.place
+        WHERE tally.still_open > 0
+        GROUP BY tally.number
+    ) AS rest
+    WHERE claims.number = rest.number
+),
+finished AS (
+    INSERT INTO outcomes (job, tenant, state, queue, kind, finished_at, attempt, spent, crashes, run_at, claim, settled,
+                          session, worker, started_at, report)
+    SELECT job, tenant, state, queue, kind, (SELECT foreman_now()), attempt, spent, crashes, run_at, claim, true, $1,
+           (SELECT worker FROM sessions WHERE sessions.id = $1), claimed_at, report
+    FROM closing
+)
+SELECT rank, tenant, queue, attempt FROM closing ORDER BY rank
