@@ -49,8 +49,11 @@ pub(crate) const CLAIMED: &str =
 /// How far below V a scan begins that trusts it: more than are ever on their way at once.
 const SLACK: i64 = 4_096 * UNIT;
 
-/// At least so often a scan begins at the very beginning.
+/// So often a scan begins at the very beginning, or, where that has become dear, so seldom that it takes a small part of the
+/// time: with a million dead entries in front it takes a tenth of a second, and once a second was a fifth of what a worker did.
 const FULL_SCAN: Duration = Duration::from_secs(1);
+const SMALL_PART: u32 = 16;
+const SELDOM: Duration = Duration::from_secs(15);
 
 /// A scan that found nothing is believed, if one from the very beginning was made so shortly before.
 const JUST_NOW: Duration = Duration::from_millis(100);
@@ -65,12 +68,19 @@ const LOOKS: usize = 3;
 /// little below V. Anything further back (left by a pause, or by workers that could not run it) is found by the scans from the
 /// very beginning: one a second, and one more when there seems to be nothing at all.
 pub(crate) struct Floor {
-    scanned_at: Mutex<Option<Instant>>,
+    scanned: Mutex<Scanned>,
+}
+
+/// The last scan from the very beginning.
+#[derive(Default)]
+struct Scanned {
+    at: Option<Instant>,
+    took: Duration,
 }
 
 impl Floor {
     pub fn new() -> Self {
-        Self { scanned_at: Mutex::new(None) }
+        Self { scanned: Mutex::default() }
     }
 
     /// The distance below V, or none for the very beginning.
@@ -80,12 +90,17 @@ impl Floor {
 
     /// Whether it is so long since a scan from the very beginning; the caller then makes one.
     fn is_due(&self, after: Duration) -> bool {
-        let mut scanned_at = self.scanned_at.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_due = scanned_at.is_none_or(|time| time.elapsed() >= after);
+        let mut scanned = self.scanned.lock().unwrap_or_else(PoisonError::into_inner);
+        let after = after.max((scanned.took * SMALL_PART).min(SELDOM));
+        let is_due = scanned.at.is_none_or(|time| time.elapsed() >= after);
         if is_due {
-            *scanned_at = Some(Instant::now());
+            scanned.at = Some(Instant::now());
         }
         is_due
+    }
+
+    fn scanned(&self, took: Duration) {
+        self.scanned.lock().unwrap_or_else(PoisonError::into_inner).took = took;
     }
 }
 
@@ -112,9 +127,9 @@ pub(super) async fn claim(store: &PostgresStore, request: &ClaimRequest) -> Resu
         Wanted::ByOrder { .. } => store.parts.floor.slack(),
         Wanted::ByIds(_) => None,
     };
-    let mut taken = transact!(store, data, Write, |tx| take(&tx, request, slack).await)?;
+    let mut taken = transact!(store, data, Write, |tx| take(&tx, request, slack, &store.parts.floor).await)?;
     if matches!(taken, Taken::Nothing { .. }) && slack.is_some() && store.parts.floor.is_due(JUST_NOW) {
-        taken = transact!(store, data, Write, |tx| take(&tx, request, None).await)?;
+        taken = transact!(store, data, Write, |tx| take(&tx, request, None, &store.parts.floor).await)?;
     }
     if let Taken::Claimed { jobs, .. } = &taken {
         let highest = highest(jobs);
@@ -136,7 +151,7 @@ fn highest(jobs: &[Written]) -> BTreeMap<(QueueName, Lane), i64> {
     highest
 }
 
-async fn take(tx: &Transaction, request: &ClaimRequest, slack: Option<i64>) -> Result<Taken, Fault> {
+async fn take(tx: &Transaction, request: &ClaimRequest, slack: Option<i64>, floor: &Floor) -> Result<Taken, Fault> {
     let queues: Option<Vec<&str>> = match &request.queues {
         Queues::All => None,
         Queues::Named(names) => Some(names.iter().map(QueueName::as_str).collect()),
@@ -152,14 +167,18 @@ async fn take(tx: &Transaction, request: &ClaimRequest, slack: Option<i64>) -> R
             let limit = bound(*wanted);
             let text = token.to_string();
             let peek: (&str, &[&dyn Arg]) = (PEEK, &[&text, &queues, &routes, &lanes, &limit, &slack]);
+            let begun = Instant::now();
             let mut answers = tx.all(&[one_by_one, peek]).await?;
+            if slack.is_none() {
+                floor.scanned(begun.elapsed());
+            }
             let mut seen = answers.pop().unwrap_or_default();
             let mut looks = 0;
             loop {
                 let lines = Lines::choose(&seen, plan, *wanted)?;
-                let Lines { lanes, routes: of, queues: named, fronts, numbers } = &lines;
+                let Lines { lanes, routes: of, queues: named, fronts, numbers, firsts } = &lines;
                 let args: [&dyn Arg; 12] =
-                    [&session, &token, &queues, &routes, &limit, &is_alone, &slack, lanes, of, named, fronts, numbers];
+                    [&session, &token, &queues, &routes, &limit, &is_alone, firsts, lanes, of, named, fronts, numbers];
                 let rows = tx.rows(BY_ORDER, &args).await?;
                 looks += 1;
                 let was_overtaken = !numbers.is_empty() && has_nothing(&rows)?;
@@ -193,6 +212,8 @@ struct Lines {
     queues: Vec<String>,
     fronts: Vec<i64>,
     numbers: Vec<i64>,
+    /// The key of the first that was seen. Nobody walks over the dead entries in front of it a second time.
+    firsts: Vec<i64>,
 }
 
 impl Lines {
@@ -233,6 +254,8 @@ impl Lines {
             self.queues.push(queue.into());
             self.fronts.push(row.try_get(3)?);
             self.numbers.push(1);
+            // The first of a line comes first.
+            self.firsts.push(row.try_get(4)?);
         }
         Ok(())
     }

@@ -4,8 +4,9 @@
 -- are taken. What is locked here is named by its physical place and deleted by it in the same statement: a row that changed
 -- meanwhile is skipped, not mistaken.
 --
---   $5 at most so many   $7 how far below V a scan begins, NULL for the very beginning
---   lines: $8 lanes   $9 routes   $10 queues   $11 their V   $12 how many of each
+--   $5 at most so many
+--   lines: $7 the first keys seen there, where each scan begins   $8 lanes   $9 routes   $10 queues   $11 their V
+--   $12 how many of each
 --
 -- Jobs that must run alone are few, and have an index of their own; IS TRUE keeps the planner from looking for them by their
 -- route, among all that wait.
@@ -34,8 +35,8 @@ alone AS MATERIALIZED (
 line AS MATERIALIZED (
     SELECT wanted.*, ARRAY(
         SELECT queues.tenant FROM queues WHERE queues.queue = wanted.queue AND queues.paused_at IS NOT NULL) AS paused
-    FROM unnest($8::smallint[], $9::text[], $10::text[], $11::bigint[], $12::bigint[])
-         AS wanted (lane, route, queue, v, number)
+    FROM unnest($8::smallint[], $9::text[], $10::text[], $11::bigint[], $12::bigint[], $7::bigint[])
+         AS wanted (lane, route, queue, v, number, first)
     CROSS JOIN may
     WHERE NOT EXISTS (SELECT FROM alone)
 ),
@@ -50,7 +51,7 @@ picked AS MATERIALIZED (
             SELECT ready.ctid AS spot, ready.key, ready.job
             FROM ready
             WHERE ready.lane = line.lane AND ready.route = line.route AND ready.queue = line.queue
-              AND ready.key IS NOT NULL AND ready.key >= coalesce(line.v - $7::bigint, -9223372036854775808)
+              AND ready.key IS NOT NULL AND ready.key >= line.first
               AND ready.crashes < 2 AND (ready.expires_at IS NULL OR ready.expires_at > foreman_now())
               AND ready.tenant <> ALL (line.paused)
             ORDER BY ready.key, ready.job

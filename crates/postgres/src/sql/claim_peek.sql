@@ -53,9 +53,9 @@ line AS MATERIALIZED (
     LEFT JOIN lanes ON lanes.lane = taking_turns.lane AND lanes.queue = taking_turns.queue
     WHERE taking_turns.turn <= 256
 )
-SELECT first.lane, first.route, first.queue, first.v
+SELECT first.lane, first.route, first.queue, first.v, first.key
 FROM (
-    SELECT line.lane, line.route, line.queue, line.v, row_number() OVER (
+    SELECT line.lane, line.route, line.queue, line.v, found.key, row_number() OVER (
         PARTITION BY line.lane ORDER BY found.key - line.v, found.job) AS rank
     FROM line
     CROSS JOIN LATERAL (
