@@ -122,7 +122,7 @@ impl Shared {
         if text.is_empty() {
             return true;
         }
-        match self.say(&text.join("; ")).await {
+        match self.say(&format!("SET LOCAL synchronous_commit = off; {}", text.join("; "))).await {
             Ok(()) => true,
             Err(error) => {
                 debug!("other processes were not woken and look by themselves: {error}");
@@ -131,6 +131,7 @@ impl Shared {
         }
     }
 
+    /// Not waiting for the disk, for which there is nothing: NOTIFY is heard only after its commit.
     async fn say(&self, text: &str) -> Result<(), StoreError> {
         let connection = self.pool.get().await.map_err(|error| connection::unavailable(&error))?;
         let Ok(said) = timeout(self.limit, connection.batch_execute(text)).await else {
@@ -175,6 +176,8 @@ impl Bell {
 
     async fn send(&self) {
         let mut backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(5));
+        // To connect takes longer than all the rest of a ring: not while somebody waits for the first one.
+        drop(self.shared.pool.get().await);
         loop {
             self.shared.wake.notified().await;
             if self.shared.send().await {
