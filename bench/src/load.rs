@@ -44,9 +44,10 @@ impl Load {
 
     /// From the first submission to the last settlement, as the processes that settle count it.
     pub async fn end_to_end(&self, address: &str, workers: &[&str]) -> Result<f64> {
-        let mut counters = Counters::open(workers).await?;
         let start = Instant::now();
         self.submit(address, NOOP).await?;
+        // Not before: whoever connects and asks nothing for ten seconds is shown the door, and so long a submission may take.
+        let mut counters = Counters::open(workers).await?;
         loop {
             let done = counters.completed().await?;
             if done >= self.jobs as u64 {
