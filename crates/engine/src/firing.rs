@@ -67,8 +67,8 @@ fn length(work: &Work) -> usize {
     length.0
 }
 
-/// What is to be done about a schedule now, as far as there is room. An error when the schedule cannot be read: a zone that this binary does not
-/// know, or an expression of a later version.
+/// What is to be done about a schedule now, as far as there is room. An error when the schedule cannot be read: a zone that
+/// this binary does not know, or an expression of a later version.
 pub(crate) fn prepare(
     due: &DueSchedule,
     now: Timestamp,

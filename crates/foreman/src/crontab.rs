@@ -188,7 +188,7 @@ fn time(line: &str) -> Result<(String, &str), String> {
         let mut rest = after;
         while fields.len() < 5 {
             let (field, after) = word(rest)
-                .ok_or_else(|| format!("has a time of {} and not of five fields, and no command", fields.len()))?;
+                .ok_or_else(|| format!("has {} fields; five say when, and then comes the command", fields.len()))?;
             fields.push(field);
             rest = after;
         }
@@ -335,7 +335,7 @@ mod tests {
         assert_eq!(
             mistakes,
             [
-                (3, "has a time of 4 and not of five fields, and no command"),
+                (3, "has 4 fields; five say when, and then comes the command"),
                 (4, "@sometimes is no time that cron knows"),
                 (5, "has no command"),
             ]

@@ -1,8 +1,9 @@
 //! One transaction under way: its connection, what it moved and whom to wake.
 //!
 //! BEGIN goes out together with the first statement, the change row together with COMMIT: a verb of one statement costs
-//! two round trips, however far away the database is, and one where it knows beforehand what it will write. A transaction that is dropped before its end, because its caller
-//! gave up or a deadline passed, takes its connection out of the pool: nobody else meets it half way.
+//! two round trips, however far away the database is, and one where it knows beforehand what it will write. A transaction
+//! that is dropped before its end, because its caller gave up or a deadline passed, takes its connection out of the pool:
+//! nobody else meets it half way.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
