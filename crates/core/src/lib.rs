@@ -17,6 +17,7 @@ mod object;
 pub mod outcome;
 pub mod ports;
 pub mod retry;
+pub mod runs;
 pub mod schedule;
 pub mod spec;
 pub mod state;

@@ -15,16 +15,13 @@
 //!
 //! The order of positions is the order in which things happened: the row is the last thing a transaction writes, so whatever it
 //! has seen of others was in the log before. (The order of transaction ids is not: one that waited for a lock sees what
-//! younger ones did meanwhile.) A row lists its jobs in runs of one tenant, queue and state.
+//! younger ones did meanwhile.)
 
-use std::fmt::Write as _;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use foreman_core::job::QueueName;
-use foreman_core::ports::{ChangeLog, Changes, Moved, Position, StoreError};
-use foreman_core::{JobId, State, TenantId, Timestamp};
-use serde::Deserialize;
+use foreman_core::ports::{ChangeLog, Changes, Position, StoreError};
+use foreman_core::{Timestamp, runs};
 use tokio::time::Instant;
 
 use crate::error::Fault;
@@ -58,45 +55,6 @@ pub(crate) fn tag(schema: &str) -> i64 {
 /// How long a reader waits before it looks again for what can still be overtaken: about one commit.
 const MOMENT: Duration = Duration::from_millis(4);
 
-/// What an operation has moved so far, already as text.
-#[derive(Default)]
-pub(crate) struct MovedLog {
-    text: String,
-    run: Option<(TenantId, QueueName, State)>,
-}
-
-impl MovedLog {
-    pub fn push(&mut self, job: JobId, tenant: &TenantId, queue: &QueueName, state: State, attempt: u32) {
-        let is_same_run = self.run.as_ref().is_some_and(|run| run.2 == state && run.1 == *queue && run.0 == *tenant);
-        let mut id = [0; uuid::fmt::Simple::LENGTH];
-        let id: &str = job.0.simple().encode_lower(&mut id);
-        if is_same_run {
-            self.text.push(',');
-        } else {
-            self.text.push_str(if self.run.is_some() { "]}," } else { "[" });
-            let tenant_json = serde_json::Value::from(tenant.as_str());
-            let queue_json = serde_json::Value::from(queue.as_str());
-            write!(self.text, r#"{{"tenant":{tenant_json},"queue":{queue_json},"state":"{state}","jobs":["#)
-                .expect("writing to a string cannot fail");
-            self.run = Some((tenant.clone(), queue.clone(), state));
-        }
-        write!(self.text, r#"["{id}",{attempt}]"#).expect("writing to a string cannot fail");
-    }
-
-    /// The row's text, if anything moved.
-    pub fn text(&self) -> Option<String> {
-        self.run.as_ref().map(|_| format!("{}]}}]", self.text))
-    }
-}
-
-#[derive(Deserialize)]
-struct Run {
-    tenant: TenantId,
-    queue: QueueName,
-    state: State,
-    jobs: Vec<(JobId, u32)>,
-}
-
 #[async_trait]
 impl ChangeLog for PostgresStore {
     async fn head(&self) -> Result<Position, StoreError> {
@@ -121,7 +79,8 @@ impl ChangeLog for PostgresStore {
             }
             let mut changes = Changes { moved: Vec::new(), position: after };
             for (position, at, text) in rows {
-                read_row(position, at, &text, &mut changes.moved)?;
+                runs::read_row(at, &text, &mut changes.moved)
+                    .map_err(|error| Fault::misfit("changes", "moved", position.0, error))?;
                 changes.position = position;
             }
             return Ok(changes);
@@ -160,57 +119,4 @@ async fn rows_after(tx: &Transaction, tag: i64, after: Position, limit: usize) -
         .collect::<Result<_, Fault>>()?;
     let has_more = rows.is_empty() && has_more(tx, after).await?;
     Ok((rows, has_more))
-}
-
-fn read_row(position: Position, at: Timestamp, text: &str, moved: &mut Vec<Moved>) -> Result<(), StoreError> {
-    let runs: Vec<Run> =
-        serde_json::from_str(text).map_err(|error| Fault::misfit("changes", "moved", position.0, error))?;
-    for Run { tenant, queue, state, jobs } in runs {
-        moved.extend(jobs.into_iter().map(|(id, attempt)| Moved {
-            id,
-            tenant: tenant.clone(),
-            state,
-            queue: queue.clone(),
-            attempt,
-            at,
-        }));
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_written_in_runs_is_read_back_job_by_job() {
-        let (a, b) = (TenantId::new("a"), TenantId::new("b\"\\"));
-        let queue = QueueName::default();
-        let moves = [
-            (JobId::fresh(), &a, State::Pending, 0),
-            (JobId::fresh(), &a, State::Pending, 4),
-            (JobId::fresh(), &b, State::Pending, 0),
-            (JobId::fresh(), &b, State::Dead, 7),
-        ];
-        let mut log = MovedLog::default();
-        assert_eq!(log.text(), None);
-        for (id, tenant, state, attempt) in moves {
-            log.push(id, tenant, &queue, state, attempt);
-        }
-        let at = Timestamp::from_micros(5);
-        let mut read = Vec::new();
-        read_row(Position::default(), at, &log.text().expect("something moved"), &mut read).expect("fits");
-        let expected: Vec<Moved> = moves
-            .into_iter()
-            .map(|(id, tenant, state, attempt)| Moved {
-                id,
-                tenant: tenant.clone(),
-                state,
-                queue: queue.clone(),
-                attempt,
-                at,
-            })
-            .collect();
-        assert_eq!(read, expected);
-    }
 }

@@ -12,13 +12,13 @@ use std::time::Duration;
 use deadpool_postgres::{Object, Pool};
 use foreman_core::job::QueueName;
 use foreman_core::ports::{StoreError, Topic};
+use foreman_core::runs::MovedLog;
 use foreman_core::{JobId, State, TenantId};
 use foreman_runtime::Backoff;
 use futures_util::future::{FutureExt, join, join_all};
 use tokio_postgres::{Row, Statement};
 use tracing::debug;
 
-use crate::changes::MovedLog;
 use crate::connection::{self, Purpose};
 use crate::error::{Fault, Remedy};
 use crate::statements;

@@ -5,10 +5,11 @@ use std::ops::{Deref, DerefMut};
 
 use foreman_core::job::QueueName;
 use foreman_core::ports::Topic;
+use foreman_core::runs::MovedLog;
 use foreman_core::{JobId, State, TenantId, Timestamp};
 use rusqlite::{CachedStatement, Connection};
 
-use crate::changes::MovedLog;
+use crate::changes;
 use crate::error::Fault;
 
 pub(crate) struct Write<'c> {
@@ -57,7 +58,7 @@ impl<'c> Write<'c> {
 
     /// Writes the change row, in the same transaction as what it tells of. Whom to wake once that has committed.
     pub fn finish(self) -> Result<Rings, Fault> {
-        if self.moved.borrow().write(self.sql, self.now)? {
+        if changes::append(self.sql, self.now, &self.moved.borrow())? {
             self.ring(Topic::Changed);
         }
         Ok(self.rings.into_inner())

@@ -15,7 +15,7 @@ use crate::time::Timestamp;
 pub struct ScheduleDocument {
     pub id: String,
     pub name: String,
-    /// Rises with every edit; the `ETag` is the same in quotes.
+    /// Rises with every edit; the `ETag` begins with it.
     pub version: i64,
     pub state: ScheduleState,
     /// When it fires, in words.
