@@ -7,6 +7,7 @@
 
 pub mod document;
 pub mod duration;
+pub mod egress;
 pub mod fair;
 pub mod id;
 pub mod job;

@@ -8,11 +8,15 @@
 mod command_ends;
 mod command_output;
 mod command_start;
+mod dns;
+mod egress;
+mod egress_property;
 mod given;
 mod gzip;
 mod http_faults;
 mod http_reuse;
 mod http_wire;
 mod server;
+mod street;
 mod task;
 mod tls;

@@ -68,7 +68,14 @@ impl Server {
         F: Fn(Peer) -> Fut + Send + 'static,
         Fut: Future<Output = ()> + Send + 'static,
     {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        Self::behind(TcpListener::bind("127.0.0.1:0").await.unwrap(), script)
+    }
+
+    pub fn behind<F, Fut>(listener: TcpListener, script: F) -> Self
+    where
+        F: Fn(Peer) -> Fut + Send + 'static,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
         let address = listener.local_addr().unwrap();
         let seen = Arc::new(Seen::default());
         let (tasks, noted) = (Tasks::new(), Arc::clone(&seen));

@@ -1,25 +1,29 @@
-//! Opens a connection, and says which step of it failed.
+//! Opens a connection to where the policy allows one, and says which step of it failed.
+//!
+//! A name is resolved once, every address it has is judged, and the connection is made to one of these addresses: between
+//! the check and the use nobody asks again, so a name server that answers differently the second time gains nothing. One
+//! refused address refuses them all. When the connection stands, its other end is judged once more, before a byte is
+//! sent; the name in the URL remains what the server is asked for and has to prove by its certificate.
 //!
 //! Finding the name, connecting and agreeing on TLS share one timeout. What is said about a failure names host and port
 //! and never path, query or headers, for those carry secrets.
 
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
-use std::pin::Pin;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
+use foreman_core::egress::{Policy, Refused};
 use hyper_rustls::{ConfigBuilderExt, HttpsConnector, MaybeHttpsStream};
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::client::legacy::connect::dns::Name;
 use hyper_util::rt::TokioIo;
 use rustls::{ClientConfig, RootCertStore};
 use tokio::net::TcpStream;
-use tower::{BoxError, Service, ServiceExt};
+use tokio::time::Instant;
+use tower::{BoxError, ServiceExt, service_fn};
 
+use super::dial::dial;
+use super::resolve::Resolver;
 use super::{Config, Trust};
 
 pub(super) type Stream = MaybeHttpsStream<TokioIo<TcpStream>>;
@@ -30,7 +34,19 @@ pub(super) struct Place {
     pub(super) is_tls: bool,
     /// As in a URL: an IPv6 address stands in brackets.
     pub(super) host: Arc<str>,
+    /// The host, where it is an address. Taken out of the parsed URL, so that nothing is parsed twice.
+    pub(super) literal: Option<IpAddr>,
     pub(super) port: u16,
+}
+
+impl Place {
+    /// Whether this place may be called at this address.
+    pub(super) fn judge(&self, policy: &Policy, address: IpAddr) -> Result<(), Refused> {
+        match self.literal {
+            Some(_) => policy.judge_address(address),
+            None => policy.judge_resolved(&self.host, address),
+        }
+    }
 }
 
 impl fmt::Display for Place {
@@ -41,6 +57,8 @@ impl fmt::Display for Place {
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ConnectError {
+    #[error(transparent)]
+    Refused(#[from] Refused),
     #[error("cannot resolve {host}: {reason}")]
     Resolve { host: Arc<str>, reason: String },
     #[error("cannot connect to {place}: {reason}")]
@@ -51,6 +69,7 @@ pub(super) enum ConnectError {
 
 pub(super) struct Connector {
     timeout: Duration,
+    resolver: Resolver,
     /// A machine without certificates can still call http: it is the https attempt that fails, and says why.
     tls: Result<Arc<ClientConfig>, String>,
 }
@@ -61,40 +80,66 @@ impl Connector {
         if let Err(error) = &tls {
             tracing::warn!("jobs with https targets cannot run: {error}");
         }
-        Self { timeout: config.connect_timeout, tls }
+        let resolver = Resolver::new(&config.dns_servers, config.connect_timeout);
+        Self { timeout: config.connect_timeout, resolver, tls }
     }
 
-    pub(super) async fn connect(&self, place: &Place) -> Result<Stream, ConnectError> {
-        let step = CurrentStep::default();
-        let connected = match tokio::time::timeout(self.timeout, self.open(place, &step)).await {
-            Ok(connected) => connected.map_err(|error| root_cause(error.as_ref())),
-            Err(_) => Err(format!("no answer within {:?}", self.timeout)),
-        };
-        connected.map_err(|reason| match step.get() {
-            Step::Resolve => ConnectError::Resolve { host: Arc::clone(&place.host), reason },
-            Step::Connect => ConnectError::Connect { place: place.clone(), reason },
-            Step::Tls => ConnectError::Tls { place: place.clone(), reason },
-        })
-    }
+    /// A connection, and who is at its other end.
+    pub(super) async fn connect(&self, place: &Place, policy: &Policy) -> Result<(Stream, IpAddr), ConnectError> {
+        let deadline = Instant::now() + self.timeout;
+        let unconnected = |reason| ConnectError::Connect { place: place.clone(), reason };
+        let without_tls = |reason| ConnectError::Tls { place: place.clone(), reason };
+        let tls = if place.is_tls { Some(self.tls.clone().map_err(without_tls)?) } else { None };
 
-    async fn open(&self, place: &Place, step: &CurrentStep) -> Result<Stream, BoxError> {
-        let mut http = HttpConnector::new_with_resolver(Resolver { step: step.clone() });
-        http.enforce_http(false);
-        http.set_nodelay(true);
-        let tcp = Tcp { http, step: step.clone() };
-        let uri = format!("{}://{place}/", if place.is_tls { "https" } else { "http" }).parse::<http::Uri>()?;
-        if !place.is_tls {
-            return Ok(MaybeHttpsStream::Http(tcp.oneshot(uri).await?));
+        let addresses = self.addresses(place, deadline).await?;
+        for address in &addresses {
+            place.judge(policy, address.ip())?;
         }
-        let tls = match &self.tls {
-            Ok(tls) => Arc::clone(tls),
-            Err(error) => {
-                step.set(Step::Tls);
-                return Err(error.clone().into());
-            }
+        let tcp = self.in_time(deadline, dial(&addresses)).await.map_err(unconnected)?;
+        let peer = tcp.peer_addr().map_err(|_| unconnected("it was closed at once".into()))?.ip();
+        place.judge(policy, peer)?;
+        // Without it the request goes out all the same.
+        let _ = tcp.set_nodelay(true);
+
+        let stream = match tls {
+            None => MaybeHttpsStream::Http(TokioIo::new(tcp)),
+            Some(tls) => self.in_time(deadline, agree(place, tcp, tls)).await.map_err(without_tls)?,
         };
-        HttpsConnector::from((tcp, tls)).oneshot(uri).await
+        Ok((stream, peer))
     }
+
+    async fn addresses(&self, place: &Place, deadline: Instant) -> Result<Vec<SocketAddr>, ConnectError> {
+        let found = match place.literal {
+            Some(address) => vec![address],
+            None => self
+                .in_time(deadline, self.resolver.addresses(&place.host))
+                .await
+                .map_err(|reason| ConnectError::Resolve { host: Arc::clone(&place.host), reason })?,
+        };
+        Ok(found.into_iter().map(|address| SocketAddr::new(address, place.port)).collect())
+    }
+
+    async fn in_time<T, E: Into<BoxError>>(
+        &self,
+        deadline: Instant,
+        step: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, String> {
+        match tokio::time::timeout_at(deadline, step).await {
+            Ok(done) => done.map_err(|error| root_cause(error.into().as_ref())),
+            Err(_) => Err(format!("no answer within {:?}", self.timeout)),
+        }
+    }
+}
+
+/// Speaks TLS on a connection that stands.
+async fn agree(place: &Place, tcp: TcpStream, tls: Arc<ClientConfig>) -> Result<Stream, BoxError> {
+    let uri = format!("https://{place}/").parse::<http::Uri>()?;
+    let mut tcp = Some(TokioIo::new(tcp));
+    let opened = service_fn(move |_: http::Uri| {
+        let taken = tcp.take().ok_or_else(|| io::Error::other("the connection was asked for twice"));
+        std::future::ready(taken)
+    });
+    HttpsConnector::from((opened, tls)).oneshot(uri).await
 }
 
 /// The provider is named here, so that nothing has to be installed for the whole process.
@@ -122,87 +167,4 @@ pub(super) fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
         cause = source;
     }
     cause.to_string()
-}
-
-/// What connecting is busy with, known to all who take part in it, so that a timeout can say what it cut off.
-#[derive(Clone, Default)]
-struct CurrentStep(Arc<AtomicU8>);
-
-#[derive(Clone, Copy)]
-enum Step {
-    Connect,
-    Resolve,
-    Tls,
-}
-
-impl CurrentStep {
-    fn set(&self, step: Step) {
-        self.0.store(step as u8, Ordering::Relaxed);
-    }
-
-    /// An address needs no resolving, so connecting is where one starts.
-    fn get(&self) -> Step {
-        match self.0.load(Ordering::Relaxed) {
-            step if step == Step::Resolve as u8 => Step::Resolve,
-            step if step == Step::Tls as u8 => Step::Tls,
-            _ => Step::Connect,
-        }
-    }
-}
-
-type Pending<T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send>>;
-
-/// Asks the machine's resolver, on a thread that may block.
-#[derive(Clone)]
-struct Resolver {
-    step: CurrentStep,
-}
-
-impl Service<Name> for Resolver {
-    type Response = std::vec::IntoIter<SocketAddr>;
-    type Error = io::Error;
-    type Future = Pending<Self::Response, io::Error>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, name: Name) -> Self::Future {
-        let step = self.step.clone();
-        step.set(Step::Resolve);
-        Box::pin(async move {
-            // The connector puts its own port in place of this one.
-            let addresses: Vec<SocketAddr> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
-            if addresses.is_empty() {
-                return Err(io::Error::new(io::ErrorKind::NotFound, "the name has no address"));
-            }
-            step.set(Step::Connect);
-            Ok(addresses.into_iter())
-        })
-    }
-}
-
-/// A TCP connection, after which TLS is the next step.
-struct Tcp {
-    http: HttpConnector<Resolver>,
-    step: CurrentStep,
-}
-
-impl Service<http::Uri> for Tcp {
-    type Response = TokioIo<TcpStream>;
-    type Error = BoxError;
-    type Future = Pending<Self::Response, BoxError>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        self.http.poll_ready(cx).map_err(Into::into)
-    }
-
-    fn call(&mut self, uri: http::Uri) -> Self::Future {
-        let (connecting, step) = (self.http.call(uri), self.step.clone());
-        Box::pin(async move {
-            let stream = connecting.await?;
-            step.set(Step::Tls);
-            Ok(stream)
-        })
-    }
 }

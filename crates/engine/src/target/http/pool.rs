@@ -13,6 +13,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::future::poll_fn;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
@@ -43,6 +44,8 @@ pub(super) enum SendError {
 
 /// One HTTP/1.1 connection, driven by whoever awaits something of it.
 pub(super) struct Wire {
+    /// Who is at the other end, which outlives what its name was resolved to.
+    peer: IpAddr,
     sender: http1::SendRequest<Full<Bytes>>,
     connection: Connection,
 }
@@ -73,12 +76,12 @@ impl Connection {
 }
 
 impl Wire {
-    pub(super) async fn open(stream: Stream, buffer: usize) -> hyper::Result<Self> {
+    pub(super) async fn open(stream: Stream, peer: IpAddr, buffer: usize) -> hyper::Result<Self> {
         let mut builder = http1::Builder::new();
         // Bounds the head of an answer and what is read ahead of its body.
         builder.max_buf_size(buffer.max(8 * 1024)).max_headers(128);
         let (sender, connection) = builder.handshake(stream).await?;
-        Ok(Self { sender, connection: Connection(Some(Box::pin(connection))) })
+        Ok(Self { peer, sender, connection: Connection(Some(Box::pin(connection))) })
     }
 
     pub(super) async fn send(&mut self, request: HttpRequest) -> Result<Head, SendError> {
@@ -133,14 +136,15 @@ impl Pool {
         Self { limits, shelf: Arc::default(), tasks: Tasks::new() }
     }
 
-    /// The connection used last that is still open: the others may go unused and be closed.
-    pub(super) fn take(&self, place: &Place) -> Option<Wire> {
+    /// The connection used last that is still open: the others may go unused and be closed. One whose other end
+    /// `may_call` no longer accepts is closed: the rules may have changed since it was made.
+    pub(super) fn take(&self, place: &Place, may_call: impl Fn(IpAddr) -> bool) -> Option<Wire> {
         let oldest = Instant::now().checked_sub(self.limits.idle_timeout);
         loop {
             let (kept_at, mut wire) = self.lock().take(place)?;
             let is_fresh = oldest.is_none_or(|oldest| kept_at > oldest);
             // A look without waiting: whoever sends on it next will register for real.
-            if is_fresh && wire.is_at_rest(&mut Context::from_waker(Waker::noop())) {
+            if is_fresh && may_call(wire.peer) && wire.is_at_rest(&mut Context::from_waker(Waker::noop())) {
                 return Some(wire);
             }
         }

@@ -6,7 +6,7 @@ use foreman_core::target::{Body, HttpTarget};
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Request, Uri};
 use http_body_util::Full;
-use url::Position;
+use url::{Host, Position};
 
 use super::connect::Place;
 use crate::target::Try;
@@ -52,7 +52,12 @@ pub(super) fn build(target: &HttpTarget, attempt: &Try) -> Result<(Place, HttpRe
 fn place(target: &HttpTarget) -> Result<Place, NotARequest> {
     let host = target.url.host_str().ok_or(NotARequest::Url)?;
     let port = target.url.port_or_known_default().ok_or(NotARequest::Url)?;
-    Ok(Place { is_tls: target.url.scheme() == "https", host: host.into(), port })
+    let literal = match target.url.host() {
+        Some(Host::Ipv4(address)) => Some(address.into()),
+        Some(Host::Ipv6(address)) => Some(address.into()),
+        Some(Host::Domain(_)) | None => None,
+    };
+    Ok(Place { is_tls: target.url.scheme() == "https", host: host.into(), literal, port })
 }
 
 /// Defaults that the job may replace, then the job's, then ours that nobody replaces.
