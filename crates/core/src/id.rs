@@ -56,7 +56,7 @@ uuid_id! {
     ScheduleId
 }
 uuid_id! {
-    /// Made for one edit of a schedule, so that an edit whose answer was lost can be sent again.
+    /// Made for one edit of a schedule or a tenant, so that an edit whose answer was lost can be sent again.
     EditId
 }
 uuid_id! {
@@ -75,7 +75,7 @@ impl fmt::Display for Fence {
     }
 }
 
-/// Whose job it is. Until tenants are made by an administrator there is one, [`TenantId::default`].
+/// Whose job it is. One is always there, [`TenantId::default`]; an administrator makes the others.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct TenantId(Arc<str>);
@@ -87,6 +87,28 @@ impl TenantId {
 
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+/// What a tenant cannot be called.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "not an id for a tenant: {text:?}; use 1 to 63 of a-z, 0-9 and the hyphen, with a letter or digit first and last"
+)]
+pub struct NotATenantId {
+    pub text: String,
+}
+
+/// What a person may call a tenant: safe in a path, in a header, on a command line and as part of a host's name.
+impl FromStr for TenantId {
+    type Err = NotATenantId;
+
+    fn from_str(text: &str) -> Result<Self, NotATenantId> {
+        let fits = (1..=63).contains(&text.len())
+            && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+            && !text.starts_with('-')
+            && !text.ends_with('-');
+        if fits { Ok(Self::new(text)) } else { Err(NotATenantId { text: text.into() }) }
     }
 }
 
@@ -105,5 +127,21 @@ impl fmt::Display for TenantId {
 impl fmt::Debug for TenantId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tenant_is_called_what_is_safe_everywhere() {
+        for good in ["a", "7", "acme", "acme-2", "a--b", "default", &"n".repeat(63)] {
+            assert_eq!(good.parse(), Ok(TenantId::new(good)));
+        }
+        for bad in ["", "-", "-a", "a-", "Acme", "a_b", "a.b", "a b", "a/b", "ä", "a\n", "--help", &"n".repeat(64)] {
+            assert!(bad.parse::<TenantId>().is_err(), "{bad:?}");
+        }
+        assert_eq!(TenantId::default().as_str().parse(), Ok(TenantId::default()));
     }
 }

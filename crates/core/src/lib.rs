@@ -11,6 +11,7 @@ pub mod egress;
 pub mod fair;
 pub mod id;
 pub mod job;
+pub mod key;
 pub mod lane;
 pub mod limits;
 pub mod memory;
@@ -26,6 +27,7 @@ pub mod signing;
 pub mod spec;
 pub mod state;
 pub mod target;
+pub mod tenant;
 pub mod time;
 
 #[cfg(feature = "conformance")]

@@ -1,0 +1,103 @@
+//! Tenants: whose jobs they are, how much they may ask for, and what they may run.
+//!
+//! The tenant `default` is always there and cannot be deleted: it is what a server without keys works for. An id is never
+//! given to a second tenant, not even after the first was deleted: what a slow process may still write under it must not
+//! become somebody else's.
+
+mod bucket;
+mod limits;
+mod programs;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::TenantId;
+use crate::time::Timestamp;
+
+pub use bucket::{Quota, Rate, Take, TokenBucket};
+pub use limits::{Limit, LimitOverrides, NotALimit, TenantLimits};
+pub use programs::{NotAProgram, Programs};
+
+/// A tenant as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tenant {
+    pub id: TenantId,
+    pub settings: TenantSettings,
+    /// Rises with every change, from 1.
+    pub version: i64,
+    pub created_at: Timestamp,
+    pub edited_at: Timestamp,
+}
+
+/// What an administrator says about a tenant.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TenantSettings {
+    /// Its keys open nothing, and nothing of it is fired. What is there stays.
+    pub is_disabled: bool,
+    /// Where it differs from the limits of every tenant.
+    pub limits: LimitOverrides,
+    /// What its jobs may run on a worker that runs commands: nothing, until something is named.
+    pub commands: Programs,
+    pub weight: Weight,
+}
+
+/// A tenant's share where several wait in one queue and lane: 1 to 1,000, and twice the weight is twice the jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "u32", into = "u32")]
+pub struct Weight(u32);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a weight is a number from 1 to 1000, not {0}")]
+pub struct NotAWeight(u32);
+
+impl Weight {
+    pub fn get(self) -> u32 {
+        self.0
+    }
+}
+
+impl Default for Weight {
+    fn default() -> Self {
+        Self(1)
+    }
+}
+
+impl TryFrom<u32> for Weight {
+    type Error = NotAWeight;
+
+    fn try_from(weight: u32) -> Result<Self, NotAWeight> {
+        if (1..=1_000).contains(&weight) { Ok(Self(weight)) } else { Err(NotAWeight(weight)) }
+    }
+}
+
+impl From<Weight> for u32 {
+    fn from(weight: Weight) -> Self {
+        weight.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_survive_their_json_and_need_none_of_it() {
+        let plain: TenantSettings = serde_json::from_str("{}").expect("all has a default");
+        assert_eq!(plain, TenantSettings::default());
+        assert!(!plain.is_disabled && plain.weight.get() == 1);
+        let json = r#"{"is_disabled":true,"limits":{"schedules":7,"queued_jobs":"unlimited"},"commands":["/bin/true"],"weight":5}"#;
+        let full: TenantSettings = serde_json::from_str(json).expect("settings");
+        let again = serde_json::to_string(&full).expect("plain data");
+        assert_eq!(serde_json::from_str::<TenantSettings>(&again).expect("settings"), full);
+        assert_eq!((full.weight.get(), full.limits.schedules), (5, Some(Limit::AtMost(7))));
+    }
+
+    #[test]
+    fn settings_that_mean_nothing_are_refused() {
+        for wrong in
+            [r#"{"wieght":1}"#, r#"{"weight":0}"#, r#"{"weight":1001}"#, r#"{"weight":-1}"#, r#"{"limits":{"job":1}}"#]
+        {
+            assert!(serde_json::from_str::<TenantSettings>(wrong).is_err(), "{wrong}");
+        }
+    }
+}
