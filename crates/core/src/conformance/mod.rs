@@ -18,6 +18,7 @@ pub mod crashes;
 pub mod expiry;
 pub mod given;
 pub mod idempotency;
+pub mod keys;
 mod ledger;
 pub mod listing;
 pub mod machine;
@@ -40,7 +41,9 @@ pub mod sessions;
 pub mod settle;
 pub mod submit;
 mod suite;
+mod tenancy;
 pub mod tenants;
+pub mod tenants_kept;
 pub mod timetable;
 pub mod wakeups;
 pub mod workers;
@@ -50,7 +53,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::ports::{Store, Wakeups};
+use crate::ports::{Store, Tenancy, Wakeups};
 use crate::time::Timestamp;
 
 /// A fresh, empty store, and its clock in the test's hands.
@@ -76,4 +79,9 @@ pub trait Subject: Send + Sync {
     fn races(&self) -> u64 {
         100
     }
+}
+
+/// A store that keeps tenants and their keys too.
+pub trait TenancySubject: Subject {
+    fn tenancy(&self) -> Arc<dyn Tenancy>;
 }

@@ -7,6 +7,7 @@
 mod cancel;
 mod claim;
 mod clock;
+mod keys;
 mod lists;
 mod places;
 mod redrive;
@@ -15,6 +16,7 @@ mod schedules;
 mod sessions;
 mod settle;
 mod submit;
+mod tenants;
 mod upkeep;
 mod views;
 mod wakeups;
@@ -25,6 +27,11 @@ use async_trait::async_trait;
 
 use crate::id::{ClaimToken, JobId, ScheduleId, SessionId, TenantId};
 use crate::job::{NewJob, QueueName};
+use crate::key::{KeyId, KeyRecord};
+use crate::ports::{
+    AtTheDoor, CreateKeyAnswer, CreateTenantAnswer, DeleteTenantAnswer, KeyStore, NewKey, NewTenant, ReplaceKeyAnswer,
+    Replacement, RevokeKeyAnswer, TenantStore, TenantUpdate, UpdateTenantAnswer,
+};
 use crate::ports::{
     Audit, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, CreateAnswer, Cursor, DeleteAnswer, Due,
     DueSchedules, Edit, EditAnswer, Fired, Firing, Heartbeat, JobFilter, JobQuery, JobStore, JobView, Leader, OpenJob,
@@ -33,6 +40,7 @@ use crate::ports::{
     Wakeups,
 };
 use crate::schedule::{NewSchedule, ScheduleKey, ScheduleName};
+use crate::tenant::Tenant;
 use crate::time::{Clock, Timestamp};
 
 pub use clock::ManualClock;
@@ -256,5 +264,60 @@ impl ScheduleStore for Store {
         limit: usize,
     ) -> Result<Vec<TickView>, StoreError> {
         Ok(self.read(|places, now| places.ticks(schedule, before, limit, now)))
+    }
+}
+
+#[async_trait]
+impl TenantStore for Store {
+    async fn create_tenant(&self, new: &NewTenant) -> Result<CreateTenantAnswer, StoreError> {
+        Ok(self.write(|places, now| places.create_tenant(new, now)))
+    }
+
+    async fn tenant(&self, id: &TenantId) -> Result<Option<Tenant>, StoreError> {
+        Ok(self.read(|places, _| places.tenant(id)))
+    }
+
+    async fn tenants(&self, after: Option<&TenantId>, limit: usize) -> Result<Vec<Tenant>, StoreError> {
+        Ok(self.read(|places, _| places.tenants(after, limit)))
+    }
+
+    async fn update_tenant(&self, update: &TenantUpdate) -> Result<UpdateTenantAnswer, StoreError> {
+        Ok(self.write(|places, now| places.update_tenant(update, now)))
+    }
+
+    async fn delete_tenant(&self, id: &TenantId, version: i64) -> Result<DeleteTenantAnswer, StoreError> {
+        Ok(self.write(|places, now| places.delete_tenant(id, version, now)))
+    }
+}
+
+#[async_trait]
+impl KeyStore for Store {
+    async fn create_key(&self, new: &NewKey) -> Result<CreateKeyAnswer, StoreError> {
+        Ok(self.write(|places, now| places.create_key(new, now)))
+    }
+
+    async fn key(&self, tenant: &TenantId, id: &KeyId) -> Result<Option<KeyRecord>, StoreError> {
+        Ok(self.read(|places, _| places.api_key(tenant, id)))
+    }
+
+    async fn keys(&self, tenant: &TenantId, after: Option<&KeyId>, limit: usize) -> Result<Vec<KeyRecord>, StoreError> {
+        Ok(self.read(|places, _| places.api_keys(tenant, after, limit)))
+    }
+
+    async fn look_up_key(&self, id: &KeyId) -> Result<Option<AtTheDoor>, StoreError> {
+        Ok(self.read(|places, now| places.look_up_key(id, now)))
+    }
+
+    async fn revoke_key(&self, tenant: &TenantId, id: &KeyId) -> Result<RevokeKeyAnswer, StoreError> {
+        Ok(self.write(|places, now| places.revoke_key(tenant, id, now)))
+    }
+
+    async fn replace_key(&self, tenant: &TenantId, replacement: &Replacement) -> Result<ReplaceKeyAnswer, StoreError> {
+        Ok(self.write(|places, now| places.replace_key(tenant, replacement, now)))
+    }
+
+    async fn note_keys_used(&self, ids: &[KeyId]) -> Result<(), StoreError> {
+        self.write(|places, now| places.note_keys_used(ids, now));
+        Ok(())
     }
 }

@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::rules::{Rule, Rules};
 use super::schedules::{ScheduleRow, TickRow};
+use super::tenants::Tenants;
 use crate::fair::Keys;
 use crate::id::{ClaimToken, Fence, JobId, ScheduleId, SessionId, TenantId};
 use crate::job::{Job, QueueName};
+use crate::key::{KeyId, KeyRecord};
 use crate::lane::Lane;
 use crate::outcome::{AttemptOutcome, Report};
 use crate::ports::{Moved, Position, SessionInfo, SessionState, Topic, USE_IS_NOTED_EVERY, is_fragile};
@@ -39,6 +41,8 @@ pub(super) struct Places {
     pub fragile: BTreeSet<JobId>,
     pub schedules: BTreeMap<ScheduleId, ScheduleRow>,
     pub ticks: BTreeMap<(ScheduleId, Timestamp), TickRow>,
+    pub tenants: Tenants,
+    pub api_keys: BTreeMap<KeyId, KeyRecord>,
     virtual_time: HashMap<(QueueName, Lane), i64>,
     last_key: HashMap<(TenantId, QueueName, Lane), i64>,
     last_fence: i64,

@@ -10,11 +10,13 @@
 mod audit;
 mod changes;
 mod jobs;
+mod keys;
 mod output;
 mod query;
 mod schedules;
 mod sessions;
 mod submit;
+mod tenants;
 mod upkeep;
 mod wakeups;
 
@@ -24,6 +26,7 @@ pub use jobs::{
     CancelAnswer, Claim, ClaimAnswer, ClaimRequest, Company, Held, JobStore, Queues, RedriveAnswer, RemoveAnswer,
     Settled, Settlement, Submitted, Wanted, is_fragile,
 };
+pub use keys::{AtTheDoor, CreateKeyAnswer, KeyStore, NewKey, ReplaceKeyAnswer, Replacement, RevokeKeyAnswer};
 pub use output::{LiveOutput, OutputChunk, OutputLine, OutputStream};
 pub use query::{
     AttemptRecord, Cursor, JobFilter, JobQuery, JobView, NotACursor, Page, QueueView, SessionView, WaitingCounts,
@@ -35,6 +38,7 @@ pub use schedules::{
 };
 pub use sessions::{Heartbeat, OpenJob, Pulse, SessionInfo, SessionState, SessionStore};
 pub use submit::{Submit, SubmitError};
+pub use tenants::{CreateTenantAnswer, DeleteTenantAnswer, NewTenant, TenantStore, TenantUpdate, UpdateTenantAnswer};
 pub use upkeep::{Due, Leader, Pruned, Retention, USE_IS_NOTED_EVERY, Upkeep};
 pub use wakeups::{Topic, Wakeups};
 
@@ -69,3 +73,8 @@ impl StoreError {
 pub trait Store: JobStore + SessionStore + Upkeep + JobQuery + ChangeLog + ScheduleStore {}
 
 impl<T: JobStore + SessionStore + Upkeep + JobQuery + ChangeLog + ScheduleStore> Store for T {}
+
+/// Who is served and by which keys. Apart from [`Store`] until every store keeps it.
+pub trait Tenancy: TenantStore + KeyStore {}
+
+impl<T: TenantStore + KeyStore> Tenancy for T {}

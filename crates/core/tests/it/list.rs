@@ -16,6 +16,25 @@ fn every_promise_that_is_written_is_stamped() {
         .into_iter()
         .map(|(file, promise)| (file.to_owned(), promise.to_owned()))
         .collect();
+    let mut written = written("(subject: &dyn Subject) {");
+    // It follows each of the others.
+    assert!(written.remove(&("audit".into(), "a_clean_end".into())));
+    let forgotten: Vec<_> = written.difference(&stamped).collect();
+    assert!(forgotten.is_empty(), "add these to conformance/suite.rs: {forgotten:#?}");
+    assert!(stamped.len() > 200, "{} promises", stamped.len());
+}
+
+#[test]
+fn every_promise_about_tenants_that_is_written_is_stamped() {
+    let stamped: BTreeSet<(String, String)> = foreman_core::for_every_tenancy_promise!(names)
+        .into_iter()
+        .map(|(file, promise)| (file.to_owned(), promise.to_owned()))
+        .collect();
+    assert_eq!(written("(subject: &dyn TenancySubject) {"), stamped, "see conformance/tenancy.rs");
+}
+
+/// The public functions of the suite that take such a subject, each with its file.
+fn written(signature: &str) -> BTreeSet<(String, String)> {
     let mut written = BTreeSet::new();
     let rooms = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/conformance");
     for entry in fs::read_dir(rooms).expect("the suite has a directory") {
@@ -24,13 +43,9 @@ fn every_promise_that_is_written_is_stamped() {
         let text = fs::read_to_string(&path).expect("a readable file");
         for line in text.lines() {
             let Some(rest) = line.strip_prefix("pub async fn ") else { continue };
-            let Some(name) = rest.strip_suffix("(subject: &dyn Subject) {") else { continue };
+            let Some(name) = rest.strip_suffix(signature) else { continue };
             written.insert((file.clone(), name.to_owned()));
         }
     }
-    // It follows each of the others.
-    assert!(written.remove(&("audit".into(), "a_clean_end".into())));
-    let forgotten: Vec<_> = written.difference(&stamped).collect();
-    assert!(forgotten.is_empty(), "add these to conformance/suite.rs: {forgotten:#?}");
-    assert!(stamped.len() > 200, "{} promises", stamped.len());
+    written
 }

@@ -8,3 +8,4 @@ mod subject;
 use subject::memory;
 
 foreman_core::conformance_suite!(memory);
+foreman_core::tenancy_suite!(memory);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use foreman_core::conformance::Subject;
+use foreman_core::conformance::{Subject, TenancySubject};
 use foreman_core::memory::{LocalWakeups, ManualClock, Rule, Store};
 use foreman_core::ports::{self, Wakeups};
 use foreman_core::{Clock, Timestamp};
@@ -48,5 +48,11 @@ impl Subject for Memory {
 
     fn races(&self) -> u64 {
         1_000
+    }
+}
+
+impl TenancySubject for Memory {
+    fn tenancy(&self) -> Arc<dyn ports::Tenancy> {
+        Arc::new(self.store.clone())
     }
 }

@@ -1,0 +1,97 @@
+//! Tenants, the default one from the beginning.
+
+use std::collections::BTreeMap;
+
+use super::places::Places;
+use crate::id::{EditId, TenantId};
+use crate::ports::{CreateTenantAnswer, DeleteTenantAnswer, NewTenant, TenantUpdate, UpdateTenantAnswer};
+use crate::tenant::{Tenant, TenantSettings};
+use crate::time::Timestamp;
+
+/// Those that are there, and those that were.
+pub(super) struct Tenants(BTreeMap<TenantId, TenantRow>);
+
+struct TenantRow {
+    tenant: Tenant,
+    made_by: Option<EditId>,
+    edited_by: Option<EditId>,
+    /// Its id is taken for ever.
+    is_deleted: bool,
+}
+
+impl Default for Tenants {
+    fn default() -> Self {
+        let row = TenantRow::new(TenantId::default(), TenantSettings::default(), None, Timestamp::default());
+        Self(BTreeMap::from([(TenantId::default(), row)]))
+    }
+}
+
+impl TenantRow {
+    fn new(id: TenantId, settings: TenantSettings, made_by: Option<EditId>, now: Timestamp) -> Self {
+        let tenant = Tenant { id, settings, version: 1, created_at: now, edited_at: now };
+        Self { tenant, made_by, edited_by: None, is_deleted: false }
+    }
+}
+
+impl Places {
+    pub fn create_tenant(&mut self, new: &NewTenant, now: Timestamp) -> CreateTenantAnswer {
+        if let Some(row) = self.tenants.0.get(&new.id) {
+            let is_same = !row.is_deleted && row.made_by == Some(new.edit);
+            return if is_same { CreateTenantAnswer::Created(row.tenant.clone()) } else { CreateTenantAnswer::Taken };
+        }
+        let row = TenantRow::new(new.id.clone(), new.settings.clone(), Some(new.edit), now);
+        let tenant = row.tenant.clone();
+        self.tenants.0.insert(new.id.clone(), row);
+        CreateTenantAnswer::Created(tenant)
+    }
+
+    pub fn tenant(&self, id: &TenantId) -> Option<Tenant> {
+        self.tenants.0.get(id).filter(|row| !row.is_deleted).map(|row| row.tenant.clone())
+    }
+
+    pub fn tenants(&self, after: Option<&TenantId>, limit: usize) -> Vec<Tenant> {
+        let there = self.tenants.0.values().filter(|row| !row.is_deleted).map(|row| &row.tenant);
+        there.filter(|tenant| after.is_none_or(|after| tenant.id > *after)).take(limit).cloned().collect()
+    }
+
+    pub fn update_tenant(&mut self, update: &TenantUpdate, now: Timestamp) -> UpdateTenantAnswer {
+        let Some(row) = self.tenants.0.get_mut(&update.tenant).filter(|row| !row.is_deleted) else {
+            return UpdateTenantAnswer::Gone;
+        };
+        if row.edited_by != Some(update.edit) {
+            if row.tenant.version != update.version {
+                return UpdateTenantAnswer::Stale;
+            }
+            row.tenant.settings = update.settings.clone();
+            row.tenant.version += 1;
+            row.tenant.edited_at = now;
+            row.edited_by = Some(update.edit);
+        }
+        UpdateTenantAnswer::Updated(row.tenant.clone())
+    }
+
+    pub fn delete_tenant(&mut self, id: &TenantId, version: i64, now: Timestamp) -> DeleteTenantAnswer {
+        if *id == TenantId::default() {
+            return DeleteTenantAnswer::Permanent;
+        }
+        let owns_something =
+            self.jobs.values().any(|job| job.tenant == *id) || !self.schedules(id, None, 1, now).is_empty();
+        let Some(row) = self.tenants.0.get_mut(id) else { return DeleteTenantAnswer::Gone };
+        let is_as_seen = row.tenant.version == version;
+        if row.is_deleted {
+            return if is_as_seen { DeleteTenantAnswer::Deleted } else { DeleteTenantAnswer::Gone };
+        }
+        if !is_as_seen {
+            return DeleteTenantAnswer::Stale;
+        }
+        if !row.tenant.settings.is_disabled {
+            return DeleteTenantAnswer::Enabled;
+        }
+        if owns_something {
+            return DeleteTenantAnswer::InUse;
+        }
+        row.is_deleted = true;
+        self.api_keys.retain(|_, key| key.tenant != *id);
+        DeleteTenantAnswer::Deleted
+    }
+}
