@@ -146,6 +146,19 @@ async fn an_address_in_the_url_is_judged_though_no_resolver_is_asked() {
     assert_eq!((street.connections_to("127.0.0.2").await, street.total().await), (3, 3));
 }
 
+#[tokio::test]
+async fn a_url_is_judged_again_at_the_attempt_before_anybody_is_asked_for_its_name() {
+    let street = Street::closing().await;
+    let names = names_leading_to(&["127.0.0.2"]).await;
+    let runner = runner(&names, allowing("127.0.0.2"));
+    for host in ["payroll.internal", "metadata.example.com", "hooks"] {
+        assert_refused(&call(&runner, &street.url(host)).await);
+        assert_eq!(names.asked(host, Kind::V4) + names.asked(host, Kind::V6), 0, "{host}");
+    }
+    assert_refused(&call(&runner, &format!("http://{NAME}:25/")).await);
+    assert_eq!((names.asked(NAME, Kind::V4), street.total().await), (0, 0));
+}
+
 /// To connect to 0.0.0.0 is to connect to 127.0.0.1: the one way without a router to end up elsewhere than one went.
 #[tokio::test]
 async fn whoever_turns_out_to_be_at_the_other_end_is_judged_before_anything_is_sent() {
