@@ -19,9 +19,11 @@ fn check(test: impl Fn() + Send + Sync + Clone + 'static) {
     shuttle::check_random(test.clone(), SCHEDULES);
     shuttle::check_pct(
         move || {
-            // It measures its first schedule and refuses a test that offered it no choice; ours draws how long it dawdles, and may
-            // draw nothing. A bystander is a choice in every schedule.
-            shuttle::thread::spawn(|| {}).join().unwrap();
+            // It measures its first schedule and refuses a test that offered it no choice; ours draw how long they dawdle, and may
+            // draw nothing. Giving way to a bystander is a choice in every schedule.
+            let bystander = shuttle::thread::spawn(|| {});
+            shuttle::thread::yield_now();
+            bystander.join().unwrap();
             test();
         },
         SCHEDULES,
