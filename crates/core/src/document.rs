@@ -3,6 +3,7 @@
 //! People script against these names. A field is added, never renamed.
 
 mod schedule;
+mod webhook;
 
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +15,7 @@ use crate::spec::{JobSpec, Mistake};
 use crate::state::State;
 use crate::time::Timestamp;
 pub use schedule::{PreviewDocument, ScheduleDocument, ScheduleFields, ScheduleState, TickDocument};
+pub use webhook::{DeliveryDocument, WebhookDocument};
 
 /// A job: what was asked, flat, and where it stands.
 #[derive(Clone, Debug, Serialize, Deserialize)]

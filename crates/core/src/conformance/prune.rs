@@ -21,6 +21,8 @@ fn for_ever() -> Retention {
         sessions: long,
         queues: long,
         ticks: long,
+        deliveries: long,
+        audit: long,
     }
 }
 

@@ -448,6 +448,8 @@ impl Pair {
                     sessions: Duration::from_secs(1_000_000),
                     queues: others,
                     ticks: others,
+                    deliveries: others,
+                    audit: others,
                 };
                 // In how many rows the log was written differs by design.
                 both!(self, "prune", |store| store

@@ -1,11 +1,11 @@
 //! Taking due jobs into a numbered claim.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::places::{ClaimRow, Member, Places};
+use super::places::{ClaimRow, Line, Member, Places, line_of};
 use super::rules::Rule;
-use crate::fair;
-use crate::id::{Fence, JobId};
+use crate::fair::{self, Front, Round, Turns};
+use crate::id::{Fence, JobId, TenantId};
 use crate::job::Job;
 use crate::lane::Lane;
 use crate::ports::{Claim, ClaimAnswer, ClaimRequest, Company, Held, Queues, SessionState, Wanted, is_fragile};
@@ -25,7 +25,8 @@ impl Places {
         if chosen.is_empty() {
             return ClaimAnswer::Nothing { fragile_waiting };
         }
-        let members = chosen.into_iter().map(|id| (id, self.take_for_claim(id, now))).collect();
+        let is_by_order = matches!(request.wanted, Wanted::ByOrder { .. });
+        let members = chosen.into_iter().map(|id| (id, self.take_for_claim(id, is_by_order, now))).collect();
         let fence = self.enter(request, members, now);
         ClaimAnswer::Claimed(self.as_claim(fence, fragile_waiting))
     }
@@ -42,11 +43,10 @@ impl Places {
     fn choose(&self, request: &ClaimRequest, now: Timestamp) -> (Vec<JobId>, bool) {
         let candidates: Vec<JobId> = match &request.wanted {
             Wanted::ByOrder { plan, limit } => {
-                let mut picked: Vec<JobId> = Vec::new();
+                let (mut picked, mut turns): (Vec<JobId>, Turns) = (Vec::new(), self.turns.clone());
                 for pick in &plan.0 {
                     let room = pick.up_to.min(limit.saturating_sub(picked.len()));
-                    let taken = self.first_in_order(request, pick.lane, room, &picked, now);
-                    picked.extend(taken);
+                    self.first_in_order(request, (pick.lane, room), &mut turns, &mut picked, now);
                 }
                 picked
             }
@@ -59,34 +59,65 @@ impl Places {
         let fragile = self.fragile(request, now);
         match (fragile, request.company) {
             (Some(alone), Company::Nobody) => (vec![alone], false),
-            (fragile, _) => (candidates, fragile.is_some()),
+            (fragile, _) => (self.within_rooms(candidates, request), fragile.is_some()),
         }
     }
 
-    /// The first `room` due jobs of one lane that need not run alone, nearest to the front of their queue first, over all
-    /// lines served.
+    /// No more of a tenant than it has room for. One claim may then take less than it could: the next takes the rest.
+    fn within_rooms(&self, candidates: Vec<JobId>, request: &ClaimRequest) -> Vec<JobId> {
+        let mut rooms: BTreeMap<TenantId, u32> =
+            request.rooms.iter().map(|room| (room.tenant.clone(), room.jobs)).collect();
+        let mut has_room = |id: &JobId| match rooms.get_mut(&self.job(*id).tenant) {
+            None => true,
+            Some(0) => false,
+            Some(left) => {
+                *left -= 1;
+                true
+            }
+        };
+        candidates.into_iter().filter(|id| has_room(id)).collect()
+    }
+
+    /// The first `room` due jobs of one lane that need not run alone: tenants in turn, over all lines served.
     fn first_in_order(
         &self,
         request: &ClaimRequest,
-        lane: Lane,
-        room: usize,
-        picked: &[JobId],
+        (lane, room): (Lane, usize),
+        turns: &mut Turns,
+        picked: &mut Vec<JobId>,
         now: Timestamp,
-    ) -> Vec<JobId> {
-        let mut due: Vec<(i64, JobId)> = self
+    ) {
+        let is_free = |id: JobId| !picked.contains(&id) && !self.is_fragile(id) && self.may_take(id, request, now);
+        let mut lines: Vec<(&Line, VecDeque<(i64, JobId)>)> = self
             .order
             .iter()
             .filter(|((_, route, of), _)| *of == lane && request.routes.contains(route))
-            .flat_map(|((queue, _, lane), line)| {
-                let front = self.virtual_time(queue, *lane);
-                line.iter()
-                    .filter(|(_, id)| !picked.contains(id) && !self.is_fragile(*id) && self.may_take(*id, request, now))
-                    .take(room)
-                    .map(move |(key, id)| (fair::behind(*key, front), *id))
-            })
+            .map(|(line, keys)| (line, keys.iter().copied().filter(|(_, id)| is_free(*id)).take(room).collect()))
             .collect();
-        due.sort_unstable();
-        due.into_iter().map(|(_, id)| id).take(room).collect()
+        let fronts: Vec<i64> = lines
+            .iter()
+            .map(|(line, keys)| keys.front().map_or(0, |(first, _)| fair::front(self.virtual_time(line), *first)))
+            .collect();
+        let mut round = Round::new(turns.lane(lane));
+        let offer = |round: &mut Round, number: usize, (line, keys): &(&Line, VecDeque<(i64, JobId)>)| {
+            if let Some((key, job)) = keys.front() {
+                let behind = fair::behind(*key, fronts[number]);
+                let tenant = &self.job(*job).tenant;
+                round.offer(&Front { line: number, route: &line.1, queue: &line.0, tenant, behind, job: *job });
+            }
+        };
+        for (number, line) in lines.iter().enumerate() {
+            offer(&mut round, number, line);
+        }
+        for _ in 0..room {
+            let Some(number) = round.choose() else { break };
+            let Some((_, id)) = lines[number].1.pop_front() else { break };
+            let (line, tenant) = (lines[number].0, self.job(id).tenant);
+            round.took(&line.1, &line.0, &tenant, self.tenants.weight(&tenant));
+            offer(&mut round, number, &lines[number]);
+            picked.push(id);
+        }
+        turns.keep(lane, round.end());
     }
 
     /// The first due job that must run alone.
@@ -123,13 +154,19 @@ impl Places {
         in_queues
             && request.routes.contains(&job.work.target.route())
             && !self.paused.contains(&(job.tenant.clone(), queue.clone()))
+            && !request.rooms.iter().any(|room| room.jobs == 0 && room.tenant == job.tenant)
     }
 
-    fn take_for_claim(&mut self, id: JobId, now: Timestamp) -> Member {
+    fn take_for_claim(&mut self, id: JobId, is_by_order: bool, now: Timestamp) -> Member {
         let waiting = self.take(id).expect("chosen from `ready` under the same lock");
         let job = self.job(id);
+        let is_its_turn = is_by_order && !is_fragile(waiting.counters.crashes);
         if let Some(key) = waiting.key {
-            self.served(&job.work.queue, job.work.lane, key);
+            self.served(line_of(&job), key, is_its_turn);
+        }
+        if is_its_turn {
+            let weight = self.tenants.weight(&job.tenant);
+            self.turns.took(job.work.lane, &job.work.target.route(), &job.work.queue, &job.tenant, weight);
         }
         let mut counters = waiting.counters;
         counters.attempt += 1;

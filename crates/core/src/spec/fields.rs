@@ -36,7 +36,7 @@ impl Mistakes {
 
 const MAX_URL: usize = 2_048;
 
-pub(super) fn url(pointer: &str, text: &str, mistakes: &mut Mistakes) -> Option<url::Url> {
+pub(super) fn url(pointer: &str, text: &str, limits: &Limits, mistakes: &mut Mistakes) -> Option<url::Url> {
     let problem = if text.len() > MAX_URL {
         format!("is longer than {MAX_URL} characters")
     } else {
@@ -50,7 +50,11 @@ pub(super) fn url(pointer: &str, text: &str, mistakes: &mut Mistakes) -> Option<
             }
             Ok(mut url) => {
                 url.set_fragment(None);
-                return Some(url);
+                match limits.egress.judge_url(&url) {
+                    Ok(()) => return Some(url),
+                    // One text for all of them: what is where inside is nobody's business.
+                    Err(refused) => format!("{refused}; whoever runs this server can allow it with `egress.allow`"),
+                }
             }
         }
     };
@@ -69,6 +73,9 @@ pub(super) fn method(given: Option<&str>, mistakes: &mut Mistakes) -> String {
 
 pub(super) fn queue(given: Option<&str>, mistakes: &mut Mistakes) -> QueueName {
     given.map_or_else(QueueName::default, |text| {
+        if text.starts_with(crate::webhook::RESERVED) {
+            mistakes.add("/queue", format!("queues that begin with `{}` are Foreman's own", crate::webhook::RESERVED));
+        }
         text.parse().unwrap_or_else(|error: crate::job::NotAQueueName| {
             mistakes.add("/queue", error.to_string());
             QueueName::default()
