@@ -2,7 +2,7 @@
 //!
 //! Everything wrong is reported at once, each mistake with a pointer to where it stands and how to put it right.
 
-mod fields;
+pub(crate) mod fields;
 mod headers;
 
 use std::collections::BTreeMap;

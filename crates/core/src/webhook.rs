@@ -6,6 +6,7 @@
 
 mod event;
 mod message;
+mod spec;
 
 use std::time::Duration;
 
@@ -17,6 +18,7 @@ use crate::time::Timestamp;
 
 pub use event::{Event, Events, NotAnEvent};
 pub use message::{About, Ending, Message};
+pub use spec::{WebhookPatch, WebhookSpec};
 
 /// The queue of all deliveries. Names that begin like it are not for users.
 pub const QUEUE: &str = "foreman.webhooks";

@@ -36,7 +36,7 @@ impl Mistakes {
 
 const MAX_URL: usize = 2_048;
 
-pub(super) fn url(pointer: &str, text: &str, limits: &Limits, mistakes: &mut Mistakes) -> Option<url::Url> {
+pub(crate) fn url(pointer: &str, text: &str, limits: &Limits, mistakes: &mut Mistakes) -> Option<url::Url> {
     let problem = if text.len() > MAX_URL {
         format!("is longer than {MAX_URL} characters")
     } else {
@@ -95,7 +95,7 @@ pub(super) fn body_size(body: &Body, limits: &Limits, mistakes: &mut Mistakes) {
 }
 
 /// Visible text of 1 to `limit` characters.
-pub(super) fn text(pointer: &str, given: Option<String>, limit: usize, mistakes: &mut Mistakes) -> Option<String> {
+pub(crate) fn text(pointer: &str, given: Option<String>, limit: usize, mistakes: &mut Mistakes) -> Option<String> {
     let text = given?;
     if text.is_empty() || text.chars().count() > limit || text.chars().any(char::is_control) {
         mistakes.add(pointer, format!("must be 1 to {limit} characters without control characters"));
