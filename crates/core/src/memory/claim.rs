@@ -8,7 +8,7 @@ use crate::fair::{self, Front, Round, Turns};
 use crate::id::{Fence, JobId, TenantId};
 use crate::job::Job;
 use crate::lane::Lane;
-use crate::ports::{Claim, ClaimAnswer, ClaimRequest, Company, Held, Queues, SessionState, Wanted, is_fragile};
+use crate::ports::{Claim, ClaimAnswer, ClaimRequest, Company, Held, Queues, Room, SessionState, Wanted, is_fragile};
 use crate::state::State;
 use crate::time::Timestamp;
 
@@ -66,7 +66,7 @@ impl Places {
     /// No more of a tenant than it has room for. One claim may then take less than it could: the next takes the rest.
     fn within_rooms(&self, candidates: Vec<JobId>, request: &ClaimRequest) -> Vec<JobId> {
         let mut rooms: BTreeMap<TenantId, u32> =
-            request.rooms.iter().map(|room| (room.tenant.clone(), room.jobs)).collect();
+            self.rooms(request).iter().map(|room| (room.tenant.clone(), room.jobs)).collect();
         let mut has_room = |id: &JobId| match rooms.get_mut(&self.job(*id).tenant) {
             None => true,
             Some(0) => false,
@@ -154,7 +154,11 @@ impl Places {
         in_queues
             && request.routes.contains(&job.work.target.route())
             && !self.paused.contains(&(job.tenant.clone(), queue.clone()))
-            && !request.rooms.iter().any(|room| room.jobs == 0 && room.tenant == job.tenant)
+            && !self.rooms(request).iter().any(|room| room.jobs == 0 && room.tenant == job.tenant)
+    }
+
+    fn rooms<'a>(&self, request: &'a ClaimRequest) -> &'a [Room] {
+        if self.rules.has(Rule::RoomsObeyed) { &request.rooms } else { &[] }
     }
 
     fn take_for_claim(&mut self, id: JobId, is_by_order: bool, now: Timestamp) -> Member {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::places::Places;
+use super::rules::Rule;
 use crate::id::{EditId, JobId, TenantId, WebhookId};
 use crate::ports::{
     CreateWebhookAnswer, Delivery, DeliveryNote, NewDelivery, NewWebhook, Position, Posted, Round, UpdateWebhookAnswer,
@@ -21,6 +22,8 @@ pub(super) struct Webhooks {
 struct WebhookRow {
     webhook: Webhook,
     edited_by: Option<EditId>,
+    /// When it was last known to be well: the latest arrival, or when it was enabled. What is older says nothing any more.
+    well_at: Option<Timestamp>,
 }
 
 impl Places {
@@ -42,7 +45,7 @@ impl Places {
             created_at: now,
             edited_at: now,
         };
-        self.webhooks.rows.insert(new.id, WebhookRow { webhook: webhook.clone(), edited_by: None });
+        self.webhooks.rows.insert(new.id, WebhookRow { webhook: webhook.clone(), edited_by: None, well_at: None });
         CreateWebhookAnswer::Created(webhook)
     }
 
@@ -71,6 +74,7 @@ impl Places {
             }
             if !row.webhook.settings.is_enabled() && update.settings.is_enabled() {
                 row.webhook.failing_since = None;
+                row.well_at = Some(now);
             }
             row.webhook.settings = update.settings.clone();
             row.webhook.signing = update.signing.clone();
@@ -97,19 +101,26 @@ impl Places {
 
     /// The endpoint, if this disabled it.
     pub fn note_delivery(&mut self, note: &DeliveryNote, now: Timestamp) -> Option<Webhook> {
+        let passes_old_notes = self.rules.has(Rule::OldNotesPass);
         let row = self.webhooks.rows.get_mut(&note.webhook)?;
         let webhook = &mut row.webhook;
         if webhook.tenant != note.tenant || !webhook.settings.is_enabled() {
             return None;
         }
+        if passes_old_notes && row.well_at.is_some_and(|well_at| note.at <= well_at) {
+            return None;
+        }
         let why = match note.went {
             Went::Arrived => {
-                webhook.failing_since = None;
+                row.well_at = Some(note.at);
+                // Unless all of that came after it.
+                webhook.failing_since = webhook.failing_since.filter(|since| *since > note.at);
                 return None;
             }
             Went::Gone => Disabled::Gone,
             Went::Failed => {
-                let since = *webhook.failing_since.get_or_insert(note.at);
+                let since = webhook.failing_since.map_or(note.at, |since| since.min(note.at));
+                webhook.failing_since = Some(since);
                 if note.at < since.plus(PATIENCE) {
                     return None;
                 }
@@ -134,11 +145,11 @@ impl Places {
 
     /// Whether nobody needs a row of the log any more.
     pub fn is_read(&self, position: Position) -> bool {
-        self.webhooks.courier.is_none_or(|courier| position <= courier)
+        !self.rules.has(Rule::PruneWaitsForCourier) || self.webhooks.courier.is_none_or(|courier| position <= courier)
     }
 
     pub fn post(&mut self, round: &Round, now: Timestamp) -> Posted {
-        if self.webhooks.courier != Some(round.from) {
+        if self.webhooks.courier != Some(round.from) && self.rules.has(Rule::PostCompares) {
             return Posted::Overtaken;
         }
         self.webhooks.courier = Some(round.to);

@@ -51,7 +51,11 @@ pub trait WebhookStore: Send + Sync {
     async fn delete_webhook(&self, tenant: &TenantId, id: WebhookId) -> Result<bool, StoreError>;
 
     /// Notes how deliveries went, in the order given. Answers the endpoints that this disabled, as they stand now; one that is
-    /// disabled already, or gone, is passed by.
+    /// disabled already, or gone, is passed by. Disabling is a change like any other: it raises the version.
+    ///
+    /// Notes come twice and out of order, and the times of the tries decide. A try that ended no later than the latest
+    /// arrival noted, or than the moment its endpoint was last enabled, says nothing any more. An arrival ends the failing
+    /// unless all of that came after it; a failure from before the first one known moves the beginning back.
     async fn note_deliveries(&self, notes: &[DeliveryNote]) -> Result<Vec<Webhook>, StoreError>;
 
     /// Where the courier stands; at its first question the end of the log, which is kept.
