@@ -4,6 +4,7 @@
 //! courier from the change log, in the transaction that moves the courier's place there, so that every ending of a job is told
 //! once to everyone who asked, whoever dies when. See `docs/decisions` for why it is not made by the statement that ends the job.
 
+mod delivery;
 mod event;
 mod message;
 mod spec;
@@ -16,6 +17,7 @@ use crate::id::{TenantId, WebhookId};
 use crate::signing::SigningKeys;
 use crate::time::Timestamp;
 
+pub use delivery::{Dispatch, TIMEOUT};
 pub use event::{Event, Events, NotAnEvent};
 pub use message::{About, Ending, Message};
 pub use spec::{WebhookPatch, WebhookSpec};
