@@ -19,6 +19,7 @@ mod connection;
 pub mod doctor;
 mod error;
 mod jobs;
+mod keys;
 pub mod leases;
 pub mod migrate;
 mod open;
@@ -31,10 +32,13 @@ mod schedules;
 mod sessions;
 #[doc(hidden)]
 pub mod statements;
+mod tenants;
 mod tls;
+mod trail;
 mod upkeep;
 mod value;
 pub mod wakeups;
+mod webhooks;
 mod work;
 mod write;
 

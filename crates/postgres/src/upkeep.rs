@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use foreman_core::job::QueueName;
-use foreman_core::ports::{Due, Leader, Pruned, Retention, StoreError, Topic, USE_IS_NOTED_EVERY, Upkeep};
+use foreman_core::ports::{Due, Leader, Pruned, Retention, StoreError, Topic, UNREAD_KEPT, USE_IS_NOTED_EVERY, Upkeep};
 use foreman_core::{JobId, Lane, Report, State, TenantId, Timestamp};
 use uuid::Uuid;
 
@@ -16,7 +16,9 @@ use crate::jobs::remove::forget;
 use crate::order::{Demand, Reservation};
 use crate::rows::Cells;
 use crate::schedules::ticks::CUT_TICKS;
+use crate::trail::CUT_TRAIL;
 use crate::value::{Span, Time, bound};
+use crate::webhooks::deliveries::CUT_DELIVERIES;
 use crate::write::Transaction;
 use crate::{PostgresStore, partitions, transact};
 
@@ -55,16 +57,7 @@ pub(crate) const LEADS: &str =
 pub(crate) const CUT_KEYS: &str = "DELETE FROM idempotency WHERE ctid = ANY (ARRAY(
         SELECT ctid FROM idempotency WHERE expires_at <= foreman_now() ORDER BY expires_at LIMIT $1::bigint
         FOR UPDATE SKIP LOCKED)) RETURNING 1";
-pub(crate) const CUT_CHANGES: &str = "WITH gone AS (
-        DELETE FROM changes WHERE ctid = ANY (ARRAY(
-            SELECT ctid FROM changes WHERE at <= foreman_now() - $2::interval ORDER BY at LIMIT $1::bigint
-            FOR UPDATE SKIP LOCKED)) RETURNING position
-    ),
-    last AS (SELECT max(position) AS position FROM gone),
-    kept AS (
-        UPDATE log_end SET position = last.position FROM last WHERE last.position > log_end.position
-    )
-    SELECT 1 FROM gone";
+pub(crate) const CUT_CHANGES: &str = include_str!("sql/cut_changes.sql");
 pub(crate) const CUT_SESSIONS: &str = "DELETE FROM sessions WHERE ctid = ANY (ARRAY(
         SELECT ctid FROM sessions
         WHERE state IN ('ended', 'dead') AND renewed_at <= foreman_now() - $2::interval LIMIT $1::bigint
@@ -200,7 +193,7 @@ async fn prune(
 }
 
 /// Whether the leader's term is still the one in force. Whoever acts for nobody's sake always may.
-async fn leads(tx: &Transaction, leader: Option<&Leader>) -> Result<bool, Fault> {
+pub(crate) async fn leads(tx: &Transaction, leader: Option<&Leader>) -> Result<bool, Fault> {
     let Some(Leader { office, term }) = leader else { return Ok(true) };
     let term = i64::try_from(*term).unwrap_or(i64::MAX);
     Ok(tx.row(LEADS, &[office, &term]).await?.is_some())
@@ -221,16 +214,29 @@ async fn forget_outlived(tx: &Transaction, state: State, keep: Duration, limit: 
 async fn cut(tx: &Transaction, retention: &Retention, limit: usize) -> Result<Pruned, Fault> {
     let limit = bound(limit);
     let (changes, sessions, ticks) = (Span(retention.changes), Span(retention.sessions), Span(retention.ticks));
+    let unread = Span(retention.changes.max(UNREAD_KEPT));
+    let (deliveries, audit) = (Span(retention.deliveries), Span(retention.audit));
     let queues = Span(retention.queues.saturating_add(USE_IS_NOTED_EVERY));
     let answers = tx
         .all(&[
             (CUT_KEYS, &[&limit]),
-            (CUT_CHANGES, &[&limit, &changes]),
+            (CUT_CHANGES, &[&limit, &changes, &unread]),
             (CUT_SESSIONS, &[&limit, &sessions]),
             (CUT_QUEUES, &[&limit, &queues]),
             (CUT_TICKS, &[&limit, &ticks]),
+            (CUT_DELIVERIES, &[&limit, &deliveries]),
+            (CUT_TRAIL, &[&limit, &audit]),
         ])
         .await?;
     let count = |place: usize| answers[place].len();
-    Ok(Pruned { jobs: 0, keys: count(0), changes: count(1), sessions: count(2), queues: count(3), ticks: count(4) })
+    Ok(Pruned {
+        jobs: 0,
+        keys: count(0),
+        changes: count(1),
+        sessions: count(2),
+        queues: count(3),
+        ticks: count(4),
+        deliveries: count(5),
+        audit: count(6),
+    })
 }

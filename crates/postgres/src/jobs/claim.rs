@@ -162,12 +162,13 @@ async fn take(tx: &Transaction, request: &ClaimRequest, slack: Option<i64>, floo
     let (session, token) = (request.session.0, request.token.0);
     let (first, second) = one_by_one(token);
     let one_by_one: (&str, &[&dyn Arg]) = (ONE_BY_ONE, &[&first, &second]);
+    let Rooms { full, limited, jobs: rooms } = &Rooms::of(request);
     let rows = match &request.wanted {
         Wanted::ByOrder { plan, limit: wanted } => {
             let lanes: Vec<i16> = plan.0.iter().map(|pick| rank(pick.lane)).collect();
             let limit = bound(*wanted);
             let text = token.to_string();
-            let peek: (&str, &[&dyn Arg]) = (PEEK, &[&text, &queues, &routes, &lanes, &limit, &slack]);
+            let peek: (&str, &[&dyn Arg]) = (PEEK, &[&text, &queues, &routes, &lanes, &limit, &slack, full]);
             let begun = Instant::now();
             let mut answers = tx.all(&[one_by_one, peek]).await?;
             if slack.is_none() {
@@ -178,8 +179,10 @@ async fn take(tx: &Transaction, request: &ClaimRequest, slack: Option<i64>, floo
             loop {
                 let lines = Lines::choose(&seen, plan, *wanted)?;
                 let Lines { lanes, routes: of, queues: named, fronts, numbers, firsts } = &lines;
-                let args: [&dyn Arg; 12] =
-                    [&session, &token, &queues, &routes, &limit, &is_alone, firsts, lanes, of, named, fronts, numbers];
+                let args: [&dyn Arg; 15] = [
+                    &session, &token, &queues, &routes, &limit, &is_alone, full, limited, rooms, firsts, lanes, of,
+                    named, fronts, numbers,
+                ];
                 let rows = tx.rows(BY_ORDER, &args).await?;
                 looks += 1;
                 let was_overtaken = !numbers.is_empty() && has_nothing(&rows)?;
@@ -191,11 +194,29 @@ async fn take(tx: &Transaction, request: &ClaimRequest, slack: Option<i64>, floo
         }
         Wanted::ByIds(ids) => {
             let ids = uuids(ids);
-            let args: [&dyn Arg; 6] = [&session, &token, &queues, &routes, &ids, &is_alone];
+            let args: [&dyn Arg; 9] = [&session, &token, &queues, &routes, &ids, &is_alone, full, limited, rooms];
             tx.all(&[one_by_one, (BY_IDS, &args)]).await?.pop().unwrap_or_default()
         }
     };
     read(tx, &rows).await
+}
+
+/// The tenants near their limit of running jobs, column by column.
+struct Rooms<'a> {
+    /// Passed over, like those who have paused.
+    full: Vec<&'a str>,
+    limited: Vec<&'a str>,
+    jobs: Vec<i64>,
+}
+
+impl<'a> Rooms<'a> {
+    fn of(request: &'a ClaimRequest) -> Self {
+        let rooms: BTreeMap<&str, u32> = request.rooms.iter().map(|room| (room.tenant.as_str(), room.jobs)).collect();
+        let (full, limited): (Vec<_>, Vec<_>) = rooms.into_iter().partition(|(_, jobs)| *jobs == 0);
+        let full = full.into_iter().map(|(tenant, _)| tenant).collect();
+        let (limited, jobs) = limited.into_iter().map(|(tenant, jobs)| (tenant, i64::from(jobs))).unzip();
+        Self { full, limited, jobs }
+    }
 }
 
 /// The session lives, the call is new, and nothing was taken.

@@ -79,11 +79,7 @@ pub(super) async fn submit(store: &PostgresStore, jobs: &[NewJob]) -> Result<Vec
         return Ok(Vec::new());
     }
     let jobs: Vec<Prepared> = jobs.iter().map(prepare).collect::<Result<_, _>>()?;
-    let mut demand = Demand::default();
-    for job in jobs.iter().filter(|job| job.is_due()) {
-        demand.one(&job.tenant, &job.queue, job.lane);
-    }
-    let reserved = Reservation::make(store, &demand).await?;
+    let reserved = Reservation::make(store, &demand(&jobs)).await?;
     if let Some(alike) = Alike::all(&jobs) {
         let at = transact!(store, data, Write, |tx| accept_new(&tx, &jobs, &alike, reserved.clone()).await)?;
         if let Some(at) = at {
@@ -99,6 +95,15 @@ pub(super) async fn submit(store: &PostgresStore, jobs: &[NewJob]) -> Result<Vec
     Ok(answers)
 }
 
+/// Places for whatever is due at once.
+pub(crate) fn demand(jobs: &[Prepared]) -> Demand {
+    let mut demand = Demand::default();
+    for job in jobs.iter().filter(|job| job.is_due()) {
+        demand.one(&job.tenant, &job.queue, job.lane);
+    }
+    demand
+}
+
 pub(crate) fn prepare(new: &NewJob) -> Result<Prepared, StoreError> {
     let work = serde_json::to_string(&*new.work)
         .map_err(|error| StoreError::Broken(format!("job {} cannot be written down: {error}", new.id)))?;
@@ -111,7 +116,7 @@ pub(crate) fn prepare(new: &NewJob) -> Result<Prepared, StoreError> {
         kind: new.work.kind.clone(),
         correlation_id: new.work.correlation_id.clone(),
         max_attempts: i32::try_from(new.work.max_attempts).unwrap_or(i32::MAX),
-        tags: new.work.tags.clone(),
+        tags: new.work.index_tags().map(str::to_owned).collect(),
         expires_at: new.work.expires_at,
         start: new.start,
         idempotency: new.idempotency.clone(),

@@ -3,13 +3,13 @@
 -- A line is a lane, a route and a queue. Lines that have something due are found by skipping through the claim index from one
 -- queue to the next. That walks over what the vacuum has not taken away yet; so while a scan may begin near V, and the
 -- queues on record are few, all of them are looked into instead. Of very many some are looked into at a time, others the
--- next. A queue that every tenant has paused is not looked into.
+-- next. A queue that every tenant has paused, or in which none has room for another running job, is not looked into.
 --
 -- Jobs of several queues are compared by how far they lie behind the front of their own, for each queue counts its own
 -- service. The answer names the first of each lane; whoever asks decides how many of each line it wants.
 --
 --   $1 token   $2 queues, NULL for all   $3 routes   $4 lanes   $5 at most so many of each lane
---   $6 how far below V a scan begins, NULL for the very beginning
+--   $6 how far below V a scan begins, NULL for the very beginning   $7 tenants that have no room for another running job
 WITH RECURSIVE
 direction AS MATERIALIZED (
     SELECT lane.lane, route.route,
@@ -43,12 +43,14 @@ served AS (
     FROM direction CROSS JOIN (SELECT DISTINCT unnest($2) AS queue) AS named
 ),
 line AS MATERIALIZED (
-    SELECT taking_turns.lane, taking_turns.route, taking_turns.queue, coalesce(lanes.v, 0) AS v, ARRAY(
-        SELECT queues.tenant FROM queues WHERE queues.queue = taking_turns.queue AND queues.paused_at IS NOT NULL) AS paused
+    SELECT taking_turns.lane, taking_turns.route, taking_turns.queue, coalesce(lanes.v, 0) AS v, $7::text[] || ARRAY(
+        SELECT queues.tenant FROM queues
+        WHERE queues.queue = taking_turns.queue AND queues.paused_at IS NOT NULL) AS passed_over
     FROM (
         SELECT served.*, row_number() OVER (PARTITION BY lane ORDER BY hashtext(queue || $1::text)) AS turn
         FROM served
-        WHERE EXISTS (SELECT FROM queues WHERE queues.queue = served.queue AND queues.paused_at IS NULL)
+        WHERE EXISTS (SELECT FROM queues WHERE queues.queue = served.queue AND queues.paused_at IS NULL
+                      AND queues.tenant <> ALL ($7))
     ) AS taking_turns
     LEFT JOIN lanes ON lanes.lane = taking_turns.lane AND lanes.queue = taking_turns.queue
     WHERE taking_turns.turn <= 256
@@ -64,7 +66,7 @@ FROM (
         WHERE ready.lane = line.lane AND ready.route = line.route AND ready.queue = line.queue AND ready.key IS NOT NULL
           AND ready.key >= coalesce(line.v - $6, -9223372036854775808)
           AND ready.crashes < 2 AND (ready.expires_at IS NULL OR ready.expires_at > foreman_now())
-          AND ready.tenant <> ALL (line.paused)
+          AND ready.tenant <> ALL (line.passed_over)
         ORDER BY ready.key, ready.job
         LIMIT $5::bigint
     ) AS found

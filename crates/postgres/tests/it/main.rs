@@ -21,3 +21,4 @@ mod wire;
 use given::team;
 
 foreman_core::conformance_suite!(team);
+foreman_core::tenancy_suite!(team);
