@@ -42,6 +42,7 @@ CREATE TABLE webhooks (
     enabled       boolean     NOT NULL,  -- as the settings say
     signing       text        NOT NULL,  -- its secrets, sealed, as JSON
     failing_since timestamptz,           -- since when nothing has arrived
+    well_at       timestamptz,           -- the latest arrival, or when it was enabled: older tries say nothing any more
     version       bigint      NOT NULL,  -- rises with every change but those of its health, from 1
     created_at    timestamptz NOT NULL,
     edited_at     timestamptz NOT NULL,

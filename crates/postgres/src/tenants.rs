@@ -104,7 +104,7 @@ fn kept(row: &Row) -> Result<Kept, Fault> {
     let cells = Cells { row, table: "tenants", id: tenant.id.as_str() };
     let (made_by, edited_by) = (cells.get(5, "made_by")?, cells.get(6, "edited_by")?);
     let is_deleted = cells.get(7, "deleted_at")?;
-    Ok(Kept { made_by, edited_by, is_deleted, tenant })
+    Ok(Kept { tenant, made_by, edited_by, is_deleted })
 }
 
 /// From the columns of [`columns`], beginning with the one at `first`.

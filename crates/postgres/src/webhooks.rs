@@ -62,6 +62,7 @@ pub(crate) const ENABLED: &str = concat!(
 pub(crate) const UPDATE: &str = "UPDATE webhooks
     SET settings = $4::text, enabled = $5::boolean, signing = $6::text,
         failing_since = CASE WHEN $5 AND NOT enabled THEN NULL ELSE failing_since END,
+        well_at = CASE WHEN $5 AND NOT enabled THEN foreman_now() ELSE well_at END,
         version = version + 1, edited_at = foreman_now(), edited_by = $7::uuid
     WHERE tenant = $1::text AND id = $2::uuid AND version = $3::bigint AND edited_by IS DISTINCT FROM $7";
 pub(crate) const DELETE: &str = "WITH gone AS (

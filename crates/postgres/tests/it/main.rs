@@ -11,6 +11,7 @@ mod migrations;
 mod neighbours;
 mod partitions;
 mod pooler;
+mod rooms;
 mod same;
 mod schedules;
 mod statements;
