@@ -6,6 +6,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop where it is")]
 
 mod command_ends;
+mod command_launcher;
+mod command_locks;
 mod command_output;
 mod command_start;
 mod dns;
