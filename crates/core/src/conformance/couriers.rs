@@ -277,7 +277,7 @@ pub async fn what_is_read_is_kept_for_its_time_all_the_same(subject: &dyn Tenanc
     courier(&*subject.tenancy()).await;
     let id = scene.submit(a_job()).await;
     posted(subject, Vec::new()).await;
-    scene.advance(DAY - SECOND).await;
+    scene.advance(DAY.saturating_sub(SECOND)).await;
     assert_eq!(scene.prune(&changes_for_a_day(), PLENTY).await.changes, 0, "others read it too");
     assert_eq!(left(&scene).await, [id]);
 }
@@ -289,7 +289,7 @@ pub async fn what_nobody_read_for_a_week_is_pruned(subject: &dyn TenancySubject)
     scene.submit(a_job()).await;
     scene.advance(HOUR).await;
     let younger = scene.submit(a_job()).await;
-    scene.advance(UNREAD_KEPT - HOUR - SECOND).await;
+    scene.advance(UNREAD_KEPT.saturating_sub(HOUR + SECOND)).await;
     assert_eq!(scene.prune(&changes_for_a_day(), PLENTY).await.changes, 0);
     scene.advance(SECOND * 2).await;
     assert_eq!(scene.prune(&changes_for_a_day(), PLENTY).await.changes, 1);

@@ -172,7 +172,7 @@ pub async fn deliveries_are_pruned_by_their_age(subject: &dyn TenancySubject) {
     scene.advance(HOUR).await;
     let young = posted(subject, vec![delivery("acme", first.id)]).await;
     let retention = Retention { deliveries: DAY, ..for_ever() };
-    scene.advance(DAY - HOUR - SECOND).await;
+    scene.advance(DAY.saturating_sub(HOUR + SECOND)).await;
     assert_eq!(scene.prune(&retention, PLENTY).await, Pruned::default(), "not before their day is over");
     scene.advance(SECOND * 2).await;
     let mut pruned = Vec::new();

@@ -111,7 +111,7 @@ pub async fn the_trail_is_pruned_by_age(subject: &dyn TenancySubject) {
     scene.advance(HOUR).await;
     let young = record(subject, &act("acme", "job.cancel")).await;
     let retention = Retention { audit: DAY, ..for_ever() };
-    scene.advance(DAY - HOUR - SECOND).await;
+    scene.advance(DAY.saturating_sub(HOUR + SECOND)).await;
     assert_eq!(scene.prune(&retention, PLENTY).await, Pruned::default(), "not before its time");
     scene.advance(SECOND * 2).await;
     let mut pruned = Vec::new();

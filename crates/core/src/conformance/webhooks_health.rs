@@ -15,6 +15,8 @@ use crate::webhook::{Disabled, PATIENCE, Webhook};
 
 const ANSWERS: &str = "the store answers";
 const MICROSECOND: Duration = Duration::from_micros(1);
+/// One microsecond too short.
+const ALMOST: Duration = PATIENCE.saturating_sub(MICROSECOND);
 
 fn note(webhook: &Webhook, at: Timestamp, went: Went) -> DeliveryNote {
     DeliveryNote { tenant: webhook.tenant.clone(), webhook: webhook.id, at, went }
@@ -58,7 +60,7 @@ pub async fn an_arrival_ends_the_failing(subject: &dyn TenancySubject) {
     noted(subject, &webhook, &[(start.plus(SECOND), Went::Failed), (later, Went::Failed)]).await;
     assert_eq!(noted(subject, &webhook, &[(later.plus(SECOND), Went::Arrived)]).await, webhook);
     let again = later.plus(SECOND * 2);
-    let notes = [(again, Went::Failed), (again.plus(PATIENCE - MICROSECOND), Went::Failed)];
+    let notes = [(again, Went::Failed), (again.plus(ALMOST), Went::Failed)];
     let failing = noted(subject, &webhook, &notes).await;
     assert_eq!(failing.failing_since, Some(again), "five days begin anew");
 }
@@ -69,7 +71,7 @@ pub async fn five_days_of_failures_disable_by_the_times_of_the_tries(subject: &d
     let start = subject.now().await;
     subject.advance(DAY * 30).await;
     let now = subject.now().await;
-    let almost = start.plus(PATIENCE - MICROSECOND);
+    let almost = start.plus(ALMOST);
     let failing = noted(subject, &webhook, &[(start, Went::Failed), (almost, Went::Failed)]).await;
     assert_eq!(failing.settings.disabled, None, "not one microsecond earlier");
     let off = disabled(subject, &webhook, start.plus(PATIENCE), Went::Failed).await;
@@ -152,8 +154,7 @@ pub async fn enabling_begins_the_health_anew(subject: &dyn TenancySubject) {
     let on = turned(subject, &off, None).await;
     assert_eq!((on.settings.disabled, on.failing_since, on.version), (None, None, 3));
     let first = enabled.plus(SECOND);
-    let failing =
-        noted(subject, &webhook, &[(first, Went::Failed), (first.plus(PATIENCE - MICROSECOND), Went::Failed)]).await;
+    let failing = noted(subject, &webhook, &[(first, Went::Failed), (first.plus(ALMOST), Went::Failed)]).await;
     assert_eq!(failing.failing_since, Some(first));
     disabled(subject, &webhook, first.plus(PATIENCE), Went::Failed).await;
 }
