@@ -28,7 +28,7 @@ use crate::id::JobId;
 use crate::secret::Secret;
 use crate::time::Timestamp;
 
-pub use keys::SigningKeys;
+pub use keys::{CannotSign, SigningKeys};
 
 pub const ID: &str = "webhook-id";
 pub const TIMESTAMP: &str = "webhook-timestamp";
