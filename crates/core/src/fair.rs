@@ -12,7 +12,7 @@
 
 mod turns;
 
-pub use turns::{Front, LaneTurns, Round, Turns};
+pub use turns::{LaneTurns, Line, Offer, Round, Turns};
 
 /// One job of a tenant of weight 1. Keys are whole numbers, so that they compare alike in every store.
 pub const UNIT: i64 = 1 << 20;
@@ -31,13 +31,14 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// `virtual_time` is V of the line, `last` the tenant's last key there (0 when it never had one).
+    /// `virtual_time` is V of the line, `last` the tenant's last key there, if it ever had one.
     ///
     /// A newcomer comes after V itself, which is the place of jobs that were taken back through no fault of theirs, and
     /// before all of a tenant whose jobs wait: the next of those lies a whole step after V.
-    pub fn reserve(virtual_time: i64, last: i64, weight: u32, count: usize) -> Self {
+    pub fn reserve(virtual_time: i64, last: Option<i64>, weight: u32, count: usize) -> Self {
         let step = step(weight);
-        Self { first: (virtual_time + 1).max(last + step), step, count }
+        let newcomer = virtual_time + 1;
+        Self { first: last.map_or(newcomer, |last| newcomer.max(last + step)), step, count }
     }
 
     pub fn last(self) -> i64 {
@@ -79,38 +80,38 @@ mod tests {
 
     #[test]
     fn a_single_job_goes_ahead_of_another_tenants_burst() {
-        let burst: Vec<i64> = Keys::reserve(0, 0, 1, 100_000).iter().collect();
+        let burst: Vec<i64> = Keys::reserve(0, None, 1, 100_000).iter().collect();
         // Three of the burst have been served when the other tenant arrives.
-        let single = Keys::reserve(burst[2], 0, 1, 1).last();
+        let single = Keys::reserve(burst[2], None, 1, 1).last();
         assert_eq!(burst.iter().filter(|key| **key < single).count(), 3);
     }
 
     #[test]
     fn a_single_job_goes_ahead_of_the_burst_of_the_heaviest_tenant() {
-        let burst: Vec<i64> = Keys::reserve(0, 0, 1_000, 100_000).iter().collect();
-        let single = Keys::reserve(burst[99], 0, 1, 1).last();
+        let burst: Vec<i64> = Keys::reserve(0, None, 1_000, 100_000).iter().collect();
+        let single = Keys::reserve(burst[99], None, 1, 1).last();
         assert_eq!(burst.iter().filter(|key| **key < single).count(), 100);
     }
 
     #[test]
     fn the_next_single_job_waits_for_one_of_the_burst() {
-        let burst: Vec<i64> = Keys::reserve(0, 0, 1, 10).iter().collect();
-        let first = Keys::reserve(burst[2], 0, 1, 1).last();
-        let second = Keys::reserve(first, first, 1, 1).last();
+        let burst: Vec<i64> = Keys::reserve(0, None, 1, 10).iter().collect();
+        let first = Keys::reserve(burst[2], None, 1, 1).last();
+        let second = Keys::reserve(first, Some(first), 1, 1).last();
         assert_eq!(burst.iter().filter(|key| **key > first && **key < second).count(), 1);
     }
 
     #[test]
     fn a_heavier_tenant_gets_its_share() {
-        let heavy: Vec<i64> = Keys::reserve(0, 0, 3, 30).iter().collect();
-        let light: Vec<i64> = Keys::reserve(0, 0, 1, 30).iter().collect();
+        let heavy: Vec<i64> = Keys::reserve(0, None, 3, 30).iter().collect();
+        let light: Vec<i64> = Keys::reserve(0, None, 1, 30).iter().collect();
         let served_heavy = heavy.iter().filter(|key| **key < light[9]).count();
         assert!((29..=30).contains(&served_heavy), "{served_heavy}");
     }
 
     #[test]
     fn a_tenant_that_was_idle_saves_nothing_up() {
-        assert_eq!(Keys::reserve(50 * UNIT, 2 * UNIT, 1, 1).last(), 50 * UNIT + 1);
+        assert_eq!(Keys::reserve(50 * UNIT, Some(2 * UNIT), 1, 1).last(), 50 * UNIT + 1);
     }
 
     #[test]

@@ -77,6 +77,8 @@ pub(crate) struct Parts {
     /// See [`changes::tag`].
     log_tag: i64,
     floor: jobs::Floor,
+    /// Whose turn it is between the lines of a lane, as far as this process has claimed.
+    turns: Mutex<foreman_core::fair::Turns>,
     unreadable: schedules::Unreadable,
     /// When this process last looked after the partitions.
     tended_at: Mutex<Option<Instant>>,

@@ -20,6 +20,8 @@ pub mod couriers;
 pub mod crashes;
 pub mod deliveries_posted;
 pub mod expiry;
+pub mod fairness;
+pub mod fairness_weights;
 pub mod given;
 pub mod idempotency;
 pub mod keys;

@@ -172,6 +172,26 @@ macro_rules! for_every_promise {
                 a_scheduled_job_that_is_due_and_expired_does_not_run,
                 at_most_so_many_expire_in_one_step,
             }
+            fairness {
+                a_single_job_is_in_one_of_the_next_two_claims,
+                a_single_job_in_another_queue_is_as_soon,
+                single_jobs_one_after_another_are_each_as_soon,
+                single_jobs_one_after_another_leave_the_burst_its_half,
+                a_single_retry_is_as_soon,
+                a_single_job_that_fell_due_is_as_soon,
+                a_job_that_many_promoters_see_is_charged_once,
+                a_burst_over_many_queues_delays_no_more,
+                a_burst_over_very_many_queues_delays_no_more,
+                a_burst_of_many_batches_at_once_delays_no_more,
+                a_tenant_that_was_idle_for_long_is_as_soon,
+                what_is_claimed_by_other_workers_pushes_no_newcomer_back,
+                what_is_claimed_by_its_id_pushes_no_newcomer_back,
+                what_runs_alone_pushes_no_newcomer_back,
+                workers_of_one_queue_do_not_make_another_unfair,
+                a_burst_in_one_lane_leaves_the_others_alone,
+                a_hundred_tenants_each_get_their_share,
+                a_hundred_tenants_in_queues_of_their_own_each_get_their_share,
+            }
             idempotency {
                 a_key_sent_again_names_the_first_job,
                 a_key_with_other_content_is_refused,

@@ -59,6 +59,13 @@ macro_rules! for_every_tenancy_promise {
                 a_deleted_endpoint_takes_its_list_along_and_leaves_the_jobs,
                 a_delivery_is_sent_again_by_a_redrive,
             }
+            fairness_weights {
+                three_times_the_weight_is_three_times_the_jobs,
+                weights_count_over_queues_too,
+                weights_count_for_retries_and_what_falls_due,
+                a_changed_weight_counts_for_what_comes_after_it,
+                the_burst_of_the_heaviest_tenant_delays_no_single_job,
+            }
             keys {
                 a_key_reads_back_as_it_was_made,
                 a_key_sent_again_is_made_once,

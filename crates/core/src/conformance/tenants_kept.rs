@@ -17,7 +17,7 @@ pub(super) fn new(id: &str) -> NewTenant {
     NewTenant { edit: EditId::fresh(), id: tenant(id), settings: TenantSettings::default() }
 }
 
-fn settings(weight: u32) -> TenantSettings {
+pub(super) fn settings(weight: u32) -> TenantSettings {
     TenantSettings { weight: Weight::try_from(weight).expect("a weight"), ..TenantSettings::default() }
 }
 

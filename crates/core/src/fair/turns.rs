@@ -11,7 +11,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
 
-use super::step;
+use super::{behind, step};
 use crate::id::{JobId, TenantId};
 use crate::job::QueueName;
 use crate::lane::Lane;
@@ -56,15 +56,10 @@ impl LaneTurns {
         let start = self.start(tenant);
         self.now = start;
         self.picks += 1;
-        match self.next.get_mut(tenant) {
-            Some(next) => *next = start + step(weight),
-            None => {
-                if self.next.len() >= REMEMBERED {
-                    self.next.retain(|_, next| *next > start);
-                }
-                self.next.insert(tenant.clone(), start + step(weight));
-            }
+        if self.next.len() >= REMEMBERED && !self.next.contains_key(tenant) {
+            self.next.retain(|_, next| *next > start);
         }
+        self.next.insert(tenant.clone(), start + step(weight));
         self.note(route, queue);
     }
 
@@ -88,20 +83,27 @@ impl LaneTurns {
     }
 }
 
-/// The first job of a line.
-#[derive(Clone, Debug)]
-pub struct Front<'a> {
+/// Where an offered job waits.
+#[derive(Clone, Copy, Debug)]
+pub struct Line<'a> {
     /// The caller's number of the line.
-    pub line: usize,
+    pub number: usize,
     pub route: &'a Route,
     pub queue: &'a QueueName,
+    /// What its keys are compared with.
+    pub front: i64,
+}
+
+/// A job that may be taken next.
+#[derive(Clone, Copy, Debug)]
+pub struct Offer<'a> {
     pub tenant: &'a TenantId,
-    /// How far behind the front of its line.
-    pub behind: i64,
+    pub key: i64,
     pub job: JobId,
 }
 
-/// One claim's choice between lines. Of each line the first job is offered; whoever takes it offers the next.
+/// One claim's choice between lines. Of each line the first job is offered, and all that stand at the same place: a tenant that
+/// has come far must not hide another's job behind its own. Whoever takes the first offers the next.
 #[derive(Debug, Default)]
 pub struct Round {
     turns: LaneTurns,
@@ -109,14 +111,14 @@ pub struct Round {
     parties: Vec<Party>,
 }
 
-/// The lines whose first job is one tenant's.
+/// What is offered of one tenant's.
 #[derive(Debug)]
 struct Party {
     tenant: TenantId,
-    lines: BinaryHeap<Reverse<Place>>,
+    offers: BinaryHeap<Reverse<Place>>,
 }
 
-/// How far behind, when its line was served last, the job, and the number of the line.
+/// How far behind, when its line was served last, the job, and the number of its line.
 type Place = (i64, u64, JobId, usize);
 
 impl Round {
@@ -124,31 +126,28 @@ impl Round {
         Self { turns, ..Self::default() }
     }
 
-    pub fn offer(&mut self, front: &Front<'_>) {
-        let number = match self.numbers.get(front.tenant) {
-            Some(number) => *number,
-            None => {
-                let number = self.parties.len();
-                self.parties.push(Party { tenant: front.tenant.clone(), lines: BinaryHeap::new() });
-                self.numbers.insert(front.tenant.clone(), number);
-                number
-            }
-        };
-        let place = (front.behind, self.turns.served(front.route, front.queue), front.job, front.line);
-        self.parties[number].lines.push(Reverse(place));
+    pub fn offer(&mut self, line: Line<'_>, Offer { tenant, key, job }: Offer<'_>) {
+        let number = self.numbers.get(tenant).copied().unwrap_or_else(|| {
+            self.parties.push(Party { tenant: tenant.clone(), offers: BinaryHeap::new() });
+            self.numbers.insert(tenant.clone(), self.parties.len() - 1);
+            self.parties.len() - 1
+        });
+        let served = self.turns.served(line.route, line.queue);
+        self.parties[number].offers.push(Reverse((behind(key, line.front), served, job, line.number)));
     }
 
-    /// The number of the line whose turn it is. It is not on offer any more.
-    pub fn choose(&mut self) -> Option<usize> {
+    /// Nothing is on offer.
+    pub fn is_empty(&self) -> bool {
+        self.parties.iter().all(|party| party.offers.is_empty())
+    }
+
+    /// The job whose turn it is, and the number of its line. It is not on offer any more.
+    pub fn choose(&mut self) -> Option<(usize, JobId)> {
         let turns = &self.turns;
-        let nearest = |party: &Party| party.lines.peek().map(|place| (turns.start(&party.tenant), place.0));
-        let (_, number) = self
-            .parties
-            .iter()
-            .enumerate()
-            .filter_map(|(n, party)| Some((nearest(party)?, n)))
-            .min_by_key(|(key, _)| *key)?;
-        self.parties[number].lines.pop().map(|Reverse((.., line))| line)
+        let place = |party: &Party| party.offers.peek().map(|offer| (turns.start(&party.tenant), offer.0));
+        let places = self.parties.iter().enumerate().filter_map(|(number, party)| Some((place(party)?, number)));
+        let (_, number) = places.min()?;
+        self.parties[number].offers.pop().map(|Reverse((_, _, job, line))| (line, job))
     }
 
     /// What was chosen is taken.
@@ -175,24 +174,19 @@ mod tests {
         let mut order = Vec::new();
         while order.len() < picks {
             let mut round = Round::new(turns.lane(Lane::Normal));
-            let mut behind = vec![UNIT; lines.len()];
-            let offer = |round: &mut Round, line: usize, behind: i64| {
-                round.offer(&Front {
-                    line,
-                    route: &route,
-                    queue: &queues[line],
-                    tenant: &tenants[line],
-                    behind,
-                    job: JobId(uuid::Uuid::from_u128(line as u128)),
-                });
+            let mut keys = vec![UNIT; lines.len()];
+            let offer = |round: &mut Round, number: usize, key: i64| {
+                let job = JobId(uuid::Uuid::from_u128(number as u128));
+                let line = Line { number, route: &route, queue: &queues[number], front: 0 };
+                round.offer(line, Offer { tenant: &tenants[number], key, job });
             };
             (0..lines.len()).for_each(|line| offer(&mut round, line, UNIT));
             for _ in 0..a_claim {
-                let line = round.choose().expect("no line ends");
+                let (line, _) = round.choose().expect("no line ends");
                 round.took(&route, &queues[line], &tenants[line], lines[line].1);
                 order.push(line);
-                behind[line] += UNIT;
-                offer(&mut round, line, behind[line]);
+                keys[line] += UNIT;
+                offer(&mut round, line, keys[line]);
             }
             turns.keep(Lane::Normal, round.end());
         }

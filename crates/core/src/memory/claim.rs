@@ -4,13 +4,41 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::places::{ClaimRow, Line, Member, Places, line_of};
 use super::rules::Rule;
-use crate::fair::{self, Front, Round, Turns};
+use crate::fair::{self, Offer, Round, Turns};
 use crate::id::{Fence, JobId, TenantId};
 use crate::job::Job;
 use crate::lane::Lane;
 use crate::ports::{Claim, ClaimAnswer, ClaimRequest, Company, Held, Queues, Room, SessionState, Wanted, is_fragile};
 use crate::state::State;
 use crate::time::Timestamp;
+
+/// The first jobs of a line, those on offer first.
+struct Head<'a> {
+    line: &'a Line,
+    front: i64,
+    waiting: VecDeque<(i64, JobId)>,
+    offered: usize,
+}
+
+impl Head<'_> {
+    /// Offers the first, and what stands at the same place.
+    fn offer(&mut self, places: &Places, number: usize, round: &mut Round) {
+        let (queue, route, _) = self.line;
+        let line = fair::Line { number, route, queue, front: self.front };
+        while let Some((key, job)) = self.waiting.get(self.offered).copied() {
+            if self.waiting[0].0 != key {
+                break;
+            }
+            round.offer(line, Offer { tenant: &places.job(job).tenant, key, job });
+            self.offered += 1;
+        }
+    }
+
+    fn take(&mut self, job: JobId) {
+        self.waiting.retain(|(_, id)| *id != job);
+        self.offered -= 1;
+    }
+}
 
 impl Places {
     pub fn claim(&mut self, request: &ClaimRequest, now: Timestamp) -> ClaimAnswer {
@@ -88,33 +116,29 @@ impl Places {
         now: Timestamp,
     ) {
         let is_free = |id: JobId| !picked.contains(&id) && !self.is_fragile(id) && self.may_take(id, request, now);
-        let mut lines: Vec<(&Line, VecDeque<(i64, JobId)>)> = self
+        let mut lines: Vec<Head<'_>> = self
             .order
             .iter()
             .filter(|((_, route, of), _)| *of == lane && request.routes.contains(route))
-            .map(|(line, keys)| (line, keys.iter().copied().filter(|(_, id)| is_free(*id)).take(room).collect()))
-            .collect();
-        let fronts: Vec<i64> = lines
-            .iter()
-            .map(|(line, keys)| keys.front().map_or(0, |(first, _)| fair::front(self.virtual_time(line), *first)))
+            .filter_map(|(line, keys)| {
+                let mut waiting = keys.iter().copied().filter(|(_, id)| is_free(*id)).peekable();
+                let first = waiting.peek()?.0;
+                let front = fair::front(self.virtual_time(line), first);
+                let enough = waiting.clone().take_while(|(key, _)| *key == first).count().max(room);
+                Some(Head { line, front, waiting: waiting.take(enough).collect(), offered: 0 })
+            })
             .collect();
         let mut round = Round::new(turns.lane(lane));
-        let offer = |round: &mut Round, number: usize, (line, keys): &(&Line, VecDeque<(i64, JobId)>)| {
-            if let Some((key, job)) = keys.front() {
-                let behind = fair::behind(*key, fronts[number]);
-                let tenant = &self.job(*job).tenant;
-                round.offer(&Front { line: number, route: &line.1, queue: &line.0, tenant, behind, job: *job });
-            }
-        };
-        for (number, line) in lines.iter().enumerate() {
-            offer(&mut round, number, line);
+        for (number, head) in lines.iter_mut().enumerate() {
+            head.offer(self, number, &mut round);
         }
         for _ in 0..room {
-            let Some(number) = round.choose() else { break };
-            let Some((_, id)) = lines[number].1.pop_front() else { break };
-            let (line, tenant) = (lines[number].0, self.job(id).tenant);
-            round.took(&line.1, &line.0, &tenant, self.tenants.weight(&tenant));
-            offer(&mut round, number, &lines[number]);
+            let Some((number, id)) = round.choose() else { break };
+            let tenant = self.job(id).tenant;
+            let (queue, route, _) = lines[number].line;
+            round.took(route, queue, &tenant, self.tenants.weight(&tenant));
+            lines[number].take(id);
+            lines[number].offer(self, number, &mut round);
             picked.push(id);
         }
         turns.keep(lane, round.end());

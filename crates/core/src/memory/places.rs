@@ -216,9 +216,10 @@ impl Places {
         let line = line_of(&job);
         let (virtual_time, weight) = (self.virtual_time(&line), self.tenants.weight(&job.tenant));
         let share = if self.rules.has(Rule::KeysAreFair) { job.tenant } else { TenantId::default() };
-        let last = self.last_key.entry((share, line)).or_default();
-        *last = Keys::reserve(virtual_time, *last, weight, 1).last();
-        *last
+        let share = (share, line);
+        let key = Keys::reserve(virtual_time, self.last_key.get(&share).copied(), weight, 1).last();
+        self.last_key.insert(share, key);
+        key
     }
 
     pub fn virtual_time(&self, line: &Line) -> i64 {

@@ -99,7 +99,7 @@ pub(super) async fn submit(store: &PostgresStore, jobs: &[NewJob]) -> Result<Vec
 pub(crate) fn demand(jobs: &[Prepared]) -> Demand {
     let mut demand = Demand::default();
     for job in jobs.iter().filter(|job| job.is_due()) {
-        demand.one(&job.tenant, &job.queue, job.lane);
+        demand.one(&job.tenant, &job.queue, job.lane, &job.route);
     }
     demand
 }
@@ -195,7 +195,7 @@ async fn accept_new(
     let (mut queues, mut tags, mut keys) = (Opened::default(), Tags::default(), HashMap::with_capacity(jobs.len()));
     // In the order in which they were asked for, whatever they have in common.
     for job in jobs {
-        let Some(key) = reservation.next(&job.tenant, &job.queue, job.lane) else {
+        let Some(key) = reservation.next(&job.tenant, &job.queue, job.lane, &job.route) else {
             tx.forget();
             return Ok(None);
         };
@@ -414,9 +414,9 @@ async fn line_up(
     for job in jobs {
         let Some(Accepted { created_at, run_at }) = accepted.get(&job.id) else { continue };
         let is_due = run_at <= created_at;
-        let key = if is_due { keys.next(&job.tenant, &job.queue, job.lane) } else { None };
+        let key = if is_due { keys.next(&job.tenant, &job.queue, job.lane, &job.route) } else { None };
         if is_due && key.is_none() {
-            late.push((job.id, job.tenant.clone(), job.queue.clone(), job.lane));
+            late.push((job.id, job.tenant.clone(), job.queue.clone(), job.lane, job.route.clone()));
         }
         line.push(job.id, job.tenant.as_str(), job.queue.as_str(), job.route.as_str(), job.lane, job.kind.as_deref());
         line.when(Some(*run_at), job.expires_at, 0, key);

@@ -5,7 +5,7 @@
 -- meanwhile is skipped, not mistaken.
 --
 --   $5 at most so many
---   lines: $10 the first keys seen there, where each scan begins   $11 lanes   $12 routes   $13 queues   $14 their V
+--   lines: $10 and $17 the key and the job where each scan begins   $11 lanes   $12 routes   $13 queues   $14 their V
 --   $15 how many of each   $16 how far beyond V a scan ends, NULL for the very end
 --
 -- Jobs that must run alone are few, and have an index of their own; IS TRUE keeps the planner from looking for them by their
@@ -37,8 +37,8 @@ alone AS MATERIALIZED (
 line AS MATERIALIZED (
     SELECT wanted.*, $7 || ARRAY(
         SELECT queues.tenant FROM queues WHERE queues.queue = wanted.queue AND queues.paused_at IS NOT NULL) AS passed_over
-    FROM unnest($11::smallint[], $12::text[], $13::text[], $14::bigint[], $15::bigint[], $10::bigint[])
-         AS wanted (lane, route, queue, v, number, first)
+    FROM unnest($11::smallint[], $12::text[], $13::text[], $14::bigint[], $15::bigint[], $10::bigint[], $17::uuid[])
+         AS wanted (lane, route, queue, v, number, first, first_job)
     CROSS JOIN may
     WHERE NOT EXISTS (SELECT FROM alone)
 ),
@@ -53,7 +53,7 @@ chosen AS MATERIALIZED (
             SELECT ready.ctid AS spot, ready.key, ready.job, ready.tenant
             FROM ready
             WHERE ready.lane = line.lane AND ready.route = line.route AND ready.queue = line.queue
-              AND ready.key IS NOT NULL AND ready.key >= line.first
+              AND ready.key IS NOT NULL AND (ready.key, ready.job) >= (line.first, line.first_job)
               AND ready.key <= coalesce(line.v + $16::bigint, 9223372036854775807)
               AND ready.crashes < 2 AND (ready.expires_at IS NULL OR ready.expires_at > foreman_now())
               AND ready.tenant <> ALL (line.passed_over)

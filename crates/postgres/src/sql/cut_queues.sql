@@ -27,12 +27,20 @@ gone AS (
 forgotten_shares AS (
     DELETE FROM shares USING gone WHERE shares.queue = gone.queue AND shares.tenant = gone.tenant
 ),
-forgotten_lanes AS (
-    DELETE FROM lanes USING (SELECT DISTINCT queue FROM gone) AS left_behind
-    WHERE lanes.queue = left_behind.queue
-      AND NOT EXISTS (
+forgotten_line_shares AS (
+    DELETE FROM line_shares USING gone WHERE line_shares.queue = gone.queue AND line_shares.tenant = gone.tenant
+),
+left_behind AS MATERIALIZED (
+    SELECT DISTINCT gone.queue FROM gone
+    WHERE NOT EXISTS (
         SELECT FROM queues AS other
-        WHERE other.queue = lanes.queue
-          AND NOT EXISTS (SELECT FROM gone WHERE gone.queue = other.queue AND gone.tenant = other.tenant))
+        WHERE other.queue = gone.queue
+          AND NOT EXISTS (SELECT FROM gone AS too WHERE too.queue = other.queue AND too.tenant = other.tenant))
+),
+forgotten_fronts AS (
+    DELETE FROM line_fronts USING left_behind WHERE line_fronts.queue = left_behind.queue
+),
+forgotten_lanes AS (
+    DELETE FROM lanes USING left_behind WHERE lanes.queue = left_behind.queue
 )
 SELECT 1 FROM gone

@@ -93,8 +93,8 @@ impl Database {
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
                  WHERE datname = current_database() AND pid <> pg_backend_pid();
                  TRUNCATE jobs, job_tags, ready, claims, outcomes, attempts, idempotency, sessions, queues, lanes, shares,
-                          changes, leases, schedules, ticks, tenants, api_keys, webhooks, deliveries, courier, audit_trail
-                          RESTART IDENTITY;
+                          line_fronts, line_shares, changes, leases, schedules, ticks, tenants, api_keys, webhooks,
+                          deliveries, courier, audit_trail RESTART IDENTITY;
                  INSERT INTO tenants (id, settings, weight, version, created_at, edited_at)
                  VALUES ('default', '{}', 1, 1, now(), now());
                  UPDATE log_end SET position = 0;

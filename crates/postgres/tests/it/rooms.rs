@@ -89,7 +89,7 @@ async fn the_backlog_of_a_full_tenant_is_not_walked_over() {
         let below = if beyond == "NULL" { "NULL".into() } else { (512 * UNIT).to_string() };
         let sql = format!(
             "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE planned
-             ('token', '{{default}}', '{{http}}', '{{1}}', 10, {below}, '{full}', {beyond})"
+             ('token', '{{default}}', '{{http}}', '{{1}}', 10, {below}, '{full}', {beyond}, {UNIT})"
         );
         let rows = client.query(&sql, &[]).await.unwrap();
         let plan: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
