@@ -16,7 +16,9 @@ mod same;
 mod schedules;
 mod statements;
 mod stress;
+mod tenants;
 mod vacuum;
+mod webhooks;
 mod wire;
 
 use given::team;
