@@ -6,7 +6,7 @@ use std::path::Path;
 use foreman_client::State;
 
 use super::{STRANGER, is_root, open_to_all};
-use crate::stage::{Stage, command, foreman_of, state, until};
+use crate::stage::{Server, Stage, command, foreman_of, run, state, until};
 
 /// A zombie nobody has reaped yet is dead.
 fn is_dead(pid: &str) -> bool {
@@ -41,13 +41,48 @@ async fn the_commands_of_a_server_that_is_killed_die_with_it() {
     }
 }
 
+const KEY: &str = "sesame-the-key-of-the-admin";
+
+/// An operator's command, done.
+async fn asked(server: &Server, words: &[&str]) {
+    let mut command = server.command(words);
+    command.env("FOREMAN_API_KEY", KEY);
+    let said = run(command, None).await;
+    assert_eq!(said.code, 0, "{words:?}: {said:?}");
+}
+
+/// A server with keys, which runs what is on the lists.
+async fn with_keys(stage: &Stage) -> Server {
+    let mut dev = stage.command();
+    dev.args(["dev", "--listen", "127.0.0.1:0", "--store", "memory", "--allow-commands"]).env("FOREMAN_ADMIN_KEY", KEY);
+    stage.start_command(dev).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_that_became_shorter_counts_for_what_was_accepted_before() {
+    let stage = Stage::new();
+    let server = with_keys(&stage).await;
+    let left = stage.path().join("left");
+    let line = format!("touch {}", left.display());
+    assert!(server.client.submit(&command(&line)).await.is_err(), "nothing is on its list yet");
+    asked(&server, &["tenants", "update", "default", "--commands", "sh"]).await;
+    asked(&server, &["queues", "pause", "default"]).await;
+    let id = until("it is accepted", async || server.client.submit(&command(&line)).await.ok()).await.id;
+    asked(&server, &["tenants", "update", "default", "--commands", "/bin/true"]).await;
+    asked(&server, &["queues", "resume", "default"]).await;
+    let job = state(&server.client, &id, State::Failed).await;
+    let error = job.error.unwrap();
+    assert!(error.contains("may not run lines of a shell"), "{error}");
+    assert!(!left.exists(), "it was not started");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_never_sees_the_secrets_of_its_server() {
     let stage = Stage::new();
     let mut dev = stage.command();
     dev.args(["dev", "--listen", "127.0.0.1:0", "--store", "sqlite", "--allow-commands", "--data-dir"])
         .arg(stage.data())
-        .env("FOREMAN_ADMIN_KEY", "sesame-the-key-of-the-admin")
+        .env("FOREMAN_ADMIN_KEY", KEY)
         .env("DATABASE_URL", "postgres://u:sesame@127.0.0.1:1/d")
         .env("AWS_SECRET_ACCESS_KEY", "sesame")
         .env("SOME_TOKEN", "sesame");
@@ -56,6 +91,7 @@ async fn a_command_never_sees_the_secrets_of_its_server() {
     }
     open_to_all(stage.path());
     let server = stage.start_command(dev).await;
+    asked(&server, &["tenants", "update", "default", "--commands", "sh"]).await;
     // As its parent was started, for whoever is its user; and all that one can find about oneself.
     let line = "env; cat /proc/$PPID/environ 2>&1; cat /proc/self/environ /proc/self/cmdline; true";
     let id = server.client.submit(&command(line)).await.unwrap().id;
