@@ -1,5 +1,7 @@
 //! Keys over HTTP: made, listed, replaced, revoked. What is answered once is in no list and no log.
 
+use std::time::Duration;
+
 use axum::extract::{Request, State};
 use axum::response::Response;
 use foreman_core::document::{
@@ -23,6 +25,9 @@ use crate::params::{KeyOf, Named, Params};
 use crate::problem::{Kind, Problem};
 
 const LONGEST_NAME: usize = 100;
+
+/// A hundred years. Whoever means for ever says nothing.
+const LONGEST_LIFE: Duration = Duration::from_hours(876_000);
 
 /// List a tenant's keys, by id; also those that open nothing any more.
 #[utoipa::path(get, path = "/api/v1/tenants/{tenant}/keys", tag = "tenants", operation_id = "list_keys",
@@ -136,7 +141,12 @@ pub(crate) async fn rotate(
     let old = find(&app, &tenant, &id).await?;
     may_give(&caller, old.scopes)?;
     let now = app.store.time().await?;
-    let as_before = || old.expires_at.map(|end| now.plus(end.since(old.created_at)));
+    let as_before = || {
+        old.expires_at.map(|end| match end.since(old.created_at) {
+            life if life <= LONGEST_LIFE => now.plus(life),
+            _ => end,
+        })
+    };
     let expires_at = expiry(asked.expires_at, asked.expires_in, now)?.or_else(as_before);
     let key = ApiKey::fresh();
     let replacement = Replacement { old: id.clone(), id: key.id().clone(), hash: key.hash(), expires_at, grace };
@@ -209,6 +219,9 @@ fn expiry(at: Option<Timestamp>, within: Option<Span>, now: Timestamp) -> Result
         (Some(_), Some(_)) => refuse("/expires_in", "give `expires_at` or `expires_in`, not both"),
         (Some(at), None) if at <= now => refuse("/expires_at", "lies in the past; a key that opens nothing is no use"),
         (None, Some(Span(within))) if within.is_zero() => refuse("/expires_in", "is no time at all"),
+        (None, Some(Span(within))) if within > LONGEST_LIFE => {
+            refuse("/expires_in", "is longer than a hundred years; leave it out for a key that does not expire")
+        }
         (at, within) => Ok(at.or(within.map(|span| now.plus(span.0)))),
     }
 }

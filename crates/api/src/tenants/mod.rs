@@ -23,7 +23,7 @@ use crate::problem::{Kind, Problem};
 const LONGEST_OVERLAP: Duration = Duration::from_hours(720);
 
 /// The body of a request that may have none.
-async fn body_if_any(app: &App, request: Request) -> Result<Bytes, Problem> {
+pub(crate) async fn body_if_any(app: &App, request: Request) -> Result<Bytes, Problem> {
     if request.headers().contains_key(CONTENT_TYPE) {
         return Ok(app.bodies.json(request, app.bodies.job_bytes).await?.1);
     }
@@ -38,7 +38,7 @@ async fn body_if_any(app: &App, request: Request) -> Result<Bytes, Problem> {
     ))
 }
 
-fn overlap(kind: Kind, pointer: &str, given: Option<Span>, usual: Duration) -> Result<Duration, Problem> {
+pub(crate) fn overlap(kind: Kind, pointer: &str, given: Option<Span>, usual: Duration) -> Result<Duration, Problem> {
     let overlap = given.map_or(usual, |span| span.0);
     if overlap <= LONGEST_OVERLAP {
         return Ok(overlap);

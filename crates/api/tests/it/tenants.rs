@@ -115,6 +115,7 @@ async fn what_is_no_tenant_and_no_key_is_told_so() {
         (r#"{"scopes":[]}"#.to_owned(), "/scopes"),
         (r#"{"scopes":["jobs"]}"#.to_owned(), "/scopes"),
         (r#"{"scopes":["admin"],"expires_in":"0s"}"#.to_owned(), "/expires_in"),
+        (r#"{"scopes":["admin"],"expires_in":"876001h"}"#.to_owned(), "/expires_in"),
         (r#"{"scopes":["admin"],"expires_at":"2001-01-01T00:00:00Z"}"#.to_owned(), "/expires_at"),
         (r#"{"scopes":["admin"],"expires_at":"2101-01-01T00:00:00Z","expires_in":"1h"}"#.to_owned(), "/expires_in"),
         (json!({"scopes": ["admin"], "name": "n".repeat(101)}).to_string(), "/name"),
@@ -239,6 +240,12 @@ async fn a_key_is_replaced_while_the_old_one_goes_on_for_a_while() {
         time("expires_at").since(time("created_at"))
     };
     assert_eq!((span(&second), &second["replaces"]["state"]), (Duration::from_hours(10), &json!("expired")));
+    // What stands for never stays where it is.
+    let body = r#"{"scopes":["jobs:read"],"expires_at":"9999-12-31T23:59:59Z"}"#;
+    let first = api.send_as(ADMIN, None, "POST", "/api/v1/tenants/default/keys", Some(body)).await.expect(201);
+    let path = format!("/api/v1/tenants/default/keys/{}/rotate", first["id"].as_str().unwrap());
+    let second = api.send_as(ADMIN, None, "POST", &path, None).await.expect(201);
+    assert_eq!(second["expires_at"], first["expires_at"]);
 }
 
 #[tokio::test]
@@ -329,7 +336,7 @@ async fn who_shows_wrong_keys_is_told_to_wait_and_who_is_known_is_let_in() {
     for _ in 0..5 {
         api.get("/api/v1/jobs").await.problem(401, "unauthorized");
     }
-    for wrong in ["sesame", &ApiKey::fresh().text().reveal().to_owned(), "fm_0123456789ab_"] {
+    for wrong in ["sesame", ApiKey::fresh().text().reveal(), "fm_0123456789ab_"] {
         api.send_as(wrong, None, "GET", "/api/v1/jobs", None).await.problem(401, "unauthorized");
     }
     let asked = api.registry.looked_up();
@@ -377,7 +384,7 @@ async fn a_signing_secret_is_shown_once_kept_sealed_and_overlaps_with_the_next()
     assert_eq!(first.header("cache-control"), Some("no-store"));
     let first = first.expect(201)["secret"].as_str().unwrap().to_owned();
     assert!(first.starts_with("whsec_"));
-    assert_eq!(in_force().await, [first.clone()]);
+    assert_eq!(in_force().await, std::slice::from_ref(&first));
     let shown = api.get("/api/v1/tenants/default").await;
     assert!(!shown.body.contains("whsec_") && !shown.body.contains("fmsec1"), "{shown:?}");
     assert_eq!(shown.expect(200)["signs"], true);
