@@ -76,6 +76,18 @@ impl SecretMap {
         }
     }
 
+    /// The same values under the first key of the ring, what was in the clear too; `None` when there is nothing to do.
+    pub fn resealed(&self, ring: &Keyring, place: Place<'_>) -> Result<Option<Self>, OpenError> {
+        match self {
+            SecretMap::Clear(map) if map.is_empty() => Ok(None),
+            SecretMap::Clear(_) => Ok(Some(self.clone().sealed(ring, place))),
+            SecretMap::Sealed(map) => {
+                let fresh = ring.reseal(place, &map.sealed)?;
+                Ok(fresh.map(|sealed| SecretMap::Sealed(SealedMap { names: map.names.clone(), sealed })))
+            }
+        }
+    }
+
     pub fn open(
         &self,
         ring: Option<&Keyring>,
@@ -140,6 +152,23 @@ mod tests {
         assert!(matches!(read.open(Some(&ring()), elsewhere), Err(CannotOpen::Sealed(_))));
         assert_eq!(read.masked()["authorization"], MASK);
         assert!(!format!("{read:?} {:?}", SecretMap::from(headers())).contains("hush"));
+    }
+
+    #[test]
+    fn what_was_sealed_with_an_old_key_opens_with_the_new_one_alone_once_it_is_sealed_anew() {
+        let tenant = TenantId::new("acme");
+        let place = Place { tenant: &tenant, name: "headers" };
+        let old = SecretMap::from(headers()).sealed(&ring(), place);
+        let new = "NTQzMjEwOTg3NjU0MzIxMDk4NzY1NDMyMTA5ODc2NTQ=";
+        let both: Keyring = format!("{new},MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=").parse().expect("a ring");
+        let fresh = old.resealed(&both, place).expect("opens").expect("it was under the old key");
+        let alone: Keyring = new.parse().expect("a ring");
+        assert_eq!(*fresh.open(Some(&alone), place).expect("opens"), headers());
+        assert!(fresh.resealed(&both, place).expect("opens").is_none(), "nothing is left to do");
+        assert!(old.resealed(&alone, place).is_err());
+        let clear = SecretMap::from(headers()).resealed(&alone, place).expect("sealed").expect("it was in the clear");
+        assert!(clear.is_safe_to_keep());
+        assert!(SecretMap::default().resealed(&alone, place).expect("empty").is_none());
     }
 
     #[test]
