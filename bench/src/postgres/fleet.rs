@@ -13,7 +13,12 @@ pub struct Fleet {
 
 impl Fleet {
     pub async fn start(database: &Database, workers: usize, slots: usize) -> Result<Self> {
-        let variables = [("DATABASE_URL", database.url.as_str()), ("FOREMAN_SHUTDOWN_NOT_READY", "0s")];
+        let variables = [
+            ("DATABASE_URL", database.url.as_str()),
+            ("FOREMAN_SHUTDOWN_NOT_READY", "0s"),
+            // The target is on this machine.
+            ("FOREMAN_EGRESS_ALLOW", "127.0.0.0/8"),
+        ];
         let slots = slots.to_string();
         let mut running = Vec::new();
         for _ in 0..workers {

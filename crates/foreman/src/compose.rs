@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `api` | HTTP, submitter, tail |
 //! | `worker` | worker, promoter, sweeper, probes |
-//! | `scheduler` | promoter, sweeper, leadership and what the leader does: scheduler, pruner; horizon watch, probes |
+//! | `scheduler` | promoter, sweeper, leadership and what the leader does: scheduler, pruner, courier; horizon watch, probes |
 //! | `dev` | all of them |
 //!
 //! Promoting and sweeping are safe from anywhere, so workers do them too: a worker and the leader that die together delay
@@ -27,8 +27,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
-use foreman_api::{AdminKey, BindError, Door, Gate, Hosts, Keys, Meter, Readiness, Server, Vitals, probes};
-use foreman_core::ports::{Store, Wakeups};
+use foreman_api::{BindError, Door, Gate, Hosts, Keys, Meter, Patience, Readiness, Server, Vitals, probes};
+use foreman_core::ports::{Store, Tenancy, Wakeups};
+use foreman_core::sealed::Keyring;
 use foreman_core::{Clock, Timestamp};
 use foreman_engine::SubmitHandle;
 use foreman_engine::output::OutputHub;
@@ -75,11 +76,15 @@ struct Ground<'a> {
     readiness: Readiness,
     vitals: Vitals,
     gate: Gate,
+    /// What secrets are sealed with where they are kept.
+    keyring: Option<Arc<Keyring>>,
 }
 
 /// What stands behind the ports.
 struct Shared {
     store: Arc<dyn Store>,
+    /// The same store: who is served, whom they want told, and who did what.
+    tenancy: Arc<dyn Tenancy>,
     wakeups: Arc<dyn Wakeups>,
     lease: Arc<dyn Lease>,
 }
@@ -153,11 +158,12 @@ impl<'a> Ground<'a> {
         let meter = Some(Arc::clone(&metrics) as Arc<dyn Meter>);
         let readiness = Readiness::new();
         let vitals = Vitals::new(env!("CARGO_PKG_VERSION"), readiness.clone(), meter.clone());
-        let keys = settings.admin_key.as_ref().map_or(Keys::None, |key| Keys::Admin(AdminKey::new(key.reveal())));
+        let keys = settings.admin_key.as_ref().map_or(Keys::None, |key| Keys::asked(key.reveal()));
         // Without keys, the name in the request is what tells a page in the user's browser from the user.
         let hosts = if matches!(keys, Keys::None) { Hosts::Local } else { Hosts::Any };
-        let gate = Gate { hosts, keys, meter, readiness: readiness.clone() };
-        Self { role, settings, tasks, metrics, readiness, vitals, gate }
+        let gate = Gate { hosts, keys, patience: Patience::default(), meter, readiness: readiness.clone() };
+        let keyring = settings.secret_key.clone().map(Arc::new);
+        Self { role, settings, tasks, metrics, readiness, vitals, gate, keyring }
     }
 
     async fn bind(&self) -> Result<Server, BindError> {

@@ -15,6 +15,7 @@ mod metrics;
 mod open_files;
 mod render;
 mod role;
+mod secret_key;
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
@@ -22,6 +23,10 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 fn main() -> ExitCode {
+    // Before anything else: this is on the way to every command of every job.
+    if let Some(code) = commands::launch::if_asked() {
+        return code;
+    }
     let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {

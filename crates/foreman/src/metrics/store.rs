@@ -234,6 +234,14 @@ impl Upkeep for Counted {
 
 #[async_trait]
 impl JobQuery for Counted {
+    async fn waiting(&self, tenant: &TenantId, enough: u64) -> Result<u64, StoreError> {
+        self.call("waiting", self.store.waiting(tenant, enough)).await
+    }
+
+    async fn running(&self) -> Result<Vec<(TenantId, u64)>, StoreError> {
+        self.call("running", self.store.running()).await
+    }
+
     async fn ping(&self) -> Result<(), StoreError> {
         self.call("ping", self.store.ping()).await
     }
