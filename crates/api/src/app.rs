@@ -16,6 +16,7 @@ use crate::body::Bodies;
 use crate::doorkeeper::Doorkeeper;
 use crate::health::Vitals;
 use crate::problem::Problem;
+use crate::quotas::Quotas;
 use crate::tail::Waits;
 
 /// The state of the router: one pointer, so that a request costs one count.
@@ -25,6 +26,7 @@ pub struct App(Arc<Inside>);
 struct Inside {
     parts: Parts,
     doorkeeper: Doorkeeper,
+    quotas: Quotas,
 }
 
 /// What the API is plugged into.
@@ -65,7 +67,11 @@ impl App {
         let (gate, tenancy) = (&parts.gate, Arc::clone(&parts.tenancy));
         let defaults = parts.tenant_limits.clone();
         let doorkeeper = Doorkeeper::new(gate.keys.clone(), tenancy, defaults, gate.patience, &parts.tasks);
-        Self(Arc::new(Inside { parts, doorkeeper }))
+        Self(Arc::new(Inside { parts, doorkeeper, quotas: Quotas::default() }))
+    }
+
+    pub(crate) fn quotas(&self) -> &Quotas {
+        &self.0.quotas
     }
 
     pub(crate) fn doorkeeper(&self) -> &Doorkeeper {

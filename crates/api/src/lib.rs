@@ -31,6 +31,7 @@ mod paging;
 mod params;
 pub mod problem;
 mod queues;
+mod quotas;
 mod request_id;
 mod routes;
 mod schedules;
@@ -40,6 +41,7 @@ pub mod tail;
 mod tenants;
 mod trail;
 mod wait;
+mod webhooks;
 mod workers;
 
 pub use access::{Gate, Hosts};

@@ -38,6 +38,11 @@ pub enum Kind {
     PreconditionFailed,
     ScheduleBusy,
     ScheduleUnreadable,
+    InvalidWebhook,
+    WebhookNotFound,
+    DeliveryNotFound,
+    TooManyWebhooks,
+    WebhookDisabled,
     NotFound,
     MethodNotAllowed,
     HostRefused,
@@ -61,7 +66,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 40] = [
+    pub const ALL: [Kind; 45] = [
         Kind::BadJson,
         Kind::UnknownField,
         Kind::InvalidJob,
@@ -82,6 +87,11 @@ impl Kind {
         Kind::PreconditionFailed,
         Kind::ScheduleBusy,
         Kind::ScheduleUnreadable,
+        Kind::InvalidWebhook,
+        Kind::WebhookNotFound,
+        Kind::DeliveryNotFound,
+        Kind::TooManyWebhooks,
+        Kind::WebhookDisabled,
         Kind::NotFound,
         Kind::MethodNotAllowed,
         Kind::HostRefused,
@@ -127,6 +137,11 @@ impl Kind {
             Kind::PreconditionFailed => "/errors/precondition-failed",
             Kind::ScheduleBusy => "/errors/schedule-busy",
             Kind::ScheduleUnreadable => "/errors/schedule-unreadable",
+            Kind::InvalidWebhook => "/errors/invalid-webhook",
+            Kind::WebhookNotFound => "/errors/webhook-not-found",
+            Kind::DeliveryNotFound => "/errors/delivery-not-found",
+            Kind::TooManyWebhooks => "/errors/too-many-webhooks",
+            Kind::WebhookDisabled => "/errors/webhook-disabled",
             Kind::NotFound => "/errors/not-found",
             Kind::MethodNotAllowed => "/errors/method-not-allowed",
             Kind::HostRefused => "/errors/host-refused",
@@ -178,6 +193,11 @@ impl Kind {
             Kind::PreconditionFailed => include_str!("../../../docs/errors/precondition-failed.md"),
             Kind::ScheduleBusy => include_str!("../../../docs/errors/schedule-busy.md"),
             Kind::ScheduleUnreadable => include_str!("../../../docs/errors/schedule-unreadable.md"),
+            Kind::InvalidWebhook => include_str!("../../../docs/errors/invalid-webhook.md"),
+            Kind::WebhookNotFound => include_str!("../../../docs/errors/webhook-not-found.md"),
+            Kind::DeliveryNotFound => include_str!("../../../docs/errors/delivery-not-found.md"),
+            Kind::TooManyWebhooks => include_str!("../../../docs/errors/too-many-webhooks.md"),
+            Kind::WebhookDisabled => include_str!("../../../docs/errors/webhook-disabled.md"),
             Kind::NotFound => include_str!("../../../docs/errors/not-found.md"),
             Kind::MethodNotAllowed => include_str!("../../../docs/errors/method-not-allowed.md"),
             Kind::HostRefused => include_str!("../../../docs/errors/host-refused.md"),
@@ -223,6 +243,11 @@ impl Kind {
             Kind::PreconditionFailed => "What is there is not what the request expects",
             Kind::ScheduleBusy => "The schedule is changed by others all the time",
             Kind::ScheduleUnreadable => "This version cannot read the schedule",
+            Kind::InvalidWebhook => "The webhook is not valid",
+            Kind::WebhookNotFound => "There is no such webhook",
+            Kind::DeliveryNotFound => "There is no such delivery",
+            Kind::TooManyWebhooks => "The tenant has as many webhooks as it may have",
+            Kind::WebhookDisabled => "The webhook is disabled",
             Kind::NotFound => "There is nothing at this path",
             Kind::MethodNotAllowed => "This path does not take this method",
             Kind::HostRefused => "The request names a host that is not this server",
@@ -254,6 +279,7 @@ impl Kind {
             | Kind::IdempotencyKeyReused
             | Kind::InvalidTenant
             | Kind::InvalidKey
+            | Kind::InvalidWebhook
             | Kind::NoSecretKey => StatusCode::UNPROCESSABLE_ENTITY,
             Kind::BatchTooLarge | Kind::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Kind::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -262,11 +288,17 @@ impl Kind {
             | Kind::ScheduleNotFound
             | Kind::TenantNotFound
             | Kind::KeyNotFound
+            | Kind::WebhookNotFound
+            | Kind::DeliveryNotFound
             | Kind::NoLiveOutput
             | Kind::NotFound => StatusCode::NOT_FOUND,
-            Kind::JobFinal | Kind::JobNotFinal | Kind::NameTaken | Kind::TenantInUse | Kind::KeyNotLive => {
-                StatusCode::CONFLICT
-            }
+            Kind::JobFinal
+            | Kind::JobNotFinal
+            | Kind::NameTaken
+            | Kind::TenantInUse
+            | Kind::KeyNotLive
+            | Kind::TooManyWebhooks
+            | Kind::WebhookDisabled => StatusCode::CONFLICT,
             Kind::PreconditionFailed => StatusCode::PRECONDITION_FAILED,
             Kind::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Kind::HostRefused => StatusCode::MISDIRECTED_REQUEST,

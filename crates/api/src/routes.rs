@@ -21,7 +21,7 @@ use crate::app::App;
 use crate::problem::MEDIA_TYPE;
 use crate::{
     access, bulk, dev, docs, health, home, jobs, listing, meter, output, problem, queues, schedules, submit, tenants,
-    trail, wait, workers,
+    trail, wait, webhooks, workers,
 };
 
 /// Everything that is served.
@@ -85,12 +85,10 @@ fn says_what_it_needs(operation: &mut Operation, way: &Way) {
         .build();
     operation.parameters.get_or_insert_default().push(RefOr::T(tenant));
     for (status, what) in [
-        ("400", "The request is not valid"),
         ("401", "No key, or one that is unknown, expired or revoked"),
         ("403", "The key has not the scope, or names a tenant that is not its own"),
         ("404", "There is no such thing, or it is another tenant's; or no tenant has the name in `Foreman-Tenant`"),
         ("429", "Too much was asked for in too short a time, or too many wrong keys came from this address"),
-        ("503", "Overloaded, stopping, or the store is away; send it again"),
     ] {
         operation.responses.responses.entry(status.into()).or_insert_with(|| problem_response(what).into());
     }
@@ -149,6 +147,13 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(tenants::keys::get, tenants::keys::revoke))
         .routes(routes!(tenants::keys::rotate))
         .routes(routes!(trail::list))
+        .routes(routes!(webhooks::change::create, webhooks::look::list))
+        .routes(routes!(webhooks::look::get, webhooks::change::update, webhooks::change::delete))
+        .routes(routes!(webhooks::change::rotate_secret))
+        .routes(routes!(webhooks::deliveries::test))
+        .routes(routes!(webhooks::deliveries::list))
+        .routes(routes!(webhooks::deliveries::get))
+        .routes(routes!(webhooks::deliveries::resend))
         .routes(routes!(health::alive))
         .routes(routes!(health::ready))
         .routes(routes!(meter::metrics))
@@ -179,7 +184,24 @@ fn operations(item: &mut PathItem) -> impl Iterator<Item = (Method, &mut Operati
     .filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
 }
 
-/// Any operation may be answered with a problem; those worth knowing of are listed beside it.
+/// What any operation may be answered with. Every status has its name here or beside its handler: there is no `default`, so that whoever
+/// holds the server against the document finds what was forgotten.
 fn may_answer_a_problem(operation: &mut Operation) {
-    operation.responses.responses.insert("default".into(), problem_response("A problem").into());
+    let everywhere = [
+        ("400", "The request is not valid"),
+        ("408", "The request did not arrive in time"),
+        ("421", "The request names a host that is not this server"),
+        ("500", "The server made a mistake, or its store is damaged; its log tells why"),
+        ("503", "Overloaded, stopping, or the store is away; send it again"),
+        ("507", "The store has no space left"),
+    ];
+    let with_a_body = [
+        ("413", "The body is too large"),
+        ("415", "The body is not sent as JSON"),
+        ("422", "What is asked for cannot be"),
+    ];
+    let with_a_body = with_a_body.into_iter().filter(|_| operation.request_body.is_some());
+    for (status, what) in everywhere.into_iter().chain(with_a_body) {
+        operation.responses.responses.entry(status.into()).or_insert_with(|| problem_response(what).into());
+    }
 }

@@ -24,6 +24,7 @@ use crate::caller::Caller;
 use crate::commands;
 use crate::json;
 use crate::problem::{Kind, Problem};
+use crate::quotas;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
@@ -45,6 +46,7 @@ const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-re
             )),
         (status = 403, description = "A command, where commands are not allowed, or the key has not the scope", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 422, description = "Not a valid job, or the key stands for another one", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 429, description = "More than the tenant may submit; `Retry-After` says when to come again", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 503, description = "Nothing was accepted: overloaded, stopping, or the store is away", body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn submit(State(app): State<App>, caller: Caller, request: Request) -> Result<Response, Problem> {
@@ -54,9 +56,13 @@ pub(crate) async fn submit(State(app): State<App>, caller: Caller, request: Requ
     let now = app.clock.now();
     let job = judge(&app, &caller, spec, now)?;
     let receipt = Receipt::of(&job);
-    let answers = app.submit.submit(vec![job]).await?;
+    let jobs = vec![job];
+    let quota = app.quotas().take(&app, &caller, &jobs).await?;
+    let answers = app.submit.submit(jobs).await?;
     let answer = answers.into_iter().next().ok_or_else(|| Problem::internal("the submitter gave no answer"))?;
-    respond(&app, &caller.tenant, receipt, answer).await
+    let mut response = respond(&app, &caller.tenant, receipt, answer).await?;
+    quotas::tell(&mut response, quota);
+    Ok(response)
 }
 
 async fn respond(app: &App, tenant: &TenantId, receipt: Receipt, answer: Submitted) -> Result<Response, Problem> {
@@ -88,6 +94,7 @@ fn judge(app: &App, caller: &Caller, spec: JobSpec, now: Timestamp) -> Result<Ne
         commands::may_run(caller, &command.program)
             .map_err(|detail| Problem::mistake(Kind::InvalidJob, "/command", detail))?;
     }
+    quotas::may_carry(caller, &job.work.target)?;
     seal(app, &caller.tenant, &mut job)?;
     Ok(job)
 }
@@ -201,6 +208,7 @@ pub(crate) struct BatchAnswer {
         (status = 200, description = "What became of each job", body = BatchAnswer),
         (status = 400, description = "Not a batch, or an empty one", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 413, description = "Too many jobs, or too many bytes", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 429, description = "More than the tenant may submit; `Retry-After` says when to come again", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 503, description = "Nothing was accepted: overloaded, stopping, or the store is away", body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn submit_batch(
@@ -242,6 +250,7 @@ pub(crate) async fn submit_batch(
             receipt
         }));
     }
+    let quota = if jobs.is_empty() { None } else { app.quotas().take(&app, &caller, &jobs).await? };
     let mut answers = if jobs.is_empty() { Vec::new() } else { app.submit.submit(jobs).await? }.into_iter();
 
     let mut results = Vec::with_capacity(count);
@@ -267,7 +276,9 @@ pub(crate) async fn submit_batch(
             }
         });
     }
-    Ok(json::answer(StatusCode::OK, &BatchAnswer { results }))
+    let mut response = json::answer(StatusCode::OK, &BatchAnswer { results });
+    quotas::tell(&mut response, quota);
+    Ok(response)
 }
 
 /// A batch whose jobs have not been looked at yet, so that each can be wrong by itself.

@@ -93,6 +93,17 @@ pub static WAYS: &[Way] = &[
     act(Method::POST, "/api/v1/schedules/{schedule}/run", SchedulesWrite, "schedule.run"),
     read("/api/v1/schedules/{schedule}/preview", SchedulesRead),
     read("/api/v1/schedules/{schedule}/ticks", SchedulesRead),
+    // Webhooks tell of jobs: who may read those may read these.
+    read("/api/v1/webhooks", JobsRead),
+    act(Method::POST, "/api/v1/webhooks", JobsWrite, "webhook.create"),
+    read("/api/v1/webhooks/{webhook}", JobsRead),
+    act(Method::PATCH, "/api/v1/webhooks/{webhook}", JobsWrite, "webhook.update"),
+    act(Method::DELETE, "/api/v1/webhooks/{webhook}", JobsWrite, "webhook.delete"),
+    act(Method::POST, "/api/v1/webhooks/{webhook}/rotate-secret", JobsWrite, "webhook.rotate-secret"),
+    act(Method::POST, "/api/v1/webhooks/{webhook}/test", JobsWrite, "webhook.test"),
+    read("/api/v1/webhooks/{webhook}/deliveries", JobsRead),
+    read("/api/v1/webhooks/{webhook}/deliveries/{delivery}", JobsRead),
+    act(Method::POST, "/api/v1/webhooks/{webhook}/deliveries/{delivery}/resend", JobsWrite, "delivery.resend"),
     // Tenants, keys, and who did what.
     Way { method: Some(Method::GET), path: "/api/v1/whoami", needs: Needs::Key, action: None },
     read("/api/v1/tenants", Admin),

@@ -25,6 +25,7 @@ use crate::commands;
 use crate::json;
 use crate::params::{Key, Tenant};
 use crate::problem::{Kind, Problem};
+use crate::quotas;
 use crate::submit;
 
 /// A name that is made and deleted by others all the time is not chased for ever.
@@ -50,6 +51,7 @@ const ROUNDS: usize = 5;
     ))]
 pub(crate) async fn create(State(app): State<App>, caller: Caller, request: Request) -> Result<Response, Problem> {
     let (_, spec) = read(&app, &caller, request).await?;
+    quotas::may_add_a_schedule(&app, &caller).await?;
     let (desk, tenant) = (app.schedules.clone(), caller.tenant);
     let view = app.to_the_end(async move { desk.create(&tenant, spec).await }).await?;
     Ok(created(view))
@@ -88,7 +90,7 @@ pub(crate) async fn replace(
     request: Request,
 ) -> Result<Response, Problem> {
     let (headers, spec) = read(&app, &caller, request).await?;
-    let tenant = caller.tenant;
+    let tenant = caller.tenant.clone();
     let expected = Expected::of(&headers)?;
     if let ScheduleKey::Name(name) = &key
         && spec.name != name.as_str()
@@ -102,16 +104,17 @@ pub(crate) async fn replace(
         bound => bound?,
     };
     let app_there = app.clone();
-    app.to_the_end(async move { put(&app_there, &tenant, &key, spec, expected).await }).await
+    app.to_the_end(async move { put(&app_there, &caller, &key, spec, expected).await }).await
 }
 
 async fn put(
     app: &App,
-    tenant: &TenantId,
+    caller: &Caller,
     key: &ScheduleKey,
     spec: ScheduleSpec,
     expected: Expected,
 ) -> Result<Response, Problem> {
+    let tenant = &caller.tenant;
     let may_make = matches!(expected, Expected::Anything | Expected::Nothing) && matches!(key, ScheduleKey::Name(_));
     // Between the two questions somebody may make or delete it: then the first is asked again.
     for _ in 0..ROUNDS {
@@ -126,6 +129,7 @@ async fn put(
                 Err(error) => return Err(explained(error, key)),
             }
         }
+        quotas::may_add_a_schedule(app, caller).await?;
         match app.schedules.create(tenant, spec.clone()).await {
             Ok(view) => return Ok(created(view)),
             Err(ScheduleError::NameTaken(name)) if expected == Expected::Nothing => {

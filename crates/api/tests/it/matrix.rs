@@ -18,6 +18,7 @@ use crate::harness::{Api, Setting};
 use crate::http::Reply;
 
 pub const ADMIN: &str = "the key of the configuration";
+const WEBHOOK: &str = r#"{"url":"http://127.0.0.1:1/","events":["*"]}"#;
 const JOB: &str = r#"{"url":"http://127.0.0.1:1/","queue":"mail"}"#;
 
 /// A server that asks for keys, with a tenant that owns one of everything and a tenant that is curious.
@@ -60,6 +61,10 @@ impl House {
         let schedule = own("POST", "/api/v1/schedules", Some(schedule)).await.expect(201)["id"].to_string();
         own("POST", "/api/v1/queues/mail/pause", None).await.expect(200);
         own("POST", "/api/v1/tenants/victim/signing-secret", None).await.expect(201);
+        let webhook =
+            own("POST", "/api/v1/webhooks", Some(WEBHOOK)).await.expect(201)["id"].as_str().unwrap().to_owned();
+        let tried = own("POST", &format!("/api/v1/webhooks/{webhook}/test"), None).await.expect(202);
+        let delivery = tried["id"].as_str().unwrap().to_owned();
         let (_, key) = key(&api, "victim", &["jobs:read"]).await;
         let ids = BTreeMap::from([
             ("id", vec![ended, waiting]),
@@ -67,6 +72,8 @@ impl House {
             ("schedule", vec![schedule.trim_matches('"').to_owned(), "nightly".to_owned()]),
             ("tenant", vec!["victim".to_owned()]),
             ("key", vec![key]),
+            ("webhook", vec![webhook]),
+            ("delivery", vec![delivery]),
         ]);
         Self { api, ids }
     }
@@ -106,6 +113,8 @@ impl House {
             "/api/v1/schedules/nightly/ticks",
             "/api/v1/tenants/victim",
             "/api/v1/tenants/victim/keys",
+            "/api/v1/webhooks",
+            &format!("/api/v1/webhooks/{}/deliveries", self.ids["webhook"][0]),
         ] {
             all.push(self.api.send_as(ADMIN, Some("victim"), "GET", path, None).await.expect(200));
         }
@@ -143,6 +152,12 @@ fn body(way: &Way) -> Option<String> {
     }
     if is(&Method::PATCH, "/api/v1/tenants/{tenant}") {
         return Some(r#"{"weight":7}"#.into());
+    }
+    if is(&Method::POST, "/api/v1/webhooks") {
+        return Some(WEBHOOK.into());
+    }
+    if is(&Method::PATCH, "/api/v1/webhooks/{webhook}") {
+        return Some(r#"{"enabled":false}"#.into());
     }
     if is(&Method::POST, "/api/v1/tenants/{tenant}/keys") {
         return Some(r#"{"scopes":["jobs:read"]}"#.into());
@@ -317,8 +332,12 @@ async fn what_is_another_tenants_is_not_there() {
     let all = ["jobs:*", "schedules:*", "stream:read", "workers", "exec:command"];
     let (curious, _) = key(&house.api, "curious", &all).await;
     let before = house.belongings().await;
-    let marks: Vec<&String> =
-        house.ids["id"].iter().chain(&house.ids["key"]).chain(&house.ids["schedule"][..1]).collect();
+    let marks: Vec<&String> = house.ids["id"]
+        .iter()
+        .chain(&house.ids["webhook"])
+        .chain(&house.ids["key"])
+        .chain(&house.ids["schedule"][..1])
+        .collect();
     for way in guarded() {
         for path in house.paths(way.path) {
             let named = house.send(way, &path, Some(&curious), Some("victim")).await;
@@ -351,7 +370,8 @@ async fn an_operator_works_for_the_tenant_that_is_named() {
         let me = house.api.send_as(key, Some("victim"), "GET", "/api/v1/whoami", None).await.expect(200);
         assert_eq!(me["tenant"], "victim");
         let jobs = house.api.send_as(key, Some("victim"), "GET", "/api/v1/jobs", None).await.expect(200);
-        assert_eq!(jobs["items"].as_array().unwrap().len(), 2);
+        // A delivery is a job too.
+        assert_eq!(jobs["items"].as_array().unwrap().len(), 3);
         assert!(house.api.send_as(key, None, "GET", "/api/v1/jobs", None).await.expect(200)["items"] == json!([]));
         for nobody in ["nobody", "", "Victim", "victim,curious", "../victim", "*"] {
             let reply = house.api.send_as(key, Some(nobody), "GET", "/api/v1/jobs", None).await;

@@ -16,6 +16,12 @@ const SCHEDULE: &str = r#"{"name":"taken","every":"1h","job":{"url":"http://127.
 const JSON: (&str, &str) = ("content-type", "application/json");
 
 /// One way to meet each kind. The match is complete: a new kind without a way does not compile.
+const WEBHOOK: &str = r#"{"url":"http://127.0.0.1:1/","events":["*"]}"#;
+
+async fn made_webhook(api: &Api) -> String {
+    api.post_json("/api/v1/webhooks", WEBHOOK).await.expect(201)["id"].as_str().unwrap().to_owned()
+}
+
 async fn meet(kind: Kind, api: &Api) -> Reply {
     let refusal = |error: SubmitError| async {
         api.submit.set_refusal(Some(error));
@@ -74,6 +80,24 @@ async fn meet(kind: Kind, api: &Api) -> Reply {
             let reply = api.post("/api/v1/schedules/taken/pause").await;
             api.clerk.set_refusal(None);
             reply
+        }
+        Kind::InvalidWebhook => api.post_json("/api/v1/webhooks", r#"{"url":"http://127.0.0.1:1/","events":[]}"#).await,
+        Kind::WebhookNotFound => api.get("/api/v1/webhooks/0198c5e2-7f3a-7c6e-9a52-3f1f0e8f6a11").await,
+        Kind::DeliveryNotFound => {
+            let id = made_webhook(api).await;
+            api.get(&format!("/api/v1/webhooks/{id}/deliveries/0198c5e2-7f3a-7c6e-9a52-3f1f0e8f6a11")).await
+        }
+        Kind::WebhookDisabled => {
+            let path = format!("/api/v1/webhooks/{}", made_webhook(api).await);
+            api.send("PATCH", &path, &[JSON], Some(r#"{"enabled":false}"#)).await.expect(200);
+            api.post(&format!("{path}/test")).await
+        }
+        Kind::TooManyWebhooks => {
+            let api = Api::start().await;
+            for _ in 0..50 {
+                made_webhook(&api).await;
+            }
+            api.post_json("/api/v1/webhooks", WEBHOOK).await
         }
         Kind::NotFound => api.get("/api/v1/nothing").await,
         Kind::MethodNotAllowed => api.send("PUT", "/api/v1/jobs", &[], None).await,
