@@ -1,7 +1,8 @@
 //! The same random history on the reference store and on another: every answer and everything that can be seen agrees.
 //!
 //! Numbers of claims agree as well. Only the order of jobs inside one claim, or inside one row of the change log, is left
-//! open, what a position looks like, and the order of schedules that are due at the same moment or freed.
+//! open, which of a tenant's queues its last room goes to, what a position looks like, and the order of schedules that are
+//! due at the same moment or freed.
 
 mod webhooks;
 
@@ -387,7 +388,10 @@ impl Pair {
                 both!(self, "submit again", |store| store.submit(std::slice::from_ref(&job)).await);
             }
             Command::Claim { session, limit, alone: is_alone, queue: named, tasks, rooms } => {
-                let mut request = within(rooms, by_order(self.session(*session), *limit));
+                // Which of a tenant's queues its room goes to is open: where there are several it has all or none.
+                let is_one_line = named.is_some() && !tasks;
+                let rooms = rooms.map(|room| room.filter(|jobs| is_one_line || *jobs == 0));
+                let mut request = within(&rooms, by_order(self.session(*session), *limit));
                 if *tasks {
                     request.routes.extend([Route::task("resize"), Route::webhook()]);
                 }
