@@ -75,6 +75,7 @@ impl Commands {
     }
 }
 
+#[expect(clippy::default_trait_access, reason = "its type is of a crate that nothing else here needs")]
 fn attempt(spec: &Value) -> Try {
     let spec: JobSpec = serde_json::from_value(spec.clone()).unwrap();
     let now = Timestamp::from_micros(1_800_000_000_000_000);
