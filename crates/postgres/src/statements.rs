@@ -18,7 +18,7 @@ pub fn all() -> Vec<String> {
     texts
 }
 
-const FIXED: [&str; 139] = [
+const FIXED: [&str; 141] = [
     audit::COUNTS,
     changes::ANNOUNCE,
     changes::ANNOUNCED,
@@ -152,6 +152,8 @@ const FIXED: [&str; 139] = [
     webhooks::deliveries::BY_JOB,
     webhooks::deliveries::CUT_DELIVERIES,
     webhooks::deliveries::LIST,
+    webhooks::deliveries::UNLIST_ENDPOINT,
+    webhooks::deliveries::UNLIST_TENANT,
     webhooks::health::DISABLE,
     webhooks::health::LOCK,
     webhooks::health::NOTE,

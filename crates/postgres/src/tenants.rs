@@ -16,6 +16,7 @@ use uuid::Uuid;
 use crate::error::Fault;
 use crate::rows::{Cells, json};
 use crate::value::{Arg, bound};
+use crate::webhooks::deliveries::{unlist, unlist_rest};
 use crate::write::{Step, Transaction};
 use crate::{PostgresStore, look, transact};
 
@@ -55,11 +56,10 @@ pub(crate) const UPDATE: &str = "UPDATE tenants
 pub(crate) const OWNS: &str = "SELECT EXISTS (SELECT FROM jobs WHERE jobs.tenant = $1::text)
     OR EXISTS (SELECT FROM schedules WHERE schedules.tenant = $1)";
 /// What is left of it is its id; its secrets are not.
-pub(crate) const FORGET: [&str; 4] = [
+pub(crate) const FORGET: [&str; 3] = [
     "UPDATE tenants SET settings = '{}', weight = 1, deleted_at = foreman_now() WHERE id = $1::text",
     "DELETE FROM api_keys WHERE tenant = $1::text",
     "DELETE FROM webhooks WHERE tenant = $1::text",
-    "DELETE FROM deliveries WHERE tenant = $1::text",
 ];
 
 #[async_trait]
@@ -86,7 +86,9 @@ impl TenantStore for PostgresStore {
         if *id == TenantId::default() {
             return Ok(DeleteTenantAnswer::Permanent);
         }
-        transact!(self, data, Write, |tx| delete(&tx, id, version).await)
+        let (answer, unlisted) = transact!(self, data, Write, |tx| delete(&tx, id, version).await)?;
+        unlist_rest(self, id, None, unlisted).await;
+        Ok(answer)
     }
 }
 
@@ -156,27 +158,31 @@ async fn update(tx: &Transaction, update: &TenantUpdate, settings: &str) -> Resu
     })
 }
 
-async fn delete(tx: &Transaction, id: &TenantId, version: i64) -> Result<DeleteTenantAnswer, Fault> {
-    let id = id.as_str();
+/// What became of it, and how many deliveries are listed of it no more.
+async fn delete(tx: &Transaction, tenant: &TenantId, version: i64) -> Result<(DeleteTenantAnswer, usize), Fault> {
+    let id = tenant.as_str();
     let args: [&dyn Arg; 1] = [&id];
     let answers = tx.all(&[(LOCK, &args), (OWNS, &args)]).await?;
-    let Some(row) = answers[0].first() else { return Ok(DeleteTenantAnswer::Gone) };
-    let Kept { tenant, is_deleted, .. } = kept(row)?;
-    let is_as_seen = tenant.version == version;
-    if is_deleted {
-        return Ok(if is_as_seen { DeleteTenantAnswer::Deleted } else { DeleteTenantAnswer::Gone });
-    }
-    if !is_as_seen {
-        return Ok(DeleteTenantAnswer::Stale);
-    }
-    if !tenant.settings.is_disabled {
-        return Ok(DeleteTenantAnswer::Enabled);
-    }
+    let kept = answers[0].first().map(kept).transpose()?;
     let owns_something: bool = answers[1].first().map(|row| row.try_get(0)).transpose()?.unwrap_or_default();
-    if owns_something {
-        return Ok(DeleteTenantAnswer::InUse);
+    let answer = judge(kept.as_ref(), version, owns_something);
+    if answer != DeleteTenantAnswer::Deleted || kept.is_some_and(|kept| kept.is_deleted) {
+        return Ok((answer, 0));
     }
-    let steps: [Step<'_>; 4] = FORGET.map(|sql| (sql, &args[..]));
+    let steps: [Step<'_>; 3] = FORGET.map(|sql| (sql, &args[..]));
     tx.all(&steps).await?;
-    Ok(DeleteTenantAnswer::Deleted)
+    Ok((answer, unlist(tx, tenant, None).await?))
+}
+
+/// Whether it may be deleted, or was.
+fn judge(kept: Option<&Kept>, version: i64, owns_something: bool) -> DeleteTenantAnswer {
+    let Some(Kept { tenant, is_deleted, .. }) = kept else { return DeleteTenantAnswer::Gone };
+    match (*is_deleted, tenant.version == version) {
+        (true, true) => DeleteTenantAnswer::Deleted,
+        (true, false) => DeleteTenantAnswer::Gone,
+        (false, false) => DeleteTenantAnswer::Stale,
+        (false, true) if !tenant.settings.is_disabled => DeleteTenantAnswer::Enabled,
+        (false, true) if owns_something => DeleteTenantAnswer::InUse,
+        (false, true) => DeleteTenantAnswer::Deleted,
+    }
 }

@@ -65,13 +65,7 @@ pub(crate) const UPDATE: &str = "UPDATE webhooks
         well_at = CASE WHEN $5 AND NOT enabled THEN foreman_now() ELSE well_at END,
         version = version + 1, edited_at = foreman_now(), edited_by = $7::uuid
     WHERE tenant = $1::text AND id = $2::uuid AND version = $3::bigint AND edited_by IS DISTINCT FROM $7";
-pub(crate) const DELETE: &str = "WITH gone AS (
-        DELETE FROM webhooks WHERE tenant = $1::text AND id = $2::uuid RETURNING tenant, id
-    ),
-    unlisted AS (
-        DELETE FROM deliveries USING gone WHERE deliveries.tenant = gone.tenant AND deliveries.webhook = gone.id
-    )
-    SELECT 1 FROM gone";
+pub(crate) const DELETE: &str = "DELETE FROM webhooks WHERE tenant = $1::text AND id = $2::uuid RETURNING 1";
 /// By the tag that stands in no document.
 pub(crate) const WITH_CALLBACK: &str = "SELECT job FROM job_tags WHERE job = ANY ($1::uuid[]) AND tag = $2::text";
 pub(crate) const STANDS: &str = "SELECT position FROM courier";
@@ -108,7 +102,9 @@ impl WebhookStore for PostgresStore {
     }
 
     async fn delete_webhook(&self, tenant: &TenantId, id: WebhookId) -> Result<bool, StoreError> {
-        transact!(self, data, Write, |tx| tx.row(DELETE, &[&tenant.as_str(), &id.0]).await.map(|gone| gone.is_some()))
+        let unlisted = transact!(self, data, Write, |tx| delete(&tx, tenant, id).await)?;
+        deliveries::unlist_rest(self, tenant, Some(id), unlisted.unwrap_or_default()).await;
+        Ok(unlisted.is_some())
     }
 
     async fn note_deliveries(&self, notes: &[DeliveryNote]) -> Result<Vec<Webhook>, StoreError> {
@@ -238,6 +234,14 @@ async fn update(
     let Some(row) = answers[1].first() else { return Ok(UpdateWebhookAnswer::Gone) };
     let last_edit: Option<Uuid> = row.try_get(EDITED_BY)?;
     if last_edit == Some(edit) { read(row).map(UpdateWebhookAnswer::Updated) } else { Ok(UpdateWebhookAnswer::Stale) }
+}
+
+/// How many of its deliveries went with it; none when there is no such endpoint.
+async fn delete(tx: &Transaction, tenant: &TenantId, id: WebhookId) -> Result<Option<usize>, Fault> {
+    if tx.row(DELETE, &[&tenant.as_str(), &id.0]).await?.is_none() {
+        return Ok(None);
+    }
+    deliveries::unlist(tx, tenant, Some(id)).await.map(Some)
 }
 
 async fn stands(tx: &Transaction) -> Result<Option<Position>, Fault> {

@@ -5,7 +5,8 @@ use std::time::Duration;
 use foreman_core::conformance::given::{a_job, at_once, jobs, tenant};
 use foreman_core::conformance::posting::{callback, delivery};
 use foreman_core::ports::{
-    ChangeLog, JobQuery, JobStore, Leader, Posted, Retention, Round, UNREAD_KEPT, Upkeep, WebhookStore,
+    ChangeLog, CreateTenantAnswer, DeleteTenantAnswer, JobQuery, JobStore, Leader, Posted, Retention, Round,
+    TenantStore, UNREAD_KEPT, UpdateTenantAnswer, Upkeep, WebhookStore,
 };
 use foreman_core::webhook::Webhook;
 use foreman_postgres::leases::PgLeases;
@@ -13,7 +14,7 @@ use foreman_postgres::{Config, statements};
 use foreman_runtime::leadership::Lease;
 
 use crate::given::Team;
-use crate::tenants::{made_webhook, new_webhook};
+use crate::tenants::{disabling, made_webhook, new_tenant, new_webhook};
 
 const TTL: Duration = Duration::from_secs(15);
 const OFFICE: &str = "courier";
@@ -122,4 +123,30 @@ async fn a_courier_that_stays_behind_is_not_walked_past_by_every_pruner() {
     team.clock.advance(UNREAD_KEPT);
     let pruned = team.store.prune(&changes_for_an_hour(), 1_000).await.unwrap();
     assert_eq!(pruned.changes, UNREAD, "a log does not grow for ever");
+}
+
+/// More than one transaction takes away.
+#[tokio::test]
+async fn an_endpoint_or_a_tenant_with_very_many_deliveries_is_deleted_with_all_of_them() {
+    let team = Team::new().await;
+    let CreateTenantAnswer::Created(owner) = team.store.create_tenant(&new_tenant("acme")).await.unwrap() else {
+        panic!("it is free")
+    };
+    let client = team.database.client().await;
+    let listed = async || -> i64 { client.query_one("SELECT count(*) FROM deliveries", &[]).await.unwrap().get(0) };
+    let fill = "INSERT INTO deliveries SELECT tenant, id, gen_random_uuid(), 'job.dead', NULL, now()
+                FROM webhooks, generate_series(1, 12000)";
+    let (gone, stays) = (new_webhook("acme"), new_webhook("acme"));
+    made_webhook(&team.store, &gone).await;
+    made_webhook(&team.store, &stays).await;
+    client.batch_execute(fill).await.unwrap();
+    assert!(team.store.delete_webhook(&gone.tenant, gone.id).await.unwrap());
+    assert_eq!(listed().await, 12_000, "the other's stay");
+    assert!(!team.store.delete_webhook(&gone.tenant, gone.id).await.unwrap(), "it is gone");
+    let UpdateTenantAnswer::Updated(disabled) = team.store.update_tenant(&disabling(&owner)).await.unwrap() else {
+        panic!("nobody else changes it")
+    };
+    let answer = team.store.delete_tenant(&disabled.id, disabled.version).await.unwrap();
+    assert_eq!(answer, DeleteTenantAnswer::Deleted);
+    assert_eq!(listed().await, 0);
 }
