@@ -106,7 +106,10 @@ mod tests {
         let heavy: Vec<i64> = Keys::reserve(0, None, 3, 30).iter().collect();
         let light: Vec<i64> = Keys::reserve(0, None, 1, 30).iter().collect();
         let served_heavy = heavy.iter().filter(|key| **key < light[9]).count();
-        assert!((29..=30).contains(&served_heavy), "{served_heavy}");
+        assert!(
+            (27..=28).contains(&served_heavy),
+            "three for each of the nine before it, and one that came first: {served_heavy}"
+        );
     }
 
     #[test]

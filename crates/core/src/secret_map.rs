@@ -54,9 +54,13 @@ impl SecretMap {
         }
     }
 
+    pub fn is_sealed(&self) -> bool {
+        matches!(self, SecretMap::Sealed(_))
+    }
+
     /// Whether it may be written as it is.
     pub fn is_safe_to_keep(&self) -> bool {
-        matches!(self, SecretMap::Sealed(_)) || self.is_empty()
+        self.is_sealed() || self.is_empty()
     }
 
     /// For people: every value hidden.

@@ -142,6 +142,17 @@ impl Route {
         Self("command".into())
     }
 
+    /// An HTTP call with sealed headers: a worker of an earlier version, which cannot open them, does not know this route and leaves the
+    /// job alone.
+    pub fn sealed_http() -> Self {
+        Self("http+sealed".into())
+    }
+
+    /// A command with sealed variables, for the same reason.
+    pub fn sealed_command() -> Self {
+        Self("command+sealed".into())
+    }
+
     pub fn webhook() -> Self {
         Self("webhook".into())
     }
@@ -205,7 +216,9 @@ impl Target {
 
     pub fn route(&self) -> Route {
         match self {
+            Target::Http(http) if http.headers.is_sealed() => Route::sealed_http(),
             Target::Http(_) => Route::http(),
+            Target::Command(command) if command.env.is_sealed() => Route::sealed_command(),
             Target::Command(_) => Route::command(),
             Target::Task(task) => Route::task(&task.name),
             Target::Webhook(_) => Route::webhook(),

@@ -28,6 +28,8 @@ pub const QUEUE: &str = "foreman.webhooks";
 pub const RESERVED: &str = "foreman.";
 /// The kind of a delivery, to filter by.
 pub const KIND: &str = "foreman.webhook";
+/// Tags named so are Foreman's own.
+pub const RESERVED_TAGS: &str = "foreman:";
 /// The tag under which stores find the jobs that asked for a callback. It stands in no document.
 pub const CALLBACK_TAG: &str = "foreman:callback";
 

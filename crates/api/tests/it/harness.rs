@@ -214,7 +214,7 @@ impl Api {
             token: ClaimToken::fresh(),
             wanted: Wanted::ByOrder { plan: LanePlan::strict(limit), limit },
             queues: Queues::All,
-            routes: vec![Route::http(), Route::command()],
+            routes: vec![Route::http(), Route::sealed_http(), Route::command(), Route::sealed_command()],
             company: Company::Others,
             rooms: Vec::new(),
         };

@@ -111,7 +111,10 @@ pub(super) fn tags(tags: Vec<String>, mistakes: &mut Mistakes) -> Vec<String> {
     }
     let mut kept: Vec<String> = Vec::with_capacity(tags.len());
     for (index, tag) in tags.into_iter().enumerate() {
-        if let Some(tag) = text(&format!("/tags/{index}"), Some(tag), 64, mistakes)
+        if tag.starts_with(crate::webhook::RESERVED_TAGS) {
+            let reserved = crate::webhook::RESERVED_TAGS;
+            mistakes.add(format!("/tags/{index}"), format!("tags that begin with `{reserved}` are Foreman's own"));
+        } else if let Some(tag) = text(&format!("/tags/{index}"), Some(tag), 64, mistakes)
             && !kept.contains(&tag)
         {
             kept.push(tag);

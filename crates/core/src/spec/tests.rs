@@ -125,6 +125,8 @@ fn values_that_may_be_secret_do_not_turn_back() {
 fn foremans_own_queues_are_not_for_users() {
     let wrong = judge(r#"{"url":"http://a.example/","queue":"foreman.webhooks"}"#).expect_err("reserved");
     assert_eq!(wrong.mistakes[0].pointer, "/queue");
+    let wrong = judge(r#"{"url":"http://a.example/","tags":["a","foreman:callback"]}"#).expect_err("reserved");
+    assert_eq!(wrong.mistakes[0].pointer, "/tags/1");
 }
 
 #[test]

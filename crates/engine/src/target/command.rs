@@ -173,7 +173,7 @@ impl CommandRunner {
 #[async_trait]
 impl Runner for CommandRunner {
     fn routes(&self) -> Vec<Route> {
-        vec![Route::command()]
+        vec![Route::command(), Route::sealed_command()]
     }
 
     async fn run(&self, attempt: &Try) -> Ending {

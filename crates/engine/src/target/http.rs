@@ -139,7 +139,7 @@ impl HttpRunner {
 #[async_trait]
 impl Runner for HttpRunner {
     fn routes(&self) -> Vec<Route> {
-        vec![Route::http()]
+        vec![Route::http(), Route::sealed_http()]
     }
 
     async fn run(&self, attempt: &Try) -> Ending {
