@@ -37,15 +37,12 @@ impl Told {
     async fn allow(&self, tenant: &str, programs: &str) {
         let (id, edit) = (TenantId::new(tenant), EditId::fresh());
         let settings = TenantSettings { commands: programs.parse().unwrap(), ..TenantSettings::default() };
-        match self.store.tenant(&id).await.unwrap() {
-            Some(seen) => {
-                let update = TenantUpdate { edit, tenant: id, version: seen.version, settings };
-                assert!(matches!(self.store.update_tenant(&update).await.unwrap(), UpdateTenantAnswer::Updated(_)));
-            }
-            None => {
-                let new = NewTenant { edit, id, settings };
-                assert!(matches!(self.store.create_tenant(&new).await.unwrap(), CreateTenantAnswer::Created(_)));
-            }
+        if let Some(seen) = self.store.tenant(&id).await.unwrap() {
+            let update = TenantUpdate { edit, tenant: id, version: seen.version, settings };
+            assert!(matches!(self.store.update_tenant(&update).await.unwrap(), UpdateTenantAnswer::Updated(_)));
+        } else {
+            let new = NewTenant { edit, id, settings };
+            assert!(matches!(self.store.create_tenant(&new).await.unwrap(), CreateTenantAnswer::Created(_)));
         }
     }
 
