@@ -120,6 +120,7 @@ async fn on_a_file(ground: &Ground<'_>) -> anyhow::Result<Composed> {
     let address = server.local_addr();
     let (router, intake, mut parts) = ground.role(&opened);
     parts.push(ground.http(server, router));
+    ground.vitals.set_store(Arc::clone(&opened.shared.store));
     let readiness = ground.readiness.clone();
     Ok(Composed { address, readiness, store: opened.open, intake, parts, running: Vec::new() })
 }
@@ -132,6 +133,8 @@ async fn on_a_database(ground: &Ground<'_>, shutdown: &Shutdown) -> anyhow::Resu
     let Some(opened) = store::open_postgres(ground, shutdown).await? else { return Ok(None) };
     let (router, intake, parts) = ground.role(&opened);
     door.open(router);
+    // Not before the door is open: whoever hears that this process is ready asks it for something.
+    ground.vitals.set_store(Arc::clone(&opened.shared.store));
     let readiness = ground.readiness.clone();
     Ok(Some(Composed { address, readiness, store: opened.open, intake, parts, running: vec![http] }))
 }
@@ -184,9 +187,7 @@ impl<'a> Ground<'a> {
 
     /// What a store answers is counted.
     fn counted(&self, store: Arc<dyn Store>) -> Arc<dyn Store> {
-        let counted: Arc<dyn Store> = Arc::new(Counted::new(store, Arc::clone(&self.metrics)));
-        self.vitals.set_store(Arc::clone(&counted));
-        counted
+        Arc::new(Counted::new(store, Arc::clone(&self.metrics)))
     }
 
     /// What is served, where jobs come in, and what runs beside it.

@@ -290,6 +290,10 @@ impl ChangeLog for Counted {
 
 #[async_trait]
 impl ScheduleStore for Counted {
+    async fn count_schedules(&self, tenant: &TenantId, enough: u64) -> Result<u64, StoreError> {
+        self.call("count_schedules", self.store.count_schedules(tenant, enough)).await
+    }
+
     async fn time(&self) -> Result<Timestamp, StoreError> {
         self.call("time", self.store.time()).await
     }
