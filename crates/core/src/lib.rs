@@ -19,6 +19,7 @@ pub mod memory;
 mod object;
 pub mod outcome;
 pub mod ports;
+pub mod redact;
 pub mod retry;
 pub mod runs;
 pub mod schedule;

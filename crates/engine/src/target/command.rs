@@ -125,9 +125,10 @@ impl CommandRunner {
         let mut group = started.spawned.group;
         let mut launch = started.launch;
         let feed = self.output.open(attempt.job.id);
+        let lines = |stream| feed.lines(stream).hiding(Arc::clone(&started.known));
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let mut out = Captured::new(self.config.capture_bytes, feed.lines(OutputStream::Stdout));
-        let mut err = Captured::new(self.config.capture_bytes, feed.lines(OutputStream::Stderr));
+        let mut out = Captured::new(self.config.capture_bytes, lines(OutputStream::Stdout));
+        let mut err = Captured::new(self.config.capture_bytes, lines(OutputStream::Stderr));
         let end = {
             let talk = async {
                 let input = target.input.as_str().as_bytes();
@@ -182,7 +183,12 @@ impl Runner for CommandRunner {
             return refusal;
         }
         match start::start(target, attempt, &self.config).await {
-            Ok(started) => self.see_through(started, target, attempt).await,
+            Ok(started) => {
+                let known = Arc::clone(&started.known);
+                let mut ending = self.see_through(started, target, attempt).await;
+                ending.report.hide(&known);
+                ending
+            }
             Err(not_started) => not_started.into_ending(&target.exit_codes),
         }
     }

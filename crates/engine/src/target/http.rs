@@ -35,6 +35,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use foreman_core::egress::Policy;
 use foreman_core::outcome::classify_status;
+use foreman_core::redact::Known;
 use foreman_core::sealed::Place;
 use foreman_core::target::{HEADERS_PLACE, HttpTarget, Route};
 use foreman_core::{Target, Timestamp};
@@ -121,8 +122,8 @@ impl HttpRunner {
         self.caller.set_egress(policy);
     }
 
-    /// The request with everything in it, or how the attempt ends without one.
-    async fn outgoing(&self, target: &HttpTarget, attempt: &Try) -> Result<Outgoing, Ending> {
+    /// The request with everything in it and what of it is secret, or how the attempt ends without one.
+    async fn outgoing(&self, target: &HttpTarget, attempt: &Try) -> Result<(Outgoing, Known), Ending> {
         let (job, now) = (&attempt.job, Timestamp::from_micros(clock::now()));
         let place = Place { tenant: &job.tenant, name: HEADERS_PLACE };
         let headers = self.vault.open(&target.headers, place);
@@ -132,7 +133,7 @@ impl HttpRunner {
         let secrets = self.vault.secrets_of(&job.tenant, now).await;
         let secrets = secrets.map_err(|error| Ending::again(format!("cannot sign the request: {error}")))?;
         outgoing.sign(&secrets, job.id, now, target.body.as_str().as_bytes());
-        Ok(outgoing)
+        Ok((outgoing, Known::of(&headers)))
     }
 }
 
@@ -145,7 +146,11 @@ impl Runner for HttpRunner {
     async fn run(&self, attempt: &Try) -> Ending {
         let Target::Http(target) = &attempt.job.work.target else { return Ending::misrouted("http", attempt) };
         match self.outgoing(target, attempt).await {
-            Ok(outgoing) => self.caller.call(&target.url, outgoing, attempt, classify_status).await,
+            Ok((outgoing, known)) => {
+                let mut ending = self.caller.call(&target.url, outgoing, attempt, classify_status).await;
+                ending.report.hide(&known);
+                ending
+            }
             Err(ending) => ending,
         }
     }

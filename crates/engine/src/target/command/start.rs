@@ -8,8 +8,10 @@ use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::Arc;
 
 use foreman_core::outcome::{Ended, classify_exit};
+use foreman_core::redact::Known;
 use foreman_core::sealed::Place;
 use foreman_core::secret_map::CannotOpen;
 use foreman_core::target::{CommandTarget, ENV_PLACE, ExitCodes};
@@ -88,12 +90,14 @@ pub(super) struct Started {
     pub(super) launch: Option<Launch>,
     /// Removed after the processes that use it are gone.
     pub(super) scratch: Option<Scratch>,
+    /// What it was given in confidence.
+    pub(super) known: Arc<Known>,
 }
 
 pub(super) async fn start(target: &CommandTarget, attempt: &Try, config: &Config) -> Result<Started, NotStarted> {
     let argv = target.program.argv();
     let program = argv.first().ok_or(NotStarted::Empty)?;
-    let environment = environment(target, attempt, config).map_err(NotStarted::Sealed)?;
+    let (environment, known) = environment(target, attempt, config).map_err(NotStarted::Sealed)?;
     let scratch = match (&target.cwd, &config.scratch) {
         (None, Some(parent)) => Some(scratch(parent, config)?),
         _ => None,
@@ -107,11 +111,15 @@ pub(super) async fn start(target: &CommandTarget, attempt: &Try, config: &Config
         None => (start_as_it_is(&argv, &environment, directory, target).await?, None),
     };
     tracing::trace!(job.id = %attempt.job.id, "started {program}");
-    Ok(Started { spawned, launch, scratch })
+    Ok(Started { spawned, launch, scratch, known: Arc::new(known) })
 }
 
 /// What is said later counts: Foreman's own names are not for a job to choose.
-fn environment(target: &CommandTarget, attempt: &Try, config: &Config) -> Result<BTreeMap<String, String>, CannotOpen> {
+fn environment(
+    target: &CommandTarget,
+    attempt: &Try,
+    config: &Config,
+) -> Result<(BTreeMap<String, String>, Known), CannotOpen> {
     let place = Place { tenant: &attempt.job.tenant, name: ENV_PLACE };
     let of_job = target.env.open(config.keyring.as_deref(), place)?;
     let mut all: BTreeMap<String, String> = config.inherited.iter().cloned().collect();
@@ -125,7 +133,7 @@ fn environment(target: &CommandTarget, attempt: &Try, config: &Config) -> Result
         all.insert("FOREMAN_SCHEDULE".into(), occasion.schedule.clone());
         all.insert("FOREMAN_SCHEDULED_FOR".into(), occasion.nominal.to_string());
     }
-    Ok(all)
+    Ok((all, Known::of(&of_job)))
 }
 
 fn scratch(parent: &Path, config: &Config) -> Result<Scratch, NotStarted> {
