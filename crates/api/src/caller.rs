@@ -56,6 +56,11 @@ impl Caller {
         self.actor == Actor::Nobody || self.standing.tenant.settings.commands.allow(program)
     }
 
+    /// The same for a variable that a program is given.
+    pub fn may_give(&self, name: &str) -> bool {
+        self.actor == Actor::Nobody || self.standing.tenant.settings.commands.allow_variable(name)
+    }
+
     fn lacks(&self, scope: Scope) -> Problem {
         Problem {
             scope: Some(scope),

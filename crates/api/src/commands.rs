@@ -40,6 +40,18 @@ pub(crate) fn may_run(caller: &Caller, program: &Program) -> Result<(), String> 
     ))
 }
 
+/// May a program of the caller's tenant be given variables of these names? If not: the first that it may not, and what is to be
+/// said about it.
+pub(crate) fn may_give<'n>(caller: &Caller, names: impl IntoIterator<Item = &'n str>) -> Result<(), (String, String)> {
+    let Some(name) = names.into_iter().find(|name| !caller.may_give(name)) else { return Ok(()) };
+    let detail = format!(
+        "can make a program run another, and the tenant {} may run what is on its list alone; an operator changes that with \
+         `foreman tenants update`",
+        caller.tenant
+    );
+    Err((format!("/env/{name}"), detail))
+}
+
 pub(crate) fn program(command: &CommandSpec) -> Program {
     match command {
         CommandSpec::Argv(argv) => Program::Argv(argv.clone()),

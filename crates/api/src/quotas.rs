@@ -1,5 +1,8 @@
 //! How much a tenant may submit: how fast, how much may wait, how many hosts may be called.
 //!
+//! A job that is made from a schedule by hand counts like one that is submitted. What a schedule makes by itself does not: there it is the
+//! schedules that are counted, and their hosts when they are written, and so are those of webhooks.
+//!
 //! Each process keeps its own books, in memory and bounded: with N of them in front of one store a tenant may submit up to N times its
 //! rate. What waits is counted in the store itself, so that limit holds over all of them, but for what is submitted in the moments
 //! between two counts. A process that starts anew begins with full buckets.
@@ -7,17 +10,20 @@
 mod hosts;
 mod waiting;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::response::Response;
+use foreman_core::spec::JobSpec;
 use foreman_core::target::Body;
 use foreman_core::tenant::{Limit, Quota, Take, TokenBucket};
-use foreman_core::{NewJob, Target, TenantId};
+use foreman_core::{Target, TenantId, Work};
 use http::header::RETRY_AFTER;
 use http::{HeaderName, HeaderValue};
 use tokio::time::Instant;
+use url::Url;
 
 use self::hosts::Hosts;
 use self::waiting::Waiting;
@@ -49,10 +55,10 @@ struct Now {
 }
 
 impl Quotas {
-    /// Takes what these jobs come to, all or nothing. The quota is for the answer.
-    pub async fn take(&self, app: &App, caller: &Caller, jobs: &[NewJob]) -> Result<Option<Quota>, Problem> {
+    /// Takes what jobs with this work come to, all or nothing. The quota is for the answer.
+    pub async fn take(&self, app: &App, caller: &Caller, works: &[Arc<Work>]) -> Result<Option<Quota>, Problem> {
         let limits = &caller.standing.limits;
-        let count = jobs.len() as u64;
+        let count = works.len() as u64;
         let book = self.book(&caller.tenant);
         if let Limit::AtMost(most) = limits.queued_jobs {
             let mut waiting = book.waiting.lock().await;
@@ -62,17 +68,31 @@ impl Quotas {
         }
         let mut now = book.now.lock().unwrap_or_else(PoisonError::into_inner);
         if let Limit::AtMost(most) = limits.target_hosts_per_minute {
-            let hosts = jobs.iter().filter_map(|job| match &job.work.target {
-                Target::Http(http) => http.url.host_str(),
+            let targets = works.iter().filter_map(|work| match &work.target {
+                Target::Http(http) => Some(Cow::Borrowed(&http.url)),
                 Target::Command(_) | Target::Task(_) | Target::Webhook(_) => None,
             });
-            now.hosts.admit(hosts, most).map_err(|wait| too_many_hosts(most, wait))?;
+            let callbacks = works.iter().filter_map(|work| Url::parse(work.callback_url.as_deref()?).ok());
+            let urls: Vec<Cow<'_, Url>> = targets.chain(callbacks.map(Cow::Owned)).collect();
+            now.hosts
+                .admit(urls.iter().filter_map(|url| url.host_str()), most)
+                .map_err(|wait| too_many_hosts(most, wait))?;
         }
         let Some(rate) = limits.submit_rate() else { return Ok(None) };
         match now.bucket.take(rate, count, app.clock.now()) {
             Take::Allowed(quota) => Ok(Some(quota)),
             refused => Err(too_fast(refused, count)),
         }
+    }
+
+    /// Takes the hosts of URLs that are called later: those of a schedule or a webhook. What is not a URL is somebody else's to
+    /// refuse.
+    pub fn take_hosts<'u>(&self, caller: &Caller, urls: impl IntoIterator<Item = &'u str>) -> Result<(), Problem> {
+        let Limit::AtMost(most) = caller.standing.limits.target_hosts_per_minute else { return Ok(()) };
+        let urls: Vec<Url> = urls.into_iter().filter_map(|url| Url::parse(url).ok()).collect();
+        let book = self.book(&caller.tenant);
+        let mut now = book.now.lock().unwrap_or_else(PoisonError::into_inner);
+        now.hosts.admit(urls.iter().filter_map(Url::host_str), most).map_err(|wait| too_many_hosts(most, wait))
     }
 
     fn book(&self, tenant: &TenantId) -> Arc<Book> {
@@ -114,13 +134,25 @@ pub(crate) fn may_carry(caller: &Caller, target: &Target) -> Result<(), Problem>
         Target::Task(task) => &task.payload,
         Target::Webhook(_) => return Ok(()),
     };
-    let (size, limit) = (body.as_str().len() as u64, caller.standing.limits.payload_bytes);
-    if limit.allows(size) {
-        return Ok(());
-    }
     let pointer = if matches!(body, Body::Text(_)) { "/body" } else { "/payload" };
-    let detail = format!("has {size} bytes, more than the {limit} that the tenant may send with one job");
-    Err(Problem::mistake(Kind::InvalidJob, pointer, detail))
+    is_light_enough(caller, body.as_str()).map_err(|detail| Problem::mistake(Kind::InvalidJob, pointer, detail))
+}
+
+/// The same for the job of a schedule, of which a patch may have a part alone.
+pub(crate) fn may_schedule(app: &App, caller: &Caller, job: &JobSpec) -> Result<(), Problem> {
+    let carried =
+        [("/job/payload", job.payload.as_ref().map(|payload| payload.get())), ("/job/body", job.body.as_deref())];
+    for (pointer, text) in carried {
+        is_light_enough(caller, text.unwrap_or_default())
+            .map_err(|detail| Problem::mistake(Kind::InvalidSchedule, pointer, detail))?;
+    }
+    app.quotas().take_hosts(caller, [&job.url, &job.callback_url].into_iter().filter_map(Option::as_deref))
+}
+
+fn is_light_enough(caller: &Caller, text: &str) -> Result<(), String> {
+    let (size, limit) = (text.len() as u64, caller.standing.limits.payload_bytes);
+    let detail = || format!("has {size} bytes, more than the {limit} that the tenant may send with one job");
+    if limit.allows(size) { Ok(()) } else { Err(detail()) }
 }
 
 /// Whether the tenant may have one more schedule.

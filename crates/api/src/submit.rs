@@ -57,12 +57,16 @@ pub(crate) async fn submit(State(app): State<App>, caller: Caller, request: Requ
     let job = judge(&app, &caller, spec, now)?;
     let receipt = Receipt::of(&job);
     let jobs = vec![job];
-    let quota = app.quotas().take(&app, &caller, &jobs).await?;
+    let quota = app.quotas().take(&app, &caller, &works(&jobs)).await?;
     let answers = app.submit.submit(jobs).await?;
     let answer = answers.into_iter().next().ok_or_else(|| Problem::internal("the submitter gave no answer"))?;
     let mut response = respond(&app, &caller.tenant, receipt, answer).await?;
     quotas::tell(&mut response, quota);
     Ok(response)
+}
+
+fn works(jobs: &[NewJob]) -> Vec<Arc<Work>> {
+    jobs.iter().map(|job| Arc::clone(&job.work)).collect()
 }
 
 async fn respond(app: &App, tenant: &TenantId, receipt: Receipt, answer: Submitted) -> Result<Response, Problem> {
@@ -93,6 +97,8 @@ fn judge(app: &App, caller: &Caller, spec: JobSpec, now: Timestamp) -> Result<Ne
     if let Target::Command(command) = &job.work.target {
         commands::may_run(caller, &command.program)
             .map_err(|detail| Problem::mistake(Kind::InvalidJob, "/command", detail))?;
+        commands::may_give(caller, command.env.names())
+            .map_err(|(pointer, detail)| Problem::mistake(Kind::InvalidJob, &pointer, detail))?;
     }
     quotas::may_carry(caller, &job.work.target)?;
     seal(app, &caller.tenant, &mut job)?;
@@ -250,7 +256,7 @@ pub(crate) async fn submit_batch(
             receipt
         }));
     }
-    let quota = if jobs.is_empty() { None } else { app.quotas().take(&app, &caller, &jobs).await? };
+    let quota = if jobs.is_empty() { None } else { app.quotas().take(&app, &caller, &works(&jobs)).await? };
     let mut answers = if jobs.is_empty() { Vec::new() } else { app.submit.submit(jobs).await? }.into_iter();
 
     let mut results = Vec::with_capacity(count);

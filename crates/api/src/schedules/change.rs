@@ -10,7 +10,7 @@ use axum::response::Response;
 use foreman_core::document::{JobDocument, ProblemDocument, ScheduleDocument, ScheduleFields};
 use foreman_core::ports::{Change, ScheduleError, ScheduleView};
 use foreman_core::schedule::{ScheduleKey, ScheduleSpec};
-use foreman_core::spec::{CommandSpec, Invalid, Mistake};
+use foreman_core::spec::{Invalid, JobSpec, Mistake};
 use foreman_core::{Target, TenantId};
 use http::header::LOCATION;
 use http::{HeaderMap, HeaderValue, StatusCode};
@@ -184,7 +184,8 @@ pub(crate) async fn update(
     refuse_to_remove(&body, &["name", "job"])?;
     let patch: Box<RawValue> = json::parse(&body, Kind::InvalidSchedule)?;
     let Some(job) = fields.job else { return change(&app, &caller.tenant, key, Change::Patch(patch), expected).await };
-    judge_command(&app, &caller, job.command.as_ref())?;
+    judge_command(&app, &caller, &job)?;
+    quotas::may_schedule(&app, &caller, &job)?;
     match commands::may_submit(&app, &caller) {
         Ok(()) => change(&app, &caller.tenant, key, Change::Patch(patch), expected).await,
         Err(refusal) => change_no_command(&app, &caller.tenant, key, patch, expected, refusal).await,
@@ -305,12 +306,17 @@ pub(crate) async fn resume(
             headers(("Location" = String, description = "Where the job is read"))),
         (status = 404, description = "No such schedule", body = ProblemDocument, content_type = "application/problem+json"),
     ))]
-pub(crate) async fn run(State(app): State<App>, Tenant(tenant): Tenant, Key(key): Key) -> Result<Response, Problem> {
+pub(crate) async fn run(State(app): State<App>, caller: Caller, Key(key): Key) -> Result<Response, Problem> {
+    let work = find(&app, &caller.tenant, &key).await?.schedule.work;
+    let quota = app.quotas().take(&app, &caller, &[work]).await?;
+    let tenant = caller.tenant;
     let (desk, whose) = (app.schedules.clone(), tenant.clone());
     let made = async move { desk.run(&whose, &key).await.map_err(|error| explained(error, &key)) };
     let id = app.to_the_end(made).await?;
     let view = app.store.get(&tenant, id).await?.ok_or_else(|| Problem::job_not_found(id))?;
-    Ok(submit::located(json::answer(StatusCode::ACCEPTED, &JobDocument::new(view, false)), id))
+    let mut response = submit::located(json::answer(StatusCode::ACCEPTED, &JobDocument::new(view, false)), id);
+    quotas::tell(&mut response, quota);
+    Ok(response)
 }
 
 async fn change(
@@ -333,15 +339,23 @@ async fn change(
 async fn read(app: &App, caller: &Caller, request: Request) -> Result<(HeaderMap, ScheduleSpec), Problem> {
     let (headers, body) = app.bodies.json(request, app.bodies.job_bytes).await?;
     let spec: ScheduleSpec = json::parse(&body, Kind::InvalidSchedule)?;
-    judge_command(app, caller, spec.job.command.as_ref())?;
+    judge_command(app, caller, &spec.job)?;
+    quotas::may_schedule(app, caller, &spec.job)?;
     Ok((headers, spec))
 }
 
-fn judge_command(app: &App, caller: &Caller, command: Option<&CommandSpec>) -> Result<(), Problem> {
-    let Some(command) = command else { return Ok(()) };
-    commands::may_submit(app, caller)?;
-    commands::may_run(caller, &commands::program(command))
-        .map_err(|detail| Problem::mistake(Kind::InvalidSchedule, "/job/command", detail))
+fn judge_command(app: &App, caller: &Caller, job: &JobSpec) -> Result<(), Problem> {
+    if let Some(command) = &job.command {
+        commands::may_submit(app, caller)?;
+        commands::may_run(caller, &commands::program(command))
+            .map_err(|detail| Problem::mistake(Kind::InvalidSchedule, "/job/command", detail))?;
+    }
+    // Without a command too: a patch may have variables for one that is there already. Who may submit none is told that instead.
+    if commands::may_submit(app, caller).is_err() {
+        return Ok(());
+    }
+    commands::may_give(caller, job.env.iter().flat_map(|env| env.keys().map(String::as_str)))
+        .map_err(|(pointer, detail)| Problem::mistake(Kind::InvalidSchedule, &format!("/job{pointer}"), detail))
 }
 
 /// What a schedule cannot be without.

@@ -18,6 +18,7 @@ use super::look::answer;
 use super::{Endpoint, find, invalid, not_found};
 use crate::app::App;
 use crate::audit::Touched;
+use crate::caller::Caller;
 use crate::json;
 use crate::params::Tenant;
 use crate::problem::{Kind, Problem};
@@ -44,15 +45,12 @@ const ROUNDS: usize = 5;
         (status = 409, description = "The tenant has as many as it may have", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 422, description = "Not a valid webhook", body = ProblemDocument, content_type = "application/problem+json"),
     ))]
-pub(crate) async fn create(
-    State(app): State<App>,
-    Tenant(tenant): Tenant,
-    request: Request,
-) -> Result<Response, Problem> {
+pub(crate) async fn create(State(app): State<App>, caller: Caller, request: Request) -> Result<Response, Problem> {
     let (_, body) = app.bodies.json(request, app.bodies.job_bytes).await?;
     let spec: WebhookSpec = json::parse(&body, Kind::InvalidWebhook)?;
     let settings = spec.validate(&app.limits).map_err(invalid)?;
-    let id = WebhookId::fresh();
+    app.quotas().take_hosts(&caller, [settings.url.as_str()])?;
+    let (id, tenant) = (WebhookId::fresh(), caller.tenant);
     let (secret, sealed) = fresh_secret(&app, &tenant, id)?;
     let new = NewWebhook { id, tenant, settings, signing: SigningKeys::one(sealed), at_most: MOST_ENDPOINTS };
     let tenancy = app.tenancy.clone();
@@ -88,19 +86,20 @@ pub(crate) async fn create(
     ))]
 pub(crate) async fn update(
     State(app): State<App>,
-    Tenant(tenant): Tenant,
+    caller: Caller,
     Endpoint(id): Endpoint,
     request: Request,
 ) -> Result<Response, Problem> {
     let (headers, body) = app.bodies.json(request, app.bodies.job_bytes).await?;
     let expected = Expected::of_existing(&headers)?;
     let patch: WebhookPatch = json::parse(&body, Kind::InvalidWebhook)?;
+    app.quotas().take_hosts(&caller, patch.url.as_deref())?;
     let limits = app.limits.clone();
     let change = move |webhook: &Webhook| {
         let settings = patch.clone().apply(&webhook.settings, &limits).map_err(invalid)?;
         Ok((settings, webhook.signing.clone()))
     };
-    let webhook = changed(&app, tenant, id, expected, change).await?;
+    let webhook = changed(&app, caller.tenant, id, expected, change).await?;
     Ok(answer(StatusCode::OK, &shown(webhook, &app, None)))
 }
 

@@ -92,6 +92,19 @@ async fn a_tenant_runs_only_what_is_on_its_list() {
         let problem = api.send_as(&runner, None, method, path, Some(&body)).await.problem(422, "invalid-schedule");
         assert_eq!(problem["errors"][0]["pointer"], "/job/command", "{method}");
     }
+    // Nor what a variable makes of it.
+    for name in ["LD_PRELOAD", "BASH_ENV", "PATH"] {
+        let job = json!({"command": ["/bin/true"], "env": {name: "$(id)"}});
+        let problem = api.send_as(&runner, None, "POST", "/api/v1/jobs", Some(&job.to_string())).await;
+        assert_eq!(problem.problem(422, "invalid-job")["errors"][0]["pointer"], format!("/env/{name}"));
+        let problem = api.send_as(&runner, None, "POST", "/api/v1/schedules", Some(&schedule("b", &job))).await;
+        assert_eq!(problem.problem(422, "invalid-schedule")["errors"][0]["pointer"], format!("/job/env/{name}"));
+    }
+    let harmless = schedule("b", &json!({"command": ["/bin/true"], "env": {"TOKEN": "x"}}));
+    api.send_as(&runner, None, "POST", "/api/v1/schedules", Some(&harmless)).await.expect(201);
+    let patch = json!({"job": {"env": {"BASH_ENV": "$(id)"}}}).to_string();
+    let problem = api.send_as(&runner, None, "PATCH", "/api/v1/schedules/b", Some(&patch)).await;
+    assert_eq!(problem.problem(422, "invalid-schedule")["errors"][0]["pointer"], "/job/env/BASH_ENV");
     // The operator's own lock comes first.
     let patience = Patience::default();
     let shut = Setting {

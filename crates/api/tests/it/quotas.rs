@@ -109,3 +109,67 @@ async fn a_job_carries_so_much() {
         assert_eq!(problem["errors"][0]["pointer"], pointer);
     }
 }
+
+#[tokio::test]
+async fn callbacks_schedules_and_webhooks_call_hosts_too() {
+    let api = limited(|limits| limits.target_hosts_per_minute = Limit::AtMost(2)).await;
+    let json = [("content-type", "application/json")];
+    let with_callback = |host: &str| format!(r#"{{"url":"http://a.example/","callback_url":"http://{host}/"}}"#);
+    api.submit_text(&with_callback("b.example")).await.expect(202);
+    api.submit_text(&with_callback("c.example")).await.problem(429, "too-many-requests");
+    api.submit_text(r#"{"task":"mail.send","callback_url":"http://c.example/"}"#)
+        .await
+        .problem(429, "too-many-requests");
+
+    let schedule = |host: &str| format!(r#"{{"name":"s","every":"1h","job":{{"url":"http://{host}/"}}}}"#);
+    api.post_json("/api/v1/schedules", &schedule("c.example")).await.problem(429, "too-many-requests");
+    api.post_json("/api/v1/schedules", &schedule("a.example")).await.expect(201);
+    for patch in [r#"{"job":{"url":"http://c.example/"}}"#, r#"{"job":{"callback_url":"http://c.example/"}}"#] {
+        let refused = api.send("PATCH", "/api/v1/schedules/s", &json, Some(patch)).await;
+        refused.problem(429, "too-many-requests");
+    }
+
+    let webhook = |host: &str| format!(r#"{{"url":"http://{host}/","events":["*"]}}"#);
+    api.post_json("/api/v1/webhooks", &webhook("c.example")).await.problem(429, "too-many-requests");
+    let made = api.post_json("/api/v1/webhooks", &webhook("b.example")).await.expect(201);
+    let path = format!("/api/v1/webhooks/{}", made["id"].as_str().unwrap());
+    let refused = api.send("PATCH", &path, &json, Some(r#"{"url":"http://c.example/"}"#)).await;
+    refused.problem(429, "too-many-requests");
+    api.send("PATCH", &path, &json, Some(r#"{"enabled":false}"#)).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_schedule_run_by_hand_is_a_submission() {
+    let api = limited(|limits| limits.queued_jobs = Limit::AtMost(1)).await;
+    let schedule = r#"{"name":"s","every":"1h","job":{"url":"http://127.0.0.1:1/"}}"#;
+    api.post_json("/api/v1/schedules", schedule).await.expect(201);
+    api.post("/api/v1/schedules/s/run").await.expect(202);
+    api.post("/api/v1/schedules/s/run").await.problem(429, "too-many-requests");
+
+    let api = limited(|limits| {
+        limits.submit_per_second = Limit::AtMost(1);
+        limits.submit_burst = Limit::AtMost(1);
+    })
+    .await;
+    api.post_json("/api/v1/schedules", schedule).await.expect(201);
+    let first = api.post("/api/v1/schedules/s/run").await;
+    assert_eq!(first.header("ratelimit-remaining"), Some("0"));
+    first.expect(202);
+    api.post("/api/v1/schedules/s/run").await.problem(429, "too-many-requests");
+    api.post("/api/v1/schedules/none/run").await.problem(404, "schedule-not-found");
+}
+
+#[tokio::test]
+async fn the_job_of_a_schedule_carries_no_more_than_another() {
+    let api = limited(|limits| limits.payload_bytes = Limit::AtMost(10)).await;
+    let json = [("content-type", "application/json")];
+    let schedule = |job: &str| format!(r#"{{"name":"s","every":"1h","job":{{"url":"http://127.0.0.1:1/",{job}}}}}"#);
+    api.post_json("/api/v1/schedules", &schedule(r#""payload":"12345678""#)).await.expect(201);
+    for (job, pointer) in [(r#""payload":"123456789""#, "/job/payload"), (r#""body":"12345678901""#, "/job/body")] {
+        let replaced = api.send("PUT", "/api/v1/schedules/s", &json, Some(&schedule(job))).await;
+        assert_eq!(replaced.problem(422, "invalid-schedule")["errors"][0]["pointer"], pointer);
+        let patch = format!(r#"{{"job":{{{job}}}}}"#);
+        let patched = api.send("PATCH", "/api/v1/schedules/s", &json, Some(&patch)).await;
+        assert_eq!(patched.problem(422, "invalid-schedule")["errors"][0]["pointer"], pointer);
+    }
+}
