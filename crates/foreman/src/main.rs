@@ -48,7 +48,7 @@ fn main() -> ExitCode {
 /// One clear sentence, with its causes.
 fn complain(error: &anyhow::Error) {
     // Standard error may be closed too; there is nobody left to tell.
-    let _ = writeln!(io::stderr(), "foreman: {error:#}");
+    let _ = writeln!(io::stderr(), "foreman: {}", foreman_core::redact::text(&format!("{error:#}")));
 }
 
 /// Whoever read our output has seen enough, as `head` does.

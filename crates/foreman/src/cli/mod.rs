@@ -53,6 +53,8 @@ pub struct Remote {
         visible_alias = "server",
         global = true,
         env = "FOREMAN_API_URL",
+        // It may carry a password.
+        hide_env_values = true,
         value_name = "URL",
         help_heading = "Server"
     )]

@@ -11,6 +11,7 @@
 )]
 
 mod admin_key;
+mod canary;
 mod checks;
 mod commands;
 mod crashes;
