@@ -25,18 +25,15 @@ pub fn find(text: &str) -> Result<CommandUser, String> {
              setting out and have commands run as the user of the process"
         ));
     }
-    let found = match Identity::read(text) {
-        Some(identity) => {
-            let user = User::from_uid(Uid::from_raw(identity.uid)).ok().flatten();
-            CommandUser { identity, account: user.map(Account::from) }
-        }
-        None => {
-            let user = User::from_name(text)
-                .map_err(|error| format!("cannot look up the user {text}: {error}"))?
-                .ok_or_else(|| format!("there is no user {text} on this machine; write a name, or uid:gid"))?;
-            let identity = Identity { uid: user.uid.as_raw(), gid: user.gid.as_raw() };
-            CommandUser { identity, account: Some(user.into()) }
-        }
+    let found = if let Some(identity) = Identity::read(text) {
+        let user = User::from_uid(Uid::from_raw(identity.uid)).ok().flatten();
+        CommandUser { identity, account: user.map(Account::from) }
+    } else {
+        let user = User::from_name(text)
+            .map_err(|error| format!("cannot look up the user {text}: {error}"))?
+            .ok_or_else(|| format!("there is no user {text} on this machine; write a name, or uid:gid"))?;
+        let identity = Identity { uid: user.uid.as_raw(), gid: user.gid.as_raw() };
+        CommandUser { identity, account: Some(user.into()) }
     };
     let Identity { uid, gid } = found.identity;
     if Uid::from_raw(uid).is_root() || gid == Gid::from_raw(0).as_raw() {
