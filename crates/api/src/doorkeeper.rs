@@ -102,7 +102,7 @@ impl Doorkeeper {
     async fn holder(&self, shown: &[u8], peer: IpAddr) -> Result<Caller, Problem> {
         let shown = std::str::from_utf8(shown).ok().and_then(|text| text.parse::<ApiKey>().ok());
         if let Some(wait) = self.attempts.wait(peer)
-            && !shown.as_ref().is_some_and(|shown| self.is_known(shown))
+            && !shown.as_ref().is_some_and(|shown| self.is_known(shown) || self.attempts.may_look_up(peer))
         {
             return Err(too_many_attempts(wait));
         }

@@ -1,8 +1,9 @@
 //! How often somebody showed a key that is none, by the address they came from.
 //!
-//! After ten in a minute the address is told to wait, and its keys are not looked up any more; what is known to be a good
-//! key is let in all the same, so that one stranger behind an address does not lock out everyone else behind it. No
-//! number of addresses guesses 256 random bits: this is against noise, and keeps it away from the store.
+//! After ten in a minute the address is told to wait. What is known to be a good key is let in all the same, and what has the
+//! form of a key is still looked up, a few in a second ([`LOOK_UPS`]): a process that has just started knows nobody, and one
+//! stranger behind an address must not lock out everyone else behind it. No number of addresses guesses 256 random bits: this is
+//! against noise, and keeps it away from the store.
 //!
 //! The address is that of the connection. Behind a proxy that is the proxy's: limit there too. Each process counts for
 //! itself. The table is bounded; when it is full the oldest go.
@@ -29,6 +30,9 @@ impl Default for Patience {
 
 const MOST_ADDRESSES: usize = 10_000;
 
+/// How many keys are looked up in a second for an address that is told to wait.
+const LOOK_UPS: u32 = 5;
+
 pub(super) struct Attempts {
     patience: Patience,
     most: usize,
@@ -39,6 +43,15 @@ pub(super) struct Attempts {
 struct Seen {
     since: Instant,
     count: u32,
+    /// Looked up in the second that began then, though it waits.
+    second: Instant,
+    looked_up: u32,
+}
+
+impl Seen {
+    fn first(now: Instant) -> Self {
+        Self { since: now, count: 0, second: now, looked_up: 0 }
+    }
 }
 
 impl Attempts {
@@ -53,15 +66,26 @@ impl Attempts {
         (seen.count >= self.patience.attempts && !left.is_zero()).then_some(left)
     }
 
+    /// Whether one more key of an address that waits may be looked up. It then counts as looked up.
+    pub fn may_look_up(&self, address: IpAddr) -> bool {
+        let mut all = self.lock();
+        let Some(seen) = all.get_mut(&whole(address)) else { return true };
+        if seen.second.elapsed() >= Duration::from_secs(1) {
+            (seen.second, seen.looked_up) = (Instant::now(), 0);
+        }
+        seen.looked_up = seen.looked_up.saturating_add(1);
+        seen.looked_up <= LOOK_UPS
+    }
+
     pub fn failed(&self, address: IpAddr) {
         let mut all = self.lock();
         if all.len() >= self.most {
             make_room(&mut all, self.patience.within, self.most);
         }
         let now = Instant::now();
-        let seen = all.entry(whole(address)).or_insert(Seen { since: now, count: 0 });
+        let seen = all.entry(whole(address)).or_insert(Seen::first(now));
         if now.duration_since(seen.since) >= self.patience.within {
-            *seen = Seen { since: now, count: 0 };
+            *seen = Seen::first(now);
         }
         seen.count = seen.count.saturating_add(1);
     }
@@ -119,6 +143,19 @@ mod tests {
         assert_eq!(attempts.wait(here), None);
         attempts.failed(here);
         assert_eq!(attempts.wait(here), None, "it is counted from the beginning");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_few_keys_are_looked_up_though_their_address_waits() {
+        let attempts = Attempts::new(Patience { attempts: 1, ..Patience::default() });
+        let here = at("192.0.2.1");
+        attempts.failed(here);
+        for _ in 0..3 {
+            let looked_up = (0..100).filter(|_| attempts.may_look_up(here)).count();
+            assert_eq!(looked_up, LOOK_UPS as usize);
+            advance(Duration::from_secs(1)).await;
+        }
+        assert!(attempts.wait(here).is_some());
     }
 
     #[tokio::test(start_paused = true)]
