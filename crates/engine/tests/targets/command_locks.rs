@@ -129,6 +129,22 @@ async fn a_tenant_runs_what_its_list_names_and_nothing_else() {
 }
 
 #[tokio::test]
+async fn a_variable_does_not_make_another_program_of_the_one_on_the_list() {
+    let tenants = Told::new();
+    tenants.allow("acme", "/bin/echo").await;
+    tenants.allow("all", "*").await;
+    let runner = locked(lists_of(&tenants));
+    let with = |name: &str| json!({"command": ["/bin/echo", "ran"], "env": {name: "x"}});
+    for name in ["BASH_ENV", "LD_AUDIT", "PATH"] {
+        let ending = run_of(&runner, "acme", &with(name)).await;
+        assert_eq!((ending.ended, &ending.report.output), (Ended::Failed, &None), "{name}");
+        assert!(error_of(&ending).contains(&format!("the variable {name}")), "{ending:?}");
+        assert_eq!(run_of(&runner, "all", &with(name)).await.ended, Ended::Completed, "{name}");
+    }
+    assert_eq!(run_of(&runner, "acme", &with("TOKEN")).await.ended, Ended::Completed);
+}
+
+#[tokio::test]
 async fn what_may_not_be_run_is_named() {
     let runner = locked(lists_of(&Told::new()));
     let ending = run_of(&runner, "acme", &json!({"command": ["/opt/tool", "--flag"]})).await;

@@ -6,10 +6,10 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use foreman_core::TenantId;
 use foreman_core::ports::StoreError;
 use foreman_core::target::Program;
 use foreman_core::tenant::Programs;
+use foreman_core::{Target, TenantId};
 
 use crate::target::{Ending, Try};
 
@@ -23,7 +23,12 @@ pub trait Permits: Send + Sync {
 pub(super) async fn refusal(permits: &dyn Permits, attempt: &Try, program: &Program) -> Option<Ending> {
     let tenant = &attempt.job.tenant;
     match permits.programs(tenant).await {
-        Ok(programs) if programs.allow(program) => None,
+        Ok(programs) if programs.allow(program) => {
+            let Target::Command(command) = &attempt.job.work.target else { return None };
+            let name = command.env.names().find(|name| !programs.allow_variable(name))?;
+            let why = "it can make a program run another, which may not be on its list";
+            Some(Ending::failed(format!("the tenant {tenant} may not give its programs the variable {name}: {why}")))
+        }
         Ok(_) => Some(Ending::failed(match program {
             Program::Argv(argv) => {
                 let name = argv.first().map_or("", String::as_str);
