@@ -40,8 +40,9 @@ lint: ## Formatting, clippy, shell scripts
 fmt: ## Format the code
 	cargo fmt --all
 
-torture: ## The process tests, the stress of the stores and the schedules, longer: more kills, more load, more years
+torture: ## The process tests, the stress of the stores, the schedules and the API, longer: more kills, load, years and requests
 	FOREMAN_TORTURE=1 scripts/with-services cargo test --locked --no-fail-fast --package foreman --package foreman-postgres --package foreman-engine --package foreman-core --test it --test team --test calendar --features foreman-core/conformance
+	FOREMAN_TORTURE=1 scripts/check-api
 
 bench: ## Measure: raw SQL, submissions over HTTP, end to end, and the ratios between them
 	cargo build --locked --release --package foreman

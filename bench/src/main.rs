@@ -5,6 +5,7 @@
 //! on one machine. SQLite is always measured, Postgres when there is a server to measure on: `make bench` starts one that
 //! syncs its files. `--smoke` runs each part briefly, to prove in CI that the benchmark itself works.
 
+mod fairness;
 mod http;
 mod load;
 mod postgres;
@@ -37,6 +38,9 @@ struct Args {
     /// Each measurement is made so often, and the median is printed.
     #[arg(long, default_value_t = 3)]
     rounds: usize,
+    /// Jobs of one tenant that wait while another's single jobs are timed.
+    #[arg(long, default_value_t = 100_000)]
+    burst: usize,
     /// Jobs submitted one at a time, to see how soon an idle fleet picks them up.
     #[arg(long, default_value_t = 300)]
     picks: usize,
@@ -61,7 +65,7 @@ fn main() -> Result<()> {
     let mut args = Args::parse();
     if args.smoke {
         (args.jobs, args.connections, args.slots, args.rounds) = (2 * BATCH, 8, 64, 1);
-        (args.picks, args.idle_secs) = (10, 1);
+        (args.picks, args.idle_secs, args.burst) = (10, 1, 2 * BATCH);
     }
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(run(&args))
 }
@@ -72,7 +76,9 @@ async fn run(args: &Args) -> Result<()> {
         let mut rounds = Vec::new();
         for round in 1..=args.rounds {
             eprintln!("SQLite, round {round} of {}", args.rounds);
-            rounds.push(sqlite::round(&load).await?);
+            let mut figures = sqlite::round(&load).await?;
+            figures.extend(sqlite::fairness(args.burst, args.picks).await?);
+            rounds.push(figures);
         }
         report::print("SQLite, one process", &rounds, args.smoke);
     }
@@ -88,6 +94,7 @@ async fn run(args: &Args) -> Result<()> {
     for round in 1..=args.rounds {
         eprintln!("Postgres, round {round} of {}", args.rounds);
         let mut figures = postgres::round(&server, &load, args.picks).await?;
+        figures.extend(postgres::fairness(&server, args.burst, args.picks).await?);
         // Long, and a ratio to its own baseline: once is enough.
         if round == args.rounds && args.idle_secs > 0 {
             figures.extend(postgres::pinned(&server, &load, Duration::from_secs(args.idle_secs)).await?);

@@ -16,6 +16,7 @@ pub enum Unit {
     Milliseconds,
     Bytes,
     Mebibytes,
+    Claims,
 }
 
 impl Unit {
@@ -25,6 +26,7 @@ impl Unit {
             Unit::Milliseconds => format!("{value:.2} ms"),
             Unit::Bytes => format!("{value:.0} B"),
             Unit::Mebibytes => format!("{value:.1} MiB"),
+            Unit::Claims => format!("{value:.0} claims"),
         }
     }
 }

@@ -13,7 +13,16 @@ pub struct Fleet {
 
 impl Fleet {
     pub async fn start(database: &Database, workers: usize, slots: usize) -> Result<Self> {
-        let variables = [("DATABASE_URL", database.url.as_str()), ("FOREMAN_SHUTDOWN_NOT_READY", "0s")];
+        let variables = [
+            ("DATABASE_URL", database.url.as_str()),
+            ("FOREMAN_SHUTDOWN_NOT_READY", "0s"),
+            // The target is on this machine.
+            ("FOREMAN_EGRESS_ALLOW", "127.0.0.0/8"),
+            // How fast it is, not how fast a tenant may be.
+            ("FOREMAN_LIMITS_TENANT_SUBMIT_PER_SECOND", "unlimited"),
+            ("FOREMAN_LIMITS_TENANT_QUEUED_JOBS", "unlimited"),
+            ("FOREMAN_LIMITS_TENANT_RUNNING_JOBS", "unlimited"),
+        ];
         let slots = slots.to_string();
         let mut running = Vec::new();
         for _ in 0..workers {

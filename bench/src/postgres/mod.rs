@@ -8,10 +8,15 @@ mod pick_up;
 mod raw;
 mod server;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
+use foreman_core::memory::LocalWakeups;
+use foreman_core::ports::Wakeups;
+use foreman_postgres::{Config, PostgresStore};
 
+use crate::fairness;
 use crate::load::Load;
 use crate::report::{Figure, Unit, rate};
 use fleet::Fleet;
@@ -81,6 +86,19 @@ async fn pick_up(server: &Server, load: &Load, picks: usize) -> Result<Vec<Figur
         memory("idle memory, worker", worker),
         memory("idle memory, scheduler", scheduler),
     ])
+}
+
+/// How long a single job waits for another tenant's burst.
+pub async fn fairness(server: &Server, burst: usize, picks: usize) -> Result<Vec<Figure>> {
+    let database = server.database().await?;
+    let wakeups: Arc<dyn Wakeups> = Arc::new(LocalWakeups::new());
+    let store = PostgresStore::open(Config::at(&database.url), Arc::clone(&wakeups)).await?;
+    let sql = database.connect().await?;
+    let latest = async || Ok(sql.query_one("SELECT last_value FROM claim_numbers", &[]).await?.get(0));
+    let figures = fairness::measure(Arc::new(store.clone()), wakeups, burst, picks, latest).await?;
+    store.close();
+    database.remove().await?;
+    Ok(figures)
 }
 
 /// Steady work for so long; then the same with a transaction that stays open beside it.

@@ -2,11 +2,18 @@
 
 mod raw;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use foreman_core::Timestamp;
+use foreman_core::memory::LocalWakeups;
+use foreman_core::ports::Wakeups;
+use foreman_runtime::clock;
+use foreman_sqlite::{Config, SqliteStore};
 use tempfile::TempDir;
 
+use crate::fairness;
 use crate::load::Load;
 use crate::process::{Process, scratch};
 use crate::report::{Figure, Unit, rate};
@@ -35,6 +42,23 @@ pub async fn round(load: &Load) -> Result<Vec<Figure>> {
         rate("end to end: submitted in batches, run, settled (no-op)", end_to_end, Some(RAW)),
         Figure { name: "idle memory", value: idle as f64 / f64::from(1 << 20), unit: Unit::Mebibytes, of: None },
     ])
+}
+
+/// How long a single job waits for another tenant's burst.
+pub async fn fairness(burst: usize, picks: usize) -> Result<Vec<Figure>> {
+    let data = tempfile::tempdir_in(scratch()?)?;
+    let path = data.path().join("foreman.db");
+    let wakeups: Arc<dyn Wakeups> = Arc::new(LocalWakeups::new());
+    let config = Config { path: path.clone(), ..Config::default() };
+    let store = SqliteStore::open(config, Arc::new(|| Timestamp::from_micros(clock::now())), Arc::clone(&wakeups))?;
+    let sql = rusqlite::Connection::open(&path)?;
+    let latest = async || {
+        let number = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'claims'";
+        Ok(sql.query_row(number, [], |row| row.get(0))?)
+    };
+    let figures = fairness::measure(Arc::new(store.clone()), wakeups, burst, picks, latest).await?;
+    store.close().await;
+    Ok(figures)
 }
 
 /// A server on a directory of its own.

@@ -1,30 +1,42 @@
 //! Around every route: who may come in, the request's id, one log line, the body of a problem, and a net under panics.
 //!
+//! A request reaches a handler only over the list of ways in (`access/table.rs`), by the template that the router matched and
+//! never by the text of its path: there is no spelling of a path that leads to a handler past its entry.
+//!
 //! The line has its own target, `foreman::http`, so that it can be turned down without losing anything else.
 
-use std::net::IpAddr;
-use std::panic::AssertUnwindSafe;
+pub mod table;
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use foreman_runtime::tasks::panic_message;
-use futures_util::FutureExt;
-use http::header::{HOST, ORIGIN};
+use foreman_core::audit::Actor;
+use http::HeaderMap;
+use http::header::{ALLOW, HOST, ORIGIN};
 use tokio::time::Instant;
 
+use crate::app::App;
+use crate::audit::{self, Watch};
+use crate::caller::Caller;
+use crate::doorkeeper::Patience;
 use crate::health::Readiness;
 use crate::keys::Keys;
 use crate::meter::Meter;
 use crate::problem::{self, Kind, Problem};
 use crate::request_id::{self, RequestId};
+use table::{Found, Needs};
 
 /// Who is let in, and who counts.
 #[derive(Clone)]
 pub struct Gate {
     pub hosts: Hosts,
     pub keys: Keys,
+    /// With those who show wrong keys.
+    pub patience: Patience,
     pub meter: Option<Arc<dyn Meter>>,
     /// Told of problems that concern the whole process.
     pub readiness: Readiness,
@@ -41,29 +53,117 @@ pub enum Hosts {
     Local,
 }
 
-impl Gate {
-    fn admit(&self, request: &Request) -> Result<(), Problem> {
-        if self.hosts == Hosts::Local && (!names_this_machine(request) || is_sent_by_a_stranger(request)) {
-            return Err(host_refused(request));
-        }
-        self.keys.admit(request.uri().path(), request.headers())
+/// The other end of the connection; put among a request's extensions by whoever accepted it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer(pub SocketAddr);
+
+impl Peer {
+    fn address(request: &Request) -> IpAddr {
+        request.extensions().get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0.ip())
     }
 }
 
-pub(crate) async fn around(State(gate): State<Gate>, request: Request, next: Next) -> Response {
+/// The gate, and what is behind it: nothing but probes where there is no store.
+#[derive(Clone)]
+pub(crate) struct Entrance {
+    pub gate: Gate,
+    pub app: Option<App>,
+}
+
+/// What is to be done with a request, as far as its method and its path tell.
+enum Verdict {
+    Open,
+    Asks {
+        needs: Needs,
+        /// What to call it in the audit trail.
+        action: Option<&'static str>,
+    },
+    /// The answer is no, and that is for those who have a key.
+    NotHere(Problem),
+}
+
+/// A request that may go on.
+#[derive(Default)]
+struct Passed {
+    caller: Option<Caller>,
+    action: Option<&'static str>,
+}
+
+impl Entrance {
+    fn judge(&self, request: &Request, route: Option<&MatchedPath>) -> Result<Verdict, Problem> {
+        if self.gate.hosts == Hosts::Local && (!names_this_machine(request) || is_sent_by_a_stranger(request)) {
+            return Err(host_refused(request));
+        }
+        if self.app.is_none() {
+            return Ok(Verdict::Open);
+        }
+        let path = request.uri().path();
+        match route.map_or(Found::Nothing, |route| table::find(request.method(), route.as_str())) {
+            Found::Way(way) if way.needs == Needs::Nothing => Ok(Verdict::Open),
+            Found::Way(way) => Ok(Verdict::Asks { needs: way.needs, action: way.action }),
+            Found::OtherMethods { allow, is_open } => {
+                let problem = Problem::method_not_allowed(request.method(), path).with_header(ALLOW, allow);
+                if is_open { Err(problem) } else { Ok(Verdict::NotHere(problem)) }
+            }
+            Found::Nothing => {
+                if let Some(route) = route {
+                    tracing::error!("{} has a handler and is not listed among the ways in", route.as_str());
+                }
+                let problem = Problem::not_found(path);
+                // What the API does not have is nobody's business without a key either.
+                let is_api = path == "/api" || path.starts_with("/api/");
+                if is_api { Ok(Verdict::NotHere(problem)) } else { Err(problem) }
+            }
+        }
+    }
+
+    async fn admit(&self, verdict: Verdict, headers: &HeaderMap, peer: IpAddr) -> Result<Passed, Problem> {
+        let (needs, action, refusal) = match verdict {
+            Verdict::Open => return Ok(Passed::default()),
+            Verdict::Asks { needs, action } => (needs, action, None),
+            Verdict::NotHere(problem) => (Needs::Key, None, Some(problem)),
+        };
+        let app = self.app.as_ref().ok_or_else(|| Problem::internal("there is nothing behind this gate"))?;
+        let caller = app.doorkeeper().admit(headers, peer).await?;
+        if let Needs::Scope(scope) = needs {
+            caller.may(scope)?;
+        }
+        refusal.map_or(Ok(Passed { caller: Some(caller), action }), Err)
+    }
+}
+
+pub(crate) async fn around(State(entrance): State<Entrance>, mut request: Request, next: Next) -> Response {
     let start = Instant::now();
+    let gate = &entrance.gate;
     let id = RequestId::of(request.headers());
     let method = request.method().clone();
     // The template, not the path: a log that counts by route needs few names, and ids belong in fields.
     let route = request.extensions().get::<MatchedPath>().cloned();
 
-    let answer = match gate.admit(&request) {
-        Ok(()) => AssertUnwindSafe(next.run(request)).catch_unwind().await,
-        Err(problem) => Ok(problem.into_response()),
+    let mut who = Who(None);
+    let passed = match entrance.judge(&request, route.as_ref()) {
+        Ok(verdict) => {
+            let peer = Peer::address(&request);
+            entrance.admit(verdict, request.headers(), peer).await
+        }
+        Err(problem) => Err(problem),
     };
-    let mut response = answer.unwrap_or_else(|panic| {
-        Problem::internal(format!("the handler panicked: {}", panic_message(panic.as_ref()))).into_response()
-    });
+    let mut response = match passed {
+        Ok(Passed { caller: Some(caller), action }) => {
+            who = Who(Some(caller.actor.clone()));
+            let watch = action.map(|action| {
+                let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip().to_canonical().to_string());
+                Watch::new(action, &caller, route.as_ref(), request.uri().path(), id.as_str(), peer)
+            });
+            request.extensions_mut().insert(caller);
+            match (watch, &entrance.app) {
+                (Some(watch), Some(app)) => audit::watched(app, watch, request, next).await,
+                _ => audit::unwatched(request, next).await,
+            }
+        }
+        Ok(Passed { caller: None, .. }) => audit::unwatched(request, next).await,
+        Err(problem) => problem.into_response(),
+    };
 
     let written = problem::write(&mut response, id.as_str());
     if let Some(written) = &written {
@@ -79,11 +179,11 @@ pub(crate) async fn around(State(gate): State<Gate>, request: Request, next: Nex
     let (status, duration_ms) = (status.as_u16(), took.as_secs_f64() * 1_000.0);
     match cause {
         Some(cause) if status == 500 => tracing::error!(
-            target: "foreman::http", { request.id = id.as_str(), %method, route, status, duration_ms, cause },
+            target: "foreman::http", { request.id = id.as_str(), %method, route, status, duration_ms, %who, cause },
             "{method} {route} {status}: {cause}"
         ),
         Some(cause) => tracing::warn!(
-            target: "foreman::http", { request.id = id.as_str(), %method, route, status, duration_ms, cause },
+            target: "foreman::http", { request.id = id.as_str(), %method, route, status, duration_ms, %who, cause },
             "{method} {route} {status}: {cause}"
         ),
         // Asked every few seconds by whoever watches. A no is said once, by the probe itself.
@@ -92,12 +192,24 @@ pub(crate) async fn around(State(gate): State<Gate>, request: Request, next: Nex
             "{method} {route} {status}"
         ),
         None => tracing::info!(
-            target: "foreman::http", { request.id = id.as_str(), %method, route, status, duration_ms },
+            target: "foreman::http", { request.id = id.as_str(), %method, route, status, duration_ms, %who },
             "{method} {route} {status}"
         ),
     }
     response.headers_mut().insert(request_id::HEADER, id.into_header());
     response
+}
+
+/// Who asked, for the log: a key's id, never the key.
+struct Who(Option<Actor>);
+
+impl fmt::Display for Who {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Some(actor) => actor.fmt(f),
+            None => f.write_str("-"),
+        }
+    }
 }
 
 fn is_probe(route: &str) -> bool {

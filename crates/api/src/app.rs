@@ -6,22 +6,34 @@ use std::sync::Arc;
 use axum::extract::FromRef;
 use foreman_core::Clock;
 use foreman_core::limits::Limits;
-use foreman_core::ports::{LiveOutput, Schedules, Store, Submit};
+use foreman_core::ports::{LiveOutput, Schedules, Store, Submit, Tenancy};
+use foreman_core::sealed::Keyring;
+use foreman_core::tenant::TenantLimits;
 use foreman_runtime::Tasks;
 
 use crate::access::Gate;
 use crate::body::Bodies;
+use crate::doorkeeper::Doorkeeper;
 use crate::health::Vitals;
 use crate::problem::Problem;
+use crate::quotas::Quotas;
 use crate::tail::Waits;
 
 /// The state of the router: one pointer, so that a request costs one count.
 #[derive(Clone)]
-pub struct App(Arc<Parts>);
+pub struct App(Arc<Inside>);
+
+struct Inside {
+    parts: Parts,
+    doorkeeper: Doorkeeper,
+    quotas: Quotas,
+}
 
 /// What the API is plugged into.
 pub struct Parts {
     pub store: Arc<dyn Store>,
+    /// Who is served and by which keys; the same store.
+    pub tenancy: Arc<dyn Tenancy>,
     pub submit: Arc<dyn Submit>,
     /// Where schedules are made and changed; they are read from the store.
     pub schedules: Arc<dyn Schedules>,
@@ -29,6 +41,10 @@ pub struct Parts {
     pub output: Arc<dyn LiveOutput>,
     pub clock: Arc<dyn Clock>,
     pub limits: Limits,
+    /// What every tenant may ask for, but for what an administrator said about it.
+    pub tenant_limits: TenantLimits,
+    /// What secrets are sealed with; without it nothing that carries one is accepted.
+    pub keyring: Option<Arc<Keyring>>,
     pub bodies: Bodies,
     pub vitals: Vitals,
     pub gate: Gate,
@@ -48,7 +64,18 @@ pub enum Commands {
 
 impl App {
     pub fn new(parts: Parts) -> Self {
-        Self(Arc::new(parts))
+        let (gate, tenancy) = (&parts.gate, Arc::clone(&parts.tenancy));
+        let defaults = parts.tenant_limits.clone();
+        let doorkeeper = Doorkeeper::new(gate.keys.clone(), tenancy, defaults, gate.patience, &parts.tasks);
+        Self(Arc::new(Inside { parts, doorkeeper, quotas: Quotas::default() }))
+    }
+
+    pub(crate) fn quotas(&self) -> &Quotas {
+        &self.0.quotas
+    }
+
+    pub(crate) fn doorkeeper(&self) -> &Doorkeeper {
+        &self.0.doorkeeper
     }
 
     /// Runs a write to its end, whether or not the client waits for it: a request that is dropped half way must not take
@@ -72,7 +99,7 @@ impl Deref for App {
     type Target = Parts;
 
     fn deref(&self) -> &Parts {
-        &self.0
+        &self.0.parts
     }
 }
 

@@ -18,6 +18,7 @@ use foreman_core::{JobId, State as JobState, TenantId, Timestamp};
 use http::StatusCode;
 
 use crate::app::App;
+use crate::audit::Touched;
 use crate::json;
 use crate::listing;
 use crate::params::Tenant;
@@ -120,6 +121,8 @@ async fn run(verb: Verb, app: App, tenant: TenantId, request: Request) -> Result
     let (_, body) = app.bodies.json(request, app.bodies.job_bytes).await?;
     let BulkRequest { filter, dry_run } = json::parse(&body, Kind::InvalidRequest)?;
     let states = verb.states(filter.state)?;
+    // The names of fields and what was looked for: nothing of the jobs themselves.
+    let chosen = serde_json::to_string(&filter).unwrap_or_default();
     let filter = listing::filter(filter)?;
     let begun = app.clock.now();
     let mut answer = BulkAnswer { matched: 0, changed: 0 };
@@ -128,7 +131,7 @@ async fn run(verb: Verb, app: App, tenant: TenantId, request: Request) -> Result
             let filter = JobFilter { state: Some(state), ..filter.clone() };
             answer.matched += app.store.count(&tenant, &filter).await?;
         }
-        return Ok(json::answer(StatusCode::OK, &answer));
+        return Ok(answered(&answer, format!("jobs {chosen} (only counted)")));
     }
     pass(verb, &app, &tenant, &filter, &states, &mut answer).await?;
     if verb == Verb::Cancel && states.len() > 1 {
@@ -142,7 +145,14 @@ async fn run(verb: Verb, app: App, tenant: TenantId, request: Request) -> Result
             }
         }
     }
-    Ok(json::answer(StatusCode::OK, &answer))
+    let object = format!("jobs {chosen} ({} changed)", answer.changed);
+    Ok(answered(&answer, object))
+}
+
+fn answered(answer: &BulkAnswer, object: String) -> Response {
+    let mut response = json::answer(StatusCode::OK, answer);
+    Touched::mark(&mut response, object);
+    response
 }
 
 /// What was there when the call began, and what was asked for.

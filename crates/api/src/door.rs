@@ -13,7 +13,7 @@ use axum::response::Response;
 use axum::routing::get;
 use tower::ServiceExt as _;
 
-use crate::access::{self, Gate};
+use crate::access::{self, Entrance, Gate};
 use crate::health::{self, Vitals};
 use crate::meter;
 use crate::problem::{Kind, Problem};
@@ -34,7 +34,7 @@ impl Door {
             .route("/readyz", get(health::ready))
             .route("/metrics", get(meter::metrics))
             .fallback(not_yet)
-            .layer(from_fn_with_state(gate, access::around))
+            .layer(from_fn_with_state(Entrance { gate, app: None }, access::around))
             .with_state(vitals);
         Self(Arc::new(Sides { closed, open: OnceLock::new() }))
     }

@@ -18,7 +18,7 @@ use http::StatusCode;
 use serde::Serialize;
 use tokio::time::{Instant, timeout};
 
-use crate::access::{self, Gate};
+use crate::access::{self, Entrance, Gate};
 use crate::meter::{self, Meter};
 use crate::problem::{Kind, Problem};
 use crate::{json, problem};
@@ -197,7 +197,7 @@ pub fn probes(vitals: Vitals, gate: Gate) -> Router {
         .route("/metrics", get(meter::metrics))
         .method_not_allowed_fallback(problem::method_not_allowed)
         .fallback(problem::only_probes)
-        .layer(from_fn_with_state(gate, access::around))
+        .layer(from_fn_with_state(Entrance { gate, app: None }, access::around))
         .with_state(vitals)
 }
 

@@ -62,7 +62,7 @@ fn explain<'a, T: Deserialize<'a>>(text: &'a [u8], error: &serde_json::Error, mi
         return not_an_object(misfit);
     }
     let pointer = pointer_of::<T>(text);
-    let message = without_position(&error.to_string());
+    let message = without_value(without_position(&error.to_string()));
     if let Some(unknown) = UnknownField::read(&message) {
         return unknown.problem(text, &pointer);
     }
@@ -92,6 +92,17 @@ fn escaped(key: &str) -> String {
 
 fn without_position(message: &str) -> String {
     message.rsplit_once(" at line ").map_or(message, |(before, _)| before).to_owned()
+}
+
+/// serde repeats text that is not what it expected. Text may be a secret: `headers` given as one string, say.
+fn without_value(message: String) -> String {
+    for what in ["invalid type", "invalid value"] {
+        let given = message.strip_prefix(what).and_then(|rest| rest.strip_prefix(": string \""));
+        if let Some((_, expected)) = given.and_then(|given| given.rsplit_once("\", expected ")) {
+            return format!("{what}: a string, expected {expected}");
+        }
+    }
+    message
 }
 
 /// What serde says of a field it does not know, taken apart.
@@ -232,6 +243,20 @@ mod tests {
             assert_eq!(problem.kind, Kind::InvalidJob, "{text}");
             assert_eq!(problem.errors[0].pointer, pointer, "{text}");
             assert!(problem.detail.contains(word), "{text}: {}", problem.detail);
+        }
+    }
+
+    #[test]
+    fn text_that_does_not_fit_is_not_repeated() {
+        for text in [
+            r#"{"url":"http://a","headers":"x-token: hush"}"#,
+            r#"{"url":"http://a","headers":"\", expected hush"}"#,
+            r#"{"command":"true","env":"A=hush"}"#,
+            r#"{"url":"http://a","max_attempts":"hush"}"#,
+        ] {
+            let problem = refused(text);
+            assert!(problem.detail.contains("a string, expected "), "{}", problem.detail);
+            assert!(!format!("{problem:?}").contains("hush"), "{problem:?}");
         }
     }
 

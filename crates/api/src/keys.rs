@@ -1,84 +1,38 @@
-//! Who may come in: until there are tenants, whoever shows the one key.
-//!
-//! Only a digest of it is kept, and digests are compared in a time that does not depend on where they differ: how long a
-//! refusal takes tells nothing about the key.
+//! Which keys this server asks for, and the one a request shows.
 
-use std::fmt;
-use std::hint::black_box;
-
+use foreman_core::key::KeyHash;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
-use sha2::{Digest, Sha256};
 
 use crate::problem::{Kind, Problem};
 
 /// What must be shown to reach `/api`.
 #[derive(Clone, Debug)]
 pub enum Keys {
-    /// Nothing: only who can reach the loopback of this machine gets here.
+    /// Nothing: only who can reach the loopback of this machine gets here. A key of the store that is shown all the same
+    /// is taken at its word, so that tenants can be tried out.
     None,
-    Admin(AdminKey),
-}
-
-/// The key that opens everything.
-#[derive(Clone)]
-pub struct AdminKey {
-    digest: [u8; 32],
-}
-
-impl AdminKey {
-    pub fn new(key: &str) -> Self {
-        Self { digest: digest(key.as_bytes()) }
-    }
-
-    fn is(&self, shown: &[u8]) -> bool {
-        let shown = digest(shown);
-        let differing =
-            self.digest.iter().zip(&shown).fold(0, |seen, (ours, theirs)| black_box(seen | (ours ^ theirs)));
-        differing == 0
-    }
-}
-
-impl fmt::Debug for AdminKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("AdminKey(hidden)")
-    }
-}
-
-fn digest(text: &[u8]) -> [u8; 32] {
-    Sha256::digest(text).into()
+    /// A key of the store, or the one of the configuration (`FOREMAN_ADMIN_KEY`), which always opens: whatever happens to
+    /// tenants and keys, its holder is not locked out.
+    Asked(KeyHash),
 }
 
 impl Keys {
-    /// Whether a request for `path` may go on.
-    pub(crate) fn admit(&self, path: &str, headers: &HeaderMap) -> Result<(), Problem> {
-        match self {
-            Keys::None => Ok(()),
-            Keys::Admin(_) if !is_behind_the_key(path) => Ok(()),
-            Keys::Admin(key) => match bearer(headers) {
-                Some(shown) if key.is(shown) => Ok(()),
-                Some(_) => {
-                    Err(Problem::new(Kind::Unauthorized, "the key in `Authorization` is not one of this server's"))
-                }
-                None => Err(Problem::new(
-                    Kind::Unauthorized,
-                    "this server asks for a key; send it as `Authorization: Bearer …`",
-                )),
-            },
-        }
+    /// Asks for keys; this is the one of the configuration.
+    pub fn asked(admin: &str) -> Self {
+        Keys::Asked(KeyHash::of(admin.as_bytes()))
     }
 }
 
-/// All of `/api`, whether or not something is served there. Its document tells nothing of this server, and the page that
-/// shows it has no key.
-fn is_behind_the_key(path: &str) -> bool {
-    (path == "/api" || path.starts_with("/api/")) && path != "/api/openapi.json"
-}
-
-fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
-    let value = headers.get(AUTHORIZATION)?.as_bytes();
-    let (scheme, key) = value.split_at_checked(7)?;
-    scheme.eq_ignore_ascii_case(b"bearer ").then(|| key.trim_ascii())
+/// The key of a request. One that shows two is up to something: whoever stands between might judge by the other.
+pub(crate) fn shown(headers: &HeaderMap) -> Result<Option<&[u8]>, Problem> {
+    let mut given = headers.get_all(AUTHORIZATION).iter();
+    let Some(value) = given.next() else { return Ok(None) };
+    if given.next().is_some() {
+        return Err(Problem::new(Kind::Unauthorized, "the header Authorization is given more than once"));
+    }
+    let Some((scheme, key)) = value.as_bytes().split_at_checked(7) else { return Ok(None) };
+    Ok(scheme.eq_ignore_ascii_case(b"bearer ").then(|| key.trim_ascii()).filter(|key| !key.is_empty()))
 }
 
 #[cfg(test)]
@@ -89,45 +43,27 @@ mod tests {
 
     const KEY: &str = "a-key-that-is-long-enough";
 
-    fn shows(value: &str) -> HeaderMap {
-        HeaderMap::from_iter([(AUTHORIZATION, HeaderValue::from_str(value).expect("a header"))])
+    fn headers(values: &[&str]) -> HeaderMap {
+        values.iter().map(|value| (AUTHORIZATION, HeaderValue::from_str(value).expect("a header"))).collect()
     }
 
     #[test]
-    fn only_the_key_itself_opens_the_api() {
-        let keys = Keys::Admin(AdminKey::new(KEY));
-        let admits = |headers: HeaderMap| keys.admit("/api/v1/jobs", &headers).is_ok();
+    fn a_key_is_shown_as_a_bearer_of_it() {
         for right in [format!("Bearer {KEY}"), format!("bearer {KEY}"), format!("BEARER  {KEY} ")] {
-            assert!(admits(shows(&right)), "{right:?}");
+            assert_eq!(shown(&headers(&[&right])).expect("one"), Some(KEY.as_bytes()), "{right:?}");
         }
-        for wrong in [
-            KEY.to_owned(),
-            "Bearer".to_owned(),
-            "Bearer ".to_owned(),
-            format!("Basic {KEY}"),
-            format!("Bearer {KEY}x"),
-            format!("Bearer {}", &KEY[..KEY.len() - 1]),
-            format!("Bearer {}", KEY.to_uppercase()),
-        ] {
-            assert!(!admits(shows(&wrong)), "{wrong:?}");
+        for none in ["", "Bearer", "Bearer ", "Bearer   ", KEY, "Basic eDp5", "Bearer\u{a0}x"] {
+            let value = HeaderValue::from_bytes(none.as_bytes()).expect("a header");
+            let headers = HeaderMap::from_iter([(AUTHORIZATION, value)]);
+            assert_eq!(shown(&headers).expect("none"), None, "{none:?}");
         }
-        assert!(!admits(HeaderMap::new()));
-    }
-
-    #[test]
-    fn all_of_the_api_is_behind_the_key_and_nothing_else() {
-        for path in ["/api", "/api/", "/api/v1/jobs", "/api/v1/nothing", "/api/openapi.json/x"] {
-            assert!(is_behind_the_key(path), "{path}");
-        }
-        for path in
-            ["/", "/healthz", "/readyz", "/metrics", "/docs", "/errors/internal", "/api/openapi.json", "/apiary"]
-        {
-            assert!(!is_behind_the_key(path), "{path}");
-        }
+        assert_eq!(shown(&HeaderMap::new()).expect("none"), None);
+        let two = shown(&headers(&["Bearer a", "Bearer b"])).expect_err("two");
+        assert_eq!(two.kind, Kind::Unauthorized);
     }
 
     #[test]
     fn a_key_is_never_shown() {
-        assert!(!format!("{:?}", Keys::Admin(AdminKey::new(KEY))).contains(KEY));
+        assert!(!format!("{:?}", Keys::asked(KEY)).contains(KEY));
     }
 }

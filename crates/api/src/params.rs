@@ -1,28 +1,58 @@
 //! What stands in the path and the query, and whose request it is.
 
-use std::sync::LazyLock;
-
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{FromRequestParts, Path, Query};
+use foreman_core::id::NotATenantId;
 use foreman_core::job::QueueName;
+use foreman_core::key::{KeyId, NotAKeyId};
 use foreman_core::schedule::ScheduleKey;
 use foreman_core::{JobId, TenantId};
 use http::request::Parts;
 use serde::de::DeserializeOwned;
 
+use crate::caller;
 use crate::problem::Problem;
 use crate::schedules::look::no_key;
 
-/// Whose jobs the request is about. The one place that decides it: keys will be looked up here.
+/// Whose jobs the request is about, as the gate decided.
 pub(crate) struct Tenant(pub TenantId);
 
 impl<S: Sync> FromRequestParts<S> for Tenant {
     type Rejection = Problem;
 
-    async fn from_request_parts(_: &mut Parts, _: &S) -> Result<Self, Problem> {
-        static ONLY: LazyLock<TenantId> = LazyLock::new(TenantId::default);
-        Ok(Self(ONLY.clone()))
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        caller::of(parts).map(|caller| Self(caller.tenant.clone()))
     }
+}
+
+/// The `{tenant}` of a path.
+pub(crate) struct Named(pub TenantId);
+
+impl<S: Send + Sync> FromRequestParts<S> for Named {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        tenant_id(&path_text(parts, state).await?).map(Self)
+    }
+}
+
+/// The `{tenant}` and the `{key}` of a path.
+pub(crate) struct KeyOf(pub TenantId, pub KeyId);
+
+impl<S: Send + Sync> FromRequestParts<S> for KeyOf {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let Path((tenant, key)) = Path::<(String, String)>::from_request_parts(parts, state)
+            .await
+            .map_err(|rejection| Problem::invalid_request(rejection.body_text()))?;
+        let key = key.parse().map_err(|error: NotAKeyId| Problem::invalid_request(error.to_string()))?;
+        Ok(Self(tenant_id(&tenant)?, key))
+    }
+}
+
+fn tenant_id(text: &str) -> Result<TenantId, Problem> {
+    text.parse().map_err(|error: NotATenantId| Problem::invalid_request(error.to_string()))
 }
 
 /// The `{id}` of a path.

@@ -7,11 +7,12 @@
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use foreman_core::document::ProblemDocument;
+use foreman_core::key::{KeyId, Scope};
 use foreman_core::ports::{ScheduleError, StoreError, SubmitError};
 use foreman_core::spec::{Invalid, Mistake};
-use foreman_core::{JobId, State};
+use foreman_core::{JobId, State, TenantId};
 use http::header::{CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
-use http::{HeaderValue, StatusCode};
+use http::{HeaderName, HeaderValue, StatusCode};
 
 pub const MEDIA_TYPE: &str = "application/problem+json";
 
@@ -37,10 +38,24 @@ pub enum Kind {
     PreconditionFailed,
     ScheduleBusy,
     ScheduleUnreadable,
+    InvalidWebhook,
+    WebhookNotFound,
+    DeliveryNotFound,
+    TooManyWebhooks,
+    WebhookDisabled,
     NotFound,
     MethodNotAllowed,
     HostRefused,
     Unauthorized,
+    Forbidden,
+    TooManyRequests,
+    TenantNotFound,
+    InvalidTenant,
+    TenantInUse,
+    KeyNotFound,
+    InvalidKey,
+    KeyNotLive,
+    NoSecretKey,
     Overloaded,
     StoreUnavailable,
     StoreFull,
@@ -51,7 +66,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 31] = [
+    pub const ALL: [Kind; 45] = [
         Kind::BadJson,
         Kind::UnknownField,
         Kind::InvalidJob,
@@ -72,10 +87,24 @@ impl Kind {
         Kind::PreconditionFailed,
         Kind::ScheduleBusy,
         Kind::ScheduleUnreadable,
+        Kind::InvalidWebhook,
+        Kind::WebhookNotFound,
+        Kind::DeliveryNotFound,
+        Kind::TooManyWebhooks,
+        Kind::WebhookDisabled,
         Kind::NotFound,
         Kind::MethodNotAllowed,
         Kind::HostRefused,
         Kind::Unauthorized,
+        Kind::Forbidden,
+        Kind::TooManyRequests,
+        Kind::TenantNotFound,
+        Kind::InvalidTenant,
+        Kind::TenantInUse,
+        Kind::KeyNotFound,
+        Kind::InvalidKey,
+        Kind::KeyNotLive,
+        Kind::NoSecretKey,
         Kind::Overloaded,
         Kind::StoreUnavailable,
         Kind::StoreFull,
@@ -108,10 +137,24 @@ impl Kind {
             Kind::PreconditionFailed => "/errors/precondition-failed",
             Kind::ScheduleBusy => "/errors/schedule-busy",
             Kind::ScheduleUnreadable => "/errors/schedule-unreadable",
+            Kind::InvalidWebhook => "/errors/invalid-webhook",
+            Kind::WebhookNotFound => "/errors/webhook-not-found",
+            Kind::DeliveryNotFound => "/errors/delivery-not-found",
+            Kind::TooManyWebhooks => "/errors/too-many-webhooks",
+            Kind::WebhookDisabled => "/errors/webhook-disabled",
             Kind::NotFound => "/errors/not-found",
             Kind::MethodNotAllowed => "/errors/method-not-allowed",
             Kind::HostRefused => "/errors/host-refused",
             Kind::Unauthorized => "/errors/unauthorized",
+            Kind::Forbidden => "/errors/forbidden",
+            Kind::TooManyRequests => "/errors/too-many-requests",
+            Kind::TenantNotFound => "/errors/tenant-not-found",
+            Kind::InvalidTenant => "/errors/invalid-tenant",
+            Kind::TenantInUse => "/errors/tenant-in-use",
+            Kind::KeyNotFound => "/errors/key-not-found",
+            Kind::InvalidKey => "/errors/invalid-key",
+            Kind::KeyNotLive => "/errors/key-not-live",
+            Kind::NoSecretKey => "/errors/no-secret-key",
             Kind::Overloaded => "/errors/overloaded",
             Kind::StoreUnavailable => "/errors/store-unavailable",
             Kind::StoreFull => "/errors/store-full",
@@ -150,10 +193,24 @@ impl Kind {
             Kind::PreconditionFailed => include_str!("../../../docs/errors/precondition-failed.md"),
             Kind::ScheduleBusy => include_str!("../../../docs/errors/schedule-busy.md"),
             Kind::ScheduleUnreadable => include_str!("../../../docs/errors/schedule-unreadable.md"),
+            Kind::InvalidWebhook => include_str!("../../../docs/errors/invalid-webhook.md"),
+            Kind::WebhookNotFound => include_str!("../../../docs/errors/webhook-not-found.md"),
+            Kind::DeliveryNotFound => include_str!("../../../docs/errors/delivery-not-found.md"),
+            Kind::TooManyWebhooks => include_str!("../../../docs/errors/too-many-webhooks.md"),
+            Kind::WebhookDisabled => include_str!("../../../docs/errors/webhook-disabled.md"),
             Kind::NotFound => include_str!("../../../docs/errors/not-found.md"),
             Kind::MethodNotAllowed => include_str!("../../../docs/errors/method-not-allowed.md"),
             Kind::HostRefused => include_str!("../../../docs/errors/host-refused.md"),
             Kind::Unauthorized => include_str!("../../../docs/errors/unauthorized.md"),
+            Kind::Forbidden => include_str!("../../../docs/errors/forbidden.md"),
+            Kind::TooManyRequests => include_str!("../../../docs/errors/too-many-requests.md"),
+            Kind::TenantNotFound => include_str!("../../../docs/errors/tenant-not-found.md"),
+            Kind::InvalidTenant => include_str!("../../../docs/errors/invalid-tenant.md"),
+            Kind::TenantInUse => include_str!("../../../docs/errors/tenant-in-use.md"),
+            Kind::KeyNotFound => include_str!("../../../docs/errors/key-not-found.md"),
+            Kind::InvalidKey => include_str!("../../../docs/errors/invalid-key.md"),
+            Kind::KeyNotLive => include_str!("../../../docs/errors/key-not-live.md"),
+            Kind::NoSecretKey => include_str!("../../../docs/errors/no-secret-key.md"),
             Kind::Overloaded => include_str!("../../../docs/errors/overloaded.md"),
             Kind::StoreUnavailable => include_str!("../../../docs/errors/store-unavailable.md"),
             Kind::StoreFull => include_str!("../../../docs/errors/store-full.md"),
@@ -183,13 +240,27 @@ impl Kind {
             Kind::InvalidSchedule => "The schedule is not valid",
             Kind::ScheduleNotFound => "There is no such schedule",
             Kind::NameTaken => "The name is taken",
-            Kind::PreconditionFailed => "The schedule is not what the request expects",
+            Kind::PreconditionFailed => "What is there is not what the request expects",
             Kind::ScheduleBusy => "The schedule is changed by others all the time",
             Kind::ScheduleUnreadable => "This version cannot read the schedule",
+            Kind::InvalidWebhook => "The webhook is not valid",
+            Kind::WebhookNotFound => "There is no such webhook",
+            Kind::DeliveryNotFound => "There is no such delivery",
+            Kind::TooManyWebhooks => "The tenant has as many webhooks as it may have",
+            Kind::WebhookDisabled => "The webhook is disabled",
             Kind::NotFound => "There is nothing at this path",
             Kind::MethodNotAllowed => "This path does not take this method",
             Kind::HostRefused => "The request names a host that is not this server",
             Kind::Unauthorized => "The request shows no key, or a wrong one",
+            Kind::Forbidden => "The key is not good for this",
+            Kind::TooManyRequests => "Too much was asked for in too short a time",
+            Kind::TenantNotFound => "There is no such tenant",
+            Kind::InvalidTenant => "The tenant is not valid",
+            Kind::TenantInUse => "The tenant cannot be deleted as it is",
+            Kind::KeyNotFound => "There is no such key",
+            Kind::InvalidKey => "The key is not valid",
+            Kind::KeyNotLive => "The key cannot be replaced",
+            Kind::NoSecretKey => "This server cannot keep secrets",
             Kind::Overloaded => "The server has more to do than it can take",
             Kind::StoreUnavailable => "The store does not answer",
             Kind::StoreFull => "The store has no space left",
@@ -203,16 +274,36 @@ impl Kind {
     pub const fn status(self) -> StatusCode {
         match self {
             Kind::BadJson | Kind::UnknownField | Kind::InvalidRequest | Kind::EmptyBatch => StatusCode::BAD_REQUEST,
-            Kind::InvalidJob | Kind::InvalidSchedule | Kind::IdempotencyKeyReused => StatusCode::UNPROCESSABLE_ENTITY,
+            Kind::InvalidJob
+            | Kind::InvalidSchedule
+            | Kind::IdempotencyKeyReused
+            | Kind::InvalidTenant
+            | Kind::InvalidKey
+            | Kind::InvalidWebhook
+            | Kind::NoSecretKey => StatusCode::UNPROCESSABLE_ENTITY,
             Kind::BatchTooLarge | Kind::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Kind::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Kind::CommandsDisabled => StatusCode::FORBIDDEN,
-            Kind::JobNotFound | Kind::ScheduleNotFound | Kind::NoLiveOutput | Kind::NotFound => StatusCode::NOT_FOUND,
-            Kind::JobFinal | Kind::JobNotFinal | Kind::NameTaken => StatusCode::CONFLICT,
+            Kind::CommandsDisabled | Kind::Forbidden => StatusCode::FORBIDDEN,
+            Kind::JobNotFound
+            | Kind::ScheduleNotFound
+            | Kind::TenantNotFound
+            | Kind::KeyNotFound
+            | Kind::WebhookNotFound
+            | Kind::DeliveryNotFound
+            | Kind::NoLiveOutput
+            | Kind::NotFound => StatusCode::NOT_FOUND,
+            Kind::JobFinal
+            | Kind::JobNotFinal
+            | Kind::NameTaken
+            | Kind::TenantInUse
+            | Kind::KeyNotLive
+            | Kind::TooManyWebhooks
+            | Kind::WebhookDisabled => StatusCode::CONFLICT,
             Kind::PreconditionFailed => StatusCode::PRECONDITION_FAILED,
             Kind::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Kind::HostRefused => StatusCode::MISDIRECTED_REQUEST,
             Kind::Unauthorized => StatusCode::UNAUTHORIZED,
+            Kind::TooManyRequests => StatusCode::TOO_MANY_REQUESTS,
             Kind::Overloaded | Kind::StoreUnavailable | Kind::Stopping | Kind::ScheduleBusy => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
@@ -231,6 +322,8 @@ impl Kind {
             Kind::StoreUnavailable => Some(2),
             Kind::Stopping => Some(5),
             Kind::StoreFull => Some(30),
+            // Where it is known more exactly, the problem itself says so.
+            Kind::TooManyRequests => Some(60),
             _ => None,
         }
     }
@@ -248,15 +341,28 @@ pub struct Problem {
     pub detail: String,
     pub errors: Vec<Mistake>,
     pub state: Option<State>,
-    /// The version that a schedule has, where another was expected.
+    /// The version that a schedule or a tenant has, where another was expected.
     pub version: Option<i64>,
+    /// The scope that the key would need.
+    pub scope: Option<Scope>,
+    /// What the answer says beside its body, such as `Allow`, `Retry-After` or how much may be asked for.
+    pub headers: Vec<(HeaderName, String)>,
     /// For the log alone: what a client must not see.
     pub cause: Option<String>,
 }
 
 impl Problem {
     pub fn new(kind: Kind, detail: impl Into<String>) -> Self {
-        Self { kind, detail: detail.into(), errors: Vec::new(), state: None, version: None, cause: None }
+        Self {
+            kind,
+            detail: detail.into(),
+            errors: Vec::new(),
+            state: None,
+            version: None,
+            scope: None,
+            headers: Vec::new(),
+            cause: None,
+        }
     }
 
     pub fn invalid_request(detail: impl Into<String>) -> Self {
@@ -268,6 +374,20 @@ impl Problem {
             Kind::JobNotFound,
             format!("no job has the id {id}; it may have been deleted or have outlived its retention"),
         )
+    }
+
+    pub fn tenant_not_found(name: impl std::fmt::Display) -> Self {
+        Self::new(Kind::TenantNotFound, format!("there is no tenant {name}; it may have been deleted"))
+    }
+
+    pub fn key_not_found(tenant: &TenantId, id: &KeyId) -> Self {
+        Self::new(Kind::KeyNotFound, format!("the tenant {tenant} has no key {id}"))
+    }
+
+    /// One mistake in what was sent, as the kind calls it.
+    pub fn mistake(kind: Kind, pointer: &str, detail: impl Into<String>) -> Self {
+        let mistake = Mistake { pointer: pointer.into(), detail: detail.into() };
+        Self::new(kind, mistake.to_string()).with_errors(vec![mistake])
     }
 
     pub fn in_state(kind: Kind, state: State, detail: impl Into<String>) -> Self {
@@ -301,6 +421,12 @@ impl Problem {
         self
     }
 
+    #[must_use]
+    pub fn with_header(mut self, name: HeaderName, value: impl Into<String>) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
+
     fn with_cause(mut self, cause: String) -> Self {
         self.cause = Some(cause);
         self
@@ -316,6 +442,7 @@ impl Problem {
             errors: self.errors,
             state: self.state,
             version: self.version,
+            scope: self.scope,
         }
     }
 }
@@ -402,6 +529,15 @@ impl From<ScheduleError> for Problem {
 }
 
 impl Problem {
+    pub(crate) fn not_found(path: &str) -> Self {
+        Self::new(Kind::NotFound, format!("nothing is served at {path}; /docs lists what is"))
+    }
+
+    pub(crate) fn method_not_allowed(method: &http::Method, path: &str) -> Self {
+        let detail = format!("{path} does not take {method}; the header `Allow` says what it takes");
+        Self::new(Kind::MethodNotAllowed, detail)
+    }
+
     fn stopping() -> Self {
         Self::new(Kind::Stopping, "the server is stopping and takes nothing more; nothing was changed, send it again")
     }
@@ -430,7 +566,7 @@ pub(crate) struct Written {
 /// Writes the document of a response that carries a problem.
 pub(crate) fn write(response: &mut Response, request_id: &str) -> Option<Written> {
     let Unwritten(problem) = response.extensions_mut().remove::<Unwritten>()?;
-    let (kind, cause) = (problem.kind, problem.cause.clone());
+    let (kind, cause, own) = (problem.kind, problem.cause.clone(), problem.headers.clone());
     let document = problem.document(Some(request_id.to_owned()));
     let body = serde_json::to_vec(&document).expect("a problem is plain data with text keys");
     *response.body_mut() = Body::from(body);
@@ -442,6 +578,12 @@ pub(crate) fn write(response: &mut Response, request_id: &str) -> Option<Written
     if kind == Kind::Unauthorized {
         headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"foreman\""));
     }
+    for (name, value) in own {
+        // Ours are digits and names of methods; one that is not is worth less than the answer.
+        if let Ok(value) = HeaderValue::try_from(value) {
+            headers.insert(name, value);
+        }
+    }
     if kind.ends_the_connection() {
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
@@ -450,14 +592,11 @@ pub(crate) fn write(response: &mut Response, request_id: &str) -> Option<Written
 
 /// The answer to a path that does not take the method; the router adds `Allow`.
 pub(crate) async fn method_not_allowed(method: http::Method, uri: http::Uri) -> Problem {
-    Problem::new(
-        Kind::MethodNotAllowed,
-        format!("{} does not take {method}; the header `Allow` says what it takes", uri.path()),
-    )
+    Problem::method_not_allowed(&method, uri.path())
 }
 
 pub(crate) async fn not_found(uri: http::Uri) -> Problem {
-    Problem::new(Kind::NotFound, format!("nothing is served at {}; /docs lists what is", uri.path()))
+    Problem::not_found(uri.path())
 }
 
 /// The same, where there are no pages to point to.

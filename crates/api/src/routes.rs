@@ -2,18 +2,26 @@
 
 use axum::Router;
 use axum::middleware::from_fn_with_state;
+use http::Method;
 use utoipa::openapi::content::Content;
-use utoipa::openapi::path::Operation;
+use utoipa::openapi::header::{Header, HeaderBuilder};
+use utoipa::openapi::path::{Operation, ParameterBuilder, ParameterIn};
 use utoipa::openapi::response::ResponseBuilder;
-use utoipa::openapi::{InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder, PathItem, Ref};
+use utoipa::openapi::schema::Type;
+use utoipa::openapi::security::{Http, HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::{
+    InfoBuilder, LicenseBuilder, ObjectBuilder, OpenApi, OpenApiBuilder, PathItem, Ref, RefOr, Required,
+};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::access::Entrance;
+use crate::access::table::{self, Found, Needs, Way};
 use crate::app::App;
 use crate::problem::MEDIA_TYPE;
 use crate::{
-    access, bulk, dev, docs, health, home, jobs, listing, meter, output, problem, queues, schedules, submit, wait,
-    workers,
+    access, bulk, dev, docs, health, home, jobs, listing, meter, output, problem, queues, schedules, submit, tenants,
+    trail, wait, webhooks, workers,
 };
 
 /// Everything that is served.
@@ -26,15 +34,79 @@ pub fn router(app: App) -> Router {
     router
         .method_not_allowed_fallback(problem::method_not_allowed)
         .fallback(problem::not_found)
-        .layer(from_fn_with_state(app.gate.clone(), access::around))
+        .layer(from_fn_with_state(Entrance { gate: app.gate.clone(), app: Some(app.clone()) }, access::around))
         .with_state(app)
 }
 
 /// The OpenAPI 3.1 document of what is served.
 pub fn openapi() -> OpenApi {
     let (_, mut document) = documented().split_for_parts();
-    document.paths.paths.values_mut().flat_map(operations).for_each(may_answer_a_problem);
+    let components = document.components.get_or_insert_default();
+    components.add_security_scheme(KEY, SecurityScheme::Http(bearer()));
+    for (path, item) in &mut document.paths.paths {
+        for (method, operation) in operations(item) {
+            may_answer_a_problem(operation);
+            if let Found::Way(way) = table::find(&method, path) {
+                says_what_it_needs(operation, way);
+            }
+        }
+    }
     document
+}
+
+/// The name of the security scheme.
+const KEY: &str = "key";
+
+fn bearer() -> Http {
+    let what = "A key: `fm_…`, made by `foreman keys create` or `POST /api/v1/tenants/{tenant}/keys`, or the `FOREMAN_ADMIN_KEY` that the \
+                server was started with. A server on loopback without one asks for none.";
+    HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("fm_…").description(Some(what)).build()
+}
+
+/// What stands in the list of ways in stands in the document.
+fn says_what_it_needs(operation: &mut Operation, way: &Way) {
+    let needs = match way.needs {
+        Needs::Nothing => {
+            operation.security = Some(Vec::new());
+            return;
+        }
+        Needs::Key => "Any key will do.".to_owned(),
+        Needs::Scope(scope) => format!("Needs a key with the scope `{scope}`."),
+    };
+    let description = operation.description.take().filter(|text| !text.is_empty());
+    operation.description = Some(description.map_or_else(|| needs.clone(), |text| format!("{text}\n\n{needs}")));
+    operation.security = Some(vec![SecurityRequirement::new(KEY, Vec::<String>::new())]);
+    let tenant = ParameterBuilder::new()
+        .name("Foreman-Tenant")
+        .parameter_in(ParameterIn::Header)
+        .required(Required::False)
+        .description(Some("The tenant that an operator's request is about; the key's own without it"))
+        .schema(Some(ObjectBuilder::new().schema_type(Type::String)))
+        .build();
+    operation.parameters.get_or_insert_default().push(RefOr::T(tenant));
+    for (status, what) in [
+        ("401", "No key, or one that is unknown, expired or revoked"),
+        ("403", "The key has not the scope, or names a tenant that is not its own"),
+        ("404", "There is no such thing, or it is another tenant's; or no tenant has the name in `Foreman-Tenant`"),
+        ("429", "Too much was asked for in too short a time, or too many wrong keys came from this address"),
+    ] {
+        operation.responses.responses.entry(status.into()).or_insert_with(|| problem_response(what).into());
+    }
+    if let Some(RefOr::T(refused)) = operation.responses.responses.get_mut("401") {
+        refused.headers.insert("WWW-Authenticate".into(), header(Type::String));
+    }
+    if let Some(RefOr::T(refused)) = operation.responses.responses.get_mut("429") {
+        refused.headers.insert("Retry-After".into(), header(Type::Integer));
+    }
+}
+
+fn header(of: Type) -> RefOr<Header> {
+    RefOr::T(HeaderBuilder::new().schema(Some(ObjectBuilder::new().schema_type(of))).build())
+}
+
+fn problem_response(what: &str) -> utoipa::openapi::Response {
+    let problem = Content::new(Some(Ref::from_schema_name("ProblemDocument")));
+    ResponseBuilder::new().description(what).content(MEDIA_TYPE, problem).build()
 }
 
 fn documented() -> OpenApiRouter<App> {
@@ -67,6 +139,21 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(schedules::change::run))
         .routes(routes!(schedules::preview::saved))
         .routes(routes!(schedules::look::ticks))
+        .routes(routes!(tenants::whoami::whoami))
+        .routes(routes!(tenants::change::create, tenants::look::list))
+        .routes(routes!(tenants::look::get, tenants::change::update, tenants::change::delete))
+        .routes(routes!(tenants::signing::rotate, tenants::signing::delete))
+        .routes(routes!(tenants::keys::create, tenants::keys::list))
+        .routes(routes!(tenants::keys::get, tenants::keys::revoke))
+        .routes(routes!(tenants::keys::rotate))
+        .routes(routes!(trail::list))
+        .routes(routes!(webhooks::change::create, webhooks::look::list))
+        .routes(routes!(webhooks::look::get, webhooks::change::update, webhooks::change::delete))
+        .routes(routes!(webhooks::change::rotate_secret))
+        .routes(routes!(webhooks::deliveries::test))
+        .routes(routes!(webhooks::deliveries::list))
+        .routes(routes!(webhooks::deliveries::get))
+        .routes(routes!(webhooks::deliveries::resend))
         .routes(routes!(health::alive))
         .routes(routes!(health::ready))
         .routes(routes!(meter::metrics))
@@ -85,13 +172,36 @@ fn about() -> OpenApi {
     OpenApiBuilder::new().info(info.build()).build()
 }
 
-fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
-    [&mut item.get, &mut item.put, &mut item.post, &mut item.delete, &mut item.patch].into_iter().flatten()
+fn operations(item: &mut PathItem) -> impl Iterator<Item = (Method, &mut Operation)> {
+    [
+        (Method::GET, &mut item.get),
+        (Method::PUT, &mut item.put),
+        (Method::POST, &mut item.post),
+        (Method::DELETE, &mut item.delete),
+        (Method::PATCH, &mut item.patch),
+    ]
+    .into_iter()
+    .filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
 }
 
-/// Any operation may be answered with a problem; those worth knowing of are listed beside it.
+/// What any operation may be answered with. Every status has its name here or beside its handler: there is no `default`, so that whoever
+/// holds the server against the document finds what was forgotten.
 fn may_answer_a_problem(operation: &mut Operation) {
-    let problem = Content::new(Some(Ref::from_schema_name("ProblemDocument")));
-    let response = ResponseBuilder::new().description("A problem").content(MEDIA_TYPE, problem).build();
-    operation.responses.responses.insert("default".into(), response.into());
+    let everywhere = [
+        ("400", "The request is not valid"),
+        ("408", "The request did not arrive in time"),
+        ("421", "The request names a host that is not this server"),
+        ("500", "The server made a mistake, or its store is damaged; its log tells why"),
+        ("503", "Overloaded, stopping, or the store is away; send it again"),
+        ("507", "The store has no space left"),
+    ];
+    let with_a_body = [
+        ("413", "The body is too large"),
+        ("415", "The body is not sent as JSON"),
+        ("422", "What is asked for cannot be"),
+    ];
+    let with_a_body = with_a_body.into_iter().filter(|_| operation.request_body.is_some());
+    for (status, what) in everywhere.into_iter().chain(with_a_body) {
+        operation.responses.responses.entry(status.into()).or_insert_with(|| problem_response(what).into());
+    }
 }

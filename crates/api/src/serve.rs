@@ -25,6 +25,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::Service;
 
+use crate::access::Peer;
 use guard::{Activity, Guarded};
 use sent::Sent;
 
@@ -117,9 +118,9 @@ impl Server {
             let permit = permit.expect("the semaphore is never closed");
             let Some(accepted) = until_draining(&shutdown, self.listener.accept()).await else { break };
             match accepted {
-                Ok((stream, _)) => {
+                Ok((stream, peer)) => {
                     backoff.reset();
-                    let connection = serve_connection(Arc::clone(&context), stream, router.clone(), permit);
+                    let connection = serve_connection(Arc::clone(&context), stream, peer, router.clone(), permit);
                     drop(tasks.spawn("connection", connection));
                 }
                 // The client is gone already, or there are no more file descriptors: the latter stays for a while.
@@ -174,7 +175,13 @@ fn builder(config: &Config, tasks: &Tasks) -> auto::Builder<Spawner> {
     builder
 }
 
-async fn serve_connection(context: Arc<Context>, stream: TcpStream, router: Router, permit: OwnedSemaphorePermit) {
+async fn serve_connection(
+    context: Arc<Context>,
+    stream: TcpStream,
+    peer: SocketAddr,
+    router: Router,
+    permit: OwnedSemaphorePermit,
+) {
     let _permit = permit;
     // Small answers go out at once instead of waiting for the client's acknowledgement of the one before.
     let _ = stream.set_nodelay(true);
@@ -182,7 +189,9 @@ async fn serve_connection(context: Arc<Context>, stream: TcpStream, router: Rout
     let io = TokioIo::new(Guarded::new(stream, &context.config, activity.clone()));
     let service = hyper::service::service_fn(move |request: hyper::Request<Incoming>| {
         let (in_flight, activity) = (activity.begin(), activity.clone());
-        let answer = router.clone().call(request.map(Body::new));
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(Peer(peer));
+        let answer = router.clone().call(request);
         async move {
             let answer: Result<_, Infallible> = answer.await;
             let answer = answer.map(|answer| answer.map(|body| Sent::new(body, activity)));

@@ -19,10 +19,12 @@ use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
-use crate::app::{App, Commands};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::commands;
 use crate::json;
-use crate::params::Tenant;
 use crate::problem::{Kind, Problem};
+use crate::quotas;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
@@ -42,24 +44,29 @@ const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-re
                 ("Location" = String, description = "Where the job is read"),
                 ("Idempotency-Replayed" = String, description = "`true`"),
             )),
-        (status = 403, description = "A command, where commands are not allowed", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 403, description = "A command, where commands are not allowed, or the key has not the scope", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 422, description = "Not a valid job, or the key stands for another one", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 429, description = "More than the tenant may submit; `Retry-After` says when to come again", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 503, description = "Nothing was accepted: overloaded, stopping, or the store is away", body = ProblemDocument, content_type = "application/problem+json"),
     ))]
-pub(crate) async fn submit(
-    State(app): State<App>,
-    Tenant(tenant): Tenant,
-    request: Request,
-) -> Result<Response, Problem> {
+pub(crate) async fn submit(State(app): State<App>, caller: Caller, request: Request) -> Result<Response, Problem> {
     let (headers, body) = app.bodies.json(request, app.bodies.job_bytes).await?;
     let mut spec: JobSpec = json::parse(&body, Kind::InvalidJob)?;
     take_key(&headers, &mut spec)?;
     let now = app.clock.now();
-    let job = judge(&app, &tenant, spec, now)?;
+    let job = judge(&app, &caller, spec, now)?;
     let receipt = Receipt::of(&job);
-    let answers = app.submit.submit(vec![job]).await?;
+    let jobs = vec![job];
+    let quota = app.quotas().take(&app, &caller, &works(&jobs)).await?;
+    let answers = app.submit.submit(jobs).await?;
     let answer = answers.into_iter().next().ok_or_else(|| Problem::internal("the submitter gave no answer"))?;
-    respond(&app, &tenant, receipt, answer).await
+    let mut response = respond(&app, &caller.tenant, receipt, answer).await?;
+    quotas::tell(&mut response, quota);
+    Ok(response)
+}
+
+fn works(jobs: &[NewJob]) -> Vec<Arc<Work>> {
+    jobs.iter().map(|job| Arc::clone(&job.work)).collect()
 }
 
 async fn respond(app: &App, tenant: &TenantId, receipt: Receipt, answer: Submitted) -> Result<Response, Problem> {
@@ -81,19 +88,41 @@ pub(crate) fn located(mut response: Response, id: JobId) -> Response {
     response
 }
 
-fn judge(app: &App, tenant: &TenantId, spec: JobSpec, now: Timestamp) -> Result<NewJob, Problem> {
-    let job = spec.validate(tenant, &app.limits, now)?;
-    if app.commands == Commands::Refused && matches!(job.work.target, Target::Command(_)) {
-        return Err(commands_disabled());
+/// A job that may be written as it is.
+fn judge(app: &App, caller: &Caller, spec: JobSpec, now: Timestamp) -> Result<NewJob, Problem> {
+    if spec.command.is_some() {
+        commands::may_submit(app, caller)?;
     }
+    let mut job = spec.validate(&caller.tenant, &app.limits, now)?;
+    if let Target::Command(command) = &job.work.target {
+        commands::may_run(caller, &command.program)
+            .map_err(|detail| Problem::mistake(Kind::InvalidJob, "/command", detail))?;
+        commands::may_give(caller, command.env.names())
+            .map_err(|(pointer, detail)| Problem::mistake(Kind::InvalidJob, &pointer, detail))?;
+    }
+    quotas::may_carry(caller, &job.work.target)?;
+    seal(app, &caller.tenant, &mut job)?;
     Ok(job)
 }
 
-pub(crate) fn commands_disabled() -> Problem {
-    Problem::new(
-        Kind::CommandsDisabled,
-        "this server runs no commands; start it with --allow-commands if whoever can reach it may run programs",
-    )
+/// What may be secret in it is sealed before anybody writes it down. The fingerprint is of what was sent: sealed twice, the
+/// same job would look like two.
+fn seal(app: &App, tenant: &TenantId, job: &mut NewJob) -> Result<(), Problem> {
+    if job.work.target.is_safe_to_keep() {
+        return Ok(());
+    }
+    let Some(ring) = &app.keyring else {
+        let pointer = if matches!(job.work.target, Target::Command(_)) { "/env" } else { "/headers" };
+        return Err(Problem::mistake(Kind::InvalidJob, pointer, no_ring()));
+    };
+    Arc::make_mut(&mut job.work).target.seal(ring, tenant);
+    Ok(())
+}
+
+/// What is wrong with something that carries a secret, on a server that cannot seal it.
+pub(crate) fn no_ring() -> &'static str {
+    "may carry a secret, and this server has no key to keep secrets with; whoever runs it sets FOREMAN_SECRET_KEY (such as \
+     `openssl rand -base64 32` prints) on every role"
 }
 
 /// The key may come in the header or in the body; where it comes in both, they must agree.
@@ -185,13 +214,15 @@ pub(crate) struct BatchAnswer {
         (status = 200, description = "What became of each job", body = BatchAnswer),
         (status = 400, description = "Not a batch, or an empty one", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 413, description = "Too many jobs, or too many bytes", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 429, description = "More than the tenant may submit; `Retry-After` says when to come again", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 503, description = "Nothing was accepted: overloaded, stopping, or the store is away", body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn submit_batch(
     State(app): State<App>,
-    Tenant(tenant): Tenant,
+    caller: Caller,
     request: Request,
 ) -> Result<Response, Problem> {
+    let tenant = &caller.tenant;
     let (headers, body) = app.bodies.json(request, app.bodies.batch_bytes).await?;
     if headers.contains_key(IDEMPOTENCY_KEY) {
         return Err(Problem::invalid_request(
@@ -218,13 +249,14 @@ pub(crate) async fn submit_batch(
         if place % 64 == 63 {
             tokio::task::yield_now().await;
         }
-        let job = json::parse(item.get().as_bytes(), Kind::InvalidJob).and_then(|spec| judge(&app, &tenant, spec, now));
+        let job = json::parse(item.get().as_bytes(), Kind::InvalidJob).and_then(|spec| judge(&app, &caller, spec, now));
         judged.push(job.map(|job| {
             let receipt = Receipt::of(&job);
             jobs.push(job);
             receipt
         }));
     }
+    let quota = if jobs.is_empty() { None } else { app.quotas().take(&app, &caller, &works(&jobs)).await? };
     let mut answers = if jobs.is_empty() { Vec::new() } else { app.submit.submit(jobs).await? }.into_iter();
 
     let mut results = Vec::with_capacity(count);
@@ -232,8 +264,8 @@ pub(crate) async fn submit_batch(
         let result = match judged {
             Err(problem) => Err(problem),
             Ok(receipt) => match answers.next() {
-                Some(Submitted::Accepted(at)) => Ok(receipt.document(&tenant, at)),
-                Some(Submitted::Duplicate(first)) => read(&app, &tenant, first).await,
+                Some(Submitted::Accepted(at)) => Ok(receipt.document(tenant, at)),
+                Some(Submitted::Duplicate(first)) => read(&app, tenant, first).await,
                 Some(Submitted::KeyReused(first)) => Err(key_reused(first)),
                 None => return Err(Problem::internal("the submitter gave fewer answers than jobs")),
             },
@@ -250,7 +282,9 @@ pub(crate) async fn submit_batch(
             }
         });
     }
-    Ok(json::answer(StatusCode::OK, &BatchAnswer { results }))
+    let mut response = json::answer(StatusCode::OK, &BatchAnswer { results });
+    quotas::tell(&mut response, quota);
+    Ok(response)
 }
 
 /// A batch whose jobs have not been looked at yet, so that each can be wrong by itself.

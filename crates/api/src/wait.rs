@@ -12,8 +12,9 @@ use serde::Deserialize;
 use tokio::time::{Instant, timeout_at};
 
 use crate::app::App;
+use crate::caller::Caller;
 use crate::json;
-use crate::params::{Id, Params, Tenant};
+use crate::params::{Id, Params};
 use crate::problem::{Kind, Problem};
 use crate::tail::Woken;
 
@@ -31,7 +32,8 @@ pub(crate) struct WaitParams {
 
 /// Wait until a job has ended.
 ///
-/// Answers as soon as the job is final; at the timeout, or when the server stops, with the job as it is.
+/// Answers as soon as the job is final; at the timeout, or when the server stops, with the job as it is. Ends with 401 within a few
+/// seconds when the key is revoked or expires meanwhile.
 #[utoipa::path(get, path = "/api/v1/jobs/{id}/wait", tag = "jobs", operation_id = "wait_for_job",
     params(("id" = String, Path, description = "The job's id"), WaitParams),
     responses(
@@ -40,7 +42,7 @@ pub(crate) struct WaitParams {
     ))]
 pub(crate) async fn wait(
     State(app): State<App>,
-    Tenant(tenant): Tenant,
+    caller: Caller,
     Id(id): Id,
     Params(params): Params<WaitParams>,
 ) -> Result<Response, Problem> {
@@ -51,7 +53,13 @@ pub(crate) async fn wait(
             "in the query: timeout: at most {most}; ask again to wait longer"
         )));
     }
-    let document = until_final(&app, &tenant, id, Instant::now() + patience).await?;
+    let doorkeeper = app.doorkeeper();
+    let document = tokio::select! {
+        document = until_final(&app, &caller.tenant, id, Instant::now() + patience) => document?,
+        problem = doorkeeper.gone(&caller) => return Err(problem),
+    };
+    // Minutes may have passed since the key was looked at.
+    doorkeeper.still(&caller).await?;
     Ok(json::answer(StatusCode::OK, &document))
 }
 

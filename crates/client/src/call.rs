@@ -11,6 +11,17 @@ use url::Url;
 
 use crate::{CALL_TIMEOUT, Client, Error};
 
+/// Whose data an operator's request is about.
+const TENANT: &str = "foreman-tenant";
+
+/// One page of a list; `cursor` is `next` of the page before.
+#[derive(Serialize)]
+pub(crate) struct PageQuery<'a> {
+    pub limit: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<&'a str>,
+}
+
 /// How much of an answer that is not ours is worth repeating.
 const EXCERPT: usize = 200;
 
@@ -26,6 +37,14 @@ impl Client {
         url
     }
 
+    fn request(&self, method: Method, url: &Url) -> reqwest::RequestBuilder {
+        let request = self.http.request(method, url.clone());
+        match &self.tenant {
+            Some(tenant) => request.header(TENANT, tenant.clone()),
+            None => request,
+        }
+    }
+
     pub(crate) async fn get_json<T: DeserializeOwned>(
         &self,
         path: &[&str],
@@ -33,7 +52,7 @@ impl Client {
         timeout: Duration,
     ) -> Result<T, Error> {
         let url = self.url(path);
-        let request = self.http.get(url.clone()).query(query).timeout(timeout);
+        let request = self.request(Method::GET, &url).query(query).timeout(timeout);
         read(&url, send(&url, request).await?)
     }
 
@@ -44,7 +63,7 @@ impl Client {
         timeout: Duration,
     ) -> Result<T, Error> {
         let url = self.url(path);
-        let request = self.http.post(url.clone()).json(body).timeout(timeout);
+        let request = self.request(Method::POST, &url).json(body).timeout(timeout);
         read(&url, send(&url, request).await?)
     }
 
@@ -56,14 +75,14 @@ impl Client {
         body: &impl Serialize,
     ) -> Result<T, Error> {
         let url = self.url(path);
-        let request = self.http.post(url.clone()).query(query).json(body).timeout(CALL_TIMEOUT);
+        let request = self.request(Method::POST, &url).query(query).json(body).timeout(CALL_TIMEOUT);
         read(&url, send(&url, request).await?)
     }
 
     /// A verb on a thing, without a body.
     pub(crate) async fn post<T: DeserializeOwned>(&self, path: &[&str]) -> Result<T, Error> {
         let url = self.url(path);
-        read(&url, send(&url, self.http.post(url.clone()).timeout(CALL_TIMEOUT)).await?)
+        read(&url, send(&url, self.request(Method::POST, &url).timeout(CALL_TIMEOUT)).await?)
     }
 
     /// A body under a condition: the schedule must be at this version.
@@ -75,7 +94,7 @@ impl Client {
         version: Option<i64>,
     ) -> Result<T, Error> {
         let url = self.url(path);
-        let request = Self::if_at(self.http.request(method, url.clone()), version);
+        let request = Self::if_at(self.request(method, &url), version);
         let request = body.into_iter().fold(request, reqwest::RequestBuilder::json);
         read(&url, send(&url, request).await?)
     }
@@ -83,7 +102,7 @@ impl Client {
     /// The same without a body, and without a look at the answer.
     pub(crate) async fn call_blind_if(&self, method: Method, path: &[&str], version: Option<i64>) -> Result<(), Error> {
         let url = self.url(path);
-        send(&url, Self::if_at(self.http.request(method, url.clone()), version)).await.map(drop)
+        send(&url, Self::if_at(self.request(method, &url), version)).await.map(drop)
     }
 
     fn if_at(request: reqwest::RequestBuilder, version: Option<i64>) -> reqwest::RequestBuilder {
@@ -97,7 +116,7 @@ impl Client {
     /// Whatever the answer says beside its status is not looked at.
     pub(crate) async fn call_blind(&self, method: Method, path: &[&str]) -> Result<(), Error> {
         let url = self.url(path);
-        send(&url, self.http.request(method, url.clone()).timeout(CALL_TIMEOUT)).await.map(drop)
+        send(&url, self.request(method, &url).timeout(CALL_TIMEOUT)).await.map(drop)
     }
 }
 

@@ -82,6 +82,7 @@ mod tests {
             ],
             state: None,
             version: None,
+            scope: None,
         };
         let error = Error::Problem(Box::new(problem));
         assert_eq!(error.to_string(), "the job has 2 mistakes\n  url: is not a URL\n  queue: is too long");

@@ -24,33 +24,43 @@
 //! # }
 //! ```
 
+mod audit;
 mod batch;
 mod call;
 mod error;
 mod jobs;
+mod keys;
 mod pages;
 mod queues;
 mod schedules;
+mod tenants;
 mod wait;
+mod webhooks;
 
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Once;
 use std::time::Duration;
 
+use foreman_core::id::{NotATenantId, TenantId};
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use url::{Host, Url};
 
 pub use batch::BatchItem;
 pub use error::Error;
 pub use foreman_core::document::{
-    AttemptDocument, BulkAnswer, FilterDocument, JobDocument, ListDocument, PreviewDocument, ProblemDocument,
-    QueueDocument, ScheduleDocument, ScheduleFields, ScheduleState, TickDocument, WorkerDocument,
+    AttemptDocument, AuditDocument, BulkAnswer, DeliveryDocument, FilterDocument, JobDocument, KeyDocument, KeyState,
+    ListDocument, MadeKeyDocument, NewKeyDocument, NewTenantDocument, PreviewDocument, ProblemDocument, QueueDocument,
+    RotateKeyDocument, RotateSecretDocument, ScheduleDocument, ScheduleFields, ScheduleState, SecretDocument,
+    TenantDocument, TenantPatchDocument, TickDocument, WebhookDocument, WhoamiDocument, WorkerDocument,
 };
 pub use foreman_core::duration::Span;
+pub use foreman_core::key::{Scope, Scopes};
 pub use foreman_core::ports::{OutputChunk, OutputLine, OutputStream, TickReason, TickState};
 pub use foreman_core::schedule::{DstGap, DstOverlap, Missed, Overlap, PreviewItem, ScheduleSpec};
 pub use foreman_core::spec::{BackoffSpec, CommandSpec, JobSpec};
+pub use foreman_core::tenant::{Limit, LimitOverrides, Programs, Weight};
+pub use foreman_core::webhook::{WebhookPatch, WebhookSpec};
 pub use foreman_core::{Lane, State, Timestamp};
 pub use pages::Pages;
 
@@ -66,6 +76,7 @@ const BULK_TIMEOUT: Duration = Duration::from_mins(10);
 pub struct Client {
     http: reqwest::Client,
     base: Url,
+    tenant: Option<HeaderValue>,
 }
 
 impl Client {
@@ -88,7 +99,15 @@ impl Client {
             builder = builder.default_headers(bearer(key)?);
         }
         let http = builder.build().map_err(|error| Error::Setup(error.to_string()))?;
-        Ok(Self { http, base })
+        Ok(Self { http, base, tenant: None })
+    }
+
+    /// The same, for the data of this tenant. An operator's key opens every tenant's; any other opens its own and no other.
+    pub fn for_tenant(&self, tenant: &str) -> Result<Self, Error> {
+        let tenant: TenantId = tenant.parse().map_err(|error: NotATenantId| Error::Setup(error.to_string()))?;
+        let value = HeaderValue::from_str(tenant.as_str())
+            .map_err(|_| Error::Setup("the tenant cannot be named in a header".into()))?;
+        Ok(Self { tenant: Some(value), ..self.clone() })
     }
 
     /// Where it was told the server is.

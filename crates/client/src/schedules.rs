@@ -11,14 +11,8 @@ use foreman_core::schedule::ScheduleSpec;
 use reqwest::Method;
 use serde::Serialize;
 
+use crate::call::PageQuery;
 use crate::{CALL_TIMEOUT, Client, Error};
-
-#[derive(Serialize)]
-struct PageQuery<'a> {
-    limit: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cursor: Option<&'a str>,
-}
 
 #[derive(Serialize)]
 struct PreviewQuery {

@@ -2,7 +2,10 @@
 //!
 //! People script against these names. A field is added, never renamed.
 
+mod audit;
 mod schedule;
+mod tenant;
+mod webhook;
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +16,13 @@ use crate::ports::{AttemptRecord, JobView, QueueView, SessionState, SessionView}
 use crate::spec::{JobSpec, Mistake};
 use crate::state::State;
 use crate::time::Timestamp;
+pub use audit::AuditDocument;
 pub use schedule::{PreviewDocument, ScheduleDocument, ScheduleFields, ScheduleState, TickDocument};
+pub use tenant::{
+    KeyDocument, KeyState, LimitDocument, MadeKeyDocument, NewKeyDocument, NewTenantDocument, RotateKeyDocument,
+    RotateSecretDocument, SecretDocument, TenantDocument, TenantPatchDocument, Unlimited, WhoamiDocument,
+};
+pub use webhook::{DeliveryDocument, WebhookDocument};
 
 /// A job: what was asked, flat, and where it stands.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -334,9 +343,12 @@ pub struct ProblemDocument {
     /// The state of the job that stood in the way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<State>,
-    /// The version that the schedule has, where another was expected.
+    /// The version that the schedule, or whatever it is, has, where another was expected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<i64>,
+    /// The scope that the key would need.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<crate::key::Scope>,
 }
 
 #[cfg(test)]

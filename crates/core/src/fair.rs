@@ -1,12 +1,26 @@
-//! Fair order between tenants inside one queue and lane.
+//! Fair order between tenants inside one lane.
 //!
-//! Start-time fair queuing: a job that falls due takes the key `max(V, its tenant's last key) + 1/weight`, where V is
-//! the highest key claimed so far in that queue and lane. A claim then takes the smallest keys: one index scan, and a
-//! tenant's burst of 100,000 queues behind another tenant's single job. V moves with service, never with the clock: a
-//! clock runs ahead of a slow lane and would put a newcomer behind the whole burst.
+//! A *line* is what is due in one lane, for one route, in one queue. Inside a line it is start-time fair queuing: a job that
+//! falls due takes the key `max(V, its tenant's last key + 1/weight)`, where V is the highest key claimed so far in that line
+//! ([`Keys`]). A claim then takes the smallest keys: one index scan, and a tenant's burst of 100,000 queues behind another
+//! tenant's single job, whatever their weights. V moves with service, never with the clock: a clock runs ahead of a slow lane
+//! and would put a newcomer behind the whole burst. Every line has a V of its own: with one for all routes of a queue, a
+//! single command of a tenant, claimed at once, would move V past its 100,000 pushes that wait.
+//!
+//! Between the lines of a lane tenants take turns ([`Turns`]), so that nobody gains by spreading jobs over many queues, and a
+//! claim of one job is as fair as a claim of a hundred.
+
+mod turns;
+
+pub use turns::{LaneTurns, Line, Offer, Round, Turns};
 
 /// One job of a tenant of weight 1. Keys are whole numbers, so that they compare alike in every store.
 pub const UNIT: i64 = 1 << 20;
+
+/// How far a job of a tenant of such a weight moves it on.
+pub fn step(weight: u32) -> i64 {
+    (UNIT / i64::from(weight.max(1))).max(1)
+}
 
 /// The keys of `count` jobs that fall due together, and the tenant's last key afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,10 +31,14 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// `virtual_time` is V of the queue and lane, `last` the tenant's last key there (0 when it never had one).
-    pub fn reserve(virtual_time: i64, last: i64, weight: u32, count: usize) -> Self {
-        let step = (UNIT / i64::from(weight.max(1))).max(1);
-        Self { first: virtual_time.max(last) + step, step, count }
+    /// `virtual_time` is V of the line, `last` the tenant's last key there, if it ever had one.
+    ///
+    /// A newcomer comes after V itself, which is the place of jobs that were taken back through no fault of theirs, and
+    /// before all of a tenant whose jobs wait: the next of those lies a whole step after V.
+    pub fn reserve(virtual_time: i64, last: Option<i64>, weight: u32, count: usize) -> Self {
+        let step = step(weight);
+        let newcomer = virtual_time + 1;
+        Self { first: last.map_or(newcomer, |last| newcomer.max(last + step)), step, count }
     }
 
     pub fn last(self) -> i64 {
@@ -32,12 +50,28 @@ impl Keys {
     }
 }
 
-/// How far a key lies behind the front of its own queue and lane.
+/// Where V of a line goes when `count` jobs are taken out of their turn, the last of them at `key`: no further than so many
+/// jobs would take it. A job named by its id, or one that must run alone, may stand at the end of a long backlog, and V may
+/// not pass what waits in between.
+pub fn out_of_turn(virtual_time: i64, key: i64, count: usize) -> i64 {
+    let most = UNIT.saturating_mul(i64::try_from(count).unwrap_or(i64::MAX));
+    virtual_time.max(key.min(virtual_time.saturating_add(most)))
+}
+
+/// What the keys of a line are compared with, when its first job waits at `first`.
 ///
-/// Keys of two queues cannot be compared as they are: each queue counts its own service, and a new queue would go ahead
-/// of one that has served a million until it had served as many.
-pub fn behind(key: i64, virtual_time: i64) -> i64 {
-    key.saturating_sub(virtual_time)
+/// V, but never more than a job away from the first: keys that were wasted must not make a line wait for ever, nor may a line
+/// whose V ran ahead go before all others until it has caught up.
+pub fn front(virtual_time: i64, first: i64) -> i64 {
+    virtual_time.clamp(first.saturating_sub(UNIT), first)
+}
+
+/// How far a key lies behind the [`front`] of its own line.
+///
+/// Keys of two lines cannot be compared as they are: each counts its own service, and a new one would go ahead of one that
+/// has served a million until it had served as many.
+pub fn behind(key: i64, front: i64) -> i64 {
+    key.saturating_sub(front)
 }
 
 #[cfg(test)]
@@ -46,22 +80,55 @@ mod tests {
 
     #[test]
     fn a_single_job_goes_ahead_of_another_tenants_burst() {
-        let burst: Vec<i64> = Keys::reserve(0, 0, 1, 100_000).iter().collect();
+        let burst: Vec<i64> = Keys::reserve(0, None, 1, 100_000).iter().collect();
         // Three of the burst have been served when the other tenant arrives.
-        let single = Keys::reserve(burst[2], 0, 1, 1).last();
+        let single = Keys::reserve(burst[2], None, 1, 1).last();
         assert_eq!(burst.iter().filter(|key| **key < single).count(), 3);
     }
 
     #[test]
+    fn a_single_job_goes_ahead_of_the_burst_of_the_heaviest_tenant() {
+        let burst: Vec<i64> = Keys::reserve(0, None, 1_000, 100_000).iter().collect();
+        let single = Keys::reserve(burst[99], None, 1, 1).last();
+        assert_eq!(burst.iter().filter(|key| **key < single).count(), 100);
+    }
+
+    #[test]
+    fn the_next_single_job_waits_for_one_of_the_burst() {
+        let burst: Vec<i64> = Keys::reserve(0, None, 1, 10).iter().collect();
+        let first = Keys::reserve(burst[2], None, 1, 1).last();
+        let second = Keys::reserve(first, Some(first), 1, 1).last();
+        assert_eq!(burst.iter().filter(|key| **key > first && **key < second).count(), 1);
+    }
+
+    #[test]
     fn a_heavier_tenant_gets_its_share() {
-        let heavy: Vec<i64> = Keys::reserve(0, 0, 3, 30).iter().collect();
-        let light: Vec<i64> = Keys::reserve(0, 0, 1, 30).iter().collect();
+        let heavy: Vec<i64> = Keys::reserve(0, None, 3, 30).iter().collect();
+        let light: Vec<i64> = Keys::reserve(0, None, 1, 30).iter().collect();
         let served_heavy = heavy.iter().filter(|key| **key < light[9]).count();
-        assert!((29..=30).contains(&served_heavy), "{served_heavy}");
+        assert!(
+            (27..=28).contains(&served_heavy),
+            "three for each of the nine before it, and one that came first: {served_heavy}"
+        );
     }
 
     #[test]
     fn a_tenant_that_was_idle_saves_nothing_up() {
-        assert_eq!(Keys::reserve(50 * UNIT, 2 * UNIT, 1, 1).last(), 51 * UNIT);
+        assert_eq!(Keys::reserve(50 * UNIT, Some(2 * UNIT), 1, 1).last(), 50 * UNIT + 1);
+    }
+
+    #[test]
+    fn what_is_taken_out_of_turn_moves_v_by_a_job_each() {
+        assert_eq!(out_of_turn(5 * UNIT, 900 * UNIT, 1), 6 * UNIT);
+        assert_eq!(out_of_turn(5 * UNIT, 900 * UNIT, 3), 8 * UNIT);
+        assert_eq!(out_of_turn(5 * UNIT, 5 * UNIT + 7, 3), 5 * UNIT + 7, "no further than it stood");
+        assert_eq!(out_of_turn(5 * UNIT, UNIT, 1), 5 * UNIT, "and never back");
+    }
+
+    #[test]
+    fn the_first_of_a_line_is_at_most_a_job_behind_its_front() {
+        for (time, first, expected) in [(0, 900 * UNIT, UNIT), (900 * UNIT, UNIT, 0), (UNIT, UNIT + 9, 9)] {
+            assert_eq!(behind(first, front(time, first)), expected);
+        }
     }
 }

@@ -60,6 +60,14 @@ uuid_id! {
     EditId
 }
 uuid_id! {
+    /// A webhook's name for life.
+    WebhookId
+}
+uuid_id! {
+    /// One entry of the audit trail; those made later in one process sort later.
+    EntryId
+}
+uuid_id! {
     /// Made by the worker for one claim call. It tells a claim whose answer was lost from one whose answer is on its way.
     ClaimToken
 }

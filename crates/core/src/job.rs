@@ -43,6 +43,14 @@ pub struct Work {
     pub occasion: Option<Occasion>,
 }
 
+impl Work {
+    /// What stores find it by: its tags, and whether it asked for a callback.
+    pub fn index_tags(&self) -> impl Iterator<Item = &str> {
+        let callback = self.callback_url.as_ref().map(|_| crate::webhook::CALLBACK_TAG);
+        self.tags.iter().map(String::as_str).chain(callback)
+    }
+}
+
 /// A tick of a schedule, as its job and the job's target know it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Occasion {

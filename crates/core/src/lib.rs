@@ -5,6 +5,7 @@
 //! signal. [`memory`] keeps every port's promises in plain data structures; with the feature `conformance` the suites
 //! that hold every adapter to the same promises come along.
 
+pub mod audit;
 pub mod document;
 pub mod duration;
 pub mod egress;
@@ -18,22 +19,25 @@ pub mod memory;
 mod object;
 pub mod outcome;
 pub mod ports;
+pub mod redact;
 pub mod retry;
 pub mod runs;
 pub mod schedule;
 pub mod sealed;
 pub mod secret;
+pub mod secret_map;
 pub mod signing;
 pub mod spec;
 pub mod state;
 pub mod target;
 pub mod tenant;
 pub mod time;
+pub mod webhook;
 
 #[cfg(feature = "conformance")]
 pub mod conformance;
 
-pub use id::{ClaimToken, EditId, Fence, JobId, ScheduleId, SessionId, TenantId};
+pub use id::{ClaimToken, EditId, EntryId, Fence, JobId, ScheduleId, SessionId, TenantId, WebhookId};
 pub use job::{Idempotency, Job, NewJob, Start, Work};
 pub use lane::Lane;
 pub use outcome::{Report, Verdict};

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::egress::Policy;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of `payload` or `body` of one job.
@@ -15,6 +17,8 @@ pub struct Limits {
     pub timeout: Duration,
     /// How long an idempotency key is remembered.
     pub idempotency_keep: Duration,
+    /// Where targets and callbacks may lie.
+    pub egress: Policy,
 }
 
 impl Default for Limits {
@@ -26,6 +30,7 @@ impl Default for Limits {
             max_attempts: 1_000,
             timeout: Duration::from_hours(24),
             idempotency_keep: Duration::from_hours(24),
+            egress: Policy::everything(),
         }
     }
 }

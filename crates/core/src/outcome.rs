@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::redact::Known;
 use crate::state::{Event, State};
 use crate::target::ExitCodes;
 
@@ -39,6 +40,15 @@ pub struct Report {
 impl Report {
     pub fn error(text: impl Into<String>) -> Self {
         Self { error: Some(text.into()), ..Self::default() }
+    }
+
+    /// Takes out what the attempt was given in confidence and others said back: a report is kept in the clear.
+    pub fn hide(&mut self, known: &Known) {
+        let headers = self.response.iter_mut().flat_map(|said| said.headers.iter_mut().map(|(_, value)| value));
+        headers.for_each(|value| known.hide(value));
+        let bodies = self.response.iter_mut().map(|said| &mut said.body);
+        let printed = self.output.iter_mut().flat_map(|said| [&mut said.stdout, &mut said.stderr]);
+        self.error.iter_mut().chain(bodies).chain(printed).for_each(|text| known.hide(text));
     }
 }
 

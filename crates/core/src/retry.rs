@@ -7,8 +7,9 @@ use std::time::Duration;
 use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 
-use crate::job::span;
+use crate::job::{Work, span};
 use crate::outcome::{Ended, Report, Verdict};
+use crate::target::Target;
 
 /// `d = min(cap, base · factor^(n−1))`, then a wait between d/2 and d.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,14 +48,59 @@ impl Backoff {
     }
 }
 
+/// How long a delivery waits after each try, as receivers know it from Standard Webhooks; then it is dead.
+pub const DELIVERY_WAITS: [Duration; 9] = {
+    const MINUTE: Duration = Duration::from_mins(1);
+    const HOUR: Duration = Duration::from_hours(1);
+    [
+        Duration::from_secs(5),
+        MINUTE.saturating_mul(5),
+        MINUTE.saturating_mul(30),
+        HOUR.saturating_mul(2),
+        HOUR.saturating_mul(5),
+        HOUR.saturating_mul(10),
+        HOUR.saturating_mul(14),
+        HOUR.saturating_mul(20),
+        HOUR.saturating_mul(24),
+    ]
+};
+
 /// How hard a job is tried.
 #[derive(Clone, Copy, Debug)]
 pub struct Policy {
     pub max_attempts: u32,
-    pub backoff: Backoff,
+    pub pace: Pace,
+}
+
+/// How long to wait before the next try.
+#[derive(Clone, Copy, Debug)]
+pub enum Pace {
+    Backoff(Backoff),
+    /// So long after each; the last of them from then on.
+    Listed(&'static [Duration]),
+}
+
+impl Pace {
+    fn delay(&self, spent: u32, rng: &mut impl Rng) -> Duration {
+        match self {
+            Pace::Backoff(backoff) => backoff.delay(spent, rng),
+            Pace::Listed(waits) => {
+                let place = usize::try_from(spent.saturating_sub(1)).unwrap_or(usize::MAX);
+                waits.get(place).or(waits.last()).copied().unwrap_or_default()
+            }
+        }
+    }
 }
 
 impl Policy {
+    pub fn of(work: &Work) -> Self {
+        let pace = match &work.target {
+            Target::Webhook(_) => Pace::Listed(&DELIVERY_WAITS),
+            Target::Http(_) | Target::Command(_) | Target::Task(_) => Pace::Backoff(work.backoff),
+        };
+        Self { max_attempts: work.max_attempts, pace }
+    }
+
     /// What becomes of a job whose attempt ended like this. `spent` counts this attempt.
     pub fn decide(&self, ended: Ended, spent: u32, report: Report, rng: &mut impl Rng) -> Verdict {
         match ended {
@@ -63,7 +109,7 @@ impl Policy {
             Ended::Interrupted => Verdict::Interrupted(report),
             Ended::Again { .. } if spent >= self.max_attempts => Verdict::Dead(report),
             Ended::Again { after } => {
-                let backoff = self.backoff.delay(spent, rng);
+                let backoff = self.pace.delay(spent, rng);
                 let delay = after.map_or(backoff, |asked| asked.min(MAX_RETRY_AFTER).max(backoff));
                 Verdict::Retry { delay, report }
             }
@@ -104,7 +150,7 @@ mod tests {
 
     #[test]
     fn the_last_attempt_that_fails_makes_the_job_dead() {
-        let policy = Policy { max_attempts: 3, backoff: Backoff::HTTP };
+        let policy = Policy { max_attempts: 3, pace: Pace::Backoff(Backoff::HTTP) };
         let again = Ended::Again { after: None };
         assert!(matches!(policy.decide(again, 2, Report::default(), &mut rng()), Verdict::Retry { .. }));
         assert!(matches!(policy.decide(again, 3, Report::default(), &mut rng()), Verdict::Dead(_)));
@@ -112,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_target_may_ask_for_a_longer_pause_but_not_for_more_than_a_day() {
-        let policy = Policy { max_attempts: 9, backoff: Backoff::HTTP };
+        let policy = Policy { max_attempts: 9, pace: Pace::Backoff(Backoff::HTTP) };
         let wait = |asked: Duration| match policy.decide(
             Ended::Again { after: Some(asked) },
             1,
@@ -129,7 +175,7 @@ mod tests {
 
     #[test]
     fn an_interrupted_attempt_is_never_the_last() {
-        let policy = Policy { max_attempts: 1, backoff: Backoff::HTTP };
+        let policy = Policy { max_attempts: 1, pace: Pace::Backoff(Backoff::HTTP) };
         assert!(matches!(policy.decide(Ended::Interrupted, 1, Report::default(), &mut rng()), Verdict::Interrupted(_)));
     }
 }

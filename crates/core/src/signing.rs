@@ -7,6 +7,7 @@
 //!
 //! Nothing here is kept or sent: secrets rest sealed ([`crate::sealed`]), and whoever sends picks the moment.
 
+mod keys;
 #[cfg(test)]
 mod tests;
 
@@ -26,6 +27,8 @@ use zeroize::Zeroizing;
 use crate::id::JobId;
 use crate::secret::Secret;
 use crate::time::Timestamp;
+
+pub use keys::{CannotSign, SigningKeys};
 
 pub const ID: &str = "webhook-id";
 pub const TIMESTAMP: &str = "webhook-timestamp";

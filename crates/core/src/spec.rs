@@ -2,7 +2,7 @@
 //!
 //! Everything wrong is reported at once, each mistake with a pointer to where it stands and how to put it right.
 
-mod fields;
+pub(crate) mod fields;
 mod headers;
 
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ use crate::lane::Lane;
 use crate::limits::Limits;
 use crate::object;
 use crate::retry::Backoff;
-use crate::target::{Body, CommandTarget, ExitCodes, HttpTarget, Program, Target, TaskTarget};
+use crate::target::{Addressee, Body, CommandTarget, ExitCodes, HttpTarget, Program, Target, TaskTarget};
 use crate::time::Timestamp;
 pub(crate) use fields::Mistakes;
 
@@ -90,7 +90,7 @@ pub struct JobSpec {
     /// Makes the submission safe to repeat for 24 hours; the header `Idempotency-Key` says the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
-    /// Kept with the job; called when it is final by a later version.
+    /// Told when the job is final, by a signed message (see webhooks).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub callback_url: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -165,7 +165,7 @@ impl JobSpec {
         let tags = fields::tags(self.tags.clone().unwrap_or_default(), &mut mistakes);
         let correlation_id = fields::text("/correlation_id", self.correlation_id.clone(), 200, &mut mistakes);
         let callback_url =
-            self.callback_url.clone().filter(|url| fields::url("/callback_url", url, &mut mistakes).is_some());
+            self.callback_url.clone().filter(|url| fields::url("/callback_url", url, limits, &mut mistakes).is_some());
         let idempotency_key = fields::text("/idempotency_key", self.idempotency_key.clone(), 255, &mut mistakes);
         let kind = fields::text("/kind", self.kind.clone(), 128, &mut mistakes);
         let (max_attempts, backoff, timeout) = (self.max_attempts, self.backoff, self.timeout);
@@ -174,7 +174,7 @@ impl JobSpec {
         let defaults = match &target {
             Some(Target::Command(_)) => COMMAND,
             Some(Target::Task(_)) => TASK,
-            Some(Target::Http(_)) | None => HTTP,
+            Some(Target::Http(_) | Target::Webhook(_)) | None => HTTP,
         };
         let kind = fields::kind(kind, target.as_ref(), &mut mistakes);
         let max_attempts = fields::max_attempts(max_attempts.unwrap_or(defaults.max_attempts), limits, &mut mistakes);
@@ -244,8 +244,8 @@ impl JobSpec {
                 mistakes.refuse_where_given(&for_command, "goes with `command`, not with `url`");
                 let method = fields::method(self.method.as_deref(), mistakes);
                 let headers = headers::judge(self.headers.unwrap_or_default(), mistakes);
-                let url = fields::url("/url", &url, mistakes)?;
-                Some(Target::Http(HttpTarget { url, method, headers, body }))
+                let url = fields::url("/url", &url, limits, mistakes)?;
+                Some(Target::Http(HttpTarget { url, method, headers: headers.into(), body }))
             }
             (None, Some(command), None) => {
                 mistakes.refuse_where_given(&for_http, "goes with `url`, not with `command`");
@@ -253,7 +253,7 @@ impl JobSpec {
                 let env = fields::env(self.env.unwrap_or_default(), mistakes);
                 let cwd = fields::cwd(self.cwd, mistakes);
                 let exit_codes = self.exit_codes.unwrap_or_default();
-                Some(Target::Command(CommandTarget { program, env, cwd, input: body, exit_codes }))
+                Some(Target::Command(CommandTarget { program, env: env.into(), cwd, input: body, exit_codes }))
             }
             (None, None, Some(name)) => {
                 mistakes.refuse_where_given(&for_http, "goes with `url`, not with `task`");
@@ -307,7 +307,7 @@ impl From<&Work> for JobSpec {
             Target::Http(http) => {
                 spec.url = Some(http.url.to_string());
                 spec.method = Some(http.method.clone());
-                spec.headers = (!http.headers.is_empty()).then(|| http.headers.clone());
+                spec.headers = (!http.headers.is_empty()).then(|| http.headers.masked());
                 &http.body
             }
             Target::Command(command) => {
@@ -315,7 +315,7 @@ impl From<&Work> for JobSpec {
                     Program::Argv(argv) => CommandSpec::Argv(argv.clone()),
                     Program::Shell(line) => CommandSpec::Shell(line.clone()),
                 });
-                spec.env = (!command.env.is_empty()).then(|| command.env.clone());
+                spec.env = (!command.env.is_empty()).then(|| command.env.masked());
                 spec.cwd.clone_from(&command.cwd);
                 spec.exit_codes = (command.exit_codes != ExitCodes::default()).then(|| command.exit_codes.clone());
                 &command.input
@@ -323,6 +323,13 @@ impl From<&Work> for JobSpec {
             Target::Task(task) => {
                 spec.task = Some(task.name.clone());
                 &task.payload
+            }
+            Target::Webhook(webhook) => {
+                if let Addressee::Callback(url) = &webhook.to {
+                    spec.url = Some(url.to_string());
+                }
+                spec.payload = Some(webhook.body.clone());
+                &Body::None
             }
         };
         match body {

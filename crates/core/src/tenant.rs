@@ -11,6 +11,7 @@ mod programs;
 use serde::{Deserialize, Serialize};
 
 use crate::id::TenantId;
+use crate::signing::SigningKeys;
 use crate::time::Timestamp;
 
 pub use bucket::{Quota, Rate, Take, TokenBucket};
@@ -39,7 +40,13 @@ pub struct TenantSettings {
     /// What its jobs may run on a worker that runs commands: nothing, until something is named.
     pub commands: Programs,
     pub weight: Weight,
+    /// What its pushes and callbacks are signed with; nothing signs until there is one.
+    #[serde(skip_serializing_if = "SigningKeys::is_empty")]
+    pub signing: SigningKeys,
 }
+
+/// Where a tenant's signing secret is sealed for.
+pub const SIGNING_PLACE: &str = "tenant/signing";
 
 /// A tenant's share where several wait in one queue and lane: 1 to 1,000, and twice the weight is twice the jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

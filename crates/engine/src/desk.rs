@@ -4,6 +4,10 @@
 //! nothing of it is due. So what is due is fired first, by whoever wants to change it, and nobody has to wait for the
 //! scheduler. Any number of desks may work on one schedule: one wins, the others look again. A desk that dies half way
 //! has fired what was due or not, and has changed the schedule or not; either is whole.
+//!
+//! What may be secret in a schedule's job is sealed before it is kept, and not shown again; see [`secrets`].
+
+mod secrets;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +19,7 @@ use foreman_core::ports::{
     ScheduleStore, ScheduleView, Schedules, Standing, StoreError, TickAct,
 };
 use foreman_core::schedule::{Judged, NewSchedule, Overlap, Schedule, ScheduleKey, ScheduleSpec};
+use foreman_core::sealed::Keyring;
 use foreman_core::spec::{Invalid, Mistake};
 use foreman_core::{EditId, JobId, ScheduleId, TenantId, Timestamp};
 use tokio::time::sleep;
@@ -32,6 +37,7 @@ pub struct Desk {
     gun: Gun,
     limits: Limits,
     missed_after: Duration,
+    ring: Option<Arc<Keyring>>,
 }
 
 /// Something was in the way: look again.
@@ -65,7 +71,13 @@ impl Desk {
         config: &crate::scheduler::Config,
     ) -> Self {
         let gun = Gun { schedules, jobs, call_timeout: config.call_timeout };
-        Self { gun, limits, missed_after: config.missed_after }
+        Self { gun, limits, missed_after: config.missed_after, ring: None }
+    }
+
+    /// Seals what may be secret with this. Without a ring, a schedule whose job carries headers or variables is refused.
+    #[must_use]
+    pub fn sealing_with(self, ring: Option<Arc<Keyring>>) -> Self {
+        Self { ring, ..self }
     }
 
     fn store(&self) -> &dyn ScheduleStore {
@@ -160,7 +172,7 @@ impl Desk {
     ) -> Result<Result<ScheduleView, Again>, ScheduleError> {
         let found = self.find_at(tenant, key, only_if).await?;
         let now = self.send(|| self.store().time()).await?;
-        let spec = match (&found.view, change) {
+        let mut spec = match (&found.view, change) {
             (Ok(view), change) => match changed(view, change)? {
                 Some(spec) => spec,
                 None => return Ok(Ok(view.clone())),
@@ -179,11 +191,14 @@ impl Desk {
             // Whatever else has become of it, even if it will never fire again, it can be paused.
             (Arc::clone(&view.schedule.work), None)
         } else {
-            let judged = spec.judge(tenant, &self.limits, created_at, now)?;
+            let mut judged = spec.judge(tenant, &self.limits, created_at, now)?;
+            let kept = found.view.as_ref().ok().map(|view| &*view.schedule.work);
+            secrets::seal(&mut judged.work, kept, tenant, self.ring.as_deref())?;
             let next = next(&judged, &spec, now)?;
             let next = self.not_yet_there(&found, &judged, next).await?;
             (Arc::new(judged.work), next)
         };
+        secrets::hide(&mut spec);
         if found.is_due(now) {
             self.settle(tenant, &found, now).await?;
             return Ok(Err(Again));
@@ -200,9 +215,11 @@ impl Desk {
 
 #[async_trait]
 impl Schedules for Desk {
-    async fn create(&self, tenant: &TenantId, spec: ScheduleSpec) -> Result<ScheduleView, ScheduleError> {
+    async fn create(&self, tenant: &TenantId, mut spec: ScheduleSpec) -> Result<ScheduleView, ScheduleError> {
         let now = self.send(|| self.store().time()).await?;
-        let judged = spec.judge(tenant, &self.limits, now, now)?;
+        let mut judged = spec.judge(tenant, &self.limits, now, now)?;
+        secrets::seal(&mut judged.work, None, tenant, self.ring.as_deref())?;
+        secrets::hide(&mut spec);
         let (is_paused, next) = (spec.paused == Some(true), next(&judged, &spec, now)?);
         let schedule = Schedule {
             id: ScheduleId::fresh(),

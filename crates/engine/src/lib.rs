@@ -8,15 +8,18 @@
 //! | [`worker`] | claims it, makes an attempt, decides what the end of the attempt means |
 //! | [`target`], [`output`] | does the work, and shows what it prints meanwhile |
 //! | [`settle`] | records the outcome, many in one write |
+//! | [`courier`] | tells those who asked how it ended |
 //! | [`sweeper`] | notices when its worker died |
 //! | [`pruner`] | removes it when its retention is over |
 //!
-//! [`pool`] and [`coalesce`] are what these are built from. The engine speaks to the outside through the ports of
+//! [`pool`] and [`coalesce`] are what these are built from; [`tenants`] and [`Vault`] are what they know of whose job it is. The engine speaks to the outside through the ports of
 //! `foreman-core` alone: it has not heard of SQL, signals or sockets, but for what a target calls.
 
 pub mod coalesce;
+pub mod courier;
 pub mod desk;
 mod firing;
+mod led;
 mod outage;
 pub mod output;
 pub mod pool;
@@ -27,8 +30,11 @@ pub mod settle;
 pub mod submit;
 pub mod sweeper;
 pub mod target;
+pub mod tenants;
+mod vault;
 pub mod worker;
 
+pub use courier::Courier;
 pub use desk::Desk;
 pub use outage::Error as LoopError;
 pub use promoter::Promoter;
@@ -37,4 +43,6 @@ pub use scheduler::Scheduler;
 pub use settle::{SettleHandle, Settler};
 pub use submit::{SubmitHandle, Submitter};
 pub use sweeper::Sweeper;
+pub use tenants::Tenants;
+pub use vault::Vault;
 pub use worker::Worker;

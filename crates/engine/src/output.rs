@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use foreman_core::JobId;
 use foreman_core::ports::{LiveOutput, OutputChunk, OutputLine, OutputStream};
+use foreman_core::redact::Known;
 use tokio::time::Instant;
 
 use crate::target::{readable, whole_characters};
@@ -101,7 +102,8 @@ pub struct Feed {
 impl Feed {
     /// Takes the bytes of one stream as they come.
     pub fn lines(&self, stream: OutputStream) -> Lines {
-        Lines { shared: Arc::clone(&self.shared), job: self.job, number: self.number, stream, begun: Vec::new() }
+        let (shared, known) = (Arc::clone(&self.shared), Arc::default());
+        Lines { shared, job: self.job, number: self.number, stream, begun: Vec::new(), known }
     }
 }
 
@@ -118,9 +120,17 @@ pub struct Lines {
     number: u64,
     stream: OutputStream,
     begun: Vec<u8>,
+    known: Arc<Known>,
 }
 
 impl Lines {
+    /// Publishes these as `***`.
+    #[must_use]
+    pub fn hiding(mut self, known: Arc<Known>) -> Self {
+        self.known = known;
+        self
+    }
+
     pub fn push(&mut self, bytes: &[u8]) {
         let mut whole = Vec::new();
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -146,7 +156,9 @@ impl Lines {
     fn line(&self, bytes: &[u8]) -> OutputLine {
         let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
-        OutputLine { stream: self.stream, text: readable(bytes) }
+        let mut text = readable(bytes);
+        self.known.hide(&mut text);
+        OutputLine { stream: self.stream, text }
     }
 
     fn publish(&self, lines: Vec<OutputLine>) {

@@ -9,13 +9,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use foreman_core::ports::{Leader, Pruned, Retention, StoreError, Upkeep};
+use foreman_core::ports::{Pruned, Retention, StoreError, Upkeep};
 use foreman_runtime::{Lead, Shutdown, Term, Tick, Ticker};
 use tokio::sync::watch;
 use tokio::task::yield_now;
 use tokio::time::Instant;
 use tracing::info;
 
+use crate::led::Led;
 pub use crate::outage::Error;
 use crate::outage::{Outage, bounded, unless_aborted};
 
@@ -44,18 +45,18 @@ impl Default for Config {
 pub struct Pruner {
     store: Arc<dyn Upkeep>,
     config: Config,
-    lead: Option<(String, Lead)>,
+    led: Led,
 }
 
 impl Pruner {
     pub fn new(store: Arc<dyn Upkeep>, config: Config) -> Self {
-        Self { store, config, lead: None }
+        Self { store, config, led: Led::default() }
     }
 
     /// Works only while `lead` says that this process holds the `office`.
     #[must_use]
     pub fn led_by(self, office: impl Into<String>, lead: Lead) -> Self {
-        Self { lead: Some((office.into(), lead)), ..self }
+        Self { led: Led::by(office, lead), ..self }
     }
 
     pub async fn run(self, shutdown: Shutdown) -> Result<(), Error> {
@@ -64,7 +65,7 @@ impl Pruner {
         let mut ticker = Ticker::new(self.config.every, 0.25);
         let mut outage = Outage::new("pruner");
         loop {
-            let Some(term) = self.elected(&shutdown).await else { return Ok(()) };
+            let Some(term) = self.led.elected(&shutdown).await else { return Ok(()) };
             let Some(pruned) = unless_aborted(&shutdown, self.prune(term, &shutdown)).await else { return Ok(()) };
             let retry_at = match pruned {
                 Ok(()) => {
@@ -79,26 +80,15 @@ impl Pruner {
         }
     }
 
-    /// Waits until it is this one's turn; `None` when it drains first. Who needs no election has always won it.
-    async fn elected(&self, shutdown: &Shutdown) -> Option<Term> {
-        let Some((_, lead)) = &self.lead else { return Some(Term(0)) };
-        tokio::select! {
-            biased;
-            () = shutdown.draining() => None,
-            term = lead.elected() => Some(term),
-        }
-    }
-
     /// One step; `None` when the term is over.
     async fn step(&self, term: Term) -> Result<Option<Pruned>, StoreError> {
         let Config { step, call_timeout, retention, .. } = &self.config;
-        match &self.lead {
+        if !self.led.holds(term) {
+            return Ok(None);
+        }
+        match self.led.leader(term) {
             None => bounded(*call_timeout, self.store.prune(retention, *step)).await.map(Some),
-            Some((_, lead)) if !lead.holds(term) => Ok(None),
-            Some((office, _)) => {
-                let leader = Leader { office: office.clone(), term: term.0 };
-                bounded(*call_timeout, self.store.prune_as(&leader, retention, *step)).await
-            }
+            Some(leader) => bounded(*call_timeout, self.store.prune_as(&leader, retention, *step)).await,
         }
     }
 
@@ -112,6 +102,9 @@ impl Pruner {
             total.changes += pruned.changes;
             total.sessions += pruned.sessions;
             total.queues += pruned.queues;
+            total.ticks += pruned.ticks;
+            total.deliveries += pruned.deliveries;
+            total.audit += pruned.audit;
             if !pruned.was_busy(step) || shutdown.is_draining() {
                 break;
             }

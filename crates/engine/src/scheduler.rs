@@ -12,12 +12,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use foreman_core::ScheduleId;
-use foreman_core::ports::{DueSchedules, JobStore, Leader, ScheduleStore, StoreError, Topic, Wakeups};
+use foreman_core::ports::{DueSchedules, JobStore, ScheduleStore, StoreError, Topic, Wakeups};
 use foreman_runtime::{Lead, Shutdown, Term, Tick, Ticker};
 use tokio::time::{Instant, timeout};
 use tracing::{debug, error};
 
 use crate::firing::{Gun, Ready, Room, prepare};
+use crate::led::Led;
 pub use crate::outage::Error;
 use crate::outage::{Outage, bounded, unless_aborted};
 
@@ -25,8 +26,6 @@ use crate::outage::{Outage, bounded, unless_aborted};
 const SHORTEST_NAP: Duration = Duration::from_millis(10);
 /// When a look was full of what cannot be read.
 const UNREADABLE_NAP: Duration = Duration::from_secs(1);
-/// When the store says that the term is over, and the lease has not heard of it yet.
-const DEPOSED_NAP: Duration = Duration::from_secs(1);
 /// So many unreadable schedules are remembered, and looked past.
 const MOST_UNREADABLE: usize = 1_000;
 
@@ -88,7 +87,7 @@ pub struct Scheduler {
     gun: Gun,
     wakeups: Arc<dyn Wakeups>,
     config: Config,
-    lead: Option<(String, Lead)>,
+    led: Led,
     lag: Lag,
     tally: Tally,
 }
@@ -101,13 +100,13 @@ impl Scheduler {
         config: Config,
     ) -> Self {
         let gun = Gun { schedules, jobs, call_timeout: config.call_timeout };
-        Self { gun, wakeups, config, lead: None, lag: Lag::default(), tally: Tally::default() }
+        Self { gun, wakeups, config, led: Led::default(), lag: Lag::default(), tally: Tally::default() }
     }
 
     /// Works only while `lead` says that this process holds the `office`.
     #[must_use]
     pub fn led_by(self, office: impl Into<String>, lead: Lead) -> Self {
-        Self { lead: Some((office.into(), lead)), ..self }
+        Self { led: Led::by(office, lead), ..self }
     }
 
     pub fn lag(&self) -> Lag {
@@ -124,7 +123,11 @@ impl Scheduler {
         let mut outage = Outage::new("scheduler");
         let mut unreadable = HashSet::new();
         loop {
-            let Some(term) = self.elected(&shutdown).await else { return Ok(()) };
+            if self.led.is_waiting() {
+                // Who does not lead is not behind.
+                self.lag.set(Duration::ZERO);
+            }
+            let Some(term) = self.led.elected(&shutdown).await else { return Ok(()) };
             let Some(looked) = unless_aborted(&shutdown, self.fire_all(term, &mut unreadable, &shutdown)).await else {
                 return Ok(());
             };
@@ -143,20 +146,6 @@ impl Scheduler {
         }
     }
 
-    /// Waits until it is this one's turn; `None` when it drains first. Who needs no election has always won it.
-    async fn elected(&self, shutdown: &Shutdown) -> Option<Term> {
-        let Some((_, lead)) = &self.lead else { return Some(Term(0)) };
-        if lead.term().is_none() {
-            // Who does not lead is not behind.
-            self.lag.set(Duration::ZERO);
-        }
-        tokio::select! {
-            biased;
-            () = shutdown.draining() => None,
-            term = lead.elected() => Some(term),
-        }
-    }
-
     /// Step by step until nothing more is due, the term is over, or until draining. Answers how long to sleep.
     async fn fire_all(
         &self,
@@ -166,7 +155,7 @@ impl Scheduler {
     ) -> Result<Option<Duration>, StoreError> {
         let mut late = 0;
         loop {
-            if self.lead.as_ref().is_some_and(|(_, lead)| !lead.holds(term)) {
+            if !self.led.holds(term) {
                 return Ok(Some(Duration::ZERO));
             }
             let limit = self.config.step + unreadable.len();
@@ -178,9 +167,9 @@ impl Scheduler {
             if ready.is_empty() {
                 return Ok(self.sleep(&look, was_full));
             }
-            let leader = self.lead.as_ref().map(|(office, _)| Leader { office: office.clone(), term: term.0 });
+            let leader = self.led.leader(term);
             let Some(round) = self.gun.fire(leader.as_ref(), ready).await? else {
-                self.until_deposed(term, shutdown).await;
+                self.led.until_deposed(term, shutdown).await;
                 return Ok(Some(Duration::ZERO));
             };
             self.tally.fired.fetch_add(round.jobs.len() as u64, Ordering::Relaxed);
@@ -199,16 +188,6 @@ impl Scheduler {
     fn note_lag(&self, look: &DueSchedules) {
         let oldest = look.due.iter().find(|due| due.schedule.rule().is_ok()).and_then(|due| due.seen.next);
         self.lag.set(oldest.map_or(Duration::ZERO, |oldest| look.now.since(oldest)));
-    }
-
-    /// Somebody else leads, and the store has told us so before the lease did. Until it does, to ask again is a waste.
-    async fn until_deposed(&self, term: Term, shutdown: &Shutdown) {
-        let Some((_, lead)) = &self.lead else { return };
-        tokio::select! {
-            biased;
-            () = shutdown.draining() => {}
-            _ = timeout(DEPOSED_NAP, lead.deposed(term)) => {}
-        }
     }
 
     /// As many of them as there is room for.

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `api` | HTTP, submitter, tail |
 //! | `worker` | worker, promoter, sweeper, probes |
-//! | `scheduler` | promoter, sweeper, leadership and what the leader does: scheduler, pruner; horizon watch, probes |
+//! | `scheduler` | promoter, sweeper, leadership and what the leader does: scheduler, pruner, courier; horizon watch, probes |
 //! | `dev` | all of them |
 //!
 //! Promoting and sweeping are safe from anywhere, so workers do them too: a worker and the leader that die together delay
@@ -27,8 +27,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
-use foreman_api::{AdminKey, BindError, Door, Gate, Hosts, Keys, Meter, Readiness, Server, Vitals, probes};
-use foreman_core::ports::{Store, Wakeups};
+use foreman_api::{BindError, Door, Gate, Hosts, Keys, Meter, Patience, Readiness, Server, Vitals, probes};
+use foreman_core::ports::{Store, Tenancy, Wakeups};
+use foreman_core::sealed::Keyring;
 use foreman_core::{Clock, Timestamp};
 use foreman_engine::SubmitHandle;
 use foreman_engine::output::OutputHub;
@@ -75,11 +76,15 @@ struct Ground<'a> {
     readiness: Readiness,
     vitals: Vitals,
     gate: Gate,
+    /// What secrets are sealed with where they are kept.
+    keyring: Option<Arc<Keyring>>,
 }
 
 /// What stands behind the ports.
 struct Shared {
     store: Arc<dyn Store>,
+    /// The same store: who is served, whom they want told, and who did what.
+    tenancy: Arc<dyn Tenancy>,
     wakeups: Arc<dyn Wakeups>,
     lease: Arc<dyn Lease>,
 }
@@ -115,6 +120,7 @@ async fn on_a_file(ground: &Ground<'_>) -> anyhow::Result<Composed> {
     let address = server.local_addr();
     let (router, intake, mut parts) = ground.role(&opened);
     parts.push(ground.http(server, router));
+    ground.vitals.set_store(Arc::clone(&opened.shared.store));
     let readiness = ground.readiness.clone();
     Ok(Composed { address, readiness, store: opened.open, intake, parts, running: Vec::new() })
 }
@@ -127,6 +133,8 @@ async fn on_a_database(ground: &Ground<'_>, shutdown: &Shutdown) -> anyhow::Resu
     let Some(opened) = store::open_postgres(ground, shutdown).await? else { return Ok(None) };
     let (router, intake, parts) = ground.role(&opened);
     door.open(router);
+    // Not before the door is open: whoever hears that this process is ready asks it for something.
+    ground.vitals.set_store(Arc::clone(&opened.shared.store));
     let readiness = ground.readiness.clone();
     Ok(Some(Composed { address, readiness, store: opened.open, intake, parts, running: vec![http] }))
 }
@@ -153,11 +161,12 @@ impl<'a> Ground<'a> {
         let meter = Some(Arc::clone(&metrics) as Arc<dyn Meter>);
         let readiness = Readiness::new();
         let vitals = Vitals::new(env!("CARGO_PKG_VERSION"), readiness.clone(), meter.clone());
-        let keys = settings.admin_key.as_ref().map_or(Keys::None, |key| Keys::Admin(AdminKey::new(key.reveal())));
+        let keys = settings.admin_key.as_ref().map_or(Keys::None, |key| Keys::asked(key.reveal()));
         // Without keys, the name in the request is what tells a page in the user's browser from the user.
         let hosts = if matches!(keys, Keys::None) { Hosts::Local } else { Hosts::Any };
-        let gate = Gate { hosts, keys, meter, readiness: readiness.clone() };
-        Self { role, settings, tasks, metrics, readiness, vitals, gate }
+        let gate = Gate { hosts, keys, patience: Patience::default(), meter, readiness: readiness.clone() };
+        let keyring = settings.secret_key.clone().map(Arc::new);
+        Self { role, settings, tasks, metrics, readiness, vitals, gate, keyring }
     }
 
     async fn bind(&self) -> Result<Server, BindError> {
@@ -178,9 +187,7 @@ impl<'a> Ground<'a> {
 
     /// What a store answers is counted.
     fn counted(&self, store: Arc<dyn Store>) -> Arc<dyn Store> {
-        let counted: Arc<dyn Store> = Arc::new(Counted::new(store, Arc::clone(&self.metrics)));
-        self.vitals.set_store(Arc::clone(&counted));
-        counted
+        Arc::new(Counted::new(store, Arc::clone(&self.metrics)))
     }
 
     /// What is served, where jobs come in, and what runs beside it.

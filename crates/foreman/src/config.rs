@@ -6,12 +6,15 @@
 
 mod agree;
 mod codec;
+mod command_user;
+mod egress;
 mod environment;
 mod file;
 mod nearest;
 mod secret;
 mod settings;
 mod table;
+mod unlimited;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -25,8 +28,11 @@ pub use secret::without_password;
 pub use settings::{LogFormat, Settings, StoreKind};
 pub use table::{Setting, settings as known};
 
+use foreman_core::egress::Policy;
+
 use crate::cli::ServerFlags;
 use crate::role::Role;
+use crate::secret_key;
 use codec::Raw;
 
 /// Looked for where the process was started, when no other is named.
@@ -98,25 +104,31 @@ impl fmt::Display for Mistakes {
 pub fn load(flags: &ServerFlags, environment: &Environment, role: Role) -> Result<Loaded, Mistakes> {
     let mut loader = Loader::new();
     if role == Role::Dev {
-        // No balancer stands before it.
-        loader.set("shutdown.not_ready", Raw::Text("0s"), Origin::Dev);
+        loader.as_dev();
     }
     loader.file(flags.config.as_deref());
     loader.environment(environment);
     loader.flags(flags);
+    if role == Role::Dev {
+        loader.allow_this_machine();
+    }
     loader.choose_store();
     loader.judge_addresses(role);
-    loader.done(environment)
+    loader.judge_commands(role);
+    loader.read_secret_key();
+    loader.done(environment, Some(role))
 }
 
 /// The same for a command that looks at a store and serves nobody.
 pub fn load_store(flags: &ServerFlags, environment: &Environment) -> Result<Loaded, Mistakes> {
-    let mut loader = Loader::new();
-    loader.file(flags.config.as_deref());
-    loader.environment(environment);
-    loader.flags(flags);
-    loader.choose_store();
-    loader.done(environment)
+    Loader::of_store(flags, environment).done(environment, None)
+}
+
+/// The same for a command that writes what is sealed.
+pub fn load_direct(flags: &ServerFlags, environment: &Environment) -> Result<Loaded, Mistakes> {
+    let mut loader = Loader::of_store(flags, environment);
+    loader.read_secret_key();
+    loader.done(environment, None)
 }
 
 struct Loader {
@@ -129,6 +141,33 @@ struct Loader {
 impl Loader {
     fn new() -> Self {
         Self { known: known(), settings: Settings::default(), origins: BTreeMap::new(), mistakes: Vec::new() }
+    }
+
+    fn of_store(flags: &ServerFlags, environment: &Environment) -> Self {
+        let mut loader = Self::new();
+        loader.file(flags.config.as_deref());
+        loader.environment(environment);
+        loader.flags(flags);
+        loader.choose_store();
+        loader
+    }
+
+    /// What is different for somebody alone on a machine.
+    fn as_dev(&mut self) {
+        // No balancer stands before it.
+        self.set("shutdown.not_ready", Raw::Text("0s"), Origin::Dev);
+        let paths = self.known.iter().map(|setting| setting.path);
+        for limit in paths.filter(|path| path.starts_with("limits.tenant.")).collect::<Vec<_>>() {
+            self.set(limit, Raw::Text("unlimited"), Origin::Dev);
+        }
+    }
+
+    /// On top of what is allowed otherwise: whoever tries things out calls what runs beside it.
+    fn allow_this_machine(&mut self) {
+        let allow = &mut self.settings.egress.allow;
+        let missing: Vec<_> = Policy::dev().allow.into_iter().filter(|it| !allow.contains(it)).collect();
+        allow.extend(missing);
+        self.origins.entry("egress.allow").or_insert(Origin::Dev);
     }
 
     fn set(&mut self, path: &str, raw: Raw<'_>, origin: Origin) {
@@ -256,12 +295,45 @@ impl Loader {
         }
     }
 
+    /// Whoever runs commands must be able to run them as it is told to.
+    fn judge_commands(&mut self, role: Role) {
+        let commands = &self.settings.commands;
+        if !commands.allow || !role.runs_jobs() {
+            return;
+        }
+        let mut wrong = Vec::new();
+        if !commands.scratch.is_dir() {
+            wrong.push(("commands.scratch", format!("there is no directory {}", commands.scratch.display())));
+        }
+        match commands.user.as_deref().map(command_user::find).transpose() {
+            Ok(found) => self.settings.commands.runs_as = found,
+            Err(why) => wrong.push(("commands.user", why)),
+        }
+        for (path, why) in wrong {
+            let origin = self.origins.get(path).cloned().unwrap_or(Origin::Default);
+            self.mistake(origin, format!("{path}: {why}"));
+        }
+    }
+
+    /// Of the two only one may be given, or nobody knows which is in force.
+    fn read_secret_key(&mut self) {
+        let Some(path) = self.settings.secret_key_file.clone() else { return };
+        let origin = self.origins.get("secret_key_file").cloned().unwrap_or(Origin::Default);
+        if self.settings.secret_key.is_some() {
+            return self.mistake(origin, "secret_key_file: secret_key is given too; leave out one of them");
+        }
+        match secret_key::of_file(&path) {
+            Ok(ring) => self.settings.secret_key = Some(ring),
+            Err(error) => self.mistake(origin, format!("secret_key_file: {error:#}")),
+        }
+    }
+
     /// What only shows once all layers are there.
-    fn done(mut self, environment: &Environment) -> Result<Loaded, Mistakes> {
+    fn done(mut self, environment: &Environment, role: Option<Role>) -> Result<Loaded, Mistakes> {
         if !self.mistakes.is_empty() {
             return Err(Mistakes(self.mistakes));
         }
-        self.settings.complete(environment);
+        self.settings.complete(environment, role);
         Ok(Loaded { settings: self.settings, origins: self.origins })
     }
 }

@@ -15,6 +15,7 @@ mod metrics;
 mod open_files;
 mod render;
 mod role;
+mod secret_key;
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
@@ -22,6 +23,10 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 fn main() -> ExitCode {
+    // Before anything else: this is on the way to every command of every job.
+    if let Some(code) = commands::launch::if_asked() {
+        return code;
+    }
     let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -43,7 +48,7 @@ fn main() -> ExitCode {
 /// One clear sentence, with its causes.
 fn complain(error: &anyhow::Error) {
     // Standard error may be closed too; there is nobody left to tell.
-    let _ = writeln!(io::stderr(), "foreman: {error:#}");
+    let _ = writeln!(io::stderr(), "foreman: {}", foreman_core::redact::text(&format!("{error:#}")));
 }
 
 /// Whoever read our output has seen enough, as `head` does.

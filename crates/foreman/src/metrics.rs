@@ -11,6 +11,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use foreman_api::Meter;
+use foreman_engine::courier;
 use foreman_engine::scheduler::Lag;
 use foreman_runtime::Lead;
 use http::{Method, StatusCode};
@@ -52,6 +53,9 @@ pub struct Metrics {
     pub schedules_fired: Counter,
     pub ticks_pruned: Counter,
     scheduler_lag: Seconds,
+    deliveries: Counter,
+    endpoints_disabled: Counter,
+    courier_lag: Seconds,
     pub sessions_lost: Counter,
     pub sessions_lapsed: Counter,
     pub jobs_lapsed: Counter,
@@ -69,6 +73,7 @@ pub struct Metrics {
     pub held: HeldJobs,
     lead: OnceLock<Lead>,
     lag: OnceLock<Lag>,
+    courier: OnceLock<(courier::Lag, courier::Tally)>,
     /// When the last heartbeat was answered; `None` without a session.
     last_beat: Mutex<Option<Instant>>,
 }
@@ -99,6 +104,17 @@ impl Metrics {
                 registry_ref,
                 "scheduler_lag_seconds",
                 "By how much the most overdue tick was late at the last look; 0 while this process does not lead",
+            ),
+            deliveries: add(registry_ref, "webhook_deliveries", "Deliveries made for webhooks and callback URLs"),
+            endpoints_disabled: add(
+                registry_ref,
+                "webhook_endpoints_disabled",
+                "Endpoints disabled because they were gone, or failed for days",
+            ),
+            courier_lag: add(
+                registry_ref,
+                "webhook_lag_seconds",
+                "How long ago the oldest move of a job happened that nobody was told of at the last look; 0 while this process does not lead",
             ),
             sessions_lost: add(registry_ref, "worker_sessions_lost", "Sessions this worker lost while it lived"),
             sessions_lapsed: add(registry_ref, "sessions_lapsed", "Sessions of dead workers that this process lapsed"),
@@ -135,6 +151,7 @@ impl Metrics {
             held: HeldJobs::default(),
             lead: OnceLock::new(),
             lag: OnceLock::new(),
+            courier: OnceLock::new(),
             last_beat: Mutex::default(),
             registry: Registry::default(),
         };
@@ -152,6 +169,11 @@ impl Metrics {
         let _ = self.lag.set(lag);
     }
 
+    /// And how far telling is.
+    pub fn set_courier(&self, lag: courier::Lag, tally: courier::Tally) {
+        let _ = self.courier.set((lag, tally));
+    }
+
     /// A heartbeat was answered.
     pub fn beat(&self) {
         *self.last_beat.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
@@ -167,6 +189,11 @@ impl Metrics {
         *self.last_beat.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.held.clear();
     }
+}
+
+/// Counted elsewhere, shown here. Two who look at once may be ahead by what both saw; it never falls.
+fn catch_up(counter: &Counter, count: u64) {
+    counter.inc_by(count.saturating_sub(counter.get()));
 }
 
 /// Makes one, puts it into the registry and keeps the other end.
@@ -199,6 +226,11 @@ impl Meter for Metrics {
         self.leads.set(term.is_some().into());
         self.term.set(term.map_or(0, |term| i64::try_from(term.0).unwrap_or(i64::MAX)));
         self.scheduler_lag.set(self.lag.get().map_or(0.0, |lag| lag.get().as_secs_f64()));
+        if let Some((lag, tally)) = self.courier.get() {
+            self.courier_lag.set(lag.get().as_secs_f64());
+            catch_up(&self.deliveries, tally.deliveries());
+            catch_up(&self.endpoints_disabled, tally.disabled());
+        }
         let mut text = String::new();
         encode(&mut text, &self.registry).expect("writing to a string cannot fail");
         text
@@ -226,6 +258,8 @@ mod tests {
             "foreman_worker_heartbeat_age_seconds 0.0",
             "foreman_schedules_fired_total 0",
             "foreman_scheduler_lag_seconds 0.0",
+            "foreman_webhook_deliveries_total 0",
+            "foreman_webhook_lag_seconds 0.0",
             "foreman_http_requests_total{method=\"GET\",route=\"/healthz\",status=\"200\"} 1",
             "foreman_http_requests_total{method=\"other\",route=\"-\",status=\"404\"} 1",
             "# EOF",

@@ -28,6 +28,10 @@ impl Role {
         matches!(self, Role::Dev | Role::Api)
     }
 
+    pub const fn runs_jobs(self) -> bool {
+        matches!(self, Role::Dev | Role::Worker)
+    }
+
     /// Others of its kind, and of the other kinds, share the store.
     pub const fn shares_its_store(self) -> bool {
         !matches!(self, Role::Dev)

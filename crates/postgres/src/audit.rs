@@ -10,7 +10,7 @@ use crate::write::Transaction;
 const MAX_VIOLATIONS: usize = 100;
 
 /// Each finds what must not be, with the sentence that says so: `{}` is the row's first column, a second `{}` its next.
-pub(crate) const CHECKS: [(&str, &str); 20] = [
+pub(crate) const CHECKS: [(&str, &str); 28] = [
     (
         "job {} is in {} places",
         "SELECT jobs.id::text, (places.places)::text
@@ -110,6 +110,43 @@ pub(crate) const CHECKS: [(&str, &str); 20] = [
     (
         "job {} was made by {} ticks",
         "SELECT job::text, count(*)::text FROM ticks WHERE job IS NOT NULL GROUP BY job HAVING count(*) > 1 LIMIT 100",
+    ),
+    (
+        "the tenant {} is not there",
+        "SELECT 'default' WHERE NOT EXISTS (SELECT FROM tenants WHERE id = 'default' AND deleted_at IS NULL)",
+    ),
+    (
+        "tenant {} has the weight {} beside its settings, which say otherwise",
+        "SELECT id, weight::text FROM tenants
+         WHERE weight <> coalesce((settings::json ->> 'weight')::integer, 1) LIMIT 100",
+    ),
+    (
+        "key {} belongs to tenant {}, which is not there",
+        "SELECT api_keys.id, api_keys.tenant FROM api_keys WHERE NOT EXISTS
+         (SELECT FROM tenants WHERE tenants.id = api_keys.tenant AND tenants.deleted_at IS NULL) LIMIT 100",
+    ),
+    (
+        "key {} was replaced by {}, which is not a key of its tenant",
+        "SELECT old.id, old.replaced_by FROM api_keys AS old WHERE old.replaced_by IS NOT NULL AND NOT EXISTS
+         (SELECT FROM api_keys AS new WHERE new.id = old.replaced_by AND new.tenant = old.tenant) LIMIT 100",
+    ),
+    (
+        "webhook {} is enabled by its row or by its settings, but not by both",
+        "SELECT id::text FROM webhooks WHERE enabled <> ((settings::json ->> 'disabled') IS NULL) LIMIT 100",
+    ),
+    (
+        "delivery {} is listed {} times",
+        "SELECT job::text, count(*)::text FROM deliveries GROUP BY job HAVING count(*) > 1 LIMIT 100",
+    ),
+    (
+        "delivery {} is listed for tenant {}, and its job is another's",
+        "SELECT deliveries.job::text, deliveries.tenant FROM deliveries JOIN jobs ON jobs.id = deliveries.job
+         WHERE jobs.tenant <> deliveries.tenant LIMIT 100",
+    ),
+    (
+        "the courier stands at {}, beyond the last position that was drawn",
+        "SELECT courier.position::text FROM courier, change_positions
+         WHERE courier.position > CASE WHEN change_positions.is_called THEN change_positions.last_value ELSE 0 END LIMIT 100",
     ),
 ];
 

@@ -19,6 +19,7 @@ mod connection;
 pub mod doctor;
 mod error;
 mod jobs;
+mod keys;
 pub mod leases;
 pub mod migrate;
 mod open;
@@ -31,10 +32,13 @@ mod schedules;
 mod sessions;
 #[doc(hidden)]
 pub mod statements;
+mod tenants;
 mod tls;
+mod trail;
 mod upkeep;
 mod value;
 pub mod wakeups;
+mod webhooks;
 mod work;
 mod write;
 
@@ -73,6 +77,8 @@ pub(crate) struct Parts {
     /// See [`changes::tag`].
     log_tag: i64,
     floor: jobs::Floor,
+    /// Whose turn it is between the lines of a lane, as far as this process has claimed.
+    turns: Mutex<foreman_core::fair::Turns>,
     unreadable: schedules::Unreadable,
     /// When this process last looked after the partitions.
     tended_at: Mutex<Option<Instant>>,

@@ -42,6 +42,7 @@ pub(crate) async fn open(config: Config, wakeups: Arc<dyn Wakeups>) -> Result<Po
             changes_patience,
             log_tag: changes::tag(&schema),
             floor: Floor::new(),
+            turns: Mutex::default(),
             unreadable: Unreadable::default(),
             tended_at: Mutex::new(None),
         }),

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use foreman_core::fair::UNIT;
 use foreman_core::job::QueueName;
 use foreman_core::ports::{StoreError, Topic};
+use foreman_core::target::Route;
 use foreman_core::{JobId, Lane, TenantId};
 use tracing::debug;
 use uuid::Uuid;
@@ -20,25 +21,50 @@ use crate::value::Arg;
 use crate::write::Transaction;
 use crate::{PostgresStore, transact};
 
-/// Weight of every tenant until tenants can be given one.
-const WEIGHT: u32 = 1;
-const STEP: i64 = UNIT / WEIGHT as i64;
-
 pub(crate) const RESERVE: &str = include_str!("sql/reserve.sql");
-pub(crate) const GIVE_BACK: &str = "UPDATE shares SET last_key = given_back.used
-    FROM unnest($1::text[], $2::smallint[], $3::text[], $4::bigint[], $5::bigint[])
-         AS given_back (queue, lane, tenant, last_key, used)
-    WHERE shares.queue = given_back.queue AND shares.lane = given_back.lane AND shares.tenant = given_back.tenant
-      AND shares.last_key = given_back.last_key";
-pub(crate) const SERVED: &str = "INSERT INTO lanes AS known (queue, lane, v)
-    SELECT queue, lane, v FROM unnest($1::text[], $2::smallint[], $3::bigint[]) AS served (queue, lane, v)
-    ORDER BY lane, queue
-    ON CONFLICT (lane, queue) DO UPDATE SET v = excluded.v WHERE excluded.v > known.v";
+pub(crate) const GIVE_BACK: &str = "UPDATE line_shares SET last_key = given_back.used
+    FROM unnest($1::text[], $2::smallint[], $3::text[], $4::text[], $5::bigint[], $6::bigint[])
+         AS given_back (queue, lane, route, tenant, last_key, used)
+    WHERE line_shares.queue = given_back.queue AND line_shares.lane = given_back.lane
+      AND line_shares.route = given_back.route AND line_shares.tenant = given_back.tenant
+      AND line_shares.last_key = given_back.last_key";
+pub(crate) const SERVED: &str = "INSERT INTO line_fronts AS known (queue, lane, route, v)
+    SELECT queue, lane, route, v
+    FROM unnest($1::text[], $2::smallint[], $3::text[], $4::bigint[]) AS served (queue, lane, route, v)
+    ORDER BY queue, lane, route
+    ON CONFLICT (queue, lane, route) DO UPDATE SET v = excluded.v WHERE excluded.v > known.v";
+/// For what was taken out of its turn, V moves no further than so many jobs would take it
+/// ([`foreman_core::fair::out_of_turn`]). In the order of the names too.
+pub(crate) const SERVED_OUT_OF_TURN: &str = "WITH served AS MATERIALIZED (
+        SELECT * FROM unnest($1::text[], $2::smallint[], $3::text[], $4::bigint[], $5::bigint[])
+               AS served (queue, lane, route, v, most)
+    ),
+    locked AS MATERIALIZED (
+        SELECT line_fronts.queue, line_fronts.lane, line_fronts.route FROM line_fronts
+        JOIN served ON served.queue = line_fronts.queue AND served.lane = line_fronts.lane
+                   AND served.route = line_fronts.route
+        ORDER BY line_fronts.queue, line_fronts.lane, line_fronts.route
+        FOR UPDATE OF line_fronts
+    ),
+    moved AS (
+        UPDATE line_fronts SET v = greatest(line_fronts.v, least(served.v, line_fronts.v + served.most))
+        FROM locked JOIN served USING (queue, lane, route)
+        WHERE line_fronts.queue = locked.queue AND line_fronts.lane = locked.lane AND line_fronts.route = locked.route
+    )
+    INSERT INTO line_fronts (queue, lane, route, v)
+    SELECT queue, lane, route, least(v, most) FROM served
+    WHERE NOT EXISTS (SELECT FROM locked WHERE locked.queue = served.queue AND locked.lane = served.lane
+                      AND locked.route = served.route)
+    ORDER BY queue, lane, route
+    ON CONFLICT (queue, lane, route) DO NOTHING";
 pub(crate) const PLACE: &str = "UPDATE ready SET key = given.key
     FROM unnest($1::uuid[], $2::bigint[]) AS given (job, key) WHERE ready.job = given.job";
 
+/// What is due in one lane, for one route, in one queue.
+pub(crate) type Line = (QueueName, Lane, Route);
+
 /// A line in which tenants share.
-type Share = (QueueName, Lane, TenantId);
+type Share = (QueueName, Lane, Route, TenantId);
 
 /// Keys at hand for one operation.
 #[derive(Clone, Default)]
@@ -50,6 +76,7 @@ pub(crate) struct Reservation {
 struct Reserved {
     next: i64,
     last: i64,
+    step: i64,
 }
 
 /// How many keys of each share an operation wants.
@@ -57,8 +84,8 @@ struct Reserved {
 pub(crate) struct Demand(BTreeMap<Share, i64>);
 
 impl Demand {
-    pub fn one(&mut self, tenant: &TenantId, queue: &QueueName, lane: Lane) {
-        *self.0.entry((queue.clone(), lane, tenant.clone())).or_default() += 1;
+    pub fn one(&mut self, tenant: &TenantId, queue: &QueueName, lane: Lane, route: &Route) {
+        *self.0.entry((queue.clone(), lane, route.clone(), tenant.clone())).or_default() += 1;
     }
 }
 
@@ -77,53 +104,56 @@ impl Reservation {
     }
 
     async fn reserve(tx: &Transaction, demand: &Demand, is_all: bool) -> Result<Self, Fault> {
-        let (mut queues, mut lanes, mut tenants, mut given) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        for ((queue, lane, tenant), count) in &demand.0 {
-            queues.push(queue.as_str());
-            lanes.push(rank(*lane));
-            tenants.push(tenant.as_str());
-            given.push(count * STEP);
+        let mut asked = Columns::default();
+        let mut counts = Vec::with_capacity(demand.0.len());
+        for (share, count) in &demand.0 {
+            asked.push(share);
+            counts.push(*count);
         }
-        let args: [&dyn Arg; 4] = [&queues, &lanes, &tenants, &given];
+        let Columns { queues, lanes, routes, tenants } = &asked;
+        let args: [&dyn Arg; 6] = [queues, lanes, routes, tenants, &counts, &UNIT];
         let step = [(RESERVE, &args[..])];
         // Done twice, it wastes keys and nothing else.
         let rows = if is_all { tx.last(&step, true).await? } else { tx.all(&step).await? }.pop().unwrap_or_default();
         let mut shares = BTreeMap::new();
         for row in &rows {
-            let cells = Cells { row, table: "shares", id: JobId(Uuid::nil()) };
-            let share = (cells.queue(0)?, cells.lane(1)?, cells.tenant(2)?);
-            let last: i64 = cells.get(3, "last_key")?;
+            let cells = Cells { row, table: "line_shares", id: JobId(Uuid::nil()) };
+            let route = Route::from_stored(cells.get(2, "route")?);
+            let share = (cells.queue(0)?, cells.lane(1)?, route, cells.tenant(3)?);
+            let (last, step): (i64, i64) = (cells.get(4, "last_key")?, cells.get(5, "weight")?);
             let count = demand.0.get(&share).copied().unwrap_or_default();
             // What `Keys::reserve` gives, counted from its end.
-            shares.insert(share, Reserved { next: last - STEP * (count - 1), last });
+            shares.insert(share, Reserved { next: last - step * (count - 1), last, step });
         }
         Ok(Self { shares })
     }
 
     /// The key of a job that falls due now; none when none was reserved for it.
-    pub fn next(&mut self, tenant: &TenantId, queue: &QueueName, lane: Lane) -> Option<i64> {
-        let reserved = self.shares.get_mut(&(queue.clone(), lane, tenant.clone()))?;
+    pub fn next(&mut self, tenant: &TenantId, queue: &QueueName, lane: Lane, route: &Route) -> Option<i64> {
+        let reserved = self.shares.get_mut(&(queue.clone(), lane, route.clone(), tenant.clone()))?;
         if reserved.next > reserved.last {
             return None;
         }
         let key = reserved.next;
-        reserved.next += STEP;
+        reserved.next += reserved.step;
         Some(key)
     }
 
     /// Returns what was not needed.
     pub async fn give_back(self, store: &PostgresStore) {
-        let unused: Vec<_> = self.shares.iter().filter(|(_, reserved)| reserved.next <= reserved.last).collect();
-        if unused.is_empty() {
+        let mut unused = Columns::default();
+        let (mut last, mut used) = (Vec::new(), Vec::new());
+        for (share, reserved) in self.shares.iter().filter(|(_, reserved)| reserved.next <= reserved.last) {
+            unused.push(share);
+            last.push(reserved.last);
+            used.push(reserved.next - reserved.step);
+        }
+        if last.is_empty() {
             return;
         }
-        let queues: Vec<&str> = unused.iter().map(|((queue, ..), _)| queue.as_str()).collect();
-        let lanes: Vec<i16> = unused.iter().map(|((_, lane, _), _)| rank(*lane)).collect();
-        let tenants: Vec<&str> = unused.iter().map(|((.., tenant), _)| tenant.as_str()).collect();
-        let last: Vec<i64> = unused.iter().map(|(_, reserved)| reserved.last).collect();
-        let used: Vec<i64> = unused.iter().map(|(_, reserved)| reserved.next - STEP).collect();
+        let Columns { queues, lanes, routes, tenants } = &unused;
         let done: Result<(), StoreError> = transact!(store, data, Hint, |tx| tx
-            .rows(GIVE_BACK, &[&queues, &lanes, &tenants, &last, &used])
+            .rows(GIVE_BACK, &[queues, lanes, routes, tenants, &last, &used])
             .await
             .map(|_| ()));
         if let Err(error) = done {
@@ -132,55 +162,82 @@ impl Reservation {
     }
 }
 
+/// Shares, column by column.
+#[derive(Default)]
+struct Columns<'a> {
+    queues: Vec<&'a str>,
+    lanes: Vec<i16>,
+    routes: Vec<&'a str>,
+    tenants: Vec<&'a str>,
+}
+
+impl<'a> Columns<'a> {
+    fn push(&mut self, (queue, lane, route, tenant): &'a Share) {
+        self.queues.push(queue.as_str());
+        self.lanes.push(rank(*lane));
+        self.routes.push(route.as_str());
+        self.tenants.push(tenant.as_str());
+    }
+}
+
+/// A job that is due and has no place in line yet.
+pub(crate) type Placeless = (JobId, TenantId, QueueName, Lane, Route);
+
 /// Gives a place in line to jobs that stand in `ready` without one and turned out to be due, in the transaction that put them
 /// there.
-pub(crate) async fn place(tx: &Transaction, due: &[(JobId, TenantId, QueueName, Lane)]) -> Result<(), Fault> {
+pub(crate) async fn place(tx: &Transaction, due: &[Placeless]) -> Result<(), Fault> {
     if due.is_empty() {
         return Ok(());
     }
     let mut demand = Demand::default();
-    for (_, tenant, queue, lane) in due {
-        demand.one(tenant, queue, *lane);
+    for (_, tenant, queue, lane, route) in due {
+        demand.one(tenant, queue, *lane, route);
     }
     let mut reservation = Reservation::within(tx, &demand).await?;
     let ids: Vec<Uuid> = due.iter().map(|(job, ..)| job.0).collect();
     let keys: Vec<Option<i64>> =
-        due.iter().map(|(_, tenant, queue, lane)| reservation.next(tenant, queue, *lane)).collect();
+        due.iter().map(|(_, tenant, queue, lane, route)| reservation.next(tenant, queue, *lane, route)).collect();
     tx.rows(PLACE, &[&ids, &keys]).await?;
     tx.ring(Topic::Ready);
     Ok(())
 }
 
-/// V moves with service: the highest key claimed so far. After the claim and apart from it, so that claims do not wait for
-/// each other here; lost, it lets a newcomer in a little further in front. So nobody waits for its answer either: what was
-/// claimed starts two round trips sooner, and whoever uses the connection next finds V moved.
-pub(crate) async fn served(store: &PostgresStore, highest: &BTreeMap<(QueueName, Lane), i64>) {
-    let queues: Vec<&str> = highest.keys().map(|(queue, _)| queue.as_str()).collect();
-    let lanes: Vec<i16> = highest.keys().map(|(_, lane)| rank(*lane)).collect();
-    let keys: Vec<i64> = highest.values().copied().collect();
-    let args: [&dyn Arg; 3] = [&queues, &lanes, &keys];
-    let sent = store.in_time(store.parts.call_timeout, async {
-        let tx = Transaction::new(&store.parts, &store.parts.data, Purpose::Hint).await?;
-        Ok(tx.unheard((SERVED, &args)).await?)
-    });
-    if let Err(error) = sent.await {
-        debug!("the front of the line was not moved on: {error}");
+/// What a claim took, line by line.
+pub(crate) struct Served {
+    lines: BTreeMap<Line, (i64, i64)>,
+    is_in_turn: bool,
+}
+
+impl Served {
+    pub fn new(is_in_turn: bool) -> Self {
+        Self { lines: BTreeMap::new(), is_in_turn }
+    }
+
+    pub fn one(&mut self, line: Line, key: i64) {
+        let (highest, count) = self.lines.entry(line).or_insert((key, 0));
+        (*highest, *count) = (key.max(*highest), *count + 1);
     }
 }
 
-const _: () = assert!(STEP > 0);
-
-#[cfg(test)]
-mod tests {
-    use foreman_core::fair::Keys;
-
-    use super::*;
-
-    #[test]
-    fn the_last_of_the_keys_the_core_reserves_lies_as_many_steps_on_as_the_statement_moves() {
-        for count in 1..5 {
-            let keys = Keys::reserve(7 * UNIT, 3 * UNIT, WEIGHT, count);
-            assert_eq!(keys.last(), 7 * UNIT + STEP * count as i64);
-        }
+/// V moves with service: the highest key claimed so far. After the claim and apart from it, so that claims do not wait for
+/// each other here; lost, it lets a newcomer in a little further in front. So nobody waits for its answer either: what was
+/// claimed starts two round trips sooner, and whoever uses the connection next finds V moved.
+pub(crate) async fn served(store: &PostgresStore, served: &Served) {
+    if served.lines.is_empty() {
+        return;
+    }
+    let queues: Vec<&str> = served.lines.keys().map(|(queue, ..)| queue.as_str()).collect();
+    let lanes: Vec<i16> = served.lines.keys().map(|(_, lane, _)| rank(*lane)).collect();
+    let routes: Vec<&str> = served.lines.keys().map(|(.., route)| route.as_str()).collect();
+    let keys: Vec<i64> = served.lines.values().map(|(highest, _)| *highest).collect();
+    let most: Vec<i64> = served.lines.values().map(|(_, count)| UNIT.saturating_mul(*count)).collect();
+    let args: [&dyn Arg; 5] = [&queues, &lanes, &routes, &keys, &most];
+    let step = if served.is_in_turn { (SERVED, &args[..4]) } else { (SERVED_OUT_OF_TURN, &args[..]) };
+    let sent = store.in_time(store.parts.call_timeout, async {
+        let tx = Transaction::new(&store.parts, &store.parts.data, Purpose::Hint).await?;
+        Ok(tx.unheard(step).await?)
+    });
+    if let Err(error) = sent.await {
+        debug!("the front of the line was not moved on: {error}");
     }
 }

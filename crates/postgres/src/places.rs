@@ -5,6 +5,7 @@
 
 use foreman_core::job::QueueName;
 use foreman_core::ports::Topic;
+use foreman_core::target::Route;
 use foreman_core::{Fence, JobId, Lane, SessionId, State, TenantId};
 use tokio_postgres::Row;
 
@@ -30,6 +31,7 @@ pub(crate) struct Closed {
     pub tenant: TenantId,
     pub queue: QueueName,
     pub lane: Lane,
+    pub route: Route,
     pub attempt: u32,
     /// The final state it went to; none when it waits again.
     pub state: Option<State>,
@@ -56,6 +58,7 @@ impl TryFrom<&Row> for Closed {
             is_due: cells.get::<Option<bool>>(9, "is_due")?.unwrap_or_default(),
             wants_key: cells.get::<Option<bool>>(10, "wants_key")?.unwrap_or_default(),
             may_expire: cells.get(11, "may_expire")?,
+            route: Route::from_stored(cells.get(12, "route")?),
         })
     }
 }
@@ -76,7 +79,7 @@ pub(crate) async fn book(tx: &Transaction, rows: &[Row]) -> Result<Vec<Closed>, 
             }
         }
         if one.wants_key && one.state.is_none() {
-            due.push((one.job, one.tenant.clone(), one.queue.clone(), one.lane));
+            due.push((one.job, one.tenant.clone(), one.queue.clone(), one.lane, one.route.clone()));
         }
     }
     order::place(tx, &due).await?;

@@ -4,7 +4,10 @@ use std::fmt::Display;
 
 use foreman_core::job::QueueName;
 use foreman_core::outcome::AttemptOutcome;
+use foreman_core::ports::StoreError;
 use foreman_core::{JobId, Lane, Report, State, TenantId, Timestamp};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;
 use uuid::Uuid;
@@ -65,6 +68,12 @@ impl<'r, Id: Copy + Display> Cells<'r, Id> {
             .map_err(|error| Fault::misfit(self.table, "report", self.id, error))
     }
 
+    /// A value that is kept as its JSON.
+    pub fn json<T: DeserializeOwned>(&self, place: usize, column: &str) -> Result<T, Fault> {
+        serde_json::from_str(self.get(place, column)?)
+            .map_err(|error| Fault::misfit(self.table, column, self.id, error))
+    }
+
     pub fn final_state(&self, place: usize) -> Result<State, Fault> {
         let text: &str = self.get(place, "state")?;
         let state = text.parse::<State>().ok().filter(|state| state.is_final());
@@ -100,4 +109,9 @@ impl Counters {
 /// How Postgres keeps a lane.
 pub(crate) fn rank(lane: Lane) -> i16 {
     lane.rank() as i16
+}
+
+/// A value as the JSON that is kept of it.
+pub(crate) fn json(value: &impl Serialize) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(|error| StoreError::Broken(format!("it cannot be written down: {error}")))
 }

@@ -21,14 +21,13 @@ use foreman_core::ports::{
 };
 use foreman_core::schedule::{NewSchedule, Schedule, ScheduleKey, ScheduleName};
 use foreman_core::{ScheduleId, TenantId, Timestamp};
-use serde::Serialize;
 use tokio_postgres::Row;
 use tracing::error;
 use uuid::Uuid;
 
 use crate::error::Fault;
 use crate::places::LOOKS;
-use crate::rows::Cells;
+use crate::rows::{Cells, json};
 use crate::value::{Time, bound};
 use crate::write::Transaction;
 use crate::{PostgresStore, look, transact};
@@ -163,10 +162,6 @@ impl ScheduleStore for PostgresStore {
 async fn time(tx: &Transaction) -> Result<Timestamp, Fault> {
     let row = tx.row(NOW, &[]).await?.ok_or_else(|| StoreError::Broken("no time was told".into()))?;
     Ok(row.try_get::<_, Time>(0)?.0)
-}
-
-fn json(value: &impl Serialize) -> Result<String, StoreError> {
-    serde_json::to_string(value).map_err(|error| StoreError::Broken(format!("it cannot be written down: {error}")))
 }
 
 async fn create(tx: &Transaction, new: &NewSchedule, spec: &str, work: &str) -> Result<CreateAnswer, Fault> {

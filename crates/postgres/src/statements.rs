@@ -4,18 +4,21 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use crate::{audit, changes, jobs, leases, order, places, query, schedules, sessions, upkeep};
+use crate::{
+    audit, changes, jobs, keys, leases, order, places, query, schedules, sessions, tenants, trail, upkeep, webhooks,
+};
 
 /// All of them, by their text.
 pub fn all() -> Vec<String> {
     let mut texts: Vec<String> = FIXED.iter().map(|text| (*text).to_owned()).collect();
     texts.extend(jobs::remove::FORGET.iter().map(|text| (*text).to_owned()));
+    texts.extend(tenants::FORGET.iter().map(|text| (*text).to_owned()));
     texts.extend(audit::CHECKS.iter().map(|(_, text)| (*text).to_owned()));
     texts.extend(query::list::shapes());
     texts
 }
 
-const FIXED: [&str; 96] = [
+const FIXED: [&str; 141] = [
     audit::COUNTS,
     changes::ANNOUNCE,
     changes::ANNOUNCED,
@@ -48,6 +51,17 @@ const FIXED: [&str; 96] = [
     jobs::submit::REMEMBER,
     jobs::submit::TAG,
     jobs::submit::WAIT,
+    keys::ANYONES,
+    keys::AT_THE_DOOR,
+    keys::BY_ID,
+    keys::CREATE,
+    keys::GIVE_WAY,
+    keys::LIST,
+    keys::LOCK,
+    keys::LOCK_TENANT,
+    keys::REVOKE,
+    keys::SUCCEED,
+    keys::USED,
     leases::ACQUIRE,
     leases::RENEW,
     leases::RESIGN,
@@ -55,6 +69,7 @@ const FIXED: [&str; 96] = [
     order::PLACE,
     order::RESERVE,
     order::SERVED,
+    order::SERVED_OUT_OF_TURN,
     places::FINAL,
     places::HELD,
     places::OWNED,
@@ -67,6 +82,8 @@ const FIXED: [&str; 96] = [
     query::queues::WAITING,
     query::sessions::SESSIONS,
     query::view::VIEWS,
+    query::load::RUNNING,
+    query::load::WAITING,
     schedules::BY_ID,
     schedules::BY_NAME,
     schedules::CREATE,
@@ -101,6 +118,16 @@ const FIXED: [&str; 96] = [
     sessions::REGISTER,
     sessions::RELEASE,
     sessions::RENEW,
+    tenants::BY_ID,
+    tenants::CREATE,
+    tenants::LIST,
+    tenants::LOCK,
+    tenants::OWNS,
+    tenants::UPDATE,
+    trail::CUT_TRAIL,
+    trail::KEEP,
+    trail::OF_ALL,
+    trail::OF_ONE,
     upkeep::CUT_CHANGES,
     upkeep::CUT_KEYS,
     upkeep::CUT_SESSIONS,
@@ -111,14 +138,37 @@ const FIXED: [&str; 96] = [
     upkeep::LOCK_OUTLIVED,
     upkeep::NEXT,
     upkeep::OUTLIVED,
-    upkeep::PROMOTE,
+    webhooks::APPOINT,
+    webhooks::BY_ID,
+    webhooks::CREATE,
+    webhooks::DELETE,
+    webhooks::DISMISS,
+    webhooks::ENABLED,
+    webhooks::LIST,
+    webhooks::ONE_BY_ONE,
+    webhooks::STANDS,
+    webhooks::UPDATE,
+    webhooks::WITH_CALLBACK,
+    webhooks::deliveries::BY_JOB,
+    webhooks::deliveries::CUT_DELIVERIES,
+    webhooks::deliveries::LIST,
+    webhooks::deliveries::UNLIST_ENDPOINT,
+    webhooks::deliveries::UNLIST_TENANT,
+    webhooks::health::DISABLE,
+    webhooks::health::LOCK,
+    webhooks::health::NOTE,
+    webhooks::post::LIST,
+    webhooks::post::LOCK,
+    webhooks::post::MOVE,
 ];
 
 /// Those that take or find the first of many, with the index they read in order and its table.
-pub const IN_ORDER: [(&str, &str, &str); 16] = [
+pub const IN_ORDER: [(&str, &str, &str); 26] = [
     (jobs::claim::PEEK, "ready_in_order", "ready"),
     (jobs::claim::BY_ORDER, "ready_in_order", "ready"),
     (jobs::claim::BY_ORDER, "ready_fragile", "ready"),
+    (keys::LIST, "api_keys_of_tenant", "api_keys"),
+    (query::load::WAITING, "ready_of_tenant", "ready"),
     (schedules::LIST, "schedules_name", "schedules"),
     (schedules::due::DUE, "schedules_due", "schedules"),
     (schedules::due::FREED, "schedules_held", "schedules"),
@@ -128,10 +178,18 @@ pub const IN_ORDER: [(&str, &str, &str); 16] = [
     (schedules::fire::OPEN, "ticks_open", "ticks"),
     (schedules::ticks::CUT_TICKS, "ticks_by_time", "ticks"),
     (schedules::ticks::LATEST, "ticks_pkey", "ticks"),
+    (tenants::LIST, "tenants_pkey", "tenants"),
+    (trail::CUT_TRAIL, "audit_trail_by_time", "audit_trail"),
+    (trail::OF_ALL, "audit_trail_pkey", "audit_trail"),
+    (trail::OF_ONE, "audit_trail_of_tenant", "audit_trail"),
     (upkeep::DUE, "ready_later", "ready"),
     (upkeep::EXPIRE, "ready_expiring", "ready"),
     (upkeep::NEXT, "ready_later", "ready"),
     (upkeep::NEXT, "ready_expiring", "ready"),
+    (upkeep::CUT_CHANGES, "changes_by_time", "changes"),
+    (webhooks::LIST, "webhooks_of_tenant", "webhooks"),
+    (webhooks::deliveries::CUT_DELIVERIES, "deliveries_by_time", "deliveries"),
+    (webhooks::deliveries::LIST, "deliveries_pkey", "deliveries"),
 ];
 
 /// How a change is written: announced, then appended.

@@ -1,30 +1,33 @@
 //! What falls due, expires, or has outlived its retention.
 //!
 //! Any number may do this at once: rows that another is working on are skipped, and each step is at most `limit` of a kind.
-//! Places in line are reserved before the jobs are moved.
+//! Places in line are reserved for jobs that are locked, so that each is charged once.
 
 use std::time::Duration;
 
 use async_trait::async_trait;
-use foreman_core::job::QueueName;
-use foreman_core::ports::{Due, Leader, Pruned, Retention, StoreError, Topic, USE_IS_NOTED_EVERY, Upkeep};
-use foreman_core::{JobId, Lane, Report, State, TenantId, Timestamp};
+use foreman_core::ports::{Due, Leader, Pruned, Retention, StoreError, UNREAD_KEPT, USE_IS_NOTED_EVERY, Upkeep};
+use foreman_core::target::Route;
+use foreman_core::{JobId, Report, State, Timestamp};
 use uuid::Uuid;
 
 use crate::error::Fault;
 use crate::jobs::remove::forget;
-use crate::order::{Demand, Reservation};
+use crate::order::{self, Placeless};
 use crate::rows::Cells;
 use crate::schedules::ticks::CUT_TICKS;
+use crate::trail::CUT_TRAIL;
 use crate::value::{Span, Time, bound};
+use crate::webhooks::deliveries::CUT_DELIVERIES;
 use crate::write::Transaction;
 use crate::{PostgresStore, partitions, transact};
 
 pub(crate) const EXPIRE: &str = include_str!("sql/expire.sql");
-pub(crate) const DUE: &str = "SELECT job, tenant, queue, lane FROM ready
+/// What has fallen due. A job that another promoter is moving, or has moved, is left to it: whoever reserved a place first and
+/// looked again afterwards would charge the tenant for it all the same.
+pub(crate) const DUE: &str = "SELECT job, tenant, queue, lane, route, attempt FROM ready
     WHERE key IS NULL AND run_at <= foreman_now()
-    ORDER BY run_at, job LIMIT $1::bigint";
-pub(crate) const PROMOTE: &str = include_str!("sql/promote.sql");
+    ORDER BY run_at, job LIMIT $1::bigint FOR UPDATE SKIP LOCKED";
 /// When the next waiting job falls due or expires, and what time it is.
 pub(crate) const NEXT: &str = "SELECT least(
         (SELECT run_at FROM ready WHERE key IS NULL ORDER BY run_at LIMIT 1),
@@ -55,16 +58,7 @@ pub(crate) const LEADS: &str =
 pub(crate) const CUT_KEYS: &str = "DELETE FROM idempotency WHERE ctid = ANY (ARRAY(
         SELECT ctid FROM idempotency WHERE expires_at <= foreman_now() ORDER BY expires_at LIMIT $1::bigint
         FOR UPDATE SKIP LOCKED)) RETURNING 1";
-pub(crate) const CUT_CHANGES: &str = "WITH gone AS (
-        DELETE FROM changes WHERE ctid = ANY (ARRAY(
-            SELECT ctid FROM changes WHERE at <= foreman_now() - $2::interval ORDER BY at LIMIT $1::bigint
-            FOR UPDATE SKIP LOCKED)) RETURNING position
-    ),
-    last AS (SELECT max(position) AS position FROM gone),
-    kept AS (
-        UPDATE log_end SET position = last.position FROM last WHERE last.position > log_end.position
-    )
-    SELECT 1 FROM gone";
+pub(crate) const CUT_CHANGES: &str = include_str!("sql/cut_changes.sql");
 pub(crate) const CUT_SESSIONS: &str = "DELETE FROM sessions WHERE ctid = ANY (ARRAY(
         SELECT ctid FROM sessions
         WHERE state IN ('ended', 'dead') AND renewed_at <= foreman_now() - $2::interval LIMIT $1::bigint
@@ -75,23 +69,7 @@ pub(crate) const CUT_QUEUES: &str = include_str!("sql/cut_queues.sql");
 #[async_trait]
 impl Upkeep for PostgresStore {
     async fn promote(&self, limit: usize) -> Result<Due, StoreError> {
-        let Looked { expired, found, next } = transact!(self, data, Write, |tx| expire_and_look(&tx, limit).await)?;
-        let mut due = Due { expired, ..Due::default() };
-        let (time, now) = if found.is_empty() {
-            next
-        } else {
-            let mut demand = Demand::default();
-            for (_, tenant, queue, lane) in &found {
-                demand.one(tenant, queue, *lane);
-            }
-            let mut reservation = Reservation::make(self, &demand).await?;
-            let keys: Vec<Option<i64>> =
-                found.iter().map(|(_, tenant, queue, lane)| reservation.next(tenant, queue, *lane)).collect();
-            let (promoted, next) = transact!(self, data, Write, |tx| give_places(&tx, &found, &keys).await)?;
-            due.promoted = promoted;
-            next
-        };
-        Ok(Due { next: time, next_in: time.map(|time| time.since(now)), ..due })
+        transact!(self, data, Write, |tx| promote(&tx, limit).await)
     }
 
     async fn prune(&self, retention: &Retention, limit: usize) -> Result<Pruned, StoreError> {
@@ -108,27 +86,20 @@ impl Upkeep for PostgresStore {
     }
 }
 
-type Found = (JobId, TenantId, QueueName, Lane);
-
-async fn due(tx: &Transaction, limit: usize) -> Result<Vec<Found>, Fault> {
-    let rows = tx.rows(DUE, &[&bound(limit)]).await?;
-    rows.iter()
-        .map(|row| {
-            let cells = Cells::of_job(row, "ready", 0)?;
-            Ok((cells.id, cells.tenant(1)?, cells.queue(2)?, cells.lane(3)?))
-        })
-        .collect()
-}
-
-struct Looked {
-    expired: usize,
-    found: Vec<Found>,
-    next: Next,
-}
-
 /// First what may no longer start, so that it is not given a place in line.
-async fn expire_and_look(tx: &Transaction, limit: usize) -> Result<Looked, Fault> {
-    Ok(Looked { expired: expire(tx, limit).await?, found: due(tx, limit).await?, next: next(tx).await? })
+async fn promote(tx: &Transaction, limit: usize) -> Result<Due, Fault> {
+    let expired = expire(tx, limit).await?;
+    let rows = tx.rows(DUE, &[&bound(limit)]).await?;
+    let mut due: Vec<Placeless> = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let cells = Cells::of_job(row, "ready", 0)?;
+        let (tenant, queue) = (cells.tenant(1)?, cells.queue(2)?);
+        tx.note(cells.id, &tenant, &queue, State::Pending, cells.count(5, "attempt")?);
+        due.push((cells.id, tenant, queue, cells.lane(3)?, Route::from_stored(cells.get(4, "route")?)));
+    }
+    order::place(tx, &due).await?;
+    let (time, now) = next(tx).await?;
+    Ok(Due { expired, promoted: due.len(), next: time, next_in: time.map(|time| time.since(now)) })
 }
 
 async fn expire(tx: &Transaction, limit: usize) -> Result<usize, Fault> {
@@ -140,18 +111,6 @@ async fn expire(tx: &Transaction, limit: usize) -> Result<usize, Fault> {
         tx.note(cells.id, &cells.tenant(1)?, &cells.queue(2)?, State::Failed, cells.count(3, "attempt")?);
     }
     Ok(rows.len())
-}
-
-/// Gives each job the key reserved for it. The key of a job that another promoter was faster with is wasted, which is no harm.
-async fn give_places(tx: &Transaction, found: &[Found], keys: &Vec<Option<i64>>) -> Result<(usize, Next), Fault> {
-    let ids: Vec<Uuid> = found.iter().map(|(id, ..)| id.0).collect();
-    let rows = tx.rows(PROMOTE, &[&ids, keys]).await?;
-    for row in &rows {
-        let cells = Cells::of_job(row, "ready", 0)?;
-        tx.note(cells.id, &cells.tenant(1)?, &cells.queue(2)?, State::Pending, cells.count(4, "attempt")?);
-        tx.ring(Topic::Ready);
-    }
-    Ok((rows.len(), next(tx).await?))
 }
 
 /// When there is something to do next, and what time it is.
@@ -200,7 +159,7 @@ async fn prune(
 }
 
 /// Whether the leader's term is still the one in force. Whoever acts for nobody's sake always may.
-async fn leads(tx: &Transaction, leader: Option<&Leader>) -> Result<bool, Fault> {
+pub(crate) async fn leads(tx: &Transaction, leader: Option<&Leader>) -> Result<bool, Fault> {
     let Some(Leader { office, term }) = leader else { return Ok(true) };
     let term = i64::try_from(*term).unwrap_or(i64::MAX);
     Ok(tx.row(LEADS, &[office, &term]).await?.is_some())
@@ -221,16 +180,29 @@ async fn forget_outlived(tx: &Transaction, state: State, keep: Duration, limit: 
 async fn cut(tx: &Transaction, retention: &Retention, limit: usize) -> Result<Pruned, Fault> {
     let limit = bound(limit);
     let (changes, sessions, ticks) = (Span(retention.changes), Span(retention.sessions), Span(retention.ticks));
+    let unread = Span(retention.changes.max(UNREAD_KEPT));
+    let (deliveries, audit) = (Span(retention.deliveries), Span(retention.audit));
     let queues = Span(retention.queues.saturating_add(USE_IS_NOTED_EVERY));
     let answers = tx
         .all(&[
             (CUT_KEYS, &[&limit]),
-            (CUT_CHANGES, &[&limit, &changes]),
+            (CUT_CHANGES, &[&limit, &changes, &unread]),
             (CUT_SESSIONS, &[&limit, &sessions]),
             (CUT_QUEUES, &[&limit, &queues]),
             (CUT_TICKS, &[&limit, &ticks]),
+            (CUT_DELIVERIES, &[&limit, &deliveries]),
+            (CUT_TRAIL, &[&limit, &audit]),
         ])
         .await?;
     let count = |place: usize| answers[place].len();
-    Ok(Pruned { jobs: 0, keys: count(0), changes: count(1), sessions: count(2), queues: count(3), ticks: count(4) })
+    Ok(Pruned {
+        jobs: 0,
+        keys: count(0),
+        changes: count(1),
+        sessions: count(2),
+        queues: count(3),
+        ticks: count(4),
+        deliveries: count(5),
+        audit: count(6),
+    })
 }

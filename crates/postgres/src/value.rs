@@ -114,6 +114,7 @@ args! {
     Vec<String> => TEXT_ARRAY,
     Vec<Option<&str>> => TEXT_ARRAY,
     Option<Vec<&str>> => TEXT_ARRAY,
+    &[u8] => BYTEA,
     Vec<&[u8]> => BYTEA_ARRAY,
     Time => TIMESTAMPTZ,
     Option<Time> => TIMESTAMPTZ,

@@ -1,4 +1,5 @@
-//! The proof that every job is in exactly one place, by looking at all of them; and that ticks and schedules agree.
+//! The proof that every job is in exactly one place, by looking at all of them; and that ticks and schedules agree, and
+//! tenants with what is theirs.
 
 use std::path::Path;
 
@@ -16,7 +17,7 @@ use crate::migrate;
 const MAX_VIOLATIONS: usize = 100;
 
 /// Each finds what must not be, with the sentence that says so: `{}` is the row's first column, a second `{}` its next.
-const CHECKS: [(&str, &str); 18] = [
+const CHECKS: [(&str, &str); 25] = [
     (
         "job {} is in {} places",
         "SELECT jobs.id, (ready.job IS NOT NULL) + (held.job IS NOT NULL) + (outcomes.job IS NOT NULL) AS places
@@ -88,6 +89,34 @@ const CHECKS: [(&str, &str); 18] = [
     (
         "job {} was made by {} ticks",
         "SELECT job, count(*) FROM ticks WHERE job IS NOT NULL GROUP BY job HAVING count(*) > 1",
+    ),
+    (
+        "there is no tenant {}",
+        "SELECT 'default' WHERE NOT EXISTS (SELECT 1 FROM tenants WHERE id = 'default' AND deleted_at IS NULL)",
+    ),
+    (
+        "tenant {} has the weight {}, and its settings say {}",
+        "SELECT id, weight, coalesce(json_extract(settings, '$.weight'), 1) AS said FROM tenants
+         WHERE deleted_at IS NULL AND json_valid(settings) AND weight IS NOT said",
+    ),
+    (
+        "key {} belongs to tenant {}, which does not exist",
+        "SELECT id, tenant FROM api_keys WHERE tenant NOT IN (SELECT id FROM tenants WHERE deleted_at IS NULL)",
+    ),
+    (
+        "key {} was replaced by key {}, which its tenant does not have",
+        "SELECT id, replaced_by FROM api_keys AS old WHERE replaced_by IS NOT NULL
+         AND NOT EXISTS (SELECT 1 FROM api_keys WHERE api_keys.id = old.replaced_by AND api_keys.tenant = old.tenant)",
+    ),
+    ("key {} has a hash that is none", "SELECT id FROM api_keys WHERE length(hash) <> 32"),
+    (
+        "delivery {} is listed for webhook {}, which does not exist",
+        "SELECT job, webhook FROM deliveries WHERE (tenant, webhook) NOT IN (SELECT tenant, id FROM webhooks)",
+    ),
+    (
+        "the courier stands at {}, and the log ends at {}",
+        "SELECT position, ended FROM courier, (SELECT coalesce(max(seq), 0) AS ended FROM sqlite_sequence
+         WHERE name = 'changes') WHERE position NOT BETWEEN 0 AND ended",
     ),
 ];
 

@@ -18,19 +18,18 @@ pub(crate) fn append(sql: &Connection, now: Timestamp, moved: &runs::MovedLog) -
     Ok(true)
 }
 
+/// The end of the log.
+pub(crate) fn head(sql: &Connection) -> Result<Position, Fault> {
+    // Not the last row: that one may have outlived its retention.
+    let mut statement = sql.prepare_cached("SELECT seq FROM sqlite_sequence WHERE name = 'changes'")?;
+    let last: Option<i64> = statement.query_row([], |row| row.get(0)).optional()?;
+    Ok(Position(last.unwrap_or_default()))
+}
+
 #[async_trait]
 impl ChangeLog for SqliteStore {
     async fn head(&self) -> Result<Position, StoreError> {
-        self.read(|read| {
-            // Not the last row: that one may have outlived its retention.
-            let last: Option<i64> = read
-                .sql
-                .prepare_cached("SELECT seq FROM sqlite_sequence WHERE name = 'changes'")?
-                .query_row([], |row| row.get(0))
-                .optional()?;
-            Ok(Position(last.unwrap_or_default()))
-        })
-        .await
+        self.read(|read| head(read.sql)).await
     }
 
     async fn changes(&self, after: Position, limit: usize) -> Result<Changes, StoreError> {

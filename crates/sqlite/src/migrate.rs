@@ -29,9 +29,10 @@ struct Migration {
     sql: &'static str,
 }
 
-const MIGRATIONS: [Migration; 2] = [
+const MIGRATIONS: [Migration; 3] = [
     Migration { version: 1, name: "places", serves: 1, sql: include_str!("../migrations/0001_places.sql") },
     Migration { version: 2, name: "schedules", serves: 1, sql: include_str!("../migrations/0002_schedules.sql") },
+    Migration { version: 3, name: "tenants", serves: 1, sql: include_str!("../migrations/0003_tenants.sql") },
 ];
 
 /// The newest version this binary knows.
@@ -258,6 +259,7 @@ mod tests {
     /// What is in the schema after the first so many migrations.
     fn schema_after(count: usize) -> Vec<(String, String)> {
         let sql = Connection::open_in_memory().expect("memory is there");
+        sql.execute_batch(TABLE).expect("it is SQL");
         for migration in &MIGRATIONS[..count] {
             sql.execute_batch(migration.sql).expect("a migration is SQL");
         }

@@ -1,92 +1,130 @@
 //! The fair order: which key a job that falls due is given.
 //!
-//! V of each queue and lane, and each tenant's last key there, are read once per operation and written once at its end.
+//! V of each line, each tenant's last key there and its weight are read once per operation; what was given is written once at
+//! its end.
 
 use std::collections::HashMap;
 
-use foreman_core::fair::Keys;
+use foreman_core::fair::{Keys, UNIT};
 use foreman_core::job::QueueName;
+use foreman_core::target::Route;
 use foreman_core::{Lane, TenantId};
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::error::Fault;
+use crate::rows::Traveller;
+use crate::write::Write;
 
-/// Weight of every tenant until tenants can be given one.
-const WEIGHT: u32 = 1;
+/// What is due in one lane, for one route, in one queue.
+pub(crate) type Line = (QueueName, Lane, Route);
+
+pub(crate) fn line_of(traveller: &Traveller) -> Line {
+    (traveller.queue.clone(), traveller.lane, traveller.route.clone())
+}
 
 /// The keys given out by one operation.
 pub(crate) struct Order<'c> {
     sql: &'c Connection,
-    lines: HashMap<(QueueName, Lane), i64>,
-    shares: HashMap<(QueueName, Lane, TenantId), i64>,
+    fronts: HashMap<Line, i64>,
+    shares: HashMap<(Line, TenantId), i64>,
+    weights: Weights,
 }
 
 impl<'c> Order<'c> {
     pub fn new(sql: &'c Connection) -> Self {
-        Self { sql, lines: HashMap::new(), shares: HashMap::new() }
+        Self { sql, fronts: HashMap::new(), shares: HashMap::new(), weights: Weights::default() }
     }
 
     /// The key of a job that falls due now.
-    pub fn next(&mut self, tenant: &TenantId, queue: &QueueName, lane: Lane) -> Result<i64, Fault> {
-        let virtual_time = self.front(queue, lane)?;
-        let place = (queue.clone(), lane, tenant.clone());
+    pub fn next(&mut self, traveller: &Traveller) -> Result<i64, Fault> {
+        let virtual_time = self.front(traveller)?;
+        let weight = self.weights.of(self.sql, &traveller.tenant)?;
+        let place = (line_of(traveller), traveller.tenant.clone());
         let last = match self.shares.get(&place) {
-            Some(last) => *last,
-            None => self.stored_share(tenant, queue, lane)?,
+            Some(last) => Some(*last),
+            None => self.stored_share(traveller)?,
         };
-        let key = Keys::reserve(virtual_time, last, WEIGHT, 1).last();
+        let key = Keys::reserve(virtual_time, last, weight, 1).last();
         self.shares.insert(place, key);
         Ok(key)
     }
 
     /// The key of a job that goes to the front: V itself.
-    pub fn front(&mut self, queue: &QueueName, lane: Lane) -> Result<i64, Fault> {
-        let place = (queue.clone(), lane);
-        if let Some(time) = self.lines.get(&place) {
+    pub fn front(&mut self, traveller: &Traveller) -> Result<i64, Fault> {
+        let line = line_of(traveller);
+        if let Some(time) = self.fronts.get(&line) {
             return Ok(*time);
         }
-        let time = virtual_time(self.sql, queue, lane)?;
-        self.lines.insert(place, time);
+        let mut statement =
+            self.sql.prepare_cached("SELECT v FROM line_fronts WHERE queue = ?1 AND lane = ?2 AND route = ?3")?;
+        let place = (line.0.as_str(), line.1.rank(), line.2.as_str());
+        let time = statement.query_row(place, |row| row.get(0)).optional()?.unwrap_or_default();
+        self.fronts.insert(line, time);
         Ok(time)
     }
 
-    fn stored_share(&self, tenant: &TenantId, queue: &QueueName, lane: Lane) -> Result<i64, Fault> {
-        let mut statement =
-            self.sql.prepare_cached("SELECT last_key FROM shares WHERE queue = ?1 AND lane = ?2 AND tenant = ?3")?;
-        let last = statement.query_row((queue.as_str(), lane.rank(), tenant.as_str()), |row| row.get(0)).optional()?;
-        Ok(last.unwrap_or_default())
+    fn stored_share(&self, traveller: &Traveller) -> Result<Option<i64>, Fault> {
+        let Traveller { queue, lane, route, tenant, .. } = traveller;
+        let mut statement = self.sql.prepare_cached(
+            "SELECT last_key FROM line_shares WHERE queue = ?1 AND lane = ?2 AND route = ?3 AND tenant = ?4",
+        )?;
+        let place = (queue.as_str(), lane.rank(), route.as_str(), tenant.as_str());
+        Ok(statement.query_row(place, |row| row.get(0)).optional()?)
     }
 
     /// Writes down what was given out.
-    pub fn keep(self) -> Result<(), Fault> {
+    pub fn keep(self, write: &Write<'_>) -> Result<(), Fault> {
         if self.shares.is_empty() {
             return Ok(());
         }
         let mut statement = self.sql.prepare_cached(
-            "INSERT INTO shares (queue, lane, tenant, last_key) VALUES (?1, ?2, ?3, ?4)
-             ON CONFLICT DO UPDATE SET last_key = excluded.last_key",
+            "INSERT INTO line_shares (queue, lane, route, tenant, last_key, given_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+             ON CONFLICT DO UPDATE SET last_key = excluded.last_key, given_at = excluded.given_at",
         )?;
-        for ((queue, lane, tenant), last) in &self.shares {
-            statement.execute((queue.as_str(), lane.rank(), tenant.as_str(), last))?;
+        let now = write.now.as_micros();
+        for (((queue, lane, route), tenant), last) in &self.shares {
+            statement.execute((queue.as_str(), lane.rank(), route.as_str(), tenant.as_str(), last, now))?;
         }
         Ok(())
     }
 }
 
-fn virtual_time(sql: &Connection, queue: &QueueName, lane: Lane) -> Result<i64, Fault> {
-    let mut statement = sql.prepare_cached("SELECT v FROM lanes WHERE queue = ?1 AND lane = ?2")?;
-    let time = statement.query_row((queue.as_str(), lane.rank()), |row| row.get(0)).optional()?;
-    Ok(time.unwrap_or_default())
+/// The weights of tenants, each looked up once.
+#[derive(Default)]
+pub(crate) struct Weights(HashMap<TenantId, u32>);
+
+impl Weights {
+    /// One that nobody made weighs as much as any other.
+    pub fn of(&mut self, sql: &Connection, tenant: &TenantId) -> Result<u32, Fault> {
+        if let Some(weight) = self.0.get(tenant) {
+            return Ok(*weight);
+        }
+        let mut statement = sql.prepare_cached("SELECT weight FROM tenants WHERE id = ?1")?;
+        let weight = statement.query_row([tenant.as_str()], |row| row.get(0)).optional()?.unwrap_or(1);
+        self.0.insert(tenant.clone(), weight);
+        Ok(weight)
+    }
 }
 
-/// V moves with service: the highest key claimed so far.
-pub(crate) fn served(sql: &Connection, highest: &HashMap<(QueueName, Lane), i64>) -> Result<(), Fault> {
+/// What a claim took of a line.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Taken {
+    pub highest: i64,
+    pub count: usize,
+}
+
+/// V moves with service: the highest key claimed so far. For what was taken out of its turn it moves no further than so many
+/// jobs would take it ([`foreman_core::fair::out_of_turn`]).
+pub(crate) fn served(sql: &Connection, taken: &HashMap<Line, Taken>, is_their_turn: bool) -> Result<(), Fault> {
+    /// Further than any key lies from another, and small enough to be added to one.
+    const ANY: i64 = i64::MAX / 4;
     let mut statement = sql.prepare_cached(
-        "INSERT INTO lanes (queue, lane, v) VALUES (?1, ?2, ?3)
-         ON CONFLICT DO UPDATE SET v = excluded.v WHERE excluded.v > v",
+        "INSERT INTO line_fronts (queue, lane, route, v) VALUES (?1, ?2, ?3, min(?4, ?5))
+         ON CONFLICT DO UPDATE SET v = max(v, min(?4, v + ?5))",
     )?;
-    for ((queue, lane), key) in highest {
-        statement.execute((queue.as_str(), lane.rank(), key))?;
+    for ((queue, lane, route), Taken { highest, count }) in taken {
+        let most = if is_their_turn { ANY } else { UNIT.saturating_mul(i64::try_from(*count).unwrap_or(ANY)).min(ANY) };
+        statement.execute((queue.as_str(), lane.rank(), route.as_str(), highest, most))?;
     }
     Ok(())
 }

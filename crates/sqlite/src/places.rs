@@ -89,7 +89,7 @@ pub(crate) fn drop_claim_if_empty(write: &Write<'_>, claim: Fence) -> Result<(),
 /// Lets a job wait until its `run_at`, in fair order once it is due.
 pub(crate) fn put_back(write: &Write<'_>, order: &mut Order<'_>, traveller: &Traveller) -> Result<(), Fault> {
     let is_due = traveller.run_at <= write.now;
-    let key = if is_due { Some(order.next(&traveller.tenant, &traveller.queue, traveller.lane)?) } else { None };
+    let key = if is_due { Some(order.next(traveller)?) } else { None };
     put(write, traveller, key)?;
     note(write, traveller, State::of_waiting(is_due, traveller.counters.attempt));
     Ok(())
@@ -97,7 +97,7 @@ pub(crate) fn put_back(write: &Write<'_>, order: &mut Order<'_>, traveller: &Tra
 
 /// Lets a job wait at the front of the line: what happened to its attempt was not its fault.
 pub(crate) fn put_in_front(write: &Write<'_>, order: &mut Order<'_>, traveller: &Traveller) -> Result<(), Fault> {
-    let key = order.front(&traveller.queue, traveller.lane)?;
+    let key = order.front(traveller)?;
     let traveller = Traveller { run_at: traveller.run_at.min(write.now), ..traveller.clone() };
     put(write, &traveller, Some(key))?;
     note(write, &traveller, State::Pending);

@@ -87,10 +87,10 @@ impl Unused {
 /// V of a queue goes with its last tenant: nothing is left there whose key it could be compared with.
 fn forget_order(write: &Write<'_>, queue: &str, tenant: &str) -> Result<(), Fault> {
     write
-        .prepared("DELETE FROM shares WHERE queue = ?1 AND lane IN (0, 1, 2) AND tenant = ?2")?
+        .prepared("DELETE FROM line_shares WHERE queue = ?1 AND lane IN (0, 1, 2) AND tenant = ?2")?
         .execute((queue, tenant))?;
     write
-        .prepared("DELETE FROM lanes WHERE queue = ?1 AND NOT EXISTS (SELECT 1 FROM queues WHERE queue = ?1)")?
+        .prepared("DELETE FROM line_fronts WHERE queue = ?1 AND NOT EXISTS (SELECT 1 FROM queues WHERE queue = ?1)")?
         .execute([queue])?;
     Ok(())
 }

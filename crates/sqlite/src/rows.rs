@@ -5,9 +5,10 @@ use std::fmt::Display;
 use foreman_core::job::QueueName;
 use foreman_core::outcome::AttemptOutcome;
 use foreman_core::target::Route;
-use foreman_core::{Fence, JobId, Lane, Report, ScheduleId, SessionId, State, TenantId, Timestamp};
+use foreman_core::{EditId, Fence, JobId, Lane, Report, ScheduleId, SessionId, State, TenantId, Timestamp};
 use rusqlite::Row;
 use rusqlite::types::FromSql;
+use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
 use crate::error::Fault;
@@ -35,17 +36,17 @@ impl<'r> Cells<'r, ScheduleId> {
     }
 }
 
-impl<'r, Id: Copy + Display> Cells<'r, Id> {
+impl<'r, Id: Display> Cells<'r, Id> {
     pub fn get<T: FromSql>(&self, place: usize, column: &str) -> Result<T, Fault> {
         self.row.get(place).map_err(|error| match error {
             rusqlite::Error::SqliteFailure(..) => Fault::Sql(error),
-            misfit => Fault::misfit(self.table, column, self.id, misfit),
+            misfit => Fault::misfit(self.table, column, &self.id, misfit),
         })
     }
 
     pub fn text(&self, place: usize, column: &str) -> Result<&'r str, Fault> {
         let cell = self.row.get_ref(place)?;
-        cell.as_str().map_err(|error| Fault::misfit(self.table, column, self.id, error))
+        cell.as_str().map_err(|error| Fault::misfit(self.table, column, &self.id, error))
     }
 
     pub fn time(&self, place: usize, column: &str) -> Result<Timestamp, Fault> {
@@ -66,24 +67,33 @@ impl<'r, Id: Copy + Display> Cells<'r, Id> {
 
     pub fn lane(&self, place: usize) -> Result<Lane, Fault> {
         let rank = self.get(place, "lane")?;
-        Lane::from_rank(rank).ok_or_else(|| Fault::misfit(self.table, "lane", self.id, format!("{rank} is no lane")))
+        Lane::from_rank(rank).ok_or_else(|| Fault::misfit(self.table, "lane", &self.id, format!("{rank} is no lane")))
+    }
+
+    pub fn edit(&self, place: usize, column: &str) -> Result<Option<EditId>, Fault> {
+        Ok(self.get::<Option<Uuid>>(place, column)?.map(EditId))
+    }
+
+    /// What is kept as JSON.
+    pub fn json<T: DeserializeOwned>(&self, place: usize, column: &str) -> Result<T, Fault> {
+        serde_json::from_str(self.text(place, column)?)
+            .map_err(|error| Fault::misfit(self.table, column, &self.id, error))
     }
 
     pub fn report(&self, place: usize) -> Result<Report, Fault> {
-        serde_json::from_str(self.text(place, "report")?)
-            .map_err(|error| Fault::misfit(self.table, "report", self.id, error))
+        self.json(place, "report")
     }
 
     pub fn final_state(&self, place: usize) -> Result<State, Fault> {
         let text = self.text(place, "state")?;
         let state = text.parse::<State>().ok().filter(|state| state.is_final());
-        state.ok_or_else(|| Fault::misfit(self.table, "state", self.id, format!("{text:?} is not a final state")))
+        state.ok_or_else(|| Fault::misfit(self.table, "state", &self.id, format!("{text:?} is not a final state")))
     }
 
     pub fn outcome(&self, place: usize) -> Result<AttemptOutcome, Fault> {
         let text = self.text(place, "outcome")?;
         AttemptOutcome::from_stored(text)
-            .ok_or_else(|| Fault::misfit(self.table, "outcome", self.id, format!("{text:?} is not an outcome")))
+            .ok_or_else(|| Fault::misfit(self.table, "outcome", &self.id, format!("{text:?} is not an outcome")))
     }
 }
 

@@ -18,10 +18,8 @@ mod prune;
 mod read;
 mod row;
 mod ticks;
-mod unreadable;
 
 pub(crate) use prune::OldTicks;
-pub(crate) use unreadable::Unreadable;
 
 use std::sync::Arc;
 

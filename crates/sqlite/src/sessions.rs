@@ -152,7 +152,7 @@ fn release(write: &Write<'_>, claim: Fence) -> Result<usize, Fault> {
         let end = End { tenure: Some(&tenure), is_settled: false, report: "{}" };
         settle::close(write, &mut order, held.traveller, &Verdict::Released, &end)?;
     }
-    order.keep()?;
+    order.keep(write)?;
     places::drop_claim_if_empty(write, claim)?;
     Ok(released)
 }
@@ -210,7 +210,7 @@ fn bury(write: &Write<'_>, session: SessionId) -> Result<usize, Fault> {
         }
         places::drop_claim_if_empty(write, claim)?;
     }
-    order.keep()?;
+    order.keep(write)?;
     Ok(returned)
 }
 

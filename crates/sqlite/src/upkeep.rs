@@ -19,6 +19,7 @@ use crate::queues::{self, Unused};
 use crate::readers::Read;
 use crate::rows::{Traveller, Waiting, traveller_columns};
 use crate::schedules::OldTicks;
+use crate::webhooks::OldChanges;
 use crate::write::Write;
 
 #[async_trait]
@@ -35,7 +36,11 @@ impl Upkeep for SqliteStore {
         let look =
             move |read: &Read<'_>| Ok((queues::unused(read, since, limit)?, OldTicks::find(read, ticks, limit)?));
         let (unused, ticks) = self.read(look).await?;
-        self.write(move |write| prune(write, &retention, &unused, &ticks, limit)).await
+        let pruned = self.write(move |write| prune(write, &retention, &unused, &ticks, limit)).await?;
+        if pruned.queues > 0 {
+            self.parts.rotation.forget_lines();
+        }
+        Ok(pruned)
     }
 }
 
@@ -99,11 +104,11 @@ fn give_places(write: &Write<'_>, due: &[Traveller]) -> Result<(), Fault> {
     let mut order = Order::new(write.sql);
     let mut update = write.prepared("UPDATE ready SET key = ?2 WHERE job = ?1")?;
     for traveller in due {
-        let key = order.next(&traveller.tenant, &traveller.queue, traveller.lane)?;
+        let key = order.next(traveller)?;
         update.execute((traveller.job.0, key))?;
         places::note(write, traveller, State::Pending);
     }
-    order.keep()?;
+    order.keep(write)?;
     write.ring(Topic::Ready);
     Ok(())
 }
@@ -139,13 +144,7 @@ fn prune(
             now,
             limit,
         )?,
-        changes: cut(
-            write,
-            "DELETE FROM changes WHERE position IN
-             (SELECT position FROM changes WHERE at <= ?1 ORDER BY at, position LIMIT ?2)",
-            now.minus(retention.changes),
-            limit,
-        )?,
+        changes: OldChanges::find(write, now.minus(retention.changes))?.prune(write, bound(limit))?,
         sessions: cut(
             write,
             "DELETE FROM sessions WHERE id IN
@@ -155,6 +154,20 @@ fn prune(
         )?,
         queues: unused.prune(write)?,
         ticks: ticks.prune(write)?,
+        deliveries: cut(
+            write,
+            "DELETE FROM deliveries WHERE (tenant, webhook, job) IN
+             (SELECT tenant, webhook, job FROM deliveries WHERE created_at <= ?1 ORDER BY created_at LIMIT ?2)",
+            now.minus(retention.deliveries),
+            limit,
+        )?,
+        audit: cut(
+            write,
+            "DELETE FROM audit_trail WHERE id IN
+             (SELECT id FROM audit_trail WHERE at <= ?1 ORDER BY at LIMIT ?2)",
+            now.minus(retention.audit),
+            limit,
+        )?,
     })
 }
 

@@ -7,21 +7,25 @@ use std::collections::BTreeMap;
 
 use axum::extract::{Request, State};
 use axum::response::Response;
-use foreman_core::TenantId;
 use foreman_core::document::{JobDocument, ProblemDocument, ScheduleDocument, ScheduleFields};
 use foreman_core::ports::{Change, ScheduleError, ScheduleView};
 use foreman_core::schedule::{ScheduleKey, ScheduleSpec};
-use foreman_core::spec::{Invalid, Mistake};
+use foreman_core::spec::{Invalid, JobSpec, Mistake};
+use foreman_core::{Target, TenantId};
 use http::header::LOCATION;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::value::RawValue;
 
 use super::condition::{self, Expected};
-use super::look::not_found;
-use crate::app::{App, Commands};
+use super::look::{find, not_found};
+use crate::app::App;
+use crate::audit::Touched;
+use crate::caller::Caller;
+use crate::commands;
 use crate::json;
 use crate::params::{Key, Tenant};
 use crate::problem::{Kind, Problem};
+use crate::quotas;
 use crate::submit;
 
 /// A name that is made and deleted by others all the time is not chased for ever.
@@ -41,17 +45,14 @@ const ROUNDS: usize = 5;
                 ("Location" = String, description = "Where the schedule is read"),
                 ("ETag" = String, description = "Its version and a part of its id, in quotes"),
             )),
-        (status = 403, description = "A command, where commands are not allowed", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 403, description = "A command, where commands are not allowed, or the key has not the scope", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 409, description = "The name is taken", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 422, description = "Not a valid schedule", body = ProblemDocument, content_type = "application/problem+json"),
     ))]
-pub(crate) async fn create(
-    State(app): State<App>,
-    Tenant(tenant): Tenant,
-    request: Request,
-) -> Result<Response, Problem> {
-    let (_, spec) = read(&app, request).await?;
-    let desk = app.schedules.clone();
+pub(crate) async fn create(State(app): State<App>, caller: Caller, request: Request) -> Result<Response, Problem> {
+    let (_, spec) = read(&app, &caller, request).await?;
+    quotas::may_add_a_schedule(&app, &caller).await?;
+    let (desk, tenant) = (app.schedules.clone(), caller.tenant);
     let view = app.to_the_end(async move { desk.create(&tenant, spec).await }).await?;
     Ok(created(view))
 }
@@ -84,11 +85,12 @@ pub(crate) async fn create(
     ))]
 pub(crate) async fn replace(
     State(app): State<App>,
-    Tenant(tenant): Tenant,
+    caller: Caller,
     Key(key): Key,
     request: Request,
 ) -> Result<Response, Problem> {
-    let (headers, spec) = read(&app, request).await?;
+    let (headers, spec) = read(&app, &caller, request).await?;
+    let tenant = caller.tenant.clone();
     let expected = Expected::of(&headers)?;
     if let ScheduleKey::Name(name) = &key
         && spec.name != name.as_str()
@@ -102,16 +104,17 @@ pub(crate) async fn replace(
         bound => bound?,
     };
     let app_there = app.clone();
-    app.to_the_end(async move { put(&app_there, &tenant, &key, spec, expected).await }).await
+    app.to_the_end(async move { put(&app_there, &caller, &key, spec, expected).await }).await
 }
 
 async fn put(
     app: &App,
-    tenant: &TenantId,
+    caller: &Caller,
     key: &ScheduleKey,
     spec: ScheduleSpec,
     expected: Expected,
 ) -> Result<Response, Problem> {
+    let tenant = &caller.tenant;
     let may_make = matches!(expected, Expected::Anything | Expected::Nothing) && matches!(key, ScheduleKey::Name(_));
     // Between the two questions somebody may make or delete it: then the first is asked again.
     for _ in 0..ROUNDS {
@@ -126,6 +129,7 @@ async fn put(
                 Err(error) => return Err(explained(error, key)),
             }
         }
+        quotas::may_add_a_schedule(app, caller).await?;
         match app.schedules.create(tenant, spec.clone()).await {
             Ok(view) => return Ok(created(view)),
             Err(ScheduleError::NameTaken(name)) if expected == Expected::Nothing => {
@@ -169,7 +173,7 @@ fn none_there(key: &ScheduleKey) -> Problem {
     ))]
 pub(crate) async fn update(
     State(app): State<App>,
-    Tenant(tenant): Tenant,
+    caller: Caller,
     Key(key): Key,
     request: Request,
 ) -> Result<Response, Problem> {
@@ -177,10 +181,44 @@ pub(crate) async fn update(
     let expected = Expected::of_existing(&headers)?;
     // Read as fields first: a mistake in the patch is then told by its place in the patch.
     let fields: ScheduleFields = json::parse(&body, Kind::InvalidSchedule)?;
-    refuse_commands(&app, fields.job.as_ref().is_some_and(|job| job.command.is_some()))?;
     refuse_to_remove(&body, &["name", "job"])?;
     let patch: Box<RawValue> = json::parse(&body, Kind::InvalidSchedule)?;
-    change(&app, &tenant, key, Change::Patch(patch), expected).await
+    let Some(job) = fields.job else { return change(&app, &caller.tenant, key, Change::Patch(patch), expected).await };
+    judge_command(&app, &caller, &job)?;
+    quotas::may_schedule(&app, &caller, &job)?;
+    match commands::may_submit(&app, &caller) {
+        Ok(()) => change(&app, &caller.tenant, key, Change::Patch(patch), expected).await,
+        Err(refusal) => change_no_command(&app, &caller.tenant, key, patch, expected, refusal).await,
+    }
+}
+
+/// Whoever may not submit commands may not change what one is given either: its variables, its directory, its input. The version
+/// that was judged is the one that is changed.
+async fn change_no_command(
+    app: &App,
+    tenant: &TenantId,
+    key: ScheduleKey,
+    patch: Box<RawValue>,
+    expected: Expected,
+    refusal: Problem,
+) -> Result<Response, Problem> {
+    for _ in 0..ROUNDS {
+        let view = find(app, tenant, &key).await?;
+        if matches!(view.schedule.work.target, Target::Command(_)) {
+            return Err(refusal);
+        }
+        let version = view.seen.version;
+        let bound = match expected.only_if() {
+            None => Expected::Version(version, None),
+            Some(only_if) if only_if == version => expected,
+            Some(_) => return Err(ScheduleError::Changed(version).into()),
+        };
+        match change(app, tenant, key.clone(), Change::Patch(patch.clone()), bound).await {
+            Err(Problem { kind: Kind::PreconditionFailed, .. }) if expected.only_if().is_none() => {}
+            answer => return answer,
+        }
+    }
+    Err(ScheduleError::Busy.into())
 }
 
 /// Delete a schedule.
@@ -268,12 +306,17 @@ pub(crate) async fn resume(
             headers(("Location" = String, description = "Where the job is read"))),
         (status = 404, description = "No such schedule", body = ProblemDocument, content_type = "application/problem+json"),
     ))]
-pub(crate) async fn run(State(app): State<App>, Tenant(tenant): Tenant, Key(key): Key) -> Result<Response, Problem> {
+pub(crate) async fn run(State(app): State<App>, caller: Caller, Key(key): Key) -> Result<Response, Problem> {
+    let work = find(&app, &caller.tenant, &key).await?.schedule.work;
+    let quota = app.quotas().take(&app, &caller, &[work]).await?;
+    let tenant = caller.tenant;
     let (desk, whose) = (app.schedules.clone(), tenant.clone());
     let made = async move { desk.run(&whose, &key).await.map_err(|error| explained(error, &key)) };
     let id = app.to_the_end(made).await?;
     let view = app.store.get(&tenant, id).await?.ok_or_else(|| Problem::job_not_found(id))?;
-    Ok(submit::located(json::answer(StatusCode::ACCEPTED, &JobDocument::new(view, false)), id))
+    let mut response = submit::located(json::answer(StatusCode::ACCEPTED, &JobDocument::new(view, false)), id);
+    quotas::tell(&mut response, quota);
+    Ok(response)
 }
 
 async fn change(
@@ -293,15 +336,26 @@ async fn change(
 }
 
 /// The schedule in a request's body, with the request's headers.
-async fn read(app: &App, request: Request) -> Result<(HeaderMap, ScheduleSpec), Problem> {
+async fn read(app: &App, caller: &Caller, request: Request) -> Result<(HeaderMap, ScheduleSpec), Problem> {
     let (headers, body) = app.bodies.json(request, app.bodies.job_bytes).await?;
     let spec: ScheduleSpec = json::parse(&body, Kind::InvalidSchedule)?;
-    refuse_commands(app, spec.job.command.is_some())?;
+    judge_command(app, caller, &spec.job)?;
+    quotas::may_schedule(app, caller, &spec.job)?;
     Ok((headers, spec))
 }
 
-fn refuse_commands(app: &App, is_command: bool) -> Result<(), Problem> {
-    if is_command && app.commands == Commands::Refused { Err(submit::commands_disabled()) } else { Ok(()) }
+fn judge_command(app: &App, caller: &Caller, job: &JobSpec) -> Result<(), Problem> {
+    if let Some(command) = &job.command {
+        commands::may_submit(app, caller)?;
+        commands::may_run(caller, &commands::program(command))
+            .map_err(|detail| Problem::mistake(Kind::InvalidSchedule, "/job/command", detail))?;
+    }
+    // Without a command too: a patch may have variables for one that is there already. Who may submit none is told that instead.
+    if commands::may_submit(app, caller).is_err() {
+        return Ok(());
+    }
+    commands::may_give(caller, job.env.iter().flat_map(|env| env.keys().map(String::as_str)))
+        .map_err(|(pointer, detail)| Problem::mistake(Kind::InvalidSchedule, &format!("/job{pointer}"), detail))
 }
 
 /// What a schedule cannot be without.
@@ -323,7 +377,9 @@ fn explained(error: ScheduleError, key: &ScheduleKey) -> Problem {
 
 fn created(view: ScheduleView) -> Response {
     let path = format!("/api/v1/schedules/{}", view.schedule.name);
+    let object = format!("schedule/{}", view.schedule.name);
     let mut response = condition::answer(StatusCode::CREATED, view);
+    Touched::mark(&mut response, object);
     let path = HeaderValue::try_from(path).expect("a name is letters, digits and a few signs");
     response.headers_mut().insert(LOCATION, path);
     response

@@ -18,7 +18,7 @@ use crate::problem::{Kind, Problem};
 
 /// What a write is bound to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Expected {
+pub(crate) enum Expected {
     Anything,
     /// `If-Match: *`
     Existing,
@@ -80,7 +80,7 @@ impl Expected {
 }
 
 /// Does the client have this version already?
-pub(super) fn has_it_already(headers: &HeaderMap, tag: &str) -> bool {
+pub(crate) fn has_it_already(headers: &HeaderMap, tag: &str) -> bool {
     let mut given = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     given.any(|list| {
         // The comparison of a read is the weak one.
@@ -94,7 +94,7 @@ pub(super) fn answer(status: StatusCode, view: ScheduleView) -> Response {
     tagged(json::answer(status, &ScheduleDocument::from(view)), tag)
 }
 
-pub(super) fn tagged(mut response: Response, tag: String) -> Response {
+pub(crate) fn tagged(mut response: Response, tag: String) -> Response {
     let tag = HeaderValue::try_from(tag).expect("digits in quotes are visible characters");
     response.headers_mut().insert(ETAG, tag);
     // The version is that of what was written. A browser that kept the answer by it would miss that the schedule has fired since.

@@ -7,43 +7,13 @@ use foreman_core::ports::{ScheduleError, ScheduleView, StoreError};
 use foreman_core::schedule::{NotAScheduleName, ScheduleKey, ScheduleName};
 use foreman_core::{TenantId, Timestamp};
 use http::{HeaderMap, StatusCode};
-use serde::Deserialize;
 
 use super::condition;
 use crate::app::App;
 use crate::json;
+use crate::paging::{PageParams, page_of};
 use crate::params::{Key, Params, Tenant};
 use crate::problem::Problem;
-
-const DEFAULT_LIMIT: usize = 50;
-const MAX_LIMIT: usize = 500;
-
-#[derive(Deserialize, utoipa::IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct PageParams {
-    /// How many per page.
-    #[param(minimum = 1, maximum = 500, default = 50)]
-    limit: Option<usize>,
-    /// `next` of the page before, unchanged.
-    #[serde(alias = "after")]
-    cursor: Option<String>,
-}
-
-impl PageParams {
-    fn limit(&self) -> Result<usize, Problem> {
-        let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
-        if (1..=MAX_LIMIT).contains(&limit) {
-            return Ok(limit);
-        }
-        Err(Problem::invalid_request(format!("in the query: limit: must lie between 1 and {MAX_LIMIT}")))
-    }
-
-    fn cursor<T: std::str::FromStr>(&self) -> Result<Option<T>, Problem> {
-        let read = self.cursor.as_deref().map(str::parse).transpose();
-        read.map_err(|_| Problem::invalid_request("in the query: cursor: is not the `next` of an earlier page"))
-    }
-}
 
 /// List schedules, by name.
 #[utoipa::path(get, path = "/api/v1/schedules", tag = "schedules", operation_id = "list_schedules", params(PageParams),
@@ -116,14 +86,6 @@ pub(crate) async fn ticks(
     let page = page_of(ticks, limit, |tick| tick.nominal.to_string());
     let items: Vec<TickDocument> = page.items.into_iter().map(TickDocument::from).collect();
     Ok(json::answer(StatusCode::OK, &ListDocument { items, next: page.next }))
-}
-
-/// One more than was asked for tells whether there is a next page.
-fn page_of<T>(mut items: Vec<T>, limit: usize, cursor: impl Fn(&T) -> String) -> ListDocument<T> {
-    let is_more = items.len() > limit;
-    items.truncate(limit);
-    let next = items.last().filter(|_| is_more).map(cursor);
-    ListDocument { items, next }
 }
 
 pub(super) async fn find(app: &App, tenant: &TenantId, key: &ScheduleKey) -> Result<ScheduleView, Problem> {

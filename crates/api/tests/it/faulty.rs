@@ -196,6 +196,12 @@ impl JobQuery for Faulty {
     async fn count(&self, tenant: &TenantId, filter: &JobFilter) -> Answer<u64> {
         checked!(self.count(tenant, filter))
     }
+    async fn waiting(&self, tenant: &TenantId, enough: u64) -> Answer<u64> {
+        checked!(self.waiting(tenant, enough))
+    }
+    async fn running(&self) -> Answer<Vec<(TenantId, u64)>> {
+        checked!(self.running())
+    }
     async fn queues(&self, tenant: &TenantId) -> Answer<Vec<QueueView>> {
         checked!(self.queues(tenant))
     }

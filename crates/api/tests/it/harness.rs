@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use foreman_api::{
-    App, Bodies, Commands, Gate, Hosts, Keys, Parts, Readiness, Server, Tail, Vitals, Waits, router, serve, tail,
+    App, Bodies, Commands, Gate, Hosts, Keys, Parts, Patience, Readiness, Server, Tail, Vitals, Waits, router, serve,
+    tail,
 };
 use foreman_core::lane::LanePlan;
 use foreman_core::limits::Limits;
@@ -16,7 +17,9 @@ use foreman_core::ports::{
     ClaimAnswer, ClaimRequest, Company, Held, JobStore, LiveOutput, OutputChunk, OutputLine, OutputStream, Queues,
     SessionInfo, SessionStore, Submit, SubmitError, Submitted, Wanted,
 };
+use foreman_core::sealed::{Keyring, MasterKey};
 use foreman_core::target::Route;
+use foreman_core::tenant::TenantLimits;
 use foreman_core::{ClaimToken, JobId, NewJob, Report, SessionId, Verdict};
 use foreman_runtime::{Stop, Task, Tasks};
 use serde_json::Value;
@@ -26,12 +29,16 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::clerk::Clerk;
 use crate::faulty::Faulty;
 use crate::http::{Connection, PATIENCE, Reply};
+use crate::registry::Registry;
 
 /// What a test may set before the start.
 pub struct Setting {
     pub commands: Commands,
     pub hosts: Hosts,
     pub keys: Keys,
+    pub patience: Patience,
+    pub keyring: Option<Arc<Keyring>>,
+    pub tenant_limits: TenantLimits,
     pub dev: bool,
     pub limits: Limits,
     pub bodies: Bodies,
@@ -45,6 +52,9 @@ impl Default for Setting {
             commands: Commands::Allowed,
             hosts: Hosts::Local,
             keys: Keys::None,
+            patience: Patience::default(),
+            keyring: Some(Arc::new(Keyring::new(MasterKey::fresh()))),
+            tenant_limits: TenantLimits::unlimited(),
             dev: true,
             limits: Limits::default(),
             bodies: Bodies::default(),
@@ -58,6 +68,7 @@ impl Default for Setting {
 pub struct Api {
     pub addr: SocketAddr,
     pub store: Arc<Faulty>,
+    pub registry: Arc<Registry>,
     pub submit: Arc<Direct>,
     pub clerk: Arc<Clerk>,
     pub clock: Arc<ManualClock>,
@@ -80,6 +91,7 @@ impl Api {
         let clock = Arc::new(ManualClock::new());
         let wakeups = Arc::new(LocalWakeups::new());
         let inner = memory::Store::new(clock.clone(), wakeups.clone());
+        let registry = Arc::new(Registry::new(inner.clone()));
         let store = Arc::new(Faulty::new(inner));
         let tasks = Tasks::new();
         let submit = Arc::new(Direct::new(store.clone(), tasks.clone()));
@@ -92,15 +104,24 @@ impl Api {
         vitals.set_store(store.clone());
         let app = App::new(Parts {
             store: store.clone(),
+            tenancy: registry.clone(),
             submit: submit.clone(),
             schedules: clerk.clone(),
             waits: waits.clone(),
             output: output.clone(),
             clock: clock.clone(),
             limits: setting.limits,
+            tenant_limits: setting.tenant_limits,
+            keyring: setting.keyring,
             bodies: setting.bodies,
             vitals: vitals.clone(),
-            gate: Gate { hosts: setting.hosts, keys: setting.keys, meter: None, readiness: readiness.clone() },
+            gate: Gate {
+                hosts: setting.hosts,
+                keys: setting.keys,
+                patience: setting.patience,
+                meter: None,
+                readiness: readiness.clone(),
+            },
             commands: setting.commands,
             tasks: tasks.clone(),
             dev: setting.dev,
@@ -119,7 +140,22 @@ impl Api {
             ttl: Duration::from_hours(1),
         };
         store.register(&info).await.unwrap();
-        Self { addr, store, submit, clerk, clock, readiness, vitals, waits, output, stop, tasks, served, session }
+        Self {
+            addr,
+            store,
+            registry,
+            submit,
+            clerk,
+            clock,
+            readiness,
+            vitals,
+            waits,
+            output,
+            stop,
+            tasks,
+            served,
+            session,
+        }
     }
 
     pub async fn connect(&self) -> Connection {
@@ -128,6 +164,22 @@ impl Api {
 
     pub async fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Option<&str>) -> Reply {
         self.connect().await.request(method, path, headers, body).await
+    }
+
+    /// The same with a key, for a tenant of its own choice.
+    pub async fn send_as(
+        &self,
+        key: &str,
+        tenant: Option<&str>,
+        method: &str,
+        path: &str,
+        body: Option<&str>,
+    ) -> Reply {
+        let bearer = format!("Bearer {key}");
+        let mut headers = vec![("authorization", bearer.as_str())];
+        headers.extend(tenant.map(|tenant| ("foreman-tenant", tenant)));
+        headers.extend(body.map(|_| ("content-type", "application/json")));
+        self.send(method, path, &headers, body).await
     }
 
     pub async fn get(&self, path: &str) -> Reply {
@@ -162,8 +214,9 @@ impl Api {
             token: ClaimToken::fresh(),
             wanted: Wanted::ByOrder { plan: LanePlan::strict(limit), limit },
             queues: Queues::All,
-            routes: vec![Route::http(), Route::command()],
+            routes: vec![Route::http(), Route::sealed_http(), Route::command(), Route::sealed_command()],
             company: Company::Others,
+            rooms: Vec::new(),
         };
         match self.store.claim(&request).await.unwrap() {
             ClaimAnswer::Claimed(claim) => claim.jobs,

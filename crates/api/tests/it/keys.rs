@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use foreman_api::{AdminKey, Door, Gate, Hosts, Keys, Meter, Readiness, Server, Vitals, probes, serve};
+use foreman_api::{Door, Gate, Hosts, Keys, Meter, Patience, Readiness, Server, Vitals, probes, serve};
 use foreman_core::memory::{self, LocalWakeups, ManualClock};
 use foreman_runtime::{Stop, Tasks};
 use http::{Method, StatusCode};
@@ -16,8 +16,7 @@ const KEY: &str = "a-key-that-nobody-can-guess";
 
 #[tokio::test]
 async fn with_a_key_set_every_route_of_the_api_asks_for_it() {
-    let api =
-        Api::with(Setting { keys: Keys::Admin(AdminKey::new(KEY)), hosts: Hosts::Any, ..Setting::default() }).await;
+    let api = Api::with(Setting { keys: Keys::asked(KEY), hosts: Hosts::Any, ..Setting::default() }).await;
     let document = foreman_api::openapi();
     let paths: Vec<&String> = document.paths.paths.keys().filter(|path| path.starts_with("/api/")).collect();
     assert!(paths.len() > 10, "{paths:?}");
@@ -67,8 +66,13 @@ async fn a_role_without_an_api_serves_its_probes_and_counts() {
     let vitals = Vitals::new("1", readiness.clone(), Some(counted.clone()));
     vitals.set_store(Arc::new(memory::Store::new(Arc::new(ManualClock::new()), Arc::new(LocalWakeups::new()))));
     vitals.set_lead(|| "leads in term 3".into());
-    let gate =
-        Gate { hosts: Hosts::Local, keys: Keys::None, meter: Some(counted.clone()), readiness: Readiness::new() };
+    let gate = Gate {
+        hosts: Hosts::Local,
+        keys: Keys::None,
+        patience: Patience::default(),
+        meter: Some(counted.clone()),
+        readiness: Readiness::new(),
+    };
     let (get, _stop) = served(probes(vitals, gate)).await;
     get("/healthz").await.expect(200);
     let ready = get("/readyz").await.expect(200);
@@ -87,7 +91,13 @@ async fn a_role_without_an_api_serves_its_probes_and_counts() {
 #[tokio::test]
 async fn before_there_is_a_store_whoever_asks_is_told_to_come_back() {
     let vitals = Vitals::new("1", Readiness::new(), None);
-    let gate = Gate { hosts: Hosts::Local, keys: Keys::None, meter: None, readiness: Readiness::new() };
+    let gate = Gate {
+        hosts: Hosts::Local,
+        keys: Keys::None,
+        patience: Patience::default(),
+        meter: None,
+        readiness: Readiness::new(),
+    };
     let door = Door::new(vitals.clone(), gate.clone());
     let (get, _stop) = served(door.router()).await;
     get("/healthz").await.expect(200);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use foreman_api::problem::Kind;
-use foreman_api::{AdminKey, Commands, Hosts, Keys};
+use foreman_api::{Commands, Hosts, Keys};
 use foreman_core::ports::{ScheduleError, StoreError, SubmitError};
 
 use crate::faulty::Fault;
@@ -16,6 +16,12 @@ const SCHEDULE: &str = r#"{"name":"taken","every":"1h","job":{"url":"http://127.
 const JSON: (&str, &str) = ("content-type", "application/json");
 
 /// One way to meet each kind. The match is complete: a new kind without a way does not compile.
+const WEBHOOK: &str = r#"{"url":"http://127.0.0.1:1/","events":["*"]}"#;
+
+async fn made_webhook(api: &Api) -> String {
+    api.post_json("/api/v1/webhooks", WEBHOOK).await.expect(201)["id"].as_str().unwrap().to_owned()
+}
+
 async fn meet(kind: Kind, api: &Api) -> Reply {
     let refusal = |error: SubmitError| async {
         api.submit.set_refusal(Some(error));
@@ -75,12 +81,57 @@ async fn meet(kind: Kind, api: &Api) -> Reply {
             api.clerk.set_refusal(None);
             reply
         }
+        Kind::InvalidWebhook => api.post_json("/api/v1/webhooks", r#"{"url":"http://127.0.0.1:1/","events":[]}"#).await,
+        Kind::WebhookNotFound => api.get("/api/v1/webhooks/0198c5e2-7f3a-7c6e-9a52-3f1f0e8f6a11").await,
+        Kind::DeliveryNotFound => {
+            let id = made_webhook(api).await;
+            api.get(&format!("/api/v1/webhooks/{id}/deliveries/0198c5e2-7f3a-7c6e-9a52-3f1f0e8f6a11")).await
+        }
+        Kind::WebhookDisabled => {
+            let path = format!("/api/v1/webhooks/{}", made_webhook(api).await);
+            api.send("PATCH", &path, &[JSON], Some(r#"{"enabled":false}"#)).await.expect(200);
+            api.post(&format!("{path}/test")).await
+        }
+        Kind::TooManyWebhooks => {
+            let api = Api::start().await;
+            for _ in 0..50 {
+                made_webhook(&api).await;
+            }
+            api.post_json("/api/v1/webhooks", WEBHOOK).await
+        }
         Kind::NotFound => api.get("/api/v1/nothing").await,
         Kind::MethodNotAllowed => api.send("PUT", "/api/v1/jobs", &[], None).await,
         Kind::HostRefused => api.send("GET", "/api/v1/jobs", &[("host", "evil.example:8080")], None).await,
         Kind::Unauthorized => {
-            let keys = Keys::Admin(AdminKey::new("a key that nobody shows"));
+            let keys = Keys::asked("a key that nobody shows");
             Api::with(Setting { keys, ..Setting::default() }).await.get("/api/v1/jobs").await
+        }
+        Kind::Forbidden => {
+            let keyed = keyed().await;
+            let key = made_key(&keyed, "default", "jobs:read").await;
+            keyed.send_as(&key, None, "POST", "/api/v1/queues/a/pause", None).await
+        }
+        Kind::TooManyRequests => {
+            let keyed = keyed().await;
+            for _ in 0..10 {
+                keyed.send_as("fm_wrong", None, "GET", "/api/v1/jobs", None).await.problem(401, "unauthorized");
+            }
+            keyed.send_as("fm_wrong", None, "GET", "/api/v1/jobs", None).await
+        }
+        Kind::TenantNotFound => api.get("/api/v1/tenants/nobody").await,
+        Kind::InvalidTenant => api.post_json("/api/v1/tenants", r#"{"id":"acme","weight":0}"#).await,
+        Kind::TenantInUse => api.send("DELETE", "/api/v1/tenants/default", &[], None).await,
+        Kind::KeyNotFound => api.get("/api/v1/tenants/default/keys/0123456789ab").await,
+        Kind::InvalidKey => api.post_json("/api/v1/tenants/default/keys", r#"{"scopes":[]}"#).await,
+        Kind::KeyNotLive => {
+            let made = api.post_json("/api/v1/tenants/default/keys", r#"{"scopes":["admin"]}"#).await.expect(201);
+            let path = format!("/api/v1/tenants/default/keys/{}", made["id"].as_str().unwrap());
+            api.send("DELETE", &path, &[], None).await.expect(200);
+            api.post(&format!("{path}/rotate")).await
+        }
+        Kind::NoSecretKey => {
+            let without = Api::with(Setting { keyring: None, ..Setting::default() }).await;
+            without.post("/api/v1/tenants/default/signing-secret").await
         }
         Kind::Overloaded => refusal(SubmitError::Overloaded).await,
         Kind::StoreUnavailable => refusal(SubmitError::Store(StoreError::Unavailable("secret: locked".into()))).await,
@@ -97,6 +148,19 @@ async fn meet(kind: Kind, api: &Api) -> Reply {
     }
 }
 
+async fn keyed() -> Api {
+    Api::with(Setting { keys: Keys::asked(ADMIN), ..Setting::default() }).await
+}
+
+const ADMIN: &str = "the key of the configuration";
+
+async fn made_key(api: &Api, tenant: &str, scopes: &str) -> String {
+    let scopes: Vec<&str> = scopes.split(',').collect();
+    let body = serde_json::json!({ "scopes": scopes }).to_string();
+    let made = api.send_as(ADMIN, None, "POST", &format!("/api/v1/tenants/{tenant}/keys"), Some(&body)).await;
+    made.expect(201)["key"].as_str().unwrap().to_owned()
+}
+
 async fn api() -> Api {
     let mut setting = Setting { commands: Commands::Refused, hosts: Hosts::Local, ..Setting::default() };
     setting.bodies.stall = Duration::from_millis(100);
@@ -108,14 +172,18 @@ async fn every_problem_can_be_met_and_is_as_documented() {
     let api = api().await;
     for kind in Kind::ALL {
         let reply = meet(kind, &api).await;
-        let retry_after = kind.retry_after_secs().map(|secs| secs.to_string());
-        assert_eq!(reply.header("retry-after"), retry_after.as_deref(), "{kind:?}");
+        let retry_after = reply.header("retry-after").map(|secs| secs.parse::<u32>().unwrap());
+        if kind == Kind::TooManyRequests {
+            assert!((1..=60).contains(&retry_after.expect("how long to wait")), "{retry_after:?}");
+        } else {
+            assert_eq!(retry_after, kind.retry_after_secs(), "{kind:?}");
+        }
         let request_id = reply.header("x-request-id").expect("an id").to_owned();
         let problem = reply.problem(kind.status().as_u16(), kind.slug());
         assert_eq!(problem["title"], kind.title());
         assert_eq!(problem["instance"], request_id);
         assert!(!problem["detail"].as_str().unwrap().is_empty());
-        assert!(!problem.to_string().contains("secret"), "what a store says of itself is for the log: {problem}");
+        assert!(!problem.to_string().contains("secret:"), "what a store says of itself is for the log: {problem}");
         assert_eq!(kind.path(), format!("/errors/{}", kind.slug()));
     }
 }

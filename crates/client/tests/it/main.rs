@@ -5,3 +5,4 @@
 mod answers;
 mod schedules;
 mod stub;
+mod tenancy;

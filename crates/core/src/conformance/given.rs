@@ -1,6 +1,5 @@
 //! What the promises start from: jobs, sessions, claims, each in a word or two.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +14,7 @@ use crate::ports::{
     Submitted, Wanted,
 };
 use crate::retry::Backoff;
+use crate::secret_map::SecretMap;
 use crate::state::State;
 use crate::target::{Body, CommandTarget, ExitCodes, HttpTarget, Program, Route, Target, TaskTarget};
 use crate::time::Timestamp;
@@ -43,7 +43,7 @@ pub fn a_job() -> Ask {
     let target = Target::Http(HttpTarget {
         url: "http://127.0.0.1:9/hook".parse().expect("a valid URL"),
         method: "POST".into(),
-        headers: BTreeMap::new(),
+        headers: SecretMap::default(),
         body: Body::None,
     });
     Ask {
@@ -147,7 +147,7 @@ impl Ask {
     pub fn command(self) -> Self {
         self.target(Target::Command(CommandTarget {
             program: Program::Argv(vec!["true".into()]),
-            env: BTreeMap::new(),
+            env: SecretMap::default(),
             cwd: None,
             input: Body::None,
             exit_codes: ExitCodes::default(),
@@ -224,6 +224,7 @@ pub fn by_order(session: SessionId, limit: usize) -> ClaimRequest {
         queues: Queues::All,
         routes: routes(),
         company: Company::Others,
+        rooms: Vec::new(),
     }
 }
 

@@ -10,12 +10,18 @@
 
 pub mod attempts;
 pub mod audit;
+pub mod callbacks;
 pub mod cancel;
 pub mod changes;
 pub mod chaos;
 pub mod claim;
+pub mod counts;
+pub mod couriers;
 pub mod crashes;
+pub mod deliveries_posted;
 pub mod expiry;
+pub mod fairness;
+pub mod fairness_weights;
 pub mod given;
 pub mod idempotency;
 pub mod keys;
@@ -23,11 +29,13 @@ mod ledger;
 pub mod listing;
 pub mod machine;
 pub mod order;
+pub mod posting;
 pub mod promote;
 pub mod prune;
 pub mod queues;
 pub mod redrive;
 pub mod remove;
+pub mod rooms;
 pub mod rules;
 pub mod same;
 pub mod schedule_due;
@@ -45,7 +53,10 @@ mod tenancy;
 pub mod tenants;
 pub mod tenants_kept;
 pub mod timetable;
+pub mod trail;
 pub mod wakeups;
+pub mod webhooks_health;
+pub mod webhooks_kept;
 pub mod workers;
 
 use std::sync::Arc;
@@ -81,7 +92,7 @@ pub trait Subject: Send + Sync {
     }
 }
 
-/// A store that keeps tenants and their keys too.
+/// A store that keeps tenants, their keys and webhooks, and the audit trail too.
 pub trait TenancySubject: Subject {
     fn tenancy(&self) -> Arc<dyn Tenancy>;
 }

@@ -258,8 +258,9 @@ pub async fn an_interrupted_job_goes_to_the_front(subject: &dyn Subject) {
     let stopped = held.remove(1);
     let id = stopped.job.id;
     scene.settle_all(session, &[stopped.settle(interrupted())]).await;
-    scene.submit(a_job().of("newcomer")).await;
+    let newcomer = scene.submit(a_job().of("newcomer")).await;
     assert_eq!(scene.claim_next(session).await.job.id, id, "it was not its fault");
+    assert_eq!(scene.claim_next(session).await.job.id, newcomer);
     assert!(came.contains(&scene.claim_next(session).await.job.id));
 }
 

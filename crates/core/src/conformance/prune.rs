@@ -10,7 +10,7 @@ use crate::ports::{Heartbeat, JobFilter, Pruned, RedriveAnswer, Retention, USE_I
 use crate::state::State;
 
 /// Keeps everything for ever.
-fn for_ever() -> Retention {
+pub(super) fn for_ever() -> Retention {
     let long = DAY * 100_000;
     Retention {
         completed: None,
@@ -21,6 +21,8 @@ fn for_ever() -> Retention {
         sessions: long,
         queues: long,
         ticks: long,
+        deliveries: long,
+        audit: long,
     }
 }
 

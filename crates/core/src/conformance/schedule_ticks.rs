@@ -20,6 +20,8 @@ fn keeping_ticks(ticks: std::time::Duration) -> Retention {
         sessions: long,
         queues: long,
         ticks,
+        deliveries: long,
+        audit: long,
     }
 }
 

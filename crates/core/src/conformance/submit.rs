@@ -11,6 +11,7 @@ use crate::job::Start;
 use crate::lane::Lane;
 use crate::ports::{JobFilter, Submitted};
 use crate::retry::Backoff;
+use crate::secret_map::SecretMap;
 use crate::state::State;
 use crate::target::{Body, HttpTarget, Target};
 
@@ -32,7 +33,8 @@ pub async fn an_accepted_job_reads_back_as_it_was_asked(subject: &dyn Subject) {
         .target(Target::Http(HttpTarget {
             url: "https://example.com/hook?x=1&y=%20".parse().expect("a valid URL"),
             method: "PUT".into(),
-            headers: BTreeMap::from([("x-one".to_owned(), "1".to_owned()), ("x-two".to_owned(), "zwei".to_owned())]),
+            headers: BTreeMap::from([("x-one".to_owned(), "1".to_owned()), ("x-two".to_owned(), "zwei".to_owned())])
+                .into(),
             body: Body::Json(RawValue::from_string(payload.into()).expect("valid JSON")),
         }))
         .work(|work| {
@@ -59,7 +61,7 @@ pub async fn a_large_body_survives(subject: &dyn Subject) {
         .target(Target::Http(HttpTarget {
             url: "http://example.com/".parse().expect("a valid URL"),
             method: "POST".into(),
-            headers: BTreeMap::new(),
+            headers: SecretMap::default(),
             body: Body::Text(text.clone()),
         }))
         .build();

@@ -141,6 +141,14 @@ macro_rules! for_every_promise {
                 one_claim_sent_twice_at_once_takes_one_batch,
                 jobs_of_all_tenants_are_served_by_one_session,
             }
+            counts {
+                what_is_held_is_counted_for_each_tenant,
+                what_is_settled_runs_no_more,
+                what_is_cancelled_runs_no_more,
+                what_a_session_held_runs_no_more_when_it_is_over,
+                what_waits_is_counted_whatever_it_waits_for,
+                what_waits_is_counted_no_further_than_enough,
+            }
             crashes {
                 three_crashes_make_a_job_dead_by_poison,
                 a_dead_session_crashes_only_what_it_held,
@@ -163,6 +171,26 @@ macro_rules! for_every_promise {
                 a_retry_expires_too,
                 a_scheduled_job_that_is_due_and_expired_does_not_run,
                 at_most_so_many_expire_in_one_step,
+            }
+            fairness {
+                a_single_job_is_in_one_of_the_next_two_claims,
+                a_single_job_in_another_queue_is_as_soon,
+                single_jobs_one_after_another_are_each_as_soon,
+                single_jobs_one_after_another_leave_the_burst_its_half,
+                a_single_retry_is_as_soon,
+                a_single_job_that_fell_due_is_as_soon,
+                a_job_that_many_promoters_see_is_charged_once,
+                a_burst_over_many_queues_delays_no_more,
+                a_burst_over_very_many_queues_delays_no_more,
+                a_burst_of_many_batches_at_once_delays_no_more,
+                a_tenant_that_was_idle_for_long_is_as_soon,
+                what_is_claimed_by_other_workers_pushes_no_newcomer_back,
+                what_is_claimed_by_its_id_pushes_no_newcomer_back,
+                what_runs_alone_pushes_no_newcomer_back,
+                workers_of_one_queue_do_not_make_another_unfair,
+                a_burst_in_one_lane_leaves_the_others_alone,
+                a_hundred_tenants_each_get_their_share,
+                a_hundred_tenants_in_queues_of_their_own_each_get_their_share,
             }
             idempotency {
                 a_key_sent_again_names_the_first_job,
@@ -291,6 +319,21 @@ macro_rules! for_every_promise {
                 removing_one_leaves_the_others,
                 a_worker_that_reports_on_a_removed_job_harms_nothing,
                 an_id_submitted_anew_after_its_removal_has_no_past,
+            }
+            rooms {
+                a_tenant_without_room_is_passed_over_and_others_are_served,
+                a_claim_takes_no_more_of_a_tenant_than_there_is_room_for,
+                whoever_asks_again_gets_what_others_left,
+                rooms_count_over_lanes_queues_and_routes,
+                a_tenant_without_room_frees_no_lane_for_itself,
+                rooms_are_obeyed_by_ids_too,
+                a_job_that_must_run_alone_waits_for_room_too,
+                of_two_that_must_run_alone_the_one_with_room_runs,
+                a_paused_queue_stays_paused_beside_a_full_tenant,
+                a_claim_sent_again_is_the_same_claim_whatever_room_there_is,
+                room_for_tenants_with_nothing_waiting_changes_nothing,
+                a_single_job_is_found_behind_very_many_full_tenants,
+                claims_at_once_each_keep_to_their_own_room,
             }
             rules {
                 a_sweep_returns_only_what_is_still_open,

@@ -8,6 +8,7 @@ use crate::ports::{
     CreateKeyAnswer, CreateTenantAnswer, DeleteTenantAnswer, NewTenant, RevokeKeyAnswer, TenantUpdate,
     UpdateTenantAnswer,
 };
+use crate::signing::SigningKeys;
 use crate::tenant::{Limit, LimitOverrides, Programs, Tenant, TenantSettings, Weight};
 
 const ANSWERS: &str = "the store answers";
@@ -16,7 +17,7 @@ pub(super) fn new(id: &str) -> NewTenant {
     NewTenant { edit: EditId::fresh(), id: tenant(id), settings: TenantSettings::default() }
 }
 
-fn settings(weight: u32) -> TenantSettings {
+pub(super) fn settings(weight: u32) -> TenantSettings {
     TenantSettings { weight: Weight::try_from(weight).expect("a weight"), ..TenantSettings::default() }
 }
 
@@ -75,6 +76,7 @@ pub async fn a_tenant_reads_back_as_it_was_made(subject: &dyn TenancySubject) {
         },
         commands: Programs::new(["/opt/it\'s \"here\"", "sh"]).expect("programs"),
         weight: Weight::try_from(1_000).expect("a weight"),
+        signing: SigningKeys::default(),
     };
     let new = NewTenant { settings: settings.clone(), ..new("acme") };
     let now = subject.now().await;

@@ -1,16 +1,44 @@
 //! Taking due jobs into a numbered claim.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::places::{ClaimRow, Member, Places};
+use super::places::{ClaimRow, Line, Member, Places, line_of};
 use super::rules::Rule;
-use crate::fair;
-use crate::id::{Fence, JobId};
+use crate::fair::{self, Offer, Round, Turns};
+use crate::id::{Fence, JobId, TenantId};
 use crate::job::Job;
 use crate::lane::Lane;
-use crate::ports::{Claim, ClaimAnswer, ClaimRequest, Company, Held, Queues, SessionState, Wanted, is_fragile};
+use crate::ports::{Claim, ClaimAnswer, ClaimRequest, Company, Held, Queues, Room, SessionState, Wanted, is_fragile};
 use crate::state::State;
 use crate::time::Timestamp;
+
+/// The first jobs of a line, those on offer first.
+struct Head<'a> {
+    line: &'a Line,
+    front: i64,
+    waiting: VecDeque<(i64, JobId)>,
+    offered: usize,
+}
+
+impl Head<'_> {
+    /// Offers the first, and what stands at the same place.
+    fn offer(&mut self, places: &Places, number: usize, round: &mut Round) {
+        let (queue, route, _) = self.line;
+        let line = fair::Line { number, route, queue, front: self.front };
+        while let Some((key, job)) = self.waiting.get(self.offered).copied() {
+            if self.waiting[0].0 != key {
+                break;
+            }
+            round.offer(line, Offer { tenant: &places.job(job).tenant, key, job });
+            self.offered += 1;
+        }
+    }
+
+    fn take(&mut self, job: JobId) {
+        self.waiting.retain(|(_, id)| *id != job);
+        self.offered -= 1;
+    }
+}
 
 impl Places {
     pub fn claim(&mut self, request: &ClaimRequest, now: Timestamp) -> ClaimAnswer {
@@ -25,7 +53,8 @@ impl Places {
         if chosen.is_empty() {
             return ClaimAnswer::Nothing { fragile_waiting };
         }
-        let members = chosen.into_iter().map(|id| (id, self.take_for_claim(id, now))).collect();
+        let is_by_order = matches!(request.wanted, Wanted::ByOrder { .. });
+        let members = chosen.into_iter().map(|id| (id, self.take_for_claim(id, is_by_order, now))).collect();
         let fence = self.enter(request, members, now);
         ClaimAnswer::Claimed(self.as_claim(fence, fragile_waiting))
     }
@@ -42,11 +71,10 @@ impl Places {
     fn choose(&self, request: &ClaimRequest, now: Timestamp) -> (Vec<JobId>, bool) {
         let candidates: Vec<JobId> = match &request.wanted {
             Wanted::ByOrder { plan, limit } => {
-                let mut picked: Vec<JobId> = Vec::new();
+                let (mut picked, mut turns): (Vec<JobId>, Turns) = (Vec::new(), self.turns.clone());
                 for pick in &plan.0 {
                     let room = pick.up_to.min(limit.saturating_sub(picked.len()));
-                    let taken = self.first_in_order(request, pick.lane, room, &picked, now);
-                    picked.extend(taken);
+                    self.first_in_order(request, (pick.lane, room), &mut turns, &mut picked, now);
                 }
                 picked
             }
@@ -59,34 +87,61 @@ impl Places {
         let fragile = self.fragile(request, now);
         match (fragile, request.company) {
             (Some(alone), Company::Nobody) => (vec![alone], false),
-            (fragile, _) => (candidates, fragile.is_some()),
+            (fragile, _) => (self.within_rooms(candidates, request), fragile.is_some()),
         }
     }
 
-    /// The first `room` due jobs of one lane that need not run alone, nearest to the front of their queue first, over all
-    /// lines served.
+    /// No more of a tenant than it has room for. One claim may then take less than it could: the next takes the rest.
+    fn within_rooms(&self, candidates: Vec<JobId>, request: &ClaimRequest) -> Vec<JobId> {
+        let mut rooms: BTreeMap<TenantId, u32> =
+            self.rooms(request).iter().map(|room| (room.tenant.clone(), room.jobs)).collect();
+        let mut has_room = |id: &JobId| match rooms.get_mut(&self.job(*id).tenant) {
+            None => true,
+            Some(0) => false,
+            Some(left) => {
+                *left -= 1;
+                true
+            }
+        };
+        candidates.into_iter().filter(|id| has_room(id)).collect()
+    }
+
+    /// The first `room` due jobs of one lane that need not run alone: tenants in turn, over all lines served.
     fn first_in_order(
         &self,
         request: &ClaimRequest,
-        lane: Lane,
-        room: usize,
-        picked: &[JobId],
+        (lane, room): (Lane, usize),
+        turns: &mut Turns,
+        picked: &mut Vec<JobId>,
         now: Timestamp,
-    ) -> Vec<JobId> {
-        let mut due: Vec<(i64, JobId)> = self
+    ) {
+        let is_free = |id: JobId| !picked.contains(&id) && !self.is_fragile(id) && self.may_take(id, request, now);
+        let mut lines: Vec<Head<'_>> = self
             .order
             .iter()
             .filter(|((_, route, of), _)| *of == lane && request.routes.contains(route))
-            .flat_map(|((queue, _, lane), line)| {
-                let front = self.virtual_time(queue, *lane);
-                line.iter()
-                    .filter(|(_, id)| !picked.contains(id) && !self.is_fragile(*id) && self.may_take(*id, request, now))
-                    .take(room)
-                    .map(move |(key, id)| (fair::behind(*key, front), *id))
+            .filter_map(|(line, keys)| {
+                let mut waiting = keys.iter().copied().filter(|(_, id)| is_free(*id)).peekable();
+                let first = waiting.peek()?.0;
+                let front = fair::front(self.virtual_time(line), first);
+                let enough = waiting.clone().take_while(|(key, _)| *key == first).count().max(room);
+                Some(Head { line, front, waiting: waiting.take(enough).collect(), offered: 0 })
             })
             .collect();
-        due.sort_unstable();
-        due.into_iter().map(|(_, id)| id).take(room).collect()
+        let mut round = Round::new(turns.lane(lane));
+        for (number, head) in lines.iter_mut().enumerate() {
+            head.offer(self, number, &mut round);
+        }
+        for _ in 0..room {
+            let Some((number, id)) = round.choose() else { break };
+            let tenant = self.job(id).tenant;
+            let (queue, route, _) = lines[number].line;
+            round.took(route, queue, &tenant, self.tenants.weight(&tenant));
+            lines[number].take(id);
+            lines[number].offer(self, number, &mut round);
+            picked.push(id);
+        }
+        turns.keep(lane, round.end());
     }
 
     /// The first due job that must run alone.
@@ -123,13 +178,23 @@ impl Places {
         in_queues
             && request.routes.contains(&job.work.target.route())
             && !self.paused.contains(&(job.tenant.clone(), queue.clone()))
+            && !self.rooms(request).iter().any(|room| room.jobs == 0 && room.tenant == job.tenant)
     }
 
-    fn take_for_claim(&mut self, id: JobId, now: Timestamp) -> Member {
+    fn rooms<'a>(&self, request: &'a ClaimRequest) -> &'a [Room] {
+        if self.rules.has(Rule::RoomsObeyed) { &request.rooms } else { &[] }
+    }
+
+    fn take_for_claim(&mut self, id: JobId, is_by_order: bool, now: Timestamp) -> Member {
         let waiting = self.take(id).expect("chosen from `ready` under the same lock");
         let job = self.job(id);
+        let is_its_turn = is_by_order && !is_fragile(waiting.counters.crashes);
         if let Some(key) = waiting.key {
-            self.served(&job.work.queue, job.work.lane, key);
+            self.served(line_of(&job), key, is_its_turn);
+        }
+        if is_its_turn {
+            let weight = self.tenants.weight(&job.tenant);
+            self.turns.took(job.work.lane, &job.work.target.route(), &job.work.queue, &job.tenant, weight);
         }
         let mut counters = waiting.counters;
         counters.attempt += 1;

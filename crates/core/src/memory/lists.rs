@@ -1,5 +1,6 @@
 //! Pages of jobs, queues, sessions and changes.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::places::Places;
@@ -31,6 +32,18 @@ impl Places {
 
     pub fn count(&self, tenant: &TenantId, filter: &JobFilter, now: Timestamp) -> u64 {
         self.matching(tenant, filter, now).count() as u64
+    }
+
+    pub fn waiting(&self, tenant: &TenantId) -> u64 {
+        self.ready.keys().filter(|id| self.job(**id).tenant == *tenant).count() as u64
+    }
+
+    pub fn running(&self) -> Vec<(TenantId, u64)> {
+        let mut counts: BTreeMap<TenantId, u64> = BTreeMap::new();
+        for id in self.claims.values().flat_map(|claim| &claim.open) {
+            *counts.entry(self.job(*id).tenant).or_default() += 1;
+        }
+        counts.into_iter().collect()
     }
 
     /// By the time a final state was reached when one is asked for; by id, which is by creation, otherwise.

@@ -17,15 +17,18 @@ mod sessions;
 mod settle;
 mod submit;
 mod tenants;
+mod trail;
 mod upkeep;
 mod views;
 mod wakeups;
+mod webhooks;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 
-use crate::id::{ClaimToken, JobId, ScheduleId, SessionId, TenantId};
+use crate::audit::{Act, Entry};
+use crate::id::{ClaimToken, EntryId, JobId, ScheduleId, SessionId, TenantId, WebhookId};
 use crate::job::{NewJob, QueueName};
 use crate::key::{KeyId, KeyRecord};
 use crate::ports::{
@@ -39,9 +42,14 @@ use crate::ports::{
     Seen, SessionInfo, SessionStore, SessionView, Settled, Settlement, StoreError, Submitted, TickView, Upkeep,
     Wakeups,
 };
+use crate::ports::{
+    AuditTrail, CreateWebhookAnswer, Delivery, DeliveryNote, NewDelivery, NewWebhook, Posted, Round,
+    UpdateWebhookAnswer, WebhookStore, WebhookUpdate,
+};
 use crate::schedule::{NewSchedule, ScheduleKey, ScheduleName};
 use crate::tenant::Tenant;
 use crate::time::{Clock, Timestamp};
+use crate::webhook::Webhook;
 
 pub use clock::ManualClock;
 use places::Places;
@@ -193,6 +201,14 @@ impl JobQuery for Store {
         Ok(self.read(|places, now| places.count(tenant, filter, now)))
     }
 
+    async fn waiting(&self, tenant: &TenantId, enough: u64) -> Result<u64, StoreError> {
+        Ok(self.read(|places, _| places.waiting(tenant).min(enough)))
+    }
+
+    async fn running(&self) -> Result<Vec<(TenantId, u64)>, StoreError> {
+        Ok(self.read(|places, _| places.running()))
+    }
+
     async fn queues(&self, tenant: &TenantId) -> Result<Vec<QueueView>, StoreError> {
         Ok(self.read(|places, now| places.queue_views(tenant, now)))
     }
@@ -319,5 +335,100 @@ impl KeyStore for Store {
     async fn note_keys_used(&self, ids: &[KeyId]) -> Result<(), StoreError> {
         self.write(|places, now| places.note_keys_used(ids, now));
         Ok(())
+    }
+}
+
+#[async_trait]
+impl WebhookStore for Store {
+    async fn create_webhook(&self, new: &NewWebhook) -> Result<CreateWebhookAnswer, StoreError> {
+        Ok(self.write(|places, now| places.create_webhook(new, now)))
+    }
+
+    async fn webhook(&self, tenant: &TenantId, id: WebhookId) -> Result<Option<Webhook>, StoreError> {
+        Ok(self.read(|places, _| places.webhook(tenant, id)))
+    }
+
+    async fn webhooks(
+        &self,
+        tenant: &TenantId,
+        after: Option<WebhookId>,
+        limit: usize,
+    ) -> Result<Vec<Webhook>, StoreError> {
+        Ok(self.read(|places, _| places.webhooks(tenant, after, limit)))
+    }
+
+    async fn webhooks_of(&self, tenants: &[TenantId]) -> Result<Vec<Webhook>, StoreError> {
+        Ok(self.read(|places, _| places.webhooks_of(tenants)))
+    }
+
+    async fn update_webhook(&self, update: &WebhookUpdate) -> Result<UpdateWebhookAnswer, StoreError> {
+        Ok(self.write(|places, now| places.update_webhook(update, now)))
+    }
+
+    async fn delete_webhook(&self, tenant: &TenantId, id: WebhookId) -> Result<bool, StoreError> {
+        Ok(self.write(|places, _| places.delete_webhook(tenant, id)))
+    }
+
+    async fn note_deliveries(&self, notes: &[DeliveryNote]) -> Result<Vec<Webhook>, StoreError> {
+        Ok(self.write(|places, now| notes.iter().filter_map(|note| places.note_delivery(note, now)).collect()))
+    }
+
+    async fn courier(&self) -> Result<Position, StoreError> {
+        Ok(self.write(|places, _| places.courier()))
+    }
+
+    async fn dismiss_courier(&self) -> Result<(), StoreError> {
+        self.write(|places, _| places.dismiss_courier());
+        Ok(())
+    }
+
+    /// There are no terms: one process has it for itself.
+    async fn post(&self, _leader: Option<&Leader>, round: &Round) -> Result<Option<Posted>, StoreError> {
+        Ok(Some(self.write(|places, now| places.post(round, now))))
+    }
+
+    async fn post_one(&self, delivery: &NewDelivery) -> Result<(), StoreError> {
+        self.write(|places, now| places.deliver(delivery, now));
+        Ok(())
+    }
+
+    async fn with_callback(&self, jobs: &[JobId]) -> Result<Vec<JobId>, StoreError> {
+        Ok(self.read(|places, _| places.with_callback(jobs)))
+    }
+
+    async fn deliveries(
+        &self,
+        tenant: &TenantId,
+        webhook: WebhookId,
+        before: Option<JobId>,
+        limit: usize,
+    ) -> Result<Vec<Delivery>, StoreError> {
+        Ok(self.read(|places, _| places.deliveries(tenant, webhook, before, limit)))
+    }
+
+    async fn delivery(
+        &self,
+        tenant: &TenantId,
+        webhook: WebhookId,
+        job: JobId,
+    ) -> Result<Option<Delivery>, StoreError> {
+        Ok(self.read(|places, _| places.delivery(tenant, webhook, job)))
+    }
+}
+
+#[async_trait]
+impl AuditTrail for Store {
+    async fn record(&self, id: EntryId, act: &Act) -> Result<(), StoreError> {
+        self.write(|places, now| places.keep_act(id, act, now));
+        Ok(())
+    }
+
+    async fn trail(
+        &self,
+        tenant: Option<&TenantId>,
+        before: Option<EntryId>,
+        limit: usize,
+    ) -> Result<Vec<Entry>, StoreError> {
+        Ok(self.read(|places, _| places.trail(tenant, before, limit)))
     }
 }

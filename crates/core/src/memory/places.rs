@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::rules::{Rule, Rules};
 use super::schedules::{ScheduleRow, TickRow};
 use super::tenants::Tenants;
-use crate::fair::Keys;
-use crate::id::{ClaimToken, Fence, JobId, ScheduleId, SessionId, TenantId};
+use super::webhooks::Webhooks;
+use crate::audit::Entry;
+use crate::fair::{self, Keys, Turns};
+use crate::id::{ClaimToken, EntryId, Fence, JobId, ScheduleId, SessionId, TenantId};
 use crate::job::{Job, QueueName};
 use crate::key::{KeyId, KeyRecord};
 use crate::lane::Lane;
@@ -16,8 +18,12 @@ use crate::state::State;
 use crate::target::Route;
 use crate::time::Timestamp;
 
-/// Weight of every tenant until tenants can be given one.
-const WEIGHT: u32 = 1;
+/// What is due in one lane, for one route, in one queue.
+pub(super) type Line = (QueueName, Route, Lane);
+
+pub(super) fn line_of(job: &Job) -> Line {
+    (job.work.queue.clone(), job.work.target.route(), job.work.lane)
+}
 
 #[derive(Default)]
 pub(super) struct Places {
@@ -32,7 +38,7 @@ pub(super) struct Places {
     pub queues: BTreeMap<(TenantId, QueueName), Timestamp>,
     pub paused: BTreeSet<(TenantId, QueueName)>,
     /// Due jobs by their fair key.
-    pub order: BTreeMap<(QueueName, Route, Lane), BTreeSet<(i64, JobId)>>,
+    pub order: BTreeMap<Line, BTreeSet<(i64, JobId)>>,
     /// Jobs that are not due, by when they will be.
     pub later: BTreeSet<(Timestamp, JobId)>,
     /// Waiting jobs with a start-by.
@@ -43,8 +49,11 @@ pub(super) struct Places {
     pub ticks: BTreeMap<(ScheduleId, Timestamp), TickRow>,
     pub tenants: Tenants,
     pub api_keys: BTreeMap<KeyId, KeyRecord>,
-    virtual_time: HashMap<(QueueName, Lane), i64>,
-    last_key: HashMap<(TenantId, QueueName, Lane), i64>,
+    pub webhooks: Webhooks,
+    pub trail: BTreeMap<EntryId, Entry>,
+    virtual_time: HashMap<Line, i64>,
+    last_key: HashMap<(TenantId, Line), i64>,
+    pub turns: Turns,
     last_fence: i64,
     pub log: BTreeMap<Position, (Timestamp, Vec<Moved>)>,
     last_position: i64,
@@ -156,7 +165,7 @@ impl Places {
     pub fn put_in_front(&mut self, id: JobId, member: Member, counters: Counters, now: Timestamp) {
         let Member { run_at, expires_at, .. } = member;
         let job = self.job(id);
-        let key = Some(self.virtual_time(&job.work.queue, job.work.lane));
+        let key = Some(self.virtual_time(&line_of(&job)));
         self.put(id, Waiting { run_at: run_at.min(now), key, expires_at, counters });
         self.note(id, State::Pending, counters.attempt, now);
     }
@@ -164,8 +173,7 @@ impl Places {
     fn put(&mut self, id: JobId, waiting: Waiting) {
         let job = self.job(id);
         if let Some(key) = waiting.key {
-            let line = (job.work.queue.clone(), job.work.target.route(), job.work.lane);
-            self.order.entry(line).or_default().insert((key, id));
+            self.order.entry(line_of(&job)).or_default().insert((key, id));
             self.rung.push(Topic::Ready);
         } else {
             self.later.insert((waiting.run_at, id));
@@ -187,7 +195,7 @@ impl Places {
         self.fragile.remove(&id);
         let job = self.job(id);
         if let Some(key) = waiting.key {
-            let line = (job.work.queue.clone(), job.work.target.route(), job.work.lane);
+            let line = line_of(&job);
             if let Some(keys) = self.order.get_mut(&line) {
                 keys.remove(&(key, id));
                 if keys.is_empty() {
@@ -205,22 +213,23 @@ impl Places {
 
     fn next_key(&mut self, id: JobId) -> i64 {
         let job = self.job(id);
-        let (queue, lane) = (job.work.queue.clone(), job.work.lane);
-        let virtual_time = self.virtual_time(&queue, lane);
-        let share = if self.rules.has(Rule::KeysAreFair) { job.tenant.clone() } else { TenantId::default() };
-        let last = self.last_key.entry((share, queue, lane)).or_default();
-        *last = Keys::reserve(virtual_time, *last, WEIGHT, 1).last();
-        *last
+        let line = line_of(&job);
+        let (virtual_time, weight) = (self.virtual_time(&line), self.tenants.weight(&job.tenant));
+        let share = if self.rules.has(Rule::KeysAreFair) { job.tenant } else { TenantId::default() };
+        let share = (share, line);
+        let key = Keys::reserve(virtual_time, self.last_key.get(&share).copied(), weight, 1).last();
+        self.last_key.insert(share, key);
+        key
     }
 
-    pub fn virtual_time(&self, queue: &QueueName, lane: Lane) -> i64 {
-        self.virtual_time.get(&(queue.clone(), lane)).copied().unwrap_or_default()
+    pub fn virtual_time(&self, line: &Line) -> i64 {
+        self.virtual_time.get(line).copied().unwrap_or_default()
     }
 
     /// V moves with service: the highest key claimed so far.
-    pub fn served(&mut self, queue: &QueueName, lane: Lane, key: i64) {
-        let time = self.virtual_time.entry((queue.clone(), lane)).or_default();
-        *time = (*time).max(key);
+    pub fn served(&mut self, line: Line, key: i64, is_its_turn: bool) {
+        let time = self.virtual_time.entry(line).or_default();
+        *time = if is_its_turn { key.max(*time) } else { fair::out_of_turn(*time, key, 1) };
     }
 
     /// A queue is used: noted now and then.
@@ -235,11 +244,9 @@ impl Places {
     pub fn forget_queue(&mut self, tenant: &TenantId, queue: &QueueName) {
         self.queues.remove(&(tenant.clone(), queue.clone()));
         let is_left = self.queues.keys().any(|(_, other)| other == queue);
-        for lane in Lane::ALL {
-            self.last_key.remove(&(tenant.clone(), queue.clone(), lane));
-            if !is_left {
-                self.virtual_time.remove(&(queue.clone(), lane));
-            }
+        self.last_key.retain(|(of, line), _| (of, &line.0) != (tenant, queue));
+        if !is_left {
+            self.virtual_time.retain(|line, _| line.0 != *queue);
         }
     }
 

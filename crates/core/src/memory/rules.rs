@@ -35,6 +35,14 @@ pub enum Rule {
     EditsCompare,
     /// A tick that is there already makes no second job.
     TickOnce,
+    /// A claim takes no more of a tenant's jobs than it has room for.
+    RoomsObeyed,
+    /// Deliveries are written only while the courier stands where the round began.
+    PostCompares,
+    /// The log is kept until the courier has read it.
+    PruneWaitsForCourier,
+    /// How a try went says nothing about an endpoint that was well after it.
+    OldNotesPass,
 }
 
 /// Which rules are in force: all of them, but for what a test took away.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::places::Places;
 use crate::id::{EditId, TenantId};
 use crate::ports::{CreateTenantAnswer, DeleteTenantAnswer, NewTenant, TenantUpdate, UpdateTenantAnswer};
-use crate::tenant::{Tenant, TenantSettings};
+use crate::tenant::{Tenant, TenantSettings, Weight};
 use crate::time::Timestamp;
 
 /// Those that are there, and those that were.
@@ -30,6 +30,13 @@ impl TenantRow {
     fn new(id: TenantId, settings: TenantSettings, made_by: Option<EditId>, now: Timestamp) -> Self {
         let tenant = Tenant { id, settings, version: 1, created_at: now, edited_at: now };
         Self { tenant, made_by, edited_by: None, is_deleted: false }
+    }
+}
+
+impl Tenants {
+    /// One that nobody made weighs as much as any other.
+    pub fn weight(&self, id: &TenantId) -> u32 {
+        self.0.get(id).map_or_else(Weight::default, |row| row.tenant.settings.weight).get()
     }
 }
 
@@ -92,6 +99,7 @@ impl Places {
         }
         row.is_deleted = true;
         self.api_keys.retain(|_, key| key.tenant != *id);
+        self.forget_webhooks(id);
         DeleteTenantAnswer::Deleted
     }
 }

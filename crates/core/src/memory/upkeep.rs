@@ -4,7 +4,7 @@ use super::places::{OutcomeRow, Places, Waiting};
 use crate::id::{JobId, TenantId};
 use crate::job::QueueName;
 use crate::outcome::Report;
-use crate::ports::{Due, Pruned, Retention, SessionState, USE_IS_NOTED_EVERY};
+use crate::ports::{Due, Pruned, Retention, SessionState, UNREAD_KEPT, USE_IS_NOTED_EVERY};
 use crate::state::State;
 use crate::time::Timestamp;
 
@@ -53,6 +53,7 @@ impl Places {
             .log
             .iter()
             .take_while(|(_, (at, _))| at.plus(retention.changes) <= now)
+            .take_while(|(position, (at, _))| self.is_read(**position) || at.plus(UNREAD_KEPT) <= now)
             .map(|(position, _)| *position)
             .take(limit)
             .collect();
@@ -72,7 +73,18 @@ impl Places {
         }
         let queues = self.prune_queues(now.minus(retention.queues).minus(USE_IS_NOTED_EVERY), limit, now);
         let ticks = self.prune_ticks(now.minus(retention.ticks), limit);
-        Pruned { jobs: old.len(), keys: keys.len(), changes: changes.len(), sessions: sessions.len(), queues, ticks }
+        let deliveries = self.prune_deliveries(now.minus(retention.deliveries), limit);
+        let audit = self.prune_trail(now.minus(retention.audit), limit);
+        Pruned {
+            jobs: old.len(),
+            keys: keys.len(),
+            changes: changes.len(),
+            sessions: sessions.len(),
+            queues,
+            ticks,
+            deliveries,
+            audit,
+        }
     }
 
     /// Of the queues longest unused: those with nothing in them go, the others are in use as of now.

@@ -70,6 +70,15 @@ pub struct ClaimRequest {
     /// What this worker can run.
     pub routes: Vec<Route>,
     pub company: Company,
+    /// Tenants that are near their limit of running jobs; those not named have room for all.
+    pub rooms: Vec<Room>,
+}
+
+/// At most so many more of a tenant's jobs may be held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Room {
+    pub tenant: TenantId,
+    pub jobs: u32,
 }
 
 #[derive(Clone, Debug)]

@@ -17,13 +17,15 @@ mod schedules;
 mod sessions;
 mod submit;
 mod tenants;
+mod trail;
 mod upkeep;
 mod wakeups;
+mod webhooks;
 
 pub use audit::Audit;
 pub use changes::{ChangeLog, Changes, Moved, Position};
 pub use jobs::{
-    CancelAnswer, Claim, ClaimAnswer, ClaimRequest, Company, Held, JobStore, Queues, RedriveAnswer, RemoveAnswer,
+    CancelAnswer, Claim, ClaimAnswer, ClaimRequest, Company, Held, JobStore, Queues, RedriveAnswer, RemoveAnswer, Room,
     Settled, Settlement, Submitted, Wanted, is_fragile,
 };
 pub use keys::{AtTheDoor, CreateKeyAnswer, KeyStore, NewKey, ReplaceKeyAnswer, Replacement, RevokeKeyAnswer};
@@ -39,8 +41,13 @@ pub use schedules::{
 pub use sessions::{Heartbeat, OpenJob, Pulse, SessionInfo, SessionState, SessionStore};
 pub use submit::{Submit, SubmitError};
 pub use tenants::{CreateTenantAnswer, DeleteTenantAnswer, NewTenant, TenantStore, TenantUpdate, UpdateTenantAnswer};
+pub use trail::AuditTrail;
 pub use upkeep::{Due, Leader, Pruned, Retention, USE_IS_NOTED_EVERY, Upkeep};
 pub use wakeups::{Topic, Wakeups};
+pub use webhooks::{
+    CreateWebhookAnswer, Delivery, DeliveryNote, NewDelivery, NewWebhook, Posted, Round, UNREAD_KEPT,
+    UpdateWebhookAnswer, WebhookStore, WebhookUpdate, Went,
+};
 
 /// Why a store did not answer, split by what the caller would do.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -74,7 +81,7 @@ pub trait Store: JobStore + SessionStore + Upkeep + JobQuery + ChangeLog + Sched
 
 impl<T: JobStore + SessionStore + Upkeep + JobQuery + ChangeLog + ScheduleStore> Store for T {}
 
-/// Who is served and by which keys. Apart from [`Store`] until every store keeps it.
-pub trait Tenancy: TenantStore + KeyStore {}
+/// Who is served and by which keys, whom they want told, and who did what.
+pub trait Tenancy: TenantStore + KeyStore + WebhookStore + AuditTrail {}
 
-impl<T: TenantStore + KeyStore> Tenancy for T {}
+impl<T: TenantStore + KeyStore + WebhookStore + AuditTrail> Tenancy for T {}

@@ -34,6 +34,12 @@ pub trait JobQuery: Send + Sync {
     /// How many jobs match.
     async fn count(&self, tenant: &TenantId, filter: &JobFilter) -> Result<u64, StoreError>;
 
+    /// How many of a tenant's jobs wait (scheduled, pending or retrying), counted no further than `enough`.
+    async fn waiting(&self, tenant: &TenantId, enough: u64) -> Result<u64, StoreError>;
+
+    /// How many jobs of each tenant are held right now, counted from the claims themselves; those with none are left out.
+    async fn running(&self) -> Result<Vec<(TenantId, u64)>, StoreError>;
+
     async fn queues(&self, tenant: &TenantId) -> Result<Vec<QueueView>, StoreError>;
 
     /// Sessions alive, and those that ended or died within the retention; the living first, then the newest.

@@ -48,6 +48,12 @@ pub trait ScheduleStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<ScheduleView>, StoreError>;
 
+    /// How many a tenant has, counted no further than `enough`.
+    async fn count_schedules(&self, tenant: &TenantId, enough: u64) -> Result<u64, StoreError> {
+        let limit = usize::try_from(enough).unwrap_or(usize::MAX);
+        Ok(self.schedules(tenant, None, limit).await?.len() as u64)
+    }
+
     /// Changes a schedule, only while it is what was seen and nothing of it is due. Sent again with the same id it
     /// answers [`EditAnswer::Edited`] again. A held tick stays held.
     async fn edit_schedule(&self, tenant: &TenantId, edit: &Edit) -> Result<EditAnswer, StoreError>;

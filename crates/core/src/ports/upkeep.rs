@@ -66,6 +66,10 @@ pub struct Retention {
     pub queues: Duration,
     /// What became of the ticks of schedules.
     pub ticks: Duration,
+    /// What is listed of the deliveries of webhooks.
+    pub deliveries: Duration,
+    /// Entries of the audit trail.
+    pub audit: Duration,
 }
 
 /// A store notes that a queue is used at most so often, so that a submission writes nothing more than its jobs.
@@ -83,6 +87,8 @@ impl Default for Retention {
             sessions: DAY,
             queues: DAY * 30,
             ticks: DAY * 7,
+            deliveries: DAY * 30,
+            audit: DAY * 90,
         }
     }
 }
@@ -96,11 +102,13 @@ pub struct Pruned {
     /// A tenant's queues: neither paused nor used, with nothing waiting or held. The order in them starts anew.
     pub queues: usize,
     pub ticks: usize,
+    pub deliveries: usize,
+    pub audit: usize,
 }
 
 impl Pruned {
     pub fn was_busy(&self, limit: usize) -> bool {
-        [self.jobs, self.keys, self.changes, self.sessions, self.queues, self.ticks]
+        [self.jobs, self.keys, self.changes, self.sessions, self.queues, self.ticks, self.deliveries, self.audit]
             .into_iter()
             .any(|count| count >= limit)
     }

@@ -36,7 +36,7 @@ impl Mistakes {
 
 const MAX_URL: usize = 2_048;
 
-pub(super) fn url(pointer: &str, text: &str, mistakes: &mut Mistakes) -> Option<url::Url> {
+pub(crate) fn url(pointer: &str, text: &str, limits: &Limits, mistakes: &mut Mistakes) -> Option<url::Url> {
     let problem = if text.len() > MAX_URL {
         format!("is longer than {MAX_URL} characters")
     } else {
@@ -50,7 +50,11 @@ pub(super) fn url(pointer: &str, text: &str, mistakes: &mut Mistakes) -> Option<
             }
             Ok(mut url) => {
                 url.set_fragment(None);
-                return Some(url);
+                match limits.egress.judge_url(&url) {
+                    Ok(()) => return Some(url),
+                    // One text for all of them: what is where inside is nobody's business.
+                    Err(refused) => format!("{refused}; whoever runs this server can allow it with `egress.allow`"),
+                }
             }
         }
     };
@@ -69,6 +73,9 @@ pub(super) fn method(given: Option<&str>, mistakes: &mut Mistakes) -> String {
 
 pub(super) fn queue(given: Option<&str>, mistakes: &mut Mistakes) -> QueueName {
     given.map_or_else(QueueName::default, |text| {
+        if text.starts_with(crate::webhook::RESERVED) {
+            mistakes.add("/queue", format!("queues that begin with `{}` are Foreman's own", crate::webhook::RESERVED));
+        }
         text.parse().unwrap_or_else(|error: crate::job::NotAQueueName| {
             mistakes.add("/queue", error.to_string());
             QueueName::default()
@@ -88,7 +95,7 @@ pub(super) fn body_size(body: &Body, limits: &Limits, mistakes: &mut Mistakes) {
 }
 
 /// Visible text of 1 to `limit` characters.
-pub(super) fn text(pointer: &str, given: Option<String>, limit: usize, mistakes: &mut Mistakes) -> Option<String> {
+pub(crate) fn text(pointer: &str, given: Option<String>, limit: usize, mistakes: &mut Mistakes) -> Option<String> {
     let text = given?;
     if text.is_empty() || text.chars().count() > limit || text.chars().any(char::is_control) {
         mistakes.add(pointer, format!("must be 1 to {limit} characters without control characters"));
@@ -104,7 +111,10 @@ pub(super) fn tags(tags: Vec<String>, mistakes: &mut Mistakes) -> Vec<String> {
     }
     let mut kept: Vec<String> = Vec::with_capacity(tags.len());
     for (index, tag) in tags.into_iter().enumerate() {
-        if let Some(tag) = text(&format!("/tags/{index}"), Some(tag), 64, mistakes)
+        if tag.starts_with(crate::webhook::RESERVED_TAGS) {
+            let reserved = crate::webhook::RESERVED_TAGS;
+            mistakes.add(format!("/tags/{index}"), format!("tags that begin with `{reserved}` are Foreman's own"));
+        } else if let Some(tag) = text(&format!("/tags/{index}"), Some(tag), 64, mistakes)
             && !kept.contains(&tag)
         {
             kept.push(tag);

@@ -99,8 +99,46 @@ fn the_same_submission_has_the_same_fingerprint_and_another_has_not() {
 
 #[test]
 fn work_turns_back_into_what_a_client_would_write() {
-    let json = r#"{"command":["a","b"],"env":{"X":"y"},"payload":{"n":1},"queue":"q","tags":["t"],"timeout":"1m30s"}"#;
+    let json = r#"{"command":["a","b"],"payload":{"n":1},"queue":"q","tags":["t"],"timeout":"1m30s"}"#;
     let work = judge(json).expect("valid").work;
     let again = JobSpec::from(work.as_ref()).validate(&TenantId::default(), &Limits::default(), NOW).expect("valid");
     assert_eq!(serde_json::to_string(&again.work).expect("json"), serde_json::to_string(&work).expect("json"));
+}
+
+#[test]
+fn values_that_may_be_secret_do_not_turn_back() {
+    for (json, pointer) in [
+        (r#"{"command":["a"],"env":{"X":"hush"}}"#, "/env/X"),
+        (r#"{"url":"http://a.example/","headers":{"x-key":"hush"}}"#, "/headers/x-key"),
+    ] {
+        let work = judge(json).expect("a job").work;
+        let shown = serde_json::to_value(JobSpec::from(work.as_ref())).expect("plain");
+        assert_eq!(
+            shown.pointer(pointer).and_then(serde_json::Value::as_str),
+            Some(crate::secret_map::MASK),
+            "{shown}"
+        );
+    }
+}
+
+#[test]
+fn foremans_own_queues_are_not_for_users() {
+    let wrong = judge(r#"{"url":"http://a.example/","queue":"foreman.webhooks"}"#).expect_err("reserved");
+    assert_eq!(wrong.mistakes[0].pointer, "/queue");
+    let wrong = judge(r#"{"url":"http://a.example/","tags":["a","foreman:callback"]}"#).expect_err("reserved");
+    assert_eq!(wrong.mistakes[0].pointer, "/tags/1");
+}
+
+#[test]
+fn a_url_that_leads_where_it_may_not_is_refused_where_it_stands() {
+    let limits = Limits { egress: crate::egress::Policy::default(), ..Limits::default() };
+    for (json, pointer) in [
+        (r#"{"url":"https://169.254.169.254/latest"}"#, "/url"),
+        (r#"{"url":"https://a.example.com/","callback_url":"https://10.0.0.1/"}"#, "/callback_url"),
+    ] {
+        let spec: JobSpec = serde_json::from_str(json).expect("a spec");
+        let wrong = spec.validate(&TenantId::default(), &limits, Timestamp::default()).expect_err("refused");
+        assert_eq!(wrong.mistakes.iter().map(|mistake| mistake.pointer.as_str()).collect::<Vec<_>>(), [pointer]);
+        assert!(wrong.to_string().contains("target not allowed"), "{wrong}");
+    }
 }

@@ -25,6 +25,44 @@ pub struct NotAProgram {
 const ANY: &str = "*";
 const SHELL: &str = "sh";
 
+/// What dynamic loaders, shells and the usual interpreters load or run before or beside the program itself.
+const LOADED: [&str; 33] = [
+    "PATH",
+    "IFS",
+    "ENV",
+    "BASH_ENV",
+    "BASHOPTS",
+    "SHELLOPTS",
+    "PS4",
+    "ZDOTDIR",
+    "GCONV_PATH",
+    "GLIBC_TUNABLES",
+    "LOCPATH",
+    "NLSPATH",
+    "HOSTALIASES",
+    "RESOLV_HOST_CONF",
+    "PERLLIB",
+    "RUBYOPT",
+    "RUBYLIB",
+    "NODE_OPTIONS",
+    "NODE_PATH",
+    "LUA_INIT",
+    "LUA_PATH",
+    "LUA_CPATH",
+    "PHPRC",
+    "PHP_INI_SCAN_DIR",
+    "CLASSPATH",
+    "JAVA_TOOL_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "_JAVA_OPTIONS",
+    "EDITOR",
+    "VISUAL",
+    "PAGER",
+    "LESSOPEN",
+    "OPENSSL_CONF",
+];
+const LOADING: [&str; 6] = ["LD_", "DYLD_", "PERL5", "PYTHON", "LUA_INIT_", "GIT_"];
+
 impl Programs {
     pub fn new(names: impl IntoIterator<Item = impl Into<String>>) -> Result<Self, NotAProgram> {
         let names: BTreeSet<String> = names.into_iter().map(Into::into).collect();
@@ -45,6 +83,13 @@ impl Programs {
             Program::Shell(_) => self.0.contains(SHELL),
         };
         is_named || self.0.contains(ANY)
+    }
+
+    /// Whether a job may give its program this variable. Some make a program run what the job likes, or make something else of
+    /// it: to give one of these to a program on a list is to run one that is not.
+    pub fn allow_variable(&self, name: &str) -> bool {
+        let allow_everything = self.0.contains(ANY) || self.0.contains(SHELL);
+        allow_everything || !(LOADED.contains(&name) || LOADING.iter().any(|prefix| name.starts_with(prefix)))
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &str> {
@@ -157,5 +202,22 @@ mod tests {
         assert_eq!(json, r#"["/a","/b"]"#);
         assert_eq!(serde_json::from_str::<Programs>(&json).expect("programs"), some);
         assert!(serde_json::from_str::<Programs>(r#"["true"]"#).is_err());
+    }
+
+    #[test]
+    fn a_program_on_a_list_is_not_made_to_run_another() {
+        let list = programs("/usr/bin/report");
+        for name in
+            ["LD_PRELOAD", "LD_AUDIT", "BASH_ENV", "ENV", "PATH", "PERL5OPT", "PYTHONPATH", "NODE_OPTIONS", "GIT_SSH"]
+        {
+            assert!(!list.allow_variable(name), "{name}");
+            assert!(
+                programs("*").allow_variable(name) && programs("/usr/bin/report,sh").allow_variable(name),
+                "{name}"
+            );
+        }
+        for name in ["TOKEN", "ENVIRONMENT", "REPORT_PATH", "OLD_NAME", "LANG", "TZ", "HOME"] {
+            assert!(list.allow_variable(name), "{name}");
+        }
     }
 }

@@ -3,6 +3,7 @@
 mod audit;
 mod list;
 mod rules;
+mod same;
 mod subject;
 
 use subject::memory;

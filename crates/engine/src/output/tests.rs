@@ -27,6 +27,18 @@ fn lines_of_both_streams_are_numbered_together_in_the_order_they_came() {
 }
 
 #[test]
+fn what_the_command_was_given_in_confidence_is_not_published() {
+    let (hub, job) = (OutputHub::default(), JobId::fresh());
+    let feed = hub.open(job);
+    let given = [("API_TOKEN".to_owned(), "hush-hush-hush".to_owned())];
+    let mut lines = feed.lines(OutputStream::Stdout).hiding(Arc::new(Known::of(&given.into())));
+    lines.push(b"with hush-hu");
+    lines.push(b"sh-hush once\nhush-hush-hush");
+    drop(lines);
+    assert_eq!(texts(&hub, job, 0), ["with *** once", "***"]);
+}
+
+#[test]
 fn old_lines_make_room_and_the_answer_says_where_it_starts() {
     let (hub, job) = (OutputHub::new(small()), JobId::fresh());
     let feed = hub.open(job);

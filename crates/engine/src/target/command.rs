@@ -1,35 +1,50 @@
 //! Runs a command on this machine.
 //!
+//! **Whether it may.** Three locks: the worker was started with commands, the key that submitted the job had the scope, and
+//! the tenant's list names the program. The first two are others'; the third is asked here at each attempt ([`Permits`]).
+//!
 //! **What it gets.** Its arguments as they are (a shell only if the job asked for one), an environment that is empty but for
 //! a short list of inherited names, the job's own and `FOREMAN_JOB_ID`, `FOREMAN_ATTEMPT`, `FOREMAN_FENCE` (and for a tick
-//! of a schedule `FOREMAN_SCHEDULE` and `FOREMAN_SCHEDULED_FOR`); the job's body on its standard input, which then ends; and
-//! a process group of its own.
+//! of a schedule `FOREMAN_SCHEDULE` and `FOREMAN_SCHEDULED_FOR`); the job's body on its standard input, which then ends; a
+//! directory of its own, unless the job names one; and a process group of its own.
+//!
+//! **What it does not get.** It is started by a [`Launcher`], which takes from it all that it need not have: more of the
+//! machine than its [`Limits`], new privileges, and, where that is set, Foreman's own user. See [`launch`].
 //!
 //! **How it ends.** When the command itself has ended, so has the attempt: whatever it left running in its group is killed.
 //! (Work that should outlive it must leave the group, with `setsid`.) When the try is stopped the whole group gets TERM, some
 //! seconds of grace, then KILL. If the attempt is dropped instead, the group is killed on the spot, and so is every group
-//! when the process leaves in a hurry ([`kill_all`]). If *this* process is killed, nobody is left to do that: the command
-//! runs on by itself, and its job is run again elsewhere.
+//! when the process leaves in a hurry ([`kill_all`]). If *this* process is killed, the kernel kills the command, as its
+//! launcher asked it to; what the command had started itself may run on, and the job is run again elsewhere.
 //!
 //! **What it prints** is read to the end, however much it is, so that a chatty command never stands still; the first 64 KiB
 //! of each stream are kept, and the lines can be watched through [`OutputHub`].
 //!
-//! Any number of commands run at the same time; they share nothing here.
+//! Any number of commands run at the same time; all they share here is the thread that starts them.
 
 mod group;
+pub mod launch;
+mod limits;
 mod output;
+mod permits;
+mod plan;
+mod scratch;
+mod spawner;
 mod start;
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
 use std::pin::pin;
 use std::process::ExitStatus;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use foreman_core::Target;
 use foreman_core::outcome::{CommandReport, Ended, Report, classify_exit};
 use foreman_core::ports::OutputStream;
+use foreman_core::sealed::Keyring;
 use foreman_core::target::{CommandTarget, Route};
 use nix::sys::signal::Signal;
 use tokio::process::Child;
@@ -38,7 +53,11 @@ use tokio_util::sync::CancellationToken;
 
 use self::group::Group;
 pub use self::group::kill_all;
+pub use self::limits::Limits;
 use self::output::{Captured, write_input};
+pub use self::permits::{OpenDefault, Permits, Unlocked};
+pub use self::plan::Identity;
+use self::start::Started;
 use super::{Ending, Runner, Try};
 use crate::output::OutputHub;
 
@@ -56,34 +75,69 @@ pub struct Config {
     pub kill_grace: Duration,
     /// What is kept of each of the two streams.
     pub capture_bytes: usize,
+    /// Where a command whose job names no directory gets one of its own. `None`: it runs where this process runs.
+    pub scratch: Option<PathBuf>,
+    /// `None`: commands are started as they are, with all that this process has.
+    pub launcher: Option<Launcher>,
+    /// Opens the variables of a job.
+    pub keyring: Option<Arc<Keyring>>,
+}
+
+/// By whom commands are started, and what it holds them to.
+#[derive(Clone, Debug)]
+pub struct Launcher {
+    /// A program that calls [`launch::run`] with all that comes after `words`.
+    pub program: PathBuf,
+    pub words: Vec<String>,
+    pub limits: Limits,
+    /// Who the commands are. `None`: who this process is. Only root can start them as somebody else.
+    pub user: Option<Identity>,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { inherited: Vec::new(), kill_grace: Duration::from_secs(5), capture_bytes: 64 * 1024 }
+        Self {
+            inherited: Vec::new(),
+            kill_grace: Duration::from_secs(5),
+            capture_bytes: 64 * 1024,
+            scratch: None,
+            launcher: None,
+            keyring: None,
+        }
     }
 }
 
 pub struct CommandRunner {
     config: Config,
+    permits: Arc<dyn Permits>,
     output: OutputHub,
 }
 
 impl CommandRunner {
-    pub fn new(config: Config, output: OutputHub) -> Self {
-        Self { config, output }
+    pub fn new(config: Config, permits: Arc<dyn Permits>, output: OutputHub) -> Self {
+        Self { config, permits, output }
     }
 
-    async fn see_through(&self, mut child: Child, target: &CommandTarget, attempt: &Try) -> Ending {
-        let mut group = Group::led_by(&child);
+    async fn see_through(&self, started: Started, target: &CommandTarget, attempt: &Try) -> Ending {
+        // Dropped in the opposite order: the group is killed, its leader reaped, and then their directory removed.
+        let scratch = started.scratch;
+        let mut child = started.spawned.child;
+        let mut group = started.spawned.group;
+        let mut launch = started.launch;
         let feed = self.output.open(attempt.job.id);
+        let lines = |stream| feed.lines(stream).hiding(Arc::clone(&started.known));
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let mut out = Captured::new(self.config.capture_bytes, feed.lines(OutputStream::Stdout));
-        let mut err = Captured::new(self.config.capture_bytes, feed.lines(OutputStream::Stderr));
+        let mut out = Captured::new(self.config.capture_bytes, lines(OutputStream::Stdout));
+        let mut err = Captured::new(self.config.capture_bytes, lines(OutputStream::Stderr));
         let end = {
             let talk = async {
                 let input = target.input.as_str().as_bytes();
-                tokio::join!(write_input(stdin, input), out.read(stdout), err.read(stderr));
+                let listen = async {
+                    if let Some(launch) = &mut launch {
+                        launch.listen().await;
+                    }
+                };
+                tokio::join!(write_input(stdin, input), out.read(stdout), err.read(stderr), listen);
             };
             let (mut talk, mut is_silent) = (pin!(talk), false);
             let mut live = Box::pin(live(&mut child, &group, &attempt.stop, self.config.kill_grace));
@@ -102,7 +156,16 @@ impl CommandRunner {
             }
             end
         };
+        if let Some(scratch) = scratch {
+            scratch.remove().await;
+        }
         let ((stdout, stdout_truncated), (stderr, stderr_truncated)) = (out.into_text(), err.into_text());
+        if !end.is_stopped
+            && let Some(launch) = launch
+            && let Some(not_started) = launch.refusal(target, &end.how(), &stderr)
+        {
+            return not_started.into_ending(&target.exit_codes);
+        }
         let report = CommandReport { stdout, stderr, stdout_truncated, stderr_truncated, ..CommandReport::default() };
         judge(end, target, report)
     }
@@ -111,13 +174,21 @@ impl CommandRunner {
 #[async_trait]
 impl Runner for CommandRunner {
     fn routes(&self) -> Vec<Route> {
-        vec![Route::command()]
+        vec![Route::command(), Route::sealed_command()]
     }
 
     async fn run(&self, attempt: &Try) -> Ending {
         let Target::Command(target) = &attempt.job.work.target else { return Ending::misrouted("command", attempt) };
-        match start::spawn(target, attempt, &self.config) {
-            Ok(child) => self.see_through(child, target, attempt).await,
+        if let Some(refusal) = permits::refusal(&*self.permits, attempt, &target.program).await {
+            return refusal;
+        }
+        match start::start(target, attempt, &self.config).await {
+            Ok(started) => {
+                let known = Arc::clone(&started.known);
+                let mut ending = self.see_through(started, target, attempt).await;
+                ending.report.hide(&known);
+                ending
+            }
             Err(not_started) => not_started.into_ending(&target.exit_codes),
         }
     }
@@ -126,6 +197,12 @@ impl Runner for CommandRunner {
 struct End {
     status: io::Result<ExitStatus>,
     is_stopped: bool,
+}
+
+impl End {
+    fn how(&self) -> String {
+        self.status.as_ref().map_or_else(|_| "was lost sight of".into(), |status| describe(*status))
+    }
 }
 
 /// Waits for the command to end, and makes it end when the try is stopped.
@@ -169,6 +246,10 @@ fn describe(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("exited with code {code}"),
         (None, Some(number)) => match Signal::try_from(number) {
+            Ok(Signal::SIGXFSZ) => format!("killed by signal {number} (SIGXFSZ): it wrote a file larger than it may"),
+            Ok(Signal::SIGXCPU) => {
+                format!("killed by signal {number} (SIGXCPU): it used more of the processor than it may")
+            }
             Ok(signal) => format!("killed by signal {number} ({signal})"),
             Err(_) => format!("killed by signal {number}"),
         },

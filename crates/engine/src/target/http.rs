@@ -13,10 +13,14 @@
 //! address of its name, then whoever a connection was made to, and a kept connection again when it is taken; see
 //! [`connect`]. What is refused has failed, for no second try would be allowed either.
 //!
+//! **Signed, where the tenant has a secret for it**: by Standard Webhooks, over the body as it is sent, under an id that is the
+//! same at every try. Secrets and sealed headers are opened for each attempt ([`Vault`]).
+//!
 //! Any number of attempts share one runner. If the process dies while a request is under way, the target may have acted
 //! on it, and it will be asked again: it is told the same `Idempotency-Key` both times.
 
 mod answer;
+mod call;
 mod connect;
 mod dial;
 mod pool;
@@ -25,20 +29,23 @@ mod resolve;
 mod retry_after;
 
 use std::net::SocketAddr;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use foreman_core::Target;
-use foreman_core::egress::{Policy, Refused};
-use foreman_core::outcome::{Ended, Report};
-use foreman_core::target::Route;
+use foreman_core::egress::Policy;
+use foreman_core::outcome::classify_status;
+use foreman_core::redact::Known;
+use foreman_core::sealed::Place;
+use foreman_core::target::{HEADERS_PLACE, HttpTarget, Route};
+use foreman_core::{Target, Timestamp};
+use foreman_runtime::clock;
 use rustls::pki_types::CertificateDer;
 
-use self::connect::{ConnectError, Connector, Place};
-use self::pool::{Pool, Wire};
-use self::request::HttpRequest;
+pub use self::call::Caller;
+pub(super) use self::request::Outgoing;
 use super::{Ending, Runner, Try};
+use crate::vault::Vault;
 
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -89,127 +96,62 @@ pub enum Trust {
 }
 
 pub struct HttpRunner {
-    config: Config,
-    connector: Connector,
-    pool: Pool,
-    egress: RwLock<Arc<Policy>>,
-}
-
-/// Why an attempt has no answer.
-enum Unanswered {
-    /// It was not let out, and would not be the next time.
-    Refused(Refused),
-    /// For a reason that may have passed by the next time.
-    Lost(String),
-}
-
-impl From<ConnectError> for Unanswered {
-    fn from(error: ConnectError) -> Self {
-        match error {
-            ConnectError::Refused(refused) => Self::Refused(refused),
-            other => Self::Lost(other.to_string()),
-        }
-    }
+    caller: Arc<Caller>,
+    vault: Vault,
 }
 
 impl HttpRunner {
     pub fn new(config: Config) -> Self {
-        let connector = Connector::new(&config);
-        let pool = Pool::new(&config);
-        let egress = RwLock::new(Arc::new(config.egress.clone()));
-        Self { config, connector, pool, egress }
+        Self { caller: Arc::new(Caller::new(config)), vault: Vault::default() }
+    }
+
+    /// Opens the headers of jobs, and signs for their tenants, with this.
+    #[must_use]
+    pub fn with_vault(self, vault: Vault) -> Self {
+        Self { vault, ..self }
+    }
+
+    /// What makes its calls, to be shared with others that call.
+    pub fn caller(&self) -> Arc<Caller> {
+        Arc::clone(&self.caller)
     }
 
     /// Puts other rules in force. An attempt under way keeps those it began with; connections that were kept are judged
     /// by the new ones.
     pub fn set_egress(&self, policy: Policy) {
-        *self.egress.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
+        self.caller.set_egress(policy);
     }
 
-    fn egress(&self) -> Arc<Policy> {
-        Arc::clone(&self.egress.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Puts the request on a wire and waits for the head of the answer.
-    async fn send(
-        &self,
-        place: &Place,
-        policy: &Policy,
-        mut request: HttpRequest,
-    ) -> Result<(Wire, answer::Head), Unanswered> {
-        while let Some(mut wire) = self.pool.take(place, |peer| place.judge(policy, peer).is_ok()) {
-            match wire.send(request).await {
-                Ok(head) => return Ok((wire, head)),
-                Err(pool::SendError::Unsent { request: untouched, .. }) => request = *untouched,
-                Err(pool::SendError::Lost(error)) => {
-                    // It may have acted on the request, so it is not sent again. But a server that closes a connection
-                    // it offered to keep will do so again: do not keep one to it for a while.
-                    self.pool.distrust(place);
-                    return Err(Unanswered::Lost(answer::lost(place, &error)));
-                }
-            }
-        }
-        let lost = |error: &hyper::Error| Unanswered::Lost(answer::lost(place, error));
-        let (stream, peer) = self.connector.connect(place, policy).await?;
-        let mut wire = Wire::open(stream, peer, self.config.read_limit).await.map_err(|error| lost(&error))?;
-        match wire.send(request).await {
-            Ok(head) => Ok((wire, head)),
-            Err(pool::SendError::Unsent { error, .. } | pool::SendError::Lost(error)) => Err(lost(&error)),
-        }
+    /// The request with everything in it and what of it is secret, or how the attempt ends without one.
+    async fn outgoing(&self, target: &HttpTarget, attempt: &Try) -> Result<(Outgoing, Known), Ending> {
+        let (job, now) = (&attempt.job, Timestamp::from_micros(clock::now()));
+        let place = Place { tenant: &job.tenant, name: HEADERS_PLACE };
+        let headers = self.vault.open(&target.headers, place);
+        let headers = headers.map_err(|error| Ending::again(format!("cannot open the headers of the job: {error}")))?;
+        let mut outgoing =
+            Outgoing::of_job(target, &headers, attempt).map_err(|error| Ending::failed(error.to_string()))?;
+        let secrets = self.vault.secrets_of(&job.tenant, now).await;
+        let secrets = secrets.map_err(|error| Ending::again(format!("cannot sign the request: {error}")))?;
+        outgoing.sign(&secrets, job.id, now, target.body.as_str().as_bytes());
+        Ok((outgoing, Known::of(&headers)))
     }
 }
 
 #[async_trait]
 impl Runner for HttpRunner {
     fn routes(&self) -> Vec<Route> {
-        vec![Route::http()]
+        vec![Route::http(), Route::sealed_http()]
     }
 
     async fn run(&self, attempt: &Try) -> Ending {
         let Target::Http(target) = &attempt.job.work.target else { return Ending::misrouted("http", attempt) };
-        let (place, request) = match request::build(target, attempt) {
-            Ok(built) => built,
-            Err(error) => return Ending::failed(error.to_string()),
-        };
-        let policy = self.egress();
-        if let Err(error) = policy.judge_url(&target.url) {
-            return refused(&place, attempt, &error);
-        }
-        let sent = tokio::select! {
-            biased;
-            sent = self.send(&place, &policy, request) => sent,
-            () = attempt.stop.cancelled() => return stopped(&place),
-        };
-        let (mut wire, head) = match sent {
-            Ok(answered) => answered,
-            Err(Unanswered::Refused(error)) => return refused(&place, attempt, &error),
-            Err(Unanswered::Lost(error)) => return Ending::again(error),
-        };
-        let mut answer = answer::Answer::begin(head, &self.config);
-        let read = tokio::select! {
-            biased;
-            read = answer.read(&mut wire) => Some(read),
-            () = attempt.stop.cancelled() => None,
-        };
-        match read {
-            Some(read) => {
-                if matches!(read, answer::Read::Whole) && wire.is_reusable().await {
-                    self.pool.put(place.clone(), wire);
-                }
-                answer.end(&place, &read)
+        match self.outgoing(target, attempt).await {
+            Ok((outgoing, known)) => {
+                let mut ending = self.caller.call(&target.url, outgoing, attempt, classify_status).await;
+                ending.report.hide(&known);
+                ending
             }
-            None => answer.end_stopped(&place),
+            Err(ending) => ending,
         }
     }
-}
-
-fn stopped(place: &Place) -> Ending {
-    Ending { ended: Ended::Interrupted, report: Report::error(format!("stopped before {place} answered")) }
-}
-
-/// Whoever asked is told that much and no more; the reason is the operator's to know.
-fn refused(place: &Place, attempt: &Try, error: &Refused) -> Ending {
-    let (id, tenant) = (attempt.job.id, &attempt.job.tenant);
-    tracing::warn!(job.id = %id, %tenant, "refused to call {place} for job {id}: {}", error.reason());
-    Ending::failed(error.to_string())
 }

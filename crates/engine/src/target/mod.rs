@@ -7,6 +7,7 @@ pub mod command;
 mod excerpt;
 pub mod http;
 pub mod task;
+pub mod webhook;
 
 use std::collections::HashMap;
 use std::sync::Arc;

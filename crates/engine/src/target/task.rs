@@ -115,7 +115,7 @@ impl TaskContext {
     pub fn payload<T: DeserializeOwned>(&self) -> Result<T, TaskError> {
         let payload = match &self.job.work.target {
             Target::Task(TaskTarget { payload, .. }) => payload,
-            Target::Http(_) | Target::Command(_) => return Err(TaskError::fail("not a task")),
+            Target::Http(_) | Target::Command(_) | Target::Webhook(_) => return Err(TaskError::fail("not a task")),
         };
         let read = match payload {
             foreman_core::target::Body::None => serde_json::from_str("null"),

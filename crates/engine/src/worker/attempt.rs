@@ -93,7 +93,7 @@ pub(crate) async fn run(held: Held, ticket: Ticket, around: &Surroundings) -> Fa
     if let (Ended::Again { .. } | Ended::Failed, Some(error)) = (ended, &report.error) {
         info!(job.id = %id, attempt = held.attempt, "attempt {} of job {id} did not complete: {error}", held.attempt);
     }
-    let policy = Policy { max_attempts: work.max_attempts, backoff: work.backoff };
+    let policy = Policy::of(&work);
     let verdict = policy.decide(ended, held.spent, report, &mut rng_of(&held));
     settle(held.settle(verdict), ticket, around).await
 }

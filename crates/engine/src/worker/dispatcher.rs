@@ -7,6 +7,9 @@
 //! **Fragile jobs** (their next crash would be their last) run with nothing beside them. A claim that says one was
 //! passed over is followed, as soon as nothing runs, by a claim made in nobody's company. A worker that is never idle
 //! by itself stops taking work now and then until it is.
+//!
+//! **Tenants near their limit** of running jobs ([`super::rooms`]) are given no more room than they have. What was passed over
+//! for that is looked for again when something, anywhere, has ended.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -24,10 +27,12 @@ use tokio::time::{Instant, sleep, timeout};
 use tracing::{debug, info, warn};
 
 use super::attempt::{self, Surroundings};
+use super::rooms::{Rooms, held_back};
 use super::session::Session;
 use super::{Config, Error};
 use crate::outage::{Outage, bounded};
 use crate::pool::{Pool, Slots};
+use crate::tenants::Tenants;
 
 /// How often one claim call is sent before it is given up.
 const SENDINGS: u32 = 3;
@@ -35,6 +40,9 @@ const SENDINGS: u32 = 3;
 /// A worker that is to run dry does so for at most `DRY_SPELL` out of each `DRY_EVERY`.
 const DRY_SPELL: Duration = Duration::from_secs(10);
 const DRY_EVERY: Duration = Duration::from_mins(1);
+
+/// Between two looks for what a tenant at its limit has waiting: things end all the time.
+const HELD_BACK_NAP: Duration = Duration::from_millis(20);
 
 pub(crate) struct Dispatcher {
     store: Arc<dyn Store>,
@@ -48,6 +56,10 @@ pub(crate) struct Dispatcher {
     /// The next claim, but for its token, its plan and its company.
     request: ClaimRequest,
     fragile: Fragile,
+    rooms: Rooms,
+    /// Something waits that a tenant's limit kept from being taken; the bell that says that something ended.
+    is_held_back: bool,
+    changed: watch::Receiver<u64>,
     released: usize,
 }
 
@@ -86,10 +98,30 @@ impl Dispatcher {
             queues,
             routes: around.targets.routes(),
             company: Company::Nobody,
+            rooms: Vec::new(),
         };
-        let wake = wakeups.listen(Topic::Ready);
-        let fragile = Fragile::default();
-        Self { store, session, pool, around, config, shutdown, wake, guard, request, fragile, released: 0 }
+        Self {
+            rooms: Rooms::unlimited(),
+            wake: wakeups.listen(Topic::Ready),
+            changed: wakeups.listen(Topic::Changed),
+            is_held_back: false,
+            fragile: Fragile::default(),
+            released: 0,
+            store,
+            session,
+            pool,
+            around,
+            config,
+            shutdown,
+            guard,
+            request,
+        }
+    }
+
+    /// Takes no more of a tenant than it may have running.
+    pub fn limited_by(self, tenants: Option<Arc<Tenants>>) -> Self {
+        let rooms = Rooms::new(tenants, self.config.slots, self.config.call_timeout);
+        Self { rooms, ..self }
     }
 
     /// Runs until draining, or until the session is lost. Answers how many jobs were claimed and handed back unstarted.
@@ -113,6 +145,7 @@ impl Dispatcher {
             let Some(slots) = self.slots(has_more).await else { return Ok(self.released) };
             // Register for the wake-up before looking: what is rung during the claim wakes the next wait.
             self.wake.mark_unchanged();
+            self.changed.mark_unchanged();
             next = match self.claim(slots.count()).await {
                 Ok(answer) => {
                     outage.is_over();
@@ -152,6 +185,12 @@ impl Dispatcher {
         self.request.token = ClaimToken::fresh();
         self.request.wanted = Wanted::ByOrder { plan: self.guard.plan(limit), limit };
         self.request.company = if self.is_alone() { Company::Nobody } else { Company::Others };
+        let lost = self.session.lost.clone();
+        self.request.rooms = tokio::select! {
+            biased;
+            () = lost.cancelled() => return Ok(ClaimAnswer::SessionGone),
+            rooms = self.rooms.look(&*self.store) => rooms?,
+        };
         let mut backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(1));
         loop {
             let call = bounded(self.config.call_timeout, self.store.claim(&self.request));
@@ -184,19 +223,22 @@ impl Dispatcher {
             }
             ClaimAnswer::Nothing { fragile_waiting } => {
                 self.fragile.seen(fragile_waiting);
+                self.is_held_back = held_back(&self.request.rooms, None);
                 Next::Wait
             }
             ClaimAnswer::Claimed(claim) => {
                 let (count, asked) = (claim.jobs.len(), slots.count());
                 self.fragile.seen(claim.fragile_waiting);
+                self.is_held_back = held_back(&self.request.rooms, Some(&claim));
                 self.guard.picked(count);
                 if claim.jobs.iter().any(Held::is_fragile) {
                     self.start_alone(claim, slots).await;
                     return Next::Claim;
                 }
                 self.start_all(claim, slots).await;
-                // Less than was asked for: the store has no more for now, and rings when it does.
-                if count < asked { Next::Wait } else { Next::Claim }
+                // Less than was asked for: the store has no more for now, and rings when it does. But where somebody had no
+                // room for more, others may have been passed over with them: the next claim leaves the former out.
+                if count < asked && !self.is_held_back { Next::Wait } else { Next::Claim }
             }
         }
     }
@@ -261,10 +303,21 @@ impl Dispatcher {
             pool.idle().await;
             settle.idle().await;
         };
+        let (is_held_back, changed) = (self.is_held_back, &mut self.changed);
+        let room = async {
+            if !is_held_back {
+                pending::<()>().await;
+            }
+            sleep(HELD_BACK_NAP).await;
+            if changed.changed().await.is_err() {
+                pending::<()>().await;
+            }
+        };
         tokio::select! {
             biased;
             () = self.session.lost.cancelled() => Tick::Draining,
             () = alone => Tick::Woken,
+            () = room => Tick::Woken,
             tick = ticker.next(&mut self.wake, &self.shutdown) => tick,
         }
     }

@@ -15,6 +15,7 @@
 
 mod attempt;
 mod dispatcher;
+mod rooms;
 mod running;
 mod session;
 
@@ -34,6 +35,7 @@ pub use crate::pool::Drained;
 use crate::pool::Pool;
 use crate::settle::{self, Settlements, Settler};
 use crate::target::Targets;
+use crate::tenants::Tenants;
 use attempt::Surroundings;
 use dispatcher::Dispatcher;
 use session::Session;
@@ -130,6 +132,7 @@ pub struct Worker {
     wakeups: Arc<dyn Wakeups>,
     targets: Targets,
     tasks: Tasks,
+    tenants: Option<Arc<Tenants>>,
     config: Arc<Config>,
 }
 
@@ -141,7 +144,13 @@ impl Worker {
         tasks: Tasks,
         config: Config,
     ) -> Self {
-        Self { store, wakeups, targets, tasks, config: Arc::new(config) }
+        Self { store, wakeups, targets, tasks, tenants: None, config: Arc::new(config) }
+    }
+
+    /// Takes no more jobs of a tenant than these say may run. Without it, nobody is limited.
+    #[must_use]
+    pub fn limited_by(self, tenants: Arc<Tenants>) -> Self {
+        Self { tenants: Some(tenants), ..self }
     }
 
     /// Works until draining, then finishes or hands back what it holds. Aborting stops the running work at once.
@@ -188,7 +197,7 @@ enum After {
 
 impl Life {
     fn begin(worker: &Worker, session: Arc<Session>, shutdown: &Shutdown) -> Self {
-        let Worker { store, wakeups, targets, tasks, config } = worker;
+        let Worker { store, wakeups, targets, tasks, tenants, config } = worker;
         let settling = Stop::new();
         let jobs: Arc<dyn foreman_core::ports::JobStore> = Arc::clone(store) as _;
         let (settler, settle) = Settler::new(jobs, session.id, config.settle.clone());
@@ -207,7 +216,8 @@ impl Life {
             around,
             Arc::clone(config),
             shutdown.clone(),
-        );
+        )
+        .limited_by(tenants.clone());
         Self {
             heart: tasks.spawn("heartbeat", Arc::clone(&session).beat()),
             listener: tasks.spawn("cancellations", Arc::clone(&session).listen(wakeups.listen(Topic::Cancelled))),

@@ -2,11 +2,16 @@
 #![expect(clippy::unwrap_used, reason = "a test says what it expects, and may stop where it is wrong")]
 
 mod coalesce;
+mod courier;
+mod courier_health;
 mod desk;
+mod desk_secrets;
 mod dispatch;
 mod pool;
+mod post;
 mod promoter;
 mod pruner;
+mod rooms;
 mod runner;
 mod scene;
 mod scheduler;

@@ -12,7 +12,9 @@ use foreman_core::ports::{
 };
 use foreman_core::retry::Backoff;
 use foreman_core::target::{Body, Route, TaskTarget};
-use foreman_core::{ClaimToken, JobId, Lane, NewJob, SessionId, Start, State, Target, TenantId, Timestamp, Work};
+use foreman_core::{
+    ClaimToken, Clock, JobId, Lane, NewJob, SessionId, Start, State, Target, TenantId, Timestamp, Work,
+};
 use foreman_engine::target::Targets;
 use foreman_engine::worker::{self, Drained, Worker};
 use foreman_runtime::{Stop, Task, Tasks};
@@ -30,6 +32,7 @@ pub struct Scene {
     pub player: Arc<Player>,
     pub tasks: Tasks,
     pub stop: Stop,
+    clock: Arc<dyn Clock>,
 }
 
 impl Scene {
@@ -38,14 +41,21 @@ impl Scene {
         let (born, start) = (1_767_225_600_000_000, Instant::now());
         let clock = move || Timestamp::from_micros(born + i64::try_from(start.elapsed().as_micros()).unwrap());
         let wakeups = Arc::new(LocalWakeups::new());
-        let store = memory::Store::new(Arc::new(clock), Arc::clone(&wakeups) as Arc<dyn Wakeups>);
+        let clock: Arc<dyn Clock> = Arc::new(clock);
+        let store = memory::Store::new(Arc::clone(&clock), Arc::clone(&wakeups) as Arc<dyn Wakeups>);
         Self {
             store: Scripted::new(store),
             wakeups,
             player: Arc::new(Player::new()),
             tasks: Tasks::new(),
             stop: Stop::new(),
+            clock,
         }
+    }
+
+    /// That of the store.
+    pub fn clock(&self) -> Arc<dyn Clock> {
+        Arc::clone(&self.clock)
     }
 
     pub fn store(&self) -> Arc<dyn Store> {
@@ -123,6 +133,7 @@ impl Scene {
             queues: Queues::All,
             routes: vec![Route::task(TASK)],
             company: Company::Nobody,
+            rooms: Vec::new(),
         };
         match self.store.inner.claim(&request).await.unwrap() {
             ClaimAnswer::Claimed(claim) => claim.jobs,

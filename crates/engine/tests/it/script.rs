@@ -1,5 +1,7 @@
 //! A store that can be told to fail: the reference store behind a script, verb by verb.
 
+mod tenancy;
+
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -42,6 +44,16 @@ pub enum Verb {
     DeleteSchedule,
     DueSchedules,
     Fire,
+    Get,
+    Changes,
+    Running,
+    Tenant,
+    Tenants,
+    WebhooksOf,
+    NoteDeliveries,
+    Courier,
+    Post,
+    Record,
 }
 
 #[derive(Clone, Debug)]
@@ -86,6 +98,12 @@ struct Script {
     stale_edits: usize,
     /// Who fired, as far as somebody was elected for it.
     leaders: Vec<u64>,
+    /// Rows of the change log that cannot be read, by their place.
+    unreadable: Vec<i64>,
+    /// Jobs that cannot be read.
+    spoilt: Vec<JobId>,
+    /// Tenants with a webhook that cannot be read.
+    spoilt_tenants: Vec<TenantId>,
 }
 
 impl Scripted {
@@ -128,6 +146,19 @@ impl Scripted {
     /// A write that contains this job is refused as broken.
     pub fn refuse(&self, job: JobId) {
         self.script.lock().unwrap().refused.push(job);
+    }
+
+    /// The row of the change log at this place cannot be read.
+    pub fn spoil_row(&self, position: Position) {
+        self.script.lock().unwrap().unreadable.push(position.0);
+    }
+
+    pub fn spoil_job(&self, job: JobId) {
+        self.script.lock().unwrap().spoilt.push(job);
+    }
+
+    pub fn spoil_webhooks_of(&self, tenant: TenantId) {
+        self.script.lock().unwrap().spoilt_tenants.push(tenant);
     }
 
     /// Every earlier leader's term is over, by the store's account.
@@ -290,7 +321,10 @@ impl JobQuery for Scripted {
     }
 
     async fn get(&self, tenant: &TenantId, id: JobId) -> Result<Option<JobView>, StoreError> {
-        self.inner.get(tenant, id).await
+        if self.script.lock().unwrap().spoilt.contains(&id) {
+            return Err(StoreError::Damaged("scripted".into()));
+        }
+        self.play(Verb::Get, self.inner.get(tenant, id)).await
     }
 
     async fn list(
@@ -305,6 +339,14 @@ impl JobQuery for Scripted {
 
     async fn count(&self, tenant: &TenantId, filter: &JobFilter) -> Result<u64, StoreError> {
         self.inner.count(tenant, filter).await
+    }
+
+    async fn waiting(&self, tenant: &TenantId, enough: u64) -> Result<u64, StoreError> {
+        self.inner.waiting(tenant, enough).await
+    }
+
+    async fn running(&self) -> Result<Vec<(TenantId, u64)>, StoreError> {
+        self.play(Verb::Running, self.inner.running()).await
     }
 
     async fn queues(&self, tenant: &TenantId) -> Result<Vec<QueueView>, StoreError> {
@@ -327,7 +369,15 @@ impl ChangeLog for Scripted {
     }
 
     async fn changes(&self, after: Position, limit: usize) -> Result<Changes, StoreError> {
-        self.inner.changes(after, limit).await
+        let call = async {
+            let changes = self.inner.changes(after, limit).await?;
+            let read = after.0 + 1..=changes.position.0;
+            if self.script.lock().unwrap().unreadable.iter().any(|place| read.contains(place)) {
+                return Err(StoreError::Damaged("scripted".into()));
+            }
+            Ok(changes)
+        };
+        self.play(Verb::Changes, call).await
     }
 }
 

@@ -330,6 +330,7 @@ impl World {
             queues: Queues::All,
             routes: vec![Route::task("play")],
             company: Company::Others,
+            rooms: Vec::new(),
         };
         if self.work_rng.random_bool(0.9)
             && let ClaimAnswer::Claimed(claim) = self.store.claim(&request).await.unwrap()

@@ -7,7 +7,7 @@ use std::time::Duration;
 use foreman_core::outcome::Ended;
 use foreman_engine::output::OutputHub;
 use foreman_engine::target::Runner;
-use foreman_engine::target::command::{self, CommandRunner};
+use foreman_engine::target::command::{self, CommandRunner, Unlocked};
 use foreman_runtime::Tasks;
 use nix::errno::Errno;
 use nix::sys::signal::kill;
@@ -116,7 +116,7 @@ fn patient() -> CommandRunner {
         kill_grace: Duration::from_mins(2),
         ..command::Config::default()
     };
-    CommandRunner::new(config, OutputHub::default())
+    CommandRunner::new(config, Arc::new(Unlocked), OutputHub::default())
 }
 
 #[tokio::test]

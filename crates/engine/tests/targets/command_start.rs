@@ -1,12 +1,19 @@
 //! What a command is given, and commands that cannot be started.
 
 use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
 
 use foreman_core::outcome::Ended;
+use foreman_core::sealed::Keyring;
+use foreman_core::{Job, TenantId};
+use foreman_engine::output::OutputHub;
 use foreman_engine::target::Runner;
+use foreman_engine::target::command::{self, CommandRunner, Unlocked};
 use serde_json::json;
 
-use crate::given::{AGAIN, attempt, attempt_of_a_tick, commands, error_of, in_time, run_command, stdout_of};
+use crate::given::{
+    AGAIN, attempt, attempt_of, attempt_of_a_tick, commands, error_of, in_time, run_command, stdout_of,
+};
 
 #[tokio::test]
 async fn an_array_is_run_as_it_is_and_nothing_in_it_is_interpreted() {
@@ -38,6 +45,31 @@ async fn the_environment_is_the_allowed_one_and_the_jobs() {
     let expected =
         ["FOREMAN_ATTEMPT=3", "FOREMAN_FENCE=42", &job, "GREETING=hello there", "PATH=/usr/local/bin:/usr/bin:/bin"];
     assert_eq!(lines, expected);
+}
+
+#[tokio::test]
+async fn sealed_variables_are_opened_for_the_command_alone() {
+    let ring: Keyring = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=".parse().unwrap();
+    let sealed = |tenant: &TenantId| {
+        let plain = attempt(&json!({"command": "echo $TOKEN", "env": {"TOKEN": "sesame"}}));
+        let mut work = (*plain.job.work).clone();
+        work.target.seal(&ring, tenant);
+        attempt_of(Job { work: Arc::new(work), ..plain.job })
+    };
+    let with = |keyring| {
+        let inherited = vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())];
+        let config = command::Config { inherited, keyring, ..command::Config::default() };
+        CommandRunner::new(config, Arc::new(Unlocked), OutputHub::default())
+    };
+    let own = sealed(&TenantId::default());
+    assert!(!format!("{own:?}").contains("sesame"));
+    let ending = in_time(with(Some(Arc::new(ring.clone()))).run(&own)).await;
+    assert_eq!(stdout_of(&ending), "sesame\n");
+    for (keyring, attempt) in [(None, own), (Some(Arc::new(ring.clone())), sealed(&TenantId::new("another")))] {
+        let ending = in_time(with(keyring).run(&attempt)).await;
+        assert_eq!((ending.ended, &ending.report.output), (AGAIN, &None), "another worker may have the key");
+        assert!(error_of(&ending).starts_with("cannot open the variables of the command: "), "{ending:?}");
+    }
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use foreman_core::outcome::Ended;
 use foreman_core::spec::JobSpec;
 use foreman_core::{Fence, Job, TenantId, Timestamp, Work};
 use foreman_engine::output::OutputHub;
-use foreman_engine::target::command::{self, CommandRunner};
+use foreman_engine::target::command::{self, CommandRunner, Unlocked};
 use foreman_engine::target::{Ending, Runner, Try};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -71,7 +71,7 @@ pub fn commands_on(hub: OutputHub) -> CommandRunner {
         kill_grace: Duration::from_millis(400),
         ..command::Config::default()
     };
-    CommandRunner::new(config, hub)
+    CommandRunner::new(config, Arc::new(Unlocked), hub)
 }
 
 pub async fn run_command(spec: &Value) -> Ending {

@@ -6,6 +6,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop where it is")]
 
 mod command_ends;
+mod command_launcher;
+mod command_locks;
 mod command_output;
 mod command_start;
 mod dns;
@@ -15,8 +17,12 @@ mod given;
 mod gzip;
 mod http_faults;
 mod http_reuse;
+mod http_signed;
 mod http_wire;
+mod sealing;
 mod server;
 mod street;
 mod task;
 mod tls;
+mod webhook_life;
+mod webhook_wire;

@@ -1,23 +1,38 @@
 //! The command line: what can be typed.
 
+mod audit;
+mod direct;
 mod job;
 mod jobs;
+mod keys;
 mod schedules;
 mod server;
 mod submit;
+mod tenants;
+mod webhooks;
+
+use std::fs;
+use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use foreman_client::Client;
+use foreman_core::secret::Secret;
 
+pub use audit::{AuditLog, Secrets, SecretsCommand};
+pub use direct::DirectFlags;
 pub use job::JobFlags;
 pub use jobs::{Filter, JobsCommand, List, Many, Outputs};
+pub use keys::{Keys, KeysCommand, ListKeys};
 pub use schedules::{
     DeleteSchedule, Import, ListSchedules, PolicyFlags, Preview, RunSchedule, SchedulesCommand, Ticks, Update,
     WhenFlags, Whole,
 };
 pub use server::{Api, Check, Dev, Doctor, Migrate, MigrateCommand, Scheduler, ServerFlags, Worker};
 pub use submit::Submit;
+pub use tenants::{DeleteTenants, ListTenants, Tenants, TenantsCommand};
+pub use webhooks::{Deliveries, ListWebhooks, TestWebhook, WebhooksCommand};
 
-use crate::exit;
+use crate::exit::{self, usage};
 
 /// Runs background work: accepts jobs durably, runs them, retries, and tells you what happened.
 #[derive(Debug, Parser)]
@@ -33,18 +48,42 @@ pub struct Cli {
 #[derive(Clone, Debug, Args)]
 pub struct Remote {
     /// Where the server is [default: http://127.0.0.1:8080]
-    #[arg(long, global = true, env = "FOREMAN_API_URL", value_name = "URL", help_heading = "Server")]
-    api_url: Option<String>,
-    /// The key to show it
     #[arg(
         long,
+        visible_alias = "server",
+        global = true,
+        env = "FOREMAN_API_URL",
+        // It may carry a password.
+        hide_env_values = true,
+        value_name = "URL",
+        help_heading = "Server"
+    )]
+    api_url: Option<String>,
+    /// The key to show it; better in the variable or in a file, for others can see what is typed
+    #[arg(
+        long,
+        visible_alias = "key",
         global = true,
         env = "FOREMAN_API_KEY",
         hide_env_values = true,
         value_name = "KEY",
+        value_parser = secret,
         help_heading = "Server"
     )]
-    api_key: Option<String>,
+    api_key: Option<Secret>,
+    /// The file that has the key
+    #[arg(
+        long,
+        visible_alias = "key-file",
+        global = true,
+        env = "FOREMAN_API_KEY_FILE",
+        value_name = "FILE",
+        help_heading = "Server"
+    )]
+    api_key_file: Option<PathBuf>,
+    /// Whose data it is about, for an operator's key; any other key knows its own tenant
+    #[arg(long, global = true, env = "FOREMAN_TENANT", value_name = "TENANT", help_heading = "Server")]
+    tenant: Option<String>,
     /// Tables for people, or the API's own documents
     #[arg(long, short, global = true, value_enum, default_value_t = Output::Table, help_heading = "Server")]
     pub output: Output,
@@ -56,9 +95,41 @@ impl Remote {
         self.api_url.as_deref().filter(|url| !url.is_empty()).unwrap_or("http://127.0.0.1:8080")
     }
 
-    pub fn api_key(&self) -> Option<&str> {
-        self.api_key.as_deref().filter(|key| !key.is_empty())
+    /// The tenant that was named.
+    pub fn tenant(&self) -> Option<&str> {
+        self.tenant.as_deref().filter(|tenant| !tenant.is_empty())
     }
+
+    /// Speaks to the server as its holder does.
+    pub fn client(&self) -> anyhow::Result<Client> {
+        let key = self.key()?;
+        Ok(Client::new(self.api_url(), key.as_ref().map(Secret::reveal))?)
+    }
+
+    /// The same, about the tenant that was named.
+    pub fn client_for_tenant(&self) -> anyhow::Result<Client> {
+        let client = self.client()?;
+        Ok(self.tenant().map(|tenant| client.for_tenant(tenant)).transpose()?.unwrap_or(client))
+    }
+
+    fn key(&self) -> anyhow::Result<Option<Secret>> {
+        if let Some(key) = self.api_key.as_ref().filter(|key| !key.reveal().is_empty()) {
+            return Ok(Some(key.clone()));
+        }
+        let Some(file) = self.api_key_file.as_ref().filter(|file| !file.as_os_str().is_empty()) else {
+            return Ok(None);
+        };
+        match fs::read_to_string(file).map(Secret::new) {
+            Ok(text) if text.reveal().trim().is_empty() => Err(usage(format!("there is no key in {}", file.display()))),
+            Ok(text) => Ok(Some(Secret::new(text.reveal().trim()))),
+            Err(error) => Err(usage(format!("could not read the key in {}: {error}", file.display()))),
+        }
+    }
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "as clap asks for it")]
+fn secret(text: &str) -> Result<Secret, std::convert::Infallible> {
+    Ok(Secret::new(text))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -90,6 +161,17 @@ pub enum Command {
     Queues(QueuesCommand),
     /// List the workers
     Workers,
+    /// Endpoints that are told how jobs end: make, look at, change and try them
+    #[command(subcommand)]
+    Webhooks(WebhooksCommand),
+    /// Whom this server works for: make, look at, change and remove tenants (an operator's key, or --direct)
+    Tenants(Tenants),
+    /// Make, list, revoke and rotate the keys of a tenant (an operator's key, or --direct)
+    Keys(Keys),
+    /// Who did what to which object, the latest first (an operator's key, or --direct)
+    Audit(AuditLog),
+    /// The master key that secrets are sealed with, and sealing them anew when it changes
+    Secrets(Secrets),
     /// Follow the jobs that match until none of them is unfinished
     Watch(Watch),
     /// Bring the store's schema to this version

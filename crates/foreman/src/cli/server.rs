@@ -33,6 +33,10 @@ pub struct ServerFlags {
     /// Let jobs run programs, as this user
     #[arg(long, help_heading = "Settings")]
     pub allow_commands: bool,
+    /// Networks and hosts that jobs and webhooks may call though they are private, separated by commas [env:
+    /// FOREMAN_EGRESS_ALLOW] [default: none; `dev` allows this machine]
+    #[arg(long, value_name = "NETWORKS", help_heading = "Settings")]
+    pub egress_allow: Option<String>,
     /// How long a stop may take [default: 25s]
     #[arg(long, value_name = "DURATION", help_heading = "Settings")]
     pub grace: Option<String>,
@@ -57,6 +61,7 @@ impl ServerFlags {
             ("--store", "store", &self.store),
             ("--slots", "worker.slots", &self.slots),
             ("--queues", "worker.queues", &self.queues),
+            ("--egress-allow", "egress.allow", &self.egress_allow),
             ("--grace", "shutdown.grace", &self.grace),
             ("--log-level", "log.level", &self.log_level),
             ("--log-format", "log.format", &self.log_format),
@@ -80,6 +85,10 @@ pub struct Dev {
 /// Flags that every role has.
 #[derive(Clone, Debug, Default, Args)]
 pub struct RoleFlags {
+    /// Networks and hosts that jobs and webhooks may call though they are private, separated by commas [env:
+    /// FOREMAN_EGRESS_ALLOW] [default: none]
+    #[arg(long, value_name = "NETWORKS", help_heading = "Settings")]
+    pub egress_allow: Option<String>,
     /// The file of settings [default: ./foreman.toml, if it is there]
     #[arg(long, value_name = "FILE", env = "FOREMAN_CONFIG", help_heading = "Settings")]
     pub config: Option<PathBuf>,
@@ -99,8 +108,8 @@ pub struct RoleFlags {
 
 impl From<&RoleFlags> for ServerFlags {
     fn from(flags: &RoleFlags) -> Self {
-        let RoleFlags { config, grace, log_level, log_format, set } = flags.clone();
-        Self { config, grace, log_level, log_format, set, ..Self::default() }
+        let RoleFlags { egress_allow, config, grace, log_level, log_format, set } = flags.clone();
+        Self { config, egress_allow, grace, log_level, log_format, set, ..Self::default() }
     }
 }
 

@@ -1,30 +1,40 @@
 //! One file per command.
 
+mod audit;
 mod bulk;
 mod check;
 mod completions;
+mod direct;
 mod doctor;
 mod job;
 mod jobs;
+mod keys;
+pub mod launch;
 mod migrate;
 mod output;
 mod queues;
+mod registry;
 mod schedules;
+mod secrets;
 mod serve;
 mod submit;
+mod tenants;
 mod wait;
 mod watch;
+mod webhooks;
 mod workers;
 
 use std::process::ExitCode;
-
-use foreman_client::Client;
 
 use crate::cli::{Cli, Command, JobsCommand, Remote};
 use crate::config::Environment;
 use crate::exit::Exit;
 use crate::render::Screen;
 use crate::role::Role;
+use registry::Registry;
+
+/// Whose keys are meant when nobody says.
+const DEFAULT_TENANT: &str = "default";
 
 /// Runs what was typed. The server has a runtime of its own making; every other command asks a few questions on one thread.
 pub fn run(cli: Cli, environment: &Environment) -> anyhow::Result<ExitCode> {
@@ -37,6 +47,26 @@ pub fn run(cli: Cli, environment: &Environment) -> anyhow::Result<ExitCode> {
         Command::Doctor(doctor) => doctor::run(&doctor, environment, &screen).map(ExitCode::from),
         Command::Check(check) => check::run(&check, environment, &screen).map(ExitCode::from),
         Command::Migrate(migrate) => migrate::run(&migrate, environment, &screen).map(ExitCode::from),
+        Command::Secrets(asked) => secrets::run(&asked, environment, &screen).map(ExitCode::from),
+        Command::Tenants(asked) => block_on(told(async {
+            let registry = Registry::open(&asked.direct, &cli.remote, environment).await?;
+            let done = tenants::run(asked.command, &registry, &screen).await;
+            registry.close().await;
+            done
+        })),
+        Command::Keys(asked) => block_on(told(async {
+            let registry = Registry::open(&asked.direct, &cli.remote, environment).await?;
+            let tenant = cli.remote.tenant().unwrap_or(DEFAULT_TENANT);
+            let done = keys::run(asked.command, tenant, &registry, &screen).await;
+            registry.close().await;
+            done
+        })),
+        Command::Audit(asked) => block_on(told(async {
+            let registry = Registry::open(&asked.direct, &cli.remote, environment).await?;
+            let done = audit::run(&asked, cli.remote.tenant(), &registry, &screen).await;
+            registry.close().await;
+            done
+        })),
         Command::Openapi => {
             screen.json(&foreman_api::openapi())?;
             Ok(Exit::Done.into())
@@ -51,7 +81,7 @@ pub fn run(cli: Cli, environment: &Environment) -> anyhow::Result<ExitCode> {
 }
 
 async fn on_server(command: Command, remote: &Remote, screen: &Screen) -> anyhow::Result<Exit> {
-    let client = Client::new(remote.api_url(), remote.api_key())?;
+    let client = remote.client_for_tenant()?;
     match command {
         Command::Submit(submit) => submit::run(*submit, &client, screen).await,
         Command::Jobs(command) => match command {
@@ -66,6 +96,7 @@ async fn on_server(command: Command, remote: &Remote, screen: &Screen) -> anyhow
         Command::Schedules(command) => schedules::run(command, &client, screen).await,
         Command::Queues(command) => queues::run(command, &client, screen).await,
         Command::Workers => workers::run(&client, screen).await,
+        Command::Webhooks(command) => told(webhooks::run(command, &client, screen)).await,
         Command::Watch(watch) => watch::run(&watch, &client, screen).await,
         Command::Dev(_)
         | Command::Api(_)
@@ -74,10 +105,26 @@ async fn on_server(command: Command, remote: &Remote, screen: &Screen) -> anyhow
         | Command::Doctor(_)
         | Command::Check(_)
         | Command::Migrate(_)
+        | Command::Secrets(_)
+        | Command::Tenants(_)
+        | Command::Keys(_)
+        | Command::Audit(_)
         | Command::Openapi
         | Command::Completions { .. }
         | Command::Version => unreachable!("handled by `run`, which needs no server"),
     }
+}
+
+/// What is refused for what it says is a mistake of whoever typed it.
+async fn told(command: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Result<Exit> {
+    command.await.or_else(|error| {
+        let status = error.downcast_ref::<foreman_client::Error>().and_then(foreman_client::Error::status);
+        if !matches!(status, Some(400 | 413 | 422)) {
+            return Err(error);
+        }
+        crate::complain(&error);
+        Ok(Exit::Usage)
+    })
 }
 
 fn block_on(command: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Result<ExitCode> {

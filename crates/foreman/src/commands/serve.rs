@@ -10,7 +10,7 @@ use crate::cli::ServerFlags;
 use crate::config::{self, Environment, Settings, StoreKind, without_password};
 use crate::exit::usage;
 use crate::role::Role;
-use crate::{lifecycle, logs, open_files};
+use crate::{lifecycle, logs, open_files, secret_key};
 
 /// More threads only help when there is more to compute; jobs mostly wait for others.
 const MOST_THREADS: usize = 4;
@@ -20,7 +20,7 @@ const MOST_BLOCKING: usize = 64;
 const LAST_MOMENT: Duration = Duration::from_millis(200);
 
 pub fn run(role: Role, flags: &ServerFlags, environment: &Environment) -> anyhow::Result<ExitCode> {
-    let settings = config::load(flags, environment, role)?.settings;
+    let mut settings = config::load(flags, environment, role)?.settings;
     if role.shares_its_store() && settings.store != StoreKind::Postgres {
         return Err(usage(format!(
             "`foreman {role}` needs a store that other processes share: set DATABASE_URL to a Postgres, such as \
@@ -31,6 +31,7 @@ pub fn run(role: Role, flags: &ServerFlags, environment: &Environment) -> anyhow
     for warning in config::warnings(&settings, open_files::raise()) {
         tracing::warn!("{warning}");
     }
+    secret_key::prepare(role, &mut settings)?;
     let threads = available_parallelism().map_or(1, std::num::NonZero::get).min(MOST_THREADS);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(threads)
@@ -54,15 +55,21 @@ fn greet(role: Role, address: SocketAddr, settings: &Settings) {
             format!("jobs are kept in {url}")
         }
     };
+    // What listens everywhere is called here.
+    let here = match address.ip() {
+        ip if ip.is_unspecified() => format!("http://127.0.0.1:{}", address.port()),
+        _ => url.clone(),
+    };
     let commands = if settings.commands.allow { "allowed" } else { "off (--allow-commands turns them on)" };
     let slots = settings.worker.slots;
     let text = match role {
         Role::Dev => format!(
             "Foreman listens on {url}\n\
              {keeps}; commands are {commands}; {slots} slots\n\
+             jobs may call this machine and what is public (--egress-allow adds networks and hosts)\n\
              \n\
              Try it:\n\
-             \x20 curl -s {url}/api/v1/jobs -d '{{\"url\":\"{url}/dev/echo\",\"payload\":{{\"n\":1}}}}' -H 'content-type: application/json'{}\n\
+             \x20 curl -s {here}/api/v1/jobs -d '{{\"url\":\"{here}/dev/echo\",\"payload\":{{\"n\":1}}}}' -H 'content-type: application/json'{}\n\
              \n",
             if settings.admin_key.is_some() { " -H \"authorization: Bearer $FOREMAN_ADMIN_KEY\"" } else { "" }
         ),

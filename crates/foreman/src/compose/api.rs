@@ -22,15 +22,19 @@ pub(super) fn parts(ground: &Ground<'_>, shared: &Shared, output: OutputHub) -> 
         Arc::clone(&shared.store) as Arc<dyn JobStore>,
         settings.limits.clone(),
         &settings.scheduler,
-    );
+    )
+    .sealing_with(ground.keyring.clone());
     let app = App::new(Parts {
         store: Arc::clone(&shared.store),
+        tenancy: Arc::clone(&shared.tenancy),
         submit: Arc::new(intake.clone()) as Arc<dyn Submit>,
         schedules: Arc::new(desk) as Arc<dyn Schedules>,
         waits: tail.waits(),
         output: Arc::new(output),
         clock: clock(),
         limits: settings.limits.clone(),
+        tenant_limits: settings.tenant_limits.clone(),
+        keyring: ground.keyring.clone(),
         bodies: settings.bodies.clone(),
         vitals: ground.vitals.clone(),
         gate: ground.gate.clone(),

@@ -1,12 +1,14 @@
-//! What one of many does: whoever leads fires schedules and prunes. Every scheduler watches the horizon, for each has its own `/metrics`.
+//! What one of many does: whoever leads fires schedules, prunes, and tells those who asked how jobs ended. Every scheduler watches the horizon, for each has its own `/metrics`.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use foreman_core::duration::format;
-use foreman_core::ports::{JobStore, ScheduleStore, Upkeep};
+use foreman_core::ports::{JobStore, ScheduleStore, Tenancy, Upkeep};
 use foreman_engine::worker::Drained;
-use foreman_engine::{Pruner, Scheduler};
-use foreman_runtime::{Leadership, leadership};
+use foreman_engine::{Courier, Pruner, Scheduler, courier};
+use foreman_runtime::{Backoff, Lead, Leadership, leadership};
+use tokio::time::sleep;
 use uuid::Uuid;
 
 use super::{Ground, OpenStore, Part, Shared, nothing, part};
@@ -35,6 +37,7 @@ pub(super) fn parts(ground: &Ground<'_>, shared: &Shared, open: &OpenStore) -> V
         }),
         part("scheduler", |shutdown| async move { Ok(scheduler.run(shutdown).await.map(nothing)?) }),
         part("pruner", |shutdown| async move { Ok(pruner.run(shutdown).await.map(nothing)?) }),
+        courier(ground, shared, lead.clone()),
     ];
     if let OpenStore::Postgres(database) = open {
         ground.vitals.set_lead(move || match lead.term() {
@@ -48,6 +51,36 @@ pub(super) fn parts(ground: &Ground<'_>, shared: &Shared, open: &OpenStore) -> V
         }));
     }
     parts
+}
+
+/// Whoever leads and tells nobody anything says so once, so that nothing is kept for a courier that does not come.
+fn courier(ground: &Ground<'_>, shared: &Shared, lead: Lead) -> Part {
+    if ground.settings.webhooks.enabled {
+        let (store, tenancy, wakeups) =
+            (Arc::clone(&shared.store), Arc::clone(&shared.tenancy), Arc::clone(&shared.wakeups));
+        let courier = Courier::new(store, tenancy, wakeups, courier::Config::default()).led_by(OFFICE, lead);
+        ground.metrics.set_courier(courier.lag(), courier.tally());
+        return part("courier", |shutdown| async move { Ok(courier.run(shutdown).await.map(nothing)?) });
+    }
+    let tenancy = Arc::clone(&shared.tenancy);
+    part("courier", |shutdown| async move {
+        tokio::select! {
+            () = shutdown.draining() => {}
+            () = dismiss(tenancy, lead) => {}
+        }
+        shutdown.draining().await;
+        Ok(Drained::default())
+    })
+}
+
+async fn dismiss(tenancy: Arc<dyn Tenancy>, lead: Lead) {
+    lead.elected().await;
+    let mut backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(30));
+    while let Err(error) = tenancy.dismiss_courier().await {
+        tracing::warn!("webhooks are turned off, and the store could not be told so: {error}");
+        sleep(backoff.next()).await;
+    }
+    tracing::info!("webhooks are turned off: nobody is told how jobs end");
 }
 
 /// Says how far behind it is to whoever scrapes, and to whoever asks whether this process is well.

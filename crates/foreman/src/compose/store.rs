@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use foreman_core::memory::{self, LocalWakeups};
-use foreman_core::ports::{Store, StoreError, Wakeups};
+use foreman_core::ports::{Store, StoreError, Tenancy, Wakeups};
 use foreman_postgres::leases::PgLeases;
 use foreman_postgres::wakeups::PgWakeups;
 use foreman_postgres::{OpenError, PostgresStore, migrate};
@@ -64,17 +64,20 @@ pub(super) struct Opened {
 /// A store that this process has for itself.
 pub(super) async fn open_local(ground: &Ground<'_>) -> anyhow::Result<Opened> {
     let wakeups: Arc<dyn Wakeups> = Arc::new(LocalWakeups::new());
-    let (store, open): (Arc<dyn Store>, OpenStore) = if ground.settings.store == StoreKind::Memory {
-        (Arc::new(memory::Store::new(clock(), Arc::clone(&wakeups))), OpenStore::Memory)
+    let (store, tenancy, open): (Arc<dyn Store>, Arc<dyn Tenancy>, OpenStore) = if ground.settings.store
+        == StoreKind::Memory
+    {
+        let store = Arc::new(memory::Store::new(clock(), Arc::clone(&wakeups)));
+        (Arc::clone(&store) as Arc<dyn Store>, store, OpenStore::Memory)
     } else {
         let (config, wakeups) = (ground.settings.sqlite.clone(), Arc::clone(&wakeups));
         // Migrating and clearing up after a crash take as long as they take: not on a thread of the runtime.
         let opened = ground.tasks.spawn_blocking("open", move || SqliteStore::open(config, clock(), wakeups)).await?;
         let store = opened.context("could not open the store")?;
-        (Arc::new(store.clone()), OpenStore::Sqlite(store))
+        (Arc::new(store.clone()), Arc::new(store.clone()), OpenStore::Sqlite(store))
     };
     let lease: Arc<dyn Lease> = Arc::new(AlwaysLeader::default());
-    let shared = Shared { store: ground.counted(store), wakeups, lease };
+    let shared = Shared { store: ground.counted(store), tenancy, wakeups, lease };
     Ok(Opened { shared, open })
 }
 
@@ -85,7 +88,8 @@ pub(super) async fn open_postgres(ground: &Ground<'_>, shutdown: &Shutdown) -> a
     let wakeups: Arc<dyn Wakeups> = Arc::new(wakeups);
     let Some(store) = wait_for(ground, &config, &wakeups, shutdown).await? else { return Ok(None) };
     let lease = Arc::new(PgLeases::new(&config)?);
-    let shared = Shared { store: ground.counted(Arc::new(store.clone())), wakeups, lease };
+    let tenancy: Arc<dyn Tenancy> = Arc::new(store.clone());
+    let shared = Shared { store: ground.counted(Arc::new(store.clone())), tenancy, wakeups, lease };
     // No part: the others are to hear of what is finished and handed back while this process drains.
     let ringing = Stop::new();
     drop(ground.tasks.spawn("wake-ups", bell.run(ringing.shutdown())));

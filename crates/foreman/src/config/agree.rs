@@ -1,8 +1,10 @@
 //! Settings that are fine one by one and do not fit together.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use foreman_core::duration::format;
+use foreman_core::egress::Destination;
 
 use super::Settings;
 use super::settings::StoreKind;
@@ -12,6 +14,16 @@ const OWN_FILES: usize = 64;
 
 /// What a stop may take beyond its grace, when something is wedged.
 const LAST_SECOND: Duration = Duration::from_secs(1);
+
+/// From the first try of a webhook to its last.
+const LAST_RETRY: Duration = Duration::from_hours(76);
+
+/// Where a machine in a cloud finds its own credentials.
+const METADATA: IpAddr = IpAddr::V4(Ipv4Addr::new(169, 254, 169, 254));
+
+fn covers_metadata(destination: &Destination) -> bool {
+    matches!(destination, Destination::Network(network) if network.contains(METADATA))
+}
 
 /// What should be looked at, each in one sentence. `open_files` is how many the process may have.
 pub fn warnings(settings: &Settings, open_files: Option<u64>) -> Vec<String> {
@@ -108,6 +120,32 @@ pub fn warnings(settings: &Settings, open_files: Option<u64>) -> Vec<String> {
         settings.bodies.stall > settings.bodies.whole,
         "limits.body_stall is longer than limits.body_timeout and never comes to pass".into(),
     );
+    let tenant = &settings.tenant_limits;
+    warn(
+        tenant.submit_rate().is_some_and(|rate| rate.burst < settings.limits.batch_jobs as u64),
+        format!(
+            "limits.tenant.submit_burst ({}) is less than limits.batch_jobs ({}): a full batch is never taken",
+            tenant.submit_burst, settings.limits.batch_jobs
+        ),
+    );
+    for network in settings.egress.allow.iter().filter(|it| covers_metadata(it)) {
+        warn(
+            true,
+            format!(
+                "egress.allow has {network}, and with it {METADATA}, where clouds keep the credentials of their machines: any job may \
+                 ask for them; allow only the networks that targets are in"
+            ),
+        );
+    }
+    warn(
+        settings.pruner.retention.deliveries < LAST_RETRY,
+        format!(
+            "retention.deliveries ({}) is shorter than a webhook is retried (about {}): a delivery would be forgotten while it is still \
+             under way",
+            format(settings.pruner.retention.deliveries),
+            format(LAST_RETRY)
+        ),
+    );
     warn(
         worker.settle.max_waiting < worker.slots,
         format!("settle.max_waiting ({}) is less than worker.slots ({})", worker.settle.max_waiting, worker.slots),
@@ -134,6 +172,9 @@ pub fn warnings(settings: &Settings, open_files: Option<u64>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use foreman_core::egress::destinations;
+    use foreman_core::tenant::Limit;
+
     use super::*;
 
     #[test]
@@ -144,7 +185,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_together_is_said() {
         type Change = fn(&mut Settings);
-        let changes: [(Change, &str); 10] = [
+        let changes: [(Change, &str); 13] = [
             (|it| it.worker.heartbeat = Duration::from_secs(8), "half of worker.session_ttl"),
             (|it| it.worker.fence_margin = Duration::from_secs(11), "between two heartbeats"),
             (|it| it.leader_ttl = Duration::from_mins(1), "while a dead scheduler is being replaced"),
@@ -153,6 +194,9 @@ mod tests {
             (|it| it.shutdown.grace = Duration::from_secs(4), "no time to finish"),
             (|it| it.shutdown.platform_grace = Some(Duration::from_secs(25)), "the platform would kill"),
             (|it| it.limits.payload_bytes = 2 << 20, "cannot be sent"),
+            (|it| it.tenant_limits.submit_burst = Limit::AtMost(10), "a full batch"),
+            (|it| it.egress.allow = destinations("169.0.0.0/8").expect("a network"), "169.254.169.254"),
+            (|it| it.pruner.retention.deliveries = Duration::from_hours(1), "still under way"),
             (|it| it.worker.slots = 10_000, "settle.max_waiting"),
             (|it| it.serve.max_connections = 100_000, "ulimit -n"),
         ];

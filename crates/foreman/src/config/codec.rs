@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use foreman_core::duration;
+use foreman_core::tenant::Limit;
 use toml::de::DeValue;
 
 /// A value as it was given.
@@ -215,6 +216,11 @@ pub fn list<T>(parse: fn(&str) -> Result<T, String>) -> Codec<Vec<T>>
 where
     T: ToString + 'static,
 {
+    list_shown(parse, |values| show_list(values.iter().map(ToString::to_string)))
+}
+
+/// The same of values that have no text of their own.
+pub fn list_shown<T: 'static>(parse: fn(&str) -> Result<T, String>, show: fn(&Vec<T>) -> String) -> Codec<Vec<T>> {
     Codec::new(
         move |raw| {
             let texts: Vec<&str> = match raw {
@@ -226,11 +232,44 @@ where
                     .ok_or("every entry must be text in quotes")?,
                 Raw::Toml(_) => return Err(format!("{} is not a list; write it like [\"a\", \"b\"]", describe(raw))),
             };
-            texts.into_iter().map(parse).collect()
+            let (read, mistakes): (Vec<_>, Vec<_>) = texts.into_iter().map(parse).partition(Result::is_ok);
+            let mistakes: Vec<String> = mistakes.into_iter().filter_map(Result::err).collect();
+            if mistakes.is_empty() { Ok(read.into_iter().flatten().collect()) } else { Err(mistakes.join("; ")) }
         },
-        |values| {
-            let texts: Vec<String> = values.iter().map(|value| quoted(&value.to_string())).collect();
-            format!("[{}]", texts.join(", "))
+        show,
+    )
+}
+
+pub fn show_list(texts: impl Iterator<Item = String>) -> String {
+    let texts: Vec<String> = texts.map(|text| quoted(&text)).collect();
+    format!("[{}]", texts.join(", "))
+}
+
+/// A path, or `"none"`.
+pub fn path_or_none() -> Codec<Option<PathBuf>> {
+    Codec::new(
+        |raw| match string(raw) {
+            Some("none") => Ok(None),
+            Some("") => Err("it must not be empty; write none for no file".into()),
+            Some(text) => Ok(Some(PathBuf::from(text))),
+            None => Err(format!("{} is not a path; put it in quotes", describe(raw))),
+        },
+        |value| quoted(&value.as_ref().map_or_else(|| "none".into(), |path| path.display().to_string())),
+    )
+}
+
+/// A whole number, or `"unlimited"`.
+pub fn limit() -> Codec<Limit> {
+    Codec::new(
+        |raw| match string(raw) {
+            Some("unlimited") => Ok(Limit::Unlimited),
+            _ => whole(raw)
+                .map(Limit::AtMost)
+                .ok_or_else(|| format!("{} is not a limit; write a whole number or unlimited", describe(raw))),
+        },
+        |value| match value {
+            Limit::AtMost(most) => most.to_string(),
+            Limit::Unlimited => quoted("unlimited"),
         },
     )
 }
@@ -320,6 +359,14 @@ mod tests {
         for value in [vec![], vec!["a".to_owned(), "say \"b\"".to_owned()]] {
             assert_eq!(toml_of(&lists, &(lists.show)(&value)), Ok(value));
         }
+        let limits = limit();
+        for value in [Limit::Unlimited, Limit::AtMost(0), Limit::AtMost(1_000)] {
+            assert_eq!(toml_of(&limits, &(limits.show)(&value)), Ok(value));
+        }
+        let paths = path_or_none();
+        for value in [None, Some(PathBuf::from("/run/key"))] {
+            assert_eq!(toml_of(&paths, &(paths.show)(&value)), Ok(value));
+        }
         let numbers = count_or_none::<u32>(1..=9);
         for value in [None, Some(7)] {
             assert_eq!(toml_of(&numbers, &(numbers.show)(&value)), Ok(value));
@@ -348,6 +395,8 @@ mod tests {
             (toml_of(&count::<u32>(1..=9), "-1").err(), "-1 is not"),
             (text_of(&bytes(1..=9), "1MB").err(), "\"256KiB\""),
             (text_of(&bytes(1..=4096), "1MiB").err(), "between 1 and 4KiB"),
+            (text_of(&limit(), "many").err(), "a whole number or unlimited"),
+            (toml_of(&limit(), "-1").err(), "-1 is not a limit"),
             (text_of(&address(), "8080").err(), "127.0.0.1:8080"),
             (toml_of(&switch(), "1").err(), "neither true nor false"),
             (toml_of(&list(|text| Ok::<_, String>(text.to_owned())), "\"a\"").err(), "[\"a\", \"b\"]"),

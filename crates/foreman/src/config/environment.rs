@@ -7,8 +7,15 @@ use std::collections::BTreeMap;
 pub struct Environment(BTreeMap<String, String>);
 
 /// Of the command line, of tests, of the build: not settings of the server.
-const NOT_SETTINGS: [&str; 5] =
-    ["FOREMAN_API_URL", "FOREMAN_API_KEY", "FOREMAN_CONFIG", "FOREMAN_BIN", "FOREMAN_TORTURE"];
+const NOT_SETTINGS: [&str; 7] = [
+    "FOREMAN_API_URL",
+    "FOREMAN_API_KEY",
+    "FOREMAN_API_KEY_FILE",
+    "FOREMAN_TENANT",
+    "FOREMAN_CONFIG",
+    "FOREMAN_BIN",
+    "FOREMAN_TORTURE",
+];
 
 impl Environment {
     /// What is not Unicode cannot be one of ours.

@@ -1,27 +1,12 @@
 //! Values that must not be seen: not in `foreman check`, not in a log, not in a panic.
 
-use std::fmt;
+use foreman_core::sealed::Keyring;
+use foreman_core::secret::Secret;
 
 use super::codec::{self, Codec};
 
-/// Text that shows itself only to who asks by name.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("hidden")
-    }
-}
-
 /// Settings whose values are secrets.
-const SECRETS: [&str; 3] = ["admin_key", "database.url", "database.direct_url"];
+const SECRETS: [&str; 4] = ["admin_key", "secret_key", "database.url", "database.direct_url"];
 
 /// `name=value` as it may be repeated: without its value, if that is a secret.
 pub fn without_value(pair: &str) -> &str {
@@ -48,7 +33,19 @@ pub fn key() -> Codec<Option<Secret>> {
                 Err("it has characters that cannot be sent in a header; use letters, digits and signs, no spaces"
                     .into())
             }
-            text => Ok(Some(Secret(text.to_owned()))),
+            text => Ok(Some(Secret::new(text))),
+        }),
+        show: |value| codec::quoted(if value.is_some() { "hidden" } else { "none" }),
+    }
+}
+
+/// Master keys separated by commas, the sealing one first, or `"none"`. Shown as `"hidden"`.
+pub fn keyring() -> Codec<Option<Keyring>> {
+    let Codec { read, .. } = codec::text();
+    Codec {
+        read: Box::new(move |raw| match read(raw).map_err(|_| "it is not text, or empty")?.as_str() {
+            "none" => Ok(None),
+            text => text.parse().map(Some).map_err(|error: foreman_core::sealed::NotAKeyring| error.to_string()),
         }),
         show: |value| codec::quoted(if value.is_some() { "hidden" } else { "none" }),
     }
@@ -60,7 +57,7 @@ pub fn postgres_url() -> Codec<Option<Secret>> {
     Codec {
         read: Box::new(move |raw| match read(raw).map_err(|_| "it is not text, or empty")?.as_str() {
             "none" => Ok(None),
-            text if is_postgres(text) => Ok(Some(Secret(text.to_owned()))),
+            text if is_postgres(text) => Ok(Some(Secret::new(text))),
             _ => {
                 Err("it is not the address of a Postgres; write it like postgres://user:password@host:5432/name".into())
             }
@@ -129,6 +126,18 @@ mod tests {
         let read = (key.read)(Raw::Text("open-sesame-open-sesame-open")).expect("a key");
         assert_eq!((key.show)(&read), "\"hidden\"");
         assert!(!format!("{read:?}").contains("sesame"));
+    }
+
+    #[test]
+    fn a_ring_of_master_keys_is_read_and_never_shown() {
+        let ring = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
+        let codec = keyring();
+        let read = (codec.read)(Raw::Text(ring)).expect("a ring");
+        assert_eq!((codec.show)(&read), "\"hidden\"");
+        assert!(!format!("{read:?}").contains(ring));
+        assert!((codec.read)(Raw::Text("none")).expect("none").is_none());
+        let said = (codec.read)(Raw::Text("sesame")).expect_err("too short");
+        assert!(said.contains("openssl rand -base64 32") && !said.contains("sesame"), "{said}");
     }
 
     #[test]

@@ -5,14 +5,20 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use foreman_api::{Bodies, serve, tail};
+use foreman_core::egress::Policy;
 use foreman_core::limits::Limits;
+use foreman_core::sealed::Keyring;
+use foreman_core::secret::Secret;
+use foreman_core::tenant::TenantLimits;
 use foreman_engine::target::{command, http};
 use foreman_engine::{output, promoter, pruner, scheduler, submit, sweeper, worker};
 
 use super::Environment;
 use super::codec::Choice;
-use super::secret::Secret;
+use super::command_user::CommandUser;
+use super::egress;
 use crate::horizon;
+use crate::role::Role;
 
 /// For the last outcomes and the end of the session, after the work has stopped.
 const LAST_WRITES: Duration = Duration::from_secs(2);
@@ -26,6 +32,10 @@ pub struct Settings {
     pub health_listen: SocketAddr,
     /// What everyone who comes to the API must show.
     pub admin_key: Option<Secret>,
+    /// What secrets are sealed with where they are kept.
+    pub secret_key: Option<Keyring>,
+    /// Where that is read from, instead.
+    pub secret_key_file: Option<PathBuf>,
     pub database: Database,
     pub log: Log,
     /// `None`: the machine's name.
@@ -34,6 +44,9 @@ pub struct Settings {
     pub commands: Commands,
     pub command: command::Config,
     pub http: http::Config,
+    /// Where targets may lie, as it was written. What follows from it is in `limits` and `http`.
+    pub egress: Policy,
+    pub webhooks: Webhooks,
     pub output: output::Config,
     pub submit: submit::Config,
     pub promoter: promoter::Config,
@@ -41,6 +54,8 @@ pub struct Settings {
     pub pruner: pruner::Config,
     pub scheduler: scheduler::Config,
     pub limits: Limits,
+    /// How much each tenant may ask for, unless something else was said about it.
+    pub tenant_limits: TenantLimits,
     pub bodies: Bodies,
     pub serve: serve::Config,
     pub tail: tail::Config,
@@ -60,10 +75,36 @@ pub struct Log {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Commands {
-    /// May jobs run programs, as this user?
+    /// May jobs run programs?
     pub allow: bool,
     /// Variables that are passed on to commands.
     pub inherit_env: Vec<String>,
+    /// Who runs them. `None`: the user of this process.
+    pub user: Option<String>,
+    /// The same, found on this machine; only where commands are run.
+    pub runs_as: Option<CommandUser>,
+    /// Where they get a directory of their own.
+    pub scratch: PathBuf,
+    pub limits: command::Limits,
+}
+
+impl Default for Commands {
+    fn default() -> Self {
+        Self {
+            allow: false,
+            inherit_env: command::INHERITED.map(String::from).to_vec(),
+            user: None,
+            runs_as: None,
+            scratch: PathBuf::from("/tmp"),
+            limits: command::Limits::default(),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Webhooks {
+    /// Is anybody told of anything?
+    pub enabled: bool,
 }
 
 /// The Postgres that all roles share.
@@ -171,13 +212,17 @@ impl Default for Settings {
             store: StoreKind::Sqlite,
             health_listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8081),
             admin_key: None,
+            secret_key: None,
+            secret_key_file: None,
             database: Database::default(),
             log: Log { level: "info".into(), format: LogFormat::Auto },
             worker_name: None,
             worker: worker::Config::default(),
-            commands: Commands { allow: false, inherit_env: command::INHERITED.map(String::from).to_vec() },
+            commands: Commands::default(),
             command: command::Config::default(),
             http: http::Config::default(),
+            egress: Policy::default(),
+            webhooks: Webhooks { enabled: true },
             output: output::Config::default(),
             submit: submit::Config::default(),
             promoter: promoter::Config::default(),
@@ -185,6 +230,7 @@ impl Default for Settings {
             pruner: pruner::Config::default(),
             scheduler: scheduler::Config::default(),
             limits: Limits::default(),
+            tenant_limits: TenantLimits::default(),
             bodies: Bodies::default(),
             serve: serve::Config::default(),
             tail: tail::Config::default(),
@@ -201,8 +247,13 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Fills in what follows from other settings and from the machine.
-    pub(super) fn complete(&mut self, environment: &Environment) {
+    /// Fills in what follows from other settings and from the machine; `role` is of a process that serves.
+    pub(super) fn complete(&mut self, environment: &Environment, role: Option<Role>) {
+        if let Some(role) = role {
+            let policy = egress::in_force(self, role);
+            self.limits.egress = policy.clone();
+            self.http.egress = policy;
+        }
         self.sqlite.path = self.data_dir.join("foreman.db");
         self.worker.name = self.worker_name.clone().unwrap_or_else(|| machine_name(environment));
         self.command.inherited = self
@@ -211,6 +262,9 @@ impl Settings {
             .iter()
             .filter_map(|name| Some((name.clone(), environment.get(name)?.to_owned())))
             .collect();
+        if let Some(user) = &self.commands.runs_as {
+            user.correct(&mut self.command.inherited);
+        }
     }
 
     /// How the database is opened, by a process that shows itself there as `foreman-{what}`; `None` without one.
@@ -254,7 +308,7 @@ impl Settings {
     /// Commands are killed before the worker gives up waiting for them.
     pub fn command_in_grace(&self) -> command::Config {
         let kill_grace = self.command.kill_grace.min(self.worker_in_grace().stop_grace);
-        command::Config { kill_grace, ..self.command.clone() }
+        command::Config { kill_grace, scratch: Some(self.commands.scratch.clone()), ..self.command.clone() }
     }
 }
 

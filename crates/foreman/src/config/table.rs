@@ -8,8 +8,9 @@ use foreman_core::job::QueueName;
 use tracing_subscriber::EnvFilter;
 
 use super::codec::{self, Codec, Raw};
-use super::secret;
 use super::settings::{LogFormat, Settings, StoreKind};
+use super::unlimited;
+use super::{egress, secret};
 
 type Read = Box<dyn Fn(Raw<'_>, &mut Settings) -> Result<(), String> + Send + Sync>;
 type Show = Box<dyn Fn(&Settings) -> String + Send + Sync>;
@@ -76,6 +77,8 @@ pub fn settings() -> Vec<Setting> {
         "store": codec::choice(StoreKind::CHOICES) => store;
         "health_listen": codec::address() => health_listen;
         "admin_key": secret::key() => admin_key;
+        "secret_key": secret::keyring() => secret_key;
+        "secret_key_file": codec::path_or_none() => secret_key_file;
 
         "database.url": secret::postgres_url() => database.url;
         "database.direct_url": secret::postgres_url() => database.direct_url;
@@ -110,6 +113,14 @@ pub fn settings() -> Vec<Setting> {
 
         "commands.allow": codec::switch() => commands.allow;
         "commands.inherit_env": codec::list(variable_name) => commands.inherit_env;
+        "commands.user": user() => commands.user;
+        "commands.scratch": codec::path() => commands.scratch;
+        "commands.cpu": unlimited::span(SEC) => commands.limits.cpu;
+        "commands.memory": unlimited::bytes(16 * MIB..=GIB * GIB) => commands.limits.memory;
+        "commands.processes": unlimited::count(1..=10_000_000) => commands.limits.processes;
+        "commands.open_files": unlimited::count(8..=10_000_000) => commands.limits.open_files;
+        "commands.file_size": unlimited::bytes(0..=GIB * GIB) => commands.limits.file_size;
+        "commands.core_size": unlimited::bytes(0..=GIB * GIB) => commands.limits.core_size;
         "commands.kill_grace": span(Duration::ZERO) => command.kill_grace;
         "commands.capture": bytes(0..=16 * MIB) => command.capture_bytes;
 
@@ -119,6 +130,14 @@ pub fn settings() -> Vec<Setting> {
         "http.max_idle": count(0..=100_000) => http.max_idle;
         "http.read_limit": bytes(0..=GIB) => http.read_limit;
         "http.keep_limit": bytes(0..=MIB) => http.keep_limit;
+
+        "egress.allow": egress::destinations() => egress.allow;
+        "egress.deny": egress::destinations() => egress.deny;
+        "egress.ports": egress::ports() => egress.ports;
+        "egress.plain_http": codec::switch() => egress.is_plain_http_allowed;
+        "egress.dns": egress::name_servers() => http.dns_servers;
+
+        "webhooks.enabled": codec::switch() => webhooks.enabled;
 
         "output.lines": count(1..=1_000_000) => output.lines;
         "output.job": bytes(KIB..=GIB) => output.bytes;
@@ -154,6 +173,8 @@ pub fn settings() -> Vec<Setting> {
         "retention.sessions": span(SEC) => pruner.retention.sessions;
         "retention.queues": span(SEC) => pruner.retention.queues;
         "retention.ticks": span(SEC) => pruner.retention.ticks;
+        "retention.deliveries": span(SEC) => pruner.retention.deliveries;
+        "retention.audit": span(SEC) => pruner.retention.audit;
 
         "limits.payload_bytes": bytes(0..=GIB) => limits.payload_bytes;
         "limits.job_body": bytes(KIB..=GIB) => bodies.job_bytes;
@@ -173,6 +194,14 @@ pub fn settings() -> Vec<Setting> {
         "limits.body_stall": span(MS * 100) => bodies.stall;
         "limits.body_timeout": span(MS * 100) => bodies.whole;
 
+        "limits.tenant.submit_per_second": codec::limit() => tenant_limits.submit_per_second;
+        "limits.tenant.submit_burst": codec::limit() => tenant_limits.submit_burst;
+        "limits.tenant.queued_jobs": codec::limit() => tenant_limits.queued_jobs;
+        "limits.tenant.payload_bytes": codec::limit() => tenant_limits.payload_bytes;
+        "limits.tenant.schedules": codec::limit() => tenant_limits.schedules;
+        "limits.tenant.running_jobs": codec::limit() => tenant_limits.running_jobs;
+        "limits.tenant.target_hosts_per_minute": codec::limit() => tenant_limits.target_hosts_per_minute;
+
         "sqlite.readers": count(1..=64) => sqlite.readers;
         "sqlite.max_pages": codec::count_or_none(16..=u64::from(u32::MAX) / 2) => sqlite.max_pages;
         "sqlite.queue": count(1..=1_000_000) => sqlite.queue;
@@ -189,7 +218,19 @@ fn variable_name(text: &str) -> Result<String, String> {
     if text.is_empty() || text.contains(['=', '\0']) {
         return Err(format!("{text:?} is not the name of a variable"));
     }
+    if text == "DATABASE_URL" || text.starts_with("FOREMAN_") {
+        return Err(format!("{text} is for Foreman alone: commands never see it"));
+    }
     Ok(text.to_owned())
+}
+
+/// Whom commands are run as, or `"same"`.
+fn user() -> Codec<Option<String>> {
+    let Codec { read, .. } = codec::text();
+    Codec {
+        read: Box::new(move |raw| read(raw).map(|text| Some(text).filter(|text| text != "same"))),
+        show: |value| codec::quoted(value.as_deref().unwrap_or("same")),
+    }
 }
 
 /// `info`, or a filter as in `RUST_LOG`.

@@ -1,6 +1,8 @@
 use std::collections::BTreeSet;
 use std::io::Write as _;
 
+use foreman_core::tenant::{Limit, TenantLimits};
+
 use super::*;
 
 const DEFAULTS: &str = include_str!("../../../../foreman.default.toml");
@@ -183,6 +185,32 @@ fn what_is_shown_of_a_database_and_a_key_gives_nothing_away() {
     assert!(shown.contains(&"\"postgres://u:hidden@h/d\"".to_owned()), "{shown:?}");
     assert!(!shown.iter().any(|value| value.contains("sesame")), "{shown:?}");
     assert!(!format!("{:?}", loaded.settings).contains("sesame"));
+}
+
+#[test]
+fn a_role_calls_what_is_public_and_dev_this_machine_too() {
+    let judge = |role, set: &[&str], url: &str| {
+        let settings = load(&flags(set), &Environment::default(), role).expect("fine").settings;
+        assert_eq!(settings.limits.egress, settings.http.egress, "who submits and who calls go by the same rules");
+        settings.limits.egress.judge_url(&url.parse().expect("a URL")).is_ok()
+    };
+    for role in [Role::Api, Role::Worker, Role::Scheduler] {
+        assert!(!judge(role, &[], "http://127.0.0.1/") && judge(role, &[], "https://example.com/"), "{role}");
+        assert!(judge(role, &["egress.allow=127.0.0.0/8"], "http://127.0.0.1/"), "{role}");
+    }
+    assert!(judge(Role::Dev, &[], "http://localhost:3000/") && !judge(Role::Dev, &[], "http://10.0.0.1/"));
+    let more = ["egress.allow=10.0.0.0/8"];
+    assert!(judge(Role::Dev, &more, "http://10.0.0.1/") && judge(Role::Dev, &more, "http://[::1]/"));
+    assert!(!judge(Role::Dev, &["egress.deny=127.0.0.1"], "http://127.0.0.1/"), "what is denied stays denied");
+}
+
+#[test]
+fn dev_limits_no_tenant_unless_it_is_told_to() {
+    let limits =
+        |role, set: &[&str]| load(&flags(set), &Environment::default(), role).expect("fine").settings.tenant_limits;
+    assert_eq!(limits(Role::Dev, &[]), TenantLimits::unlimited());
+    assert_eq!(limits(Role::Api, &[]), TenantLimits::default());
+    assert_eq!(limits(Role::Dev, &["limits.tenant.schedules=3"]).schedules, Limit::AtMost(3));
 }
 
 #[test]

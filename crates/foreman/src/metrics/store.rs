@@ -234,6 +234,14 @@ impl Upkeep for Counted {
 
 #[async_trait]
 impl JobQuery for Counted {
+    async fn waiting(&self, tenant: &TenantId, enough: u64) -> Result<u64, StoreError> {
+        self.call("waiting", self.store.waiting(tenant, enough)).await
+    }
+
+    async fn running(&self) -> Result<Vec<(TenantId, u64)>, StoreError> {
+        self.call("running", self.store.running()).await
+    }
+
     async fn ping(&self) -> Result<(), StoreError> {
         self.call("ping", self.store.ping()).await
     }
@@ -282,6 +290,10 @@ impl ChangeLog for Counted {
 
 #[async_trait]
 impl ScheduleStore for Counted {
+    async fn count_schedules(&self, tenant: &TenantId, enough: u64) -> Result<u64, StoreError> {
+        self.call("count_schedules", self.store.count_schedules(tenant, enough)).await
+    }
+
     async fn time(&self) -> Result<Timestamp, StoreError> {
         self.call("time", self.store.time()).await
     }

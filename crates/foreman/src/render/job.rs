@@ -121,7 +121,8 @@ pub fn what(asked: &Asked) -> String {
         (None, Some(CommandSpec::Shell(line)), _) => line.clone(),
         (None, Some(CommandSpec::Argv(argv)), _) => argv.join(" "),
         (None, None, Some(task)) => format!("task {task}"),
-        (None, None, None) => String::new(),
+        // Only Foreman's own jobs name no target of their own.
+        (None, None, None) => "a webhook".into(),
     }
 }
 

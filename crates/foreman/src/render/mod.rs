@@ -4,7 +4,9 @@ mod job;
 mod result;
 mod schedule;
 mod table;
+mod tenant;
 mod time;
+mod webhook;
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -19,7 +21,9 @@ pub use job::{job_list, job_page, what};
 pub use result::{result_of, summary};
 pub use schedule::{preview_list, schedule_list, schedule_page, tick_list};
 pub use table::Table;
+pub use tenant::{audit_list, key_list, tenant_list, tenant_page};
 pub use time::{age, elapsed};
+pub use webhook::{delivery_list, delivery_page, webhook_list, webhook_page};
 
 /// Where a command prints, and how.
 #[derive(Clone, Debug)]

@@ -88,6 +88,8 @@ async fn a_client_that_is_gone_before_the_answer_takes_nothing_back() {
     let stage = Stage::new();
     let mut server = stage.start(&["--queues", "other"]).await;
     let body = r#"{"url":"http://127.0.0.1:9/","tags":["gone"]}"#;
+    // Who asks first is waited for while the server looks up whom it serves; who leaves meanwhile was not read.
+    server.client.queues().await.unwrap();
     for _ in 0..20 {
         let mut stream = TcpStream::connect(server.address()).await.unwrap();
         let request = format!(

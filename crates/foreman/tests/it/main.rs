@@ -11,15 +11,23 @@
 )]
 
 mod admin_key;
+mod canary;
 mod checks;
+mod commands;
 mod crashes;
+mod direct;
 mod doctors;
+mod egress;
 mod exit_codes;
+mod fairness;
 mod faults;
 mod readme;
 mod roles;
 mod schedules;
+mod secret_key;
 mod stage;
 mod starting;
 mod stopping;
+mod tenants;
 mod typing;
+mod webhooks;

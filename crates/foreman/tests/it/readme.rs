@@ -122,6 +122,30 @@ async fn every_command_of_the_readme_does_what_it_says() {
     assert!(server.client.get(&dead).await.unwrap().attempt >= 1);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn the_readme_makes_a_webhook_that_is_told() {
+    let stage = Stage::new();
+    let server = stage.start(&[]).await;
+    let mut id = String::new();
+    let mut out = String::new();
+    for line in blocks("Told when a job ends").concat().lines() {
+        if line.contains(" ID") && id.is_empty() {
+            let made = typed(&stage, &server, "foreman webhooks list --output json").await;
+            let made: Value = serde_json::from_str(&made).unwrap();
+            id = made["items"][0]["id"].as_str().unwrap().to_owned();
+            let job = server.client.submit(&call(&format!("{}/dev/echo", server.url))).await.unwrap().id;
+            state(&server.client, &job, State::Completed).await;
+            until("the webhook is told", async || {
+                let told = typed(&stage, &server, &format!("foreman webhooks deliveries {id}")).await;
+                told.contains("job.completed").then_some(())
+            })
+            .await;
+        }
+        out = typed(&stage, &server, &line.replace(" ID", &format!(" {id}"))).await;
+    }
+    assert!(out.contains("webhook.test") && out.contains("job.completed"), "{out}");
+}
+
 /// Whatever a script has started ends with the test.
 struct Group(Pid);
 

@@ -143,6 +143,7 @@ async fn a_worker_that_cannot_renew_stops_its_work_before_anybody_else_may_take_
     let _turn = alone().await;
     let (cluster, directory) = (Cluster::start(&[]).await, tempfile::tempdir().unwrap());
     let database = Database::on(&cluster).await;
+    database.allow_commands("sh").await;
     let ttl = Duration::from_secs(4);
     let variables = [
         ("FOREMAN_COMMANDS_ALLOW", "true"),

@@ -8,6 +8,7 @@ use crate::stage::{Answer, Database, Fault, Fleet, Pace, Plan, Role, Target, bes
 async fn a_job_that_kills_its_worker_three_times_is_dead_and_its_neighbours_complete() {
     let _turn = beside().await;
     let (database, target) = (Database::fresh().await, Target::start().await);
+    database.allow_commands("sh").await;
     let mut fleet = Fleet::new(&database, Pace::Quick, &[("FOREMAN_COMMANDS_ALLOW", "true")]);
     fleet.start_plan(Plan { api: 1, worker: 2, scheduler: 1 }, &["--slots", "4"]).await;
     let client = fleet.client();

@@ -7,14 +7,17 @@
 //! Between the look and the taking others may have been faster. Each line then gives what it has further back; where all of
 //! it is gone there is another look.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use foreman_core::fair::UNIT;
+use foreman_core::fair::{self, LaneTurns, Offer, Round, Turns, UNIT};
 use foreman_core::job::QueueName;
 use foreman_core::lane::LanePlan;
-use foreman_core::ports::{Claim, ClaimAnswer, ClaimRequest, Company, Held, Queues, Settlement, StoreError, Wanted};
+use foreman_core::ports::{
+    Claim, ClaimAnswer, ClaimRequest, Company, Held, Queues, Settlement, StoreError, Wanted, is_fragile,
+};
+use foreman_core::target::Route;
 use foreman_core::{Fence, JobId, Lane, Report, SessionId, State, TenantId, Timestamp, Verdict};
 use tokio::time::Instant;
 use tokio_postgres::Row;
@@ -23,10 +26,11 @@ use uuid::Uuid;
 
 use super::{settle, uuids};
 use crate::error::Fault;
+use crate::order::Served;
 use crate::rows::{Cells, Counters, rank};
 use crate::value::{Arg, bound};
 use crate::write::Transaction;
-use crate::{PostgresStore, order, transact, work};
+use crate::{Parts, PostgresStore, order, transact, work};
 
 pub(crate) const PEEK: &str = include_str!("../sql/claim_peek.sql");
 pub(crate) const BY_ORDER: &str = concat!(
@@ -43,7 +47,7 @@ pub(crate) const BY_IDS: &str = concat!(
 pub(crate) const ONE_BY_ONE: &str = "SELECT pg_advisory_xact_lock($1::integer, $2::integer)";
 pub(crate) const CLAIMED: &str =
     "SELECT held.job, held.tenant, held.queue, held.lane, NULL::bigint, held.attempt, held.spent,
-           held.crashes, jobs.created_at, jobs.work
+           held.crashes, jobs.created_at, jobs.work, held.route
     FROM held LEFT JOIN jobs ON jobs.id = held.job WHERE held.claim = $1::bigint ORDER BY held.job";
 
 /// How far below V a scan begins that trusts it: more than are ever on their way at once.
@@ -105,6 +109,32 @@ impl Floor {
     }
 }
 
+/// The part of a line that is scanned, as seen from V; without an end it goes on to the very end of the line.
+///
+/// A tenant that has no room for another running job may have a million waiting, and to walk over them takes 280 ms. But whoever
+/// else waits has its first job within a job of V, for that is where newcomers are let in, and V moves with those who are
+/// served. So where somebody is passed over, a scan stays near V; what lies further off (behind jobs that were cancelled, say) is
+/// found by the scans from the very beginning, as [`Floor`] has them made.
+struct Stretch {
+    below: Option<i64>,
+    beyond: Option<i64>,
+}
+
+/// How far from V a scan stays that passes somebody over, and so many jobs more as are wanted, up to [`SLACK`].
+const NEAR: i64 = 512 * UNIT;
+
+impl Stretch {
+    fn of(slack: Option<i64>, passes_over: bool, wanted: usize) -> Self {
+        match slack {
+            Some(slack) if passes_over => {
+                let wanted = bound(wanted).saturating_mul(UNIT).min(SLACK);
+                Self { below: Some(slack.min(NEAR)), beyond: Some(NEAR + wanted) }
+            }
+            below => Self { below, beyond: None },
+        }
+    }
+}
+
 /// A claim whose jobs are still text.
 enum Taken {
     Claimed { fence: Fence, jobs: Vec<Written>, fragile_waiting: bool },
@@ -117,6 +147,7 @@ struct Written {
     tenant: TenantId,
     queue: QueueName,
     lane: Lane,
+    route: Route,
     key: Option<i64>,
     counters: Counters,
     created_at: Option<Timestamp>,
@@ -128,58 +159,66 @@ pub(super) async fn claim(store: &PostgresStore, request: &ClaimRequest) -> Resu
         Wanted::ByOrder { .. } => store.parts.floor.slack(),
         Wanted::ByIds(_) => None,
     };
-    let mut taken = transact!(store, data, Write, |tx| take(&tx, request, slack, &store.parts.floor).await)?;
-    if matches!(taken, Taken::Nothing { .. }) && slack.is_some() && store.parts.floor.is_due(JUST_NOW) {
-        taken = transact!(store, data, Write, |tx| take(&tx, request, None, &store.parts.floor).await)?;
+    let parts = &store.parts;
+    let mut taken = transact!(store, data, Write, |tx| take(&tx, request, slack, parts).await)?;
+    if matches!(taken, Taken::Nothing { .. }) && slack.is_some() && parts.floor.is_due(JUST_NOW) {
+        taken = transact!(store, data, Write, |tx| take(&tx, request, None, parts).await)?;
     }
     if let Taken::Claimed { jobs, .. } = &taken {
-        let highest = highest(jobs);
-        if !highest.is_empty() {
-            order::served(store, &highest).await;
-        }
+        order::served(store, &served(jobs, request)).await;
     }
     answer(store, request.session, taken).await
 }
 
-fn highest(jobs: &[Written]) -> BTreeMap<(QueueName, Lane), i64> {
-    let mut highest: BTreeMap<(QueueName, Lane), i64> = BTreeMap::new();
+fn served(jobs: &[Written], request: &ClaimRequest) -> Served {
+    let mut served = Served::new(are_in_turn(jobs, request));
     for job in jobs {
         if let Some(key) = job.key {
-            let v = highest.entry((job.queue.clone(), job.lane)).or_insert(key);
-            *v = key.max(*v);
+            served.one((job.queue.clone(), job.lane, job.route.clone()), key);
         }
     }
-    highest
+    served
 }
 
-async fn take(tx: &Transaction, request: &ClaimRequest, slack: Option<i64>, floor: &Floor) -> Result<Taken, Fault> {
+/// Neither named by their ids, nor taken before their turn because they must run alone.
+fn are_in_turn(jobs: &[Written], request: &ClaimRequest) -> bool {
+    matches!(request.wanted, Wanted::ByOrder { .. }) && !jobs.iter().any(|job| is_fragile(job.counters.crashes))
+}
+
+async fn take(tx: &Transaction, request: &ClaimRequest, slack: Option<i64>, parts: &Parts) -> Result<Taken, Fault> {
     let queues: Option<Vec<&str>> = match &request.queues {
         Queues::All => None,
         Queues::Named(names) => Some(names.iter().map(QueueName::as_str).collect()),
     };
-    let routes: Vec<&str> = request.routes.iter().map(foreman_core::target::Route::as_str).collect();
+    let routes: Vec<&str> = request.routes.iter().map(Route::as_str).collect();
     let is_alone = request.company == Company::Nobody;
     let (session, token) = (request.session.0, request.token.0);
     let (first, second) = one_by_one(token);
     let one_by_one: (&str, &[&dyn Arg]) = (ONE_BY_ONE, &[&first, &second]);
+    let Rooms { full, limited, jobs: rooms } = &Rooms::of(request);
     let rows = match &request.wanted {
         Wanted::ByOrder { plan, limit: wanted } => {
             let lanes: Vec<i16> = plan.0.iter().map(|pick| rank(pick.lane)).collect();
             let limit = bound(*wanted);
             let text = token.to_string();
-            let peek: (&str, &[&dyn Arg]) = (PEEK, &[&text, &queues, &routes, &lanes, &limit, &slack]);
+            let Stretch { below, beyond } = &Stretch::of(slack, !full.is_empty(), *wanted);
+            let peek: (&str, &[&dyn Arg]) =
+                (PEEK, &[&text, &queues, &routes, &lanes, &limit, below, full, beyond, &UNIT]);
             let begun = Instant::now();
             let mut answers = tx.all(&[one_by_one, peek]).await?;
             if slack.is_none() {
-                floor.scanned(begun.elapsed());
+                parts.floor.scanned(begun.elapsed());
             }
             let mut seen = answers.pop().unwrap_or_default();
             let mut looks = 0;
-            loop {
-                let lines = Lines::choose(&seen, plan, *wanted)?;
-                let Lines { lanes, routes: of, queues: named, fronts, numbers, firsts } = &lines;
-                let args: [&dyn Arg; 12] =
-                    [&session, &token, &queues, &routes, &limit, &is_alone, firsts, lanes, of, named, fronts, numbers];
+            let rows = loop {
+                let turns = parts.turns.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                let lines = Lines::choose(&seen, plan, *wanted, &turns)?;
+                let Lines { lanes, routes: of, queues: named, fronts, numbers, firsts, first_jobs } = &lines;
+                let args: [&dyn Arg; 17] = [
+                    &session, &token, &queues, &routes, &limit, &is_alone, full, limited, rooms, firsts, lanes, of,
+                    named, fronts, numbers, beyond, first_jobs,
+                ];
                 let rows = tx.rows(BY_ORDER, &args).await?;
                 looks += 1;
                 let was_overtaken = !numbers.is_empty() && has_nothing(&rows)?;
@@ -187,15 +226,36 @@ async fn take(tx: &Transaction, request: &ClaimRequest, slack: Option<i64>, floo
                     break rows;
                 }
                 seen = tx.rows(PEEK, peek.1).await?;
-            }
+            };
+            let taken = read(tx, &rows).await?;
+            note_turns(&taken, request, &seen, parts)?;
+            return Ok(taken);
         }
         Wanted::ByIds(ids) => {
             let ids = uuids(ids);
-            let args: [&dyn Arg; 6] = [&session, &token, &queues, &routes, &ids, &is_alone];
+            let args: [&dyn Arg; 9] = [&session, &token, &queues, &routes, &ids, &is_alone, full, limited, rooms];
             tx.all(&[one_by_one, (BY_IDS, &args)]).await?.pop().unwrap_or_default()
         }
     };
     read(tx, &rows).await
+}
+
+/// The tenants near their limit of running jobs, column by column.
+struct Rooms<'a> {
+    /// Passed over, like those who have paused.
+    full: Vec<&'a str>,
+    limited: Vec<&'a str>,
+    jobs: Vec<i64>,
+}
+
+impl<'a> Rooms<'a> {
+    fn of(request: &'a ClaimRequest) -> Self {
+        let rooms: BTreeMap<&str, u32> = request.rooms.iter().map(|room| (room.tenant.as_str(), room.jobs)).collect();
+        let (full, limited): (Vec<_>, Vec<_>) = rooms.into_iter().partition(|(_, jobs)| *jobs == 0);
+        let full = full.into_iter().map(|(tenant, _)| tenant).collect();
+        let (limited, jobs) = limited.into_iter().map(|(tenant, jobs)| (tenant, i64::from(jobs))).unzip();
+        Self { full, limited, jobs }
+    }
 }
 
 /// The session lives, the call is new, and nothing was taken.
@@ -203,6 +263,24 @@ fn has_nothing(rows: &[Row]) -> Result<bool, Fault> {
     let Some(first) = rows.first() else { return Ok(false) };
     let is_new = first.try_get::<_, bool>(0)? && first.try_get::<_, Option<i64>>(1)?.is_none();
     Ok(is_new && first.try_get::<_, Option<i64>>(3)?.is_none())
+}
+
+/// Whose turn it was. A claim that is undone after this has cost them a turn, and nothing else.
+fn note_turns(taken: &Taken, request: &ClaimRequest, seen: &[Row], parts: &Parts) -> Result<(), Fault> {
+    let Taken::Claimed { jobs, .. } = taken else { return Ok(()) };
+    if !are_in_turn(jobs, request) {
+        return Ok(());
+    }
+    let mut weights: HashMap<&str, i32> = HashMap::new();
+    for row in seen {
+        weights.insert(row.try_get(7)?, row.try_get(8)?);
+    }
+    let mut turns = parts.turns.lock().unwrap_or_else(PoisonError::into_inner);
+    for job in jobs.iter().filter(|job| job.key.is_some()) {
+        let weight = weights.get(job.tenant.as_str()).map_or(1, |weight| weight.unsigned_abs());
+        turns.took(job.lane, &job.route, &job.queue, &job.tenant, weight);
+    }
+    Ok(())
 }
 
 /// How many to take of each line, column by column.
@@ -213,52 +291,148 @@ struct Lines {
     queues: Vec<String>,
     fronts: Vec<i64>,
     numbers: Vec<i64>,
-    /// The key of the first that was seen. Nobody walks over the dead entries in front of it a second time.
+    /// The key of the first that is wanted. Nobody walks over the dead entries in front of it a second time.
     firsts: Vec<i64>,
+    first_jobs: Vec<Uuid>,
 }
 
 impl Lines {
-    /// Goes through the plan with what was seen: the first jobs of each lane, by line.
-    fn choose(seen: &[Row], plan: &LanePlan, limit: usize) -> Result<Self, Fault> {
-        let mut lanes: BTreeMap<i16, Vec<&Row>> = BTreeMap::new();
+    /// Goes through the plan with what was seen, tenants in turn.
+    fn choose(seen: &[Row], plan: &LanePlan, limit: usize, turns: &Turns) -> Result<Self, Fault> {
+        let mut lanes: BTreeMap<i16, LaneSeen> = BTreeMap::new();
         for row in seen {
-            lanes.entry(row.try_get(0)?).or_default().push(row);
+            let cells = Cells::of_job(row, "ready", 6)?;
+            let lane = cells.lane(0)?;
+            let seen = lanes.entry(rank(lane)).or_insert_with(|| LaneSeen::new(turns.lane(lane)));
+            seen.push(&cells)?;
         }
-        let mut served: BTreeMap<i16, usize> = BTreeMap::new();
         let mut left = limit;
         for pick in &plan.0 {
-            let lane = rank(pick.lane);
-            let before = served.entry(lane).or_default();
-            let there = lanes.get(&lane).map_or(0, Vec::len) - *before;
-            let take = pick.up_to.min(left).min(there);
-            *before += take;
-            left -= take;
+            if let Some(seen) = lanes.get_mut(&rank(pick.lane)) {
+                left -= seen.take(pick.up_to.min(left));
+            }
         }
         let mut lines = Self::default();
-        for (lane, number) in served {
-            for row in &lanes.get(&lane).map_or(&[][..], |rows| rows)[..number] {
-                lines.one(lane, row)?;
+        for (lane, seen) in lanes {
+            for line in seen.lines {
+                lines.push(lane, line);
             }
         }
         Ok(lines)
     }
 
-    fn one(&mut self, lane: i16, row: &Row) -> Result<(), Fault> {
-        let (route, queue): (&str, &str) = (row.try_get(1)?, row.try_get(2)?);
-        let known = (0..self.lanes.len())
-            .find(|n| self.lanes[*n] == lane && self.routes[*n] == route && self.queues[*n] == queue);
-        if let Some(known) = known {
-            self.numbers[known] += 1;
-        } else {
-            self.lanes.push(lane);
-            self.routes.push(route.into());
-            self.queues.push(queue.into());
-            self.fronts.push(row.try_get(3)?);
-            self.numbers.push(1);
-            // The first of a line comes first.
-            self.firsts.push(row.try_get(4)?);
+    fn push(&mut self, lane: i16, line: LineSeen) {
+        let Some((first, job)) = line.first_taken else { return };
+        self.lanes.push(lane);
+        self.routes.push(line.route.as_str().into());
+        self.queues.push(line.queue.as_str().into());
+        self.fronts.push(line.time);
+        self.numbers.push(line.taken);
+        self.firsts.push(first);
+        self.first_jobs.push(job.0);
+    }
+}
+
+/// What was seen of a lane.
+struct LaneSeen {
+    round: Round,
+    lines: Vec<LineSeen>,
+}
+
+struct LineSeen {
+    route: Route,
+    queue: QueueName,
+    /// V.
+    time: i64,
+    front: i64,
+    waiting: VecDeque<Candidate>,
+    /// So many of them are on offer.
+    offered: usize,
+    taken: i64,
+    /// The smallest that is taken.
+    first_taken: Option<(i64, JobId)>,
+}
+
+struct Candidate {
+    key: i64,
+    job: JobId,
+    tenant: TenantId,
+    weight: u32,
+}
+
+impl LaneSeen {
+    fn new(turns: LaneTurns) -> Self {
+        Self { round: Round::new(turns), lines: Vec::new() }
+    }
+
+    /// Rows come line by line, in the order of their keys.
+    fn push(&mut self, cells: &Cells<'_>) -> Result<(), Fault> {
+        let (route, queue): (&str, &str) = (cells.get(1, "route")?, cells.get(2, "queue")?);
+        let is_known =
+            self.lines.last().is_some_and(|last| last.route.as_str() == route && last.queue.as_str() == queue);
+        if !is_known {
+            let (time, first): (i64, i64) = (cells.get(3, "v")?, cells.get(4, "key")?);
+            self.lines.push(LineSeen {
+                route: Route::from_stored(route),
+                queue: QueueName::from_stored(queue),
+                time,
+                front: fair::front(time, first),
+                waiting: VecDeque::new(),
+                offered: 0,
+                taken: 0,
+                first_taken: None,
+            });
+        }
+        let candidate = Candidate {
+            key: cells.get(5, "key")?,
+            job: cells.id,
+            tenant: cells.tenant(7)?,
+            weight: cells.count(8, "weight")?,
+        };
+        if let Some(line) = self.lines.last_mut() {
+            line.waiting.push_back(candidate);
         }
         Ok(())
+    }
+
+    /// Chooses up to `room`; how many there were.
+    fn take(&mut self, room: usize) -> usize {
+        for (number, line) in self.lines.iter_mut().enumerate() {
+            line.offer(number, &mut self.round);
+        }
+        for taken in 0..room {
+            let Some((number, job)) = self.round.choose() else { return taken };
+            let line = &mut self.lines[number];
+            if let Some(one) = line.take(job) {
+                self.round.took(&line.route, &line.queue, &one.tenant, one.weight);
+            }
+            line.offer(number, &mut self.round);
+        }
+        room
+    }
+}
+
+impl LineSeen {
+    /// Offers the first, and what stands at the same key.
+    fn offer(&mut self, number: usize, round: &mut Round) {
+        let line = fair::Line { number, route: &self.route, queue: &self.queue, front: self.front };
+        while let Some(next) = self.waiting.get(self.offered) {
+            if self.waiting[0].key != next.key {
+                break;
+            }
+            round.offer(line, Offer { tenant: &next.tenant, key: next.key, job: next.job });
+            self.offered += 1;
+        }
+    }
+
+    fn take(&mut self, job: JobId) -> Option<Candidate> {
+        let place = self.waiting.iter().take(self.offered).position(|one| one.job == job)?;
+        let one = self.waiting.remove(place)?;
+        self.offered -= 1;
+        self.taken += 1;
+        let place = (one.key, one.job);
+        self.first_taken = Some(self.first_taken.map_or(place, |first| first.min(place)));
+        Some(one)
     }
 }
 
@@ -304,6 +478,7 @@ fn written(row: &Row, first: usize) -> Result<Written, Fault> {
         counters: Counters::read(&cells, first + 5)?,
         created_at: cells.maybe_time(first + 8, "created_at")?,
         work: cells.get(first + 9, "work")?,
+        route: Route::from_stored(cells.get(first + 10, "route")?),
     })
 }
 

@@ -60,7 +60,7 @@ async fn asked(tx: &Transaction, tenant: &TenantId, ids: &[JobId]) -> Result<(Ha
             kind: cells.get(4, "kind")?,
         };
         if cells.get(5, "state")? {
-            demand.one(tenant, &one.queue, one.lane);
+            demand.one(tenant, &one.queue, one.lane, &one.route);
         }
         asked.insert(cells.id, one);
     }
@@ -123,9 +123,9 @@ async fn revive(
     let (mut late, mut queues) = (Vec::new(), submit::Opened::default());
     for id in sought {
         let (Some(attempt), Some(one)) = (freed.get(id), asked.get(id)) else { continue };
-        let key = reservation.next(tenant, &one.queue, one.lane);
+        let key = reservation.next(tenant, &one.queue, one.lane, &one.route);
         if key.is_none() {
-            late.push((*id, tenant.clone(), one.queue.clone(), one.lane));
+            late.push((*id, tenant.clone(), one.queue.clone(), one.lane, one.route.clone()));
         }
         queues.add(one.queue.as_str(), tenant.as_str(), one.lane);
         line.push(*id, tenant.as_str(), one.queue.as_str(), one.route.as_str(), one.lane, one.kind.as_deref());

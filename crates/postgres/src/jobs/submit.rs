@@ -79,11 +79,7 @@ pub(super) async fn submit(store: &PostgresStore, jobs: &[NewJob]) -> Result<Vec
         return Ok(Vec::new());
     }
     let jobs: Vec<Prepared> = jobs.iter().map(prepare).collect::<Result<_, _>>()?;
-    let mut demand = Demand::default();
-    for job in jobs.iter().filter(|job| job.is_due()) {
-        demand.one(&job.tenant, &job.queue, job.lane);
-    }
-    let reserved = Reservation::make(store, &demand).await?;
+    let reserved = Reservation::make(store, &demand(&jobs)).await?;
     if let Some(alike) = Alike::all(&jobs) {
         let at = transact!(store, data, Write, |tx| accept_new(&tx, &jobs, &alike, reserved.clone()).await)?;
         if let Some(at) = at {
@@ -99,6 +95,15 @@ pub(super) async fn submit(store: &PostgresStore, jobs: &[NewJob]) -> Result<Vec
     Ok(answers)
 }
 
+/// Places for whatever is due at once.
+pub(crate) fn demand(jobs: &[Prepared]) -> Demand {
+    let mut demand = Demand::default();
+    for job in jobs.iter().filter(|job| job.is_due()) {
+        demand.one(&job.tenant, &job.queue, job.lane, &job.route);
+    }
+    demand
+}
+
 pub(crate) fn prepare(new: &NewJob) -> Result<Prepared, StoreError> {
     let work = serde_json::to_string(&*new.work)
         .map_err(|error| StoreError::Broken(format!("job {} cannot be written down: {error}", new.id)))?;
@@ -111,7 +116,7 @@ pub(crate) fn prepare(new: &NewJob) -> Result<Prepared, StoreError> {
         kind: new.work.kind.clone(),
         correlation_id: new.work.correlation_id.clone(),
         max_attempts: i32::try_from(new.work.max_attempts).unwrap_or(i32::MAX),
-        tags: new.work.tags.clone(),
+        tags: new.work.index_tags().map(str::to_owned).collect(),
         expires_at: new.work.expires_at,
         start: new.start,
         idempotency: new.idempotency.clone(),
@@ -190,7 +195,7 @@ async fn accept_new(
     let (mut queues, mut tags, mut keys) = (Opened::default(), Tags::default(), HashMap::with_capacity(jobs.len()));
     // In the order in which they were asked for, whatever they have in common.
     for job in jobs {
-        let Some(key) = reservation.next(&job.tenant, &job.queue, job.lane) else {
+        let Some(key) = reservation.next(&job.tenant, &job.queue, job.lane, &job.route) else {
             tx.forget();
             return Ok(None);
         };
@@ -409,9 +414,9 @@ async fn line_up(
     for job in jobs {
         let Some(Accepted { created_at, run_at }) = accepted.get(&job.id) else { continue };
         let is_due = run_at <= created_at;
-        let key = if is_due { keys.next(&job.tenant, &job.queue, job.lane) } else { None };
+        let key = if is_due { keys.next(&job.tenant, &job.queue, job.lane, &job.route) } else { None };
         if is_due && key.is_none() {
-            late.push((job.id, job.tenant.clone(), job.queue.clone(), job.lane));
+            late.push((job.id, job.tenant.clone(), job.queue.clone(), job.lane, job.route.clone()));
         }
         line.push(job.id, job.tenant.as_str(), job.queue.as_str(), job.route.as_str(), job.lane, job.kind.as_deref());
         line.when(Some(*run_at), job.expires_at, 0, key);

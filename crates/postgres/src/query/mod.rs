@@ -3,6 +3,7 @@
 mod filter;
 pub(crate) mod get;
 pub(crate) mod list;
+pub(crate) mod load;
 pub(crate) mod queues;
 pub(crate) mod sessions;
 pub(crate) mod view;
@@ -40,6 +41,14 @@ impl JobQuery for PostgresStore {
 
     async fn count(&self, tenant: &TenantId, filter: &JobFilter) -> Result<u64, StoreError> {
         look!(self, Read, |tx| list::count(&tx, tenant, filter).await)
+    }
+
+    async fn waiting(&self, tenant: &TenantId, enough: u64) -> Result<u64, StoreError> {
+        look!(self, Look, |tx| load::waiting(&tx, tenant, enough).await)
+    }
+
+    async fn running(&self) -> Result<Vec<(TenantId, u64)>, StoreError> {
+        look!(self, Look, |tx| load::running(&tx).await)
     }
 
     async fn queues(&self, tenant: &TenantId) -> Result<Vec<QueueView>, StoreError> {

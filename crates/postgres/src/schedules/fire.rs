@@ -153,7 +153,7 @@ impl<'a> Batch<'a> {
                 Start::After(delay) => delay.is_zero(),
             };
             if is_due {
-                demand.one(&job.tenant, &job.work.queue, job.work.lane);
+                demand.one(&job.tenant, &job.work.queue, job.work.lane, &job.work.target.route());
             }
         }
         demand

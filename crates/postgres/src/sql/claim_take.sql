@@ -20,7 +20,8 @@ SELECT EXISTS (SELECT FROM session) AS is_live,
        (SELECT number FROM known) AS known,
        EXISTS (SELECT FROM fragile) AS fragile_waiting,
        claim.number, members.job, members.tenant, members.queue, members.lane, members.key,
-       members.attempt + 1 AS attempt, members.spent + 1 AS spent, members.crashes, jobs.created_at, jobs.work
+       members.attempt + 1 AS attempt, members.spent + 1 AS spent, members.crashes, jobs.created_at, jobs.work,
+       members.route
 FROM (SELECT) AS always
 LEFT JOIN (claim CROSS JOIN members LEFT JOIN jobs ON jobs.id = members.job) ON true
 ORDER BY members.rank

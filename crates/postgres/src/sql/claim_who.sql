@@ -8,6 +8,7 @@
 -- begins (an advisory lock in a statement of its own).
 --
 --   $1 session   $2 token   $3 queues, NULL for all   $4 routes   $6 nothing else runs in the session
+--   $7 tenants that have no room for another running job   $8 tenants that have room for some   $9 for how many
 WITH
 session AS MATERIALIZED (
     SELECT id FROM sessions WHERE id = $1::uuid AND state = 'live' FOR KEY SHARE

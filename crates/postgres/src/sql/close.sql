@@ -43,11 +43,13 @@ returned AS (
            CASE WHEN closing.delay IS NULL THEN least(closing.run_at, (SELECT foreman_now()))
                 ELSE (SELECT foreman_now()) + closing.delay END,
            closing.expires_at, closing.attempt, closing.spent, closing.crashes,
-           CASE WHEN closing.delay IS NULL THEN coalesce(lanes.v, 0) END
-    FROM closing LEFT JOIN lanes ON lanes.queue = closing.queue AND lanes.lane = closing.lane
+           CASE WHEN closing.delay IS NULL THEN coalesce(line_fronts.v, 0) END
+    FROM closing
+    LEFT JOIN line_fronts ON line_fronts.queue = closing.queue AND line_fronts.lane = closing.lane
+                         AND line_fronts.route = closing.route
     WHERE closing.state IS NULL
 )
 SELECT closing.rank, closing.claim, closing.session, closing.job, closing.tenant, closing.queue, closing.lane,
        closing.attempt, closing.state, closing.delay IS NULL OR closing.delay <= '0' AS is_due,
-       closing.delay <= '0' AS wants_key, closing.expires_at IS NOT NULL AS may_expire
+       closing.delay <= '0' AS wants_key, closing.expires_at IS NOT NULL AS may_expire, closing.route
 FROM closing ORDER BY closing.rank

@@ -1,15 +1,31 @@
--- Reserves places in the fair order: each tenant's last key in a queue and lane moves on by what it is given, from V at least.
+-- Reserves places in the fair order: each tenant's last key in a line moves on by what it is given, from V at least.
 --
 -- A statement and a transaction of its own, before the batch: the row is hot, and must not stay locked while a batch is on its
 -- way to the disk. It does not wait for the disk itself: the batch that uses the keys commits later, and takes this along. A
 -- crash in between wastes keys and nothing else. In the order of the names, so that two never wait for each other.
 --
---   $1 queues   $2 lanes   $3 tenants   $4 how far each moves on
-INSERT INTO shares AS known (queue, lane, tenant, last_key, given)
-SELECT asked.queue, asked.lane, asked.tenant, coalesce(lanes.v, 0) + asked.given, asked.given
-FROM unnest($1::text[], $2::smallint[], $3::text[], $4::bigint[]) AS asked (queue, lane, tenant, given)
-LEFT JOIN lanes ON lanes.queue = asked.queue AND lanes.lane = asked.lane
-ORDER BY asked.queue, asked.lane, asked.tenant
-ON CONFLICT (queue, lane, tenant) DO UPDATE
-SET last_key = greatest(known.last_key + excluded.given, excluded.last_key), given = excluded.given
-RETURNING queue, lane, tenant, last_key
+-- A step is what a job moves its tenant on by: the heavier the tenant, the smaller. One that nobody made weighs 1.
+--
+--   $1 queues   $2 lanes   $3 routes   $4 tenants   $5 how many each   $6 a step of weight 1
+WITH asked AS MATERIALIZED (
+    SELECT asked.*, greatest($6::bigint / coalesce(tenants.weight, 1), 1) AS step
+    FROM unnest($1::text[], $2::smallint[], $3::text[], $4::text[], $5::bigint[])
+         AS asked (queue, lane, route, tenant, number)
+    LEFT JOIN tenants ON tenants.id = asked.tenant
+),
+given AS (
+    INSERT INTO line_shares AS known (queue, lane, route, tenant, last_key, given)
+    SELECT asked.queue, asked.lane, asked.route, asked.tenant,
+           coalesce(line_fronts.v, 0) + 1 + (asked.number - 1) * asked.step, asked.number * asked.step
+    FROM asked
+    LEFT JOIN line_fronts ON line_fronts.queue = asked.queue AND line_fronts.lane = asked.lane
+                         AND line_fronts.route = asked.route
+    ORDER BY asked.queue, asked.lane, asked.route, asked.tenant
+    ON CONFLICT (queue, lane, route, tenant) DO UPDATE
+    SET last_key = greatest(known.last_key + excluded.given, excluded.last_key), given = excluded.given
+    RETURNING queue, lane, route, tenant, last_key
+)
+SELECT given.queue, given.lane, given.route, given.tenant, given.last_key, asked.step
+FROM given
+JOIN asked ON asked.queue = given.queue AND asked.lane = given.lane AND asked.route = given.route
+          AND asked.tenant = given.tenant

@@ -4,15 +4,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use foreman_core::audit::{Act, Actor};
 use foreman_core::conformance::given::{a_job, by_order, completed, jobs, retry, session_info, taken};
+use foreman_core::conformance::posting::{callback, delivery};
 use foreman_core::conformance::timetable::{edit, every_minute, firing_by_hand, job_of, next_firing};
 use foreman_core::memory::LocalWakeups;
 use foreman_core::ports::{
-    CancelAnswer, CreateAnswer, DeleteAnswer, EditAnswer, Fired, JobQuery, JobStore, ScheduleStore, SessionStore,
-    Settled, StoreError, Submitted,
+    AuditTrail, CancelAnswer, ChangeLog, CreateAnswer, CreateKeyAnswer, CreateTenantAnswer, CreateWebhookAnswer,
+    DeleteAnswer, DeleteTenantAnswer, EditAnswer, Fired, JobQuery, JobStore, KeyStore, Posted, ReplaceKeyAnswer,
+    RevokeKeyAnswer, Round, ScheduleStore, SessionStore, Settled, StoreError, Submitted, TenantStore,
+    UpdateTenantAnswer, UpdateWebhookAnswer, WebhookStore, WebhookUpdate,
 };
 use foreman_core::schedule::ScheduleKey;
-use foreman_core::{SessionId, State, TenantId};
+use foreman_core::{EditId, EntryId, SessionId, State, TenantId};
 use foreman_postgres::{Config, PostgresStore};
 use foreman_runtime::Tasks;
 use rand::rngs::SmallRng;
@@ -22,6 +26,7 @@ use tokio::net::{TcpListener, TcpStream};
 use uuid::Uuid;
 
 use crate::given::{Database, is_torture};
+use crate::tenants::{disabling, made_webhook, new_key, new_tenant, new_webhook, replacing};
 use crate::wire::behind;
 
 /// A simple query: its kind, its length, its text.
@@ -299,4 +304,124 @@ async fn a_tick_whose_commit_is_unknown_is_fired_once() {
     assert!(0 < fired_by_cut && fired_by_cut < rounds, "some were done, and some were not: {fired_by_cut}");
     scene.through.close();
     scene.direct.close();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn deliveries_whose_commit_is_unknown_are_made_once() {
+    let rounds = if is_torture() { 300 } else { 60 };
+    let database = Database::ready().await.spoil();
+    let mut scene = Scene::start(&database, 13).await;
+    let (store, direct, own) = (scene.through.clone(), scene.direct.clone(), TenantId::default());
+    let webhook = made_webhook(&direct, &new_webhook("default")).await;
+    direct.courier().await.unwrap();
+    let mut posted_by_cut = 0;
+    for round in 0..rounds {
+        direct.submit(&jobs(1, &a_job())).await.unwrap();
+        let (from, to) = (direct.courier().await.unwrap(), direct.head().await.unwrap());
+        let deliveries = vec![delivery("default", webhook.id), callback("default")];
+        let asked = Round { from, to, deliveries };
+        // A round is overtaken by itself, or it was not posted and is now.
+        scene.cut(store.post(None, &asked)).await;
+        match direct.post(None, &asked).await.unwrap() {
+            Some(Posted::Overtaken) => posted_by_cut += 1,
+            Some(Posted::Done) => {}
+            None => panic!("nobody leads here"),
+        }
+        assert_eq!(direct.courier().await.unwrap(), to);
+        // Beside the courier: found by its job.
+        let one = delivery("default", webhook.id);
+        scene.cut(store.post_one(&one)).await;
+        direct.post_one(&one).await.unwrap();
+        let listed = direct.deliveries(&own, webhook.id, None, 10_000).await.unwrap();
+        assert_eq!(listed.len(), 2 * (round + 1), "each is listed once");
+        // Edit: found by its id.
+        let seen = direct.webhook(&own, webhook.id).await.unwrap().unwrap();
+        let update = WebhookUpdate {
+            edit: EditId::fresh(),
+            tenant: own.clone(),
+            webhook: webhook.id,
+            version: seen.version,
+            settings: seen.settings,
+            signing: seen.signing,
+        };
+        scene.cut(store.update_webhook(&update)).await;
+        let UpdateWebhookAnswer::Updated(now) = direct.update_webhook(&update).await.unwrap() else {
+            panic!("nobody else edits it")
+        };
+        assert_eq!(now.version, seen.version + 1, "the edit counts once");
+        // Make: found by its id.
+        let other = new_webhook("default");
+        scene.cut(store.create_webhook(&other)).await;
+        assert!(matches!(direct.create_webhook(&other).await.unwrap(), CreateWebhookAnswer::Created(_)));
+        assert_eq!(direct.webhooks(&own, None, 10_000).await.unwrap().len(), round + 2);
+    }
+    let audit = direct.audit().await.unwrap();
+    assert!(audit.is_clean(), "{audit:#?}");
+    assert_eq!(audit.jobs, 4 * rounds as u64, "one to tell of, two that were posted and one beside, each round");
+    let cuts = scene.cutter.cuts.load(Ordering::SeqCst);
+    eprintln!("{cuts} cuts, {} unknown outcomes, {posted_by_cut} rounds posted by a call that was cut", scene.unknown);
+    assert!(cuts >= rounds && scene.unknown >= rounds, "the cutter cut: {cuts}, {} unknown", scene.unknown);
+    assert!(0 < posted_by_cut && posted_by_cut < rounds, "some were done, and some were not: {posted_by_cut}");
+    scene.through.close();
+    scene.direct.close();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tenants_keys_and_acts_whose_commit_is_unknown_are_kept_once() {
+    let rounds = if is_torture() { 300 } else { 40 };
+    let database = Database::ready().await.spoil();
+    let mut scene = Scene::start(&database, 17).await;
+    let (store, direct) = (scene.through.clone(), scene.direct.clone());
+    for round in 0..rounds {
+        let new = new_tenant(&format!("t{round}"));
+        scene.cut(store.create_tenant(&new)).await;
+        let CreateTenantAnswer::Created(tenant) = direct.create_tenant(&new).await.unwrap() else {
+            panic!("its own id is not in its way")
+        };
+        let key = new_key(tenant.id.as_str());
+        scene.cut(store.create_key(&key)).await;
+        let CreateKeyAnswer::Created(key) = direct.create_key(&key).await.unwrap() else {
+            panic!("its own id is not in its way")
+        };
+        let replacement = replacing(&key);
+        scene.cut(store.replace_key(&tenant.id, &replacement)).await;
+        let ReplaceKeyAnswer::Replaced { new, .. } = direct.replace_key(&tenant.id, &replacement).await.unwrap() else {
+            panic!("nobody else replaces it")
+        };
+        assert_eq!(direct.keys(&tenant.id, None, 10).await.unwrap().len(), 2, "one key, and one that replaces it");
+        let first = scene.cut(store.revoke_key(&tenant.id, &new.id)).await;
+        let again = direct.revoke_key(&tenant.id, &new.id).await.unwrap();
+        assert!(matches!(again, RevokeKeyAnswer::Revoked(_)) && first.is_none_or(|first| first == again));
+        let update = disabling(&tenant);
+        scene.cut(store.update_tenant(&update)).await;
+        let UpdateTenantAnswer::Updated(disabled) = direct.update_tenant(&update).await.unwrap() else {
+            panic!("nobody else changes it")
+        };
+        assert_eq!(disabled.version, 2, "the change counts once");
+        let (entry, act) = (EntryId::fresh(), act(&tenant.id));
+        scene.cut(store.record(entry, &act)).await;
+        direct.record(entry, &act).await.unwrap();
+        assert_eq!(direct.trail(Some(&tenant.id), None, 10).await.unwrap().len(), 1, "the act is kept once");
+        scene.cut(store.delete_tenant(&tenant.id, 2)).await;
+        assert_eq!(direct.delete_tenant(&tenant.id, 2).await.unwrap(), DeleteTenantAnswer::Deleted);
+    }
+    let audit = direct.audit().await.unwrap();
+    assert!(audit.is_clean(), "{audit:#?}");
+    let cuts = scene.cutter.cuts.load(Ordering::SeqCst);
+    eprintln!("{cuts} cuts, {} unknown outcomes", scene.unknown);
+    assert!(cuts >= rounds && scene.unknown >= rounds, "the cutter cut: {cuts}, {} unknown", scene.unknown);
+    scene.through.close();
+    scene.direct.close();
+}
+
+fn act(tenant: &TenantId) -> Act {
+    Act {
+        tenant: tenant.clone(),
+        actor: Actor::System,
+        action: "tenant.update".into(),
+        object: "tenant/it".into(),
+        status: 200,
+        request: None,
+        peer: None,
+    }
 }

@@ -7,9 +7,9 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use foreman_core::conformance::Subject;
+use foreman_core::conformance::{Subject, TenancySubject};
 use foreman_core::memory::{LocalWakeups, ManualClock};
-use foreman_core::ports::{Store, Wakeups};
+use foreman_core::ports::{Store, Tenancy, Wakeups};
 use foreman_core::{Clock, Timestamp};
 use foreman_postgres::{Config, PostgresStore, migrate};
 use foreman_runtime::Tasks;
@@ -93,7 +93,10 @@ impl Database {
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
                  WHERE datname = current_database() AND pid <> pg_backend_pid();
                  TRUNCATE jobs, job_tags, ready, claims, outcomes, attempts, idempotency, sessions, queues, lanes, shares,
-                          changes, leases, schedules, ticks RESTART IDENTITY;
+                          line_fronts, line_shares, changes, leases, schedules, ticks, tenants, api_keys, webhooks,
+                          deliveries, courier, audit_trail RESTART IDENTITY;
+                 INSERT INTO tenants (id, settings, weight, version, created_at, edited_at)
+                 VALUES ('default', '{}', 1, 1, now(), now());
                  UPDATE log_end SET position = 0;
                  ALTER SEQUENCE claim_numbers RESTART;
                  ALTER SEQUENCE change_positions RESTART",
@@ -207,6 +210,12 @@ impl Subject for Team {
 
     fn races(&self) -> u64 {
         if is_torture() { 1_000 } else { 100 }
+    }
+}
+
+impl TenancySubject for Team {
+    fn tenancy(&self) -> Arc<dyn Tenancy> {
+        Arc::new(self.store.clone())
     }
 }
 

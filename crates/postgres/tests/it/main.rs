@@ -11,13 +11,18 @@ mod migrations;
 mod neighbours;
 mod partitions;
 mod pooler;
+mod rooms;
 mod same;
 mod schedules;
 mod statements;
 mod stress;
+mod tenants;
+mod upgrade;
 mod vacuum;
+mod webhooks;
 mod wire;
 
 use given::team;
 
 foreman_core::conformance_suite!(team);
+foreman_core::tenancy_suite!(team);

@@ -173,7 +173,10 @@ async fn what_lies_far_behind_the_front_is_found_however_much_comes_in() {
     team.store.submit(std::slice::from_ref(&old)).await.unwrap();
     let client = team.database.client().await;
     client
-        .batch_execute("UPDATE lanes SET v = v + 1000000000000000; UPDATE shares SET last_key = 1000000000000000")
+        .batch_execute(
+            "INSERT INTO line_fronts (queue, lane, route, v) VALUES ('default', 1, 'http', 1000000000000000);
+             UPDATE line_shares SET last_key = 1000000000000000",
+        )
         .await
         .unwrap();
     // Claims from now on begin near the front.

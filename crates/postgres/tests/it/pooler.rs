@@ -60,6 +60,14 @@ behind_the_pooler! {
                    a_run_of_missed_ticks_is_recorded_as_one, two_asked_for_by_hand_in_one_moment_are_both_fired,;
     schedule_overlap: many_who_fire_at_once_never_start_two_that_must_not_overlap, many_who_release_at_once_release_one,;
     schedule_ticks: ticks_are_kept_for_their_retention, a_tick_tells_the_state_of_its_job,;
+    rooms: rooms_are_obeyed_by_ids_too, rooms_count_over_lanes_queues_and_routes,;
+    tenants_kept: of_many_changes_at_once_one_takes_place, a_deleted_tenant_is_gone_with_its_keys,;
+    keys: of_many_replacements_at_once_one_takes_place, the_door_finds_key_and_tenant_of_one_moment,;
+    webhooks_kept: of_many_made_at_once_no_more_are_made_than_there_is_room_for,;
+    webhooks_health: of_many_who_tell_at_once_one_disables,;
+    couriers: couriers_that_follow_tell_every_ending_once, what_the_courier_has_not_read_is_not_pruned,;
+    deliveries_posted: a_delivery_survives_the_store_to_the_letter,;
+    trail: the_trail_is_read_page_by_page,;
 }
 
 #[tokio::test]

@@ -20,7 +20,7 @@ proptest! {
         runtime.block_on(async {
             let team = Team::new().await;
             let store = Arc::new(team.store.clone());
-            same::agrees(team.clock.clone(), store, team.wakeups.clone(), &history).await
+            same::agrees_on_all(team.clock.clone(), store.clone(), store, team.wakeups.clone(), &history).await
         })?;
     }
 }

@@ -1,8 +1,10 @@
 //! Every statement is one that a migrated database understands.
 
+use foreman_core::conformance::given::{a_job, jobs};
+use foreman_core::ports::JobStore as _;
 use foreman_postgres::{Config, statements};
 
-use crate::given::Database;
+use crate::given::{Database, Team};
 
 #[tokio::test]
 async fn every_statement_can_be_prepared_on_a_migrated_database() {
@@ -49,4 +51,27 @@ async fn what_is_planned_on_an_empty_table_still_reads_its_index_in_order() {
         assert_eq!(sorted, [""; 0], "what is taken is not sorted, for that reads all of it:\n{plan}");
         client.batch_execute("DEALLOCATE planned").await.unwrap();
     }
+}
+
+/// A tenant that has named a thousand queues, and has a backlog in another, must not keep the pruner from its work.
+#[tokio::test]
+async fn what_waits_is_walked_over_once_however_many_queues_are_unused() {
+    let team = Team::new().await;
+    team.store.submit(&jobs(500, &a_job())).await.unwrap();
+    let client = team.database.client().await;
+    client.batch_execute(&statements::settings(&Config::at(team.database.url()))).await.unwrap();
+    let unused = "INSERT INTO queues (queue, tenant, used_at)
+                  SELECT 'unused-' || n, 'default', now() - interval '90 days' FROM generate_series(1, 100) AS n";
+    client.batch_execute(unused).await.unwrap();
+    let statements = statements::all();
+    let text = statements.iter().find(|text| text.contains("left_behind")).expect("the one that removes queues");
+    let body = text.lines().filter(|line| !line.starts_with("--")).collect::<Vec<_>>().join("\n");
+    client.batch_execute(&format!("PREPARE planned AS {body}")).await.unwrap();
+    let sql = "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE planned (1000, '30 days')";
+    let rows = client.query(sql, &[]).await.unwrap();
+    let plan: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+    let walks: Vec<&String> = plan.iter().filter(|line| line.contains(" on ready ")).collect();
+    assert!(!walks.is_empty() && walks.iter().all(|line| line.contains("loops=1)")), "{}", plan.join("\n"));
+    let left = client.query("SELECT queue FROM queues", &[]).await.unwrap();
+    assert_eq!(left.len(), 1, "the one that is used");
 }

@@ -1,17 +1,16 @@
 //! Taking due jobs into one numbered claim.
 //!
 //! The claim takes nothing unless its session is live; the number is drawn after the jobs are chosen and never used again.
-//! Inside a lane the smallest keys go first, over all queues and routes the worker serves; how they are found without
-//! looking at every queue there ever was is told in [`super::lines`].
+//! Inside a lane tenants take turns, over all queues and routes the worker serves; how the next is found without looking at
+//! every queue there ever was is told in [`super::lines`].
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use foreman_core::job::QueueName;
 use foreman_core::lane::{LanePlan, Pick};
 use foreman_core::ports::{
-    Claim, ClaimAnswer, ClaimRequest, Company, Held, Queues, SessionState, StoreError, Wanted, is_fragile,
+    Claim, ClaimAnswer, ClaimRequest, Company, Held, Queues, Room, SessionState, StoreError, Wanted, is_fragile,
 };
-use foreman_core::{Fence, JobId, Lane, Report, State};
+use foreman_core::{Fence, JobId, Lane, Report, State, TenantId};
 use rusqlite::OptionalExtension;
 use tracing::error;
 
@@ -47,7 +46,12 @@ pub(super) fn claim(write: &Write<'_>, request: &ClaimRequest, rotation: &Rotati
     if chosen.is_empty() {
         return Ok(Taken::Nothing { fragile_waiting });
     }
-    let (fence, jobs) = take(write, request, chosen)?;
+    let is_their_turn = matches!(request.wanted, Wanted::ByOrder { .. })
+        && !chosen.iter().any(|one| is_fragile(one.traveller.counters.crashes));
+    if is_their_turn {
+        rotation.took(write, &chosen)?;
+    }
+    let (fence, jobs) = take(write, request, chosen, is_their_turn)?;
     Ok(Taken::Claimed { fence, jobs, fragile_waiting })
 }
 
@@ -89,8 +93,27 @@ fn choose(write: &Write<'_>, request: &ClaimRequest, rotation: &Rotation) -> Res
             chosen.push(alone);
             Ok((chosen, false))
         }
-        (fragile, _) => Ok((chosen, fragile.is_some())),
+        (fragile, _) => {
+            keep_within_rooms(&mut chosen, &request.rooms);
+            Ok((chosen, fragile.is_some()))
+        }
     }
+}
+
+/// No more of a tenant than it has room for. One claim may then take less than it could: the next takes the rest.
+fn keep_within_rooms(chosen: &mut Vec<Waiting>, rooms: &[Room]) {
+    if rooms.is_empty() {
+        return;
+    }
+    let mut left: HashMap<&TenantId, u32> = rooms.iter().map(|room| (&room.tenant, room.jobs)).collect();
+    chosen.retain(|waiting| match left.get_mut(&waiting.traveller.tenant) {
+        None => true,
+        Some(0) => false,
+        Some(left) => {
+            *left -= 1;
+            true
+        }
+    });
 }
 
 /// What this request may take from.
@@ -153,7 +176,12 @@ impl<'r> Served<'r> {
     fn by_ids(&self, write: &Write<'_>, ids: &[JobId]) -> Result<(Vec<Waiting>, Option<Waiting>), Fault> {
         let (mut chosen, mut fragile): (Vec<Waiting>, Option<Waiting>) = (Vec::new(), None);
         let mut seen = HashSet::new();
-        for id in ids.iter().filter(|id| seen.insert(**id)) {
+        let mut ids: Vec<JobId> = ids.iter().copied().filter(|id| seen.insert(*id)).collect();
+        if !self.request.rooms.is_empty() {
+            // What there is room for is taken from the oldest on.
+            ids.sort_unstable();
+        }
+        for id in &ids {
             let Some(waiting) = places::waiting(write, *id)? else { continue };
             if waiting.key.is_none() || !self.may_take(write, &waiting)? {
                 continue;
@@ -167,7 +195,8 @@ impl<'r> Served<'r> {
         Ok((chosen, fragile))
     }
 
-    /// Served, neither past its start-by, which the promoter has not seen yet, nor paused by its tenant.
+    /// Served, neither past its start-by, which the promoter has not seen yet, nor of a tenant that has paused it or has no
+    /// room.
     fn may_take(&self, write: &Write<'_>, waiting: &Waiting) -> Result<bool, Fault> {
         let Traveller { queue, tenant, route, expires_at, .. } = &waiting.traveller;
         let is_named = match &self.request.queues {
@@ -178,6 +207,7 @@ impl<'r> Served<'r> {
         Ok(is_named
             && may_start
             && self.request.routes.contains(route)
+            && !self.request.rooms.iter().any(|room| room.jobs == 0 && room.tenant == *tenant)
             && !(self.is_any_paused && lines::is_paused(write, queue, tenant)?))
     }
 }
@@ -191,24 +221,25 @@ fn take(
     write: &Write<'_>,
     request: &ClaimRequest,
     chosen: Vec<Waiting>,
+    is_their_turn: bool,
 ) -> Result<(Fence, Vec<(Written, Counters)>), Fault> {
     for waiting in &chosen {
         places::leave_ready(write, waiting.traveller.job)?;
     }
     let fence = draw(write, request)?;
-    let mut highest: HashMap<(QueueName, Lane), i64> = HashMap::new();
+    let mut served: HashMap<order::Line, order::Taken> = HashMap::new();
     let mut jobs = Vec::with_capacity(chosen.len());
     for Waiting { mut traveller, key } in chosen {
         if let Some(key) = key {
-            let v = highest.entry((traveller.queue.clone(), traveller.lane)).or_default();
-            *v = key.max(*v);
+            let taken = served.entry(order::line_of(&traveller)).or_default();
+            (taken.highest, taken.count) = (key.max(taken.highest), taken.count + 1);
         }
         traveller.counters.attempt += 1;
         traveller.counters.spent += 1;
         places::hold(write, fence, &traveller)?;
         jobs.push((written(write, traveller.job)?, traveller.counters));
     }
-    order::served(write.sql, &highest)?;
+    order::served(write.sql, &served, is_their_turn)?;
     Ok((fence, jobs))
 }
 

@@ -2,21 +2,24 @@
 //!
 //! A line is what is due in one lane for one route in one queue, in the order of its keys. A claim skips through the claim
 //! index from one line to the next, so that it costs what the lines with something in them cost, however many queues have
-//! ever been named; then it takes the job nearest to the front of its queue, from whichever line that is, until it is full.
+//! ever been named; then tenants take turns until it is full ([`foreman_core::fair`]). Of each line the first is on offer, and
+//! all that stand at the same key.
 //!
 //! One claim looks at no more than [`AT_ONCE`] lines of a lane and route. Up to so many it sees them all, and the order is
-//! exact. With more of them it goes round: each claim looks at the next [`AT_ONCE`], and takes the nearest to the front
-//! among those. Lanes stay strict all the same, for each lane is looked at for itself: a job of a lower lane is never taken
-//! in place of one of a higher lane. What is no longer exact is whose turn it is between queues of one lane; every line has
-//! its turn once in a round. A claim that is not full after its share looks at the next one, so it never comes back with
-//! nothing while anything is due. Lines of queues that are paused are passed over and do not count.
+//! exact. With more of them it goes round: each claim looks at the next [`AT_ONCE`], and beside them at the lines that each
+//! tenant has come to last. So nobody hides another tenant's single job among queues without number, and every line has its
+//! turn once in a round. Lanes stay strict all the same, for each lane is looked at for itself: a job of a lower lane is
+//! never taken in place of one of a higher lane. A claim that is not full after its share looks at the next one, so it never
+//! comes back with nothing while anything is due. Lines in which all tenants have paused or have no room are passed over and
+//! do not count; how single tenants are passed over is told in [`super::passed`].
 //!
-//! Where the next claim goes on is kept in memory, by lane and route. It is lost with the process and starts anew.
+//! Where the next claim goes on, and how far tenants have come, is kept in memory. It is lost with the process and starts
+//! anew.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet, VecDeque};
-use std::sync::{Mutex, PoisonError};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use foreman_core::fair::{Offer, Round as Turn, Turns};
 use foreman_core::job::QueueName;
 use foreman_core::ports::{ClaimRequest, Queues, is_fragile};
 use foreman_core::target::Route;
@@ -24,27 +27,43 @@ use foreman_core::{JobId, Lane, TenantId, Timestamp, fair};
 use rusqlite::{OptionalExtension, Row};
 use uuid::Uuid;
 
+use super::passed::{Part, Passed};
 use crate::error::Fault;
+use crate::order::Weights;
 use crate::rows::{Waiting, traveller_columns};
 use crate::write::Write;
 
 /// So many lines of a lane and route are looked at together: about half a millisecond of the writer.
 const AT_ONCE: usize = 256;
 
-/// So many jobs of a line are read ahead while other lines may be nearer to the front.
+/// So many jobs of a line are read ahead while it may be another line's turn.
 const AHEAD: usize = 16;
 
-/// The first of the next line after a queue, and V of its queue.
-const NEXT_LINE: &str = "SELECT queue, key, job,
-     (SELECT v FROM lanes WHERE lanes.queue = ready.queue AND lanes.lane = ready.lane)
-     FROM ready INDEXED BY ready_in_order
-     WHERE lane = ?1 AND route = ?2 AND queue > ?3 AND key IS NOT NULL ORDER BY queue, key, job LIMIT 1";
+/// So many of a tenant's latest lines are looked at where there are too many lines for all of them.
+const LATEST: usize = 4;
 
-/// The first of the line of a queue, and V of that queue.
-const LINE_OF: &str = "SELECT queue, key, job,
-     (SELECT v FROM lanes WHERE lanes.queue = ready.queue AND lanes.lane = ready.lane)
-     FROM ready INDEXED BY ready_in_order
-     WHERE lane = ?1 AND route = ?2 AND queue = ?3 AND key IS NOT NULL ORDER BY key, job LIMIT 1";
+/// What is known of a line before it is read: its first, whether another stands at the same key, and V.
+macro_rules! found {
+    () => {
+        "SELECT queue, key, job, tenant,
+         EXISTS (SELECT 1 FROM ready AS tied INDEXED BY ready_in_order
+                 WHERE tied.lane = ready.lane AND tied.route = ready.route AND tied.queue = ready.queue
+                 AND tied.key = ready.key AND tied.job > ready.job),
+         (SELECT v FROM line_fronts AS front
+          WHERE front.queue = ready.queue AND front.lane = ready.lane AND front.route = ready.route)
+         FROM ready INDEXED BY ready_in_order "
+    };
+}
+
+/// The next line after a queue.
+const NEXT_LINE: &str = concat!(
+    found!(),
+    "WHERE lane = ?1 AND route = ?2 AND queue > ?3 AND key IS NOT NULL ORDER BY queue, key, job LIMIT 1"
+);
+
+/// The line of a queue.
+const LINE_OF: &str =
+    concat!(found!(), "WHERE lane = ?1 AND route = ?2 AND queue = ?3 AND key IS NOT NULL ORDER BY key, job LIMIT 1");
 
 /// What comes in a line after one of its places.
 const REST_OF_LINE: &str = concat!(
@@ -54,37 +73,88 @@ const REST_OF_LINE: &str = concat!(
      WHERE lane = ?1 AND route = ?2 AND queue = ?3 AND key IS NOT NULL AND (key, job) > (?4, ?5) ORDER BY key, job"
 );
 
+/// The next tenant that has ever come to a line.
+const NEXT_TENANT: &str = "SELECT tenant FROM line_shares INDEXED BY line_shares_by_time
+     WHERE lane = ?1 AND route = ?2 AND tenant > ?3 ORDER BY tenant LIMIT 1";
+
+/// The lines that a tenant has come to last.
+const LATEST_OF: &str = "SELECT queue FROM line_shares INDEXED BY line_shares_by_time
+     WHERE lane = ?1 AND route = ?2 AND tenant = ?3 ORDER BY given_at DESC LIMIT ?4";
+
 const ANY_PAUSED: &str = "SELECT 1 FROM queues INDEXED BY queues_paused WHERE paused_at IS NOT NULL LIMIT 1";
 
 const PAUSED_IN: &str = "SELECT tenant FROM queues INDEXED BY queues_paused WHERE queue = ?1 AND paused_at IS NOT NULL";
 
-/// After which queue the next claim goes on, where there were more lines than one claim looks at.
+/// What one claim leaves for the next.
 #[derive(Default)]
-pub(crate) struct Rotation(Mutex<HashMap<(Lane, Route), QueueName>>);
+pub(crate) struct Rotation {
+    places: Mutex<HashMap<(Lane, Route), Place>>,
+    turns: Mutex<Turns>,
+    passed: Arc<Passed>,
+}
+
+/// After which queue, and after which tenant's latest lines, the next claim goes on, where there were more lines than one
+/// claim looks at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Place {
+    queue: Option<QueueName>,
+    tenant: Option<TenantId>,
+}
 
 impl Rotation {
-    fn place(&self, lane: Lane, route: &Route) -> Option<QueueName> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&(lane, route.clone())).cloned()
+    fn place(&self, lane: Lane, route: &Route) -> Place {
+        lock(&self.places).get(&(lane, route.clone())).cloned().unwrap_or_default()
     }
 
-    fn keep(&self, lane: Lane, route: Route, place: Option<QueueName>) {
-        let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match place {
-            Some(queue) => places.insert((lane, route), queue),
-            None => places.remove(&(lane, route)),
-        };
+    fn keep(&self, lane: Lane, route: Route, place: Place) {
+        if place == Place::default() {
+            lock(&self.places).remove(&(lane, route));
+        } else {
+            lock(&self.places).insert((lane, route), place);
+        }
     }
+}
+
+impl Rotation {
+    /// Queues went: what was known of their lines does not hold for the next of their name.
+    pub fn forget_lines(&self) {
+        self.passed.forget();
+    }
+
+    /// These were claimed in their turn.
+    pub fn took(&self, write: &Write<'_>, chosen: &[Waiting]) -> Result<(), Fault> {
+        let (mut turns, mut weights) = (lock(&self.turns), Weights::default());
+        for Waiting { traveller, .. } in chosen {
+            let weight = weights.of(write.sql, &traveller.tenant)?;
+            turns.took(traveller.lane, &traveller.route, &traveller.queue, &traveller.tenant, weight);
+        }
+        Ok(())
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The lines of one lane that a request may take from.
 pub(super) struct LaneLines {
     lane: Lane,
-    is_any_paused: bool,
+    closing: Closing,
     source: Source,
     lines: Vec<Line>,
-    /// The next of each line, the nearest to its queue's front on top; or, where that has not been read, what it cannot be
-    /// nearer than.
-    nearest: BinaryHeap<Reverse<(i64, JobId, usize)>>,
+    known: HashSet<(Route, QueueName)>,
+    /// Lines of which all that was read is taken.
+    drained: Vec<usize>,
+    turn: Turn,
+    weights: Weights,
+}
+
+/// What keeps jobs from being taken.
+struct Closing {
+    is_any_paused: bool,
+    /// Tenants that have no room.
+    full: HashSet<TenantId>,
+    passed: Arc<Passed>,
 }
 
 /// Where lines come from.
@@ -96,14 +166,25 @@ enum Source {
 struct Line {
     queue: QueueName,
     route: Route,
-    /// V of its queue in this lane.
+    /// V.
+    time: i64,
+    /// What its keys are compared with.
     front: i64,
-    /// Who has paused it.
-    paused: HashSet<TenantId>,
-    /// The key and id of the last that was read.
-    read_to: (i64, JobId),
+    /// Whose the first is, as far as is known before it is read.
+    first: (i64, JobId, TenantId),
+    is_tied: bool,
+    /// Who has paused it, or has no room.
+    closed: HashSet<TenantId>,
+    /// What of it has to be read for the others.
+    part: Part,
+    /// The key and id of the last that was read; none: it was not read yet.
+    read_to: Option<(i64, JobId)>,
     is_read_out: bool,
+    /// One that may start was read.
+    is_met: bool,
     ahead: VecDeque<Waiting>,
+    /// So many of those are on offer.
+    offered: usize,
 }
 
 impl LaneLines {
@@ -120,7 +201,11 @@ impl LaneLines {
                 Source::Named(pairs.collect())
             }
         };
-        Self { lane, is_any_paused, source, lines: Vec::new(), nearest: BinaryHeap::new() }
+        let full = request.rooms.iter().filter(|room| room.jobs == 0).map(|room| room.tenant.clone()).collect();
+        let closing = Closing { is_any_paused, full, passed: Arc::clone(&rotation.passed) };
+        let turn = Turn::new(lock(&rotation.turns).lane(lane));
+        let (lines, known, drained, weights) = (Vec::new(), HashSet::new(), Vec::new(), Weights::default());
+        Self { lane, closing, source, lines, known, drained, turn, weights }
     }
 
     /// The next `room` due jobs that need not run alone.
@@ -138,31 +223,46 @@ impl LaneLines {
 
     /// Lets the next claim go on where this one stopped.
     pub fn remember(self, rotation: &Rotation) {
+        for line in self.lines.iter().filter(|line| !line.closed.is_empty()) {
+            rotation.passed.remember((self.lane, &line.route, &line.queue), &line.part.after);
+        }
         let Source::Rounds(rounds) = self.source else { return };
         for round in rounds {
-            let place = if round.is_over { None } else { round.at };
+            let place = if round.is_over { Place::default() } else { Place { queue: round.at, tenant: round.tenant } };
             rotation.keep(self.lane, round.route, place);
         }
     }
 
-    /// The nearest to the front of the lines at hand.
+    /// The one of the lines at hand whose turn it is.
     fn next(&mut self, write: &Write<'_>, room: usize) -> Result<Option<Waiting>, Fault> {
-        while let Some(Reverse((.., number))) = self.nearest.pop() {
+        while let Some(number) = self.drained.pop() {
+            self.read_on(write, number, room)?;
+        }
+        while let Some((number, job)) = self.turn.choose() {
             let line = &mut self.lines[number];
-            if line.ahead.is_empty() && !line.is_read_out {
-                let ahead = if self.nearest.is_empty() { room } else { room.min(AHEAD) };
-                line.read_on(write, self.lane, ahead)?;
-                // What was known of it was only a bound.
-                self.nearest.extend(line.next_place().map(|(behind, job)| Reverse((behind, job, number))));
+            if line.read_to.is_none() {
+                self.read_on(write, number, room)?;
                 continue;
             }
-            let next = line.ahead.pop_front();
-            self.nearest.extend(line.next_place().map(|(behind, job)| Reverse((behind, job, number))));
-            if next.is_some() {
-                return Ok(next);
+            let Some(waiting) = line.take(job) else { continue };
+            let tenant = &waiting.traveller.tenant;
+            self.turn.took(&line.route, &line.queue, tenant, self.weights.of(write.sql, tenant)?);
+            line.offer(number, &mut self.turn);
+            if line.ahead.is_empty() && !line.is_read_out {
+                self.drained.push(number);
             }
+            return Ok(Some(waiting));
         }
         Ok(None)
+    }
+
+    /// As many as may be needed before it is another line's turn.
+    fn read_on(&mut self, write: &Write<'_>, number: usize, room: usize) -> Result<(), Fault> {
+        let ahead = if self.turn.is_empty() { room } else { room.min(AHEAD) };
+        let line = &mut self.lines[number];
+        line.read_on(write, self.lane, ahead)?;
+        line.offer(number, &mut self.turn);
+        Ok(())
     }
 
     /// Finds more lines; `false` when there are none.
@@ -174,25 +274,34 @@ impl LaneLines {
                     let enough = self.lines.len() + AT_ONCE;
                     while self.lines.len() < enough {
                         let Some(line) = round.next(write, self.lane)? else { break };
-                        self.lines.extend(line.unless_paused(write, self.is_any_paused)?);
+                        if self.known.insert((line.route.clone(), line.queue.clone())) {
+                            self.lines.extend(line.unless_closed(write, self.lane, &self.closing)?);
+                        }
+                    }
+                    for queue in round.latest(write, self.lane)? {
+                        if !self.known.insert((round.route.clone(), queue.clone())) {
+                            continue;
+                        }
+                        if let Some(line) = find(write, LINE_OF, self.lane, &round.route, queue.as_str())? {
+                            self.lines.extend(line.unless_closed(write, self.lane, &self.closing)?);
+                        }
                     }
                 }
             }
             Source::Named(pairs) => {
                 for (route, queue) in pairs.drain(..) {
                     if let Some(line) = find(write, LINE_OF, self.lane, &route, queue.as_str())? {
-                        self.lines.extend(line.unless_paused(write, self.is_any_paused)?);
+                        self.lines.extend(line.unless_closed(write, self.lane, &self.closing)?);
                     }
                 }
             }
         }
-        for (number, line) in self.lines.iter().enumerate().skip(before) {
-            let (key, job) = line.read_to;
-            self.nearest.push(Reverse((fair::behind(key, line.front), job, number)));
-        }
-        // Nothing of it has been read yet; where it begins was only needed to know who is nearest.
-        for line in &mut self.lines[before..] {
-            line.read_to = (i64::MIN, JobId(Uuid::nil()));
+        for number in before..self.lines.len() {
+            let line = &mut self.lines[number];
+            if line.is_tied || line.closed.contains(&line.first.2) {
+                line.read_on(write, self.lane, AHEAD)?;
+            }
+            line.offer(number, &mut self.turn);
         }
         Ok(self.lines.len() > before)
     }
@@ -200,19 +309,26 @@ impl LaneLines {
 
 impl Line {
     /// Lines that nobody can take from are passed over.
-    fn unless_paused(mut self, write: &Write<'_>, is_any_paused: bool) -> Result<Option<Self>, Fault> {
-        if !is_any_paused {
+    fn unless_closed(mut self, write: &Write<'_>, lane: Lane, closing: &Closing) -> Result<Option<Self>, Fault> {
+        if closing.is_any_paused {
+            self.closed = paused_in(write, &self.queue)?;
+        }
+        self.closed.extend(closing.full.iter().cloned());
+        if self.closed.is_empty() {
             return Ok(Some(self));
         }
-        self.paused = paused_in(write, &self.queue)?;
-        let is_open = self.paused.is_empty() || is_open_to_anyone(write, &self.queue)?;
-        Ok(is_open.then_some(self))
+        if !is_open_to_anyone(write, &self.queue, &closing.full)? {
+            return Ok(None);
+        }
+        self.part = closing.passed.part(write, (lane, &self.route, &self.queue), self.time, &self.closed)?;
+        Ok(Some(self))
     }
 
     /// Reads on until `count` that may start are at hand.
     fn read_on(&mut self, write: &Write<'_>, lane: Lane, count: usize) -> Result<(), Fault> {
         let mut statement = write.prepared(REST_OF_LINE)?;
-        let (key, job) = self.read_to;
+        let begin = || self.part.after.end().unwrap_or((i64::MIN, JobId(Uuid::nil())));
+        let (key, job) = self.read_to.unwrap_or_else(begin);
         let mut rows = statement.query((lane.rank(), self.route.as_str(), self.queue.as_str(), key, job.0))?;
         while self.ahead.len() < count {
             let Some(row) = rows.next()? else {
@@ -220,28 +336,56 @@ impl Line {
                 break;
             };
             let waiting = Waiting::try_from(row)?;
-            self.read_to = (waiting.key.unwrap_or_default(), waiting.traveller.job);
+            let read_to = (waiting.key.unwrap_or_default(), waiting.traveller.job);
+            if read_to.0 > self.part.last {
+                self.is_read_out = true;
+                break;
+            }
             // `crashes` is compared here and not in the statement: a fragile job is rare, and the scan stays on its index.
             if !is_fragile(waiting.traveller.counters.crashes) && self.may_start(&waiting, write.now) {
+                if !self.is_met {
+                    self.front = fair::front(self.time, read_to.0);
+                    self.is_met = true;
+                }
                 self.ahead.push_back(waiting);
+            } else if !self.closed.is_empty() && !self.is_met && read_to.0 < self.time {
+                let tenant = &waiting.traveller.tenant;
+                self.part.after.add(read_to, self.closed.contains(tenant).then_some(tenant));
             }
+            self.read_to = Some(read_to);
         }
+        self.read_to.get_or_insert((key, job));
         Ok(())
     }
 
-    /// Neither past its start-by, which the promoter has not seen yet, nor paused by its tenant.
+    /// Neither past its start-by, which the promoter has not seen yet, nor of a tenant that has paused it or has no room.
     fn may_start(&self, waiting: &Waiting, now: Timestamp) -> bool {
-        waiting.traveller.expires_at.is_none_or(|time| time > now) && !self.paused.contains(&waiting.traveller.tenant)
+        waiting.traveller.expires_at.is_none_or(|time| time > now) && !self.closed.contains(&waiting.traveller.tenant)
     }
 
-    /// Its next job, or what that cannot be nearer than; none when the line is at its end.
-    fn next_place(&self) -> Option<(i64, JobId)> {
-        let (key, job) = match self.ahead.front() {
-            Some(waiting) => (waiting.key.unwrap_or_default(), waiting.traveller.job),
-            None if self.is_read_out => return None,
-            None => self.read_to,
-        };
-        Some((fair::behind(key, self.front), job))
+    /// Offers the first, and what stands at the same key. Before it is read that is what was found of it.
+    fn offer(&mut self, number: usize, turn: &mut Turn) {
+        let line = fair::Line { number, route: &self.route, queue: &self.queue, front: self.front };
+        if self.read_to.is_none() {
+            let (key, job, tenant) = &self.first;
+            turn.offer(line, Offer { tenant, key: *key, job: *job });
+            return;
+        }
+        while let Some(waiting) = self.ahead.get(self.offered) {
+            if self.ahead[0].key != waiting.key {
+                break;
+            }
+            let (key, tenant) = (waiting.key.unwrap_or_default(), &waiting.traveller.tenant);
+            turn.offer(line, Offer { tenant, key, job: waiting.traveller.job });
+            self.offered += 1;
+        }
+    }
+
+    /// Takes one that was on offer.
+    fn take(&mut self, job: JobId) -> Option<Waiting> {
+        let place = self.ahead.iter().take(self.offered).position(|waiting| waiting.traveller.job == job)?;
+        self.offered -= 1;
+        self.ahead.remove(place)
     }
 }
 
@@ -250,13 +394,38 @@ struct Round {
     route: Route,
     from: Option<QueueName>,
     at: Option<QueueName>,
+    /// After which tenant the latest lines are looked at next.
+    tenant: Option<TenantId>,
     has_wrapped: bool,
     is_over: bool,
 }
 
 impl Round {
-    fn from(route: Route, from: Option<QueueName>) -> Self {
-        Self { route, at: from.clone(), has_wrapped: from.is_none(), from, is_over: false }
+    fn from(route: Route, Place { queue: from, tenant }: Place) -> Self {
+        Self { route, at: from.clone(), tenant, has_wrapped: from.is_none(), from, is_over: false }
+    }
+
+    /// The queues that tenants have come to last, of as many tenants as a claim looks at; none where all lines are seen.
+    fn latest(&mut self, write: &Write<'_>, lane: Lane) -> Result<Vec<QueueName>, Fault> {
+        let mut queues = Vec::new();
+        if self.is_over {
+            return Ok(queues);
+        }
+        for _ in 0..AT_ONCE {
+            let after = self.tenant.as_ref().map_or("", TenantId::as_str);
+            let next: Option<String> = write
+                .prepared(NEXT_TENANT)?
+                .query_row((lane.rank(), self.route.as_str(), after), |row| row.get(0))
+                .optional()?;
+            self.tenant = next.map(TenantId::new);
+            let Some(tenant) = &self.tenant else { break };
+            let mut statement = write.prepared(LATEST_OF)?;
+            let mut rows = statement.query((lane.rank(), self.route.as_str(), tenant.as_str(), LATEST as i64))?;
+            while let Some(row) = rows.next()? {
+                queues.push(QueueName::from_stored(&row.get::<_, String>(0)?));
+            }
+        }
+        Ok(queues)
     }
 
     fn next(&mut self, write: &Write<'_>, lane: Lane) -> Result<Option<Line>, Fault> {
@@ -280,14 +449,21 @@ impl Round {
 
 fn find(write: &Write<'_>, sql: &'static str, lane: Lane, route: &Route, queue: &str) -> Result<Option<Line>, Fault> {
     let read = |row: &Row<'_>| {
+        let (time, first): (i64, i64) = (row.get::<_, Option<i64>>(5)?.unwrap_or_default(), row.get(1)?);
         Ok(Line {
             queue: QueueName::from_stored(row.get_ref(0)?.as_str()?),
             route: route.clone(),
-            front: row.get::<_, Option<i64>>(3)?.unwrap_or_default(),
-            paused: HashSet::new(),
-            read_to: (row.get(1)?, JobId(row.get(2)?)),
+            time,
+            front: fair::front(time, first),
+            first: (first, JobId(row.get(2)?), TenantId::new(row.get_ref(3)?.as_str()?)),
+            is_tied: row.get(4)?,
+            closed: HashSet::new(),
+            part: Part::whole(),
+            read_to: None,
             is_read_out: false,
+            is_met: false,
             ahead: VecDeque::new(),
+            offered: 0,
         })
     };
     Ok(write.prepared(sql)?.query_row((lane.rank(), route.as_str(), queue), read).optional()?)
@@ -314,21 +490,27 @@ fn paused_in(write: &Write<'_>, queue: &QueueName) -> Result<HashSet<TenantId>, 
     Ok(tenants)
 }
 
-/// Whether a tenant of this queue has not paused it.
-fn is_open_to_anyone(write: &Write<'_>, queue: &QueueName) -> Result<bool, Fault> {
-    let mut statement = write.prepared("SELECT 1 FROM queues WHERE queue = ?1 AND paused_at IS NULL LIMIT 1")?;
-    Ok(statement.exists([queue.as_str()])?)
+/// Whether a tenant of this queue has not paused it, and has room.
+fn is_open_to_anyone(write: &Write<'_>, queue: &QueueName, full: &HashSet<TenantId>) -> Result<bool, Fault> {
+    let mut statement = write.prepared("SELECT tenant FROM queues WHERE queue = ?1 AND paused_at IS NULL")?;
+    let mut rows = statement.query([queue.as_str()])?;
+    while let Some(row) = rows.next()? {
+        if !full.contains(&TenantId::new(row.get::<_, String>(0)?)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 #[cfg(test)]
 mod tests {
     use std::path::Path;
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use foreman_core::conformance::given::{a_job, by_order};
     use foreman_core::job::NewJob;
     use foreman_core::memory::ManualClock;
+    use foreman_core::ports::Room;
     use foreman_core::{Clock, SessionId};
     use rusqlite::Connection;
 
@@ -380,13 +562,21 @@ mod tests {
             for n in 0..queues {
                 let name = format!("empty-{n}");
                 self.sql.execute("INSERT INTO queues VALUES (?1, 'default', NULL, 1)", [&name]).expect("fits");
-                self.sql.execute("INSERT INTO lanes VALUES (?1, 1, 1)", [&name]).expect("fits");
-                self.sql.execute("INSERT INTO shares VALUES (?1, 1, 'default', 1)", [&name]).expect("fits");
+                self.sql.execute("INSERT INTO line_fronts VALUES (?1, 1, 'http', 1)", [&name]).expect("fits");
+                self.sql
+                    .execute("INSERT INTO line_shares VALUES (?1, 1, 'http', 'default', 1, 1)", [&name])
+                    .expect("fits");
             }
         }
 
         fn claim(&self, limit: usize) -> usize {
-            let request = by_order(self.session, limit);
+            self.claim_but(&[], limit)
+        }
+
+        /// These have no room.
+        fn claim_but(&self, full: &[&str], limit: usize) -> usize {
+            let rooms = full.iter().map(|tenant| Room { tenant: TenantId::new(*tenant), jobs: 0 }).collect();
+            let request = ClaimRequest { rooms, ..by_order(self.session, limit) };
             match self.write(|write| claim(write, &request, &self.rotation)) {
                 Taken::Claimed { jobs, .. } => jobs.len(),
                 Taken::Nothing { .. } | Taken::SessionGone => 0,
@@ -396,6 +586,12 @@ mod tests {
         /// What one claim costs, in steps of SQLite's machine. The statements are at hand by then.
         fn steps(&mut self) -> usize {
             assert_eq!(self.claim(1), 1, "there is something to take");
+            let (taken, steps) = self.counted(|bare| bare.claim(1));
+            assert_eq!(taken, 1, "there is something to take");
+            steps
+        }
+
+        fn counted(&mut self, claim: impl FnOnce(&Self) -> usize) -> (usize, usize) {
             let steps = Arc::new(AtomicUsize::new(0));
             let counted = Arc::clone(&steps);
             let count = move || {
@@ -403,9 +599,15 @@ mod tests {
                 false
             };
             self.sql.progress_handler(1, Some(count)).expect("steps can be counted");
-            assert_eq!(self.claim(1), 1, "there is something to take");
+            let taken = claim(self);
             self.sql.progress_handler(0, None::<fn() -> bool>).expect("and left uncounted");
-            steps.load(Ordering::Relaxed)
+            (taken, steps.load(Ordering::Relaxed))
+        }
+
+        /// So many of a tenant's, in one queue.
+        fn crowd(&self, tenant: &str, count: usize) {
+            let jobs: Vec<NewJob> = (0..count).map(|_| a_job().of(tenant).build()).collect();
+            self.submit(&jobs);
         }
     }
 
@@ -418,19 +620,30 @@ mod tests {
     #[test]
     fn lines_are_found_by_searches_of_the_index() {
         let bare = Bare::new();
-        let lanes = "SEARCH lanes USING PRIMARY KEY (queue=? AND lane=?)";
+        let besides = [
+            "SEARCH front USING PRIMARY KEY (queue=? AND lane=? AND route=?)",
+            "SEARCH tied USING COVERING INDEX ready_in_order (lane=? AND route=? AND queue=? AND key=? AND job>?)",
+        ];
         for (question, expected) in [
-            (NEXT_LINE, "SEARCH ready USING COVERING INDEX ready_in_order (lane=? AND route=? AND queue>?)"),
-            (LINE_OF, "SEARCH ready USING COVERING INDEX ready_in_order (lane=? AND route=? AND queue=? AND key>?)"),
+            (NEXT_LINE, "SEARCH ready USING INDEX ready_in_order (lane=? AND route=? AND queue>?)"),
+            (LINE_OF, "SEARCH ready USING INDEX ready_in_order (lane=? AND route=? AND queue=? AND key>?)"),
             (
                 REST_OF_LINE,
                 "SEARCH ready USING INDEX ready_in_order (lane=? AND route=? AND queue=? AND (key,job)>(?,?))",
+            ),
+            (
+                NEXT_TENANT,
+                "SEARCH line_shares USING COVERING INDEX line_shares_by_time (lane=? AND route=? AND tenant>?)",
+            ),
+            (
+                LATEST_OF,
+                "SEARCH line_shares USING COVERING INDEX line_shares_by_time (lane=? AND route=? AND tenant=?)",
             ),
             (PAUSED_IN, "SEARCH queues USING INDEX queues_paused (queue=?)"),
         ] {
             let plan: Vec<String> = plan(&bare.sql, question)
                 .into_iter()
-                .filter(|step| step != lanes && !step.starts_with("CORRELATED"))
+                .filter(|step| !besides.contains(&step.as_str()) && !step.starts_with("CORRELATED"))
                 .collect();
             assert_eq!(plan, [expected], "{question}");
         }
@@ -468,14 +681,91 @@ mod tests {
         assert_eq!(bare.claim(5), 1);
     }
 
+    /// What a claim costs that passes over so many, and what it took.
+    fn passing(crowd: usize, others: impl Fn(&Bare)) -> (usize, usize) {
+        let mut bare = Bare::new();
+        // Somebody else has been in the queue.
+        bare.crowd("other", 1);
+        bare.claim(1);
+        bare.crowd("full", crowd);
+        others(&bare);
+        bare.claim_but(&["full"], 1);
+        bare.counted(|bare| bare.claim_but(&["full"], 1))
+    }
+
+    #[test]
+    fn a_claim_does_not_walk_over_the_backlog_of_a_tenant_without_room() {
+        let (few, many) = (passing(10, |_| {}), passing(2_000, |_| {}));
+        assert_eq!((few.0, many.0), (0, 0), "nobody else has anything due");
+        assert!(many.1 <= few.1 + few.1 / 4, "{} steps over 2000 jobs, {} over 10", many.1, few.1);
+    }
+
+    #[test]
+    fn nor_when_others_have_come_past_it() {
+        let others = |bare: &Bare| {
+            for _ in 0..40 {
+                bare.crowd("other", 50);
+                assert_eq!(bare.claim_but(&["full"], 50), 50);
+            }
+            bare.crowd("other", 2);
+        };
+        let (few, many) = (passing(10, others), passing(2_000, others));
+        assert_eq!((few.0, many.0), (1, 1));
+        assert!(many.1 <= few.1 + few.1 / 4, "{} steps over 2000 jobs, {} over 10", many.1, few.1);
+    }
+
+    #[test]
+    fn who_was_passed_over_is_served_first_when_there_is_room() {
+        let bare = Bare::new();
+        bare.crowd("full", 200);
+        for _ in 0..10 {
+            bare.crowd("other", 50);
+            assert_eq!(bare.claim_but(&["full"], 50), 50);
+        }
+        assert_eq!(bare.claim_but(&["full"], 500), 0);
+        bare.crowd("paused", 1);
+        bare.crowd("full", 1);
+        assert_eq!(bare.claim_but(&["paused"], 500), 201, "all of it");
+        assert_eq!(bare.claim_but(&["full"], 500), 1, "and the other");
+    }
+
+    /// Whose V has begun anew is not looked for where the last one of its name ended.
+    #[test]
+    fn what_was_passed_over_in_a_queue_that_went_says_nothing_of_the_next() {
+        let bare = Bare::new();
+        bare.crowd("full", 200);
+        for _ in 0..10 {
+            bare.crowd("other", 50);
+            assert_eq!(bare.claim_but(&["full"], 50), 50);
+        }
+        for table in ["ready", "queues", "line_fronts", "line_shares"] {
+            bare.sql.execute(&format!("DELETE FROM {table}"), []).expect("all goes");
+        }
+        bare.rotation.forget_lines();
+        bare.crowd("full", 1);
+        bare.crowd("other", 60);
+        assert_eq!(bare.claim_but(&["full"], 500), 60);
+    }
+
+    /// An earlier version gives out places and does not write them down where this one looks.
+    #[test]
+    fn what_an_earlier_version_left_behind_is_found_after_a_while() {
+        let bare = Bare::new();
+        bare.crowd("full", 200);
+        bare.crowd("other", 1);
+        bare.sql.execute("UPDATE ready SET key = key + (1 << 40) WHERE tenant = 'other'", []).expect("it is moved");
+        let looks = (0..1_000).position(|_| bare.claim_but(&["full"], 1) == 1);
+        assert!(looks.is_some_and(|looks| looks < 100), "{looks:?}");
+    }
+
     #[test]
     fn a_round_is_forgotten_when_one_claim_sees_all_lines() {
         let bare = Bare::new();
         bare.fill(AT_ONCE + 1);
         bare.claim(1);
-        assert_eq!(bare.rotation.0.lock().expect("nobody panicked").len(), 1, "it stopped before the last line");
+        assert_eq!(lock(&bare.rotation.places).len(), 1, "it stopped before the last line");
         bare.claim(1);
         bare.claim(2);
-        assert!(bare.rotation.0.lock().expect("nobody panicked").is_empty(), "so few are seen at once");
+        assert!(lock(&bare.rotation.places).is_empty(), "so few are seen at once");
     }
 }

@@ -6,6 +6,7 @@
 mod cancel;
 mod claim;
 pub(crate) mod lines;
+mod passed;
 mod pause;
 pub(crate) mod redrive;
 mod remove;

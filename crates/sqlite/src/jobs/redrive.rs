@@ -21,7 +21,7 @@ pub(super) fn redrive(
 ) -> Result<Vec<Option<RedriveAnswer>>, Fault> {
     let mut order = Order::new(write.sql);
     let answers = ids.iter().map(|id| redrive_one(write, &mut order, tenant, *id)).collect::<Result<_, _>>()?;
-    order.keep()?;
+    order.keep(write)?;
     Ok(answers)
 }
 

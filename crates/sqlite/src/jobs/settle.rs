@@ -41,7 +41,7 @@ fn prepare_one(settlement: &Settlement) -> Result<Prepared, StoreError> {
 pub(super) fn settle(write: &Write<'_>, session: SessionId, settlements: &[Prepared]) -> Result<Vec<Settled>, Fault> {
     let mut settling = Settling { write, order: Order::new(write.sql), session, tenures: HashMap::new() };
     let answers = settlements.iter().map(|one| settling.settle(one)).collect::<Result<_, _>>()?;
-    settling.order.keep()?;
+    settling.order.keep(write)?;
     for claim in settling.tenures.keys() {
         places::drop_claim_if_empty(write, *claim)?;
     }

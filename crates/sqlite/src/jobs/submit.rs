@@ -27,6 +27,7 @@ pub(crate) struct Prepared {
     lane: Lane,
     kind: Option<String>,
     correlation_id: Option<String>,
+    /// What it is found by.
     tags: Vec<String>,
     expires_at: Option<Timestamp>,
     start: Start,
@@ -49,7 +50,7 @@ pub(crate) fn prepare_one(new: &NewJob) -> Result<Prepared, StoreError> {
         lane: new.work.lane,
         kind: new.work.kind.clone(),
         correlation_id: new.work.correlation_id.clone(),
-        tags: new.work.tags.clone(),
+        tags: new.work.index_tags().map(str::to_owned).collect(),
         expires_at: new.work.expires_at,
         start: new.start,
         idempotency: new.idempotency.clone(),
@@ -86,7 +87,7 @@ impl<'w, 'c> Submission<'w, 'c> {
 
     /// Writes down what was given out, at the end.
     pub fn keep(self) -> Result<(), Fault> {
-        self.order.keep()
+        self.order.keep(self.write)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Questions that change nothing.
 
+mod counts;
 mod filter;
 mod get;
 mod list;
@@ -50,6 +51,16 @@ impl JobQuery for SqliteStore {
     async fn count(&self, tenant: &TenantId, filter: &JobFilter) -> Result<u64, StoreError> {
         let (tenant, filter) = (tenant.clone(), filter.clone());
         self.read(move |read| list::count(read, &tenant, &filter)).await
+    }
+
+    /// A look at everything that waits, of whatever tenant: an index of it would be written at every move of every job.
+    async fn waiting(&self, tenant: &TenantId, enough: u64) -> Result<u64, StoreError> {
+        let tenant = tenant.clone();
+        self.read(move |read| counts::waiting(read.sql, &tenant, enough)).await
+    }
+
+    async fn running(&self) -> Result<Vec<(TenantId, u64)>, StoreError> {
+        self.read(|read| counts::running(read.sql)).await
     }
 
     async fn queues(&self, tenant: &TenantId) -> Result<Vec<QueueView>, StoreError> {

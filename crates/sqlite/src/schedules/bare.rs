@@ -13,11 +13,11 @@ use foreman_core::{Clock, ScheduleId};
 use rusqlite::Connection;
 
 use super::edit::Creation;
-use super::unreadable::Unreadable;
 use super::{due, fire};
 use crate::error::Fault;
 use crate::migrate;
 use crate::readers::Read;
+use crate::unreadable::Unreadable;
 use crate::write::Write;
 
 pub(super) struct Bare {

@@ -5,11 +5,11 @@ use foreman_core::ports::{DueSchedule, DueSchedules};
 use rusqlite::{CachedStatement, OptionalExtension, Params, Row};
 
 use super::open::{OPEN, Oldest, open_jobs};
-use super::row::{Written, schedule_columns};
-use super::unreadable::Unreadable;
+use super::row::{self, Written, schedule_columns};
 use crate::error::Fault;
 use crate::readers::Read;
 use crate::rows::Cells;
+use crate::unreadable::Unreadable;
 
 /// The most overdue first. Without a limit: what cannot be read does not count, and reading ends when there is enough.
 const DUE: &str = concat!(
@@ -63,7 +63,7 @@ fn collect(
     while found.len() < limit {
         let Some(row) = rows.next()? else { break };
         if is_wanted(row)? {
-            found.extend(unreadable.left_out(row, due_schedule(row))?);
+            found.extend(unreadable.left_out(|| row::called(row), due_schedule(row))?);
         }
     }
     Ok(found)

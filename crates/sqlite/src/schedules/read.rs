@@ -5,11 +5,11 @@ use foreman_core::schedule::{ScheduleKey, ScheduleName};
 use foreman_core::{TenantId, Timestamp};
 use rusqlite::{Connection, Row};
 
-use super::row::{Written, schedule_columns};
+use super::row::{self, Written, schedule_columns};
 use super::ticks;
-use super::unreadable::Unreadable;
 use crate::error::Fault;
 use crate::readers::Read;
+use crate::unreadable::Unreadable;
 
 pub(super) fn schedule(read: &Read<'_>, tenant: &TenantId, key: &ScheduleKey) -> Result<Option<ScheduleView>, Fault> {
     one(read, tenant, key, |row| view(read.sql, row, read.now))
@@ -56,7 +56,7 @@ pub(super) fn schedules(
     let mut views = Vec::new();
     while views.len() < limit {
         let Some(row) = rows.next()? else { break };
-        views.extend(unreadable.left_out(row, view(read.sql, row, read.now))?);
+        views.extend(unreadable.left_out(|| row::called(row), view(read.sql, row, read.now))?);
     }
     Ok(views)
 }

@@ -6,6 +6,7 @@ use foreman_core::ports::{ScheduleView, Seen, Standing, TickView};
 use foreman_core::schedule::{Schedule, ScheduleName};
 use foreman_core::{ScheduleId, TenantId, Timestamp};
 use rusqlite::Row;
+use uuid::Uuid;
 
 use crate::error::Fault;
 use crate::rows::Cells;
@@ -48,6 +49,13 @@ impl TryFrom<&Row<'_>> for Written {
             work: cells.get(10, "work")?,
         })
     }
+}
+
+/// What to call a row of [`schedule_columns`] that cannot be read, and its version.
+pub(super) fn called(row: &Row<'_>) -> (String, i64) {
+    let id: Uuid = row.get(0).unwrap_or_default();
+    let name: String = row.get(2).unwrap_or_default();
+    (format!("schedule {name} ({id})"), row.get(3).unwrap_or_default())
 }
 
 /// From the columns `version, next_fire_at, held`, the first of which stands at `first`.

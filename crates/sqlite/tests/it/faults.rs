@@ -4,21 +4,25 @@ use std::path::Path;
 use std::time::Duration;
 
 use foreman_core::conformance::given::{Scene, a_job, by_order, completed, failed, jobs, retry, taken};
+use foreman_core::conformance::posting::{self, delivery};
 use foreman_core::job::NewJob;
 use foreman_core::ports::{
-    ChangeLog, JobFilter, JobQuery, JobStore, Position, Retention, SessionStore, StoreError, Upkeep,
+    AuditTrail, ChangeLog, DeliveryNote, JobFilter, JobQuery, JobStore, KeyStore, Position, Retention, Round,
+    SessionStore, StoreError, TenantStore, TenantUpdate, Upkeep, WebhookStore, Went,
 };
 use foreman_core::target::{Body, HttpTarget, Target};
 use foreman_core::{JobId, State, TenantId};
 use foreman_sqlite::{OpenError, SqliteStore, audit_file, check_file, migrate};
 
 use crate::given::{Laptop, open_at};
+use crate::tenants::{make_key, make_tenant};
+use crate::webhooks::{an_act, make_webhook};
 
 fn big(count: usize, bytes: usize) -> Vec<NewJob> {
     let target = Target::Http(HttpTarget {
         url: "http://127.0.0.1:9/".parse().unwrap(),
         method: "POST".into(),
-        headers: std::collections::BTreeMap::default(),
+        headers: std::collections::BTreeMap::default().into(),
         body: Body::Text("x".repeat(bytes)),
     });
     jobs(count, &a_job().target(target))
@@ -328,6 +332,35 @@ async fn use_everything(store: &SqliteStore, ids: &[JobId]) -> Vec<String> {
     ask!(store.changes(Position::default(), 1_000));
     ask!(store.heartbeat(info.id, &[]));
     ask!(store.promote(100));
+    ask!(store.waiting(&tenant, 10));
+    ask!(store.running());
+    let acme = TenantId::new("acme");
+    for tenant in ask!(store.tenants(None, 10)).unwrap_or_default() {
+        let edit = foreman_core::EditId::fresh();
+        let (id, version) = (tenant.id.clone(), tenant.version);
+        ask!(store.update_tenant(&TenantUpdate { edit, tenant: tenant.id, version, settings: tenant.settings }));
+        ask!(store.delete_tenant(&id, version + 1));
+    }
+    for key in ask!(store.keys(&acme, None, 10)).unwrap_or_default() {
+        ask!(store.look_up_key(&key.id));
+        ask!(store.note_keys_used(std::slice::from_ref(&key.id)));
+        ask!(store.revoke_key(&acme, &key.id));
+    }
+    let webhooks = ask!(store.webhooks_of(&[tenant.clone(), acme.clone()])).unwrap_or_default();
+    for webhook in ask!(store.webhooks(&acme, None, 10)).unwrap_or_default() {
+        let (tenant, at) = (webhook.tenant.clone(), webhook.created_at);
+        ask!(store.note_deliveries(&[DeliveryNote { tenant, webhook: webhook.id, at, went: Went::Failed }]));
+        ask!(store.deliveries(&acme, webhook.id, None, 10));
+    }
+    if let Some(from) = ask!(store.courier()) {
+        let to = ask!(store.head()).unwrap_or(from);
+        let deliveries = webhooks.iter().map(|webhook| delivery("acme", webhook.id)).collect();
+        ask!(store.post(None, &Round { from, to, deliveries }));
+    }
+    ask!(store.with_callback(ids));
+    ask!(store.record(foreman_core::EntryId::fresh(), &an_act("acme", "queue.pause")));
+    ask!(store.trail(None, None, 10));
+    ask!(store.trail(Some(&acme), None, 10));
     ask!(store.prune(&Retention::default(), 100));
     ask!(store.end(info.id));
     ask!(store.audit());
@@ -346,6 +379,12 @@ async fn random_damage_is_answered_and_never_a_panic() {
             scene.settle_all(session, &[held.settle(verdict)]).await;
         }
         scene.claim(session, 10).await;
+        make_tenant(&laptop, "acme").await;
+        make_key(&laptop, "acme").await;
+        let webhook = make_webhook(&laptop, "acme").await;
+        posting::courier(&laptop.store).await;
+        posting::posted(&laptop, (0..5).map(|_| delivery("acme", webhook.id)).collect()).await;
+        laptop.store.record(foreman_core::EntryId::fresh(), &an_act("acme", "queue.pause")).await.unwrap();
         ids
     };
     laptop.store.close().await;

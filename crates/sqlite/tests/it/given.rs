@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use foreman_core::conformance::Subject;
+use foreman_core::conformance::{Subject, TenancySubject};
 use foreman_core::memory::{LocalWakeups, ManualClock};
-use foreman_core::ports::{Store, Wakeups};
+use foreman_core::ports::{Store, Tenancy, Wakeups};
 use foreman_core::{Clock, Timestamp};
 use foreman_sqlite::{Config, OpenError, SqliteStore};
 
@@ -74,6 +74,39 @@ impl Subject for Laptop {
     fn histories(&self) -> u64 {
         20
     }
+}
+
+impl TenancySubject for Laptop {
+    fn tenancy(&self) -> Arc<dyn Tenancy> {
+        Arc::new(self.store.clone())
+    }
+}
+
+/// Takes a file that nobody has open back to the schema of an earlier version: what came later goes.
+pub fn back_to(path: &Path, version: u8) {
+    const MIGRATIONS: [&str; 2] =
+        [include_str!("../../migrations/0001_places.sql"), include_str!("../../migrations/0002_schedules.sql")];
+    let then = rusqlite::Connection::open_in_memory().unwrap();
+    for migration in &MIGRATIONS[..usize::from(version)] {
+        then.execute_batch(migration).unwrap();
+    }
+    let sql = rusqlite::Connection::open(path).unwrap();
+    let before = things(&then);
+    for (kind, name) in things(&sql) {
+        if name != "schema_migrations" && !before.contains(&(kind.clone(), name.clone())) {
+            sql.execute_batch(&format!("DROP {kind} IF EXISTS {name}")).unwrap();
+        }
+    }
+    sql.execute("DELETE FROM schema_migrations WHERE version > ?1", [version]).unwrap();
+    sql.pragma_update(None, "user_version", version).unwrap();
+}
+
+/// The tables and indexes that somebody made.
+fn things(sql: &rusqlite::Connection) -> Vec<(String, String)> {
+    let mut statement = sql.prepare("SELECT type, name FROM sqlite_schema WHERE sql IS NOT NULL").unwrap();
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    let things: Vec<(String, String)> = rows.collect::<Result<_, _>>().unwrap();
+    things.into_iter().filter(|(_, name)| !name.starts_with("sqlite_")).collect()
 }
 
 /// A fresh one for each promise.

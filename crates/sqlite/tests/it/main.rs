@@ -7,7 +7,10 @@ mod life;
 mod queues;
 mod same;
 mod schedules;
+mod tenants;
+mod webhooks;
 
 use given::laptop;
 
 foreman_core::conformance_suite!(laptop);
+foreman_core::tenancy_suite!(laptop);

@@ -59,6 +59,6 @@ async fn nothing_is_left_of_a_queue_that_went() {
         statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
     };
     assert_eq!(rows("queue || ' ' || tenant FROM queues"), ["b two"]);
-    assert_eq!(rows("queue || ' ' || tenant FROM shares"), ["b two"]);
-    assert_eq!(rows("queue FROM lanes"), ["b"]);
+    assert_eq!(rows("queue || ' ' || tenant FROM line_shares"), ["b two"]);
+    assert_eq!(rows("queue FROM line_fronts"), ["b"]);
 }

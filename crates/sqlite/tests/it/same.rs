@@ -16,7 +16,7 @@ proptest! {
         runtime.block_on(async {
             let laptop = Laptop::new();
             let store = Arc::new(laptop.store.clone());
-            same::agrees(laptop.clock.clone(), store, laptop.wakeups.clone(), &history).await
+            same::agrees_on_all(laptop.clock.clone(), store.clone(), store, laptop.wakeups.clone(), &history).await
         })?;
     }
 }

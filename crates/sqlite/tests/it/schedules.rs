@@ -8,21 +8,11 @@ use foreman_core::target::{Body, HttpTarget, Target};
 use foreman_core::{State, TenantId};
 use foreman_sqlite::{audit_file, migrate};
 
-use crate::given::Laptop;
+use crate::given::{Laptop, back_to};
 
 /// Something done to the file by someone else.
 fn execute(laptop: &Laptop, sql: &str) -> usize {
     rusqlite::Connection::open(laptop.path()).unwrap().execute(sql, []).unwrap()
-}
-
-/// Takes the file back to the schema without schedules.
-fn before_schedules(laptop: &Laptop) {
-    let sql = rusqlite::Connection::open(laptop.path()).unwrap();
-    sql.execute_batch(
-        "DROP TABLE ticks; DROP TABLE schedules; DELETE FROM schema_migrations WHERE version > 1;
-         PRAGMA user_version = 1;",
-    )
-    .unwrap();
 }
 
 #[tokio::test]
@@ -33,7 +23,7 @@ async fn a_file_from_before_schedules_keeps_its_jobs_and_learns_to_fire() {
         (scene.submit(a_job().tagged("blue")).await, scene.job_in(State::Scheduled, a_job()).await)
     };
     laptop.store.close().await;
-    before_schedules(&laptop);
+    back_to(&laptop.path(), 1);
     let waiting: Vec<i64> = migrate::status(&laptop.path())
         .unwrap()
         .into_iter()
@@ -125,7 +115,7 @@ async fn a_tick_that_finds_no_room_is_fired_when_there_is_some() {
     let target = Target::Http(HttpTarget {
         url: "http://127.0.0.1:9/".parse().unwrap(),
         method: "POST".into(),
-        headers: std::collections::BTreeMap::default(),
+        headers: std::collections::BTreeMap::default().into(),
         body: Body::Text("x".repeat(100_000)),
     });
     let big = a_job().target(target);

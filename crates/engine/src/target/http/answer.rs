@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use foreman_core::Timestamp;
-use foreman_core::outcome::{Ended, HttpReport, Report, classify_status};
+use foreman_core::outcome::{Ended, HttpReport, Report};
 use foreman_runtime::clock;
 use http::header::{self, HeaderMap, HeaderName};
 use http::{Response, StatusCode};
@@ -11,6 +11,7 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 
 use super::Config;
+use super::call::Judge;
 use super::connect::{Place, root_cause};
 use super::pool::Wire;
 use super::retry_after::retry_after;
@@ -84,8 +85,8 @@ impl Answer {
         Read::Whole
     }
 
-    pub(super) fn end(mut self, place: &Place, read: &Read) -> Ending {
-        let said = classify_status(self.status.as_u16(), self.retry_after);
+    pub(super) fn end(mut self, place: &Place, read: &Read, judge: Judge) -> Ending {
+        let said = judge(self.status.as_u16(), self.retry_after);
         let (ended, error) = match (said, read) {
             // It said yes and then broke off: the work may be half done, and nobody can tell.
             (Ended::Completed, Read::Broken(why)) => {

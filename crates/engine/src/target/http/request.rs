@@ -1,12 +1,15 @@
-//! The request of an attempt: exactly the job's body, its headers, and ours.
+//! The request of an attempt: exactly the job's body, its headers, ours, and its signature.
+
+use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use foreman_core::JobId;
+use foreman_core::signing::{self, MessageId, SigningSecret};
 use foreman_core::target::{Body, HttpTarget};
-use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use foreman_core::{JobId, Timestamp};
+use http::header::{self, HeaderName, HeaderValue};
 use http::{Method, Request, Uri};
 use http_body_util::Full;
-use url::{Host, Position};
+use url::{Host, Position, Url};
 
 use super::connect::Place;
 use crate::target::Try;
@@ -24,7 +27,7 @@ const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// A job that cannot be put into a request; it was let in by mistake, and trying again would not help.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum NotARequest {
+pub(in crate::target) enum NotARequest {
     #[error("the URL cannot be requested")]
     Url,
     #[error("{0:?} is not a method")]
@@ -34,64 +37,119 @@ pub(super) enum NotARequest {
     Header(String),
 }
 
-pub(super) fn build(target: &HttpTarget, attempt: &Try) -> Result<(Place, HttpRequest), NotARequest> {
-    let place = place(target)?;
-    let path = &target.url[Position::BeforePath..Position::AfterQuery];
-    let mut request = Request::new(Full::new(Bytes::copy_from_slice(target.body.as_str().as_bytes())));
-    *request.uri_mut() = path.parse::<Uri>().map_err(|_| NotARequest::Url)?;
-    *request.method_mut() =
-        Method::from_bytes(target.method.as_bytes()).map_err(|_| NotARequest::Method(target.method.clone()))?;
-    *request.headers_mut() = headers(target, attempt)?;
-    if target.body.is_none() && matches!(*request.method(), Method::POST | Method::PUT | Method::PATCH) {
-        // Of these a server expects a body, and may wait for one that is not said to be empty.
-        request.headers_mut().insert(header::CONTENT_LENGTH, 0.into());
-    }
-    Ok((place, request))
+/// A request, and where it goes.
+pub(in crate::target) struct Outgoing {
+    pub(super) place: Place,
+    pub(super) request: HttpRequest,
 }
 
-fn place(target: &HttpTarget) -> Result<Place, NotARequest> {
-    let host = target.url.host_str().ok_or(NotARequest::Url)?;
-    let port = target.url.port_or_known_default().ok_or(NotARequest::Url)?;
-    let literal = match target.url.host() {
+impl Outgoing {
+    /// `headers` are the job's own, opened.
+    pub(super) fn of_job(
+        target: &HttpTarget,
+        headers: &BTreeMap<String, String>,
+        attempt: &Try,
+    ) -> Result<Self, NotARequest> {
+        let method =
+            Method::from_bytes(target.method.as_bytes()).map_err(|_| NotARequest::Method(target.method.clone()))?;
+        let mut outgoing = Self::new(&target.url, method, target.body.as_str())?;
+        outgoing.add_headers_of_job(target, headers, attempt)?;
+        let request = &mut outgoing.request;
+        if target.body.is_none() && matches!(*request.method(), Method::POST | Method::PUT | Method::PATCH) {
+            // Of these a server expects a body, and may wait for one that is not said to be empty.
+            request.headers_mut().insert(header::CONTENT_LENGTH, 0.into());
+        }
+        Ok(outgoing)
+    }
+
+    /// A message about a job, told by the job `delivery`.
+    pub(in crate::target) fn of_message(url: &Url, body: &str, delivery: JobId) -> Result<Self, NotARequest> {
+        let mut outgoing = Self::new(url, Method::POST, body)?;
+        let headers = outgoing.request.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(TRACEPARENT, ascii(&traceparent(delivery)));
+        Ok(outgoing)
+    }
+
+    /// With what every request has, which a job may replace but for the host.
+    fn new(url: &Url, method: Method, body: &str) -> Result<Self, NotARequest> {
+        let mut request = Request::new(Full::new(Bytes::copy_from_slice(body.as_bytes())));
+        let path = &url[Position::BeforePath..Position::AfterQuery];
+        *request.uri_mut() = path.parse::<Uri>().map_err(|_| NotARequest::Url)?;
+        *request.method_mut() = method;
+        let headers = request.headers_mut();
+        headers.reserve(20);
+        headers.insert(header::USER_AGENT, HeaderValue::from_static(USER_AGENT));
+        headers.insert(header::ACCEPT, HeaderValue::from_static("*/*"));
+        // What is compressed is not inflated, so ask for what can be read.
+        headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        headers.insert(header::HOST, host(url)?);
+        Ok(Self { place: place(url)?, request })
+    }
+
+    /// Defaults that the job may replace, then the job's, then ours that nobody replaces.
+    fn add_headers_of_job(
+        &mut self,
+        target: &HttpTarget,
+        given: &BTreeMap<String, String>,
+        attempt: &Try,
+    ) -> Result<(), NotARequest> {
+        let headers = self.request.headers_mut();
+        if let Some(content_type) = content_type(&target.body) {
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+        }
+        for (name, value) in given {
+            let unfit = || NotARequest::Header(name.clone());
+            let mut value = HeaderValue::from_str(value).map_err(|_| unfit())?;
+            value.set_sensitive(true);
+            headers.insert(HeaderName::try_from(name.as_str()).map_err(|_| unfit())?, value);
+        }
+        headers.insert(header::HOST, host(&target.url)?);
+        let id = ascii(&attempt.job.id.to_string());
+        // The same for every attempt: it is how a target knows a job that it has seen before.
+        headers.insert(IDEMPOTENCY_KEY, id.clone());
+        headers.insert(JOB_ID, id);
+        headers.insert(ATTEMPT, attempt.attempt.into());
+        headers.insert(FENCE, attempt.fence.0.into());
+        if let Some(occasion) = &attempt.job.work.occasion {
+            // The time the tick belongs to, however late it starts: what a report is about, and the same at every attempt.
+            for (name, value) in [(SCHEDULE, &occasion.schedule), (SCHEDULED_FOR, &occasion.nominal.to_string())] {
+                let value = HeaderValue::from_str(value).map_err(|_| NotARequest::Header(name.to_string()))?;
+                headers.insert(name, value);
+            }
+        }
+        headers.insert(TRACEPARENT, ascii(&traceparent(attempt.job.id)));
+        Ok(())
+    }
+
+    /// Says who sent it, by each of these secrets; without one, nothing is said. `body` is what was put into it.
+    pub(in crate::target) fn sign(&mut self, secrets: &[SigningSecret], job: JobId, now: Timestamp, body: &[u8]) {
+        let Some((newest, older)) = secrets.split_first() else { return };
+        for (name, value) in signing::sign(newest, older, &MessageId::of_job(job), now, body).headers() {
+            self.request.headers_mut().insert(HeaderName::from_static(name), ascii(&value));
+        }
+    }
+
+    /// Its name without a signature: who cannot verify it can still tell that it came before.
+    pub(in crate::target) fn name(&mut self, job: JobId) {
+        let id = ascii(MessageId::of_job(job).as_str());
+        self.request.headers_mut().insert(HeaderName::from_static(signing::ID), id);
+    }
+}
+
+fn host(url: &Url) -> Result<HeaderValue, NotARequest> {
+    HeaderValue::from_str(&url[Position::BeforeHost..Position::AfterPort]).map_err(|_| NotARequest::Url)
+}
+
+fn place(url: &Url) -> Result<Place, NotARequest> {
+    let host = url.host_str().ok_or(NotARequest::Url)?;
+    let port = url.port_or_known_default().ok_or(NotARequest::Url)?;
+    let literal = match url.host() {
         Some(Host::Ipv4(address)) => Some(address.into()),
         Some(Host::Ipv6(address)) => Some(address.into()),
         Some(Host::Domain(_)) | None => None,
     };
-    Ok(Place { is_tls: target.url.scheme() == "https", host: host.into(), literal, port })
-}
-
-/// Defaults that the job may replace, then the job's, then ours that nobody replaces.
-fn headers(target: &HttpTarget, attempt: &Try) -> Result<HeaderMap, NotARequest> {
-    let mut headers = HeaderMap::with_capacity(14 + target.headers.len());
-    headers.insert(header::USER_AGENT, HeaderValue::from_static(USER_AGENT));
-    headers.insert(header::ACCEPT, HeaderValue::from_static("*/*"));
-    // What is compressed is not inflated, so ask for what can be read.
-    headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-    if let Some(content_type) = content_type(&target.body) {
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
-    }
-    for (name, value) in &target.headers {
-        let unfit = || NotARequest::Header(name.clone());
-        let value = HeaderValue::from_str(value).map_err(|_| unfit())?;
-        headers.insert(HeaderName::try_from(name.as_str()).map_err(|_| unfit())?, value);
-    }
-    let host = &target.url[Position::BeforeHost..Position::AfterPort];
-    headers.insert(header::HOST, HeaderValue::from_str(host).map_err(|_| NotARequest::Url)?);
-    let id = ascii(&attempt.job.id.to_string());
-    // The same for every attempt: it is how a target knows a job that it has seen before.
-    headers.insert(IDEMPOTENCY_KEY, id.clone());
-    headers.insert(JOB_ID, id);
-    headers.insert(ATTEMPT, attempt.attempt.into());
-    headers.insert(FENCE, attempt.fence.0.into());
-    if let Some(occasion) = &attempt.job.work.occasion {
-        // The time the tick belongs to, however late it starts: what a report is about, and the same at every attempt.
-        for (name, value) in [(SCHEDULE, &occasion.schedule), (SCHEDULED_FOR, &occasion.nominal.to_string())] {
-            let value = HeaderValue::from_str(value).map_err(|_| NotARequest::Header(name.to_string()))?;
-            headers.insert(name, value);
-        }
-    }
-    headers.insert(TRACEPARENT, ascii(&traceparent(attempt.job.id)));
-    Ok(headers)
+    Ok(Place { is_tls: url.scheme() == "https", host: host.into(), literal, port })
 }
 
 fn content_type(body: &Body) -> Option<&'static str> {

@@ -32,6 +32,19 @@ impl Database {
         database
     }
 
+    /// Of somebody with this password, and with the schema of this version.
+    pub async fn owned(password: &str) -> Self {
+        let database = Self::empty().await;
+        let (base, name) = database.url.rsplit_once('/').expect("it ends with its database");
+        let (_, place) = base.rsplit_once('@').expect("it names its user");
+        let sql = format!("CREATE ROLE {name} LOGIN PASSWORD '{password}'; ALTER DATABASE {name} OWNER TO {name}");
+        connect(&database.url).await.batch_execute(&sql).await.unwrap();
+        let database = Self { url: format!("postgres://{name}:{password}@{place}/{name}") };
+        let said = database.foreman(&["migrate"]).await;
+        assert_eq!(said.code, 0, "{said:?}");
+        database
+    }
+
     /// A command that speaks to the database itself.
     pub async fn foreman(&self, words: &[&str]) -> Said {
         let mut command = foreman(Path::new("/"));

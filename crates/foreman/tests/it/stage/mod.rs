@@ -10,7 +10,7 @@ use std::time::Duration;
 use foreman_client::{Client, JobDocument, JobSpec, State};
 use tokio::time::{Instant, sleep};
 
-pub use binary::{Said, run};
+pub use binary::{Said, foreman_of, run};
 pub use database::Database;
 pub use server::{Server, Stage};
 pub use target::{Target, get};

@@ -63,6 +63,13 @@ impl Database {
         run(command, None).await
     }
 
+    /// Jobs of the default tenant may run these.
+    pub async fn allow_commands(&self, programs: &str) {
+        let words = ["tenants", "update", "default", "--commands", programs, "--direct"];
+        let said = self.foreman(Path::new("/"), &words).await;
+        assert_eq!(said.code, 0, "{said:?}");
+    }
+
     /// A connection of the test's, told apart by its name.
     pub async fn connect(&self, name: &str) -> Sql {
         Sql::open(&self.url, name).await.unwrap()

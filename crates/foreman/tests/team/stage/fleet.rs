@@ -70,6 +70,8 @@ impl Fleet {
         all.push(("DATABASE_URL".into(), database.url.clone()));
         // Nobody balances here, so nobody has to notice.
         all.push(("FOREMAN_SHUTDOWN_NOT_READY".into(), "0s".into()));
+        // The targets are on this machine, where a role calls nobody unless it is told to.
+        all.push(("FOREMAN_EGRESS_ALLOW".into(), "127.0.0.0/8".into()));
         all.extend(variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         Self { directory, processes: Vec::new(), faults: Faults::default(), variables: all, program: None }
     }

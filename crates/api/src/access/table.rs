@@ -1,0 +1,199 @@
+//! Every way in, with what it asks for: the one list that the gate goes by.
+//!
+//! What is not in it is not served, even if somebody has given it a handler. A change of something has the name under which
+//! it stands in the audit trail; reads and submissions of jobs have none.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use foreman_core::key::Scope;
+use http::Method;
+
+/// What one way in asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// Nothing: it tells nothing of anybody.
+    Nothing,
+    /// Any key that is good for something.
+    Key,
+    Scope(Scope),
+}
+
+#[derive(Clone, Debug)]
+pub struct Way {
+    /// None: whatever the method.
+    pub method: Option<Method>,
+    /// As the router has it.
+    pub path: &'static str,
+    pub needs: Needs,
+    /// Such as `job.cancel`: what it is done to, and what.
+    pub action: Option<&'static str>,
+}
+
+const fn open(path: &'static str) -> Way {
+    Way { method: Some(Method::GET), path, needs: Needs::Nothing, action: None }
+}
+
+const fn read(path: &'static str, scope: Scope) -> Way {
+    Way { method: Some(Method::GET), path, needs: Needs::Scope(scope), action: None }
+}
+
+const fn ask(method: Method, path: &'static str, scope: Scope) -> Way {
+    Way { method: Some(method), path, needs: Needs::Scope(scope), action: None }
+}
+
+const fn act(method: Method, path: &'static str, scope: Scope, action: &'static str) -> Way {
+    Way { method: Some(method), path, needs: Needs::Scope(scope), action: Some(action) }
+}
+
+use Scope::{Admin, JobsRead, JobsWrite, SchedulesRead, SchedulesWrite};
+
+/// `exec:command` is asked for beside these wherever what is sent has a `command`: that is known only once it is read.
+pub static WAYS: &[Way] = &[
+    open("/"),
+    open("/docs"),
+    open("/docs/app.js"),
+    open("/docs/style.css"),
+    open("/errors/{name}"),
+    open("/api/openapi.json"),
+    open("/healthz"),
+    open("/readyz"),
+    open("/metrics"),
+    Way { method: None, path: "/dev/echo", needs: Needs::Nothing, action: None },
+    Way { method: None, path: "/dev/status/{code}", needs: Needs::Nothing, action: None },
+    // Jobs and queues.
+    read("/api/v1/jobs", JobsRead),
+    ask(Method::POST, "/api/v1/jobs", JobsWrite),
+    ask(Method::POST, "/api/v1/jobs/batch", JobsWrite),
+    act(Method::POST, "/api/v1/jobs/retry", JobsWrite, "jobs.retry"),
+    act(Method::POST, "/api/v1/jobs/cancel", JobsWrite, "jobs.cancel"),
+    act(Method::POST, "/api/v1/jobs/delete", JobsWrite, "jobs.delete"),
+    read("/api/v1/jobs/{id}", JobsRead),
+    act(Method::DELETE, "/api/v1/jobs/{id}", JobsWrite, "job.delete"),
+    act(Method::POST, "/api/v1/jobs/{id}/cancel", JobsWrite, "job.cancel"),
+    act(Method::POST, "/api/v1/jobs/{id}/retry", JobsWrite, "job.retry"),
+    read("/api/v1/jobs/{id}/wait", JobsRead),
+    read("/api/v1/jobs/{id}/output", JobsRead),
+    read("/api/v1/dead", JobsRead),
+    read("/api/v1/queues", JobsRead),
+    act(Method::POST, "/api/v1/queues/{queue}/pause", JobsWrite, "queue.pause"),
+    act(Method::POST, "/api/v1/queues/{queue}/resume", JobsWrite, "queue.resume"),
+    // Workers are the operator's: they work for every tenant.
+    read("/api/v1/workers", Admin),
+    // Schedules.
+    read("/api/v1/schedules", SchedulesRead),
+    act(Method::POST, "/api/v1/schedules", SchedulesWrite, "schedule.create"),
+    ask(Method::POST, "/api/v1/schedules/preview", SchedulesRead),
+    read("/api/v1/schedules/{schedule}", SchedulesRead),
+    act(Method::PUT, "/api/v1/schedules/{schedule}", SchedulesWrite, "schedule.replace"),
+    act(Method::PATCH, "/api/v1/schedules/{schedule}", SchedulesWrite, "schedule.update"),
+    act(Method::DELETE, "/api/v1/schedules/{schedule}", SchedulesWrite, "schedule.delete"),
+    act(Method::POST, "/api/v1/schedules/{schedule}/pause", SchedulesWrite, "schedule.pause"),
+    act(Method::POST, "/api/v1/schedules/{schedule}/resume", SchedulesWrite, "schedule.resume"),
+    act(Method::POST, "/api/v1/schedules/{schedule}/run", SchedulesWrite, "schedule.run"),
+    read("/api/v1/schedules/{schedule}/preview", SchedulesRead),
+    read("/api/v1/schedules/{schedule}/ticks", SchedulesRead),
+    // Webhooks tell of jobs: who may read those may read these.
+    read("/api/v1/webhooks", JobsRead),
+    act(Method::POST, "/api/v1/webhooks", JobsWrite, "webhook.create"),
+    read("/api/v1/webhooks/{webhook}", JobsRead),
+    act(Method::PATCH, "/api/v1/webhooks/{webhook}", JobsWrite, "webhook.update"),
+    act(Method::DELETE, "/api/v1/webhooks/{webhook}", JobsWrite, "webhook.delete"),
+    act(Method::POST, "/api/v1/webhooks/{webhook}/rotate-secret", JobsWrite, "webhook.rotate-secret"),
+    act(Method::POST, "/api/v1/webhooks/{webhook}/test", JobsWrite, "webhook.test"),
+    read("/api/v1/webhooks/{webhook}/deliveries", JobsRead),
+    read("/api/v1/webhooks/{webhook}/deliveries/{delivery}", JobsRead),
+    act(Method::POST, "/api/v1/webhooks/{webhook}/deliveries/{delivery}/resend", JobsWrite, "delivery.resend"),
+    // Tenants, keys, and who did what.
+    Way { method: Some(Method::GET), path: "/api/v1/whoami", needs: Needs::Key, action: None },
+    read("/api/v1/tenants", Admin),
+    act(Method::POST, "/api/v1/tenants", Admin, "tenant.create"),
+    read("/api/v1/tenants/{tenant}", Admin),
+    act(Method::PATCH, "/api/v1/tenants/{tenant}", Admin, "tenant.update"),
+    act(Method::DELETE, "/api/v1/tenants/{tenant}", Admin, "tenant.delete"),
+    act(Method::POST, "/api/v1/tenants/{tenant}/signing-secret", Admin, "signing-secret.rotate"),
+    act(Method::DELETE, "/api/v1/tenants/{tenant}/signing-secret", Admin, "signing-secret.delete"),
+    read("/api/v1/tenants/{tenant}/keys", Admin),
+    act(Method::POST, "/api/v1/tenants/{tenant}/keys", Admin, "key.create"),
+    read("/api/v1/tenants/{tenant}/keys/{key}", Admin),
+    act(Method::DELETE, "/api/v1/tenants/{tenant}/keys/{key}", Admin, "key.revoke"),
+    act(Method::POST, "/api/v1/tenants/{tenant}/keys/{key}/rotate", Admin, "key.rotate"),
+    read("/api/v1/audit", Admin),
+];
+
+/// What the list says of a method and the template of a path.
+pub(crate) enum Found {
+    Way(&'static Way),
+    /// The path is there and takes other methods.
+    OtherMethods {
+        allow: String,
+        /// Nobody needs a key to learn which.
+        is_open: bool,
+    },
+    Nothing,
+}
+
+pub(crate) fn find(method: &Method, path: &str) -> Found {
+    static BY_PATH: LazyLock<BTreeMap<&str, Vec<&Way>>> = LazyLock::new(|| {
+        let mut by_path: BTreeMap<&str, Vec<&Way>> = BTreeMap::new();
+        for way in WAYS {
+            by_path.entry(way.path).or_default().push(way);
+        }
+        by_path
+    });
+    let Some(ways) = BY_PATH.get(path) else { return Found::Nothing };
+    // Who may read may ask how long the answer would be.
+    let asked = if *method == Method::HEAD { &Method::GET } else { method };
+    if let Some(way) = ways.iter().find(|way| way.method.as_ref().is_none_or(|method| method == asked)) {
+        return Found::Way(way);
+    }
+    let mut allow: Vec<&str> = ways.iter().filter_map(|way| way.method.as_ref()).map(Method::as_str).collect();
+    if allow.contains(&"GET") {
+        allow.push("HEAD");
+    }
+    Found::OtherMethods { allow: allow.join(","), is_open: ways.iter().all(|way| way.needs == Needs::Nothing) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn no_way_is_listed_twice() {
+        let mut seen = HashSet::new();
+        for way in WAYS {
+            assert!(seen.insert((way.path, way.method.clone())), "{way:?}");
+        }
+    }
+
+    #[test]
+    fn all_of_the_api_but_its_document_asks_for_something() {
+        for way in WAYS {
+            let is_open = way.needs == Needs::Nothing;
+            assert_eq!(is_open, !way.path.starts_with("/api/v1"), "{way:?}");
+        }
+    }
+
+    #[test]
+    fn what_changes_something_has_a_name_and_what_reads_has_none() {
+        // Neither changes what is there: a submission is its own record, and a preview is kept nowhere.
+        let unnamed = ["/api/v1/jobs", "/api/v1/jobs/batch", "/api/v1/schedules/preview"];
+        for way in WAYS.iter().filter(|way| way.path.starts_with("/api/v1")) {
+            let is_read = way.method == Some(Method::GET);
+            assert_eq!(way.action.is_none(), is_read || unnamed.contains(&way.path), "{way:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_listed_is_not_found() {
+        assert!(matches!(find(&Method::GET, "/api/v1/secrets"), Found::Nothing));
+        assert!(matches!(find(&Method::HEAD, "/api/v1/jobs"), Found::Way(way) if way.needs == Needs::Scope(JobsRead)));
+        let Found::OtherMethods { allow, is_open } = find(&Method::PUT, "/api/v1/jobs") else { panic!("PUT") };
+        assert_eq!((allow.as_str(), is_open), ("GET,POST,HEAD", false));
+        let strange = Method::from_bytes(b"PURGE").expect("a method");
+        assert!(matches!(find(&strange, "/dev/echo"), Found::Way(_)));
+        assert!(matches!(find(&strange, "/api/openapi.json"), Found::OtherMethods { is_open: true, .. }));
+    }
+}

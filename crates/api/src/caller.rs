@@ -1,0 +1,89 @@
+//! Who asks, for the length of one request.
+//!
+//! The gate puts it among the request's extensions. A handler that finds none there was reached past the gate: it fails
+//! instead of working for the default tenant.
+
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use foreman_core::audit::Actor;
+use foreman_core::key::{Scope, Scopes};
+use foreman_core::target::Program;
+use foreman_core::tenant::{Tenant, TenantLimits};
+use foreman_core::{TenantId, Timestamp};
+use http::request::Parts;
+
+use crate::problem::{Kind, Problem};
+
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// Whose data the request is about.
+    pub tenant: TenantId,
+    pub actor: Actor,
+    pub scopes: Scopes,
+    /// When its key ends by itself.
+    pub expires_at: Option<Timestamp>,
+    /// The tenant's settings and limits, at most a few seconds old.
+    pub standing: Arc<Standing>,
+}
+
+/// A tenant, and the limits that its settings come to.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    pub tenant: Tenant,
+    pub limits: TenantLimits,
+}
+
+impl Standing {
+    pub fn new(tenant: Tenant, defaults: &TenantLimits) -> Self {
+        let limits = defaults.with(&tenant.settings.limits);
+        Self { tenant, limits }
+    }
+}
+
+impl Caller {
+    pub fn may(&self, scope: Scope) -> Result<(), Problem> {
+        if self.scopes.allow(scope) { Ok(()) } else { Err(self.lacks(scope)) }
+    }
+
+    /// For who runs this server: may name any tenant.
+    pub fn is_operator(&self) -> bool {
+        self.scopes.allow(Scope::Admin)
+    }
+
+    /// The tenant's lock on commands. Whoever needs no key runs programs on this machine anyway.
+    pub fn may_run(&self, program: &Program) -> bool {
+        self.actor == Actor::Nobody || self.standing.tenant.settings.commands.allow(program)
+    }
+
+    /// The same for a variable that a program is given.
+    pub fn may_give(&self, name: &str) -> bool {
+        self.actor == Actor::Nobody || self.standing.tenant.settings.commands.allow_variable(name)
+    }
+
+    fn lacks(&self, scope: Scope) -> Problem {
+        Problem {
+            scope: Some(scope),
+            ..Problem::new(
+                Kind::Forbidden,
+                format!(
+                    "this needs a key with the scope {scope}, and this one has {}; ask whoever runs the server for one",
+                    self.scopes
+                ),
+            )
+        }
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Caller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        of(parts).cloned()
+    }
+}
+
+pub(crate) fn of(parts: &Parts) -> Result<&Caller, Problem> {
+    let found = parts.extensions.get::<Caller>();
+    found.ok_or_else(|| Problem::internal("a handler was reached without passing the gate"))
+}

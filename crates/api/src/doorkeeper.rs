@@ -1,0 +1,235 @@
+//! Looks at the key that a request shows and says who asks.
+//!
+//! A key is found by its id and compared by its hash; one that nobody knows takes as long as one with a wrong secret. What
+//! the store said is used for three seconds (`answers.rs`), by every process for itself: a key that is revoked anywhere
+//! opens nothing after five seconds at the latest, also where nobody heard of it. What this process itself changes it
+//! forgets at once.
+//!
+//! While the store is away, keys that were asked about a moment ago go on; the others are told to come back.
+
+mod answers;
+mod attempts;
+mod uses;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use foreman_core::audit::Actor;
+use foreman_core::key::{self, ApiKey, KeyHash, KeyId, KeyRecord, Scopes};
+use foreman_core::ports::Tenancy;
+use foreman_core::tenant::TenantLimits;
+use foreman_core::{TenantId, Timestamp};
+use foreman_runtime::Tasks;
+use http::header::RETRY_AFTER;
+use http::{HeaderMap, HeaderName};
+
+use crate::caller::{Caller, Standing};
+use crate::keys::{self, Keys};
+use crate::problem::{Kind, Problem};
+use answers::Answers;
+use attempts::Attempts;
+pub use attempts::Patience;
+use uses::Uses;
+
+/// Names the tenant that an operator's request is about.
+pub(crate) const FOREMAN_TENANT: HeaderName = HeaderName::from_static("foreman-tenant");
+
+/// How often somebody looks whether an open stream is still somebody's who may have it.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+pub(crate) struct Doorkeeper {
+    keys: Keys,
+    tenancy: Arc<dyn Tenancy>,
+    /// The limits of every tenant, but for what was said about it.
+    defaults: TenantLimits,
+    known_keys: Answers<KeyId, Option<Arc<Known>>>,
+    known_tenants: Answers<TenantId, Option<Arc<Standing>>>,
+    attempts: Attempts,
+    uses: Arc<Uses>,
+}
+
+/// A key as the store knew it at a moment.
+#[derive(Debug)]
+struct Known {
+    key: KeyRecord,
+    standing: Arc<Standing>,
+    now: Timestamp,
+}
+
+impl Doorkeeper {
+    pub fn new(
+        keys: Keys,
+        tenancy: Arc<dyn Tenancy>,
+        defaults: TenantLimits,
+        patience: Patience,
+        tasks: &Tasks,
+    ) -> Self {
+        Self {
+            keys,
+            defaults,
+            known_keys: Answers::new(tasks.clone()),
+            known_tenants: Answers::new(tasks.clone()),
+            attempts: Attempts::new(patience),
+            uses: Uses::new(Arc::clone(&tenancy), tasks.clone()),
+            tenancy,
+        }
+    }
+
+    /// Who asks, and for which tenant.
+    pub async fn admit(&self, headers: &HeaderMap, peer: IpAddr) -> Result<Caller, Problem> {
+        let caller = match (keys::shown(headers)?, &self.keys) {
+            (None, Keys::None) => self.everything(Actor::Nobody).await?,
+            (Some(shown), Keys::None) if !shown.starts_with(b"fm_") => self.everything(Actor::Nobody).await?,
+            (None, Keys::Asked(_)) => return Err(asks_for_a_key()),
+            (Some(shown), Keys::Asked(admin)) if KeyHash::of(shown) == *admin => {
+                self.everything(Actor::Bootstrap).await?
+            }
+            (Some(shown), _) => self.holder(shown, peer).await?,
+        };
+        self.on_behalf(caller, headers).await
+    }
+
+    /// One who may do everything, in the default tenant, whatever became of that.
+    async fn everything(&self, actor: Actor) -> Result<Caller, Problem> {
+        let tenant = TenantId::default();
+        let standing = self.standing(&tenant).await?;
+        let standing = standing.ok_or_else(|| Problem::internal("the default tenant is not there"))?;
+        Ok(Caller { tenant, actor, scopes: Scopes::ALL, expires_at: None, standing })
+    }
+
+    /// The holder of a key of the store.
+    async fn holder(&self, shown: &[u8], peer: IpAddr) -> Result<Caller, Problem> {
+        let shown = std::str::from_utf8(shown).ok().and_then(|text| text.parse::<ApiKey>().ok());
+        if let Some(wait) = self.attempts.wait(peer)
+            && !shown.as_ref().is_some_and(|shown| self.is_known(shown) || self.attempts.may_look_up(peer))
+        {
+            return Err(too_many_attempts(wait));
+        }
+        let Some(shown) = shown else { return Err(self.stranger(peer)) };
+        let answer = self.look_up(shown.id()).await?;
+        let (known, age) = (answer.value, answer.age);
+        let kept = key::admit(&shown, known.as_ref().map(|known| known.key.clone()));
+        let (Some(_), Some(known)) = (kept, known) else { return Err(self.stranger(peer)) };
+        let now = known.is_good(age)?;
+        self.uses.note(&known.key, now);
+        Ok(Caller {
+            tenant: known.key.tenant.clone(),
+            actor: Actor::Key(known.key.id.clone()),
+            scopes: known.key.scopes,
+            expires_at: known.key.expires_at,
+            standing: Arc::clone(&known.standing),
+        })
+    }
+
+    fn is_known(&self, shown: &ApiKey) -> bool {
+        self.known_keys.is_known(shown.id(), |known| known.as_ref().is_some_and(|known| known.key.hash == shown.hash()))
+    }
+
+    fn stranger(&self, peer: IpAddr) -> Problem {
+        self.attempts.failed(peer);
+        Problem::new(Kind::Unauthorized, "the key in `Authorization` is not one of this server's")
+    }
+
+    async fn look_up(&self, id: &KeyId) -> Result<answers::Answer<Option<Arc<Known>>>, Problem> {
+        let ask = || {
+            let (tenancy, id, defaults) = (Arc::clone(&self.tenancy), id.clone(), self.defaults.clone());
+            async move {
+                let found = tenancy.look_up_key(&id).await?;
+                Ok(found.map(|at| {
+                    let standing = Arc::new(Standing::new(at.tenant, &defaults));
+                    Arc::new(Known { key: at.key, standing, now: at.now })
+                }))
+            }
+        };
+        Ok(self.known_keys.get(id, ask).await?)
+    }
+
+    /// A tenant with its limits, at most a few seconds old.
+    pub async fn standing(&self, tenant: &TenantId) -> Result<Option<Arc<Standing>>, Problem> {
+        let ask = || {
+            let (tenancy, tenant, defaults) = (Arc::clone(&self.tenancy), tenant.clone(), self.defaults.clone());
+            async move { Ok(tenancy.tenant(&tenant).await?.map(|tenant| Arc::new(Standing::new(tenant, &defaults)))) }
+        };
+        Ok(self.known_tenants.get(tenant, ask).await?.value)
+    }
+
+    /// An operator may name the tenant a request is about; anybody else only their own.
+    async fn on_behalf(&self, caller: Caller, headers: &HeaderMap) -> Result<Caller, Problem> {
+        let mut named = headers.get_all(FOREMAN_TENANT).iter();
+        let Some(name) = named.next() else { return Ok(caller) };
+        if named.next().is_some() {
+            return Err(Problem::invalid_request("the header Foreman-Tenant is given more than once"));
+        }
+        let name = name.to_str().unwrap_or("?").trim();
+        if name == caller.tenant.as_str() {
+            return Ok(caller);
+        }
+        if !caller.is_operator() {
+            let detail = format!(
+                "the header Foreman-Tenant names {name:?}, and this key is of the tenant {}; only an operator's key (scope \
+                 admin) may name another",
+                caller.tenant
+            );
+            return Err(Problem { scope: Some(key::Scope::Admin), ..Problem::new(Kind::Forbidden, detail) });
+        }
+        // What cannot be the name of a tenant is the name of none.
+        let Ok(tenant) = name.parse::<TenantId>() else { return Err(Problem::tenant_not_found(name)) };
+        let standing = self.standing(&tenant).await?.ok_or_else(|| Problem::tenant_not_found(name))?;
+        Ok(Caller { tenant, standing, ..caller })
+    }
+
+    /// Whether a caller who was let in some time ago still would be.
+    pub async fn still(&self, caller: &Caller) -> Result<(), Problem> {
+        let Actor::Key(id) = &caller.actor else { return Ok(()) };
+        let answer = self.look_up(id).await?;
+        let known = answer.value.ok_or_else(|| Problem::new(Kind::Unauthorized, "the key is not there any more"))?;
+        known.is_good(answer.age).map(drop)
+    }
+
+    /// Comes to an end when the caller would not be let in any more: what an open stream ends with. While the store is away
+    /// nobody is sent off; what is written then needs [`Doorkeeper::still`] first.
+    pub async fn gone(&self, caller: &Caller) -> Problem {
+        loop {
+            tokio::time::sleep(LOOK_AGAIN).await;
+            match self.still(caller).await {
+                Err(problem) if problem.kind == Kind::Unauthorized => return problem,
+                Ok(()) | Err(_) => {}
+            }
+        }
+    }
+
+    /// A key was changed by this process.
+    pub fn forget_key(&self, id: &KeyId) {
+        self.known_keys.forget(id);
+    }
+
+    /// A tenant was changed by this process.
+    pub fn forget_tenant(&self, tenant: &TenantId) {
+        self.known_tenants.forget(tenant);
+        self.known_keys.forget_where(|known| known.as_ref().is_some_and(|known| known.key.tenant == *tenant));
+    }
+}
+
+impl Known {
+    /// Whether the key opens anything, so long after it was asked about; and what the store's clock says now.
+    fn is_good(&self, age: Duration) -> Result<Timestamp, Problem> {
+        let now = self.now.plus(age);
+        self.key.is_live(now).map_err(|refused| Problem::new(Kind::Unauthorized, refused.to_string()))?;
+        if self.standing.tenant.settings.is_disabled {
+            let detail = format!("the tenant {} is disabled, and its keys open nothing", self.key.tenant);
+            return Err(Problem::new(Kind::Unauthorized, detail));
+        }
+        Ok(now)
+    }
+}
+
+fn asks_for_a_key() -> Problem {
+    Problem::new(Kind::Unauthorized, "this server asks for a key; send it as `Authorization: Bearer …`")
+}
+
+fn too_many_attempts(wait: Duration) -> Problem {
+    let secs = wait.as_secs() + 1;
+    let detail = format!("too many wrong keys came from this address; wait {secs} s, and send the right one");
+    Problem::new(Kind::TooManyRequests, detail).with_header(RETRY_AFTER, secs.to_string())
+}

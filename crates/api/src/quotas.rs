@@ -1,0 +1,206 @@
+//! How much a tenant may submit: how fast, how much may wait, how many hosts may be called.
+//!
+//! A job that is made from a schedule by hand counts like one that is submitted. What a schedule makes by itself does not: there it is the
+//! schedules that are counted, and their hosts when they are written, and so are those of webhooks.
+//!
+//! Each process keeps its own books, in memory and bounded: with N of them in front of one store a tenant may submit up to N times its
+//! rate. What waits is counted in the store itself, so that limit holds over all of them, but for what is submitted in the moments
+//! between two counts. A process that starts anew begins with full buckets.
+
+mod hosts;
+mod waiting;
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::response::Response;
+use foreman_core::spec::JobSpec;
+use foreman_core::target::Body;
+use foreman_core::tenant::{Limit, Quota, Take, TokenBucket};
+use foreman_core::{Target, TenantId, Work};
+use http::header::RETRY_AFTER;
+use http::{HeaderName, HeaderValue};
+use tokio::time::Instant;
+use url::Url;
+
+use self::hosts::Hosts;
+use self::waiting::Waiting;
+use crate::app::App;
+use crate::caller::Caller;
+use crate::problem::{Kind, Problem};
+
+/// Books of tenants that have submitted nothing for so long are closed; what was in them has come back by then.
+const FORGOTTEN_AFTER: Duration = Duration::from_mins(10);
+/// So many are open at once; then the longest unused ones go.
+const MOST_BOOKS: usize = 10_000;
+
+#[derive(Default)]
+pub(crate) struct Quotas {
+    books: Mutex<HashMap<TenantId, Arc<Book>>>,
+}
+
+/// What one tenant has asked for lately.
+struct Book {
+    used_at: Mutex<Instant>,
+    now: Mutex<Now>,
+    waiting: tokio::sync::Mutex<Waiting>,
+}
+
+#[derive(Default)]
+struct Now {
+    bucket: TokenBucket,
+    hosts: Hosts,
+}
+
+impl Quotas {
+    /// Takes what jobs with this work come to, all or nothing. The quota is for the answer.
+    pub async fn take(&self, app: &App, caller: &Caller, works: &[Arc<Work>]) -> Result<Option<Quota>, Problem> {
+        let limits = &caller.standing.limits;
+        let count = works.len() as u64;
+        let book = self.book(&caller.tenant);
+        if let Limit::AtMost(most) = limits.queued_jobs {
+            let mut waiting = book.waiting.lock().await;
+            if !waiting.has_room(app, &caller.tenant, count, most).await? {
+                return Err(too_many_waiting(most));
+            }
+        }
+        let mut now = book.now.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Limit::AtMost(most) = limits.target_hosts_per_minute {
+            let targets = works.iter().filter_map(|work| match &work.target {
+                Target::Http(http) => Some(Cow::Borrowed(&http.url)),
+                Target::Command(_) | Target::Task(_) | Target::Webhook(_) => None,
+            });
+            let callbacks = works.iter().filter_map(|work| Url::parse(work.callback_url.as_deref()?).ok());
+            let urls: Vec<Cow<'_, Url>> = targets.chain(callbacks.map(Cow::Owned)).collect();
+            now.hosts
+                .admit(urls.iter().filter_map(|url| url.host_str()), most)
+                .map_err(|wait| too_many_hosts(most, wait))?;
+        }
+        let Some(rate) = limits.submit_rate() else { return Ok(None) };
+        match now.bucket.take(rate, count, app.clock.now()) {
+            Take::Allowed(quota) => Ok(Some(quota)),
+            refused => Err(too_fast(refused, count)),
+        }
+    }
+
+    /// Takes the hosts of URLs that are called later: those of a schedule or a webhook. What is not a URL is somebody else's to
+    /// refuse.
+    pub fn take_hosts<'u>(&self, caller: &Caller, urls: impl IntoIterator<Item = &'u str>) -> Result<(), Problem> {
+        let Limit::AtMost(most) = caller.standing.limits.target_hosts_per_minute else { return Ok(()) };
+        let urls: Vec<Url> = urls.into_iter().filter_map(|url| Url::parse(url).ok()).collect();
+        let book = self.book(&caller.tenant);
+        let mut now = book.now.lock().unwrap_or_else(PoisonError::into_inner);
+        now.hosts.admit(urls.iter().filter_map(Url::host_str), most).map_err(|wait| too_many_hosts(most, wait))
+    }
+
+    fn book(&self, tenant: &TenantId) -> Arc<Book> {
+        let mut books = self.books.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(book) = books.get(tenant) {
+            *book.used_at.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+            return Arc::clone(book);
+        }
+        if books.len() >= MOST_BOOKS {
+            close_some(&mut books);
+        }
+        let book = Arc::new(Book {
+            used_at: Mutex::new(Instant::now()),
+            now: Mutex::default(),
+            waiting: tokio::sync::Mutex::default(),
+        });
+        books.insert(tenant.clone(), Arc::clone(&book));
+        book
+    }
+}
+
+/// First what is forgotten; if that is nothing, the older half.
+fn close_some(books: &mut HashMap<TenantId, Arc<Book>>) {
+    let used_at = |book: &Book| *book.used_at.lock().unwrap_or_else(PoisonError::into_inner);
+    books.retain(|_, book| used_at(book).elapsed() < FORGOTTEN_AFTER);
+    if books.len() >= MOST_BOOKS {
+        let mut times: Vec<Instant> = books.values().map(|book| used_at(book)).collect();
+        times.sort_unstable();
+        let middle = times[times.len() / 2];
+        books.retain(|_, book| used_at(book) > middle);
+    }
+}
+
+/// Whether the tenant's jobs may be as large as this one.
+pub(crate) fn may_carry(caller: &Caller, target: &Target) -> Result<(), Problem> {
+    let body = match target {
+        Target::Http(http) => &http.body,
+        Target::Command(command) => &command.input,
+        Target::Task(task) => &task.payload,
+        Target::Webhook(_) => return Ok(()),
+    };
+    let pointer = if matches!(body, Body::Text(_)) { "/body" } else { "/payload" };
+    is_light_enough(caller, body.as_str()).map_err(|detail| Problem::mistake(Kind::InvalidJob, pointer, detail))
+}
+
+/// The same for the job of a schedule, of which a patch may have a part alone.
+pub(crate) fn may_schedule(app: &App, caller: &Caller, job: &JobSpec) -> Result<(), Problem> {
+    let carried =
+        [("/job/payload", job.payload.as_ref().map(|payload| payload.get())), ("/job/body", job.body.as_deref())];
+    for (pointer, text) in carried {
+        is_light_enough(caller, text.unwrap_or_default())
+            .map_err(|detail| Problem::mistake(Kind::InvalidSchedule, pointer, detail))?;
+    }
+    app.quotas().take_hosts(caller, [&job.url, &job.callback_url].into_iter().filter_map(Option::as_deref))
+}
+
+fn is_light_enough(caller: &Caller, text: &str) -> Result<(), String> {
+    let (size, limit) = (text.len() as u64, caller.standing.limits.payload_bytes);
+    let detail = || format!("has {size} bytes, more than the {limit} that the tenant may send with one job");
+    if limit.allows(size) { Ok(()) } else { Err(detail()) }
+}
+
+/// Whether the tenant may have one more schedule.
+pub(crate) async fn may_add_a_schedule(app: &App, caller: &Caller) -> Result<(), Problem> {
+    let Limit::AtMost(most) = caller.standing.limits.schedules else { return Ok(()) };
+    let count = app.store.count_schedules(&caller.tenant, most).await?;
+    if count < most {
+        return Ok(());
+    }
+    Err(refused(format!("the tenant may have {most} schedules, and has as many; delete one that is not needed"), None))
+}
+
+/// Says in the answer how much more may be asked for.
+pub(crate) fn tell(response: &mut Response, quota: Option<Quota>) {
+    for (name, value) in quota.into_iter().flat_map(Quota::headers) {
+        let value = HeaderValue::try_from(value).expect("digits are visible");
+        response.headers_mut().insert(HeaderName::from_static(name), value);
+    }
+}
+
+fn refused(detail: String, retry_after: Option<u64>) -> Problem {
+    let mut problem = Problem::new(Kind::TooManyRequests, detail);
+    problem.headers.extend(retry_after.map(|seconds| (RETRY_AFTER, seconds.to_string())));
+    problem
+}
+
+fn too_fast(take: Take, count: u64) -> Problem {
+    let quota = take.quota();
+    let detail = match take.retry_after_secs() {
+        Some(seconds) => {
+            format!("the tenant submits faster than it may; there is room for these {count} in {seconds} s")
+        }
+        None => format!(
+            "{count} jobs at once are more than the {} the tenant may ever submit at once; send fewer at a time",
+            quota.limit
+        ),
+    };
+    let mut problem = refused(detail, take.retry_after_secs());
+    problem.headers.extend(quota.headers().map(|(name, value)| (HeaderName::from_static(name), value)));
+    problem
+}
+
+fn too_many_waiting(most: u64) -> Problem {
+    let detail = format!("the tenant may have {most} jobs waiting, and has about as many; wait until some have run");
+    refused(detail, Some(waiting::LOOKED_AGAIN_AFTER.as_secs()))
+}
+
+fn too_many_hosts(most: u64, wait: Duration) -> Problem {
+    let detail = format!("the tenant's jobs may call {most} different hosts in a minute, and these would call more");
+    refused(detail, Some(wait.as_secs() + 1))
+}

@@ -1,0 +1,303 @@
+//! Tenants made, changed and deleted.
+//!
+//! A change is worked out from what was read and written only while that is still so; of two administrators at once the second
+//! looks again. With `If-Match` it does not: it is told.
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+use foreman_core::document::{NewTenantDocument, ProblemDocument, TenantDocument, TenantPatchDocument};
+use foreman_core::id::NotATenantId;
+use foreman_core::ports::{CreateTenantAnswer, DeleteTenantAnswer, NewTenant, TenantUpdate, UpdateTenantAnswer};
+use foreman_core::tenant::{LimitOverrides, Programs, Tenant, TenantSettings};
+use foreman_core::{EditId, TenantId};
+use http::header::LOCATION;
+use http::{HeaderMap, HeaderValue, StatusCode};
+use serde_json::{Map, Value};
+
+use super::look::{answer, find};
+use crate::app::App;
+use crate::audit::Touched;
+use crate::json;
+use crate::params::Named;
+use crate::problem::{Kind, Problem};
+use crate::schedules::condition::Expected;
+
+/// A tenant that is changed by others all the time is not chased for ever.
+const ROUNDS: usize = 5;
+
+/// The list is carried along with every look at one of the tenant's keys.
+const MOST_COMMANDS: usize = 1_000;
+
+/// Make a tenant.
+///
+/// It has no keys yet. Its id is never used again, not even after it was deleted.
+#[utoipa::path(post, path = "/api/v1/tenants", tag = "tenants", operation_id = "create_tenant",
+    request_body(content = NewTenantDocument, example = json!({"id": "acme", "limits": {"queued_jobs": 10000}, "weight": 2})),
+    responses(
+        (status = 201, description = "Made", body = TenantDocument,
+            headers(
+                ("Location" = String, description = "Where the tenant is read"),
+                ("ETag" = String, description = "Its version, in quotes"),
+            )),
+        (status = 409, description = "There is one of this id, or there was", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 422, description = "Not a valid tenant", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn create(State(app): State<App>, request: Request) -> Result<Response, Problem> {
+    let (_, body) = app.bodies.json(request, app.bodies.job_bytes).await?;
+    let asked: NewTenantDocument = json::parse(&body, Kind::InvalidTenant)?;
+    let id: TenantId = asked
+        .id
+        .parse()
+        .map_err(|error: NotATenantId| Problem::mistake(Kind::InvalidTenant, "/id", error.to_string()))?;
+    let settings = TenantSettings {
+        is_disabled: asked.disabled.unwrap_or(false),
+        limits: asked.limits.unwrap_or_default(),
+        commands: asked.commands.unwrap_or_default(),
+        weight: asked.weight.unwrap_or_default(),
+        ..TenantSettings::default()
+    };
+    judge(&settings.commands)?;
+    let new = NewTenant { edit: EditId::fresh(), id: id.clone(), settings };
+    let tenancy = app.tenancy.clone();
+    let made = app.to_the_end(async move { tenancy.create_tenant(&new).await }).await?;
+    app.doorkeeper().forget_tenant(&id);
+    match made {
+        CreateTenantAnswer::Created(tenant) => Ok(created(&app, tenant)),
+        CreateTenantAnswer::Taken => Err(Problem::new(
+            Kind::NameTaken,
+            format!("there is a tenant {id}, or there was one: an id is never used again; take another"),
+        )),
+    }
+}
+
+fn created(app: &App, tenant: Tenant) -> Response {
+    let id = tenant.id.clone();
+    let mut response = answer(app, StatusCode::CREATED, tenant);
+    let path = HeaderValue::try_from(format!("/api/v1/tenants/{id}")).expect("an id is letters, digits and hyphens");
+    response.headers_mut().insert(LOCATION, path);
+    response.extensions_mut().insert(Touched { object: format!("tenant/{id}"), tenant: Some(id) });
+    response
+}
+
+/// Change a tenant.
+///
+/// A JSON merge patch (RFC 7396): a field that is given replaces, `null` sets back to the default, and so inside `limits`. A tenant
+/// that is disabled keeps what it has; its keys open nothing within seconds.
+#[utoipa::path(patch, path = "/api/v1/tenants/{tenant}", tag = "tenants", operation_id = "update_tenant",
+    params(
+        ("tenant" = String, Path, description = "The tenant's id"),
+        ("If-Match" = Option<String>, Header, description = "The `ETag` it must have, such as `\"3\"`, or `*`"),
+    ),
+    request_body(
+        content(
+            (TenantPatchDocument = "application/json", example = json!({"limits": {"running_jobs": 50}, "commands": ["/usr/bin/ffmpeg"]})),
+            (TenantPatchDocument = "application/merge-patch+json", example = json!({"disabled": true})),
+        ),
+    ),
+    responses(
+        (status = 200, description = "Changed", body = TenantDocument,
+            headers(("ETag" = String, description = "Its version, in quotes"))),
+        (status = 404, description = "No such tenant", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 412, description = "Not at this version; `version` says at which", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 422, description = "It would not be a valid tenant", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn update(State(app): State<App>, Named(id): Named, request: Request) -> Result<Response, Problem> {
+    let (headers, body) = app.bodies.json(request, app.bodies.job_bytes).await?;
+    let expected = Expected::of_existing(&headers)?;
+    // Read as fields first: a mistake is then told by its place.
+    let fields: TenantPatchDocument = json::parse(&body, Kind::InvalidTenant)?;
+    judge(&fields.commands.clone().unwrap_or_default())?;
+    let given: Map<String, Value> = json::parse(&body, Kind::InvalidTenant)?;
+    let tenant = edit(&app, &id, expected, move |old| patched(old, &fields, &given)).await?;
+    Ok(answer(&app, StatusCode::OK, tenant))
+}
+
+fn judge(commands: &Programs) -> Result<(), Problem> {
+    let count = commands.iter().count();
+    if count <= MOST_COMMANDS {
+        return Ok(());
+    }
+    let detail = format!("has {count} programs, more than the {MOST_COMMANDS} allowed; `*` means all");
+    Err(Problem::mistake(Kind::InvalidTenant, "/commands", detail))
+}
+
+fn patched(
+    old: &TenantSettings,
+    fields: &TenantPatchDocument,
+    given: &Map<String, Value>,
+) -> Result<TenantSettings, Problem> {
+    let mut new = old.clone();
+    if given.contains_key("disabled") {
+        new.is_disabled = fields.disabled.unwrap_or_default();
+    }
+    if given.contains_key("commands") {
+        new.commands = fields.commands.clone().unwrap_or_default();
+    }
+    if given.contains_key("weight") {
+        new.weight = fields.weight.unwrap_or_default();
+    }
+    match given.get("limits") {
+        None => {}
+        Some(Value::Object(limits)) => new.limits = merged(&old.limits, limits)?,
+        Some(_) => new.limits = LimitOverrides::default(),
+    }
+    Ok(new)
+}
+
+fn merged(old: &LimitOverrides, patch: &Map<String, Value>) -> Result<LimitOverrides, Problem> {
+    let unreadable = |error: serde_json::Error| Problem::mistake(Kind::InvalidTenant, "/limits", error.to_string());
+    let mut limits: Map<String, Value> =
+        serde_json::to_value(old).and_then(serde_json::from_value).map_err(unreadable)?;
+    for (name, value) in patch {
+        if value.is_null() {
+            limits.remove(name);
+        } else {
+            limits.insert(name.clone(), value.clone());
+        }
+    }
+    serde_json::from_value(Value::Object(limits)).map_err(unreadable)
+}
+
+/// Changes a tenant's settings from what they are, to the end.
+pub(super) async fn edit(
+    app: &App,
+    id: &TenantId,
+    expected: Expected,
+    change: impl Fn(&TenantSettings) -> Result<TenantSettings, Problem> + Send + 'static,
+) -> Result<Tenant, Problem> {
+    let (app_there, id_there) = (app.clone(), id.clone());
+    let edited = app.to_the_end(async move { rounds(&app_there, &id_there, expected, change).await }).await;
+    // Also when it failed: what became of it may be unknown.
+    app.doorkeeper().forget_tenant(id);
+    edited
+}
+
+async fn rounds(
+    app: &App,
+    id: &TenantId,
+    expected: Expected,
+    change: impl Fn(&TenantSettings) -> Result<TenantSettings, Problem> + Send,
+) -> Result<Tenant, Problem> {
+    for _ in 0..ROUNDS {
+        let tenant = find(app, id).await?;
+        check(expected, &tenant)?;
+        let settings = change(&tenant.settings)?;
+        if settings == tenant.settings {
+            return Ok(tenant);
+        }
+        let update = TenantUpdate { edit: EditId::fresh(), tenant: id.clone(), version: tenant.version, settings };
+        match app.tenancy.update_tenant(&update).await? {
+            UpdateTenantAnswer::Updated(tenant) => return Ok(tenant),
+            UpdateTenantAnswer::Stale => {}
+            UpdateTenantAnswer::Gone => return Err(Problem::tenant_not_found(id)),
+        }
+    }
+    Err(busy(id))
+}
+
+fn check(expected: Expected, tenant: &Tenant) -> Result<(), Problem> {
+    let is_meant = match expected {
+        Expected::Anything | Expected::Existing => true,
+        // What follows the version is part of a schedule's tag.
+        Expected::Version(version, of) => version == tenant.version && of.is_none(),
+        Expected::Nothing => false,
+    };
+    if is_meant {
+        return Ok(());
+    }
+    let version = tenant.version;
+    let detail = format!("the tenant {} is at version {version}; read it again and decide anew", tenant.id);
+    Err(Problem { version: Some(version), ..Problem::new(Kind::PreconditionFailed, detail) })
+}
+
+fn busy(id: &TenantId) -> Problem {
+    Problem::new(
+        Kind::Overloaded,
+        format!("the tenant {id} was changed by others at every try; nothing was changed, send it again"),
+    )
+}
+
+/// Delete a tenant.
+///
+/// It must be disabled, and have no jobs and no schedules any more: an operator removes them with the header `Foreman-Tenant`. Its keys,
+/// webhooks and settings go with it; its id is never used again.
+#[utoipa::path(delete, path = "/api/v1/tenants/{tenant}", tag = "tenants", operation_id = "delete_tenant",
+    params(
+        ("tenant" = String, Path, description = "The tenant's id"),
+        ("If-Match" = Option<String>, Header, description = "The `ETag` it must have, such as `\"3\"`, or `*`"),
+    ),
+    responses(
+        (status = 204, description = "It is gone"),
+        (status = 404, description = "No such tenant", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 409, description = "It is not disabled, it still has jobs or schedules, or it is the default one", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 412, description = "Not at this version; `version` says at which", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn delete(
+    State(app): State<App>,
+    Named(id): Named,
+    headers: HeaderMap,
+) -> Result<StatusCode, Problem> {
+    let expected = Expected::of_existing(&headers)?;
+    let (app_there, id_there) = (app.clone(), id.clone());
+    let deleted = app.to_the_end(async move { remove(&app_there, &id_there, expected).await }).await;
+    app.doorkeeper().forget_tenant(&id);
+    deleted.map(|()| StatusCode::NO_CONTENT)
+}
+
+async fn remove(app: &App, id: &TenantId, expected: Expected) -> Result<(), Problem> {
+    let refuse = |detail: String| Err(Problem::new(Kind::TenantInUse, detail));
+    for _ in 0..ROUNDS {
+        let tenant = find(app, id).await?;
+        check(expected, &tenant)?;
+        match app.tenancy.delete_tenant(id, tenant.version).await? {
+            DeleteTenantAnswer::Deleted => return Ok(()),
+            DeleteTenantAnswer::Stale => {}
+            DeleteTenantAnswer::Gone => return Err(Problem::tenant_not_found(id)),
+            DeleteTenantAnswer::Enabled => {
+                return refuse(format!(
+                    "the tenant {id} is not disabled; disable it first, so that nothing new comes in"
+                ));
+            }
+            DeleteTenantAnswer::InUse => {
+                return refuse(format!(
+                    "the tenant {id} still has jobs or schedules; remove them first, with the header Foreman-Tenant: {id}"
+                ));
+            }
+            DeleteTenantAnswer::Permanent => {
+                return refuse(format!("the tenant {id} is always there; it can be disabled"));
+            }
+        }
+    }
+    Err(busy(id))
+}
+
+#[cfg(test)]
+mod tests {
+    use foreman_core::tenant::Limit;
+    use serde_json::json;
+
+    use super::*;
+
+    fn patch(old: &TenantSettings, patch: Value) -> TenantSettings {
+        let text = patch.to_string();
+        let fields = json::parse(text.as_bytes(), Kind::InvalidTenant).expect("a patch");
+        let Value::Object(given) = patch else { panic!("an object") };
+        patched(old, &fields, &given).expect("settings")
+    }
+
+    #[test]
+    fn a_patch_changes_what_it_names_and_nothing_else() {
+        let old: TenantSettings = serde_json::from_value(
+            json!({"limits": {"schedules": 7, "queued_jobs": "unlimited"}, "commands": ["/bin/true"], "weight": 5}),
+        )
+        .expect("settings");
+        assert_eq!(patch(&old, json!({})), old);
+        let limited = patch(&old, json!({"limits": {"queued_jobs": null, "running_jobs": 3}}));
+        assert_eq!(limited.limits.schedules, Some(Limit::AtMost(7)));
+        assert_eq!((limited.limits.queued_jobs, limited.limits.running_jobs), (None, Some(Limit::AtMost(3))));
+        assert_eq!((&limited.commands, limited.weight), (&old.commands, old.weight));
+        let reset = patch(&old, json!({"limits": null, "commands": null, "weight": null, "disabled": true}));
+        assert_eq!(reset, TenantSettings { is_disabled: true, ..TenantSettings::default() });
+        assert!(!patch(&reset, json!({"disabled": null})).is_disabled);
+    }
+}

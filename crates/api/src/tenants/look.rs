@@ -1,0 +1,68 @@
+//! Tenants, read.
+
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use foreman_core::TenantId;
+use foreman_core::document::{ListDocument, ProblemDocument, TenantDocument};
+use foreman_core::tenant::Tenant;
+use http::{HeaderMap, StatusCode};
+
+use crate::app::App;
+use crate::json;
+use crate::paging::{PageParams, page_of};
+use crate::params::{Named, Params};
+use crate::problem::Problem;
+use crate::schedules::condition;
+
+/// List tenants, by id.
+#[utoipa::path(get, path = "/api/v1/tenants", tag = "tenants", operation_id = "list_tenants", params(PageParams),
+    responses(
+        (status = 200, description = "A page", body = ListDocument<TenantDocument>),
+        (status = 400, description = "A parameter that does not exist or does not fit", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn list(State(app): State<App>, Params(params): Params<PageParams>) -> Result<Response, Problem> {
+    let limit = params.limit()?;
+    let after: Option<TenantId> = params.cursor()?;
+    let tenants = app.tenancy.tenants(after.as_ref(), limit + 1).await?;
+    let page = page_of(tenants, limit, |tenant| tenant.id.to_string());
+    let items = page.items.into_iter().map(|tenant| TenantDocument::new(tenant, &app.tenant_limits)).collect();
+    Ok(json::answer(StatusCode::OK, &ListDocument::<TenantDocument> { items, next: page.next }))
+}
+
+/// Read a tenant.
+///
+/// With its limits, what its jobs may run, and its version as `ETag`.
+#[utoipa::path(get, path = "/api/v1/tenants/{tenant}", tag = "tenants", operation_id = "get_tenant",
+    params(
+        ("tenant" = String, Path, description = "The tenant's id"),
+        ("If-None-Match" = Option<String>, Header, description = "The `ETag` of an earlier answer"),
+    ),
+    responses(
+        (status = 200, description = "The tenant", body = TenantDocument,
+            headers(("ETag" = String, description = "Its version, in quotes"))),
+        (status = 304, description = "It is at this version still"),
+        (status = 400, description = "Not a tenant's id", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, description = "No such tenant", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn get(State(app): State<App>, Named(id): Named, headers: HeaderMap) -> Result<Response, Problem> {
+    let tenant = find(&app, &id).await?;
+    let tag = etag(&tenant);
+    if condition::has_it_already(&headers, &tag) {
+        return Ok(condition::tagged(StatusCode::NOT_MODIFIED.into_response(), tag));
+    }
+    Ok(answer(&app, StatusCode::OK, tenant))
+}
+
+pub(super) async fn find(app: &App, id: &TenantId) -> Result<Tenant, Problem> {
+    app.tenancy.tenant(id).await?.ok_or_else(|| Problem::tenant_not_found(id))
+}
+
+/// An id is never given to a second tenant, so the version alone tells one state of it from all others.
+fn etag(tenant: &Tenant) -> String {
+    format!("\"{}\"", tenant.version)
+}
+
+pub(super) fn answer(app: &App, status: StatusCode, tenant: Tenant) -> Response {
+    let tag = etag(&tenant);
+    condition::tagged(json::answer(status, &TenantDocument::new(tenant, &app.tenant_limits)), tag)
+}

@@ -1,0 +1,76 @@
+//! A tenant's signing secret: what its pushes and callbacks are signed with. Shown once, kept sealed.
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+use foreman_core::document::{ProblemDocument, RotateSecretDocument, SecretDocument};
+use foreman_core::sealed::Place;
+use foreman_core::signing::{SigningKeys, SigningSecret};
+use foreman_core::tenant::{SIGNING_PLACE, TenantSettings};
+use foreman_core::webhook::OVERLAP;
+use http::header::CACHE_CONTROL;
+use http::{HeaderValue, StatusCode};
+
+use super::change::edit;
+use super::{body_if_any, overlap};
+use crate::app::App;
+use crate::json;
+use crate::params::Named;
+use crate::problem::{Kind, Problem};
+use crate::schedules::condition::Expected;
+
+/// Make a tenant's signing secret, or change it for another.
+///
+/// From now on its pushes and callbacks are signed with it (Standard Webhooks). One that was there before signs beside it for
+/// the overlap, `24h` unless said otherwise. The answer is the one moment in which it is shown.
+#[utoipa::path(post, path = "/api/v1/tenants/{tenant}/signing-secret", tag = "tenants", operation_id = "rotate_signing_secret",
+    params(("tenant" = String, Path, description = "The tenant's id")),
+    request_body(content = Option<RotateSecretDocument>, example = json!({"overlap": "24h"})),
+    responses(
+        (status = 201, description = "The secret, shown this once", body = SecretDocument),
+        (status = 404, description = "No such tenant", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 422, description = "An overlap that cannot be, or this server has no FOREMAN_SECRET_KEY", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn rotate(
+    State(app): State<App>,
+    Named(tenant): Named,
+    request: Request,
+) -> Result<Response, Problem> {
+    let body = body_if_any(&app, request).await?;
+    let asked: RotateSecretDocument = json::parse(&body, Kind::InvalidTenant)?;
+    let overlap = overlap(Kind::InvalidTenant, "/overlap", asked.overlap, OVERLAP)?;
+    let ring = app.keyring.clone().ok_or_else(no_secret_key)?;
+    let now = app.store.time().await?;
+    let secret = SigningSecret::fresh();
+    let sealed = ring.seal(Place { tenant: &tenant, name: SIGNING_PLACE }, &secret.text());
+    edit(&app, &tenant, Expected::Anything, move |old| {
+        let signing = old.signing.rotated(sealed.clone(), now, overlap);
+        Ok(TenantSettings { signing, ..old.clone() })
+    })
+    .await?;
+    let document = SecretDocument { secret: secret.text().reveal().to_owned() };
+    let mut response = json::answer(StatusCode::CREATED, &document);
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}
+
+/// Take a tenant's signing secret away: nothing is signed any more.
+#[utoipa::path(delete, path = "/api/v1/tenants/{tenant}/signing-secret", tag = "tenants", operation_id = "delete_signing_secret",
+    params(("tenant" = String, Path, description = "The tenant's id")),
+    responses(
+        (status = 204, description = "There is none"),
+        (status = 404, description = "No such tenant", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn delete(State(app): State<App>, Named(tenant): Named) -> Result<StatusCode, Problem> {
+    let none = |old: &TenantSettings| Ok(TenantSettings { signing: SigningKeys::default(), ..old.clone() });
+    edit(&app, &tenant, Expected::Anything, none).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// A server that cannot seal takes nothing that must be sealed.
+pub(crate) fn no_secret_key() -> Problem {
+    Problem::new(
+        Kind::NoSecretKey,
+        "this server has no key to keep secrets with; whoever runs it sets FOREMAN_SECRET_KEY (such as `openssl rand -base64 \
+         32` prints) on every role",
+    )
+}

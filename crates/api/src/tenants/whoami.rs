@@ -1,0 +1,25 @@
+//! Who the server takes the asker for.
+
+use axum::response::Response;
+use foreman_core::audit::Actor;
+use foreman_core::document::WhoamiDocument;
+use http::StatusCode;
+
+use crate::caller::Caller;
+use crate::json;
+
+/// Who am I?
+///
+/// The tenant, the key's id and its scopes, and the limits in force. Any key will do.
+#[utoipa::path(get, path = "/api/v1/whoami", tag = "tenants", operation_id = "whoami",
+    responses((status = 200, description = "Who asks", body = WhoamiDocument)))]
+pub(crate) async fn whoami(caller: Caller) -> Response {
+    let key = match &caller.actor {
+        Actor::Key(id) => Some(id.to_string()),
+        Actor::Nobody => None,
+        other => Some(other.to_string()),
+    };
+    let limits = caller.standing.limits.clone();
+    let (scopes, expires_at) = (caller.scopes, caller.expires_at);
+    json::answer(StatusCode::OK, &WhoamiDocument { tenant: caller.tenant.to_string(), key, scopes, expires_at, limits })
+}

@@ -1,0 +1,199 @@
+//! Endpoints made, changed, given another secret, deleted.
+//!
+//! Each write runs to its end, whether or not its client waits. A change without `If-Match` is made from what is there, and made anew
+//! when somebody else was faster.
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+use foreman_core::document::{ProblemDocument, RotateSecretDocument, WebhookDocument};
+use foreman_core::ports::{CreateWebhookAnswer, NewWebhook, UpdateWebhookAnswer, WebhookUpdate};
+use foreman_core::sealed::{Place, Sealed};
+use foreman_core::signing::{SigningKeys, SigningSecret};
+use foreman_core::webhook::{MOST_ENDPOINTS, OVERLAP, Webhook, WebhookPatch, WebhookSettings, WebhookSpec};
+use foreman_core::{EditId, TenantId, WebhookId};
+use http::header::LOCATION;
+use http::{HeaderValue, StatusCode};
+
+use super::look::answer;
+use super::{Endpoint, find, invalid, not_found};
+use crate::app::App;
+use crate::audit::Touched;
+use crate::caller::Caller;
+use crate::json;
+use crate::params::Tenant;
+use crate::problem::{Kind, Problem};
+use crate::schedules::condition::Expected;
+use crate::tenants::signing::no_secret_key;
+use crate::tenants::{body_if_any, overlap};
+
+/// An endpoint that is changed by others all the time is not chased for ever.
+const ROUNDS: usize = 5;
+
+/// Make a webhook.
+///
+/// Its `secret` is in this answer and in no other: keep it where messages are verified.
+#[utoipa::path(post, path = "/api/v1/webhooks", tag = "webhooks", operation_id = "create_webhook",
+    request_body(content = WebhookSpec, example = json!({
+        "url": "https://example.com/hooks/foreman", "events": ["job.completed", "job.dead"],
+    })),
+    responses(
+        (status = 201, description = "Made", body = WebhookDocument,
+            headers(
+                ("Location" = String, description = "Where the webhook is read"),
+                ("ETag" = String, description = "Its version, in quotes"),
+            )),
+        (status = 409, description = "The tenant has as many as it may have", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 422, description = "Not a valid webhook", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn create(State(app): State<App>, caller: Caller, request: Request) -> Result<Response, Problem> {
+    let (_, body) = app.bodies.json(request, app.bodies.job_bytes).await?;
+    let spec: WebhookSpec = json::parse(&body, Kind::InvalidWebhook)?;
+    let settings = spec.validate(&app.limits).map_err(invalid)?;
+    app.quotas().take_hosts(&caller, [settings.url.as_str()])?;
+    let (id, tenant) = (WebhookId::fresh(), caller.tenant);
+    let (secret, sealed) = fresh_secret(&app, &tenant, id)?;
+    let new = NewWebhook { id, tenant, settings, signing: SigningKeys::one(sealed), at_most: MOST_ENDPOINTS };
+    let tenancy = app.tenancy.clone();
+    let webhook = match app.to_the_end(async move { tenancy.create_webhook(&new).await }).await? {
+        CreateWebhookAnswer::Created(webhook) => webhook,
+        CreateWebhookAnswer::TooMany => {
+            let detail = format!("a tenant has at most {MOST_ENDPOINTS} webhooks; delete one that is not needed");
+            return Err(Problem::new(Kind::TooManyWebhooks, detail));
+        }
+    };
+    let mut response = answer(StatusCode::CREATED, &shown(webhook, &app, Some(&secret)));
+    let location = HeaderValue::try_from(format!("/api/v1/webhooks/{id}")).expect("a UUID is visible characters");
+    response.headers_mut().insert(LOCATION, location);
+    Touched::mark(&mut response, format!("webhook/{id}"));
+    Ok(response)
+}
+
+/// Change a webhook: what is given, and nothing else.
+///
+/// `"enabled": true` begins anew after it was disabled for its failures.
+#[utoipa::path(patch, path = "/api/v1/webhooks/{webhook}", tag = "webhooks", operation_id = "update_webhook",
+    params(
+        ("webhook" = String, Path, description = "The webhook's id"),
+        ("If-Match" = Option<String>, Header, description = "The version it must be at, such as `\"3\"`, or `*`"),
+    ),
+    request_body(content = WebhookPatch, example = json!({"enabled": true})),
+    responses(
+        (status = 200, description = "Changed", body = WebhookDocument,
+            headers(("ETag" = String, description = "Its version, in quotes"))),
+        (status = 404, description = "No such webhook", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 412, description = "Not at this version; `version` says at which", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 422, description = "It would not be a valid webhook", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn update(
+    State(app): State<App>,
+    caller: Caller,
+    Endpoint(id): Endpoint,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (headers, body) = app.bodies.json(request, app.bodies.job_bytes).await?;
+    let expected = Expected::of_existing(&headers)?;
+    let patch: WebhookPatch = json::parse(&body, Kind::InvalidWebhook)?;
+    app.quotas().take_hosts(&caller, patch.url.as_deref())?;
+    let limits = app.limits.clone();
+    let change = move |webhook: &Webhook| {
+        let settings = patch.clone().apply(&webhook.settings, &limits).map_err(invalid)?;
+        Ok((settings, webhook.signing.clone()))
+    };
+    let webhook = changed(&app, caller.tenant, id, expected, change).await?;
+    Ok(answer(StatusCode::OK, &shown(webhook, &app, None)))
+}
+
+/// Change a webhook's secret for another.
+///
+/// Both sign for a while, so that a receiver that knows either goes on verifying. The new one is in this answer and in no other.
+#[utoipa::path(post, path = "/api/v1/webhooks/{webhook}/rotate-secret", tag = "webhooks", operation_id = "rotate_webhook_secret",
+    params(
+        ("webhook" = String, Path, description = "The webhook's id"),
+        ("If-Match" = Option<String>, Header, description = "The version it must be at, such as `\"3\"`, or `*`"),
+    ),
+    request_body(content = Option<RotateSecretDocument>, example = json!({"overlap": "24h"})),
+    responses(
+        (status = 200, description = "The webhook with its new secret", body = WebhookDocument,
+            headers(("ETag" = String, description = "Its version, in quotes"))),
+        (status = 404, description = "No such webhook", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 412, description = "Not at this version; `version` says at which", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 422, description = "An overlap that does not fit, or secrets cannot be kept here", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn rotate_secret(
+    State(app): State<App>,
+    Tenant(tenant): Tenant,
+    Endpoint(id): Endpoint,
+    request: Request,
+) -> Result<Response, Problem> {
+    let expected = Expected::of_existing(request.headers())?;
+    let body = body_if_any(&app, request).await?;
+    let asked: RotateSecretDocument = json::parse(&body, Kind::InvalidWebhook)?;
+    let overlap = overlap(Kind::InvalidWebhook, "/overlap", asked.overlap, OVERLAP)?;
+    let (secret, sealed) = fresh_secret(&app, &tenant, id)?;
+    let now = app.clock.now();
+    let change =
+        move |webhook: &Webhook| Ok((webhook.settings.clone(), webhook.signing.rotated(sealed.clone(), now, overlap)));
+    let webhook = changed(&app, tenant, id, expected, change).await?;
+    Ok(answer(StatusCode::OK, &shown(webhook, &app, Some(&secret))))
+}
+
+/// Delete a webhook. What is on its way to it is given up.
+#[utoipa::path(delete, path = "/api/v1/webhooks/{webhook}", tag = "webhooks", operation_id = "delete_webhook",
+    params(("webhook" = String, Path, description = "The webhook's id")),
+    responses(
+        (status = 204, description = "It is gone"),
+        (status = 404, description = "No such webhook", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn delete(
+    State(app): State<App>,
+    Tenant(tenant): Tenant,
+    Endpoint(id): Endpoint,
+) -> Result<StatusCode, Problem> {
+    let tenancy = app.tenancy.clone();
+    let was_there = app.to_the_end(async move { tenancy.delete_webhook(&tenant, id).await }).await?;
+    if was_there { Ok(StatusCode::NO_CONTENT) } else { Err(not_found(id)) }
+}
+
+/// A secret that nobody has seen before, and what is kept of it.
+fn fresh_secret(app: &App, tenant: &TenantId, id: WebhookId) -> Result<(SigningSecret, Sealed), Problem> {
+    let ring = app.keyring.as_ref().ok_or_else(no_secret_key)?;
+    let secret = SigningSecret::fresh();
+    let name = Webhook::place_name(id);
+    let sealed = ring.seal(Place { tenant, name: &name }, &secret.text());
+    Ok((secret, sealed))
+}
+
+fn shown(webhook: Webhook, app: &App, secret: Option<&SigningSecret>) -> WebhookDocument {
+    let secret = secret.map(|secret| secret.text().reveal().to_owned());
+    WebhookDocument { secret, ..WebhookDocument::new(webhook, app.clock.now()) }
+}
+
+async fn changed(
+    app: &App,
+    tenant: TenantId,
+    id: WebhookId,
+    expected: Expected,
+    change: impl Fn(&Webhook) -> Result<(WebhookSettings, SigningKeys), Problem> + Send + 'static,
+) -> Result<Webhook, Problem> {
+    let there = app.clone();
+    app.to_the_end(async move {
+        for _ in 0..ROUNDS {
+            let webhook = find(&there, &tenant, id).await?;
+            if expected.only_if().is_some_and(|version| version != webhook.version) {
+                let detail = format!("the webhook is at version {}", webhook.version);
+                let problem = Problem::new(Kind::PreconditionFailed, detail);
+                return Err(Problem { version: Some(webhook.version), ..problem });
+            }
+            let (settings, signing) = change(&webhook)?;
+            let (version, edit) = (webhook.version, EditId::fresh());
+            let update = WebhookUpdate { edit, tenant: tenant.clone(), webhook: id, version, settings, signing };
+            match there.tenancy.update_webhook(&update).await? {
+                UpdateWebhookAnswer::Updated(webhook) => return Ok(webhook),
+                UpdateWebhookAnswer::Gone => return Err(not_found(id)),
+                UpdateWebhookAnswer::Stale => {}
+            }
+        }
+        Err(Problem::new(Kind::Overloaded, "the webhook is changed by others all the time; try again"))
+    })
+    .await
+}

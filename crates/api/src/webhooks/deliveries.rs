@@ -1,0 +1,147 @@
+//! What was sent to an endpoint, is on its way, or was given up: listed, inspected, sent again, tried out.
+
+use axum::extract::State;
+use axum::response::Response;
+use foreman_core::document::{DeliveryDocument, ListDocument, ProblemDocument};
+use foreman_core::ports::{Delivery, NewDelivery, RedriveAnswer};
+use foreman_core::target::Addressee;
+use foreman_core::webhook::{About, Dispatch, Event, Message};
+use foreman_core::{JobId, Lane, TenantId, WebhookId};
+use http::StatusCode;
+
+use super::{Endpoint, OneDelivery, find};
+use crate::app::App;
+use crate::audit::Touched;
+use crate::json;
+use crate::paging::{PageParams, page_of};
+use crate::params::{Params, Tenant};
+use crate::problem::{Kind, Problem};
+
+/// List a webhook's deliveries, newest first.
+#[utoipa::path(get, path = "/api/v1/webhooks/{webhook}/deliveries", tag = "webhooks", operation_id = "list_deliveries",
+    params(("webhook" = String, Path, description = "The webhook's id"), PageParams),
+    responses(
+        (status = 200, description = "A page", body = ListDocument<DeliveryDocument>),
+        (status = 400, description = "A parameter that does not exist or does not fit", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, description = "No such webhook", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn list(
+    State(app): State<App>,
+    Tenant(tenant): Tenant,
+    Endpoint(id): Endpoint,
+    Params(params): Params<PageParams>,
+) -> Result<Response, Problem> {
+    let limit = params.limit()?;
+    let before: Option<JobId> = params.cursor()?;
+    find(&app, &tenant, id).await?;
+    let deliveries = app.tenancy.deliveries(&tenant, id, before, limit + 1).await?;
+    let page = page_of(deliveries, limit, |delivery| delivery.job.to_string());
+    let mut items = Vec::with_capacity(page.items.len());
+    for delivery in page.items {
+        let view = app.store.get(&tenant, delivery.job).await?;
+        items.push(DeliveryDocument::new(&delivery, view, false));
+    }
+    Ok(json::answer(StatusCode::OK, &ListDocument { items, next: page.next }))
+}
+
+/// Read a delivery: the message, and how each try went.
+#[utoipa::path(get, path = "/api/v1/webhooks/{webhook}/deliveries/{delivery}", tag = "webhooks", operation_id = "get_delivery",
+    params(
+        ("webhook" = String, Path, description = "The webhook's id"),
+        ("delivery" = String, Path, description = "The delivery's id"),
+    ),
+    responses(
+        (status = 200, description = "The delivery", body = DeliveryDocument),
+        (status = 404, description = "No such delivery", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn get(
+    State(app): State<App>,
+    Tenant(tenant): Tenant,
+    OneDelivery(webhook, id): OneDelivery,
+) -> Result<Response, Problem> {
+    read(&app, &tenant, webhook, id).await
+}
+
+/// Send a delivery again that has ended: the same message under the same id.
+#[utoipa::path(post, path = "/api/v1/webhooks/{webhook}/deliveries/{delivery}/resend", tag = "webhooks", operation_id = "resend_delivery",
+    params(
+        ("webhook" = String, Path, description = "The webhook's id"),
+        ("delivery" = String, Path, description = "The delivery's id"),
+    ),
+    responses(
+        (status = 200, description = "The delivery, on its way again", body = DeliveryDocument),
+        (status = 404, description = "No such delivery", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 409, description = "It is on its way already; `state` says where it stands", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn resend(
+    State(app): State<App>,
+    Tenant(tenant): Tenant,
+    OneDelivery(webhook, id): OneDelivery,
+) -> Result<Response, Problem> {
+    listed(&app, &tenant, webhook, id).await?;
+    let (store, owner) = (app.store.clone(), tenant.clone());
+    let answers = app.to_the_end(async move { store.redrive(&owner, &[id]).await }).await?;
+    match answers.into_iter().next().flatten() {
+        Some(RedriveAnswer::Redriven) => read(&app, &tenant, webhook, id).await,
+        Some(RedriveAnswer::NotFinal(state)) => Err(Problem::in_state(
+            Kind::JobNotFinal,
+            state,
+            format!("delivery {id} is {state}: it is on its way already"),
+        )),
+        None => Err(outlived(id)),
+    }
+}
+
+/// Send a webhook a message of the event `webhook.test`.
+#[utoipa::path(post, path = "/api/v1/webhooks/{webhook}/test", tag = "webhooks", operation_id = "test_webhook",
+    params(("webhook" = String, Path, description = "The webhook's id")),
+    responses(
+        (status = 202, description = "The delivery, on its way", body = DeliveryDocument),
+        (status = 404, description = "No such webhook", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 409, description = "It is disabled", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn test(
+    State(app): State<App>,
+    Tenant(tenant): Tenant,
+    Endpoint(id): Endpoint,
+) -> Result<Response, Problem> {
+    let webhook = find(&app, &tenant, id).await?;
+    if !webhook.settings.is_enabled() {
+        return Err(Problem::new(Kind::WebhookDisabled, format!("the webhook {id} is disabled; enable it first")));
+    }
+    let delivery = trial(&app, &tenant, id)?;
+    let job = delivery.job.id;
+    let tenancy = app.tenancy.clone();
+    app.to_the_end(async move { tenancy.post_one(&delivery).await }).await?;
+    let mut response = read(&app, &tenant, id, job).await?;
+    *response.status_mut() = StatusCode::ACCEPTED;
+    Touched::mark(&mut response, format!("webhook/{id}/deliveries/{job}"));
+    Ok(response)
+}
+
+/// Tried once: whoever tries it out is waiting, and tries it out again.
+fn trial(app: &App, tenant: &TenantId, webhook: WebhookId) -> Result<NewDelivery, Problem> {
+    let data = About::Webhook { webhook, detail: "a test: this endpoint is reached, and its secret verifies".into() };
+    let message = Message { event: Event::WebhookTest, timestamp: app.clock.now(), data };
+    let dispatch = Dispatch { lane: Lane::High, max_attempts: 1, ..Dispatch::to(Addressee::Webhook(webhook)) };
+    let delivery = message.deliver(tenant, dispatch);
+    delivery.map_err(|error| Problem::internal(format!("a message that is no JSON: {error}")))
+}
+
+async fn listed(app: &App, tenant: &TenantId, webhook: WebhookId, id: JobId) -> Result<Delivery, Problem> {
+    let delivery = app.tenancy.delivery(tenant, webhook, id).await?;
+    delivery.ok_or_else(|| {
+        Problem::new(Kind::DeliveryNotFound, format!("the webhook {webhook} has no delivery with the id {id}"))
+    })
+}
+
+async fn read(app: &App, tenant: &TenantId, webhook: WebhookId, id: JobId) -> Result<Response, Problem> {
+    let delivery = listed(app, tenant, webhook, id).await?;
+    let view = app.store.get(tenant, id).await?;
+    Ok(json::answer(StatusCode::OK, &DeliveryDocument::new(&delivery, view, true)))
+}
+
+fn outlived(id: JobId) -> Problem {
+    let detail = format!("delivery {id} has outlived its retention: what it said is gone");
+    Problem::new(Kind::DeliveryNotFound, detail)
+}

@@ -1,0 +1,305 @@
+//! Tenants and their keys as the API tells of them. A key's secret and a signing secret are each told once, when they are made.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::duration::Span;
+use crate::key::{KeyRecord, KeyRefused, Scopes};
+use crate::tenant::{LimitOverrides, Programs, Tenant, TenantLimits, Weight};
+use crate::time::Timestamp;
+
+/// A tenant: what an administrator said about it, and what that comes to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct TenantDocument {
+    pub id: String,
+    /// Rises with every edit; the `ETag` is this number in quotes.
+    pub version: i64,
+    /// Its keys open nothing, and nothing of it is fired.
+    pub disabled: bool,
+    /// Where it differs from the limits of every tenant: a number, or `unlimited`.
+    #[cfg_attr(feature = "openapi", schema(value_type = std::collections::BTreeMap<String, LimitDocument>))]
+    pub limits: LimitOverrides,
+    /// The limits in force.
+    #[cfg_attr(feature = "openapi", schema(value_type = std::collections::BTreeMap<String, LimitDocument>))]
+    pub limits_in_force: TenantLimits,
+    /// What its jobs may run: absolute paths, `sh` for lines given to a shell, `*` for everything.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    pub commands: Programs,
+    /// Its share where several wait in one queue and lane.
+    #[cfg_attr(feature = "openapi", schema(value_type = u32, minimum = 1, maximum = 1000))]
+    pub weight: Weight,
+    /// Whether its pushes and callbacks are signed.
+    pub signs: bool,
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub created_at: Timestamp,
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub updated_at: Timestamp,
+}
+
+impl TenantDocument {
+    /// `defaults` are the limits of every tenant.
+    pub fn new(tenant: Tenant, defaults: &TenantLimits) -> Self {
+        let Tenant { id, settings, version, created_at, edited_at } = tenant;
+        Self {
+            id: id.to_string(),
+            version,
+            disabled: settings.is_disabled,
+            limits_in_force: defaults.with(&settings.limits),
+            limits: settings.limits,
+            commands: settings.commands,
+            weight: settings.weight,
+            signs: !settings.signing.is_empty(),
+            created_at,
+            updated_at: edited_at,
+        }
+    }
+}
+
+/// A number, or `unlimited`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(untagged)]
+pub enum LimitDocument {
+    Number(u64),
+    Text(Unlimited),
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Unlimited {
+    Unlimited,
+}
+
+/// A tenant to be made.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct NewTenantDocument {
+    /// 1 to 63 of a-z, 0-9 and the hyphen, with a letter or digit first and last. It is never used again.
+    #[cfg_attr(feature = "openapi", schema(pattern = "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"))]
+    pub id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disabled: Option<bool>,
+    #[serde(default, deserialize_with = "crate::object::optional", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<std::collections::BTreeMap<String, LimitDocument>>))]
+    pub limits: Option<LimitOverrides>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<String>>))]
+    pub commands: Option<Programs>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<u32>, minimum = 1, maximum = 1000))]
+    pub weight: Option<Weight>,
+}
+
+/// What of a tenant changes: a JSON merge patch. `null` sets back to the default, and so inside `limits`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct TenantPatchDocument {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disabled: Option<bool>,
+    #[serde(default, deserialize_with = "crate::object::optional", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<std::collections::BTreeMap<String, LimitDocument>>))]
+    pub limits: Option<LimitOverrides>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<String>>))]
+    pub commands: Option<Programs>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<u32>, minimum = 1, maximum = 1000))]
+    pub weight: Option<Weight>,
+}
+
+/// A key, without its secret.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct KeyDocument {
+    /// The part of the key between its underscores.
+    pub id: String,
+    pub tenant: String,
+    pub name: String,
+    pub state: KeyState,
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<crate::key::Scope>))]
+    pub scopes: Scopes,
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub created_at: Timestamp,
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
+    pub expires_at: Option<Timestamp>,
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
+    pub revoked_at: Option<Timestamp>,
+    /// To the minute or so; `null` when it never was.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
+    pub last_used_at: Option<Timestamp>,
+    /// The key that was made to take its place.
+    pub replaced_by: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum KeyState {
+    Live,
+    Expired,
+    Revoked,
+}
+
+impl KeyState {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            KeyState::Live => "live",
+            KeyState::Expired => "expired",
+            KeyState::Revoked => "revoked",
+        }
+    }
+}
+
+impl fmt::Display for KeyState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl KeyDocument {
+    pub fn new(record: KeyRecord, now: Timestamp) -> Self {
+        let state = match record.is_live(now) {
+            Err(KeyRefused::Revoked(_)) => KeyState::Revoked,
+            Err(KeyRefused::Expired(_)) => KeyState::Expired,
+            Ok(()) | Err(KeyRefused::Scope(_)) => KeyState::Live,
+        };
+        Self {
+            id: record.id.to_string(),
+            tenant: record.tenant.to_string(),
+            name: record.name,
+            state,
+            scopes: record.scopes,
+            created_at: record.created_at,
+            expires_at: record.expires_at,
+            revoked_at: record.revoked_at,
+            last_used_at: record.last_used_at,
+            replaced_by: record.replaced_by.map(|id| id.to_string()),
+        }
+    }
+}
+
+/// A key that was just made. This is the one moment in which it is shown.
+#[derive(Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct MadeKeyDocument {
+    /// All of it, as it goes into `Authorization: Bearer …`.
+    pub key: String,
+    #[serde(flatten)]
+    pub about: KeyDocument,
+    /// The key it takes the place of, and until when that one goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<KeyDocument>,
+}
+
+impl fmt::Debug for MadeKeyDocument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MadeKeyDocument").field("key", &"***").field("about", &self.about).finish_non_exhaustive()
+    }
+}
+
+/// A key to be made.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct NewKeyDocument {
+    /// For people; up to 100 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(max_length = 100))]
+    pub name: Option<String>,
+    /// At least one; `jobs:*` and `schedules:*` mean both of theirs.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>, example = json!(["jobs:read", "jobs:write"]), min_items = 1))]
+    pub scopes: Scopes,
+    /// From this moment on it opens nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
+    pub expires_at: Option<Timestamp>,
+    /// The same, counted from now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, example = "720h"))]
+    pub expires_in: Option<Span>,
+}
+
+/// How a key is replaced.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct RotateKeyDocument {
+    /// How long the old one goes on, at most `720h`. Without it, `24h`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, example = "24h"))]
+    pub grace: Option<Span>,
+    /// Of the new one. Without either, it lives as long as the old one was to live when it was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
+    pub expires_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, example = "720h"))]
+    pub expires_in: Option<Span>,
+}
+
+/// How a signing secret is changed for another.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct RotateSecretDocument {
+    /// How long the old one signs too, at most `720h`. Without it, `24h`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, example = "24h"))]
+    pub overlap: Option<Span>,
+}
+
+/// A signing secret that was just made. This is the one moment in which it is shown.
+#[derive(Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct SecretDocument {
+    /// `whsec_…`, for whoever verifies.
+    pub secret: String,
+}
+
+impl fmt::Debug for SecretDocument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SecretDocument(***)")
+    }
+}
+
+/// Who the server takes the asker for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct WhoamiDocument {
+    /// Whose data its requests are about.
+    pub tenant: String,
+    /// The id of its key; `bootstrap` for the one of the configuration, `null` where none is asked for.
+    pub key: Option<String>,
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<crate::key::Scope>))]
+    pub scopes: Scopes,
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
+    pub expires_at: Option<Timestamp>,
+    /// The tenant's limits in force.
+    #[cfg_attr(feature = "openapi", schema(value_type = std::collections::BTreeMap<String, LimitDocument>))]
+    pub limits: TenantLimits,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shown_once_is_not_shown_by_accident() {
+        let secret = SecretDocument { secret: "whsec_hush".into() };
+        assert!(!format!("{secret:?}").contains("hush"));
+        assert_eq!(serde_json::to_string(&secret).expect("plain"), r#"{"secret":"whsec_hush"}"#);
+    }
+
+    #[test]
+    fn a_limit_is_written_as_the_document_says() {
+        for (limit, expected) in [("7", true), ("\"unlimited\"", true), ("\"7\"", false), ("-1", false)] {
+            assert_eq!(serde_json::from_str::<LimitDocument>(limit).is_ok(), expected, "{limit}");
+            assert_eq!(serde_json::from_str::<crate::tenant::Limit>(limit).is_ok(), expected, "{limit}");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Webhooks and their deliveries as the API tells of them.
+
+use serde::{Deserialize, Serialize};
+
+use super::JobDocument;
+use crate::ports::{Delivery, JobView};
+use crate::state::State;
+use crate::time::Timestamp;
+use crate::webhook::{Disabled, Webhook};
+
+/// An endpoint. Its secret stands only in the answer that made it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct WebhookDocument {
+    pub id: String,
+    pub url: String,
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>, example = json!(["job.completed", "job.dead"])))]
+    pub events: Vec<String>,
+    pub description: String,
+    pub enabled: bool,
+    /// Why it is not enabled.
+    pub disabled: Option<Disabled>,
+    /// Since when every delivery has failed; `null` while they arrive.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
+    pub failing_since: Option<Timestamp>,
+    /// How many secrets sign right now: two while one takes over from another.
+    pub secrets: usize,
+    /// Rises with every change; the `ETag` is this number.
+    pub version: i64,
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub created_at: Timestamp,
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub updated_at: Timestamp,
+    /// Shown once: when it was made, and when it was changed for another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(example = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"))]
+    pub secret: Option<String>,
+}
+
+impl WebhookDocument {
+    pub fn new(webhook: Webhook, now: Timestamp) -> Self {
+        Self {
+            id: webhook.id.to_string(),
+            url: webhook.settings.url.to_string(),
+            events: webhook.settings.events.iter().map(|event| event.to_string()).collect(),
+            description: webhook.settings.description,
+            enabled: webhook.settings.disabled.is_none(),
+            disabled: webhook.settings.disabled,
+            failing_since: webhook.failing_since,
+            secrets: webhook.signing.count(now),
+            version: webhook.version,
+            created_at: webhook.created_at,
+            updated_at: webhook.edited_at,
+            secret: None,
+        }
+    }
+}
+
+/// One message on its way to an endpoint, or arrived there, or given up.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DeliveryDocument {
+    /// Of the delivery, which is a job itself.
+    pub id: String,
+    pub webhook: String,
+    /// As sent in `webhook-id`, the same at every try.
+    pub message_id: String,
+    pub event: String,
+    /// The job it tells of.
+    pub about: Option<String>,
+    /// `null` when its job has outlived its retention.
+    pub state: Option<State>,
+    pub attempt: Option<u32>,
+    /// What the endpoint answered last.
+    pub status: Option<u16>,
+    pub error: Option<String>,
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub created_at: Timestamp,
+    /// When it is tried next; `null` when it is over.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
+    pub next_attempt_at: Option<Timestamp>,
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
+    pub finished_at: Option<Timestamp>,
+    /// The whole of it, message and attempts included. Only when one delivery is read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<JobDocument>,
+}
+
+impl DeliveryDocument {
+    /// With its job: one delivery that is read. Without: a row of a list.
+    pub fn new(delivery: &Delivery, view: Option<JobView>, with_job: bool) -> Self {
+        let is_over = view.as_ref().is_none_or(|view| view.state.is_final());
+        let answered = |view: &JobView| {
+            view.attempts.iter().rev().find_map(|attempt| attempt.report.response.as_ref().map(|answer| answer.status))
+        };
+        Self {
+            id: delivery.job.to_string(),
+            webhook: delivery.webhook.to_string(),
+            message_id: crate::signing::MessageId::of_job(delivery.job).to_string(),
+            event: delivery.event.to_string(),
+            about: delivery.about.map(|id| id.to_string()),
+            state: view.as_ref().map(|view| view.state),
+            attempt: view.as_ref().map(|view| view.attempt),
+            status: view.as_ref().and_then(answered),
+            error: view.as_ref().and_then(|view| view.error.clone()),
+            created_at: delivery.created_at,
+            next_attempt_at: view.as_ref().filter(|_| !is_over).map(|view| view.run_at),
+            finished_at: view.as_ref().and_then(|view| view.finished_at),
+            job: view.filter(|_| with_job).map(|view| JobDocument::new(view, true)),
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Webhooks as they are kept, and the one transaction that makes deliveries.
+//!
+//! Endpoints are changed like tenants: by the version that was seen, under an id of the edit. Their health is none of that: it
+//! is noted by the courier and raises no version, so that a failing endpoint can be edited.
+//!
+//! The courier has one place in the change log. [`WebhookStore::post`] writes deliveries only while the courier stands where the
+//! round began, and moves it in the same transaction: of two couriers one is overtaken, and a round whose answer was lost
+//! and is sent again is overtaken by itself. The pruner leaves rows of the change log that the courier has not read yet, for
+//! [`UNREAD_KEPT`] at most.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use super::StoreError;
+use super::changes::Position;
+use super::upkeep::Leader;
+use crate::id::{EditId, JobId, TenantId, WebhookId};
+use crate::job::NewJob;
+use crate::signing::SigningKeys;
+use crate::time::Timestamp;
+use crate::webhook::{Event, Webhook, WebhookSettings};
+
+/// A courier that is further behind than this has lost what lies before: a log does not grow for ever.
+pub const UNREAD_KEPT: Duration = Duration::from_hours(24 * 7);
+
+#[async_trait]
+pub trait WebhookStore: Send + Sync {
+    /// Sent again with the same id it answers [`CreateWebhookAnswer::Created`] again and changes nothing.
+    async fn create_webhook(&self, new: &NewWebhook) -> Result<CreateWebhookAnswer, StoreError>;
+
+    async fn webhook(&self, tenant: &TenantId, id: WebhookId) -> Result<Option<Webhook>, StoreError>;
+
+    /// By id, those after `after`, at most `limit`.
+    async fn webhooks(
+        &self,
+        tenant: &TenantId,
+        after: Option<WebhookId>,
+        limit: usize,
+    ) -> Result<Vec<Webhook>, StoreError>;
+
+    /// All that are enabled, of all these tenants: whom the courier has to tell.
+    async fn webhooks_of(&self, tenants: &[TenantId]) -> Result<Vec<Webhook>, StoreError>;
+
+    /// Changes an endpoint, only while it is at the version that was seen. Enabling it begins its health anew. Sent again it
+    /// answers [`UpdateWebhookAnswer::Updated`] again, unless another change came after it.
+    async fn update_webhook(&self, update: &WebhookUpdate) -> Result<UpdateWebhookAnswer, StoreError>;
+
+    /// Removes an endpoint and what is listed of its deliveries; their jobs stay, and fail for want of an endpoint. `false` when
+    /// there is none.
+    async fn delete_webhook(&self, tenant: &TenantId, id: WebhookId) -> Result<bool, StoreError>;
+
+    /// Notes how deliveries went, in the order given. Answers the endpoints that this disabled, as they stand now; one that is
+    /// disabled already, or gone, is passed by. Disabling is a change like any other: it raises the version.
+    ///
+    /// Notes come twice and out of order, and the times of the tries decide. A try that ended no later than the latest
+    /// arrival noted, or than the moment its endpoint was last enabled, says nothing any more. An arrival ends the failing
+    /// unless all of that came after it; a failure from before the first one known moves the beginning back.
+    async fn note_deliveries(&self, notes: &[DeliveryNote]) -> Result<Vec<Webhook>, StoreError>;
+
+    /// Where the courier stands; at its first question the end of the log, which is kept.
+    async fn courier(&self) -> Result<Position, StoreError>;
+
+    /// There is no courier any more: nothing is kept for it, and the next one begins at the end of the log.
+    async fn dismiss_courier(&self) -> Result<(), StoreError>;
+
+    /// Makes deliveries and moves the courier, in one transaction. `None`, and nothing is done, when the leader's term is over.
+    async fn post(&self, leader: Option<&Leader>, round: &Round) -> Result<Option<Posted>, StoreError>;
+
+    /// Makes one delivery beside the courier, as for a test. Sent again with the same ids it is made once.
+    async fn post_one(&self, delivery: &NewDelivery) -> Result<(), StoreError>;
+
+    /// Which of these jobs asked for a callback; of whatever tenant.
+    async fn with_callback(&self, jobs: &[JobId]) -> Result<Vec<JobId>, StoreError>;
+
+    /// An endpoint's deliveries, the newest first, those before `before`, at most `limit`.
+    async fn deliveries(
+        &self,
+        tenant: &TenantId,
+        webhook: WebhookId,
+        before: Option<JobId>,
+        limit: usize,
+    ) -> Result<Vec<Delivery>, StoreError>;
+
+    /// One of an endpoint's deliveries.
+    async fn delivery(&self, tenant: &TenantId, webhook: WebhookId, job: JobId)
+    -> Result<Option<Delivery>, StoreError>;
+}
+
+#[derive(Clone, Debug)]
+pub struct NewWebhook {
+    pub id: WebhookId,
+    pub tenant: TenantId,
+    pub settings: WebhookSettings,
+    pub signing: SigningKeys,
+    /// So many may the tenant have.
+    pub at_most: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CreateWebhookAnswer {
+    /// As it stands now.
+    Created(Webhook),
+    TooMany,
+}
+
+/// The whole of it as it shall be from now on.
+#[derive(Clone, Debug)]
+pub struct WebhookUpdate {
+    pub edit: EditId,
+    pub tenant: TenantId,
+    pub webhook: WebhookId,
+    /// The version that was seen.
+    pub version: i64,
+    pub settings: WebhookSettings,
+    pub signing: SigningKeys,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UpdateWebhookAnswer {
+    Updated(Webhook),
+    /// It is at another version: look again, decide again.
+    Stale,
+    Gone,
+}
+
+/// How one try of a delivery went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeliveryNote {
+    pub tenant: TenantId,
+    pub webhook: WebhookId,
+    /// When the try ended.
+    pub at: Timestamp,
+    pub went: Went,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Went {
+    Arrived,
+    /// It is disabled when it has failed for [`crate::webhook::PATIENCE`] without an arrival, by the times of the tries.
+    Failed,
+    /// It answered 410: it is disabled at once.
+    Gone,
+}
+
+/// What the courier made of a stretch of the change log.
+#[derive(Clone, Debug)]
+pub struct Round {
+    pub from: Position,
+    pub to: Position,
+    pub deliveries: Vec<NewDelivery>,
+}
+
+/// A delivery: its job, and what is listed of it.
+#[derive(Clone, Debug)]
+pub struct NewDelivery {
+    pub job: NewJob,
+    /// None for a callback: that is listed nowhere but among the jobs.
+    pub webhook: Option<WebhookId>,
+    pub event: Event,
+    /// The job it tells of.
+    pub about: Option<JobId>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Posted {
+    Done,
+    /// The courier stood elsewhere. Nothing was written.
+    Overtaken,
+}
+
+/// A delivery as it is listed; how it goes is a matter of its job, which may be gone already.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// The delivery's own.
+    pub job: JobId,
+    pub webhook: WebhookId,
+    pub event: Event,
+    pub about: Option<JobId>,
+    pub created_at: Timestamp,
+}

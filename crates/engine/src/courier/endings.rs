@@ -1,0 +1,187 @@
+//! From the end of a job to the letters about it.
+//!
+//! Who wants to hear of it is asked anew for every slice of the log, so that an endpoint made a moment ago is told of what ends
+//! from then on. The job is read as it stands now, which may be later than the ending that is told: somebody may have run it
+//! again since. What the letter says about the ending is taken from the record of that very ending.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use foreman_core::document::{AttemptDocument, JobDocument};
+use foreman_core::outcome::AttemptOutcome;
+use foreman_core::ports::{AttemptRecord, JobView, Leader, Moved, Position, StoreError};
+use foreman_core::target::Addressee;
+use foreman_core::webhook::{About, Ending, Event, Message, RESERVED, Webhook};
+use foreman_core::{JobId, TenantId};
+use futures_util::future::try_join_all;
+use tracing::{error, warn};
+use url::Url;
+
+use super::letter::{Bag, Letter};
+use super::{Courier, Stopped};
+use crate::outage::bounded;
+
+/// Endings are told, but for those of Foreman's own jobs: or every delivery would be told of by another.
+pub(super) fn is_one(moved: &Moved) -> bool {
+    moved.state.is_final() && !moved.queue.as_str().starts_with(RESERVED)
+}
+
+/// An ending that somebody wants to hear of.
+struct Wanted<'a> {
+    moved: &'a Moved,
+    event: Event,
+    to: Vec<Addressee>,
+    has_callback: bool,
+}
+
+impl Courier {
+    pub(super) async fn tell_endings(
+        &self,
+        slice: &[&Moved],
+        leader: Option<&Leader>,
+        kept: Position,
+        bag: &mut Bag,
+    ) -> Result<(), Stopped> {
+        let wanted = self.wanted(slice).await?;
+        for some in wanted.chunks(self.config.loads.max(1)) {
+            let views = self.views(some.iter().map(|wanted| wanted.moved)).await?;
+            for (wanted, view) in some.iter().zip(views) {
+                // One that was removed meanwhile is nothing to tell of.
+                let Some(view) = view else { continue };
+                let callback = if wanted.has_callback { callback(&view) } else { None };
+                let letter = letter(wanted.moved, wanted.event, view);
+                for to in wanted.to.iter().cloned().chain(callback) {
+                    bag.put(&letter, to);
+                }
+                self.empty_if_full(bag, leader, kept).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn wanted<'a>(&self, slice: &[&'a Moved]) -> Result<Vec<Wanted<'a>>, StoreError> {
+        let ended: Vec<&Moved> = slice.iter().copied().filter(|moved| is_one(moved)).collect();
+        if ended.is_empty() {
+            return Ok(Vec::new());
+        }
+        let tenants: BTreeSet<&TenantId> = ended.iter().map(|moved| &moved.tenant).collect();
+        let endpoints = self.endpoints_of(&tenants.into_iter().cloned().collect::<Vec<_>>()).await?;
+        let ids: Vec<JobId> = ended.iter().map(|moved| moved.id).collect();
+        let with_callback = bounded(self.config.call_timeout, self.tenancy.with_callback(&ids)).await?;
+        let with_callback: HashSet<JobId> = with_callback.into_iter().collect();
+        let wanted = ended.into_iter().filter_map(|moved| {
+            let event = Event::of(moved.state)?;
+            let own = endpoints.get(&moved.tenant).into_iter().flatten();
+            let to: Vec<Addressee> = own
+                .filter(|webhook| webhook.settings.wants(event))
+                .map(|webhook| Addressee::Webhook(webhook.id))
+                .collect();
+            let has_callback = with_callback.contains(&moved.id);
+            (has_callback || !to.is_empty()).then_some(Wanted { moved, event, to, has_callback })
+        });
+        Ok(wanted.collect())
+    }
+
+    /// Everyone who may be told something, by tenant. What cannot be read of one tenant is no reason to tell nobody.
+    pub(super) async fn endpoints_of(
+        &self,
+        tenants: &[TenantId],
+    ) -> Result<HashMap<TenantId, Vec<Webhook>>, StoreError> {
+        let ask = |tenants: Vec<TenantId>| async move {
+            bounded(self.config.call_timeout, self.tenancy.webhooks_of(&tenants)).await
+        };
+        let found = match ask(tenants.to_vec()).await {
+            Err(StoreError::Damaged(_)) => {
+                let mut found = Vec::new();
+                for tenant in tenants {
+                    match ask(vec![tenant.clone()]).await {
+                        Ok(webhooks) => found.extend(webhooks),
+                        Err(StoreError::Damaged(why)) => {
+                            error!(%tenant, "a webhook of tenant {tenant} cannot be read, and none of its webhooks is told: {why}");
+                        }
+                        Err(error) => return Err(error),
+                    }
+                }
+                found
+            }
+            answer => answer?,
+        };
+        let mut by_tenant: HashMap<TenantId, Vec<Webhook>> = HashMap::new();
+        for webhook in found {
+            by_tenant.entry(webhook.tenant.clone()).or_default().push(webhook);
+        }
+        Ok(by_tenant)
+    }
+
+    /// The jobs of some moves, read at the same time.
+    pub(super) async fn views<'a>(
+        &self,
+        moved: impl Iterator<Item = &'a Moved>,
+    ) -> Result<Vec<Option<JobView>>, StoreError> {
+        let loads: Vec<_> = moved.map(|moved| self.view(moved)).collect();
+        try_join_all(loads).await
+    }
+
+    /// The job of a move; `None` when it is gone, or cannot be read.
+    async fn view(&self, moved: &Moved) -> Result<Option<JobView>, StoreError> {
+        let Moved { id, tenant, .. } = moved;
+        match bounded(self.config.call_timeout, self.store.get(tenant, *id)).await {
+            Err(StoreError::Damaged(why)) => {
+                error!(job.id = %id, %tenant, "job {id} cannot be read, and nobody is told of it: {why}");
+                Ok(None)
+            }
+            answer => answer,
+        }
+    }
+}
+
+fn callback(view: &JobView) -> Option<Addressee> {
+    let url = view.job.work.callback_url.as_ref()?;
+    match Url::parse(url) {
+        Ok(url) => Some(Addressee::Callback(url)),
+        Err(error) => {
+            let id = view.job.id;
+            warn!(job.id = %id, "job {id} is not told to its callback, which is not a URL: {error}");
+            None
+        }
+    }
+}
+
+fn letter(moved: &Moved, event: Event, view: JobView) -> Letter {
+    let (sequence, record) = ending(&view.attempts, moved);
+    let work = view.job.work.clone();
+    let mut job = Box::new(JobDocument::new(JobView { attempts: Vec::new(), ..view }, false));
+    // As it was then: somebody may have run it again since.
+    job.state = moved.state;
+    job.attempt = moved.attempt;
+    job.finished_at = Some(moved.at);
+    job.error = record.as_ref().map_or(job.error, |record| record.report.error.clone());
+    let outcome = Ending {
+        state: moved.state,
+        error: job.error.clone(),
+        attempt: record.filter(|record| record.number > 0).map(AttemptDocument::from),
+    };
+    let message = Message { event, timestamp: moved.at, data: About::Job { job, outcome, sequence } };
+    let occasion = format!("{}/{event}/{sequence}", moved.id);
+    Letter::new(moved.tenant.clone(), message, occasion.into_bytes()).about(moved.id, &work)
+}
+
+/// Which of a job's endings a move was, from 1, and its record. By the time it happened, for a job may end twice alike; the
+/// store may have written the two down a moment apart.
+fn ending(attempts: &[AttemptRecord], moved: &Moved) -> (u32, Option<AttemptRecord>) {
+    let finals = attempts.iter().filter(|record| record.outcome.is_some_and(is_final)).enumerate();
+    let distance = |record: &AttemptRecord| {
+        record.finished_at.map_or(i64::MAX, |at| at.as_micros().saturating_sub(moved.at.as_micros()).saturating_abs())
+    };
+    let outcome = AttemptOutcome::of_final(moved.state);
+    let alike = finals
+        .filter(|(_, record)| record.outcome == outcome && (record.number == moved.attempt || record.number == 0));
+    match alike.min_by_key(|(_, record)| distance(record)) {
+        Some((place, record)) => (u32::try_from(place + 1).unwrap_or(u32::MAX), Some(record.clone())),
+        None => (1, None),
+    }
+}
+
+fn is_final(outcome: AttemptOutcome) -> bool {
+    use AttemptOutcome::{Cancelled, Completed, Dead, Failed};
+    matches!(outcome, Completed | Failed | Dead | Cancelled)
+}

@@ -1,0 +1,135 @@
+//! Header values and command variables of a schedule: sealed in what every tick asks for, hidden in what was written.
+//!
+//! Whoever edits a schedule is shown `***` for each value, and gives that back for those that shall stay. A value that stays is
+//! taken from what is kept, never from the edit. It does not stay when the job is to call another host: or who may edit a
+//! schedule, and was never told its secrets, could have them sent home.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use foreman_core::schedule::ScheduleSpec;
+use foreman_core::sealed::{Keyring, Place};
+use foreman_core::secret_map::{MASK, SecretMap};
+use foreman_core::spec::{Invalid, Mistake};
+use foreman_core::target::{ENV_PLACE, HEADERS_PLACE, HttpTarget};
+use foreman_core::{Target, TenantId, Work};
+
+/// Hides every value in what was written.
+pub(super) fn hide(spec: &mut ScheduleSpec) {
+    for values in [&mut spec.job.headers, &mut spec.job.env].into_iter().flatten() {
+        for value in values.values_mut() {
+            MASK.clone_into(value);
+        }
+    }
+}
+
+/// Fills in the values that stay, from the work that `kept` has, and seals all of them.
+pub(super) fn seal(
+    work: &mut Work,
+    kept: Option<&Work>,
+    tenant: &TenantId,
+    ring: Option<&Keyring>,
+) -> Result<(), Invalid> {
+    let (given, field, name) = match &mut work.target {
+        Target::Http(http) => (std::mem::take(&mut http.headers), "headers", HEADERS_PLACE),
+        Target::Command(command) => (std::mem::take(&mut command.env), "env", ENV_PLACE),
+        Target::Task(_) | Target::Webhook(_) => return Ok(()),
+    };
+    let place = Place { tenant, name };
+    let given = match given {
+        SecretMap::Clear(given) => given,
+        SecretMap::Sealed(_) => {
+            put(&mut work.target, given);
+            return Ok(());
+        }
+    };
+    let is_elsewhere = kept.is_some_and(|kept| calls_elsewhere(&work.target, &kept.target));
+    let filled = fill(given, kept.and_then(|kept| values_of(&kept.target, field)), is_elsewhere, field, |kept| {
+        kept.open(ring, place).map(Cow::into_owned).map_err(|error| error.to_string())
+    })?;
+    let sealed = match ring {
+        Some(ring) => filled.sealed(ring, place),
+        None => filled,
+    };
+    if !sealed.is_safe_to_keep() {
+        let detail = "may hold secrets, and this server has no FOREMAN_SECRET_KEY to keep them with; \
+                      whoever runs it can set one, or leave it out";
+        return Err(mistaken([(format!("/job/{field}"), detail.into())]));
+    }
+    put(&mut work.target, sealed);
+    Ok(())
+}
+
+/// What is given, with the kept value where a hidden one stands.
+fn fill(
+    mut given: BTreeMap<String, String>,
+    kept: Option<&SecretMap>,
+    is_elsewhere: bool,
+    field: &str,
+    open: impl FnOnce(&SecretMap) -> Result<BTreeMap<String, String>, String>,
+) -> Result<SecretMap, Invalid> {
+    let hidden: Vec<String> = given.iter().filter(|(_, value)| *value == MASK).map(|(name, _)| name.clone()).collect();
+    if hidden.is_empty() {
+        return Ok(given.into());
+    }
+    let is_kept = |name: &String| kept.is_some_and(|kept| kept.names().any(|kept| kept == name));
+    let mistakes: Vec<(String, String)> = hidden
+        .iter()
+        .filter_map(|name| {
+            let detail = if !is_kept(name) {
+                format!("`{MASK}` stands for a value that is kept, and none is: give the value")
+            } else if is_elsewhere {
+                format!("`{MASK}` is not sent to another host than the one it was given for: give the value again")
+            } else {
+                return None;
+            };
+            Some((format!("/job/{field}/{name}"), detail))
+        })
+        .collect();
+    if !mistakes.is_empty() {
+        return Err(mistaken(mistakes));
+    }
+    let Some(kept) = kept else { return Ok(given.into()) };
+    if hidden.len() == given.len() && kept.names().count() == given.len() {
+        // Nothing is new: nobody needs to look inside.
+        return Ok(kept.clone());
+    }
+    let values = open(kept).map_err(|why| {
+        mistaken([(
+            format!("/job/{field}"),
+            format!("what is kept cannot be opened here: {why}; give every value again"),
+        )])
+    })?;
+    for name in hidden {
+        if let Some(value) = values.get(&name) {
+            given.insert(name, value.clone());
+        }
+    }
+    Ok(given.into())
+}
+
+fn values_of<'a>(target: &'a Target, field: &str) -> Option<&'a SecretMap> {
+    match (target, field) {
+        (Target::Http(http), "headers") => Some(&http.headers),
+        (Target::Command(command), "env") => Some(&command.env),
+        _ => None,
+    }
+}
+
+fn put(target: &mut Target, values: SecretMap) {
+    match target {
+        Target::Http(http) => http.headers = values,
+        Target::Command(command) => command.env = values,
+        Target::Task(_) | Target::Webhook(_) => {}
+    }
+}
+
+fn calls_elsewhere(new: &Target, kept: &Target) -> bool {
+    let origin = |http: &HttpTarget| http.url.origin();
+    matches!((new, kept), (Target::Http(new), Target::Http(kept)) if origin(new) != origin(kept))
+}
+
+fn mistaken(mistakes: impl IntoIterator<Item = (String, String)>) -> Invalid {
+    let mistakes = mistakes.into_iter().map(|(pointer, detail)| Mistake { pointer, detail }).collect();
+    Invalid { mistakes }
+}

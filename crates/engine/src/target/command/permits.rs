@@ -1,0 +1,64 @@
+//! The third lock on commands: which programs a tenant's jobs may run.
+//!
+//! Asked at each attempt, for a list may have become shorter since the job was accepted. Who answers remembers it for a few
+//! seconds ([`crate::Tenants`]). When nobody can say, nothing is run: the attempt is made again later.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use foreman_core::ports::StoreError;
+use foreman_core::target::Program;
+use foreman_core::tenant::Programs;
+use foreman_core::{Target, TenantId};
+
+use crate::target::{Ending, Try};
+
+/// Says what the jobs of a tenant may run.
+#[async_trait]
+pub trait Permits: Send + Sync {
+    async fn programs(&self, tenant: &TenantId) -> Result<Programs, StoreError>;
+}
+
+/// How an attempt ends that must not begin.
+pub(super) async fn refusal(permits: &dyn Permits, attempt: &Try, program: &Program) -> Option<Ending> {
+    let tenant = &attempt.job.tenant;
+    match permits.programs(tenant).await {
+        Ok(programs) if programs.allow(program) => {
+            let Target::Command(command) = &attempt.job.work.target else { return None };
+            let name = command.env.names().find(|name| !programs.allow_variable(name))?;
+            let why = "it can make a program run another, which may not be on its list";
+            Some(Ending::failed(format!("the tenant {tenant} may not give its programs the variable {name}: {why}")))
+        }
+        Ok(_) => Some(Ending::failed(match program {
+            Program::Argv(argv) => {
+                let name = argv.first().map_or("", String::as_str);
+                format!("the tenant {tenant} may not run {name}: it is not on its list of programs")
+            }
+            Program::Shell(_) => {
+                format!("the tenant {tenant} may not run lines of a shell: sh is not on its list of programs")
+            }
+        })),
+        Err(error) => Some(Ending::again(format!("cannot tell what the tenant {tenant} may run: {error}"))),
+    }
+}
+
+/// Everything, for everyone: no tenants are told apart.
+#[derive(Clone, Copy, Debug)]
+pub struct Unlocked;
+
+#[async_trait]
+impl Permits for Unlocked {
+    async fn programs(&self, _: &TenantId) -> Result<Programs, StoreError> {
+        Ok(Programs::any())
+    }
+}
+
+/// Everything for the default tenant, for a server without keys, which is its user's own; for others what they may.
+pub struct OpenDefault(pub Arc<dyn Permits>);
+
+#[async_trait]
+impl Permits for OpenDefault {
+    async fn programs(&self, tenant: &TenantId) -> Result<Programs, StoreError> {
+        if *tenant == TenantId::default() { Ok(Programs::any()) } else { self.0.programs(tenant).await }
+    }
+}

@@ -1,0 +1,132 @@
+//! Makes one call: judged by the egress policy, on a kept wire or a new one, its answer read up to a limit.
+//!
+//! Whoever puts requests together (jobs that call a URL, deliveries of webhooks) shares one of these, and with it the
+//! connections, the rules and the limits.
+
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use foreman_core::egress::{Policy, Refused};
+use foreman_core::outcome::{Ended, Report};
+use url::Url;
+
+use super::Config;
+use super::answer::{self, Answer, Head, Read};
+use super::connect::{ConnectError, Connector, Place};
+use super::pool::{Pool, SendError, Wire};
+use super::request::{HttpRequest, Outgoing};
+use crate::target::{Ending, Try};
+
+pub struct Caller {
+    config: Config,
+    connector: Connector,
+    pool: Pool,
+    egress: RwLock<Arc<Policy>>,
+}
+
+/// What the status of an answer means.
+pub(in crate::target) type Judge = fn(u16, Option<Duration>) -> Ended;
+
+/// Why a call has no answer.
+enum Unanswered {
+    /// It was not let out, and would not be the next time.
+    Refused(Refused),
+    /// For a reason that may have passed by the next time.
+    Lost(String),
+}
+
+impl From<ConnectError> for Unanswered {
+    fn from(error: ConnectError) -> Self {
+        match error {
+            ConnectError::Refused(refused) => Self::Refused(refused),
+            other => Self::Lost(other.to_string()),
+        }
+    }
+}
+
+impl Caller {
+    pub fn new(config: Config) -> Self {
+        let connector = Connector::new(&config);
+        let pool = Pool::new(&config);
+        let egress = RwLock::new(Arc::new(config.egress.clone()));
+        Self { config, connector, pool, egress }
+    }
+
+    /// Puts other rules in force. An attempt under way keeps those it began with; connections that were kept are judged
+    /// by the new ones.
+    pub fn set_egress(&self, policy: Policy) {
+        *self.egress.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
+    }
+
+    fn egress(&self) -> Arc<Policy> {
+        Arc::clone(&self.egress.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Calls `url` once, and lets `judge` say what the status of the answer means.
+    pub(in crate::target) async fn call(&self, url: &Url, outgoing: Outgoing, attempt: &Try, judge: Judge) -> Ending {
+        let Outgoing { place, request } = outgoing;
+        let policy = self.egress();
+        if let Err(error) = policy.judge_url(url) {
+            return refused(&place, attempt, &error);
+        }
+        let sent = tokio::select! {
+            biased;
+            sent = self.send(&place, &policy, request) => sent,
+            () = attempt.stop.cancelled() => return stopped(&place),
+        };
+        let (mut wire, head) = match sent {
+            Ok(answered) => answered,
+            Err(Unanswered::Refused(error)) => return refused(&place, attempt, &error),
+            Err(Unanswered::Lost(error)) => return Ending::again(error),
+        };
+        let mut answer = Answer::begin(head, &self.config);
+        let read = tokio::select! {
+            biased;
+            read = answer.read(&mut wire) => Some(read),
+            () = attempt.stop.cancelled() => None,
+        };
+        match read {
+            Some(read) => {
+                if matches!(read, Read::Whole) && wire.is_reusable().await {
+                    self.pool.put(place.clone(), wire);
+                }
+                answer.end(&place, &read, judge)
+            }
+            None => answer.end_stopped(&place),
+        }
+    }
+
+    /// Puts the request on a wire and waits for the head of the answer.
+    async fn send(&self, place: &Place, policy: &Policy, mut request: HttpRequest) -> Result<(Wire, Head), Unanswered> {
+        while let Some(mut wire) = self.pool.take(place, |peer| place.judge(policy, peer).is_ok()) {
+            match wire.send(request).await {
+                Ok(head) => return Ok((wire, head)),
+                Err(SendError::Unsent { request: untouched, .. }) => request = *untouched,
+                Err(SendError::Lost(error)) => {
+                    // It may have acted on the request, so it is not sent again. But a server that closes a connection
+                    // it offered to keep will do so again: do not keep one to it for a while.
+                    self.pool.distrust(place);
+                    return Err(Unanswered::Lost(answer::lost(place, &error)));
+                }
+            }
+        }
+        let lost = |error: &hyper::Error| Unanswered::Lost(answer::lost(place, error));
+        let (stream, peer) = self.connector.connect(place, policy).await?;
+        let mut wire = Wire::open(stream, peer, self.config.read_limit).await.map_err(|error| lost(&error))?;
+        match wire.send(request).await {
+            Ok(head) => Ok((wire, head)),
+            Err(SendError::Unsent { error, .. } | SendError::Lost(error)) => Err(lost(&error)),
+        }
+    }
+}
+
+fn stopped(place: &Place) -> Ending {
+    Ending { ended: Ended::Interrupted, report: Report::error(format!("stopped before {place} answered")) }
+}
+
+/// Whoever asked is told that much and no more; the reason is the operator's to know.
+fn refused(place: &Place, attempt: &Try, error: &Refused) -> Ending {
+    let (id, tenant) = (attempt.job.id, &attempt.job.tenant);
+    tracing::warn!(job.id = %id, %tenant, "refused to call {place} for job {id}: {}", error.reason());
+    Ending::failed(error.to_string())
+}

@@ -1,0 +1,68 @@
+//! How many more jobs of each tenant may be taken.
+//!
+//! Counted from the claims that are held, by whoever is about to claim, and never by a counter: one that counts up and down is
+//! wrong for ever after the first crash between the two. Far from every limit it is enough to look once a second, for one
+//! worker holds no more jobs than it has slots; near one ([`NEAR`] times the own slots) it is looked at before each claim.
+//!
+//! Two workers that look at the same moment see the same room, and both may fill it: a limit is passed by what several claims
+//! take in one round trip to the store, and by nothing more, for the next look counts it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use foreman_core::ports::{Claim, JobQuery, Room, StoreError};
+use tokio::time::Instant;
+
+use crate::outage::bounded;
+use crate::tenants::Tenants;
+
+/// A tenant with less room than so many times a worker's slots is near its limit.
+const NEAR: usize = 10;
+/// How long it is believed that nobody is.
+const FAR_FOR: Duration = Duration::from_secs(1);
+
+pub(super) struct Rooms {
+    tenants: Option<Arc<Tenants>>,
+    near: u64,
+    call_timeout: Duration,
+    /// When it was last seen that nobody is near a limit.
+    far_since: Option<Instant>,
+}
+
+impl Rooms {
+    pub(super) fn unlimited() -> Self {
+        Self::new(None, 0, Duration::ZERO)
+    }
+
+    /// Without `tenants` nobody is limited.
+    pub(super) fn new(tenants: Option<Arc<Tenants>>, slots: usize, call_timeout: Duration) -> Self {
+        let near = u64::try_from(slots.saturating_mul(NEAR)).unwrap_or(u64::MAX);
+        Self { tenants, near, call_timeout, far_since: None }
+    }
+
+    /// Those who are near their limit.
+    pub(super) async fn look(&mut self, store: &dyn JobQuery) -> Result<Vec<Room>, StoreError> {
+        let Some(tenants) = &self.tenants else { return Ok(Vec::new()) };
+        if self.far_since.is_some_and(|since| since.elapsed() < FAR_FOR) {
+            return Ok(Vec::new());
+        }
+        let looked_at = Instant::now();
+        let limits = tenants.running_limits().await?;
+        let running =
+            if limits.are_unlimited() { Vec::new() } else { bounded(self.call_timeout, store.running()).await? };
+        let rooms: Vec<Room> = limits
+            .rooms(&running, self.near)
+            .into_iter()
+            .map(|(tenant, room)| Room { tenant, jobs: u32::try_from(room).unwrap_or(u32::MAX) })
+            .collect();
+        self.far_since = rooms.is_empty().then_some(looked_at);
+        Ok(rooms)
+    }
+}
+
+/// Somebody was given all the room there was: there may be more that was passed over.
+pub(super) fn held_back(rooms: &[Room], claim: Option<&Claim>) -> bool {
+    let taken =
+        |room: &Room| claim.map_or(0, |claim| claim.jobs.iter().filter(|held| held.job.tenant == room.tenant).count());
+    rooms.iter().any(|room| taken(room) >= room.jobs as usize)
+}

@@ -1,0 +1,36 @@
+//! The audit log and the secrets, as they are asked for.
+
+use std::num::NonZeroUsize;
+
+use clap::{Args, Subcommand};
+
+use super::DirectFlags;
+
+/// Of the tenant that `--tenant` names, or of all.
+#[derive(Debug, Args)]
+pub struct AuditLog {
+    /// At most this many
+    #[arg(long, default_value = "50", value_name = "N", conflicts_with = "all")]
+    pub limit: NonZeroUsize,
+    /// All of them, however many
+    #[arg(long)]
+    pub all: bool,
+    #[command(flatten)]
+    pub direct: DirectFlags,
+}
+
+#[derive(Debug, Args)]
+pub struct Secrets {
+    #[command(subcommand)]
+    pub command: SecretsCommand,
+    #[command(flatten)]
+    pub direct: DirectFlags,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Subcommand)]
+pub enum SecretsCommand {
+    /// Print a key for FOREMAN_SECRET_KEY
+    Generate,
+    /// Seal what is kept of tenants, webhooks and schedules with the first key of FOREMAN_SECRET_KEY; only with --direct
+    Reseal,
+}

@@ -1,0 +1,186 @@
+//! Seals what is kept with the first of the master keys, so that the old one can be taken away.
+//!
+//! Done again, it finds less to do; one that dies half way is simply started again. Servers may run beside it as long as they know both keys. A
+//! value that somebody changes at the same moment is left to the next round. Jobs that wait keep what they were sealed with: they are over,
+//! or forgotten by their retention, some time later, and until then the old key stays in the ring.
+
+use std::sync::Arc;
+
+use foreman_core::job::Work;
+use foreman_core::ports::{Edit, EditAnswer, UpdateWebhookAnswer, WebhookUpdate};
+use foreman_core::schedule::ScheduleSpec;
+use foreman_core::sealed::{Keyring, OpenError, Place};
+use foreman_core::secret_map::MASK;
+use foreman_core::target::{ENV_PLACE, HEADERS_PLACE};
+use foreman_core::tenant::{SIGNING_PLACE, Tenant, TenantSettings};
+use foreman_core::webhook::Webhook;
+use foreman_core::{EditId, Target, TenantId};
+
+use super::Direct;
+
+/// Read in one question.
+const PAGE: usize = 200;
+/// A schedule that is just firing is edited a moment later.
+const TRIES: usize = 20;
+
+/// What was done, and what could not be.
+#[derive(Debug, Default)]
+pub struct Resealed {
+    pub tenants: usize,
+    pub webhooks: usize,
+    pub schedules: usize,
+    /// Whose secret it is, and why it could not be sealed anew.
+    pub failed: Vec<(String, String)>,
+}
+
+impl Direct {
+    pub async fn reseal(&self) -> anyhow::Result<Resealed> {
+        let ring = self.keyring()?;
+        let mut done = Resealed::default();
+        let mut after: Option<TenantId> = None;
+        loop {
+            let tenants = self.tenancy.tenants(after.as_ref(), PAGE).await?;
+            let Some(last) = tenants.last() else { break };
+            after = Some(last.id.clone());
+            for tenant in &tenants {
+                self.reseal_tenant(tenant, &ring, &mut done).await?;
+                self.reseal_webhooks(&tenant.id, &ring, &mut done).await?;
+                self.reseal_schedules(&tenant.id, &ring, &mut done).await?;
+            }
+        }
+        Ok(done)
+    }
+
+    async fn reseal_tenant(&self, tenant: &Tenant, ring: &Keyring, done: &mut Resealed) -> anyhow::Result<()> {
+        let place = Place { tenant: &tenant.id, name: SIGNING_PLACE };
+        let object = format!("tenant/{}", tenant.id);
+        match tenant.settings.signing.resealed(ring, place) {
+            Ok(None) => Ok(()),
+            Err(error) => {
+                done.failed.push((object, error.to_string()));
+                Ok(())
+            }
+            Ok(Some(_)) => {
+                // Looked at again by each try: a secret that was made meanwhile must not be lost.
+                self.change(&tenant.id, None, |settings| {
+                    let signing = settings.signing.resealed(ring, place)?;
+                    let signing = signing.unwrap_or_else(|| settings.signing.clone());
+                    Ok(TenantSettings { signing, ..settings.clone() })
+                })
+                .await?;
+                done.tenants += 1;
+                self.note(&tenant.id, "secret.reseal", object, 200).await
+            }
+        }
+    }
+
+    async fn reseal_webhooks(&self, tenant: &TenantId, ring: &Keyring, done: &mut Resealed) -> anyhow::Result<()> {
+        let mut after = None;
+        loop {
+            let webhooks = self.tenancy.webhooks(tenant, after, PAGE).await?;
+            let Some(last) = webhooks.last() else { return Ok(()) };
+            after = Some(last.id);
+            for webhook in webhooks {
+                let object = format!("webhook/{}", webhook.id);
+                match self.reseal_webhook(&webhook, ring).await? {
+                    Ok(true) => {
+                        done.webhooks += 1;
+                        self.note(tenant, "secret.reseal", object, 200).await?;
+                    }
+                    Ok(false) => {}
+                    Err(why) => done.failed.push((object, why)),
+                }
+            }
+        }
+    }
+
+    /// Whether there was anything to do, or why it could not be done.
+    async fn reseal_webhook(&self, webhook: &Webhook, ring: &Keyring) -> anyhow::Result<Result<bool, String>> {
+        let (tenant, id) = (&webhook.tenant, webhook.id);
+        let name = Webhook::place_name(id);
+        let mut seen = Some(webhook.clone());
+        for _ in 0..TRIES {
+            let Some(webhook) = seen else { return Ok(Ok(false)) };
+            let signing = match webhook.signing.resealed(ring, Place { tenant, name: &name }) {
+                Ok(Some(signing)) => signing,
+                Ok(None) => return Ok(Ok(false)),
+                Err(error) => return Ok(Err(error.to_string())),
+            };
+            let (version, settings) = (webhook.version, webhook.settings);
+            let update = WebhookUpdate {
+                edit: EditId::fresh(),
+                tenant: tenant.clone(),
+                webhook: id,
+                version,
+                settings,
+                signing,
+            };
+            match self.tenancy.update_webhook(&update).await? {
+                UpdateWebhookAnswer::Updated(_) => return Ok(Ok(true)),
+                UpdateWebhookAnswer::Gone => return Ok(Ok(false)),
+                UpdateWebhookAnswer::Stale => seen = self.tenancy.webhook(tenant, id).await?,
+            }
+        }
+        Ok(Err("it is being changed by others all the time; do it again".into()))
+    }
+
+    async fn reseal_schedules(&self, tenant: &TenantId, ring: &Keyring, done: &mut Resealed) -> anyhow::Result<()> {
+        let mut after = None;
+        loop {
+            let schedules = self.store.schedules(tenant, after.as_ref(), PAGE).await?;
+            let Some(last) = schedules.last() else { return Ok(()) };
+            after = Some(last.schedule.name.clone());
+            for view in schedules {
+                let object = format!("schedule/{}", view.schedule.name);
+                let work = match resealed_work(&view.schedule.work, tenant, ring) {
+                    Ok(None) => continue,
+                    Ok(Some(work)) => Arc::new(work),
+                    Err(error) => {
+                        done.failed.push((object, error.to_string()));
+                        continue;
+                    }
+                };
+                let edit = Edit {
+                    id: EditId::fresh(),
+                    schedule: view.schedule.id,
+                    seen: view.seen,
+                    spec: Arc::new(hidden(&view.schedule.spec)),
+                    work,
+                    is_paused: view.is_paused,
+                    next: view.seen.next,
+                };
+                match self.store.edit_schedule(tenant, &edit).await? {
+                    EditAnswer::Edited(_) => {
+                        done.schedules += 1;
+                        self.note(tenant, "secret.reseal", object, 200).await?;
+                    }
+                    _ => done.failed.push((object, "it was firing or being changed just then; do it again".into())),
+                }
+            }
+        }
+    }
+}
+
+/// An earlier version kept there what was written.
+fn hidden(spec: &ScheduleSpec) -> ScheduleSpec {
+    let mut spec = spec.clone();
+    for values in [&mut spec.job.headers, &mut spec.job.env].into_iter().flatten() {
+        for value in values.values_mut() {
+            MASK.clone_into(value);
+        }
+    }
+    spec
+}
+
+/// Its headers or variables under the first key; what an earlier version kept in the clear is sealed too.
+fn resealed_work(work: &Work, tenant: &TenantId, ring: &Keyring) -> Result<Option<Work>, OpenError> {
+    let mut work = work.clone();
+    let (values, name) = match &mut work.target {
+        Target::Http(http) => (&mut http.headers, HEADERS_PLACE),
+        Target::Command(command) => (&mut command.env, ENV_PLACE),
+        Target::Task(_) | Target::Webhook(_) => return Ok(None),
+    };
+    let Some(fresh) = values.resealed(ring, Place { tenant, name })? else { return Ok(None) };
+    *values = fresh;
+    Ok(Some(work))
+}

@@ -1,0 +1,69 @@
+//! `foreman keys`.
+
+use foreman_client::{MadeKeyDocument, NewKeyDocument, RotateKeyDocument};
+
+use super::registry::Registry;
+use crate::cli::{KeysCommand, ListKeys};
+use crate::exit::Exit;
+use crate::render::{Screen, key_list, now};
+
+pub async fn run(command: KeysCommand, tenant: &str, registry: &Registry, screen: &Screen) -> anyhow::Result<Exit> {
+    match command {
+        KeysCommand::Create(asked) => {
+            let new = NewKeyDocument {
+                name: asked.name,
+                scopes: asked.scopes,
+                expires_at: asked.expiry.expires_at,
+                expires_in: asked.expiry.expires_in,
+            };
+            let made = registry.create_key(tenant, &new).await?;
+            let words = format!("key {} of the tenant {tenant}, good for {}", made.about.id, made.about.scopes);
+            shown_once(&made, &words, screen)
+        }
+        KeysCommand::List(asked) => list(&asked, tenant, registry, screen).await,
+        KeysCommand::Revoke { ids } => {
+            for id in &ids {
+                registry.revoke_key(tenant, id).await?;
+                screen.talk(format!("key {id} is revoked: it opens nothing anywhere within five seconds"));
+            }
+            Ok(Exit::Done)
+        }
+        KeysCommand::Rotate(asked) => {
+            let how = RotateKeyDocument {
+                grace: asked.grace,
+                expires_at: asked.expiry.expires_at,
+                expires_in: asked.expiry.expires_in,
+            };
+            let made = registry.rotate_key(tenant, &asked.id, &how).await?;
+            let until = made.replaces.as_ref().and_then(|old| old.expires_at);
+            let until = until.map_or_else(String::new, |time| format!(", which goes on until {time}"));
+            let words = format!("key {} takes the place of {}{until}", made.about.id, asked.id);
+            shown_once(&made, &words, screen)
+        }
+    }
+}
+
+fn shown_once(made: &MadeKeyDocument, words: &str, screen: &Screen) -> anyhow::Result<Exit> {
+    if screen.is_json() {
+        screen.json(made)?;
+    } else {
+        screen.line(&made.key)?;
+        screen.talk(format!("{words}; it is not shown again"));
+    }
+    Ok(Exit::Done)
+}
+
+async fn list(asked: &ListKeys, tenant: &str, registry: &Registry, screen: &Screen) -> anyhow::Result<Exit> {
+    let found = registry.keys(tenant, if asked.all { usize::MAX } else { asked.limit.get() }).await?;
+    if screen.is_json() {
+        screen.json(&found)?;
+    } else if found.items.is_empty() {
+        screen.talk(format!("the tenant {tenant} has no keys; `foreman keys create` makes one"));
+    } else {
+        screen.line(key_list(screen, &found.items, now()))?;
+        if found.next.is_some() {
+            screen.talk(format!("the first {}; --all shows all of them", found.items.len()));
+        }
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,94 @@
+//! `foreman tenants`.
+
+use foreman_client::TenantDocument;
+
+use super::registry::Registry;
+use crate::cli::{DeleteTenants, ListTenants, TenantsCommand};
+use crate::exit::{Exit, usage};
+use crate::render::{Screen, now, tenant_list, tenant_page};
+
+pub async fn run(command: TenantsCommand, registry: &Registry, screen: &Screen) -> anyhow::Result<Exit> {
+    match command {
+        TenantsCommand::Create(asked) => {
+            let mut patch = asked.flags.patch();
+            if asked.disabled {
+                patch.insert("disabled".into(), true.into());
+            }
+            let tenant = registry.create_tenant(&asked.id, patch).await?;
+            let words = format!(
+                "made the tenant {0}; its first key: foreman keys create --tenant {0} --scopes jobs:read,jobs:write",
+                tenant.id
+            );
+            written(&tenant, &words, screen)
+        }
+        TenantsCommand::List(asked) => list(&asked, registry, screen).await,
+        TenantsCommand::Show { id } => {
+            let tenant = registry.tenant(&id).await?;
+            if screen.is_json() {
+                screen.json(&tenant)?;
+            } else {
+                screen.line(tenant_page(&tenant, now()))?;
+            }
+            Ok(Exit::Done)
+        }
+        TenantsCommand::Update(asked) => {
+            let tenant = registry.update_tenant(&asked.id, &asked.patch(), asked.if_version).await?;
+            let words = if asked.disable {
+                format!("the tenant {} is disabled: its keys open nothing within five seconds", tenant.id)
+            } else {
+                format!("the tenant {} is at version {}", tenant.id, tenant.version)
+            };
+            written(&tenant, &words, screen)
+        }
+        TenantsCommand::Delete(asked) => delete(&asked, registry, screen).await,
+        TenantsCommand::RotateSecret(asked) => {
+            let secret = registry.rotate_tenant_secret(&asked.id, asked.overlap.map(|span| span.0)).await?;
+            if screen.is_json() {
+                screen.json(&secret)?;
+            } else {
+                screen.line(&secret.secret)?;
+                screen.talk("it is not shown again; give it to whoever verifies what this tenant's jobs send");
+            }
+            Ok(Exit::Done)
+        }
+        TenantsCommand::DeleteSecret { id } => {
+            registry.delete_tenant_secret(&id).await?;
+            screen.talk(format!("nothing that the tenant {id} sends is signed any more"));
+            Ok(Exit::Done)
+        }
+    }
+}
+
+fn written(tenant: &TenantDocument, words: &str, screen: &Screen) -> anyhow::Result<Exit> {
+    if screen.is_json() {
+        screen.json(tenant)?;
+    } else {
+        screen.line(&tenant.id)?;
+        screen.talk(words);
+    }
+    Ok(Exit::Done)
+}
+
+async fn list(asked: &ListTenants, registry: &Registry, screen: &Screen) -> anyhow::Result<Exit> {
+    let found = registry.tenants(if asked.all { usize::MAX } else { asked.limit.get() }).await?;
+    if screen.is_json() {
+        screen.json(&found)?;
+    } else {
+        screen.line(tenant_list(screen, &found.items, now()))?;
+        if found.next.is_some() {
+            screen.talk(format!("the first {}; --all shows all of them", found.items.len()));
+        }
+    }
+    Ok(Exit::Done)
+}
+
+async fn delete(asked: &DeleteTenants, registry: &Registry, screen: &Screen) -> anyhow::Result<Exit> {
+    if asked.ids.len() > 1 && asked.if_version.is_some() {
+        return Err(usage("--if-version is about one tenant"));
+    }
+    for id in &asked.ids {
+        registry.delete_tenant(id, asked.if_version).await?;
+        screen.talk(format!("the tenant {id} is deleted with its keys; nobody can have its name again"));
+    }
+    Ok(Exit::Done)
+}

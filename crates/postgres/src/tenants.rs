@@ -1,0 +1,188 @@
+//! Tenants as they are kept: made, read, changed and deleted, each in one transaction of a round trip or two.
+//!
+//! What two do at once is decided by the tenant's row, which stays for ever: whoever changes it compares the version under its
+//! lock, and whoever deletes it keeps new keys away by that lock. An edit leaves its id there, so that one whose answer was lost is
+//! known when it is sent again. A process that dies half way leaves the row as it was.
+
+use async_trait::async_trait;
+use foreman_core::TenantId;
+use foreman_core::ports::{
+    CreateTenantAnswer, DeleteTenantAnswer, NewTenant, StoreError, TenantStore, TenantUpdate, UpdateTenantAnswer,
+};
+use foreman_core::tenant::{Tenant, TenantSettings};
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use crate::error::Fault;
+use crate::rows::{Cells, json};
+use crate::value::{Arg, bound};
+use crate::webhooks::deliveries::{unlist, unlist_rest};
+use crate::write::{Step, Transaction};
+use crate::{PostgresStore, look, transact};
+
+/// What [`read`] reads.
+macro_rules! columns {
+    () => {
+        "tenants.id, tenants.settings, tenants.version, tenants.created_at, tenants.edited_at"
+    };
+}
+pub(crate) use columns;
+
+/// Also one that was deleted.
+pub(crate) const BY_ID: &str = concat!(
+    "SELECT ",
+    columns!(),
+    ", tenants.made_by, tenants.edited_by, tenants.deleted_at IS NOT NULL FROM tenants WHERE tenants.id = $1::text"
+);
+pub(crate) const LOCK: &str = concat!(
+    "SELECT ",
+    columns!(),
+    ", tenants.made_by, tenants.edited_by, tenants.deleted_at IS NOT NULL FROM tenants WHERE tenants.id = $1::text
+    FOR UPDATE"
+);
+pub(crate) const LIST: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM tenants WHERE tenants.id > $1::text AND tenants.deleted_at IS NULL ORDER BY tenants.id LIMIT $2::bigint"
+);
+pub(crate) const CREATE: &str = "INSERT INTO tenants (id, settings, weight, version, created_at, edited_at, made_by)
+    VALUES ($1::text, $2::text, $3::integer, 1, foreman_now(), foreman_now(), $4::uuid)
+    ON CONFLICT (id) DO NOTHING";
+/// Whoever waits here for somebody else's change compares with what that one has left.
+pub(crate) const UPDATE: &str = "UPDATE tenants
+    SET settings = $3::text, weight = $4::integer, version = version + 1, edited_at = foreman_now(), edited_by = $5::uuid
+    WHERE id = $1::text AND version = $2::bigint AND deleted_at IS NULL AND edited_by IS DISTINCT FROM $5";
+/// After the tenant's row was locked. A submission of a process that has not heard of it yet may still come.
+pub(crate) const OWNS: &str = "SELECT EXISTS (SELECT FROM jobs WHERE jobs.tenant = $1::text)
+    OR EXISTS (SELECT FROM schedules WHERE schedules.tenant = $1)";
+/// What is left of it is its id; its secrets are not.
+pub(crate) const FORGET: [&str; 3] = [
+    "UPDATE tenants SET settings = '{}', weight = 1, deleted_at = foreman_now() WHERE id = $1::text",
+    "DELETE FROM api_keys WHERE tenant = $1::text",
+    "DELETE FROM webhooks WHERE tenant = $1::text",
+];
+
+#[async_trait]
+impl TenantStore for PostgresStore {
+    async fn create_tenant(&self, new: &NewTenant) -> Result<CreateTenantAnswer, StoreError> {
+        let settings = json(&new.settings)?;
+        transact!(self, data, Write, |tx| create(&tx, new, &settings).await)
+    }
+
+    async fn tenant(&self, id: &TenantId) -> Result<Option<Tenant>, StoreError> {
+        look!(self, Look, |tx| one(&tx, id).await)
+    }
+
+    async fn tenants(&self, after: Option<&TenantId>, limit: usize) -> Result<Vec<Tenant>, StoreError> {
+        look!(self, Look, |tx| list(&tx, after, limit).await)
+    }
+
+    async fn update_tenant(&self, asked: &TenantUpdate) -> Result<UpdateTenantAnswer, StoreError> {
+        let settings = json(&asked.settings)?;
+        transact!(self, data, Write, |tx| update(&tx, asked, &settings).await)
+    }
+
+    async fn delete_tenant(&self, id: &TenantId, version: i64) -> Result<DeleteTenantAnswer, StoreError> {
+        if *id == TenantId::default() {
+            return Ok(DeleteTenantAnswer::Permanent);
+        }
+        let (answer, unlisted) = transact!(self, data, Write, |tx| delete(&tx, id, version).await)?;
+        unlist_rest(self, id, None, unlisted).await;
+        Ok(answer)
+    }
+}
+
+/// A tenant's row with what is not told of it.
+struct Kept {
+    tenant: Tenant,
+    made_by: Option<Uuid>,
+    edited_by: Option<Uuid>,
+    is_deleted: bool,
+}
+
+/// From a row of [`BY_ID`].
+fn kept(row: &Row) -> Result<Kept, Fault> {
+    let tenant = read(row, 0)?;
+    let cells = Cells { row, table: "tenants", id: tenant.id.as_str() };
+    let (made_by, edited_by) = (cells.get(5, "made_by")?, cells.get(6, "edited_by")?);
+    let is_deleted = cells.get(7, "deleted_at")?;
+    Ok(Kept { tenant, made_by, edited_by, is_deleted })
+}
+
+/// From the columns of [`columns`], beginning with the one at `first`.
+pub(crate) fn read(row: &Row, first: usize) -> Result<Tenant, Fault> {
+    let id: &str = row.try_get(first).map_err(|error| Fault::misfit("tenants", "id", "unknown", error))?;
+    let cells = Cells { row, table: "tenants", id };
+    Ok(Tenant {
+        id: TenantId::new(id),
+        settings: cells.json(first + 1, "settings")?,
+        version: cells.get(first + 2, "version")?,
+        created_at: cells.time(first + 3, "created_at")?,
+        edited_at: cells.time(first + 4, "edited_at")?,
+    })
+}
+
+fn weight(settings: &TenantSettings) -> i32 {
+    i32::try_from(settings.weight.get()).unwrap_or(i32::MAX)
+}
+
+async fn create(tx: &Transaction, new: &NewTenant, settings: &str) -> Result<CreateTenantAnswer, Fault> {
+    let (id, weight, edit) = (new.id.as_str(), weight(&new.settings), new.edit.0);
+    let answers = tx.all(&[(CREATE, &[&id, &settings, &weight, &edit]), (BY_ID, &[&id])]).await?;
+    let row = answers[1].first();
+    let kept = kept(row.ok_or_else(|| Fault::misfit("tenants", "id", id, "it was made, and is not there"))?)?;
+    let is_ours = !kept.is_deleted && kept.made_by == Some(edit);
+    Ok(if is_ours { CreateTenantAnswer::Created(kept.tenant) } else { CreateTenantAnswer::Taken })
+}
+
+async fn one(tx: &Transaction, id: &TenantId) -> Result<Option<Tenant>, Fault> {
+    let row = tx.row(BY_ID, &[&id.as_str()]).await?;
+    let kept = row.as_ref().map(kept).transpose()?;
+    Ok(kept.filter(|kept| !kept.is_deleted).map(|kept| kept.tenant))
+}
+
+async fn list(tx: &Transaction, after: Option<&TenantId>, limit: usize) -> Result<Vec<Tenant>, Fault> {
+    // No id is empty.
+    let after = after.map_or("", TenantId::as_str);
+    tx.rows(LIST, &[&after, &bound(limit)]).await?.iter().map(|row| read(row, 0)).collect()
+}
+
+async fn update(tx: &Transaction, update: &TenantUpdate, settings: &str) -> Result<UpdateTenantAnswer, Fault> {
+    let (id, weight, edit) = (update.tenant.as_str(), weight(&update.settings), update.edit.0);
+    let answers = tx.all(&[(UPDATE, &[&id, &update.version, &settings, &weight, &edit]), (BY_ID, &[&id])]).await?;
+    let kept = answers[1].first().map(kept).transpose()?;
+    Ok(match kept.filter(|kept| !kept.is_deleted) {
+        None => UpdateTenantAnswer::Gone,
+        Some(kept) if kept.edited_by == Some(edit) => UpdateTenantAnswer::Updated(kept.tenant),
+        Some(_) => UpdateTenantAnswer::Stale,
+    })
+}
+
+/// What became of it, and how many deliveries are listed of it no more.
+async fn delete(tx: &Transaction, tenant: &TenantId, version: i64) -> Result<(DeleteTenantAnswer, usize), Fault> {
+    let id = tenant.as_str();
+    let args: [&dyn Arg; 1] = [&id];
+    let answers = tx.all(&[(LOCK, &args), (OWNS, &args)]).await?;
+    let kept = answers[0].first().map(kept).transpose()?;
+    let owns_something: bool = answers[1].first().map(|row| row.try_get(0)).transpose()?.unwrap_or_default();
+    let answer = judge(kept.as_ref(), version, owns_something);
+    if answer != DeleteTenantAnswer::Deleted || kept.is_some_and(|kept| kept.is_deleted) {
+        return Ok((answer, 0));
+    }
+    let steps: [Step<'_>; 3] = FORGET.map(|sql| (sql, &args[..]));
+    tx.all(&steps).await?;
+    Ok((answer, unlist(tx, tenant, None).await?))
+}
+
+/// Whether it may be deleted, or was.
+fn judge(kept: Option<&Kept>, version: i64, owns_something: bool) -> DeleteTenantAnswer {
+    let Some(Kept { tenant, is_deleted, .. }) = kept else { return DeleteTenantAnswer::Gone };
+    match (*is_deleted, tenant.version == version) {
+        (true, true) => DeleteTenantAnswer::Deleted,
+        (true, false) => DeleteTenantAnswer::Gone,
+        (false, false) => DeleteTenantAnswer::Stale,
+        (false, true) if !tenant.settings.is_disabled => DeleteTenantAnswer::Enabled,
+        (false, true) if owns_something => DeleteTenantAnswer::InUse,
+        (false, true) => DeleteTenantAnswer::Deleted,
+    }
+}

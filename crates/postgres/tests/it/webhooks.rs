@@ -1,0 +1,152 @@
+//! The courier's rounds under a leader's term, beside other couriers, and what the pruner leaves for it.
+
+use std::time::Duration;
+
+use foreman_core::conformance::given::{a_job, at_once, jobs, tenant};
+use foreman_core::conformance::posting::{callback, delivery};
+use foreman_core::ports::{
+    ChangeLog, CreateTenantAnswer, DeleteTenantAnswer, JobQuery, JobStore, Leader, Posted, Retention, Round,
+    TenantStore, UNREAD_KEPT, UpdateTenantAnswer, Upkeep, WebhookStore,
+};
+use foreman_core::webhook::Webhook;
+use foreman_postgres::leases::PgLeases;
+use foreman_postgres::{Config, statements};
+use foreman_runtime::leadership::Lease;
+
+use crate::given::Team;
+use crate::tenants::{disabling, made_webhook, new_tenant, new_webhook};
+
+const TTL: Duration = Duration::from_secs(15);
+const OFFICE: &str = "courier";
+
+/// A round from where the courier stands to the end of the log, with a delivery and a callback.
+async fn next_round(team: &Team, webhook: &Webhook) -> Round {
+    team.store.submit(&jobs(1, &a_job())).await.unwrap();
+    Round {
+        from: team.store.courier().await.unwrap(),
+        to: team.store.head().await.unwrap(),
+        deliveries: vec![delivery("default", webhook.id), callback("default")],
+    }
+}
+
+#[tokio::test]
+async fn a_leader_whose_term_is_over_posts_nothing() {
+    let team = Team::new().await;
+    let webhook = made_webhook(&team.store, &new_webhook("default")).await;
+    team.store.courier().await.unwrap();
+    let mut config = Config::at(team.database.url());
+    config.clock = Some(team.clock.clone());
+    let leases = PgLeases::new(&config).unwrap();
+    let term = leases.acquire(OFFICE, "a", TTL).await.unwrap().unwrap();
+    let leader = Leader { office: OFFICE.into(), term: term.0 };
+    let round = next_round(&team, &webhook).await;
+    assert_eq!(team.store.post(Some(&leader), &round).await.unwrap(), Some(Posted::Done));
+    let round = next_round(&team, &webhook).await;
+    leases.resign(OFFICE, term).await.unwrap();
+    assert_eq!(team.store.post(Some(&leader), &round).await.unwrap(), None);
+    let next = leases.acquire(OFFICE, "b", TTL).await.unwrap().unwrap();
+    assert_eq!(team.store.post(Some(&leader), &round).await.unwrap(), None, "another leads");
+    assert_eq!(team.store.courier().await.unwrap(), round.from, "it has not moved");
+    assert_eq!(team.store.deliveries(&tenant("default"), webhook.id, None, 10).await.unwrap().len(), 1);
+    let next = Leader { office: OFFICE.into(), term: next.0 };
+    assert_eq!(team.store.post(Some(&next), &round).await.unwrap(), Some(Posted::Done));
+    let audit = team.store.audit().await.unwrap();
+    assert!(audit.is_clean() && audit.jobs == 2 + 4, "{audit:#?}");
+}
+
+/// Whoever waits for the courier's row compares with what the other has left.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_courier_that_waited_for_another_is_overtaken() {
+    let team = Team::with(|config| config.lock_timeout = Duration::from_secs(30)).await;
+    let webhook = made_webhook(&team.store, &new_webhook("default")).await;
+    team.store.courier().await.unwrap();
+    for _ in 0..5 {
+        let round = next_round(&team, &webhook).await;
+        let rounds: Vec<Round> = (0..6)
+            .map(|_| Round { deliveries: vec![delivery("default", webhook.id), callback("default")], ..round.clone() })
+            .collect();
+        let posted = at_once(rounds.into_iter().map(|round| {
+            let store = team.store.clone();
+            async move { store.post(None, &round).await.unwrap().unwrap() }
+        }))
+        .await;
+        assert_eq!(posted.iter().filter(|posted| **posted == Posted::Done).count(), 1, "{posted:?}");
+    }
+    let audit = team.store.audit().await.unwrap();
+    assert!(audit.is_clean() && audit.jobs == 5 + 10, "{audit:#?}");
+    assert_eq!(team.store.deliveries(&tenant("default"), webhook.id, None, 100).await.unwrap().len(), 5);
+}
+
+/// A courier that is dismissed leaves nothing behind that a later one could take for its own.
+#[tokio::test]
+async fn a_round_of_a_courier_that_was_dismissed_is_not_posted() {
+    let team = Team::new().await;
+    let webhook = made_webhook(&team.store, &new_webhook("default")).await;
+    team.store.courier().await.unwrap();
+    let round = next_round(&team, &webhook).await;
+    team.store.dismiss_courier().await.unwrap();
+    assert_eq!(team.store.post(None, &round).await.unwrap(), Some(Posted::Overtaken));
+    assert_eq!(team.store.courier().await.unwrap(), round.to, "the next begins at the end of the log");
+}
+
+fn changes_for_an_hour() -> Retention {
+    Retention { changes: Duration::from_hours(1), ..Retention::default() }
+}
+
+#[tokio::test]
+async fn a_courier_that_stays_behind_is_not_walked_past_by_every_pruner() {
+    const UNREAD: usize = 300;
+    let team = Team::new().await;
+    team.store.submit(&jobs(1, &a_job())).await.unwrap();
+    team.store.courier().await.unwrap();
+    team.clock.advance(Duration::from_mins(1));
+    for _ in 0..UNREAD {
+        team.store.submit(&jobs(1, &a_job())).await.unwrap();
+        team.clock.advance(Duration::from_millis(1));
+    }
+    team.clock.advance(Duration::from_hours(24));
+    let pruned = team.store.prune(&changes_for_an_hour(), 1_000).await.unwrap();
+    assert_eq!(pruned.changes, 1, "what the courier has read goes, and nothing else");
+    let client = team.database.client().await;
+    client.batch_execute(&statements::settings(&Config::at(team.database.url()))).await.unwrap();
+    let (text, ..) = statements::IN_ORDER.into_iter().find(|(_, index, _)| *index == "changes_by_time").unwrap();
+    let body = text.lines().filter(|line| !line.starts_with("--")).collect::<Vec<_>>().join("\n");
+    client.batch_execute(&format!("PREPARE planned AS {body}")).await.unwrap();
+    let now = foreman_core::Clock::now(&*team.clock);
+    client.batch_execute(&format!("BEGIN; SET LOCAL foreman.now = '{now}'")).await.unwrap();
+    let sql = "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE planned (1000, '1 hour', '7 days')";
+    let plan: Vec<String> = client.query(sql, &[]).await.unwrap().iter().map(|row| row.get(0)).collect();
+    client.batch_execute("ROLLBACK").await.unwrap();
+    let removed = plan.iter().filter_map(|line| line.trim().strip_prefix("Rows Removed by Filter: "));
+    let removed: usize = removed.map(|count| count.parse::<usize>().unwrap()).sum();
+    assert!(removed <= 2, "the first that is unread ends the search:\n{}", plan.join("\n"));
+    team.clock.advance(UNREAD_KEPT);
+    let pruned = team.store.prune(&changes_for_an_hour(), 1_000).await.unwrap();
+    assert_eq!(pruned.changes, UNREAD, "a log does not grow for ever");
+}
+
+/// More than one transaction takes away.
+#[tokio::test]
+async fn an_endpoint_or_a_tenant_with_very_many_deliveries_is_deleted_with_all_of_them() {
+    let team = Team::new().await;
+    let CreateTenantAnswer::Created(owner) = team.store.create_tenant(&new_tenant("acme")).await.unwrap() else {
+        panic!("it is free")
+    };
+    let client = team.database.client().await;
+    let listed = async || -> i64 { client.query_one("SELECT count(*) FROM deliveries", &[]).await.unwrap().get(0) };
+    let fill = "INSERT INTO deliveries SELECT tenant, id, gen_random_uuid(), 'job.dead', NULL, now()
+                FROM webhooks, generate_series(1, 12000)";
+    let (gone, stays) = (new_webhook("acme"), new_webhook("acme"));
+    made_webhook(&team.store, &gone).await;
+    made_webhook(&team.store, &stays).await;
+    client.batch_execute(fill).await.unwrap();
+    assert!(team.store.delete_webhook(&gone.tenant, gone.id).await.unwrap());
+    assert_eq!(listed().await, 12_000, "the other's stay");
+    assert!(!team.store.delete_webhook(&gone.tenant, gone.id).await.unwrap(), "it is gone");
+    let UpdateTenantAnswer::Updated(disabled) = team.store.update_tenant(&disabling(&owner)).await.unwrap() else {
+        panic!("nobody else changes it")
+    };
+    let answer = team.store.delete_tenant(&disabled.id, disabled.version).await.unwrap();
+    assert_eq!(answer, DeleteTenantAnswer::Deleted);
+    assert_eq!(listed().await, 0);
+}
