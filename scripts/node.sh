@@ -1,7 +1,7 @@
 # Sourced: which Node the dashboard can be built with. What it is built from (Vite) names these versions.
 # shellcheck shell=bash
 
-node_wanted() { echo "Node 20.19 or newer (of 22, from 22.12; not 21) with npm"; }
+node_wanted() { echo "Node 20.19+ or 22.12+, with npm"; }
 
 # suits VERSION — whether a version, as 20.19.0 or with a distribution's letters behind it, will do.
 node_suits() {
