@@ -105,7 +105,7 @@ impl Tail {
     async fn read_on(&self, mut position: Position) -> Result<Position, StoreError> {
         loop {
             let changes = self.store.changes(position, self.config.page).await?;
-            for moved in changes.moved.iter().filter(|moved| moved.state.is_final()) {
+            for moved in changes.moved().filter(|moved| moved.step.state.is_final()) {
                 self.waits.wake(moved.id);
             }
             if changes.position == position {

@@ -270,7 +270,7 @@ impl Courier {
         let mut bag = Bag::default();
         let mut has_noted = false;
         let moved: Vec<&Moved> =
-            changes.moved.iter().filter(|moved| endings::is_one(moved) || health::is_one(moved)).collect();
+            changes.moved().filter(|moved| endings::is_one(moved) || health::is_one(moved)).collect();
         for slice in moved.chunks(self.config.slice.max(1)) {
             self.tell_endings(slice, leader, here.kept, &mut bag).await?;
             has_noted |= self.note_health(slice, &mut bag).await?;
@@ -314,7 +314,7 @@ impl Courier {
     }
 
     fn note_lag(&self, changes: &Changes) {
-        let oldest = changes.moved.first().map(|moved| moved.at);
+        let oldest = changes.moved().next().map(|moved| moved.at);
         let (before, lag) = (self.lag.get(), oldest.map_or(Duration::ZERO, |oldest| self.clock.now().since(oldest)));
         self.lag.set(lag);
         let lag_ms = lag.as_millis() as u64;

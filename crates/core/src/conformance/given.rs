@@ -533,12 +533,12 @@ impl<'a> Scene<'a> {
         let mut moved = Vec::new();
         loop {
             let changes = self.store.changes(position, 3).await.expect(ANSWERS);
-            if changes.moved.is_empty() {
+            if changes.rows.is_empty() {
                 return moved;
             }
             assert!(changes.position > position, "a page with changes moves on");
             position = changes.position;
-            moved.extend(changes.moved);
+            moved.extend(changes.into_moved());
         }
     }
 

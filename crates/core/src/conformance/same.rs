@@ -253,11 +253,11 @@ impl Side {
         let mut moved = Vec::new();
         loop {
             let changes = self.store.changes(self.position, 100).await.expect(ANSWERS);
-            if changes.moved.is_empty() {
+            if changes.rows.is_empty() {
                 break;
             }
             self.position = changes.position;
-            moved.extend(changes.moved);
+            moved.extend(changes.into_moved());
         }
         moved.sort_by_key(|moved| moved.id);
         moved
@@ -482,6 +482,7 @@ impl Pair {
                     ticks: others,
                     deliveries: others,
                     audit: others,
+                    statistics: others,
                 };
                 // In how many rows the log was written differs by design.
                 both!(self, "prune", |store| store

@@ -27,7 +27,7 @@ impl Courier {
             position = position.0,
             "a row of the change log cannot be read, and nobody is told of what it says: {why}"
         );
-        Ok(Changes { moved: Vec::new(), position })
+        Ok(Changes { rows: Vec::new(), position })
     }
 
     async fn changes(&self, after: Position, limit: usize) -> Result<Changes, StoreError> {

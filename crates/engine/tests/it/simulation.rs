@@ -354,11 +354,11 @@ impl World {
     async fn observe(&mut self) {
         loop {
             let changes = self.store.changes(self.position, 10_000).await.unwrap();
-            if changes.moved.is_empty() {
+            if changes.rows.is_empty() {
                 break;
             }
             self.position = changes.position;
-            self.jobs.extend(changes.moved.iter().map(|moved| moved.id));
+            self.jobs.extend(changes.moved().map(|moved| moved.id));
         }
         let hour = Duration::from_hours(1);
         for (id, book) in &mut self.books {
