@@ -1,0 +1,91 @@
+// The table of jobs: what is filtered, shared, selected and done to many.
+
+import { expect, test } from './stage/test';
+import { idsIn, rowOf } from './stage/words';
+import { until } from './stage/until';
+
+test('a filter lives in the URL, and whoever opens it sees the same rows', async ({ stage }) => {
+  const foreman = await stage.foreman();
+  const wanted = await Promise.all(
+    [1, 2, 3].map(() => foreman.api.submit({ queue: 'letters', tags: ['spring'] })),
+  );
+  await Promise.all([1, 2].map(() => foreman.api.submit({ queue: 'letters' })));
+  await Promise.all([1, 2].map(() => foreman.api.submit({ queue: 'parcels', tags: ['spring'] })));
+  await Promise.all(wanted.map(({ id }) => foreman.api.reaches(id, 'completed')));
+  const ids = wanted.map(({ id }) => id).toSorted();
+
+  const one = await stage.person(foreman);
+  const page = await one.open('/jobs');
+  await page.getByLabel('Queue').fill('letters');
+  await page.getByLabel('Tag').fill('spring');
+  await page.keyboard.press('Enter');
+  await expect.poll(() => idsIn(page)).toEqual(ids);
+  await page.getByRole('button', { name: /^completed/i }).click();
+  await expect.poll(() => page.url()).toContain('completed');
+  await expect.poll(() => idsIn(page)).toEqual(ids);
+
+  const other = await stage.person(foreman);
+  const shared = await other.open(page.url());
+  await expect.poll(() => idsIn(shared)).toEqual(ids);
+  await expect(shared.getByLabel('Queue').inputValue()).resolves.toBe('letters');
+});
+
+test('a thousand dead jobs are retried at once, and the number is shown before', async ({ stage }) => {
+  const foreman = await stage.foreman();
+  const target = await stage.target();
+  target.answers(500);
+  const doomed = Array.from({ length: 1000 }, () => ({ url: target.url, max_attempts: 1, queue: 'doomed' }));
+  await foreman.api.submitMany(doomed);
+  const others = await foreman.api.dead({ queue: 'other' });
+  const dead = async (state: string) => {
+    const counted = await foreman.api.post<{ matched: number }>('/jobs/retry', {
+      filter: { queue: ['doomed'], state: [state] },
+      dry_run: true,
+    });
+    return counted.matched;
+  };
+  await until('all of them are dead', async () => (await dead('dead')) === 1000);
+  target.answers(200);
+
+  const person = await stage.person(foreman);
+  const page = await person.open('/jobs?state=dead&queue=doomed');
+  await page.getByRole('checkbox', { name: /select all/i }).check();
+  await page.getByRole('button', { name: /all matching/i }).click();
+  await page.getByRole('button', { name: /^retry/i }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText(/1,000/).first().waitFor();
+  expect(await dead('dead'), 'a preview does nothing').toBe(1000);
+  await dialog.getByRole('button', { name: /retry/i }).click();
+  await until('all of them have completed', async () => (await dead('completed')) === 1000);
+  expect((await foreman.api.job(others.id)).state, 'and no other').toBe('dead');
+  expect(target.calls).toBe(2000);
+});
+
+test('a job is found, opened and retried by keyboard alone', async ({ stage }) => {
+  const foreman = await stage.foreman();
+  const target = await stage.target();
+  target.answers(500);
+  const job = await foreman.api.dead({ url: target.url });
+  target.answers(200);
+  const person = await stage.person(foreman);
+  const page = await person.open('/jobs');
+  await rowOf(page, job.id).waitFor();
+  const press = async (name: RegExp, key = 'Enter') => {
+    for (let presses = 0; presses < 80; presses += 1) {
+      await page.keyboard.press('Tab');
+      const focused = page.locator(':focus');
+      const label = (await focused.getAttribute('aria-label')) ?? (await focused.textContent()) ?? '';
+      if (name.test(label.trim())) {
+        await page.keyboard.press(key);
+        return;
+      }
+    }
+    throw new Error(`Tab never comes to ${name}`);
+  };
+  await press(new RegExp(job.id.slice(-8)));
+  await page.waitForURL(`**/jobs/${job.id}`);
+  await page.getByText('dead', { exact: true }).first().waitFor();
+  await press(/^retry/i);
+  if (await page.getByRole('dialog').isVisible()) await press(/^retry/i);
+  await page.getByText('completed', { exact: true }).first().waitFor();
+});
