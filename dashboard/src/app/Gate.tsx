@@ -1,0 +1,36 @@
+import { Navigate, Outlet, useLocation } from '@tanstack/react-router';
+import { useWhoami } from '@/api/session';
+import { chosenTenant } from '@/api/tenant';
+import { isStatus } from '@/api/problem';
+import { ErrorState } from '@/components/ErrorState';
+import { LiveProvider } from '@/live/LiveProvider';
+import { Logo } from './Logo';
+import { Shell } from './Shell';
+
+/** Finds out who looks before anything is shown: a stranger gets the sign-in page and nothing else. */
+export function Gate() {
+  const who = useWhoami();
+  const { pathname, href } = useLocation();
+  if (pathname === '/sign-in') return <Outlet />;
+  if (isStatus(who.error, 401)) {
+    return <Navigate to="/sign-in" search={href === '/' ? {} : { next: href }} replace />;
+  }
+  if (who.data === undefined) {
+    return (
+      <main className="grid min-h-dvh place-items-center p-4">
+        {who.error === null ? (
+          <div role="status" aria-label="Loading" className="animate-breathe">
+            <Logo />
+          </div>
+        ) : (
+          <ErrorState error={who.error} retry={() => void who.refetch()} />
+        )}
+      </main>
+    );
+  }
+  return (
+    <LiveProvider tenant={chosenTenant()}>
+      <Shell />
+    </LiveProvider>
+  );
+}

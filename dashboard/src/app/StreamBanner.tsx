@@ -1,0 +1,63 @@
+import { CloudOff, TriangleAlert, type LucideIcon } from 'lucide-react';
+import { Button } from '@/components/Button';
+import { Countdown } from '@/components/Duration';
+import { RelativeTime } from '@/components/RelativeTime';
+import { useLive, useLiveness } from '@/live/LiveProvider';
+import type { Liveness } from '@/live/live';
+
+/** Says when what is on the screen may no longer be so. */
+export function StreamBanner() {
+  const liveness = useLiveness();
+  const live = useLive();
+  return <StreamNotice liveness={liveness} onRetry={() => live?.retry()} />;
+}
+
+export function StreamNotice({ liveness, onRetry }: { liveness: Liveness; onRetry: () => void }) {
+  return (
+    <div role="status" aria-live="polite" className="sticky top-13 z-20 md:top-0">
+      {liveness.state === 'lost' && (
+        <Notice icon={CloudOff} onRetry={onRetry}>
+          <strong className="font-semibold">The connection to the server is lost.</strong> What you see is
+          from <RelativeTime at={new Date(liveness.since).toISOString()} />. Next try in{' '}
+          <Countdown to={new Date(liveness.retryAt).toISOString()} over="a moment" />.
+        </Notice>
+      )}
+      {liveness.state === 'stale' && (
+        <Notice icon={TriangleAlert} onRetry={onRetry}>
+          <strong className="font-semibold">Nothing has been heard from the server</strong> since{' '}
+          <RelativeTime at={new Date(liveness.since).toISOString()} />. What you see may be out of date.
+        </Notice>
+      )}
+      {liveness.state === 'refused' && liveness.status !== 401 && (
+        <Notice icon={TriangleAlert} onRetry={onRetry}>
+          <strong className="font-semibold">Updates do not arrive by themselves:</strong>{' '}
+          {refusal(liveness.status)}
+        </Notice>
+      )}
+    </div>
+  );
+}
+
+function refusal(status: number): string {
+  if (status === 403) return 'this key has not the scope stream:read.';
+  if (status === 429) return 'too many streams are open for this tenant. It is tried again.';
+  return `the server answered the stream with status ${status}. It is tried again.`;
+}
+
+interface NoticeProps {
+  icon: LucideIcon;
+  onRetry: () => void;
+  children: React.ReactNode;
+}
+
+function Notice({ icon: Icon, onRetry, children }: NoticeProps) {
+  return (
+    <div className="flex items-center gap-3 border-b bg-warn-soft px-4 py-2 text-sm text-warn md:px-6">
+      <Icon aria-hidden className="size-4 shrink-0" />
+      <p className="min-w-0 flex-1">{children}</p>
+      <Button size="sm" onClick={onRetry}>
+        Try now
+      </Button>
+    </div>
+  );
+}
