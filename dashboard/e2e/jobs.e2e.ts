@@ -39,7 +39,7 @@ test('a thousand dead jobs are retried at once, and the number is shown before',
   const others = await foreman.api.dead({ queue: 'other' });
   const dead = async (state: string) => {
     const counted = await foreman.api.post<{ matched: number }>('/jobs/retry', {
-      filter: { queue: ['doomed'], state: [state] },
+      filter: { queue: 'doomed', state },
       dry_run: true,
     });
     return counted.matched;
