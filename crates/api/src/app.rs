@@ -15,6 +15,7 @@ use crate::access::Gate;
 use crate::body::Bodies;
 use crate::doorkeeper::Doorkeeper;
 use crate::health::Vitals;
+use crate::overview::Overviews;
 use crate::problem::Problem;
 use crate::quotas::Quotas;
 use crate::tail::Waits;
@@ -27,6 +28,7 @@ struct Inside {
     parts: Parts,
     doorkeeper: Doorkeeper,
     quotas: Quotas,
+    overviews: Overviews,
 }
 
 /// What the API is plugged into.
@@ -67,11 +69,16 @@ impl App {
         let (gate, tenancy) = (&parts.gate, Arc::clone(&parts.tenancy));
         let defaults = parts.tenant_limits.clone();
         let doorkeeper = Doorkeeper::new(gate.keys.clone(), tenancy, defaults, gate.patience, &parts.tasks);
-        Self(Arc::new(Inside { parts, doorkeeper, quotas: Quotas::default() }))
+        let overviews = Overviews::new(&parts.tasks);
+        Self(Arc::new(Inside { parts, doorkeeper, quotas: Quotas::default(), overviews }))
     }
 
     pub(crate) fn quotas(&self) -> &Quotas {
         &self.0.quotas
+    }
+
+    pub(crate) fn overviews(&self) -> &Overviews {
+        &self.0.overviews
     }
 
     pub(crate) fn doorkeeper(&self) -> &Doorkeeper {

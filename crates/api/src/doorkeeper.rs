@@ -1,13 +1,12 @@
 //! Looks at the key that a request shows and says who asks.
 //!
 //! A key is found by its id and compared by its hash; one that nobody knows takes as long as one with a wrong secret. What
-//! the store said is used for three seconds (`answers.rs`), by every process for itself: a key that is revoked anywhere
+//! the store said is used for three seconds (`../answers.rs`), by every process for itself: a key that is revoked anywhere
 //! opens nothing after five seconds at the latest, also where nobody heard of it. What this process itself changes it
 //! forgets at once.
 //!
 //! While the store is away, keys that were asked about a moment ago go on; the others are told to come back.
 
-mod answers;
 mod attempts;
 mod uses;
 
@@ -24,16 +23,19 @@ use foreman_runtime::Tasks;
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderName};
 
+use crate::answers::{Answer, Answers};
 use crate::caller::{Caller, Standing};
 use crate::keys::{self, Keys};
 use crate::problem::{Kind, Problem};
-use answers::Answers;
 use attempts::Attempts;
 pub use attempts::Patience;
 use uses::Uses;
 
 /// Names the tenant that an operator's request is about.
 pub(crate) const FOREMAN_TENANT: HeaderName = HeaderName::from_static("foreman-tenant");
+
+/// Revoked keys open nothing after 5 s anywhere; this and a look at open streams every second stay below that.
+const FRESH: Duration = Duration::from_secs(3);
 
 /// How often somebody looks whether an open stream is still somebody's who may have it.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
@@ -68,8 +70,8 @@ impl Doorkeeper {
         Self {
             keys,
             defaults,
-            known_keys: Answers::new(tasks.clone()),
-            known_tenants: Answers::new(tasks.clone()),
+            known_keys: Answers::new(FRESH, tasks.clone()),
+            known_tenants: Answers::new(FRESH, tasks.clone()),
             attempts: Attempts::new(patience),
             uses: Uses::new(Arc::clone(&tenancy), tasks.clone()),
             tenancy,
@@ -131,7 +133,7 @@ impl Doorkeeper {
         Problem::new(Kind::Unauthorized, "the key in `Authorization` is not one of this server's")
     }
 
-    async fn look_up(&self, id: &KeyId) -> Result<answers::Answer<Option<Arc<Known>>>, Problem> {
+    async fn look_up(&self, id: &KeyId) -> Result<Answer<Option<Arc<Known>>>, Problem> {
         let ask = || {
             let (tenancy, id, defaults) = (Arc::clone(&self.tenancy), id.clone(), self.defaults.clone());
             async move {

@@ -9,12 +9,14 @@
 //! takes its open connections along; what was answered with a 2xx stays true.
 
 pub mod access;
+mod answers;
 pub mod app;
 mod audit;
 mod body;
 mod bulk;
 pub mod caller;
 mod commands;
+mod dead;
 mod dev;
 mod docs;
 pub mod door;
@@ -27,6 +29,7 @@ mod keys;
 mod listing;
 pub mod meter;
 mod output;
+mod overview;
 mod paging;
 mod params;
 pub mod problem;
@@ -36,6 +39,7 @@ mod request_id;
 mod routes;
 mod schedules;
 pub mod serve;
+mod statistics;
 mod submit;
 pub mod tail;
 mod tenants;

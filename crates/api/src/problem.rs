@@ -43,6 +43,7 @@ pub enum Kind {
     DeliveryNotFound,
     TooManyWebhooks,
     WebhookDisabled,
+    WorkerNotFound,
     NotFound,
     MethodNotAllowed,
     HostRefused,
@@ -66,7 +67,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 45] = [
+    pub const ALL: [Kind; 46] = [
         Kind::BadJson,
         Kind::UnknownField,
         Kind::InvalidJob,
@@ -92,6 +93,7 @@ impl Kind {
         Kind::DeliveryNotFound,
         Kind::TooManyWebhooks,
         Kind::WebhookDisabled,
+        Kind::WorkerNotFound,
         Kind::NotFound,
         Kind::MethodNotAllowed,
         Kind::HostRefused,
@@ -142,6 +144,7 @@ impl Kind {
             Kind::DeliveryNotFound => "/errors/delivery-not-found",
             Kind::TooManyWebhooks => "/errors/too-many-webhooks",
             Kind::WebhookDisabled => "/errors/webhook-disabled",
+            Kind::WorkerNotFound => "/errors/worker-not-found",
             Kind::NotFound => "/errors/not-found",
             Kind::MethodNotAllowed => "/errors/method-not-allowed",
             Kind::HostRefused => "/errors/host-refused",
@@ -198,6 +201,7 @@ impl Kind {
             Kind::DeliveryNotFound => include_str!("../../../docs/errors/delivery-not-found.md"),
             Kind::TooManyWebhooks => include_str!("../../../docs/errors/too-many-webhooks.md"),
             Kind::WebhookDisabled => include_str!("../../../docs/errors/webhook-disabled.md"),
+            Kind::WorkerNotFound => include_str!("../../../docs/errors/worker-not-found.md"),
             Kind::NotFound => include_str!("../../../docs/errors/not-found.md"),
             Kind::MethodNotAllowed => include_str!("../../../docs/errors/method-not-allowed.md"),
             Kind::HostRefused => include_str!("../../../docs/errors/host-refused.md"),
@@ -248,6 +252,7 @@ impl Kind {
             Kind::DeliveryNotFound => "There is no such delivery",
             Kind::TooManyWebhooks => "The tenant has as many webhooks as it may have",
             Kind::WebhookDisabled => "The webhook is disabled",
+            Kind::WorkerNotFound => "There is no such worker",
             Kind::NotFound => "There is nothing at this path",
             Kind::MethodNotAllowed => "This path does not take this method",
             Kind::HostRefused => "The request names a host that is not this server",
@@ -290,6 +295,7 @@ impl Kind {
             | Kind::KeyNotFound
             | Kind::WebhookNotFound
             | Kind::DeliveryNotFound
+            | Kind::WorkerNotFound
             | Kind::NoLiveOutput
             | Kind::NotFound => StatusCode::NOT_FOUND,
             Kind::JobFinal

@@ -20,8 +20,8 @@ use crate::access::table::{self, Found, Needs, Way};
 use crate::app::App;
 use crate::problem::MEDIA_TYPE;
 use crate::{
-    access, bulk, dev, docs, health, home, jobs, listing, meter, output, problem, queues, schedules, submit, tenants,
-    trail, wait, webhooks, workers,
+    access, bulk, dead, dev, docs, health, home, jobs, listing, meter, output, overview, problem, queues, schedules,
+    statistics, submit, tenants, trail, wait, webhooks, workers,
 };
 
 /// Everything that is served.
@@ -122,10 +122,15 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(wait::wait))
         .routes(routes!(output::output))
         .routes(routes!(listing::list_dead))
+        .routes(routes!(dead::groups))
         .routes(routes!(queues::list))
         .routes(routes!(queues::pause))
         .routes(routes!(queues::resume))
         .routes(routes!(workers::list))
+        .routes(routes!(workers::jobs))
+        .routes(routes!(overview::overview))
+        .routes(routes!(statistics::over_time))
+        .routes(routes!(statistics::by_queue))
         .routes(routes!(schedules::change::create, schedules::look::list))
         .routes(routes!(schedules::preview::unsaved))
         .routes(routes!(

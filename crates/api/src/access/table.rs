@@ -75,11 +75,16 @@ pub static WAYS: &[Way] = &[
     read("/api/v1/jobs/{id}/wait", JobsRead),
     read("/api/v1/jobs/{id}/output", JobsRead),
     read("/api/v1/dead", JobsRead),
+    read("/api/v1/dead/groups", JobsRead),
     read("/api/v1/queues", JobsRead),
     act(Method::POST, "/api/v1/queues/{queue}/pause", JobsWrite, "queue.pause"),
     act(Method::POST, "/api/v1/queues/{queue}/resume", JobsWrite, "queue.resume"),
+    read("/api/v1/overview", JobsRead),
+    read("/api/v1/statistics", JobsRead),
+    read("/api/v1/statistics/queues", JobsRead),
     // Workers are the operator's: they work for every tenant.
     read("/api/v1/workers", Admin),
+    read("/api/v1/workers/{worker}/jobs", Admin),
     // Schedules.
     read("/api/v1/schedules", SchedulesRead),
     act(Method::POST, "/api/v1/schedules", SchedulesWrite, "schedule.create"),

@@ -74,6 +74,7 @@ impl House {
             ("key", vec![key]),
             ("webhook", vec![webhook]),
             ("delivery", vec![delivery]),
+            ("worker", vec![api.session.to_string()]),
         ]);
         Self { api, ids }
     }

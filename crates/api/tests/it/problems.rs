@@ -82,6 +82,7 @@ async fn meet(kind: Kind, api: &Api) -> Reply {
             reply
         }
         Kind::InvalidWebhook => api.post_json("/api/v1/webhooks", r#"{"url":"http://127.0.0.1:1/","events":[]}"#).await,
+        Kind::WorkerNotFound => api.get("/api/v1/workers/0198c5e2-7f3a-7c6e-9a52-3f1f0e8f6a11/jobs").await,
         Kind::WebhookNotFound => api.get("/api/v1/webhooks/0198c5e2-7f3a-7c6e-9a52-3f1f0e8f6a11").await,
         Kind::DeliveryNotFound => {
             let id = made_webhook(api).await;
