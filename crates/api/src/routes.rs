@@ -21,7 +21,7 @@ use crate::app::App;
 use crate::problem::MEDIA_TYPE;
 use crate::{
     access, bulk, dead, dev, docs, health, home, jobs, listing, meter, output, overview, problem, queues, schedules,
-    statistics, submit, tenants, trail, wait, webhooks, workers,
+    session, statistics, stream, submit, tenants, trail, wait, webhooks, workers,
 };
 
 /// Everything that is served.
@@ -144,6 +144,9 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(schedules::change::run))
         .routes(routes!(schedules::preview::saved))
         .routes(routes!(schedules::look::ticks))
+        .routes(routes!(stream::stream))
+        .routes(routes!(stream::create_ticket))
+        .routes(routes!(session::sign_in, session::sign_out))
         .routes(routes!(tenants::whoami::whoami))
         .routes(routes!(tenants::change::create, tenants::look::list))
         .routes(routes!(tenants::look::get, tenants::change::update, tenants::change::delete))
