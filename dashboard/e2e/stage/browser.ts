@@ -12,7 +12,8 @@ import {
   type Page,
 } from 'playwright-core';
 import { expect } from 'vitest';
-import { Foreman } from './foreman';
+import type { Foreman } from './foreman';
+import { LONG } from './until';
 
 export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 360, height: 740 };
@@ -67,7 +68,8 @@ export class Person {
       reducedMotion: 'reduce',
       ...more,
     });
-    context.setDefaultTimeout(20_000);
+    context.setDefaultTimeout(30_000);
+    context.setDefaultNavigationTimeout(LONG);
     const person = new Person(context, foreman);
     await context.addInitScript(() => {
       addEventListener('securitypolicyviolation', (event) => {
