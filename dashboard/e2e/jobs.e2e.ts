@@ -16,18 +16,22 @@ test('a filter lives in the URL, and whoever opens it sees the same rows', async
 
   const one = await stage.person(foreman);
   const page = await one.open('/jobs');
-  await page.getByLabel('Queue').fill('letters');
-  await page.getByLabel('Tag').fill('spring');
+  const filters = page.getByRole('search', { name: 'Filters' });
+  await filters.getByLabel('Queue').fill('letters');
+  await filters.getByLabel('Tag').fill('spring');
   await page.keyboard.press('Enter');
   await expect.poll(() => idsIn(page)).toEqual(ids);
-  await page.getByRole('button', { name: /^completed/i }).click();
+  await page
+    .getByRole('group', { name: 'State' })
+    .getByRole('button', { name: /^completed/ })
+    .click();
   await expect.poll(() => page.url()).toContain('completed');
   await expect.poll(() => idsIn(page)).toEqual(ids);
 
   const other = await stage.person(foreman);
   const shared = await other.open(page.url());
   await expect.poll(() => idsIn(shared)).toEqual(ids);
-  await expect(shared.getByLabel('Queue').inputValue()).resolves.toBe('letters');
+  await expect.poll(() => shared.getByLabel('Queue').inputValue()).toBe('letters');
 });
 
 test('a thousand dead jobs are retried at once, and the number is shown before', async ({ stage }) => {
@@ -49,13 +53,14 @@ test('a thousand dead jobs are retried at once, and the number is shown before',
 
   const person = await stage.person(foreman);
   const page = await person.open('/jobs?state=dead&queue=doomed');
-  await page.getByRole('checkbox', { name: /select all/i }).check();
-  await page.getByRole('button', { name: /all matching/i }).click();
-  await page.getByRole('button', { name: /^retry/i }).click();
+  await page.getByRole('checkbox', { name: 'Select all on this page' }).check();
+  const toolbar = page.getByRole('toolbar');
+  await toolbar.getByRole('button', { name: 'Select all matching' }).click();
+  await toolbar.getByRole('button', { name: 'Retry' }).click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByText(/1,000/).first().waitFor();
+  await dialog.getByText('1,000 jobs', { exact: true }).waitFor();
   expect(await dead('dead'), 'a preview does nothing').toBe(1000);
-  await dialog.getByRole('button', { name: /retry/i }).click();
+  await dialog.getByRole('button', { name: 'Retry 1,000 jobs' }).click();
   await until('all of them have completed', async () => (await dead('completed')) === 1000);
   expect((await foreman.api.job(others.id)).state, 'and no other').toBe('dead');
   expect(target.calls).toBe(2000);
@@ -88,4 +93,19 @@ test('a job is found, opened and retried by keyboard alone', async ({ stage }) =
   await press(/^retry/i);
   if (await page.getByRole('dialog').isVisible()) await press(/^retry/i);
   await page.getByText('completed', { exact: true }).first().waitFor();
+});
+
+test('rows stay still under a hand, and what is new is a press away', async ({ stage }) => {
+  const foreman = await stage.foreman();
+  const old = await foreman.api.submit({});
+  const person = await stage.person(foreman);
+  const page = await person.open('/jobs');
+  await rowOf(page, old.id).hover();
+  const fresh = await foreman.api.submit({});
+  const more = page.getByRole('button', { name: '1 new job' });
+  await more.waitFor();
+  expect(await idsIn(page)).toEqual([old.id]);
+  await more.click();
+  await rowOf(page, fresh.id).waitFor();
+  await rowOf(page, old.id).waitFor();
 });
