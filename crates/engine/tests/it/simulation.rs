@@ -18,9 +18,9 @@ use foreman_core::limits::Limits;
 use foreman_core::memory::{self, LocalWakeups};
 use foreman_core::ports::{
     Change, ChangeLog, ClaimAnswer, ClaimRequest, Company, CreateAnswer, DeleteAnswer, DueSchedules, Edit, EditAnswer,
-    Fired, Firing, Held, JobQuery, JobStore, Leader, Position, Queues, Retention, ScheduleError, ScheduleStore,
-    ScheduleView, Schedules, Seen, SessionInfo, SessionStore, StoreError, TickReason, TickState, TickView, Upkeep,
-    Wakeups, Wanted,
+    Fired, Firing, Held, JobQuery, JobStore, Leader, Overdue, Position, Queues, Retention, ScheduleError,
+    ScheduleStore, ScheduleView, Schedules, Seen, SessionInfo, SessionStore, StoreError, TickReason, TickState,
+    TickView, Upkeep, Wakeups, Wanted,
 };
 use foreman_core::schedule::{Missed, NewSchedule, Overlap, Rule, ScheduleKey, ScheduleName, ScheduleSpec};
 use foreman_core::target::Route;
@@ -513,6 +513,10 @@ impl ScheduleStore for Forgetful {
         limit: usize,
     ) -> Result<Vec<ScheduleView>, StoreError> {
         self.0.schedules(tenant, after, limit).await
+    }
+
+    async fn overdue(&self, tenant: &TenantId, enough: u64) -> Result<Overdue, StoreError> {
+        self.0.overdue(tenant, enough).await
     }
 
     async fn edit_schedule(&self, tenant: &TenantId, edit: &Edit) -> Result<EditAnswer, StoreError> {
