@@ -25,6 +25,7 @@ pub mod migrate;
 mod open;
 mod order;
 mod partitions;
+mod passes;
 mod places;
 mod query;
 mod rows;
@@ -32,6 +33,7 @@ mod schedules;
 mod sessions;
 #[doc(hidden)]
 pub mod statements;
+mod statistics;
 mod tenants;
 mod tls;
 mod trail;

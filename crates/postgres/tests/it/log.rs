@@ -21,7 +21,7 @@ const LINE: &str = r#"[{"tenant":"t","queue":"q","state":"pending","jobs":[["000
 async fn append(client: &Client) {
     let [announce, append] = statements::APPEND;
     client.execute(announce, &[&statements::log_tag("foreman")]).await.unwrap();
-    client.execute(append, &[&LINE]).await.unwrap();
+    client.execute(append, &[&LINE, &None::<&str>]).await.unwrap();
 }
 
 /// What a reader that trusts positions sees.

@@ -1,0 +1,42 @@
+-- The largest groups of a tenant's dead jobs, each with its last job as a sample.
+--
+-- `walk` goes from one group to the next by the index, `counted` counts each no further than is enough, and only the largest are
+-- looked at more closely.
+--
+--   $1 tenant   $2 rows that are enough, and one   $3 how many groups   $4 how many at most are looked at
+WITH RECURSIVE walk (error_group, step) AS (
+    (SELECT outcomes.error_group, 1 FROM outcomes
+     WHERE outcomes.tenant = $1::text AND outcomes.state = 'dead' AND outcomes.error_group IS NOT NULL
+     ORDER BY outcomes.error_group LIMIT 1)
+    UNION ALL
+    SELECT (SELECT outcomes.error_group FROM outcomes
+            WHERE outcomes.tenant = $1 AND outcomes.state = 'dead' AND outcomes.error_group > walk.error_group
+            ORDER BY outcomes.error_group LIMIT 1), walk.step + 1
+    FROM walk WHERE walk.error_group IS NOT NULL AND walk.step < $4::bigint
+),
+counted AS MATERIALIZED (
+    SELECT walk.error_group,
+           (SELECT count(*) FROM (
+                SELECT FROM outcomes
+                WHERE outcomes.tenant = $1 AND outcomes.state = 'dead' AND outcomes.error_group = walk.error_group
+                LIMIT $2::bigint) AS counted) AS jobs,
+           (SELECT outcomes.finished_at FROM outcomes
+            WHERE outcomes.tenant = $1 AND outcomes.state = 'dead' AND outcomes.error_group = walk.error_group
+            ORDER BY outcomes.finished_at DESC LIMIT 1) AS last_at
+    FROM walk WHERE walk.error_group IS NOT NULL
+),
+largest AS MATERIALIZED (
+    SELECT * FROM counted ORDER BY least(counted.jobs, $2 - 1) DESC, counted.last_at DESC LIMIT $3::bigint
+)
+SELECT largest.error_group, largest.jobs, first.finished_at, last.finished_at, last.job, last.queue, last.kind, last.report
+FROM largest
+CROSS JOIN LATERAL (
+    SELECT outcomes.finished_at FROM outcomes
+    WHERE outcomes.tenant = $1 AND outcomes.state = 'dead' AND outcomes.error_group = largest.error_group
+    ORDER BY outcomes.finished_at, outcomes.job LIMIT 1
+) AS first
+CROSS JOIN LATERAL (
+    SELECT outcomes.* FROM outcomes
+    WHERE outcomes.tenant = $1 AND outcomes.state = 'dead' AND outcomes.error_group = largest.error_group
+    ORDER BY outcomes.finished_at DESC, outcomes.job DESC LIMIT 1
+) AS last
