@@ -37,6 +37,8 @@ export const keys = {
       ['schedules', 'ticks', schedule, cursor ?? null] as const,
     preview: (of: unknown) => ['schedules', 'preview', of] as const,
   },
+  /** What a schedule will do: apart from the others, for a tick changes nothing about it. */
+  fires: (schedule: string, version: number, n: number) => ['fires', schedule, version, n] as const,
   webhooks: {
     all: ['webhooks'] as const,
     list: (cursor: string | undefined) => ['webhooks', 'list', cursor ?? null] as const,

@@ -1,7 +1,7 @@
 // Schedules: lists, one with its tag, its ticks, previews, and what can be done to one.
-import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { keepPreviousData, queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { answer, answerWithTag, client } from './client';
-import type { ScheduleFields, ScheduleSpec } from './documents';
+import type { Schedule, ScheduleFields, ScheduleSpec } from './documents';
 import { keys } from './keys';
 
 export function useSchedules(cursor?: string) {
@@ -53,17 +53,19 @@ export function usePreview(fields: ScheduleFields, n: number, enabled: boolean) 
   });
 }
 
-/** The next fires of one that exists. */
-export function useNextFires(schedule: string, n: number) {
-  return useQuery({
-    queryKey: keys.schedules.preview([schedule, n]),
+/** The next fires of one that exists. They change with its version and with the time, not with its ticks. */
+export function firesQuery({ id, version }: Pick<Schedule, 'id' | 'version'>, n: number) {
+  return queryOptions({
+    queryKey: keys.fires(id, version, n),
     queryFn: ({ signal }) =>
       answer(
         client.GET('/api/v1/schedules/{schedule}/preview', {
-          params: { path: { schedule }, query: { n } },
+          params: { path: { schedule: id }, query: { n } },
           signal,
         }),
       ),
+    staleTime: 30_000,
+    refetchInterval: 60_000,
   });
 }
 

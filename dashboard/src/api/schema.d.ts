@@ -46,6 +46,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/dead/groups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what dead jobs died of, the most frequent first.
+         * @description Errors are the same when they differ only in numbers, ids and the like. `group` goes into `error_group` of a list or of a bulk
+         *     call, to look at or to retry all of them. At most 100 groups, each counted to 10,000.
+         *
+         *     Needs a key with the scope `jobs:read`.
+         */
+        get: operations["list_dead_groups"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs": {
         parameters: {
             query?: never;
@@ -270,6 +293,29 @@ export interface paths {
          *     Needs a key with the scope `jobs:read`.
          */
         get: operations["wait_for_job"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What there is, who works, and what needs a person. At most a second or two old.
+         * @description A count with `estimate` is "at least so many": no list is counted further than 1,000. Workers are shown to operators (scope
+         *     `admin`), late schedules to those with `schedules:read`.
+         *
+         *     Needs a key with the scope `jobs:read`.
+         */
+        get: operations["get_overview"];
         put?: never;
         post?: never;
         delete?: never;
@@ -528,6 +574,137 @@ export interface paths {
         get: operations["list_ticks"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign in.
+         * @description Swaps a key for the cookie `foreman_session`, which opens to a page of this server what the key opens, for 12 hours. A session that
+         *     the browser had before is over. Where the server asks for no key it answers who one is, and no cookie is needed.
+         */
+        post: operations["sign_in"];
+        /**
+         * Sign out.
+         * @description The session of the cookie, if there is one, is over on every server of the team, and the cookie is cleared.
+         */
+        delete: operations["sign_out"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/statistics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How many jobs were submitted, started and ended, and how long they waited and ran, minute by minute or hour by hour.
+         * @description At most 1,500 buckets; one in which nothing happened is left out. The newest are a second or two behind. Kept for
+         *     `retention.statistics`, which is 30 days where nobody says otherwise.
+         *
+         *     Needs a key with the scope `jobs:read`.
+         */
+        get: operations["get_statistics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/statistics/queues": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The same numbers summed over the time, queue by queue: the busiest first, at most 100.
+         * @description Needs a key with the scope `jobs:read`.
+         */
+        get: operations["get_queue_statistics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow what happens, live.
+         * @description Server-sent events, each with `event:`, `id:` and one line of JSON as `data:`.
+         *
+         *     - `job` (`JobEvent`): a job is in another state. Every final state is told; what happened in between may be merged, and
+         *       `sequence`, which counts a job's moves from 1, shows it.
+         *     - `schedule` (`ScheduleEvent`): a schedule ticked, or was made, changed or removed. Needs the scope `schedules:read` too, and is
+         *       left out without it.
+         *     - `worker` (`WorkerEvent`): a worker came, drains, went or died. For operators only.
+         *     - `queue` (`QueueEvent`): a queue was paused or resumed.
+         *     - `snapshot` (`SnapshotEvent`): the `job` events before it told how things stand; from here on comes what changes. A change that
+         *       a snapshot has told already may be told again; `sequence` tells which is newer.
+         *     - `heartbeat` (`HeartbeatEvent`): at the start and every 15 s. Who hears nothing for 40 s should connect again.
+         *     - `reset` (`ResetEvent`): the cursor cannot be resumed, and the stream goes on from now; read the lists again.
+         *
+         *     With a filter on `job`, `kind` or `tag` only `job` events are told; one on `queue` keeps the `queue` events of those queues. A
+         *     client that is cut off, for being slow, for a restart or for no fault of anybody's, sends the last `id:` it saw as `Last-Event-ID`
+         *     or as `after` and misses nothing; `Last-Event-ID` is the one that counts.
+         *
+         *     Shown by a key in `Authorization`, by the session cookie of a page of this server, or by a ticket, which opens the stream once where
+         *     no header can be sent; never by a key in the URL.
+         *
+         *     Needs a key with the scope `stream:read`.
+         */
+        get: operations["stream"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/stream/tickets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get a ticket for the stream.
+         * @description Good once and for 30 s, as `GET /api/v1/stream?ticket=…`: for an `EventSource`, which can send no header. It opens the stream of
+         *     the tenant that this request is about, and is worth no more than the key behind it.
+         *
+         *     Needs a key with the scope `stream:read`.
+         */
+        post: operations["create_stream_ticket"];
         delete?: never;
         options?: never;
         head?: never;
@@ -899,6 +1076,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/workers/{worker}/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what a worker is running, the longest first.
+         * @description Needs a key with the scope `admin`.
+         */
+        get: operations["list_worker_jobs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -1013,6 +1210,21 @@ export interface components {
          * @enum {string}
          */
         AttemptOutcome: "completed" | "failed" | "retry" | "interrupted" | "released" | "lapsed" | "cancelled" | "dead";
+        /** @description Something that a person should look at. */
+        AttentionDocument: {
+            /** Format: int64 */
+            count: number;
+            /** @description A sentence. */
+            detail: string;
+            estimate: boolean;
+            kind: components["schemas"]["AttentionKind"];
+            /** Format: date-time */
+            since?: string | null;
+            /** @description Which queue, worker or webhook, where it is one. */
+            subject?: string | null;
+        };
+        /** @enum {string} */
+        AttentionKind: "dead-jobs" | "paused-queue" | "lapsed-worker" | "late-schedules" | "disabled-webhook";
         /** @description Who did what to which object, and when. */
         AuditDocument: {
             /** @example key.revoke */
@@ -1057,6 +1269,13 @@ export interface components {
         BatchRequest: {
             jobs: components["schemas"]["JobSpec"][];
         };
+        BucketDocument: components["schemas"]["TallyDocument"] & {
+            /**
+             * Format: date-time
+             * @description When the minute or hour begins.
+             */
+            at: string;
+        };
         BulkAnswer: {
             /**
              * Format: int64
@@ -1089,6 +1308,32 @@ export interface components {
             stdout_truncated?: boolean;
         };
         CommandSpec: string | string[];
+        CountDocument: {
+            /** Format: int64 */
+            count: number;
+            /** @description There are at least so many: nobody counts a long history. */
+            estimate: boolean;
+        };
+        /** @description Dead jobs that ended with the same error, but for its numbers. */
+        DeadGroupDocument: {
+            /** Format: int64 */
+            count: number;
+            /** @description What the last of them said. */
+            error?: string | null;
+            /** @description There are at least so many. */
+            estimate: boolean;
+            /** Format: date-time */
+            first_at: string;
+            /** @description For `error_group` of a filter. `null`: they died before errors were grouped, and are found by their state alone. */
+            group?: string | null;
+            /** @description The last of them. */
+            job: string;
+            /** @description Of the last of them. */
+            kind?: string | null;
+            /** Format: date-time */
+            last_at: string;
+            queue: string;
+        };
         /** @description One message on its way to an endpoint, or arrived there, or given up. */
         DeliveryDocument: {
             /** @description The job it tells of. */
@@ -1157,6 +1402,8 @@ export interface components {
             created_after?: string | null;
             /** Format: date-time */
             created_before?: string | null;
+            /** @description Final jobs that ended with an error of this group; `group` of the list of groups. */
+            error_group?: string | null;
             kind?: string | null;
             queue?: string | null;
             state?: components["schemas"]["State"] | null;
@@ -1166,6 +1413,22 @@ export interface components {
             /** @description Always `alive`: a process that is not does not answer. */
             status: string;
             version: string;
+        };
+        /** @description `event: heartbeat`. The server is there, and nothing has happened. */
+        HeartbeatEvent: {
+            /** Format: date-time */
+            at: string;
+        };
+        /** @description What a worker is running. */
+        HeldDocument: {
+            /** Format: int32 */
+            attempt: number;
+            id: string;
+            kind?: string | null;
+            queue: string;
+            /** Format: date-time */
+            started_at: string;
+            tenant: string;
         };
         /** @description What a target answered: status, selected headers and the first 4 KiB. */
         HttpReport: {
@@ -1215,11 +1478,31 @@ export interface components {
             scheduled_for?: string | null;
             /**
              * Format: int32
+             * @description How often it has moved, from 1: `sequence` of its latest event on the stream.
+             */
+            sequence?: number;
+            /**
+             * Format: int32
              * @description Tries that count against `max_attempts`; interrupted ones are given back.
              */
             spent: number;
             /** Format: date-time */
             started_at?: string | null;
+            state: components["schemas"]["State"];
+        };
+        /** @description `event: job`. A job is in another state now. What happened in between may be merged: `sequence` shows it. */
+        JobEvent: {
+            /** Format: date-time */
+            at: string;
+            /** Format: int32 */
+            attempt: number;
+            id: string;
+            queue: string;
+            /**
+             * Format: int32
+             * @description Counts a job's moves, from 1.
+             */
+            sequence: number;
             state: components["schemas"]["State"];
         };
         /** @description The fields of a job. Exactly one of `url`, `command` and `task` says what it does; everything else has a default. */
@@ -1338,6 +1621,29 @@ export interface components {
             next?: string | null;
         };
         /** @description A page of anything: `next` is handed back unchanged to get the following one, and `null` on the last. */
+        ListDocument_DeadGroupDocument: {
+            items: {
+                /** Format: int64 */
+                count: number;
+                /** @description What the last of them said. */
+                error?: string | null;
+                /** @description There are at least so many. */
+                estimate: boolean;
+                /** Format: date-time */
+                first_at: string;
+                /** @description For `error_group` of a filter. `null`: they died before errors were grouped, and are found by their state alone. */
+                group?: string | null;
+                /** @description The last of them. */
+                job: string;
+                /** @description Of the last of them. */
+                kind?: string | null;
+                /** Format: date-time */
+                last_at: string;
+                queue: string;
+            }[];
+            next?: string | null;
+        };
+        /** @description A page of anything: `next` is handed back unchanged to get the following one, and `null` on the last. */
         ListDocument_DeliveryDocument: {
             items: {
                 /** @description The job it tells of. */
@@ -1367,6 +1673,20 @@ export interface components {
                  */
                 status?: number | null;
                 webhook: string;
+            }[];
+            next?: string | null;
+        };
+        /** @description A page of anything: `next` is handed back unchanged to get the following one, and `null` on the last. */
+        ListDocument_HeldDocument: {
+            items: {
+                /** Format: int32 */
+                attempt: number;
+                id: string;
+                kind?: string | null;
+                queue: string;
+                /** Format: date-time */
+                started_at: string;
+                tenant: string;
             }[];
             next?: string | null;
         };
@@ -1405,6 +1725,11 @@ export interface components {
                  * @description The instant that tick belongs to.
                  */
                 scheduled_for?: string | null;
+                /**
+                 * Format: int32
+                 * @description How often it has moved, from 1: `sequence` of its latest event on the stream.
+                 */
+                sequence?: number;
                 /**
                  * Format: int32
                  * @description Tries that count against `max_attempts`; interrupted ones are given back.
@@ -1462,6 +1787,13 @@ export interface components {
                 /** Format: int64 */
                 scheduled: number;
             }[];
+            next?: string | null;
+        };
+        /** @description A page of anything: `next` is handed back unchanged to get the following one, and `null` on the last. */
+        ListDocument_QueueStatisticsDocument: {
+            items: (components["schemas"]["TallyDocument"] & {
+                queue: string;
+            })[];
             next?: string | null;
         };
         /** @description A page of anything: `next` is handed back unchanged to get the following one, and `null` on the last. */
@@ -1700,6 +2032,11 @@ export interface components {
             /** Format: int32 */
             weight?: number | null;
         };
+        OldestWaitingDocument: {
+            /** @example 3m12s */
+            age: string;
+            queue: string;
+        };
         OutputChunk: {
             /** Format: int64 */
             first_line: number;
@@ -1721,6 +2058,22 @@ export interface components {
          * @enum {string}
          */
         Overlap: "allow" | "skip" | "queue" | "cancel";
+        OverviewDocument: {
+            /** Format: date-time */
+            at: string;
+            attention: components["schemas"]["AttentionDocument"][];
+            oldest_waiting?: components["schemas"]["OldestWaitingDocument"] | null;
+            /**
+             * Format: int64
+             * @description How many queues there are.
+             */
+            queues: number;
+            /** @description Jobs by state. */
+            states: {
+                [key: string]: components["schemas"]["CountDocument"];
+            };
+            workers?: components["schemas"]["WorkersDocument"] | null;
+        };
         PauseAnswer: {
             /** @description `false` when it was so already. */
             changed: boolean;
@@ -1789,10 +2142,30 @@ export interface components {
             /** Format: int64 */
             scheduled: number;
         };
+        /** @description `event: queue`. A queue was paused or resumed. */
+        QueueEvent: {
+            /** Format: date-time */
+            at: string;
+            name: string;
+            paused: boolean;
+        };
+        QueueStatisticsDocument: components["schemas"]["TallyDocument"] & {
+            queue: string;
+        };
         Ready: {
             checks: components["schemas"]["Check"][];
             ready: boolean;
         };
+        /** @description `event: reset`. The place that was asked for cannot be resumed; the stream goes on from now. */
+        ResetEvent: {
+            /** Format: date-time */
+            at: string;
+            /** @description What to do. */
+            detail: string;
+            reason: components["schemas"]["ResetReason"];
+        };
+        /** @enum {string} */
+        ResetReason: "expired" | "unknown";
         /** @description How a key is replaced. */
         RotateKeyDocument: {
             /**
@@ -1868,6 +2241,22 @@ export interface components {
              * @description Rises with every edit; the `ETag` begins with it.
              */
             version: number;
+        };
+        /** @description `event: schedule`. A schedule ticked, or was made, changed or removed. */
+        ScheduleEvent: {
+            /** Format: date-time */
+            at: string;
+            id: string;
+            /** @description The job that the tick made. */
+            job?: string | null;
+            name: string;
+            /**
+             * Format: date-time
+             * @description The instant the tick belongs to.
+             */
+            scheduled_for?: string | null;
+            tick?: components["schemas"]["TickState"] | null;
+            what: components["schemas"]["ScheduleWhat"];
         };
         /** @description Any of the fields of a schedule: for a preview of one that is not complete, and for a patch, where `null` removes. */
         ScheduleFields: {
@@ -1951,6 +2340,8 @@ export interface components {
         /** @enum {string} */
         ScheduleState: "active" | "paused" | "finished";
         /** @enum {string} */
+        ScheduleWhat: "tick" | "created" | "updated" | "paused" | "resumed" | "deleted";
+        /** @enum {string} */
         Scope: "jobs:read" | "jobs:write" | "schedules:read" | "schedules:write" | "stream:read" | "workers" | "exec:command" | "admin";
         /** @description A signing secret that was just made. This is the one moment in which it is shown. */
         SecretDocument: {
@@ -1959,8 +2350,88 @@ export interface components {
         };
         /** @enum {string} */
         SessionState: "live" | "draining" | "ended" | "dead";
+        /** @description The key that a person signs in with. */
+        SignInDocument: {
+            /** @description `fm_…`, or the key of the configuration. */
+            key: string;
+        };
+        /**
+         * @description How long one bucket is.
+         * @enum {string}
+         */
+        Slot: "minute" | "hour";
+        /** @description `event: snapshot`. The jobs as they stand have been told; from here on comes what changes. */
+        SnapshotEvent: {
+            /** Format: date-time */
+            at: string;
+            /** @description `false`: there are older ones that were not. */
+            complete: boolean;
+            /**
+             * Format: int64
+             * @description How many were told.
+             */
+            jobs: number;
+        };
+        /** @description How durations were spread. The quantiles are about right: they are told from classes. */
+        SpreadDocument: {
+            /** Format: int64 */
+            count: number;
+            /** Format: double */
+            max_ms: number;
+            /** Format: double */
+            mean_ms: number;
+            /** Format: double */
+            p50_ms: number;
+            /** Format: double */
+            p95_ms: number;
+        };
         /** @enum {string} */
         State: "scheduled" | "pending" | "running" | "retrying" | "completed" | "failed" | "dead" | "cancelled";
+        StatisticsDocument: {
+            /** Format: date-time */
+            from: string;
+            /** @description Oldest first; a time without anything is left out. */
+            items: components["schemas"]["BucketDocument"][];
+            step: components["schemas"]["Slot"];
+            /** Format: date-time */
+            to: string;
+        };
+        /** @description The `data:` of an event; which it is says its `event:`. */
+        StreamEvent: components["schemas"]["JobEvent"] | components["schemas"]["ScheduleEvent"] | components["schemas"]["WorkerEvent"] | components["schemas"]["QueueEvent"] | components["schemas"]["SnapshotEvent"] | components["schemas"]["HeartbeatEvent"] | components["schemas"]["ResetEvent"];
+        TallyDocument: {
+            /** Format: int64 */
+            cancelled: number;
+            /** Format: int64 */
+            completed: number;
+            /** Format: int64 */
+            dead: number;
+            /** Format: int64 */
+            failed: number;
+            /**
+             * Format: int64
+             * @description Attempts that ended without ending their job.
+             */
+            retried: number;
+            run?: components["schemas"]["SpreadDocument"] | null;
+            /**
+             * Format: int64
+             * @description The most that were seen running.
+             */
+            running?: number | null;
+            /**
+             * Format: int64
+             * @description Attempts begun.
+             */
+            started: number;
+            /** Format: int64 */
+            submitted: number;
+            wait?: components["schemas"]["SpreadDocument"] | null;
+            /**
+             * Format: int64
+             * @description The most that were seen waiting; looked at once a minute.
+             */
+            waiting?: number | null;
+        };
         /** @description A tenant: what an administrator said about it, and what that comes to. */
         TenantDocument: {
             /** @description What its jobs may run: absolute paths, `sh` for lines given to a shell, `*` for everything. */
@@ -2035,6 +2506,12 @@ export interface components {
         TickReason: "by_hand" | "missed" | "overlap" | "deleted";
         /** @enum {string} */
         TickState: "fired" | "held" | "skipped";
+        /** @description Opens the stream once, in a URL, where no header can be sent. */
+        TicketDocument: {
+            /** Format: date-time */
+            expires_at: string;
+            ticket: string;
+        };
         /** @enum {string} */
         Unlimited: "unlimited";
         /** @description An endpoint. Its secret stands only in the answer that made it. */
@@ -2129,6 +2606,33 @@ export interface components {
             state: components["schemas"]["SessionState"];
             version: string;
             worker: string;
+        };
+        /** @description `event: worker`. A worker came, drains, went or died. */
+        WorkerEvent: {
+            /** Format: date-time */
+            at: string;
+            /** @description The session. */
+            id: string;
+            state: components["schemas"]["SessionState"];
+            worker: string;
+        };
+        WorkersDocument: {
+            /**
+             * Format: int64
+             * @description Lapsed lately.
+             */
+            dead: number;
+            /** Format: int64 */
+            draining: number;
+            /** Format: int64 */
+            live: number;
+            /** Format: int64 */
+            running: number;
+            /**
+             * Format: int64
+             * @description Of those alive.
+             */
+            slots: number;
         };
     };
     responses: never;
@@ -2272,6 +2776,8 @@ export interface operations {
                 tag?: string;
                 /** @description Only jobs with this correlation id. */
                 correlation_id?: string;
+                /** @description Only final jobs that ended with an error of this group: `group` of the list of groups. */
+                error_group?: string;
                 /** @description Only jobs submitted after this time. */
                 created_after?: string;
                 /** @description Only jobs submitted before this time. */
@@ -2393,6 +2899,121 @@ export interface operations {
             };
         };
     };
+    list_dead_groups: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The tenant that an operator's request is about; the key's own without it */
+                "Foreman-Tenant"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The groups */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListDocument_DeadGroupDocument"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No key, or one that is unknown, expired or revoked */
+            401: {
+                headers: {
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The key has not the scope, or names a tenant that is not its own */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description There is no such thing, or it is another tenant's; or no tenant has the name in `Foreman-Tenant` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The request did not arrive in time */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The request names a host that is not this server */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            429: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Overloaded, stopping, or the store is away; send it again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The store has no space left */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
     list_jobs: {
         parameters: {
             query?: {
@@ -2406,6 +3027,8 @@ export interface operations {
                 tag?: string;
                 /** @description Only jobs with this correlation id. */
                 correlation_id?: string;
+                /** @description Only final jobs that ended with an error of this group: `group` of the list of groups. */
+                error_group?: string;
                 /** @description Only jobs submitted after this time. */
                 created_after?: string;
                 /** @description Only jobs submitted before this time. */
@@ -3951,6 +4574,121 @@ export interface operations {
                 };
             };
             /** @description No such job */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The request did not arrive in time */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The request names a host that is not this server */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            429: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Overloaded, stopping, or the store is away; send it again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The store has no space left */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    get_overview: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The tenant that an operator's request is about; the key's own without it */
+                "Foreman-Tenant"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The overview */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OverviewDocument"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No key, or one that is unknown, expired or revoked */
+            401: {
+                headers: {
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The key has not the scope, or names a tenant that is not its own */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description There is no such thing, or it is another tenant's; or no tenant has the name in `Foreman-Tenant` */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6015,6 +6753,717 @@ export interface operations {
                 };
             };
             /** @description No such schedule */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The request did not arrive in time */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The request names a host that is not this server */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            429: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Overloaded, stopping, or the store is away; send it again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The store has no space left */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    sign_in: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignInDocument"];
+            };
+        };
+        responses: {
+            /** @description Who is signed in now; the cookie stands in `Set-Cookie` */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WhoamiDocument"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The key is unknown, expired or revoked */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The request comes from a page of another server */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The request did not arrive in time */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body is not sent as JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The request names a host that is not this server */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description What is asked for cannot be */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Too many wrong keys came from this address */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Overloaded, stopping, or the store is away; send it again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The store has no space left */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    sign_out: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description There is no session any more */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The request comes from a page of another server */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The request did not arrive in time */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The request names a host that is not this server */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Overloaded, stopping, or the store is away; send it again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The store has no space left */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    get_statistics: {
+        parameters: {
+            query?: {
+                /** @description How long one bucket is. */
+                step?: components["schemas"]["Slot"];
+                /** @description From the bucket that this time falls into; an hour (of minutes) or a day (of hours) before `to` without it. */
+                from?: string;
+                /** @description Up to this time; now without it. */
+                to?: string;
+                /** @description Only this queue; all together without it. */
+                queue?: string;
+            };
+            header?: {
+                /** @description The tenant that an operator's request is about; the key's own without it */
+                "Foreman-Tenant"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The numbers, oldest first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StatisticsDocument"];
+                };
+            };
+            /** @description A parameter that does not exist or does not fit */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No key, or one that is unknown, expired or revoked */
+            401: {
+                headers: {
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The key has not the scope, or names a tenant that is not its own */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description There is no such thing, or it is another tenant's; or no tenant has the name in `Foreman-Tenant` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The request did not arrive in time */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The request names a host that is not this server */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            429: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Overloaded, stopping, or the store is away; send it again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The store has no space left */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    get_queue_statistics: {
+        parameters: {
+            query?: {
+                /** @description How exact the ends of the time are: a minute or an hour. */
+                step?: components["schemas"]["Slot"];
+                /** @description From the bucket that this time falls into; an hour (of minutes) or a day (of hours) before `to` without it. */
+                from?: string;
+                /** @description Up to this time; now without it. */
+                to?: string;
+            };
+            header?: {
+                /** @description The tenant that an operator's request is about; the key's own without it */
+                "Foreman-Tenant"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The numbers */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListDocument_QueueStatisticsDocument"];
+                };
+            };
+            /** @description A parameter that does not exist or does not fit */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No key, or one that is unknown, expired or revoked */
+            401: {
+                headers: {
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The key has not the scope, or names a tenant that is not its own */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description There is no such thing, or it is another tenant's; or no tenant has the name in `Foreman-Tenant` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The request did not arrive in time */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The request names a host that is not this server */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            429: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Overloaded, stopping, or the store is away; send it again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The store has no space left */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    stream: {
+        parameters: {
+            query?: {
+                /** @description Only these jobs: ids with commas between them, at most 100. */
+                job?: string;
+                /** @description Only jobs of these queues, with commas between them, at most 20. */
+                queue?: string;
+                /** @description Only jobs of these kinds, with commas between them, at most 20. */
+                kind?: string;
+                /** @description Only jobs with one of these tags, with commas between them, at most 20. */
+                tag?: string;
+                /**
+                 * @description Tell first how things stand: the jobs named by `job`, or else the newest 1,000 that match. Not told again to a client that
+                 *     goes on where it was.
+                 */
+                snapshot?: boolean;
+                /** @description Go on after the event with this `id:`. */
+                after?: string;
+                /** @description A ticket instead of a key. */
+                ticket?: string;
+                /** @description The tenant, for operators: as the header `Foreman-Tenant`, where no header can be sent. */
+                tenant?: string;
+            };
+            header?: {
+                /** @description The `id:` of the last event that was seen; wins over `after` */
+                "Last-Event-ID"?: string | null;
+                /** @description The tenant that an operator's request is about; the key's own without it */
+                "Foreman-Tenant"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events, until one of the two leaves */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["StreamEvent"];
+                };
+            };
+            /** @description A parameter that does not exist or does not fit, or a key in the URL */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No key, or one that is unknown, expired or revoked */
+            401: {
+                headers: {
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The key has not the scope, or names a tenant that is not its own */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description There is no such thing, or it is another tenant's; or no tenant has the name in `Foreman-Tenant` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The request did not arrive in time */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The request names a host that is not this server */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The tenant has as many streams open as it may */
+            429: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Overloaded, stopping, or the store is away; send it again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The store has no space left */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    create_stream_ticket: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The tenant that an operator's request is about; the key's own without it */
+                "Foreman-Tenant"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The ticket */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TicketDocument"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No key, or one that is unknown, expired or revoked */
+            401: {
+                headers: {
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The key has not the scope, or names a tenant that is not its own */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description There is no such thing, or it is another tenant's; or no tenant has the name in `Foreman-Tenant` */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9294,6 +10743,124 @@ export interface operations {
                 };
             };
             /** @description There is no such thing, or it is another tenant's; or no tenant has the name in `Foreman-Tenant` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The request did not arrive in time */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The request names a host that is not this server */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            429: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Overloaded, stopping, or the store is away; send it again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The store has no space left */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    list_worker_jobs: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The tenant that an operator's request is about; the key's own without it */
+                "Foreman-Tenant"?: string;
+            };
+            path: {
+                /** @description The worker's id, as the list of workers has it: not its name */
+                worker: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Its jobs, of whatever tenant */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListDocument_HeldDocument"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No key, or one that is unknown, expired or revoked */
+            401: {
+                headers: {
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The key has not the scope, or names a tenant that is not its own */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such worker */
             404: {
                 headers: {
                     [name: string]: unknown;

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { useAllows } from '@/api/session';
 import { buttonClass, IconButton } from '@/components/Button';
 import { Dialog } from '@/components/Dialog';
-import { AccountMenu } from './AccountMenu';
+import { SignOutButton } from './SignOutButton';
 import { LiveDot } from './LiveDot';
 import { Logo } from './Logo';
 import { PLACES } from './navigation';
@@ -21,7 +21,7 @@ export function TopBar({ onSearch }: { onSearch: () => void }) {
       <LiveDot />
       <IconButton label="Search" icon={Search} onClick={onSearch} />
       <ThemeMenu />
-      <AccountMenu />
+      <SignOutButton />
     </header>
   );
 }

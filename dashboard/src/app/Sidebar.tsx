@@ -5,7 +5,7 @@ import { useAllows, useIsOperator } from '@/api/session';
 import { buttonClass, IconButton } from '@/components/Button';
 import { Count } from '@/components/Count';
 import { Kbd } from '@/components/Kbd';
-import { AccountMenu } from './AccountMenu';
+import { SignOutButton } from './SignOutButton';
 import { LiveDot } from './LiveDot';
 import { Logo } from './Logo';
 import { PLACES } from './navigation';
@@ -59,7 +59,7 @@ export function Sidebar({ onSearch, onHelp }: { onSearch: () => void; onHelp: ()
               <BookOpen aria-hidden className="size-4" />
             </a>
           </div>
-          <AccountMenu />
+          <SignOutButton />
         </div>
       </div>
     </aside>

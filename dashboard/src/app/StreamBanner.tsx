@@ -17,8 +17,8 @@ export function StreamNotice({ liveness, onRetry }: { liveness: Liveness; onRetr
     <div role="status" aria-live="polite" className="sticky top-13 z-20 md:top-0">
       {liveness.state === 'lost' && (
         <Notice icon={CloudOff} onRetry={onRetry}>
-          <strong className="font-semibold">The connection to the server is lost.</strong> What you see is
-          from <RelativeTime at={new Date(liveness.since).toISOString()} />. Next try in{' '}
+          <strong className="font-semibold">Connection lost.</strong> What you see is from{' '}
+          <RelativeTime at={new Date(liveness.since).toISOString()} />. Reconnecting in{' '}
           <Countdown to={new Date(liveness.retryAt).toISOString()} over="a moment" />.
         </Notice>
       )}

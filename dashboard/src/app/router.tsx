@@ -6,6 +6,7 @@ import {
   type RouteComponent,
 } from '@tanstack/react-router';
 import { readJobsSearch } from '@/pages/jobs/search';
+import { readOverviewSearch } from '@/pages/overview/search';
 import { Gate } from './Gate';
 import { NotFound } from './NotFound';
 import { parseSearch, stringifySearch } from './search';
@@ -16,6 +17,13 @@ function page<Path extends string>(path: Path, component: RouteComponent) {
   return createRoute({ getParentRoute: () => root, path, component });
 }
 
+const overview = createRoute({
+  getParentRoute: () => root,
+  path: '/',
+  component: lazy(() => import('@/pages/overview/OverviewPage'), 'OverviewPage'),
+  validateSearch: readOverviewSearch,
+});
+
 const jobs = createRoute({
   getParentRoute: () => root,
   path: '/jobs',
@@ -24,10 +32,7 @@ const jobs = createRoute({
 });
 
 const tree = root.addChildren([
-  page(
-    '/',
-    lazy(() => import('@/pages/overview/OverviewPage'), 'OverviewPage'),
-  ),
+  overview,
   jobs,
   page(
     '/jobs/$id',

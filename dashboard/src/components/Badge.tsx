@@ -14,6 +14,16 @@ const TONES: Record<Tone, string> = {
   orange: 'bg-orange-soft text-orange',
 };
 
+export const TEXT_TONES: Record<Tone, string> = {
+  grey: 'text-grey',
+  accent: 'text-accent',
+  good: 'text-good',
+  warn: 'text-warn',
+  bad: 'text-bad',
+  violet: 'text-violet',
+  orange: 'text-orange',
+};
+
 interface BadgeProps {
   tone?: Tone;
   icon?: LucideIcon;

@@ -29,13 +29,13 @@ export interface ChartProps {
 const Canvas = lazy(() => import('./ChartCanvas'));
 
 const SWATCHES: Record<ChartColour, string> = {
-  accent: 'bg-accent',
-  good: 'bg-good',
-  warn: 'bg-warn',
-  bad: 'bg-bad',
-  grey: 'bg-grey',
-  violet: 'bg-violet',
-  orange: 'bg-orange',
+  accent: 'bg-chart-accent',
+  good: 'bg-chart-good',
+  warn: 'bg-chart-warn',
+  bad: 'bg-chart-bad',
+  grey: 'bg-chart-grey',
+  violet: 'bg-chart-violet',
+  orange: 'bg-chart-orange',
 };
 
 export function Chart({ height = 150, ...props }: ChartProps) {
@@ -53,7 +53,8 @@ export function Chart({ height = 150, ...props }: ChartProps) {
       </div>
       <figcaption className="mt-1 flex min-h-5 flex-wrap items-center gap-x-3 text-xs text-muted">
         <span className="sr-only">{props.summary}</span>
-        {props.series.map((series) => {
+        {/* Piled up, the last one lies at the bottom; it is the one that is meant. */}
+        {(props.stacked === true ? props.series.toReversed() : props.series).map((series) => {
           const value = series.values[at];
           return (
             <span key={series.label} aria-hidden className="inline-flex items-center gap-1.5">

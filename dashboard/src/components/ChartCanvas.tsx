@@ -38,7 +38,14 @@ export default function ChartCanvas({
         legend: { show: false },
         cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
         padding: [8, 4, 0, 0],
-        scales: { x: { time: true }, y: { range: (_, __, top) => [0, top > 0 ? top * 1.08 : 1] } },
+        scales: {
+          // Bars stand in the middle of their time; the outer ones need room.
+          x: {
+            time: true,
+            range: (self, from, to) => [from - margin(self.data[0]), to + margin(self.data[0])],
+          },
+          y: { range: (_, __, top) => [0, top > 0 ? top * 1.08 : 1] },
+        },
         axes: [
           {
             stroke: colours.faint,
@@ -88,6 +95,10 @@ export default function ChartCanvas({
   return <div ref={box} className="w-full overflow-hidden" />;
 }
 
+function margin(times: ArrayLike<number>): number {
+  return times.length < 2 ? 30 : ((times[1] ?? 0) - (times[0] ?? 0)) * 0.5;
+}
+
 const AXIS = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 
 type Colours = Record<ChartColour | 'line' | 'faint' | 'font', string>;
@@ -96,13 +107,13 @@ function readColours(element: Element): Colours {
   const style = getComputedStyle(element);
   const read = (name: string) => style.getPropertyValue(`--${name}`).trim();
   return {
-    accent: read('accent'),
-    good: read('good'),
-    warn: read('warn'),
-    bad: read('bad'),
-    grey: read('control'),
-    violet: read('violet'),
-    orange: read('orange'),
+    accent: read('chart-accent'),
+    good: read('chart-good'),
+    warn: read('chart-warn'),
+    bad: read('chart-bad'),
+    grey: read('chart-grey'),
+    violet: read('chart-violet'),
+    orange: read('chart-orange'),
     line: read('line'),
     faint: read('faint'),
     font: style.fontFamily,

@@ -11,11 +11,22 @@ interface DialogProps {
   /** The row of buttons at its foot. */
   footer?: ReactNode;
   wide?: boolean;
+  /** For a form with something beside it. */
+  size?: 'large';
   children?: ReactNode;
 }
 
 /** The browser's own modal: it holds the focus, closes on Escape and gives the focus back, without a style of its own. */
-export function Dialog({ open, onClose, title, description, footer, wide = false, children }: DialogProps) {
+export function Dialog({
+  open,
+  onClose,
+  title,
+  description,
+  footer,
+  wide = false,
+  size,
+  children,
+}: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
@@ -43,7 +54,7 @@ export function Dialog({ open, onClose, title, description, footer, wide = false
       }}
       className={clsx(
         'm-auto max-h-[calc(100dvh-2rem)] w-[calc(100vw-2rem)] animate-enter overflow-hidden rounded-xl border bg-surface p-0 shadow-high',
-        wide ? 'max-w-2xl' : 'max-w-md',
+        size === 'large' ? 'max-w-5xl' : wide ? 'max-w-2xl' : 'max-w-md',
       )}
     >
       <div className="flex max-h-[calc(100dvh-2rem)] flex-col">

@@ -25,6 +25,18 @@ export function Toaster() {
             <div className="min-w-0 flex-1 text-sm">
               <p className="font-medium">{toast.title}</p>
               {toast.detail !== undefined && <p className="break-words text-muted">{toast.detail}</p>}
+              {toast.action !== undefined && (
+                <button
+                  type="button"
+                  className="mt-1 font-medium text-accent hover:underline"
+                  onClick={() => {
+                    dismiss(toast.id);
+                    toast.action?.run();
+                  }}
+                >
+                  {toast.action.label}
+                </button>
+              )}
               {typeof toast.requestId === 'string' && (
                 <p className="mt-1 font-mono text-xs break-all text-faint">Request {toast.requestId}</p>
               )}

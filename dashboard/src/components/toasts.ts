@@ -8,6 +8,13 @@ export interface ToastMessage {
   title: string;
   detail?: string | undefined;
   requestId?: string | null | undefined;
+  action?: ToastAction | undefined;
+}
+
+/** Where to go from here. */
+export interface ToastAction {
+  label: string;
+  run: () => void;
 }
 
 const STAYS_MS = 5_000;
@@ -26,10 +33,10 @@ export function dismiss(id: number): void {
 }
 
 export const toast = {
-  done(title: string, detail?: string): void {
+  done(title: string, detail?: string, action?: ToastAction): void {
     latest += 1;
     const id = latest;
-    set([...messages.slice(-3), { id, tone: 'good', title, detail }]);
+    set([...messages.slice(-3), { id, tone: 'good', title, detail, action }]);
     setTimeout(() => dismiss(id), STAYS_MS);
   },
   failed(title: string, error: unknown): void {

@@ -1,0 +1,24 @@
+// Making a job from text, so that what a person typed reaches the server to the letter.
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { answer, client } from './client';
+import type { JobSpec } from './documents';
+import { keys } from './keys';
+
+export interface Submission {
+  spec: JobSpec;
+  /** The same as JSON text. */
+  text: string;
+}
+
+export function useSubmitText() {
+  const cache = useQueryClient();
+  return useMutation({
+    mutationFn: ({ spec, text }: Submission) =>
+      answer(client.POST('/api/v1/jobs', { body: spec, bodySerializer: () => text, params: {} })),
+    onSuccess: (job) => {
+      // Never older than what the stream has told meanwhile.
+      cache.setQueryData(keys.jobs.one(job.id), (known: typeof job | undefined) => known ?? job);
+      return cache.invalidateQueries({ queryKey: keys.jobs.lists });
+    },
+  });
+}
