@@ -8,9 +8,10 @@ interface SparklineProps {
 
 const WIDTH = 120;
 const HEIGHT = 28;
+const NONE: number[] = [];
 
 /** A small picture of how things went: bars without axes. */
-export function Sparkline({ summary, values, bad = [] }: SparklineProps) {
+export function Sparkline({ summary, values, bad = NONE }: SparklineProps) {
   const top = Math.max(1, ...values.map((value, at) => value + (bad[at] ?? 0)));
   const step = WIDTH / Math.max(1, values.length);
   const height = (value: number) => (value === 0 ? 0 : Math.max(1.5, (value / top) * (HEIGHT - 2)));
