@@ -33,8 +33,10 @@ mod keys;
 mod pages;
 mod queues;
 mod schedules;
+mod stream;
 mod tenants;
 mod wait;
+mod wait_for;
 mod webhooks;
 
 use std::fmt;
@@ -49,10 +51,12 @@ use url::{Host, Url};
 pub use batch::BatchItem;
 pub use error::Error;
 pub use foreman_core::document::{
-    AttemptDocument, AuditDocument, BulkAnswer, DeliveryDocument, FilterDocument, JobDocument, KeyDocument, KeyState,
-    ListDocument, MadeKeyDocument, NewKeyDocument, NewTenantDocument, PreviewDocument, ProblemDocument, QueueDocument,
-    RotateKeyDocument, RotateSecretDocument, ScheduleDocument, ScheduleFields, ScheduleState, SecretDocument,
-    TenantDocument, TenantPatchDocument, TickDocument, WebhookDocument, WhoamiDocument, WorkerDocument,
+    AttemptDocument, AuditDocument, BulkAnswer, DeliveryDocument, FilterDocument, HeartbeatEvent, JobDocument,
+    JobEvent, KeyDocument, KeyState, ListDocument, MadeKeyDocument, NewKeyDocument, NewTenantDocument, PreviewDocument,
+    ProblemDocument, QueueDocument, QueueEvent, ResetEvent, ResetReason, RotateKeyDocument, RotateSecretDocument,
+    ScheduleDocument, ScheduleEvent, ScheduleFields, ScheduleState, ScheduleWhat, SecretDocument, SnapshotEvent,
+    TenantDocument, TenantPatchDocument, TickDocument, TicketDocument, WebhookDocument, WhoamiDocument, WorkerDocument,
+    WorkerEvent,
 };
 pub use foreman_core::duration::Span;
 pub use foreman_core::key::{Scope, Scopes};
@@ -63,6 +67,7 @@ pub use foreman_core::tenant::{Limit, LimitOverrides, Programs, Weight};
 pub use foreman_core::webhook::{WebhookPatch, WebhookSpec};
 pub use foreman_core::{Lane, State, Timestamp};
 pub use pages::Pages;
+pub use stream::{Event, Follow, Stream, StreamEvent, Told};
 
 /// A connection that is not there after this will not come.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
