@@ -5,7 +5,7 @@
 //! often that happens. Each break and each return is told, for somebody may want to say so. A refusal that no second
 //! question would change (400, 401, 403, 404) ends it.
 //!
-//! A break within a snapshot begins the snapshot anew: until its end has been told there is no place to resume from.
+//! A snapshot that was cut is begun anew by the server: the ids within it say that it was not told to its end.
 //! [`Stream::next`] may be dropped at any moment, as `select!` does: nothing that arrived is lost.
 
 mod event;
@@ -58,8 +58,6 @@ pub struct Stream {
     resume: Option<String>,
     /// Where the caller is.
     cursor: Option<String>,
-    /// The snapshot that was asked for has not been told to its end.
-    owes_snapshot: bool,
     pauses: Pauses,
     retry: Option<Duration>,
     away_since: Option<Instant>,
@@ -98,7 +96,6 @@ impl Client {
             frames: VecDeque::new(),
             resume: follow.after.clone(),
             cursor: follow.after.clone(),
-            owes_snapshot: follow.snapshot,
             follow,
             pauses: Pauses::default(),
             retry: None,
@@ -172,7 +169,7 @@ impl Stream {
 
     fn deliver(&mut self, frame: Frame) -> StreamEvent {
         let told = StreamEvent::from(frame);
-        if told.cursor.is_some() && !self.owes_snapshot {
+        if told.cursor.is_some() {
             self.cursor.clone_from(&told.cursor);
         }
         told
@@ -187,17 +184,10 @@ impl Stream {
             return Err(bad(&self.client.url(&["stream"]), why));
         }
         self.retry = open.parser.retry().or(self.retry);
-        let mut new = self.frames.range(before..);
-        let has_news = new.clone().any(|frame| frame.name != "heartbeat");
-        if self.owes_snapshot {
-            let is_reset = new.clone().any(|frame| frame.name == "reset");
-            self.owes_snapshot = !new.any(|frame| frame.name == "snapshot");
-            // The place that was asked for is of no use, and need not be asked for again.
-            self.resume = self.resume.take().filter(|_| !is_reset);
-        }
-        if let Some(id) = open.parser.last_id().filter(|_| !self.owes_snapshot) {
+        if let Some(id) = open.parser.last_id() {
             self.resume = Some(id.to_owned());
         }
+        let has_news = self.frames.range(before..).any(|frame| frame.name != "heartbeat");
         if has_news || open.since.elapsed() >= GOOD {
             self.pauses.reset();
         }
@@ -222,7 +212,7 @@ impl Stream {
 
     async fn connect(&self) -> Result<Open, Refused> {
         let mut query = self.follow.query().map_err(Refused::Final)?;
-        if self.owes_snapshot {
+        if self.follow.snapshot {
             query.push(("snapshot", "true".into()));
         }
         let url = self.client.url(&["stream"]);
