@@ -1,6 +1,5 @@
 // The one door to the server: typed by its OpenAPI document, speaking for the tenant that this tab is about.
 import createClient, { type Middleware } from 'openapi-fetch';
-import type { PendingPaths } from './pending';
 import { ApiError, Unreachable, type ProblemDocument } from './problem';
 import type { paths } from './schema';
 import { chosenTenant } from './tenant';
@@ -13,7 +12,7 @@ const aboutTenant: Middleware = {
   },
 };
 
-export const client = createClient<paths & PendingPaths>({
+export const client = createClient<paths>({
   baseUrl: location.origin,
   // Looked up at each call, so that a test may put its own in place.
   fetch: (request) => globalThis.fetch(request),

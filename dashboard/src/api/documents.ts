@@ -1,5 +1,4 @@
 // The server's documents by their short names.
-import type { PendingFilterFields, PendingJobFields } from './pending';
 import type { components, paths } from './schema';
 
 type Schemas = components['schemas'];
@@ -7,11 +6,11 @@ type Schemas = components['schemas'];
 export type State = Schemas['State'];
 export type Lane = Schemas['Lane'];
 export type Scope = Schemas['Scope'];
-export type Job = Schemas['JobDocument'] & PendingJobFields;
+export type Job = Schemas['JobDocument'];
 export type JobSpec = Schemas['JobSpec'];
 export type Attempt = Schemas['AttemptDocument'];
 export type AttemptOutcome = Schemas['AttemptOutcome'];
-export type JobFilter = Schemas['FilterDocument'] & PendingFilterFields;
+export type JobFilter = Schemas['FilterDocument'];
 export type BulkAnswer = Schemas['BulkAnswer'];
 export type OutputLine = Schemas['OutputLine'];
 export type Queue = Schemas['QueueDocument'];
@@ -31,20 +30,18 @@ export type NewKey = Schemas['NewKeyDocument'];
 export type MadeKey = Schemas['MadeKeyDocument'];
 export type Whoami = Schemas['WhoamiDocument'];
 
-export type {
-  AttentionDocument as Attention,
-  AttentionKind,
-  BucketDocument as Bucket,
-  Counted,
-  DeadGroupDocument as DeadGroup,
-  Figures,
-  OverviewDocument as Overview,
-  QueueFigures,
-  SpreadDocument as Spread,
-  StatisticsDocument as Statistics,
-  Step,
-  WorkerJobDocument as WorkerJob,
-} from './pending';
+export type Overview = Schemas['OverviewDocument'];
+export type Attention = Schemas['AttentionDocument'];
+export type AttentionKind = Schemas['AttentionKind'];
+export type Counted = Schemas['CountDocument'];
+export type Statistics = Schemas['StatisticsDocument'];
+export type Bucket = Schemas['BucketDocument'];
+export type Figures = Schemas['TallyDocument'];
+export type QueueFigures = Schemas['QueueStatisticsDocument'];
+export type Spread = Schemas['SpreadDocument'];
+export type Step = Schemas['Slot'];
+export type DeadGroup = Schemas['DeadGroupDocument'];
+export type WorkerJob = Schemas['HeldDocument'];
 
 export interface Page<T> {
   items: T[];

@@ -1,7 +1,7 @@
 // Webhooks: endpoints, their deliveries, and what can be done to them.
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { answer, client } from './client';
-import type { WebhookPatch, WebhookSpec } from './documents';
+import type { Delivery, Page, WebhookPatch, WebhookSpec } from './documents';
 import { keys } from './keys';
 
 export function useWebhooks(cursor?: string) {
@@ -29,13 +29,15 @@ export function useWebhook(webhook: string) {
 export function useDeliveries(webhook: string, cursor?: string) {
   return useQuery({
     queryKey: keys.webhooks.deliveries(webhook, cursor),
-    queryFn: ({ signal }) =>
-      answer(
+    queryFn: async ({ signal }) => {
+      const page = await answer(
         client.GET('/api/v1/webhooks/{webhook}/deliveries', {
           params: { path: { webhook }, query: { limit: 50, ...(cursor ? { cursor } : {}) } },
           signal,
         }),
-      ),
+      );
+      return page as Page<Delivery>;
+    },
     placeholderData: keepPreviousData,
     refetchInterval: 10_000,
   });

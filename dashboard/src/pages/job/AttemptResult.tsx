@@ -1,4 +1,5 @@
 import { clsx } from 'clsx';
+import { ChevronRight } from 'lucide-react';
 import type { Attempt } from '@/api/documents';
 import { Code } from '@/components/Code';
 import { laidOut } from '@/components/JsonView';
@@ -26,7 +27,7 @@ function ResponseView({ response, isOpen }: { response: Response; isOpen: boolea
   const isGood = response.status >= 200 && response.status < 300;
   const headers = response.headers ?? [];
   return (
-    <details open={isOpen}>
+    <details open={isOpen} className="group">
       <summary className={SUMMARY}>
         <span
           className={clsx(
@@ -37,6 +38,7 @@ function ResponseView({ response, isOpen }: { response: Response; isOpen: boolea
           {response.status}
         </span>
         Response
+        <Chevron />
       </summary>
       <div className="mt-2 space-y-2">
         {headers.length > 0 && (
@@ -59,7 +61,7 @@ function OutputView({ output, isOpen }: { output: Output; isOpen: boolean }) {
   const stdout = output.stdout ?? '';
   const stderr = output.stderr ?? '';
   return (
-    <details open={isOpen}>
+    <details open={isOpen} className="group">
       <summary className={SUMMARY}>
         <span
           className={clsx(
@@ -70,6 +72,7 @@ function OutputView({ output, isOpen }: { output: Output; isOpen: boolean }) {
           {ending(output)}
         </span>
         Output
+        <Chevron />
       </summary>
       <div className="mt-2 space-y-2">
         {stdout !== '' && <Code label="Standard output" text={stdout} wrap />}
@@ -94,4 +97,8 @@ function ending({ exit_code, signal }: Output): string {
 
 function Cut() {
   return <p className="text-xs text-faint">There was more; only the beginning is kept.</p>;
+}
+
+function Chevron() {
+  return <ChevronRight aria-hidden className="size-3.5 transition-transform group-open:rotate-90" />;
 }

@@ -19,7 +19,8 @@ export function Facts({ job }: { job: Job }) {
       ),
     },
   ];
-  const add = (name: string, value: ReactNode, isThere: unknown = value) => {
+  const add = (name: string, value: ReactNode, ...given: unknown[]) => {
+    const [isThere] = given.length === 0 ? [value] : given;
     if (isThere !== null && isThere !== undefined && isThere !== '') items.push({ name, value });
   };
   add(

@@ -1,5 +1,5 @@
 import { useNavigate } from '@tanstack/react-router';
-import { Ban, Ellipsis, PenLine, RotateCw, Terminal, Trash2 } from 'lucide-react';
+import { Ban, PenLine, RotateCw, Terminal, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { isFinal, type Job } from '@/api/documents';
 import { useChangeJob, type JobVerb } from '@/api/jobs';
@@ -8,12 +8,11 @@ import { chosenTenant } from '@/api/tenant';
 import { Button } from '@/components/Button';
 import { ConfirmDialog } from '@/components/ConfirmDialog';
 import { copyText } from '@/components/CopyButton';
-import { Menu, MenuItem, MenuSeparator } from '@/components/Menu';
 import { toast } from '@/components/toasts';
 import { draftOf } from '@/pages/submit/draft';
 import { runAgain } from '@/pages/submit/handover';
 import { curlLine } from '@/pages/submit/shell';
-import { specOf } from '@/pages/submit/spec';
+import { writtenOf } from '@/pages/submit/spec';
 
 const DONE: Record<JobVerb, string> = {
   retry: 'It is tried again',
@@ -44,7 +43,7 @@ export function JobActions({ job }: { job: Job }) {
       },
     );
   const copy = () => {
-    const line = curlLine(specOf(draftOf(job)), {
+    const line = curlLine(writtenOf(draftOf(job)), {
       origin: location.origin,
       needsKey,
       tenant: chosenTenant(),
@@ -81,19 +80,14 @@ export function JobActions({ job }: { job: Job }) {
           Edit and run again
         </Button>
       )}
-      <Menu trigger={<Button icon={Ellipsis} aria-label="More" />}>
-        <MenuItem icon={Terminal} onSelect={copy}>
-          Copy as curl
-        </MenuItem>
-        {canWrite && (
-          <>
-            <MenuSeparator />
-            <MenuItem icon={Trash2} danger disabled={!isOver} onSelect={() => setAsked('delete')}>
-              Delete
-            </MenuItem>
-          </>
-        )}
-      </Menu>
+      <Button icon={Terminal} onClick={copy}>
+        Copy as curl
+      </Button>
+      {canWrite && isOver && (
+        <Button icon={Trash2} onClick={() => setAsked('delete')}>
+          Delete
+        </Button>
+      )}
       <ConfirmDialog
         open={asked === 'retry'}
         onClose={() => setAsked(null)}

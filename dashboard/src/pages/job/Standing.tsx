@@ -2,7 +2,7 @@ import { CircleX, Hourglass, RotateCw, Skull, type LucideIcon } from 'lucide-rea
 import type { ReactNode } from 'react';
 import type { Job } from '@/api/documents';
 import type { Tone } from '@/components/Badge';
-import { Countdown, RunningFor } from '@/components/Duration';
+import { Countdown } from '@/components/Duration';
 import { plural } from '@/components/numbers';
 import { absoluteText } from '@/components/time';
 
@@ -35,13 +35,6 @@ export function Standing({ job }: { job: Job }) {
         </p>
         <p className="text-sm">{absoluteText(job.run_at)}</p>
       </Note>
-    );
-  }
-  if (job.state === 'running' && typeof job.started_at === 'string') {
-    return (
-      <p className="sr-only" role="status">
-        Running for <RunningFor since={job.started_at} />
-      </p>
     );
   }
   if (job.state === 'dead') {

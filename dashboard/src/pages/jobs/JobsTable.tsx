@@ -15,12 +15,14 @@ interface JobsTableProps {
   /** `null` where nothing can be done to them. */
   selection: Selection | null;
   label?: string;
+  /** Whether `j`, `k` and `x` go through this one; only one table of a page can have them. */
+  hasKeys?: boolean;
 }
 
-export function JobsTable({ rows, selection, label = 'Jobs' }: JobsTableProps) {
+export function JobsTable({ rows, selection, label = 'Jobs', hasKeys = true }: JobsTableProps) {
   const body = useRef<HTMLTableSectionElement>(null);
   const order = rows.map((job) => job.id);
-  useRowKeys(body, (id) => selection?.toggle(id, order, false));
+  useRowKeys(body, hasKeys, (id) => selection?.toggle(id, order, false));
   const selected = order.filter((id) => selection?.has(id) === true).length;
   return (
     <Table label={label}>
@@ -151,6 +153,7 @@ function Took({ job }: { job: Job }) {
 /** `j` and `k` go through the rows, `x` selects; Enter follows the link that has the focus. */
 function useRowKeys(
   body: React.RefObject<HTMLTableSectionElement | null>,
+  isOn: boolean,
   onSelect: (id: string) => void,
 ): void {
   const select = useRef(onSelect);
@@ -158,6 +161,7 @@ function useRowKeys(
     select.current = onSelect;
   });
   useEffect(() => {
+    if (!isOn) return undefined;
     const pressed = (event: KeyboardEvent) => {
       const isBox = event.target instanceof HTMLInputElement && event.target.type === 'checkbox';
       if ((isWriting(event) && !isBox) || event.metaKey || event.ctrlKey || event.altKey) return;
@@ -174,5 +178,5 @@ function useRowKeys(
     };
     addEventListener('keydown', pressed);
     return () => removeEventListener('keydown', pressed);
-  }, [body]);
+  }, [body, isOn]);
 }

@@ -1,12 +1,12 @@
 import { clsx } from 'clsx';
-import { STATES, type Counted, type State } from '@/api/documents';
+import { STATES, type Overview, type State } from '@/api/documents';
 import { TEXT_TONES } from '@/components/Badge';
 import { Count } from '@/components/Count';
 import { STATE_LOOKS } from '@/components/StateBadge';
 
 interface StateFilterProps {
   chosen: State | undefined;
-  states: Record<State, Counted> | undefined;
+  states: Overview['states'] | undefined;
   onChoose: (state: State | undefined) => void;
 }
 

@@ -39,7 +39,7 @@ export function Attention({ items }: { items: Item[] }) {
                   <span className="sr-only">{look.label}: </span>
                   {item.detail}
                 </span>
-                {item.since !== null && (
+                {typeof item.since === 'string' && (
                   <span className="shrink-0 text-xs text-faint">
                     <RelativeTime at={item.since} />
                   </span>

@@ -1,13 +1,13 @@
 import { Link } from '@tanstack/react-router';
 import { clsx } from 'clsx';
-import { STATES, type Counted, type State } from '@/api/documents';
+import { STATES, type Overview } from '@/api/documents';
 import { Count } from '@/components/Count';
 import { Skeleton } from '@/components/Skeleton';
 import { STATE_LOOKS } from '@/components/StateBadge';
 import { TEXT_TONES } from '@/components/Badge';
 
 /** Every state with how many are in it; each leads to them. */
-export function StateTiles({ states }: { states: Record<State, Counted> | undefined }) {
+export function StateTiles({ states }: { states: Overview['states'] | undefined }) {
   return (
     <nav
       aria-label="Jobs by state"

@@ -90,7 +90,7 @@ function span({ step }: Statistics): string {
 function OldestWaiting({ overview }: { overview: Overview | undefined }) {
   const name = 'Oldest waiting';
   if (overview === undefined) return <Waiting name={name} />;
-  const oldest = overview.oldest_waiting;
+  const oldest = overview.oldest_waiting ?? null;
   if (oldest === null) return <Vital name={name} value="–" note="Nothing waits for a worker" />;
   const age = parseDuration(oldest.age);
   return (
@@ -115,7 +115,7 @@ function OldestWaiting({ overview }: { overview: Overview | undefined }) {
 
 function Workers({ overview }: { overview: Overview | undefined }) {
   if (overview === undefined) return <Waiting name="Workers alive" />;
-  const { workers } = overview;
+  const workers = overview.workers ?? null;
   // Only an operator is told of workers.
   if (workers === null) {
     return <Vital name="Queues" value={countText(overview.queues)} note="with jobs in them" />;
