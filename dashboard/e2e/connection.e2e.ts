@@ -24,7 +24,7 @@ test('a server that is lost is said to be away, and what happened meanwhile is s
   await rowOf(page, before.id).getByText('running', { exact: true }).waitFor();
 
   await foreman.kill();
-  const banner = page.getByText(/reconnecting|connection (was )?lost|not connected|server is away/i).first();
+  const banner = page.getByRole('status').getByText(/connection.* lost/i);
   await banner.waitFor({ timeout: 60_000 });
 
   await foreman.start();

@@ -7,25 +7,45 @@ test('a schedule is made with a live preview, and is seen to fire', async ({ sta
   const foreman = await stage.foreman();
   const target = await stage.target();
   const person = await stage.person(foreman);
+  person.expects(/status of 4(00|22)/);
   const page = await person.open('/schedules');
-  await page
-    .getByRole('button', { name: /new schedule/i })
-    .or(page.getByRole('link', { name: /new schedule/i }))
-    .first()
-    .click();
-  await page.getByLabel(/^name/i).fill('every-second');
-  // Wrong first: it is said while one types, and nothing is made.
-  await page.getByLabel(/^cron/i).fill('* * * *');
-  await page.getByText(/cron/i).first().waitFor();
-  await page.getByLabel(/^cron/i).fill('* * * * * *');
-  await page
+  await page.getByRole('button', { name: 'New schedule' }).first().click();
+  const dialog = page.getByRole('dialog', { name: 'New schedule' });
+  const preview = dialog.getByRole('region', { name: 'Preview' });
+  const cron = dialog.getByLabel('Cron');
+  await dialog.getByLabel('Name', { exact: true }).fill('every-second');
+
+  // Wrong first: that is said while one types.
+  await cron.fill('61 * * * *');
+  await expect.poll(() => cron.getAttribute('aria-invalid')).toBe('true');
+  await cron.fill('30 2 * * *');
+  await dialog.getByLabel('Time zone').fill('Europe/Berlin');
+  await preview.getByText(/02:30/).first().waitFor();
+  await expect.poll(() => preview.getByRole('listitem').count()).toBe(5);
+  await cron.fill('* * * * * *');
+  await preview
     .getByText(/every second/i)
     .first()
     .waitFor();
-  await page.getByLabel(/^url/i).fill(target.url);
-  await page.getByRole('button', { name: /^create/i }).click();
+  expect(await cron.getAttribute('aria-invalid')).toBeNull();
+  await dialog.getByLabel('URL', { exact: true }).fill(target.url);
+  await dialog.getByRole('button', { name: 'Create' }).click();
+  await dialog.waitFor({ state: 'hidden' });
+
+  await page.getByRole('table', { name: 'Schedules' }).getByRole('link', { name: 'every-second' }).click();
+  await page.getByRole('heading', { level: 1, name: /every-second/ }).waitFor();
   await until('it fires', () => target.calls >= 2);
-  await page.getByText('every-second').first().click();
-  await page.getByText(/fired/i).first().waitFor();
-  expect(page.url()).toContain('/schedules/');
+  // Its history grows by itself.
+  const history = page.getByRole('table', { name: 'What became of each time' });
+  await expect
+    .poll(() => history.getByText('completed', { exact: true }).count(), { timeout: 30_000 })
+    .toBeGreaterThan(2);
+
+  await page.getByRole('button', { name: 'Pause' }).click();
+  await page
+    .getByRole('heading', { level: 1 })
+    .getByText(/paused/i)
+    .waitFor();
+  const { state } = await foreman.api.get<{ state: string }>('/schedules/every-second');
+  expect(state).toBe('paused');
 });
