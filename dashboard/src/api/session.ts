@@ -35,6 +35,8 @@ export function useIsOperator(): boolean {
 export function useSignIn() {
   const cache = useQueryClient();
   return useMutation({
+    // The key is forgotten as soon as it is swapped.
+    gcTime: 0,
     mutationFn: (key: string) => answer(client.POST('/api/v1/session', { body: { key } })),
     onSuccess: (who) => {
       chooseTenant(null);

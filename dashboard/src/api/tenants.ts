@@ -28,10 +28,19 @@ export function useTenantKeys(tenant: string, cursor?: string) {
   });
 }
 
-/** The answer shows the key, once. */
+export function useCreateTenant() {
+  const cache = useQueryClient();
+  return useMutation({
+    mutationFn: (id: string) => answer(client.POST('/api/v1/tenants', { body: { id } })),
+    onSettled: () => cache.invalidateQueries({ queryKey: keys.tenants.all }),
+  });
+}
+
+/** The answer shows the key, once; nothing of it stays in memory. */
 export function useMakeKey(tenant: string) {
   const cache = useQueryClient();
   return useMutation({
+    gcTime: 0,
     mutationFn: (key: NewKey) =>
       answer(client.POST('/api/v1/tenants/{tenant}/keys', { params: { path: { tenant } }, body: key })),
     onSettled: () => cache.invalidateQueries({ queryKey: keys.tenants.all }),
@@ -47,10 +56,11 @@ export function useRevokeKey(tenant: string) {
   });
 }
 
-/** The answer shows the new key, once. */
+/** The answer shows the new key, once; nothing of it stays in memory. */
 export function useRotateKey(tenant: string) {
   const cache = useQueryClient();
   return useMutation({
+    gcTime: 0,
     mutationFn: ({ key, grace }: { key: string; grace?: string }) =>
       answer(
         client.POST('/api/v1/tenants/{tenant}/keys/{key}/rotate', {

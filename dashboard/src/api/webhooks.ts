@@ -43,10 +43,26 @@ export function useDeliveries(webhook: string, cursor?: string) {
   });
 }
 
+/** One with the job that carries it: the message, and what was answered at each try. */
+export function useDelivery(webhook: string, delivery: string) {
+  return useQuery({
+    queryKey: [...keys.webhooks.one(webhook), 'delivery', delivery],
+    queryFn: ({ signal }) =>
+      answer(
+        client.GET('/api/v1/webhooks/{webhook}/deliveries/{delivery}', {
+          params: { path: { webhook, delivery } },
+          signal,
+        }),
+      ),
+  });
+}
+
 function useWebhookMutation<In, Out>(mutationFn: (input: In) => Promise<Out>) {
   const cache = useQueryClient();
   return useMutation({
     mutationFn,
+    // Some answers hold a secret: nothing of them stays in memory.
+    gcTime: 0,
     onSettled: () => cache.invalidateQueries({ queryKey: keys.webhooks.all }),
   });
 }
