@@ -12,5 +12,6 @@ export default defineConfig({
     retry: 0,
     testTimeout: 300_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 30_000, interval: 50 } },
   },
 });

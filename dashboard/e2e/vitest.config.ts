@@ -14,5 +14,6 @@ export default defineConfig({
     retry: 0,
     testTimeout: 120_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000, interval: 50 } },
   },
 });

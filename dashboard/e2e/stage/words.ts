@@ -15,3 +15,18 @@ export async function idsIn(page: Page): Promise<string[]> {
   );
   return [...new Set(found.map((path) => path.slice(path.lastIndexOf('/') + 1)))].toSorted();
 }
+
+/** Goes on by the Tab key alone until what has the focus is called this. */
+export async function tabTo(page: Page, name: RegExp): Promise<void> {
+  const passed: string[] = [];
+  for (let presses = 0; presses < 100; presses += 1) {
+    await page.keyboard.press('Tab');
+    const label = await page.evaluate(() => {
+      const element = document.activeElement;
+      return (element?.getAttribute('aria-label') ?? element?.textContent ?? '').trim();
+    });
+    if (name.test(label)) return;
+    passed.push(label.slice(0, 40));
+  }
+  throw new Error(`Tab never comes to ${String(name)}, but to ${passed.join(', ')}`);
+}

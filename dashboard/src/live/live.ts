@@ -108,8 +108,11 @@ export class Live {
       this.#become({ state: 'refused', status: connection.status });
       // The key may be gone; whoever asks who they are is told.
       if (connection.status === 401) void this.#cache.invalidateQueries({ queryKey: ['whoami'] });
+    } else {
+      // "Connecting" after a loss stays a loss until it is open: a banner must not blink. And what is fetched before the
+      // stream is open may change without a word until it is.
+      this.#missed = true;
     }
-    // "Connecting" after a loss stays a loss until it is open: a banner must not blink.
   }
 
   #recovered(): void {
