@@ -87,7 +87,8 @@ pub(crate) fn shapes() -> Vec<String> {
     };
     for state in State::ALL.into_iter().map(Some).chain([None]) {
         let plain = JobFilter { error_group: None, ..every(state) };
-        for filter in [every(state), plain, JobFilter { state, ..JobFilter::default() }] {
+        let of_group = JobFilter { state, error_group: every(state).error_group, ..JobFilter::default() };
+        for filter in [every(state), plain, of_group, JobFilter { state, ..JobFilter::default() }] {
             let mut selection = Selection::new(&TenantId::default(), &filter);
             texts.push(selection.count());
             selection.after(Cursor { at: foreman_core::Timestamp::default(), id: JobId(Uuid::nil()) });

@@ -50,9 +50,9 @@ pub(crate) const NEXT: &str = "SELECT
         EXISTS (SELECT FROM schedules WHERE held IS NOT NULL AND NOT paused)";
 
 /// A tenant's ticks that nobody has decided about yet, the longest due first. Of other tenants' as many are passed over as are
-/// due: none, while the scheduler does its work.
+/// due: none, while the scheduler does its work. IS TRUE keeps the planner from walking over all of the tenant's schedules.
 pub(crate) const OVERDUE: &str = "SELECT count(*), foreman_now() - min(next_fire_at) FROM (
-        SELECT next_fire_at FROM schedules WHERE next_fire_at <= foreman_now() AND tenant = $1::text
+        SELECT next_fire_at FROM schedules WHERE next_fire_at <= foreman_now() AND (tenant = $1::text) IS TRUE
         ORDER BY next_fire_at LIMIT $2::bigint
     ) AS due";
 
