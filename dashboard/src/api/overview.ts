@@ -4,10 +4,11 @@ import { answer, client } from './client';
 import type { Step } from './documents';
 import { keys } from './keys';
 
-export function useOverview() {
+export function useOverview(enabled = true) {
   return useQuery({
     queryKey: keys.overview,
     queryFn: ({ signal }) => answer(client.GET('/api/v1/overview', { signal })),
+    enabled,
     // Ages grow though nothing moves.
     refetchInterval: 15_000,
   });

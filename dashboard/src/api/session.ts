@@ -41,7 +41,8 @@ export function useSignIn() {
     onSuccess: (who) => {
       chooseTenant(null);
       restartStreams();
-      cache.clear();
+      // All but the answer to who one is: whoever shows that is watching it, and would go on watching what was cleared.
+      cache.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== keys.whoami[0] });
       cache.setQueryData(keys.whoami, who);
     },
   });

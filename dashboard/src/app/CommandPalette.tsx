@@ -107,7 +107,7 @@ function Palette({ onClose }: { onClose: () => void }) {
           >
             <entry.icon aria-hidden className="size-4 shrink-0" />
             <span className="min-w-0 truncate font-medium">{entry.label}</span>
-            <span className="ml-auto shrink-0 text-xs text-faint">{entry.note}</span>
+            <span className="ml-auto shrink-0 text-xs text-muted">{entry.note}</span>
             {entry === chosen && <CornerDownLeft aria-hidden className="size-3.5 shrink-0" />}
           </div>
         ))}

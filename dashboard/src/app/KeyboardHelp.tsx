@@ -2,9 +2,11 @@ import { Dialog } from '@/components/Dialog';
 import { Kbd } from '@/components/Kbd';
 import { PLACES } from './navigation';
 
+const COMMAND = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘' : 'Ctrl';
+
 const EVERYWHERE: [string[], string][] = [
   [['/'], 'Search for a job, a tag, a page'],
-  [['⌘', 'K'], 'The same, also while writing'],
+  [[COMMAND, 'K'], 'The same, also while writing'],
   [['?'], 'This list'],
   [['Esc'], 'Close what is open'],
 ];
@@ -36,7 +38,7 @@ function Shortcuts({ title, list }: { title: string; list: [string[], string][] 
       <dl className="space-y-1.5">
         {list.map(([pressed, meaning]) => (
           <div key={meaning} className="flex items-center gap-3 text-sm">
-            <dt className="flex w-14 gap-1">
+            <dt className="flex w-16 gap-1">
               {pressed.map((key) => (
                 <Kbd key={key}>{key}</Kbd>
               ))}

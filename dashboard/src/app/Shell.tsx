@@ -1,5 +1,5 @@
-import { Outlet } from '@tanstack/react-router';
-import { useState } from 'react';
+import { Outlet, useLocation } from '@tanstack/react-router';
+import { useEffect, useRef, useState } from 'react';
 import { chosenTenant } from '@/api/tenant';
 import { BottomBar, TopBar } from './PhoneBars';
 import { CommandPalette } from './CommandPalette';
@@ -11,6 +11,7 @@ import { useShortcuts } from './useShortcuts';
 export function Shell() {
   const [palette, setPalette] = useState(false);
   const [help, setHelp] = useState(false);
+  useFocusOnArrival();
   useShortcuts({ onSearch: () => setPalette(true), onHelp: () => setHelp(true) });
   return (
     <div className="min-h-dvh md:pl-56">
@@ -35,4 +36,15 @@ export function Shell() {
       <KeyboardHelp open={help} onClose={() => setHelp(false)} />
     </div>
   );
+}
+
+/** Another page is another document to whoever listens to it: reading goes on at its top, not where the link was. */
+function useFocusOnArrival(): void {
+  const { pathname } = useLocation();
+  const shown = useRef(pathname);
+  useEffect(() => {
+    if (shown.current === pathname) return;
+    shown.current = pathname;
+    document.getElementById('content')?.focus({ preventScroll: true });
+  }, [pathname]);
 }

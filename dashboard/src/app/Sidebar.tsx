@@ -68,7 +68,7 @@ export function Sidebar({ onSearch, onHelp }: { onSearch: () => void; onHelp: ()
 
 export function PlaceLinks({ onFollow }: { onFollow?: () => void }) {
   const isOperator = useIsOperator();
-  const dead = useOverview().data?.states.dead;
+  const dead = useOverview(useAllows('jobs:read')).data?.states.dead;
   return (
     <ul className="space-y-0.5">
       {PLACES.filter((place) => isOperator || place.operators !== true).map(({ to, label, icon: Icon }) => (

@@ -9,6 +9,7 @@ import { readJobsSearch } from '@/pages/jobs/search';
 import { readOverviewSearch } from '@/pages/overview/search';
 import { Gate } from './Gate';
 import { NotFound } from './NotFound';
+import { PageError, PagePending } from './PageStates';
 import { parseSearch, stringifySearch } from './search';
 
 const root = createRootRoute({ component: Gate, notFoundComponent: NotFound });
@@ -83,6 +84,9 @@ const tree = root.addChildren([
 export const router = createRouter({
   routeTree: tree,
   defaultPreload: 'intent',
+  defaultPendingComponent: PagePending,
+  defaultErrorComponent: PageError,
+  scrollRestoration: true,
   parseSearch,
   stringifySearch,
 });

@@ -61,7 +61,7 @@ function useDescribed() {
 }
 
 const CONTROL =
-  'w-full min-w-0 rounded-md border border-control/60 bg-surface px-2.5 text-sm text-ink transition-colors hover:border-control aria-invalid:border-bad disabled:opacity-60';
+  'w-full min-w-0 rounded-md border border-control bg-surface px-2.5 text-sm text-ink transition-colors hover:border-ink aria-invalid:border-bad disabled:opacity-60';
 
 export function Input({ className, ...rest }: ComponentProps<'input'>) {
   return <input {...useDescribed()} className={clsx(CONTROL, 'h-8', className)} {...rest} />;

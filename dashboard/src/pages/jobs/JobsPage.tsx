@@ -134,6 +134,8 @@ export function JobsPage() {
           onDone={() => {
             setBulk(null);
             selection.clear();
+            // What was asked for has changed what matches: nobody expects the old rows to stay.
+            void showNew().catch(() => undefined);
           }}
         />
       )}

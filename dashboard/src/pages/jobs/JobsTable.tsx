@@ -97,20 +97,17 @@ function JobRow({ job, selection, order }: JobRowProps) {
               {shortId(job.id)}
             </span>
           </span>
-          <span className="block truncate text-xs text-muted">
-            <span className="sm:hidden">
-              <span className="font-mono">{shortId(job.id)}</span> · {job.queue} ·{' '}
-              <RelativeTime at={job.created_at} />
-              {hasError(job) && ' · '}
-            </span>
-            {hasError(job) ? (
-              <span className="text-bad">{job.error}</span>
-            ) : (
-              <span className="max-sm:hidden">
-                {job.kind === null || job.kind === undefined ? job.id : target}
-              </span>
-            )}
+          <span className="block truncate text-xs text-muted sm:hidden">
+            <RelativeTime at={job.created_at} /> · {job.queue} ·{' '}
+            <span className="font-mono">{shortId(job.id)}</span>
           </span>
+          {hasError(job) ? (
+            <span className="block truncate text-xs text-bad">{job.error}</span>
+          ) : (
+            <span className="block truncate text-xs text-muted max-sm:hidden">
+              {job.kind === null || job.kind === undefined ? job.id : target}
+            </span>
+          )}
         </Link>
       </Td>
       <Td>
