@@ -51,7 +51,7 @@ export function KeyTable({ tenant, apiKeys, onMade }: KeyTableProps) {
           </tr>
         </thead>
         <tbody>
-          {apiKeys.map((key) => (
+          {liveFirst(apiKeys).map((key) => (
             <Row key={key.id} apiKey={key} onAsk={(verb) => setAsked({ verb, key })} />
           ))}
         </tbody>
@@ -64,6 +64,10 @@ export function KeyTable({ tenant, apiKeys, onMade }: KeyTableProps) {
       )}
     </>
   );
+}
+
+function liveFirst(apiKeys: Key[]): Key[] {
+  return apiKeys.toSorted((a, b) => Number(b.state === 'live') - Number(a.state === 'live'));
 }
 
 function Row({ apiKey, onAsk }: { apiKey: Key; onAsk: (verb: 'rotate' | 'revoke') => void }) {
@@ -93,7 +97,10 @@ function Row({ apiKey, onAsk }: { apiKey: Key; onAsk: (verb: 'rotate' | 'revoke'
         </Badge>
         {typeof apiKey.replaced_by === 'string' && apiKey.state === 'live' && (
           <span className="block text-xs text-faint">
-            ends <RelativeTime at={apiKey.expires_at} />
+            replaced
+            <span className="lg:hidden">
+              , ends <RelativeTime at={apiKey.expires_at} />
+            </span>
           </span>
         )}
       </Td>

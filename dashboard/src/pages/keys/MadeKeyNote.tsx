@@ -1,5 +1,4 @@
 import type { MadeKey } from '@/api/documents';
-import { Code } from '@/components/Code';
 import { RelativeTime } from '@/components/RelativeTime';
 import { ShownOnce } from '@/components/ShownOnce';
 
@@ -13,10 +12,10 @@ export function MadeKeyNote({ made, onClose }: { made: MadeKey; onClose: () => v
       onClose={onClose}
     >
       <p className="text-muted">
-        It goes into <code className="font-mono">Authorization: Bearer …</code>, or into the variable that the
-        command line and the clients read:
+        It goes into <code className="font-mono">Authorization: Bearer …</code>, into the variable{' '}
+        <code className="font-mono">FOREMAN_API_KEY</code> that the command line reads, or into the sign-in
+        page.
       </p>
-      <Code label="How to hand it to the command line" text="export FOREMAN_API_KEY='…'" />
       {replaced !== null && replaced !== undefined && (
         <p className="text-muted">
           The old key <code className="font-mono">{replaced.id}</code> ends{' '}

@@ -31,7 +31,7 @@ export function ScopeFields({ chosen, onChange, error }: ScopeFieldsProps) {
         {SCOPES.map(({ scope, says, strong }) => (
           <Checkbox
             key={scope}
-            className="flex w-full items-start"
+            className="flex w-full items-start! [&>input]:mt-0.5 [&>input]:shrink-0"
             checked={chosen.includes(scope)}
             onChange={(event) =>
               onChange(

@@ -75,7 +75,9 @@ export function QueueTable({ queues }: { queues: Queue[] }) {
             <Th className="hidden text-right md:table-cell">Retrying</Th>
             <Th className="hidden text-right md:table-cell">Scheduled</Th>
             <Th className="hidden text-right sm:table-cell">Oldest waits</Th>
-            <Th className="hidden text-right md:table-cell">Done</Th>
+            <Th className="hidden text-right md:table-cell" title="Jobs that ended, over the last minute">
+              Rate
+            </Th>
             <Th className="hidden lg:table-cell">Last hour</Th>
             <Th>
               <span className="sr-only">Actions</span>
@@ -121,7 +123,7 @@ export function QueueTable({ queues }: { queues: Queue[] }) {
               <Td className="hidden w-40 lg:table-cell">
                 {at < PICTURED && <QueueSpark queue={queue.name} />}
               </Td>
-              <Td className="w-24 text-right">
+              <Td className="w-px text-right">
                 {may &&
                   (queue.paused ? (
                     <Button
@@ -131,7 +133,7 @@ export function QueueTable({ queues }: { queues: Queue[] }) {
                       busy={pause.isPending && pause.variables.queue === queue.name}
                       onClick={() => resume(queue.name)}
                     >
-                      Resume
+                      <span className="hidden sm:inline">Resume</span>
                     </Button>
                   ) : (
                     <Button
@@ -140,7 +142,7 @@ export function QueueTable({ queues }: { queues: Queue[] }) {
                       aria-label={`Pause ${queue.name}`}
                       onClick={() => setPausing(queue)}
                     >
-                      Pause
+                      <span className="hidden sm:inline">Pause</span>
                     </Button>
                   ))}
               </Td>

@@ -6,6 +6,7 @@ import { axis, track, type Span } from './strip';
 
 export interface StripRow {
   id: string;
+  /** `null` where there is but one, and the place says which. */
   name: ReactNode;
   fires: { at: string }[] | undefined;
 }
@@ -21,21 +22,22 @@ interface FireStripProps {
 /** Fires on a line of time, one line each. Whoever does not see it reads a list. */
 export function FireStrip({ label, span, rows, asked }: FireStripProps) {
   const ticks = axis(span, 7);
+  const isNamed = rows.some(({ name }) => name !== null);
   return (
     <div className="min-w-0">
-      <div aria-hidden className="relative mb-1 ml-0 h-4 sm:ml-44">
-        {ticks.map(({ at, left }) => (
-          <span
-            key={at}
-            style={{ left: `${left}%` }}
-            className={clsx(
-              'tabular absolute text-2xs whitespace-nowrap text-faint',
-              left > 94 ? '-translate-x-full' : left > 4 && '-translate-x-1/2',
-            )}
-          >
-            {(span.to - span.from > 86_400_000 * 2 ? DAY : CLOCK).format(new Date(at))}
-          </span>
-        ))}
+      <div aria-hidden className={clsx('relative mb-1 h-4', isNamed && 'sm:ml-44')}>
+        {/* A word at the very edge would stick out. */}
+        {ticks
+          .filter(({ left }) => left > 4 && left < 96)
+          .map(({ at, left }) => (
+            <span
+              key={at}
+              style={{ left: `${left}%` }}
+              className="tabular absolute -translate-x-1/2 text-2xs whitespace-nowrap text-faint"
+            >
+              {(span.to - span.from > 86_400_000 * 2 ? DAY : CLOCK).format(new Date(at))}
+            </span>
+          ))}
       </div>
       <ul aria-label={label} className="space-y-1">
         {rows.map((row) => (
@@ -57,10 +59,10 @@ interface LineProps {
 }
 
 function Line({ row, span, ticks, asked }: LineProps) {
-  const { marks, bands, count, isCut } = track(row.fires ?? [], span, asked);
+  const { marks, bands, count, isCut, untold } = track(row.fires ?? [], span, asked);
   return (
     <li className="sm:flex sm:items-center">
-      <div className="truncate pr-3 text-xs sm:w-44 sm:shrink-0">{row.name}</div>
+      {row.name !== null && <div className="truncate pr-3 text-xs sm:w-44 sm:shrink-0">{row.name}</div>}
       <p className="sr-only">{said(row.fires, count, isCut)}</p>
       <div aria-hidden className="relative h-6 min-w-0 flex-1 rounded bg-sunken">
         {ticks.map(({ at, left }) => (
@@ -69,11 +71,20 @@ function Line({ row, span, ticks, asked }: LineProps) {
         {bands.map((band) => (
           <span
             key={band.left}
-            title={`${isCut ? 'more than ' : ''}${plural(band.count, 'fire')}`}
+            title={plural(band.count, 'fire')}
             style={{ left: `${band.left}%`, width: `${band.width}%` }}
-            className="absolute top-1.5 h-3 rounded-sm bg-accent/45"
-          />
+            className="absolute top-1 flex h-4 items-center overflow-hidden rounded bg-accent-soft px-1.5 text-2xs font-medium whitespace-nowrap text-accent"
+          >
+            {band.width > 14 && plural(band.count, 'fire')}
+          </span>
         ))}
+        {untold !== null && (
+          <span
+            title="More than were asked for"
+            style={{ left: `${untold}%`, right: 0 }}
+            className="absolute top-1 h-4 rounded bg-accent-soft opacity-50"
+          />
+        )}
         {marks.map((mark) => (
           <span
             key={mark.at}

@@ -18,7 +18,7 @@ import { FireList } from './PreviewPane';
 import { ScheduleActions } from './ScheduleActions';
 import { ScheduleBadge } from './ScheduleBadge';
 import { TickHistory } from './TickHistory';
-import { policies, written } from './words';
+import { inWords, policies, written } from './words';
 
 export function SchedulePage() {
   const { schedule: name } = useParams({ from: '/schedules/$schedule' });
@@ -51,19 +51,21 @@ export function SchedulePage() {
             <ScheduleBadge state={schedule.state} />
           </span>
         }
-        note={schedule.description}
+        note={inWords(schedule)}
         actions={
           <ScheduleActions schedule={schedule} spread onDeleted={() => void navigate({ to: '/schedules' })} />
         }
       />
       <div className="space-y-4">
-        <NextFires schedule={schedule} />
         <div className="grid items-start gap-4 lg:grid-cols-2">
+          <div className="min-w-0 space-y-4">
+            <NextFires schedule={schedule} />
+            <Card title="The job it makes" note="hidden values are shown as ***">
+              <JsonView label="The job it makes" value={schedule.job} />
+            </Card>
+          </div>
           <Card title="When">
             <Facts schedule={schedule} />
-          </Card>
-          <Card title="The job it makes" note="hidden values are shown as ***">
-            <JsonView label="The job it makes" value={schedule.job} />
           </Card>
         </div>
         <TickHistory schedule={schedule.id} />
@@ -110,11 +112,11 @@ function NextFires({ schedule }: { schedule: Schedule }) {
           label="The next fires"
           span={{ from, to: Date.parse(last.at) + Math.max(1_000, (Date.parse(last.at) - from) * 0.02) }}
           asked={ASKED + 1}
-          rows={[{ id: schedule.id, name: `the next ${coming.length}`, fires: coming }]}
+          rows={[{ id: schedule.id, name: null, fires: coming }]}
         />
       )}
       {data !== undefined && (
-        <div className="mt-3 max-w-lg text-sm">
+        <div className="mt-3 text-sm">
           <FireList fires={coming.slice(0, 5)} />
         </div>
       )}

@@ -5,7 +5,7 @@ import { StateBadge } from '@/components/StateBadge';
 import { Table, Td, Th, Tr } from '@/components/Table';
 import { ScheduleActions } from './ScheduleActions';
 import { ScheduleBadge, TickBadge } from './ScheduleBadge';
-import { written } from './words';
+import { inWords, written } from './words';
 
 /** On a phone the words stand below the name, and what is left over goes. */
 export function ScheduleTable({ schedules }: { schedules: Schedule[] }) {
@@ -43,16 +43,19 @@ function Row({ schedule }: { schedule: Schedule }) {
         >
           {schedule.name}
         </Link>
-        <span className="block truncate text-xs text-muted md:hidden">{schedule.description}</span>
+        <span className="block truncate text-xs text-muted md:hidden">{inWords(schedule)}</span>
         <span className="mt-0.5 block lg:hidden">
           {schedule.state !== 'active' && <ScheduleBadge state={schedule.state} />}
         </span>
       </Td>
       <Td className="hidden max-w-0 min-w-48 md:table-cell md:w-2/5">
         <span className="block truncate" title={schedule.description}>
-          {schedule.description}
+          {inWords(schedule)}
         </span>
-        <code className="block truncate font-mono text-xs text-faint">{written(schedule)}</code>
+        <span className="block truncate text-xs text-faint">
+          <code className="font-mono">{written(schedule)}</code>
+          {typeof schedule.timezone === 'string' && ` · ${schedule.timezone}`}
+        </span>
       </Td>
       <Td>
         <RelativeTime at={schedule.next_fire_at} />

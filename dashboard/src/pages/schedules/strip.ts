@@ -15,44 +15,68 @@ export interface Track {
   marks: Mark[];
   /** Fires so close together that they are drawn as one. */
   bands: { left: number; width: number; count: number }[];
-  /** How many there are, as far as the server told. */
+  /** How many there are. */
   count: number;
-  /** There are more before the end than the server told. */
+  /** There are more than `count` before the end: the server told no further. */
   isCut: boolean;
+  /** Where it stopped telling, in per cent. */
+  untold: number | null;
 }
 
-/** Closer than this, in per cent, two marks cannot be told apart. */
-const APART = 0.55;
+/** Closer than this, in per cent, marks run into each other on a phone. */
+const APART = 1.3;
 
-export function track(fires: { at: string }[], { from, to }: Span, asked: number): Track {
-  const inside = fires
-    .map(({ at }) => ({ at, left: ((Date.parse(at) - from) / (to - from)) * 100 }))
-    .filter(({ left }) => left >= 0 && left <= 100);
-  const isCut = fires.length >= asked && inside.length === fires.length && inside.length > 0;
+export function track(fires: { at: string }[], span: Span, asked: number): Track {
+  const told = fires.map(({ at }) => Date.parse(at));
+  const last = told.at(-1) ?? 0;
+  const isShort = fires.length >= asked && last < span.to;
+  const step = isShort ? rhythm(told) : null;
+  // What comes at a steady pace goes on at that pace.
+  const further = step === null ? [] : onward(last, step, span.to);
+  const times = [...told, ...further].filter((at) => at >= span.from && at <= span.to);
+  const isCut = isShort && step === null;
+  const { marks, bands } = drawn(times, span);
+  return { marks, bands, count: times.length, isCut, untold: isCut ? place(last, span) : null };
+}
+
+function drawn(times: number[], span: Span): Pick<Track, 'marks' | 'bands'> {
   const marks: Mark[] = [];
   const bands: Track['bands'] = [];
   let run: Mark[] = [];
   const close = () => {
     const [first] = run;
-    const last = run.at(-1);
-    if (first === undefined || last === undefined) return;
+    const end = run.at(-1);
+    if (first === undefined || end === undefined) return;
     if (run.length < 4) marks.push(...run);
-    else bands.push({ left: first.left, width: Math.max(APART, last.left - first.left), count: run.length });
+    else bands.push({ left: first.left, width: Math.max(APART, end.left - first.left), count: run.length });
     run = [];
   };
-  for (const mark of inside) {
+  for (const time of times) {
+    const mark = { at: new Date(time).toISOString(), left: place(time, span) };
     const before = run.at(-1);
     if (before !== undefined && mark.left - before.left > APART) close();
     run.push(mark);
   }
-  const open = run.at(-1);
   close();
-  if (isCut && open !== undefined) {
-    // As it went so far it goes on.
-    const band = bands.at(-1);
-    if (band !== undefined && band.left + band.width >= open.left) band.width = 100 - band.left;
-  }
-  return { marks, bands, count: inside.length, isCut };
+  return { marks, bands };
+}
+
+function place(at: number, { from, to }: Span): number {
+  return ((at - from) / (to - from)) * 100;
+}
+
+/** The time between two fires, if it is always the same. */
+function rhythm(times: number[]): number | null {
+  const [first, second] = times;
+  if (first === undefined || second === undefined || second <= first) return null;
+  const step = second - first;
+  return times.every((at, index) => Math.abs(at - first - index * step) < 1_000) ? step : null;
+}
+
+/** No more than can be drawn. */
+function onward(last: number, step: number, to: number): number[] {
+  const count = Math.min(20_000, Math.floor((to - last) / step));
+  return Array.from({ length: count }, (_, index) => last + (index + 1) * step);
 }
 
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440, 2_880, 10_080, 43_200].map(
@@ -61,11 +85,11 @@ const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440, 2_880, 10_080
 
 /** Round times on the line, about as many as fit. */
 export function axis({ from, to }: Span, fit: number): { at: number; left: number }[] {
-  const step = STEPS.find((each) => (to - from) / each <= fit) ?? (STEPS.at(-1) as number);
+  const step = STEPS.find((each) => (to - from) / each <= fit) ?? 43_200 * 60_000;
   // Round on the reader's own clock, not on that of Greenwich.
   const shift = new Date(from).getTimezoneOffset() * 60_000;
   const first = Math.ceil((from - shift) / step) * step + shift;
   const ticks: { at: number; left: number }[] = [];
-  for (let at = first; at <= to; at += step) ticks.push({ at, left: ((at - from) / (to - from)) * 100 });
+  for (let at = first; at <= to; at += step) ticks.push({ at, left: place(at, { from, to }) });
   return ticks;
 }

@@ -116,9 +116,18 @@ function skippedWords({ reason, count }: Pick<Tick, 'reason' | 'count'>): string
   return 'Skipped';
 }
 
+const ONCE = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+
+/** When it fires, without what only a machine reads: the server spells instants out to the microsecond. */
+export function inWords({ description, every, at }: Pick<Schedule, 'description' | 'every' | 'at'>): string {
+  if (typeof at === 'string') return `Once, on ${ONCE.format(new Date(at))}`;
+  if (typeof every === 'string') return `Every ${every}`;
+  return description;
+}
+
 /** What was written, as code. */
 export function written({ cron, every, at }: Pick<Schedule, 'cron' | 'every' | 'at'>): string {
   if (typeof cron === 'string') return cron;
-  if (typeof every === 'string') return `every ${every}`;
-  return at ?? '';
+  if (typeof every === 'string') return every;
+  return (at ?? '').replace(/\.0+Z$/, 'Z');
 }

@@ -1,4 +1,4 @@
-import { useLocation, useRouter } from '@tanstack/react-router';
+import { useRouter } from '@tanstack/react-router';
 import { LogIn } from 'lucide-react';
 import { useEffect, useId, useState, type FormEvent } from 'react';
 import { isStatus } from '@/api/problem';
@@ -12,15 +12,17 @@ import { safeNext } from './next';
 export function SignInPage() {
   const who = useWhoami();
   const router = useRouter();
-  const next = safeNext(useLocation({ select: ({ search }) => (search as { next?: unknown }).next }));
+  // As it was when the page came: it is still shown while the next one loads, when the address has changed already.
+  const [next] = useState(() => safeNext((router.state.location.search as { next?: unknown }).next));
   // Signed in already, or nobody asks for a key. What was known before a refusal does not count.
   const isIn = who.data !== undefined && who.error === null;
   useEffect(() => {
     document.title = 'Sign in · Foreman';
   }, []);
   useEffect(() => {
-    if (isIn) router.history.replace(next);
-  }, [isIn, next, router]);
+    // Only from here: on the way to where one goes, this is still shown and its URL says nothing of where any more.
+    if (isIn && pathname === '/sign-in') router.history.replace(next);
+  }, [isIn, next, pathname, router]);
   return (
     <main className="grid min-h-dvh place-items-center px-4 py-10">
       <div className="w-full max-w-sm space-y-6">

@@ -19,7 +19,7 @@ export function ContentField({ label, draft, onChange, mistakes, kinds }: Conten
   return (
     <div className="relative">
       <div className="absolute -top-1.5 right-0 z-10 flex items-center gap-2">
-        {isJson && draft.payload.trim() !== '' && mistake === undefined && (
+        {isJson && mistake === undefined && laidOut(draft.payload) !== draft.payload && (
           <Button
             size="sm"
             variant="ghost"
@@ -31,7 +31,7 @@ export function ContentField({ label, draft, onChange, mistakes, kinds }: Conten
         )}
         {kinds !== undefined && (
           <Segmented
-            label={`Kind of ${label.toLowerCase()}`}
+            label="Kind of content"
             value={draft.content}
             options={kinds}
             onChange={(content) => onChange({ content })}
@@ -56,6 +56,7 @@ export function ContentField({ label, draft, onChange, mistakes, kinds }: Conten
 
 /** Only where that changes no number: what is beyond a double stays as it was typed. */
 function laidOut(typed: string): string {
+  if (typed.trim() === '') return typed;
   const value = JSON.parse(typed) as unknown;
   const same = JSON.stringify(value) === typed.replaceAll(/("(?:[^"\\]|\\.)*")|\s+/g, '$1');
   return same ? JSON.stringify(value, null, 2) : typed;

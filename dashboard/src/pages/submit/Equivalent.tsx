@@ -3,11 +3,20 @@ import { useWhoami } from '@/api/session';
 import { chosenTenant } from '@/api/tenant';
 import { Card } from '@/components/Card';
 import { Code } from '@/components/Code';
+import type { JobDraft } from './draft';
 import { beyondCli, cliLine, curlLine } from './shell';
-import type { Written } from './spec';
+import { isAimed, writtenOf } from './spec';
+
+/** As long as nothing says what the job does. */
+const EXAMPLE: Partial<JobDraft> = {
+  url: 'https://example.com/hooks/order',
+  task: 'send-welcome',
+  command: 'echo hello',
+};
 
 /** The same for a terminal, as it is typed. */
-export function Equivalent({ written }: { written: Written }) {
+export function Equivalent({ draft }: { draft: JobDraft }) {
+  const written = writtenOf(isAimed(writtenOf(draft)) ? draft : { ...draft, ...EXAMPLE });
   const who = useWhoami().data;
   const server = {
     origin: location.origin,

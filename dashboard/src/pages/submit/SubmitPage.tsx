@@ -151,7 +151,7 @@ export function SubmitForm({ handover, submitted, onSubmitted }: SubmitFormProps
       </form>
       <aside aria-label="The same elsewhere" className="min-w-0 space-y-4 xl:sticky xl:top-6">
         <Submitted ids={submitted} />
-        <Equivalent written={written} />
+        <Equivalent draft={draft} />
       </aside>
     </div>
   );

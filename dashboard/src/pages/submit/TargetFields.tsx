@@ -56,7 +56,7 @@ function UrlFields({ draft, onChange, mistakes }: DraftProps) {
   return (
     <>
       <div className="flex flex-wrap gap-3">
-        <Field label="Method" className="w-28" error={mistakes['/method']}>
+        <Field label="Method" className="w-24" error={mistakes['/method']}>
           <Select value={draft.method} onChange={(event) => onChange({ method: event.target.value })}>
             <option value="">POST</option>
             {METHODS.slice(1).map((method) => (
@@ -64,7 +64,7 @@ function UrlFields({ draft, onChange, mistakes }: DraftProps) {
             ))}
           </Select>
         </Field>
-        <Field label="URL" className="min-w-56 flex-1" error={mistakes['/url']}>
+        <Field label="URL" className="min-w-40 flex-1" error={mistakes['/url']}>
           <Input
             type="url"
             required

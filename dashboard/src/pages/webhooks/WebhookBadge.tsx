@@ -2,7 +2,7 @@ import { CircleCheck, CircleOff, TriangleAlert } from 'lucide-react';
 import type { Webhook } from '@/api/documents';
 import { Badge } from '@/components/Badge';
 import { RelativeTime } from '@/components/RelativeTime';
-import { healthOf } from './words';
+import { healthOf, shortened } from './words';
 
 const ICONS = { enabled: CircleCheck, disabled: CircleOff, failing: TriangleAlert };
 
@@ -30,7 +30,7 @@ export function WebhookBadge({ webhook }: { webhook: Webhook }) {
 export function EventList({ events }: { events: string[] }) {
   return (
     <span className="flex flex-wrap gap-1">
-      {events.map((event) => (
+      {shortened(events).map((event) => (
         <code key={event} className="rounded bg-grey-soft px-1.5 font-mono text-xs text-grey">
           {event}
         </code>

@@ -38,6 +38,7 @@ function WebhookForm({ title, confirm, start, isBusy, error, sent, onSave, onClo
   return (
     <Dialog
       open
+      wide
       onClose={onClose}
       title={title}
       footer={
@@ -66,6 +67,7 @@ function WebhookForm({ title, confirm, start, isBusy, error, sent, onSave, onClo
           <legend className="mb-1 text-xs font-medium text-muted">It is told when</legend>
           <div className="space-y-1.5">
             <Checkbox
+              className="flex w-full items-start! [&>input]:mt-0.5 [&>input]:shrink-0"
               label="anything of the below, and whatever comes with later versions"
               checked={all}
               onChange={(event) => setAll(event.target.checked)}
@@ -73,7 +75,7 @@ function WebhookForm({ title, confirm, start, isBusy, error, sent, onSave, onClo
             {EVENTS.map(({ name, says }) => (
               <Checkbox
                 key={name}
-                className="flex w-full items-start"
+                className="flex w-full items-start! [&>input]:mt-0.5 [&>input]:shrink-0"
                 disabled={all}
                 checked={all || events.includes(name)}
                 onChange={(event) =>

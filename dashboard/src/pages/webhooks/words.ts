@@ -10,6 +10,14 @@ export const EVENTS: { name: string; says: string }[] = [
   { name: 'webhook.disabled', says: 'Another endpoint was disabled for its failures' },
 ];
 
+const OF_JOBS = EVENTS.map(({ name }) => name).filter((name) => name.startsWith('job.'));
+
+/** As short as it can be said: the four of jobs are `job.*`. */
+export function shortened(events: string[]): string[] {
+  if (!OF_JOBS.every((name) => events.includes(name))) return events;
+  return ['job.*', ...events.filter((event) => !OF_JOBS.includes(event))];
+}
+
 const WHY = {
   by_owner: 'somebody turned it off',
   gone: 'it answered 410: gone',

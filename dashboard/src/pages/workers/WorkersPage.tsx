@@ -99,7 +99,7 @@ interface WorkerTableProps {
 }
 
 export function WorkerTable({ label, workers, areGone = false }: WorkerTableProps) {
-  const [open, setOpen] = useState<string | null>(null);
+  const [open, setOpen] = useState<string | null>(areGone ? null : (workers[0]?.id ?? null));
   return (
     <Table label={label}>
       <thead>
