@@ -20,9 +20,8 @@ export function SignInPage() {
     document.title = 'Sign in · Foreman';
   }, []);
   useEffect(() => {
-    // Only from here: on the way to where one goes, this is still shown and its URL says nothing of where any more.
-    if (isIn && pathname === '/sign-in') router.history.replace(next);
-  }, [isIn, next, pathname, router]);
+    if (isIn) router.history.replace(next);
+  }, [isIn, next, router]);
   return (
     <main className="grid min-h-dvh place-items-center px-4 py-10">
       <div className="w-full max-w-sm space-y-6">
