@@ -7,6 +7,9 @@ import { renderAt } from '@/testing/render';
 import { problem, serve, WHO, type Asked } from '@/testing/server';
 import { CreateScheduleDialog, EditScheduleDialog } from './ScheduleDialog';
 
+// A busy machine draws a long form slowly.
+const LONG = { timeout: 10_000 };
+
 const ME = {
   'GET /whoami': { ...WHO, scopes: [...WHO.scopes, 'schedules:write'] },
   'GET /queues': { items: [], next: null },
@@ -59,7 +62,7 @@ test('the server is asked for a preview when one stops typing, not at every key'
   const cron = await screen.findByLabelText('Cron');
   for (const value of ['*', '* ', '* *', '* * *', '* * * *', '* * * * *'])
     fireEvent.change(cron, { target: { value } });
-  expect(await screen.findByText('Every minute, in UTC')).toBeDefined();
+  expect(await screen.findByText('Every minute, in UTC', {}, LONG)).toBeDefined();
   // On the clocks of the schedule's zone, with what happened to them.
   expect(screen.getByText('Tue 1 Jan, 01:00 +01:00')).toBeDefined();
   expect(screen.getByText('moved by a change of the clocks')).toBeDefined();
@@ -72,11 +75,11 @@ test('what is wrong with the time is said at its field while one types, and gone
   renderAt(<CreateScheduleDialog onClose={() => undefined} />);
   const cron = await screen.findByLabelText('Cron');
   await userEvent.type(cron, '* * * *');
-  expect(await screen.findByText('has 4 fields')).toBeDefined();
+  expect(await screen.findByText('has 4 fields', {}, LONG)).toBeDefined();
   expect(cron.getAttribute('aria-invalid')).toBe('true');
   await userEvent.type(cron, ' *');
-  await waitFor(() => expect(cron.getAttribute('aria-invalid')).toBeNull());
-  expect(await screen.findByText('Every minute, in UTC')).toBeDefined();
+  await waitFor(() => expect(cron.getAttribute('aria-invalid')).toBeNull(), LONG);
+  expect(await screen.findByText('Every minute, in UTC', {}, LONG)).toBeDefined();
 });
 
 test('a schedule is made of its name, its time and its job', async () => {
@@ -96,7 +99,7 @@ test('a schedule is made of its name, its time and its job', async () => {
   await userEvent.clear(screen.getByLabelText('Time zone'));
   await userEvent.type(screen.getByLabelText('URL'), 'https://example.com/hook');
   await userEvent.click(create);
-  await waitFor(() => expect(closed).toBe(1));
+  await waitFor(() => expect(closed).toBe(1), LONG);
   expect(asked.find(({ method, path }) => method === 'POST' && path === '/schedules')?.body).toEqual({
     name: 'nightly',
     cron: '* * * * *',
@@ -138,7 +141,7 @@ test('who saves over a change of somebody else is told, sees it, and decides', a
   // What was typed is still there.
   expect((screen.getByLabelText('Cron') as HTMLInputElement).value).toBe('* * * * *');
   await userEvent.click(await screen.findByRole('button', { name: 'Save over it' }));
-  await waitFor(() => expect(closed).toBe(1));
+  await waitFor(() => expect(closed).toBe(1), LONG);
   const puts = asked.filter(({ method }) => method === 'PUT');
   expect(puts.map(({ headers }) => headers.get('If-Match'))).toEqual(['"1"', '"2"']);
   // Hidden values go back as they came: they stand for those that are kept.

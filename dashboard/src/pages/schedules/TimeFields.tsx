@@ -98,17 +98,22 @@ function ZoneField({ draft, onChange, mistakes }: TimeFieldsProps) {
         autoComplete="off"
         spellCheck={false}
       />
-      <datalist id="time-zones">
-        {ZONES.map((zone) => (
-          <option key={zone}>{zone}</option>
-        ))}
-      </datalist>
+      {ZONE_LIST}
     </Field>
   );
 }
 
 const ZONES: string[] =
   typeof Intl.supportedValuesOf === 'function' ? Intl.supportedValuesOf('timeZone') : [];
+
+/** Made once: there are hundreds, and none depends on what is typed. */
+const ZONE_LIST = (
+  <datalist id="time-zones">
+    {ZONES.map((zone) => (
+      <option key={zone}>{zone}</option>
+    ))}
+  </datalist>
+);
 
 interface LocalTimeProps {
   label: string;

@@ -3,7 +3,7 @@ import userEvent from '@testing-library/user-event';
 import { expect, test } from 'vitest';
 import type { Webhook } from '@/api/documents';
 import { renderAt } from '@/testing/render';
-import { problem, serve, WHO, type Asked } from '@/testing/server';
+import { problem, serve, WHO } from '@/testing/server';
 import { WebhooksPage } from './WebhooksPage';
 import { healthOf, shortened } from './words';
 
@@ -105,7 +105,7 @@ test('a secret is rotated after it is confirmed, with the time that the old one 
 });
 
 test('deleting is asked for once more, and a refusal is told where one asked', async () => {
-  serve({ ...ANSWERS, 'DELETE /webhooks/w1': (_: Asked) => problem(503, 'Away', 'the database is away') });
+  serve({ ...ANSWERS, 'DELETE /webhooks/w1': () => problem(503, 'Away', 'the database is away') });
   renderAt(<WebhooksPage />);
   await userEvent.click(await screen.findByRole('button', { name: /Actions for/ }));
   await userEvent.click(await screen.findByRole('menuitem', { name: 'Delete' }));
