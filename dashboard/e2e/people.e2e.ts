@@ -9,8 +9,8 @@ import { idsIn, rowOf } from './stage/words';
 const REFUSED = /status of 40[134]/;
 
 async function signIn(page: Page, key: string): Promise<void> {
-  await page.getByLabel(/key/i).fill(key);
-  await page.getByRole('button', { name: /sign in/i }).click();
+  await page.getByLabel('API key').fill(key);
+  await page.getByRole('button', { name: 'Sign in' }).click();
 }
 
 test('a wrong key is refused, a right one opens, and signing out closes', async ({ stage }) => {
@@ -35,7 +35,7 @@ test('a wrong key is refused, a right one opens, and signing out closes', async 
     await page.evaluate(() => document.cookie + JSON.stringify({ ...localStorage, ...sessionStorage })),
   ).not.toContain(key);
 
-  await page.getByRole('button', { name: /sign out/i }).click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
   await page.waitForURL(/\/sign-in/);
   expect(await person.context.cookies()).toEqual([]);
   await page.goto('/jobs');
@@ -85,8 +85,9 @@ test('two tenants never see each other', async ({ stage }) => {
   for (const path of ['/', '/dead', '/schedules', '/queues', '/webhooks', `/jobs?kind=blue-letter`]) {
     await reds.goto(path);
     await reds.getByRole('heading', { level: 1 }).waitFor();
-    expect(await reds.locator('body').innerText()).not.toContain('blue-letter"');
+    await expect.poll(() => reds.getByRole('status', { name: /^loading/i }).count()).toBe(0);
     expect(await idsIn(reds)).not.toContain(ofBlue.id);
+    expect(await reds.locator('main').innerText()).not.toContain(ofBlue.id.slice(-8));
   }
 });
 

@@ -20,7 +20,8 @@ export function SignInPage() {
     document.title = 'Sign in · Foreman';
   }, []);
   useEffect(() => {
-    if (isIn) router.history.replace(next);
+    // Only from here. While the next page loads the gate has already opened, and shows this one anew inside the shell.
+    if (isIn && router.state.location.pathname === '/sign-in') router.history.replace(next);
   }, [isIn, next, router]);
   return (
     <main className="grid min-h-dvh place-items-center px-4 py-10">
