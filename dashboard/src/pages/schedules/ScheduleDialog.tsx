@@ -116,7 +116,7 @@ function ScheduleForm({
         id={form}
         onSubmit={save}
         noValidate
-        className="grid items-start gap-5 lg:grid-cols-[minmax(0,1fr)_minmax(0,19rem)]"
+        className="grid items-start gap-x-5 gap-y-4 lg:grid-cols-[minmax(0,1fr)_minmax(0,19rem)]"
       >
         <div className="min-w-0 space-y-5">
           {notice}
@@ -132,6 +132,16 @@ function ScheduleForm({
             />
           </Field>
           <TimeFields draft={draft} onChange={change} mistakes={mistakes} />
+        </div>
+        {/* Beside all of it where there is room; on a phone right below the time that it is about. */}
+        <div className="min-w-0 space-y-3 lg:sticky lg:top-0 lg:col-start-2 lg:row-span-2 lg:row-start-1">
+          <PreviewPane
+            preview={asked.isReady ? preview.data : undefined}
+            isLoading={asked.isReady && preview.isFetching}
+            isWrong={asked.isReady && preview.error instanceof ApiError}
+          />
+        </div>
+        <div className="min-w-0 space-y-5">
           <Section title="The job that each fire makes">
             <TargetFields
               draft={draft.job}
@@ -158,13 +168,6 @@ function ScheduleForm({
             label="Paused: nothing fires until it is resumed"
             checked={draft.paused}
             onChange={(event) => change({ paused: event.target.checked })}
-          />
-        </div>
-        <div className="min-w-0 space-y-3 lg:sticky lg:top-0">
-          <PreviewPane
-            preview={asked.isReady ? preview.data : undefined}
-            isLoading={asked.isReady && preview.isFetching}
-            isWrong={asked.isReady && preview.error instanceof ApiError}
           />
           {isPlaceless(error) && !isStatus(error, 412) && <ErrorNote error={error} />}
           {unplaced.map((text) => (

@@ -61,7 +61,7 @@ export function SchedulePage() {
           <div className="min-w-0 space-y-4">
             <NextFires schedule={schedule} />
             <Card title="The job it makes" note="hidden values are shown as ***">
-              <JsonView label="The job it makes" value={schedule.job} />
+              <JsonView label="The job as JSON" value={schedule.job} />
             </Card>
           </div>
           <Card title="When">

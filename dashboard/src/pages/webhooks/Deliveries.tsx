@@ -56,7 +56,7 @@ function DeliveryTable({ webhook, deliveries }: { webhook: string; deliveries: D
       onError: (error) => toast.failed('The message was not sent again', error),
     });
   return (
-    <Table label="Deliveries">
+    <Table label="Messages that were sent">
       <thead>
         <tr>
           <Th>State</Th>
