@@ -2,7 +2,6 @@ import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@ta
 import { useState, type ReactNode } from 'react';
 import { keys } from '@/api/keys';
 import { ApiError, isStatus } from '@/api/problem';
-import { TooltipProvider } from '@/components/Tooltip';
 import { Toaster } from '@/components/Toaster';
 
 export function makeCache(): QueryClient {
@@ -36,10 +35,8 @@ export function Providers({ children }: { children: ReactNode }) {
   const [cache] = useState(makeCache);
   return (
     <QueryClientProvider client={cache}>
-      <TooltipProvider>
-        {children}
-        <Toaster />
-      </TooltipProvider>
+      {children}
+      <Toaster />
     </QueryClientProvider>
   );
 }

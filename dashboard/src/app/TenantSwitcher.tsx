@@ -23,6 +23,7 @@ export function TenantSwitcher() {
   return (
     <Menu
       align="start"
+      wide
       trigger={
         <button
           type="button"

@@ -131,7 +131,8 @@ function drawn({ label, colour, kind }: ChartSeries, colours: Colours, stacked: 
     stroke,
     width: 1.75,
     points: { show: false },
-    spanGaps: false,
+    // Idle times in between measured nothing; a point alone would not be drawn.
+    spanGaps: true,
     ...(kind === 'area' ? { fill: `${stroke}${stacked ? '66' : '26'}` } : {}),
   };
 }

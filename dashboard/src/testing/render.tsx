@@ -11,7 +11,6 @@ import { render } from '@testing-library/react';
 import type { ReactNode } from 'react';
 import { parseSearch, stringifySearch } from '@/app/search';
 import { Toaster } from '@/components/Toaster';
-import { TooltipProvider } from '@/components/Tooltip';
 
 interface Options {
   /** The route's own path, such as `/jobs/$id`. */
@@ -44,10 +43,8 @@ export function renderAt(children: ReactNode, { path = '/', at = path, validateS
   }) as unknown as AnyRouter;
   const view = render(
     <QueryClientProvider client={cache}>
-      <TooltipProvider>
-        <RouterProvider router={router} />
-        <Toaster />
-      </TooltipProvider>
+      <RouterProvider router={router} />
+      <Toaster />
     </QueryClientProvider>,
   );
   return { ...view, cache, router };

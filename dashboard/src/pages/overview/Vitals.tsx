@@ -49,8 +49,8 @@ function Throughput({ statistics }: { statistics: Statistics | undefined }) {
   if (statistics === undefined) return <Waiting name={name} />;
   const each = columns(statistics);
   const completed = counts(each, 'completed');
-  // The bucket that is still filling would always look like a drop.
-  const latest = completed.at(-2) ?? completed.at(-1) ?? 0;
+  // The time that is still filling would always look like a drop, and the one before it may have been idle.
+  const latest = Math.max(completed.at(-2) ?? 0, completed.at(-1) ?? 0);
   return (
     <Vital
       name={name}
