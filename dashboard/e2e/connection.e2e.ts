@@ -47,12 +47,12 @@ test('seven tabs of one browser are all live, on one connection', async ({ stage
     const job = await foreman.api.submit({ queue: `round-${round}` });
     for (const tab of tabs) await rowOf(tab, job.id).getByText('completed', { exact: true }).waitFor();
   }
-  expect(await foreman.metric('foreman_stream_clients')).toBe(1);
+  expect(await foreman.metric('foreman_streams')).toBe(1);
   // One that is closed takes nothing from the others.
   await tabs.shift()?.close();
   const last = await foreman.api.submit({ queue: 'last' });
   for (const tab of tabs) await rowOf(tab, last.id).getByText('completed', { exact: true }).waitFor();
   // The server learns of the last one's end.
   for (const tab of tabs) await tab.close();
-  await until('nobody is connected', async () => (await foreman.metric('foreman_stream_clients')) === 0);
+  await until('nobody is connected', async () => (await foreman.metric('foreman_streams')) === 0);
 });
