@@ -18,7 +18,10 @@ export function useSubmitText() {
       answer(client.POST('/api/v1/jobs', { body: spec, bodySerializer: () => text, params: {} })),
     onSuccess: (job) => {
       // Never older than what the stream has told meanwhile, of which most came before there was anything to patch.
-      cache.setQueryData(keys.jobs.one(job.id), (known: Job | undefined) => known ?? heard.reconcile(job as Job));
+      cache.setQueryData(
+        keys.jobs.one(job.id),
+        (known: Job | undefined) => known ?? heard.reconcile(job as Job),
+      );
       return cache.invalidateQueries({ queryKey: keys.jobs.lists });
     },
   });
