@@ -10,6 +10,8 @@ export default mergeConfig(
       include: ['src/**/*.test.{ts,tsx}'],
       setupFiles: ['./src/testing/setup.ts'],
       restoreMocks: true,
+      // Tests wait on what is to be seen; how long that takes is the machine's affair.
+      testTimeout: 60_000,
     },
   }),
 );

@@ -40,6 +40,14 @@ export async function answerWithTag<T>(call: Promise<Called<T>>): Promise<{ data
   return { data: called.data as T, etag: called.response.headers.get('ETag') };
 }
 
+/** The same, with the server's time as it answered. */
+export async function answerWithTime<T>(call: Promise<Called<T>>): Promise<{ data: T; at: number }> {
+  const called = await reach(call);
+  if (!called.response.ok) throw refusal(called);
+  const at = Date.parse(called.response.headers.get('Date') ?? '');
+  return { data: called.data as T, at: Number.isNaN(at) ? Date.now() : at };
+}
+
 async function reach<T>(call: Promise<Called<T>>): Promise<Called<T>> {
   try {
     return await call;

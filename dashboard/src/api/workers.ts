@@ -1,13 +1,14 @@
 // Workers: their sessions, and what each runs.
 import { useQuery } from '@tanstack/react-query';
-import { answer, client } from './client';
+import { answer, answerWithTime, client } from './client';
 import { keys } from './keys';
 
+/** With the server's own time: whether a worker is late is not to be judged by the clock of whoever looks. */
 export function useWorkers() {
   return useQuery({
     queryKey: keys.workers.list,
-    queryFn: ({ signal }) => answer(client.GET('/api/v1/workers', { signal })),
-    refetchInterval: 10_000,
+    queryFn: ({ signal }) => answerWithTime(client.GET('/api/v1/workers', { signal })),
+    refetchInterval: 5_000,
   });
 }
 

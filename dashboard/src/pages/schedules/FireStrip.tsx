@@ -1,5 +1,5 @@
 import { clsx } from 'clsx';
-import type { ReactNode } from 'react';
+import { useMemo, type ReactNode } from 'react';
 import { plural } from '@/components/numbers';
 import { absoluteText } from '@/components/time';
 import { axis, track, type Span } from './strip';
@@ -59,7 +59,11 @@ interface LineProps {
 }
 
 function Line({ row, span, ticks, asked }: LineProps) {
-  const { marks, bands, count, isCut, untold } = track(row.fires ?? [], span, asked);
+  const { from, to } = span;
+  const { marks, bands, count, isCut, untold } = useMemo(
+    () => track(row.fires ?? [], { from, to }, asked),
+    [row.fires, from, to, asked],
+  );
   return (
     <li className="sm:flex sm:items-center">
       {row.name !== null && <div className="truncate pr-3 text-xs sm:w-44 sm:shrink-0">{row.name}</div>}

@@ -60,12 +60,12 @@ export function SchedulePage() {
         <div className="grid items-start gap-4 lg:grid-cols-2">
           <div className="min-w-0 space-y-4">
             <NextFires schedule={schedule} />
-            <Card title="The job it makes" note="hidden values are shown as ***">
-              <JsonView label="The job as JSON" value={schedule.job} />
+            <Card title="When">
+              <Facts schedule={schedule} />
             </Card>
           </div>
-          <Card title="When">
-            <Facts schedule={schedule} />
+          <Card title="The job it makes" note="hidden values are shown as ***">
+            <JsonView label="The job as JSON" value={schedule.job} />
           </Card>
         </div>
         <TickHistory schedule={schedule.id} />
@@ -130,7 +130,7 @@ function Facts({ schedule }: { schedule: Schedule }) {
     <div className="space-y-4">
       <DescriptionList
         items={[
-          { name: 'In words', value: schedule.description },
+          { name: 'In words', value: inWords(schedule) },
           { name: 'As written', value: <code className="font-mono">{written(schedule)}</code> },
           ...(isCron ? [{ name: 'Time zone', value: schedule.timezone ?? 'UTC' }] : []),
           ...moment('Not before', schedule.start_at),

@@ -1,5 +1,6 @@
 import { CalendarClock, CalendarPlus } from 'lucide-react';
 import { useState } from 'react';
+import { keys } from '@/api/keys';
 import { useSchedules } from '@/api/schedules';
 import { useAllows } from '@/api/session';
 import { Button } from '@/components/Button';
@@ -10,6 +11,7 @@ import { PageHeader } from '@/components/PageHeader';
 import { Pager } from '@/components/Pager';
 import { SkeletonRows } from '@/components/Skeleton';
 import { useCursors } from '@/components/useCursors';
+import { useReread } from '@/live/useReread';
 import { CreateScheduleDialog } from './ScheduleDialog';
 import { ScheduleTable } from './ScheduleTable';
 import { Upcoming } from './Upcoming';
@@ -19,6 +21,10 @@ export function SchedulesPage() {
   const may = useAllows('schedules:write');
   const cursors = useCursors();
   const { data, error, refetch } = useSchedules(cursors.cursor);
+  useReread(
+    keys.schedules.lists,
+    ({ id }) => data?.items.some(({ last_tick }) => last_tick?.job === id) === true,
+  );
   const create = may && (
     <Button variant="primary" icon={CalendarPlus} onClick={() => setIsNew(true)}>
       New schedule

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { History } from 'lucide-react';
 import type { Tick } from '@/api/documents';
+import { keys } from '@/api/keys';
 import { useTicks } from '@/api/schedules';
 import { Card } from '@/components/Card';
 import { EmptyState } from '@/components/EmptyState';
@@ -12,6 +13,7 @@ import { StateBadge } from '@/components/StateBadge';
 import { Table, Td, Th, Tr } from '@/components/Table';
 import { absoluteText } from '@/components/time';
 import { useCursors } from '@/components/useCursors';
+import { useReread } from '@/live/useReread';
 import { TickBadge } from './ScheduleBadge';
 import { tickLook } from './words';
 
@@ -19,6 +21,10 @@ import { tickLook } from './words';
 export function TickHistory({ schedule }: { schedule: string }) {
   const cursors = useCursors();
   const { data, error, refetch } = useTicks(schedule, cursors.cursor);
+  useReread(
+    keys.schedules.ticks(schedule, cursors.cursor),
+    ({ id }) => data?.items.some(({ job }) => job === id) === true,
+  );
   return (
     <Card title="History" note="what became of each time" flush>
       {data === undefined && error !== null && <ErrorState error={error} retry={() => void refetch()} />}

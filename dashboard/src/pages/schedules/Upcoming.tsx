@@ -23,7 +23,7 @@ const OPTIONS: { value: Window; label: string }[] = [
 
 /** The next fires of all schedules on one line of time. */
 export function Upcoming({ schedules }: { schedules: Schedule[] }) {
-  const [window, setWindow] = useState<Window>('hour');
+  const [chosen, setChosen] = useState<Window | null>(null);
   const active = schedules
     .filter(({ next_fire_at }) => typeof next_fire_at === 'string')
     .toSorted((a, b) => String(a.next_fire_at).localeCompare(String(b.next_fire_at)));
@@ -32,11 +32,12 @@ export function Upcoming({ schedules }: { schedules: Schedule[] }) {
   // Moves once in ten seconds: a line that creeps every second draws the eye for nothing.
   const from = Math.floor(useNow() / 10_000) * 10_000;
   if (active.length === 0) return null;
+  const window = chosen ?? telling(active, from);
   return (
     <Card
       title="Coming up"
       note={active.length > SHOWN ? `the ${SHOWN} that fire next, of ${active.length}` : undefined}
-      actions={<Segmented label="How far ahead" value={window} options={OPTIONS} onChange={setWindow} />}
+      actions={<Segmented label="How far ahead" value={window} options={OPTIONS} onChange={setChosen} />}
     >
       <FireStrip
         label={`Fires in the next ${window}, by schedule`}
@@ -60,4 +61,12 @@ export function Upcoming({ schedules }: { schedules: Schedule[] }) {
       <p className="sr-only">{plural(active.length, 'schedule')} will fire.</p>
     </Card>
   );
+}
+
+/** The shortest time in which most of them fire. */
+function telling(active: Schedule[], from: number): Window {
+  const most = (length: number) =>
+    active.filter(({ next_fire_at }) => Date.parse(String(next_fire_at)) - from <= length).length >
+    active.length / 2;
+  return OPTIONS.find(({ value }) => most(LENGTHS[value]))?.value ?? 'week';
 }

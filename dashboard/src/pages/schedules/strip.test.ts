@@ -47,3 +47,10 @@ test('the axis has round times, and not too many', () => {
   expect(ticks.length).toBeLessThanOrEqual(8);
   for (const { at } of ticks) expect(new Date(at).getMinutes() % 10).toBe(0);
 });
+
+test('a second apart for a week is counted, not drawn one by one', () => {
+  const week = { from: FROM, to: FROM + 7 * 86_400_000 };
+  const { bands, marks, count } = track(every(1, 100), week, 100);
+  expect(count).toBe(7 * 86_400);
+  expect({ bands: bands.length, marks: marks.length }).toEqual({ bands: 1, marks: 0 });
+});

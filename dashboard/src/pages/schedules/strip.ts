@@ -30,13 +30,18 @@ export function track(fires: { at: string }[], span: Span, asked: number): Track
   const told = fires.map(({ at }) => Date.parse(at));
   const last = told.at(-1) ?? 0;
   const isShort = fires.length >= asked && last < span.to;
-  const step = isShort ? rhythm(told) : null;
-  // What comes at a steady pace goes on at that pace.
-  const further = step === null ? [] : onward(last, step, span.to);
-  const times = [...told, ...further].filter((at) => at >= span.from && at <= span.to);
-  const isCut = isShort && step === null;
-  const { marks, bands } = drawn(times, span);
-  return { marks, bands, count: times.length, isCut, untold: isCut ? place(last, span) : null };
+  const inside = told.filter((at) => at >= span.from && at <= span.to);
+  if (!isShort || inside.length === 0) {
+    return { ...drawn(inside, span), count: inside.length, isCut: false, untold: null };
+  }
+  const step = rhythm(told);
+  if (step === null) {
+    return { ...drawn(inside, span), count: inside.length, isCut: true, untold: place(last, span) };
+  }
+  // What comes at a steady pace goes on at that pace: so many that they are one band.
+  const count = inside.length + Math.floor((span.to - last) / step);
+  const left = place(inside[0] ?? last, span);
+  return { marks: [], bands: [{ left, width: 100 - left, count }], count, isCut: false, untold: null };
 }
 
 function drawn(times: number[], span: Span): Pick<Track, 'marks' | 'bands'> {
@@ -71,12 +76,6 @@ function rhythm(times: number[]): number | null {
   if (first === undefined || second === undefined || second <= first) return null;
   const step = second - first;
   return times.every((at, index) => Math.abs(at - first - index * step) < 1_000) ? step : null;
-}
-
-/** No more than can be drawn. */
-function onward(last: number, step: number, to: number): number[] {
-  const count = Math.min(20_000, Math.floor((to - last) / step));
-  return Array.from({ length: count }, (_, index) => last + (index + 1) * step);
 }
 
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440, 2_880, 10_080, 43_200].map(

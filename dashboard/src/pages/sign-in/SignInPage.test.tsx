@@ -1,6 +1,7 @@
 import { screen, waitFor } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { expect, test } from 'vitest';
+import { fill } from '@/testing/fill';
 import { renderAt } from '@/testing/render';
 import { problem, serve, WHO } from '@/testing/server';
 import { SignInPage } from './SignInPage';
@@ -21,11 +22,11 @@ test('a wrong key is told so, and a right one leads to where one wanted to go', 
   });
   const field = await screen.findByLabelText('API key');
   expect(field.getAttribute('type')).toBe('password');
-  await userEvent.type(field, 'fm_wrong');
+  fill(field, 'fm_wrong');
   await userEvent.click(screen.getByRole('button', { name: 'Sign in' }));
   expect((await screen.findByRole('alert')).textContent).toMatch(/opens nothing/);
   expect((field as HTMLInputElement).value).toBe('');
-  await userEvent.type(field, 'fm_right');
+  fill(field, 'fm_right');
   await userEvent.click(screen.getByRole('button', { name: 'Sign in' }));
   await waitFor(() => expect(router.state.location.href).toBe('/jobs?queue=mail'));
   expect(asked.filter(({ path }) => path === '/session')).toHaveLength(2);

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { ChevronRight, Inbox, Send } from 'lucide-react';
 import { Fragment, useState } from 'react';
 import { isFinal, type Delivery as Whole } from '@/api/documents';
+import { keys } from '@/api/keys';
 import { useAllows } from '@/api/session';
 import { useDeliveries, useResend } from '@/api/webhooks';
 import { Button } from '@/components/Button';
@@ -16,6 +17,7 @@ import { StateBadge } from '@/components/StateBadge';
 import { Table, Td, Th, Tr } from '@/components/Table';
 import { toast } from '@/components/toasts';
 import { useCursors } from '@/components/useCursors';
+import { useReread } from '@/live/useReread';
 import { DeliveryDetail } from './DeliveryDetail';
 
 /** As it stands in a list. */
@@ -25,6 +27,8 @@ type Delivery = Omit<Whole, 'job'>;
 export function Deliveries({ webhook }: { webhook: string }) {
   const cursors = useCursors();
   const { data, error, refetch } = useDeliveries(webhook, cursors.cursor);
+  // New ones too, of which the list does not know yet.
+  useReread(keys.webhooks.deliveries(webhook, cursors.cursor), ({ queue }) => queue === 'foreman.webhooks');
   return (
     <Card title="Deliveries" note="newest first" flush>
       {data === undefined && error !== null && <ErrorState error={error} retry={() => void refetch()} />}

@@ -2,6 +2,7 @@ import { screen, waitFor, within } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { expect, test } from 'vitest';
 import type { Webhook } from '@/api/documents';
+import { fill } from '@/testing/fill';
 import { renderAt } from '@/testing/render';
 import { problem, serve, WHO } from '@/testing/server';
 import { WebhooksPage } from './WebhooksPage';
@@ -48,7 +49,7 @@ test('the secret is shown once, is not lost by a slip, and is then gone', async 
   const asked = serve({ ...ANSWERS, 'POST /webhooks': webhook({ secret: SECRET }) });
   const { cache } = renderAt(<WebhooksPage />);
   await userEvent.click(await screen.findByRole('button', { name: 'New webhook' }));
-  await userEvent.type(await screen.findByLabelText('URL'), 'https://example.com/hook');
+  fill(await screen.findByLabelText('URL'), 'https://example.com/hook');
   await userEvent.click(screen.getByRole('checkbox', { name: /job\.completed/ }));
   await userEvent.click(screen.getByRole('button', { name: 'Create' }));
   expect(await screen.findByText(SECRET)).toBeDefined();
@@ -83,7 +84,7 @@ test('what is wrong with a webhook stands at its field', async () => {
   renderAt(<WebhooksPage />);
   await userEvent.click(await screen.findByRole('button', { name: 'New webhook' }));
   const url = await screen.findByLabelText('URL');
-  await userEvent.type(url, 'nope');
+  fill(url, 'nope');
   await userEvent.click(screen.getByRole('button', { name: 'Create' }));
   expect(await screen.findByText('is not a URL')).toBeDefined();
   expect(url.getAttribute('aria-invalid')).toBe('true');

@@ -9,7 +9,6 @@ import {
 } from 'lucide-react';
 import type { Worker } from '@/api/documents';
 import { Badge, type Tone } from '@/components/Badge';
-import { useNow } from '@/components/useNow';
 import { health, type Health } from './health';
 
 const LOOKS: Record<Health, { tone: Tone; icon: LucideIcon; meaning: string }> = {
@@ -25,8 +24,9 @@ const LOOKS: Record<Health, { tone: Tone; icon: LucideIcon; meaning: string }> =
   dead: { tone: 'bad', icon: Skull, meaning: 'Fell silent; its jobs were given to others' },
 };
 
-export function WorkerBadge({ worker }: { worker: Worker }) {
-  const state = health(worker, useNow());
+/** `at` is the server's time when it told of the worker. */
+export function WorkerBadge({ worker, at }: { worker: Worker; at: number }) {
+  const state = health(worker, at);
   const { tone, icon, meaning } = LOOKS[state];
   return (
     <Badge tone={tone} icon={icon} title={meaning}>

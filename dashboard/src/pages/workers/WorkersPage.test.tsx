@@ -93,3 +93,17 @@ test('who is no operator is told why there is nothing to see', async () => {
   expect(await screen.findByText('Workers are for operators')).toBeDefined();
   expect(asked.some(({ path }) => path === '/workers')).toBe(false);
 });
+
+test("whether a worker is late is judged by the server's clock, not by the browser's", async () => {
+  const hour = 3_600_000;
+  serve({
+    'GET /whoami': WHO,
+    'GET /workers': () =>
+      Response.json(
+        { items: [worker({ heartbeat_at: new Date(Date.now() - hour).toISOString() })], next: null },
+        { headers: { Date: new Date(Date.now() - hour + 2_000).toUTCString() } },
+      ),
+  });
+  renderAt(<WorkersPage />);
+  expect(await screen.findByText('live')).toBeDefined();
+});

@@ -56,8 +56,8 @@ function Workers() {
       </Card>
     );
   }
-  const here = byName(data.items.filter(isHere));
-  const gone = byEnd(data.items.filter((worker) => !isHere(worker)));
+  const here = byName(data.data.items.filter(isHere));
+  const gone = byEnd(data.data.items.filter((worker) => !isHere(worker)));
   const slots = here.reduce((sum, worker) => sum + worker.slots, 0);
   const running = here.reduce((sum, worker) => sum + worker.running, 0);
   return (
@@ -80,12 +80,12 @@ function Workers() {
             Jobs are accepted and wait. They start as soon as there is a worker.
           </EmptyState>
         ) : (
-          <WorkerTable label="Workers that are here" workers={here} />
+          <WorkerTable label="Workers that are here" workers={here} at={data.at} />
         )}
       </Card>
       {gone.length > 0 && (
         <Card title="Gone" note="kept for a while" flush>
-          <WorkerTable label="Workers that are gone" workers={gone} areGone />
+          <WorkerTable label="Workers that are gone" workers={gone} at={data.at} areGone />
         </Card>
       )}
     </div>
@@ -95,10 +95,11 @@ function Workers() {
 interface WorkerTableProps {
   label: string;
   workers: Worker[];
+  at: number;
   areGone?: boolean;
 }
 
-export function WorkerTable({ label, workers, areGone = false }: WorkerTableProps) {
+export function WorkerTable({ label, workers, at, areGone = false }: WorkerTableProps) {
   const [open, setOpen] = useState<string | null>(areGone ? null : (workers[0]?.id ?? null));
   return (
     <Table label={label}>
@@ -130,7 +131,7 @@ export function WorkerTable({ label, workers, areGone = false }: WorkerTableProp
                 )}
               </Td>
               <Td>
-                <WorkerBadge worker={worker} />
+                <WorkerBadge worker={worker} at={at} />
               </Td>
               {!areGone && (
                 <Td className="hidden sm:table-cell">

@@ -7,6 +7,7 @@ export const LAPSED_MS = 15_000;
 
 export type Health = 'live' | 'draining' | 'late' | 'lapsed' | 'ended' | 'dead';
 
+/** `now` is the server's: a browser's clock may be minutes off. */
 export function health(worker: Worker, now: number): Health {
   if (worker.state === 'ended' || worker.state === 'dead') return worker.state;
   const silent = now - Date.parse(worker.heartbeat_at);
