@@ -10,6 +10,8 @@
 //! local disk: SQLite's locks and its shared memory do not work over a network file system.
 
 mod audit;
+#[cfg(test)]
+mod bare;
 mod changes;
 mod config;
 mod connection;

@@ -162,3 +162,20 @@ fn of_each(sql: &Connection, tenant: &TenantId, range: &Range) -> Result<BTreeMa
     }
     Ok(sums)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bare::{bare, plan};
+
+    #[test]
+    fn a_time_is_a_stretch_of_an_index() {
+        let sql = bare();
+        let one = plan(&sql, OF_ONE);
+        let expected = "SEARCH statistics USING PRIMARY KEY (tenant=? AND slot=? AND queue=? AND at>? AND at<?)";
+        assert_eq!(one, [expected]);
+        let each = plan(&sql, OF_EACH);
+        let expected = "SEARCH statistics USING INDEX statistics_of_queues (tenant=? AND slot=? AND at>? AND at<?)";
+        assert_eq!(each, [expected], "the index has no rows of all together");
+    }
+}

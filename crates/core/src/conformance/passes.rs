@@ -63,7 +63,7 @@ pub async fn a_pass_is_good_until_its_time_is_over(subject: &dyn TenancySubject)
     let scene = Scene::of(subject);
     issue(subject, &a_session("s")).await;
     issue(subject, &a_ticket("t")).await;
-    scene.advance(SOON - SECOND).await;
+    scene.advance(SECOND * 29).await;
     assert!(show(subject, "t").await.is_some() && show(subject, "s").await.is_some());
     scene.advance(SECOND).await;
     assert_eq!(show(subject, "t").await, None, "at its end it is over");

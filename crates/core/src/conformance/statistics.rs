@@ -63,6 +63,13 @@ fn counts(buckets: &[Bucket]) -> Vec<(Timestamp, u64)> {
     buckets.iter().map(|bucket| (bucket.at, bucket.tally.submitted)).collect()
 }
 
+fn summed(buckets: &[Bucket]) -> Tally {
+    buckets.iter().fold(Tally::default(), |mut sum, bucket| {
+        sum.add(&bucket.tally);
+        sum
+    })
+}
+
 /// What the bookkeeper does: reads on, counts, and books what it made of it.
 async fn keep_books(store: &dyn Store, rows: usize) -> Option<Posted> {
     let from = store.bookkeeper().await.expect(ANSWERS);
@@ -71,7 +78,9 @@ async fn keep_books(store: &dyn Store, rows: usize) -> Option<Posted> {
         return None;
     }
     let mut ledger = Ledger::default();
-    changes.moved().for_each(|moved| ledger.count(moved));
+    for moved in changes.moved() {
+        ledger.count(moved);
+    }
     Some(book(store, &Stretch { from, to: changes.position, entries: ledger.entries() }).await)
 }
 
@@ -104,14 +113,12 @@ pub async fn a_life_is_counted_from_the_log(subject: &dyn Subject) {
     assert_eq!(bookkeeper(&scene).await, scene.head().await);
     for slot in Slot::ALL {
         let mail: Vec<Bucket> = read(&scene, &ever(slot, Some("mail"))).await;
-        let mut sum = Tally::default();
-        mail.iter().for_each(|bucket| sum.add(&bucket.tally));
+        let sum = summed(&mail);
         assert_eq!((sum.submitted, sum.started, sum.retried, sum.completed), (3, 4, 1, 1), "{slot:?}");
         assert_eq!((sum.failed, sum.dead, sum.cancelled, sum.ended()), (1, 1, 0, 3));
         assert_eq!((sum.wait.count, sum.wait.max(), sum.run.count), (4, Some(SECOND * 4), 4));
         assert_eq!(sum.run.max(), Some(SECOND * 2));
-        let mut all = Tally::default();
-        read(&scene, &ever(slot, None)).await.iter().for_each(|bucket| all.add(&bucket.tally));
+        let all = summed(&read(&scene, &ever(slot, None)).await);
         assert_eq!((all.submitted, all.started, all.cancelled, all.ended()), (4, 4, 1, 4), "all together");
         assert!(mail.iter().all(|bucket| bucket.at == slot.of(bucket.at)));
     }
@@ -235,8 +242,7 @@ pub async fn bookkeepers_that_follow_count_every_move_once(subject: &dyn Subject
     }));
     tokio::join!(writer, bookkeepers);
     while keep_books(&*scene.store, 10).await.is_some() {}
-    let mut sum = Tally::default();
-    read(&scene, &ever(Slot::Hour, None)).await.iter().for_each(|bucket| sum.add(&bucket.tally));
+    let sum = summed(&read(&scene, &ever(Slot::Hour, None)).await);
     assert_eq!((sum.submitted, sum.started, sum.completed), (JOBS, JOBS, JOBS));
     assert_eq!((sum.wait.count, sum.run.count), (JOBS, JOBS));
 }

@@ -78,3 +78,55 @@ fn sampled(row: &Row<'_>, name: Option<&str>, first_at: Timestamp, counted: Coun
     let last_at = cells.time(1, "finished_at")?;
     Ok(DeadGroup { group, counted, first_at, last_at, sample, error: report.error, queue, kind: cells.get(3, "kind")? })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bare::{bare, ended, plan, steps};
+
+    const GROUP: &str = "0123456789abcdef";
+
+    #[test]
+    fn groups_are_found_by_searches_of_their_index() {
+        let sql = bare();
+        let of_group = "SEARCH outcomes USING COVERING INDEX outcomes_dead_groups (tenant=? AND error_group=?)";
+        for (question, expected) in [
+            (NEXT, "SEARCH outcomes USING COVERING INDEX outcomes_dead_groups (tenant=? AND error_group>?)"),
+            (COUNT, of_group),
+            (FIRST, of_group),
+            (LAST, "SEARCH outcomes USING INDEX outcomes_dead_groups (tenant=? AND error_group=?)"),
+        ] {
+            let plan = plan(&sql, question);
+            assert!(plan.iter().any(|step| step == expected), "{question}: {plan:?}");
+            let others: Vec<_> = plan.iter().filter(|step| step.contains("outcomes") && *step != expected).collect();
+            assert!(others.is_empty() && !plan.iter().any(|step| step.contains("TEMP B-TREE")), "{question}: {plan:?}");
+        }
+    }
+
+    #[test]
+    fn a_group_costs_what_is_counted_of_it_however_large_it_is() {
+        let cost = |size: u32| {
+            let mut sql = bare();
+            ended(&sql, "dead", Some(GROUP), size);
+            ended(&sql, "dead", None, size);
+            ended(&sql, "completed", None, size);
+            let ask = |sql: &Connection| dead_groups(sql, &TenantId::default(), 10, 20).expect("the store answers");
+            let (groups, steps) = steps(&mut sql, ask);
+            assert_eq!(groups.len(), 2);
+            assert!(groups.iter().all(|group| group.counted == Counted { count: 20, is_estimate: true }));
+            steps
+        };
+        let (small, large) = (cost(50), cost(3_000));
+        assert!(large <= small + small / 10, "{large} steps of 3000, {small} of 50");
+    }
+
+    #[test]
+    fn errors_that_never_repeat_are_looked_at_up_to_a_number() {
+        let sql = bare();
+        for number in 0..MOST + 100 {
+            ended(&sql, "dead", Some(&format!("{number:016x}")), 1);
+        }
+        let groups = dead_groups(&sql, &TenantId::default(), usize::MAX, 10).expect("the store answers");
+        assert_eq!(groups.len(), MOST);
+    }
+}

@@ -155,3 +155,31 @@ impl Selection {
 fn text(text: &str) -> Value {
     Value::Text(text.into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bare::{bare, plan};
+
+    fn plan_of(filter: &JobFilter) -> Vec<String> {
+        let selection = Selection::new(&TenantId::default(), filter, Timestamp::from_micros(1));
+        let (id, from) = (selection.id, selection.from);
+        let question =
+            format!("SELECT {id} FROM {from} WHERE {} ORDER BY {} LIMIT 50", selection.conditions(), selection.order());
+        plan(&bare(), &question)
+    }
+
+    #[test]
+    fn a_group_of_errors_is_a_stretch_of_its_own_index() {
+        let of_group = |state| JobFilter { state, error_group: Some(ErrorGroup::of("boom")), ..JobFilter::default() };
+        let dead = plan_of(&of_group(Some(State::Dead)));
+        assert!(dead[0].contains("outcomes_dead_groups (tenant=? AND error_group=?"), "{dead:?}");
+        let any = plan_of(&of_group(None));
+        assert!(any[0].contains("outcomes_of_group (tenant=? AND error_group=?"), "{any:?}");
+        for plan in [&dead, &any] {
+            assert!(!plan.iter().any(|step| step.contains("TEMP B-TREE")), "already in order: {plan:?}");
+        }
+        let failed = plan_of(&of_group(Some(State::Failed)));
+        assert!(failed[0].contains("outcomes_of_group (tenant=? AND error_group=?"), "{failed:?}");
+    }
+}

@@ -30,3 +30,16 @@ pub(super) fn held_by(sql: &Connection, session: SessionId, limit: usize) -> Res
     }
     Ok(views)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bare::{bare, plan};
+
+    #[test]
+    fn it_goes_from_the_session_to_its_claims_to_what_is_open_in_them() {
+        let plan = plan(&bare(), HELD_BY);
+        assert!(plan.iter().all(|step| !step.starts_with("SCAN")), "{plan:?}");
+        assert!(plan.iter().any(|step| step.contains("held_in_claim (claim=?)")), "{plan:?}");
+    }
+}

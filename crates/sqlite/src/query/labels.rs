@@ -23,3 +23,18 @@ pub(super) fn labels(sql: &Connection, jobs: &[JobId]) -> Result<Vec<Labels>, Fa
     }
     Ok(labels)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bare::{bare, plan};
+
+    #[test]
+    fn labels_are_found_by_searches() {
+        let sql = bare();
+        for question in [KIND, TAGS] {
+            let plan = plan(&sql, question);
+            assert!(plan.iter().all(|step| !step.starts_with("SCAN")), "{question}: {plan:?}");
+        }
+    }
+}

@@ -46,3 +46,43 @@ fn count(sql: &Connection, question: &str, asked: impl Params) -> Result<u64, Fa
     let count: i64 = sql.prepare_cached(question)?.query_row(asked, |row| row.get(0))?;
     Ok(count.unsigned_abs())
 }
+
+#[cfg(test)]
+mod tests {
+    use foreman_core::Timestamp;
+
+    use super::*;
+    use crate::bare::{bare, ended, plan, steps};
+
+    #[test]
+    fn final_states_and_what_is_not_due_are_found_by_searches() {
+        let sql = bare();
+        for (question, expected) in [
+            (FINAL, "SEARCH outcomes USING COVERING INDEX outcomes_by_state (tenant=? AND state=?)"),
+            (SCHEDULED, "SEARCH ready USING INDEX ready_later (run_at>?)"),
+            (RETRYING, "SEARCH ready USING INDEX ready_later (run_at>?)"),
+        ] {
+            let plan = plan(&sql, question);
+            assert!(plan.iter().any(|step| step == expected), "{question}: {plan:?}");
+        }
+    }
+
+    #[test]
+    fn a_long_history_costs_no_more_than_enough_of_it() {
+        let cost = |size: u32| {
+            let mut sql = bare();
+            for state in State::FINAL {
+                ended(&sql, state.as_str(), None, size);
+            }
+            let ask = |sql: &Connection| {
+                let read = Read { sql, now: Timestamp::from_micros(1) };
+                states(&read, &TenantId::default(), 20).expect("the store answers")
+            };
+            let (counts, steps) = steps(&mut sql, ask);
+            assert!(State::FINAL.into_iter().all(|state| counts.get(state) == Counted::up_to(21, 20)));
+            steps
+        };
+        let (short, long) = (cost(50), cost(3_000));
+        assert!(long <= short + short / 10, "{long} steps over 3000, {short} over 50");
+    }
+}

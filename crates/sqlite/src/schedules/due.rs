@@ -110,6 +110,9 @@ mod tests {
         ] {
             assert_eq!(bare.plan(question), [expected], "{question}");
         }
+        let overdue = bare.plan(OVERDUE);
+        let expected = "SEARCH schedules USING INDEX schedules_due (next_fire_at>? AND next_fire_at<?)";
+        assert!(overdue.iter().any(|step| step == expected), "{overdue:?}");
     }
 
     #[test]
