@@ -46,10 +46,12 @@ describe('how live the page is', () => {
     await settled();
     send(BEAT);
     await settled();
+    const heardAt = Date.now();
     const invalidated = vi.spyOn(cache, 'invalidateQueries');
+    await vi.advanceTimersByTimeAsync(10_000);
     end();
     await settled();
-    expect(live.liveness().state).toBe('lost');
+    expect(live.liveness(), 'as old as the last word').toMatchObject({ state: 'lost', since: heardAt });
     await vi.advanceTimersByTimeAsync(2_000);
     expect(live.liveness().state).toBe('live');
     expect(invalidated, 'what was refused meanwhile is asked for again').toHaveBeenCalled();

@@ -30,7 +30,6 @@ export class Live {
   #tenant: string | null = null;
   #liveness: Liveness = { state: 'connecting' };
   #heardAt = Date.now();
-  #lostAt: number | null = null;
   #missed = false;
   #checks: ReturnType<typeof setInterval> | undefined;
 
@@ -101,8 +100,8 @@ export class Live {
       this.#recovered();
     } else if (connection.state === 'lost') {
       this.#missed = true;
-      this.#lostAt ??= Date.now();
-      this.#become({ state: 'lost', since: this.#lostAt, retryAt: connection.retryAt });
+      // What is on the screen is as old as the last word, not as the moment in which the loss was noticed.
+      this.#become({ state: 'lost', since: this.#heardAt, retryAt: connection.retryAt });
     } else if (connection.state === 'refused') {
       this.#missed = true;
       this.#become({ state: 'refused', status: connection.status });
@@ -116,7 +115,6 @@ export class Live {
   }
 
   #recovered(): void {
-    this.#lostAt = null;
     this.#become({ state: 'live' });
     if (!this.#missed) return;
     this.#missed = false;

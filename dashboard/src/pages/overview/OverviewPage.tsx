@@ -54,12 +54,8 @@ export function OverviewPage() {
         note="How your jobs are doing, live."
         actions={
           <>
-            <Field label="Queue" hideLabel>
-              <Select
-                value={queue ?? ''}
-                onChange={(event) => chooseQueue(event.target.value)}
-                className="w-40"
-              >
+            <Field label="Queue" hideLabel className="w-36 sm:w-44">
+              <Select value={queue ?? ''} onChange={(event) => chooseQueue(event.target.value)}>
                 <option value="">All queues</option>
                 {(queue === undefined || names.includes(queue) ? names : [queue, ...names]).map((name) => (
                   <option key={name}>{name}</option>
