@@ -39,4 +39,14 @@ describe.each([
     person.quiet();
     person.complaints.length = 0;
   });
+
+  test('the page sign-in can be used by anybody, fits, and makes no noise', async ({ stage }) => {
+    const stranger = await stage.person(await stage.foreman({ keys: true }), { phone, dark });
+    // Who one is was asked first, and the browser writes that down.
+    stranger.expects(/status of 401/);
+    const page = await stranger.open('/sign-in');
+    await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+    expect(await findings(page)).toEqual([]);
+    expect(await sticksOut(page)).toEqual([]);
+  });
 });

@@ -31,6 +31,19 @@ const pictures = [
   places.map((place) => ({ picture: place.name + end, place, phone, dark })),
 );
 
+test.each([
+  { picture: 'sign-in.png', phone: false },
+  { picture: 'sign-in-phone.png', phone: true },
+])('$picture', async ({ picture, phone }) => {
+  const locked = await Foreman.start({ keys: true });
+  const person = await Person.of(locked, { phone });
+  const page = await person.open('/sign-in');
+  await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+  await page.screenshot({ path: `${directory}${picture}`, animations: 'disabled' });
+  await person.leave();
+  await locked.stop();
+});
+
 test.each(pictures)('$picture', async ({ picture, place, phone, dark }) => {
   const person = await Person.of(foreman, { phone, dark });
   const page = await person.open(await place.path(foreman));

@@ -62,8 +62,10 @@ export const PLACES: Place[] = [
   { name: 'submit', path: async () => '/submit', heading: /submit/i },
 ];
 
-/** Waits until a page has come and shows what it has, rather than that it is loading. */
+/** Waits until a page has come, is live, and shows what it has rather than the places where that will be. */
 export async function settled(page: Page, place: Place): Promise<void> {
   await page.getByRole('heading', { level: 1, name: place.heading }).waitFor();
-  await expect.poll(() => page.getByRole('status', { name: /^loading/i }).count(), { timeout: LONG }).toBe(0);
+  await page.getByText('Live', { exact: true }).filter({ visible: true }).waitFor();
+  // The bars that stand for what is on its way are hidden from those who do not see, so they have no name to find them by.
+  await expect.poll(() => page.locator('.animate-breathe').count(), { timeout: LONG }).toBe(0);
 }
