@@ -23,6 +23,27 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! Whoever wants to know what happens follows the [`Stream`], which resumes by itself after every break:
+//!
+//! ```no_run
+//! # async fn example(client: foreman_client::Client) -> Result<(), foreman_client::Error> {
+//! use foreman_client::{Event, Follow, Told};
+//!
+//! let mut stream = client.stream(Follow::everything().queue("mail").with_snapshot()).await?;
+//! loop {
+//!     match stream.next().await? {
+//!         Told::Event(told) => match told.event {
+//!             Event::Job(job) => println!("{} is {}", job.id, job.state),
+//!             Event::Reset(reset) => println!("something may have been missed: {}", reset.detail),
+//!             _ => {}
+//!         },
+//!         Told::Broken { why, .. } => println!("{why}"),
+//!         Told::Resumed => println!("back"),
+//!     }
+//! }
+//! # }
+//! ```
 
 mod audit;
 mod batch;
@@ -51,12 +72,12 @@ use url::{Host, Url};
 pub use batch::BatchItem;
 pub use error::Error;
 pub use foreman_core::document::{
-    AttemptDocument, AuditDocument, BulkAnswer, DeliveryDocument, FilterDocument, HeartbeatEvent, JobDocument,
-    JobEvent, KeyDocument, KeyState, ListDocument, MadeKeyDocument, NewKeyDocument, NewTenantDocument, PreviewDocument,
-    ProblemDocument, QueueDocument, QueueEvent, ResetEvent, ResetReason, RotateKeyDocument, RotateSecretDocument,
-    ScheduleDocument, ScheduleEvent, ScheduleFields, ScheduleState, ScheduleWhat, SecretDocument, SnapshotEvent,
-    TenantDocument, TenantPatchDocument, TickDocument, TicketDocument, WebhookDocument, WhoamiDocument, WorkerDocument,
-    WorkerEvent,
+    AttemptDocument, AuditDocument, BulkAnswer, DeadGroupDocument, DeliveryDocument, FilterDocument, HeartbeatEvent,
+    JobDocument, JobEvent, KeyDocument, KeyState, ListDocument, MadeKeyDocument, NewKeyDocument, NewTenantDocument,
+    PreviewDocument, ProblemDocument, QueueDocument, QueueEvent, ResetEvent, ResetReason, RotateKeyDocument,
+    RotateSecretDocument, ScheduleDocument, ScheduleEvent, ScheduleFields, ScheduleState, ScheduleWhat, SecretDocument,
+    SnapshotEvent, TenantDocument, TenantPatchDocument, TickDocument, TicketDocument, WebhookDocument, WhoamiDocument,
+    WorkerDocument, WorkerEvent,
 };
 pub use foreman_core::duration::Span;
 pub use foreman_core::key::{Scope, Scopes};
