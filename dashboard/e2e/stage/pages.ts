@@ -58,7 +58,21 @@ export const PLACES: Place[] = [
     heading: /./,
     ready: comes('/webhooks?limit=1'),
   },
-  { name: 'keys', path: async () => '/keys', heading: /keys/i },
+  {
+    name: 'keys',
+    path: async () => '/keys',
+    heading: /keys/i,
+    // The demo makes none: a key that nobody asked for is a door.
+    ready: (foreman) =>
+      Promise.all([
+        foreman.api.post('/tenants/default/keys', { name: 'web shop', scopes: ['jobs:write'] }),
+        foreman.api.post('/tenants/default/keys', {
+          name: 'on-call',
+          scopes: ['jobs:*', 'stream:read'],
+          expires_in: '720h',
+        }),
+      ]),
+  },
   { name: 'submit', path: async () => '/submit', heading: /submit/i },
 ];
 
