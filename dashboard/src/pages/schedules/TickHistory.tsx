@@ -11,7 +11,7 @@ import { RelativeTime } from '@/components/RelativeTime';
 import { SkeletonRows } from '@/components/Skeleton';
 import { StateBadge } from '@/components/StateBadge';
 import { Table, Td, Th, Tr } from '@/components/Table';
-import { absoluteText } from '@/components/time';
+import { absoluteText, clockText } from '@/components/time';
 import { useCursors } from '@/components/useCursors';
 import { useReread } from '@/live/useReread';
 import { TickBadge } from './ScheduleBadge';
@@ -58,13 +58,17 @@ export function TickHistory({ schedule }: { schedule: string }) {
   );
 }
 
-const TIME = new Intl.DateTimeFormat(undefined, {
-  month: 'short',
-  day: 'numeric',
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-});
+const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
+
+/** The day goes where there is no room; how long ago it was stands below. */
+function When({ at }: { at: string }) {
+  return (
+    <>
+      <span className="hidden sm:inline">{DAY.format(new Date(at))}, </span>
+      {clockText(at)}
+    </>
+  );
+}
 
 function Row({ tick }: { tick: Tick }) {
   const late = Date.parse(tick.at) - Date.parse(tick.nominal);
@@ -72,9 +76,12 @@ function Row({ tick }: { tick: Tick }) {
     <Tr>
       <Td>
         <time dateTime={tick.nominal} title={absoluteText(tick.nominal)} className="block whitespace-nowrap">
-          {TIME.format(new Date(tick.nominal))}
+          <When at={tick.nominal} />
           {typeof tick.last === 'string' && tick.last !== tick.nominal && (
-            <span className="text-faint"> to {TIME.format(new Date(tick.last))}</span>
+            <span className="block text-faint sm:inline">
+              {' '}
+              to <When at={tick.last} />
+            </span>
           )}
         </time>
         <RelativeTime at={tick.nominal} className="text-xs text-faint" />
@@ -101,7 +108,7 @@ function Row({ tick }: { tick: Tick }) {
             ) : (
               <StateBadge state={tick.job_state} />
             )}
-            <code className="font-mono text-xs text-muted">…{tick.job.slice(-8)}</code>
+            <code className="hidden font-mono text-xs text-muted sm:inline">…{tick.job.slice(-8)}</code>
           </Link>
         ) : (
           <span className="text-faint">none</span>

@@ -86,7 +86,8 @@ export function draftOf(spec: JobSpec | Job): JobDraft {
     ...EMPTY,
     target: text(spec.task) === '' ? (command === null || command === undefined ? 'url' : 'command') : 'task',
     url: text(spec.url),
-    method: text(spec.method),
+    // The usual is left unsaid.
+    method: spec.method === 'POST' ? '' : text(spec.method),
     headers: pairs(spec.headers),
     content: text(spec.body) === '' ? 'json' : 'text',
     payload: spec.payload === undefined || spec.payload === null ? '' : JSON.stringify(spec.payload, null, 2),
@@ -97,7 +98,7 @@ export function draftOf(spec: JobSpec | Job): JobDraft {
     env: pairs(spec.env),
     cwd: text(spec.cwd),
     queue: text(spec.queue),
-    priority: spec.priority ?? '',
+    priority: spec.priority === 'normal' ? '' : (spec.priority ?? ''),
     kind: text(spec.kind),
     tags: (spec.tags ?? []).join(', '),
     correlationId: text(spec.correlation_id),
