@@ -18,6 +18,7 @@ use crate::health::Vitals;
 use crate::overview::Overviews;
 use crate::problem::Problem;
 use crate::quotas::Quotas;
+use crate::stream::{Hub, KnownLabels};
 use crate::tail::Waits;
 
 /// The state of the router: one pointer, so that a request costs one count.
@@ -29,6 +30,7 @@ struct Inside {
     doorkeeper: Doorkeeper,
     quotas: Quotas,
     overviews: Overviews,
+    labels: KnownLabels,
 }
 
 /// What the API is plugged into.
@@ -40,6 +42,7 @@ pub struct Parts {
     /// Where schedules are made and changed; they are read from the store.
     pub schedules: Arc<dyn Schedules>,
     pub waits: Waits,
+    pub streams: Hub,
     pub output: Arc<dyn LiveOutput>,
     pub clock: Arc<dyn Clock>,
     pub limits: Limits,
@@ -70,7 +73,8 @@ impl App {
         let defaults = parts.tenant_limits.clone();
         let doorkeeper = Doorkeeper::new(gate.keys.clone(), tenancy, defaults, gate.patience, &parts.tasks);
         let overviews = Overviews::new(&parts.tasks);
-        Self(Arc::new(Inside { parts, doorkeeper, quotas: Quotas::default(), overviews }))
+        let labels = KnownLabels::new(Arc::clone(&parts.store), parts.tasks.clone());
+        Self(Arc::new(Inside { parts, doorkeeper, quotas: Quotas::default(), overviews, labels }))
     }
 
     pub(crate) fn quotas(&self) -> &Quotas {
@@ -79,6 +83,10 @@ impl App {
 
     pub(crate) fn overviews(&self) -> &Overviews {
         &self.0.overviews
+    }
+
+    pub(crate) fn labels(&self) -> &KnownLabels {
+        &self.0.labels
     }
 
     pub(crate) fn doorkeeper(&self) -> &Doorkeeper {

@@ -49,7 +49,9 @@ pub enum Kind {
     HostRefused,
     Unauthorized,
     Forbidden,
+    CrossOrigin,
     TooManyRequests,
+    TooManyStreams,
     TenantNotFound,
     InvalidTenant,
     TenantInUse,
@@ -67,7 +69,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 46] = [
+    pub const ALL: [Kind; 48] = [
         Kind::BadJson,
         Kind::UnknownField,
         Kind::InvalidJob,
@@ -99,7 +101,9 @@ impl Kind {
         Kind::HostRefused,
         Kind::Unauthorized,
         Kind::Forbidden,
+        Kind::CrossOrigin,
         Kind::TooManyRequests,
+        Kind::TooManyStreams,
         Kind::TenantNotFound,
         Kind::InvalidTenant,
         Kind::TenantInUse,
@@ -150,7 +154,9 @@ impl Kind {
             Kind::HostRefused => "/errors/host-refused",
             Kind::Unauthorized => "/errors/unauthorized",
             Kind::Forbidden => "/errors/forbidden",
+            Kind::CrossOrigin => "/errors/cross-origin",
             Kind::TooManyRequests => "/errors/too-many-requests",
+            Kind::TooManyStreams => "/errors/too-many-streams",
             Kind::TenantNotFound => "/errors/tenant-not-found",
             Kind::InvalidTenant => "/errors/invalid-tenant",
             Kind::TenantInUse => "/errors/tenant-in-use",
@@ -207,7 +213,9 @@ impl Kind {
             Kind::HostRefused => include_str!("../../../docs/errors/host-refused.md"),
             Kind::Unauthorized => include_str!("../../../docs/errors/unauthorized.md"),
             Kind::Forbidden => include_str!("../../../docs/errors/forbidden.md"),
+            Kind::CrossOrigin => include_str!("../../../docs/errors/cross-origin.md"),
             Kind::TooManyRequests => include_str!("../../../docs/errors/too-many-requests.md"),
+            Kind::TooManyStreams => include_str!("../../../docs/errors/too-many-streams.md"),
             Kind::TenantNotFound => include_str!("../../../docs/errors/tenant-not-found.md"),
             Kind::InvalidTenant => include_str!("../../../docs/errors/invalid-tenant.md"),
             Kind::TenantInUse => include_str!("../../../docs/errors/tenant-in-use.md"),
@@ -258,7 +266,9 @@ impl Kind {
             Kind::HostRefused => "The request names a host that is not this server",
             Kind::Unauthorized => "The request shows no key, or a wrong one",
             Kind::Forbidden => "The key is not good for this",
+            Kind::CrossOrigin => "The request does not come from a page of this server",
             Kind::TooManyRequests => "Too much was asked for in too short a time",
+            Kind::TooManyStreams => "The tenant has as many streams open as it may",
             Kind::TenantNotFound => "There is no such tenant",
             Kind::InvalidTenant => "The tenant is not valid",
             Kind::TenantInUse => "The tenant cannot be deleted as it is",
@@ -288,7 +298,7 @@ impl Kind {
             | Kind::NoSecretKey => StatusCode::UNPROCESSABLE_ENTITY,
             Kind::BatchTooLarge | Kind::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Kind::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Kind::CommandsDisabled | Kind::Forbidden => StatusCode::FORBIDDEN,
+            Kind::CommandsDisabled | Kind::Forbidden | Kind::CrossOrigin => StatusCode::FORBIDDEN,
             Kind::JobNotFound
             | Kind::ScheduleNotFound
             | Kind::TenantNotFound
@@ -309,7 +319,7 @@ impl Kind {
             Kind::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Kind::HostRefused => StatusCode::MISDIRECTED_REQUEST,
             Kind::Unauthorized => StatusCode::UNAUTHORIZED,
-            Kind::TooManyRequests => StatusCode::TOO_MANY_REQUESTS,
+            Kind::TooManyRequests | Kind::TooManyStreams => StatusCode::TOO_MANY_REQUESTS,
             Kind::Overloaded | Kind::StoreUnavailable | Kind::Stopping | Kind::ScheduleBusy => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
@@ -326,7 +336,7 @@ impl Kind {
         match self {
             Kind::Overloaded | Kind::ScheduleBusy => Some(1),
             Kind::StoreUnavailable => Some(2),
-            Kind::Stopping => Some(5),
+            Kind::Stopping | Kind::TooManyStreams => Some(5),
             Kind::StoreFull => Some(30),
             // Where it is known more exactly, the problem itself says so.
             Kind::TooManyRequests => Some(60),

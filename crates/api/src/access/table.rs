@@ -166,7 +166,9 @@ pub(crate) fn find(method: &Method, path: &str) -> Found {
     if allow.contains(&"GET") {
         allow.push("HEAD");
     }
-    Found::OtherMethods { allow: allow.join(","), is_open: ways.iter().all(|way| way.needs == Needs::Nothing) }
+    // What else the API does not have is nobody's business without a key.
+    let is_open = path != SESSION && ways.iter().all(|way| way.needs == Needs::Nothing);
+    Found::OtherMethods { allow: allow.join(","), is_open }
 }
 
 #[cfg(test)]

@@ -32,6 +32,8 @@ pub struct Faulty {
     met: AtomicUsize,
     /// What a schedule says cannot be read; where it stands can.
     spoilt: AtomicBool,
+    /// Nobody learns what jobs are called.
+    nameless: AtomicBool,
     /// How often jobs were counted by their states.
     looks: AtomicUsize,
     moves: Mutex<Vec<Move>>,
@@ -54,6 +56,7 @@ impl Faulty {
             spared: AtomicUsize::new(0),
             met: AtomicUsize::new(0),
             spoilt: AtomicBool::new(false),
+            nameless: AtomicBool::new(false),
             looks: AtomicUsize::new(0),
             moves: Mutex::default(),
         }
@@ -66,6 +69,11 @@ impl Faulty {
     /// As if a later version had written every schedule.
     pub fn spoil_schedules(&self, is_spoilt: bool) {
         self.spoilt.store(is_spoilt, Ordering::SeqCst);
+    }
+
+    /// Only the question for labels fails.
+    pub fn fail_labels(&self, is_failing: bool) {
+        self.nameless.store(is_failing, Ordering::SeqCst);
     }
 
     /// The same, but the next so many calls succeed.
@@ -228,6 +236,10 @@ impl JobQuery for Faulty {
         checked!(self.held_by(session, limit))
     }
     async fn labels(&self, jobs: &[JobId]) -> Answer<Vec<Labels>> {
+        if self.nameless.load(Ordering::SeqCst) {
+            self.met.fetch_add(1, Ordering::SeqCst);
+            return Err(StoreError::Unavailable("nobody knows".into()));
+        }
         checked!(self.labels(jobs))
     }
     async fn audit(&self) -> Answer<Audit> {

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use foreman_api::{
-    App, Bodies, Commands, Gate, Hosts, Keys, Parts, Patience, Readiness, Server, Tail, Vitals, Waits, router, serve,
-    tail,
+    App, Bodies, Commands, Gate, Hosts, Hub, Keys, Parts, Patience, Readiness, Server, Tail, Vitals, Waits,
+    router, serve, tail,
 };
 use foreman_core::lane::LanePlan;
 use foreman_core::limits::Limits;
@@ -72,9 +72,11 @@ pub struct Api {
     pub submit: Arc<Direct>,
     pub clerk: Arc<Clerk>,
     pub clock: Arc<ManualClock>,
+    pub wakeups: Arc<LocalWakeups>,
     pub readiness: Readiness,
     pub vitals: Vitals,
     pub waits: Waits,
+    pub streams: Hub,
     pub output: Arc<Printed>,
     pub stop: Stop,
     pub tasks: Tasks,
@@ -88,9 +90,24 @@ impl Api {
     }
 
     pub async fn with(setting: Setting) -> Self {
-        let clock = Arc::new(ManualClock::new());
-        let wakeups = Arc::new(LocalWakeups::new());
+        let (clock, wakeups) = (Arc::new(ManualClock::new()), Arc::new(LocalWakeups::new()));
         let inner = memory::Store::new(clock.clone(), wakeups.clone());
+        Self::on(setting, clock, wakeups, inner).await
+    }
+
+    /// Another server over the same store.
+    pub async fn over(other: &Self) -> Self {
+        let inner = other.store.inner.clone();
+        Self::on(Setting::default(), other.clock.clone(), other.wakeups.clone(), inner).await
+    }
+
+    /// The same, and it hears no bell but its own.
+    pub async fn deaf(other: &Self) -> (Self, Arc<LocalWakeups>) {
+        let (inner, wakeups) = (other.store.inner.clone(), Arc::new(LocalWakeups::new()));
+        (Self::on(Setting::default(), other.clock.clone(), wakeups.clone(), inner).await, wakeups)
+    }
+
+    async fn on(setting: Setting, clock: Arc<ManualClock>, wakeups: Arc<LocalWakeups>, inner: memory::Store) -> Self {
         let registry = Arc::new(Registry::new(inner.clone()));
         let store = Arc::new(Faulty::new(inner));
         let tasks = Tasks::new();
@@ -98,7 +115,7 @@ impl Api {
         let clerk = Arc::new(Clerk::new(store.clone()));
         let (stop, readiness, output) = (Stop::new(), Readiness::new(), Arc::new(Printed::default()));
         let tail = Tail::new(store.clone(), wakeups.as_ref(), setting.tail, readiness.clone());
-        let waits = tail.waits();
+        let (waits, streams) = (tail.waits(), tail.streams());
         drop(tasks.spawn("tail", tail.run(stop.shutdown())));
         let vitals = Vitals::new("0.0.0-test", readiness.clone(), None);
         vitals.set_store(store.clone());
@@ -108,6 +125,7 @@ impl Api {
             submit: submit.clone(),
             schedules: clerk.clone(),
             waits: waits.clone(),
+            streams: streams.clone(),
             output: output.clone(),
             clock: clock.clone(),
             limits: setting.limits,
@@ -147,9 +165,11 @@ impl Api {
             submit,
             clerk,
             clock,
+            wakeups,
             readiness,
             vitals,
             waits,
+            streams,
             output,
             stop,
             tasks,

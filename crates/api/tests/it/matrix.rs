@@ -160,6 +160,9 @@ fn body(way: &Way) -> Option<String> {
     if is(&Method::PATCH, "/api/v1/webhooks/{webhook}") {
         return Some(r#"{"enabled":false}"#.into());
     }
+    if is(&Method::POST, "/api/v1/session") {
+        return Some(json!({ "key": ADMIN }).to_string());
+    }
     if is(&Method::POST, "/api/v1/tenants/{tenant}/keys") {
         return Some(r#"{"scopes":["jobs:read"]}"#.into());
     }

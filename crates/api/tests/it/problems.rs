@@ -112,6 +112,15 @@ async fn meet(kind: Kind, api: &Api) -> Reply {
             let key = made_key(&keyed, "default", "jobs:read").await;
             keyed.send_as(&key, None, "POST", "/api/v1/queues/a/pause", None).await
         }
+        Kind::CrossOrigin => {
+            let strange = [JSON, ("sec-fetch-site", "cross-site")];
+            api.send("POST", "/api/v1/session", &strange, Some(r#"{"key":"fm_x"}"#)).await
+        }
+        Kind::TooManyStreams => {
+            let mut setting = Setting::default();
+            setting.tail.streams.per_tenant = 0;
+            Api::with(setting).await.get("/api/v1/stream").await
+        }
         Kind::TooManyRequests => {
             let keyed = keyed().await;
             for _ in 0..10 {

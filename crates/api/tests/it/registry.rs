@@ -23,6 +23,7 @@ pub struct Registry {
     pub inner: memory::Store,
     pub looked_up: AtomicUsize,
     pub noted: AtomicUsize,
+    passes: AtomicUsize,
     /// Changes of tenants that have begun.
     pub changes: AtomicUsize,
     /// Closed: a change of a tenant waits before it is made.
@@ -37,6 +38,7 @@ impl Registry {
             inner,
             looked_up: AtomicUsize::new(0),
             noted: AtomicUsize::new(0),
+            passes: AtomicUsize::new(0),
             changes: AtomicUsize::new(0),
             gate: Semaphore::new(1_000),
             fault: Mutex::default(),
@@ -54,6 +56,11 @@ impl Registry {
 
     pub fn looked_up(&self) -> usize {
         self.looked_up.load(Ordering::SeqCst)
+    }
+
+    /// How often somebody asked whose a session is.
+    pub fn passes_asked(&self) -> usize {
+        self.passes.load(Ordering::SeqCst)
     }
 
     fn check(&self) -> Answer<()> {
@@ -128,6 +135,7 @@ impl PassStore for Registry {
         self.inner.issue_pass(pass).await
     }
     async fn pass(&self, hash: &KeyHash) -> Answer<Option<Pass>> {
+        self.passes.fetch_add(1, Ordering::SeqCst);
         self.check()?;
         self.inner.pass(hash).await
     }

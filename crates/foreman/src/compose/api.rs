@@ -30,6 +30,7 @@ pub(super) fn parts(ground: &Ground<'_>, shared: &Shared, output: OutputHub) -> 
         submit: Arc::new(intake.clone()) as Arc<dyn Submit>,
         schedules: Arc::new(desk) as Arc<dyn Schedules>,
         waits: tail.waits(),
+        streams: tail.streams(),
         output: Arc::new(output),
         clock: clock(),
         limits: settings.limits.clone(),
