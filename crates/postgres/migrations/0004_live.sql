@@ -2,7 +2,8 @@
 -- indexes more: a binary of the version before runs on, at the same time as one of this version. What it writes leaves the
 -- new columns at 0 or NULL, and whoever reads them knows what that means.
 --
--- The new tables first. What others work on is locked from the first ALTER TABLE on to the end of the migration.
+-- The new tables first. What others work on is locked for a moment at the end; nothing in it is read or rewritten. What would
+-- take long, an index on all that ever ended, is made after the migration, while everybody works (src/indexes.rs).
 
 -- Numbers per minute and per hour, of each queue and, where `queue` is empty, of all together: added to by the bookkeeper, pruned
 -- by age. Led by the tenant, so that one queue's stretch of time is one stretch of the key.
@@ -47,6 +48,10 @@ CREATE FUNCTION foreman_counted(moves integer, attempt integer) RETURNS integer 
     SELECT CASE WHEN moves > 0 THEN moves ELSE 3 * attempt + 2 END
 $$;
 
+-- In the order in which those who work take them, so that this seldom meets one of them half way: the heartbeats' view before the
+-- claims below it, and the log, which every transaction writes last, at the end.
+LOCK TABLE held, ready, outcomes, changes IN ACCESS EXCLUSIVE MODE;
+
 -- What else happened, beside what moved: ticks, workers, queues, schedules. As JSON, NULL where there is nothing to say. In a column
 -- of its own, so that a binary of the version before reads the row as ever. (How far the log was pruned is in `log_end`, and has
 -- been from the beginning.)
@@ -70,7 +75,3 @@ ALTER TABLE outcomes ADD COLUMN moves integer NOT NULL DEFAULT 0;
 -- Which errors are the same: the group that the last error of a job belongs to. NULL where it ended without one, or by a binary of
 -- the version before.
 ALTER TABLE outcomes ADD COLUMN error_group text COLLATE "C";
--- Groups of errors, one after the other, and the jobs of each by time. A job that completes is in neither index. The second is for
--- the dead of the version before, which have no group and are one.
-CREATE INDEX outcomes_by_error ON outcomes (tenant, state, error_group, finished_at, job) WHERE error_group IS NOT NULL;
-CREATE INDEX outcomes_ungrouped ON outcomes (tenant, finished_at, job) WHERE state = 'dead' AND error_group IS NULL;

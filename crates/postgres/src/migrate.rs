@@ -21,8 +21,8 @@ use tokio_postgres::error::SqlState;
 use crate::config::Config;
 use crate::connection;
 use crate::error::{Fault, OpenError};
-use crate::partitions;
 use crate::value::Time;
+use crate::{indexes, partitions};
 
 struct Migration {
     version: i64,
@@ -131,6 +131,7 @@ pub async fn up(config: &Config) -> Result<Vec<i64>, OpenError> {
         }
     };
     partitions::ensure(&connection).await?;
+    indexes::ensure(&connection).await;
     Ok(done)
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The groups are found by skipping from one to the next through `outcomes_by_error`, and of each no more is counted than is
 //! enough: what it costs depends on how many groups there are, not on how many jobs died. What died before errors were grouped is
-//! one group more, with an index of its own.
+//! one group more, found by the same index.
 
 use foreman_core::error_group::ErrorGroup;
 use foreman_core::ports::{Counted, DeadGroup};

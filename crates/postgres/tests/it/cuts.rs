@@ -399,7 +399,7 @@ async fn numbers_and_passes_whose_commit_is_unknown_are_kept_once() {
         // A pass: found by its hash, and spent once, heard of or not.
         let hash = KeyHash::of(format!("ticket {round}").as_bytes());
         let (kind, holder, keep) = (PassKind::Ticket, Holder::Nobody, Duration::from_mins(1));
-        let pass = NewPass { hash: hash.clone(), kind, holder, tenant: own.clone(), keep };
+        let pass = NewPass { hash, kind, holder, tenant: own.clone(), keep };
         let first = scene.cut(store.issue_pass(&pass)).await;
         let until = direct.issue_pass(&pass).await.unwrap();
         assert!(first.is_none_or(|first| first == until));

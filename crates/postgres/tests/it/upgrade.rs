@@ -1,6 +1,7 @@
 //! What a database of an earlier version has in it when it is migrated, and what a binary of that version puts there afterwards.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use foreman_core::conformance::given::{HOUR, MINUTE, Scene, a_job, completed, dead, failed, interrupted, jobs, retry};
 use foreman_core::error_group::ErrorGroup;
@@ -32,6 +33,7 @@ fn back_to_three() -> String {
         "DROP VIEW held;
          ALTER TABLE claims DROP COLUMN moves;
          ALTER TABLE ready DROP COLUMN moves;
+         DROP INDEX outcomes_by_error;
          ALTER TABLE outcomes DROP COLUMN moves, DROP COLUMN error_group;
          ALTER TABLE changes DROP COLUMN notes;
          DROP TABLE statistics, bookkeeper, passes;
@@ -264,4 +266,64 @@ async fn what_a_binary_of_the_version_before_holds_is_settled_by_this_one() {
     assert_rises(&told);
     assert_eq!(scene.view(fourth).await.sequence, told.last().unwrap().sequence);
     scene.audit().await;
+}
+
+/// A history as `FEW` in src/indexes.rs has it, and one more; in a week of its own, for jobs are made now.
+const LONG: &str =
+    "INSERT INTO outcomes (job, tenant, state, queue, finished_at, attempt, spent, crashes, run_at, settled, report)
+     SELECT ('ffffffff' || substr(gen_random_uuid()::text, 9))::uuid, 'default', 'dead', 'q', now(), 1, 1, 0, now(), true, '{}'
+     FROM generate_series(1, 10001)";
+
+/// The index on all that ever ended, and those of its weeks, by whether they are good.
+async fn indexes_by_error(client: &Client) -> Vec<(String, bool)> {
+    let sql = "SELECT indexrelid::regclass::text, indisvalid FROM pg_index
+               WHERE indexrelid::regclass::text LIKE 'outcomes%_by_error' ORDER BY 1";
+    client.query(sql, &[]).await.unwrap().iter().map(|row| (row.get(0), row.get(1))).collect()
+}
+
+/// Whoever settles while the history is read is not kept waiting, and what was made half is made anew.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_index_of_errors_is_made_after_the_migration_while_jobs_end() {
+    let team = Team::on(Database::ready().await.spoil(), |_| {}).await;
+    let scene = Scene::of(&team);
+    let client = team.database.client().await;
+    client.batch_execute(&format!("{}; {LONG}", back_to_three())).await.unwrap();
+    let config = Config::at(team.database.url());
+    let other = team.database.client().await;
+    let meanwhile = async {
+        let sql = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database()
+                   AND wait_event_type = 'Lock' AND query LIKE 'CREATE INDEX CONCURRENTLY%')";
+        while !client.query_one(sql, &[]).await.unwrap().get::<_, bool>(0) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        let session = scene.session().await;
+        let job = scene.submit(a_job()).await;
+        scene.run(session, job, dead("meanwhile")).await;
+        other.batch_execute("COMMIT").await.unwrap();
+    };
+    client.batch_execute("SELECT pg_advisory_lock(x'00696e646578'::bigint)").await.unwrap();
+    assert_eq!(migrate::up(&config).await.unwrap(), [4], "somebody else makes the index");
+    assert_eq!(indexes_by_error(&client).await, []);
+    client.batch_execute("SELECT pg_advisory_unlock(x'00696e646578'::bigint)").await.unwrap();
+    // One that has ended a job and not committed: the index waits for it, and nobody else does.
+    other.batch_execute(&format!("BEGIN; {}", LONG.replace("10001", "1"))).await.unwrap();
+    let both = async { tokio::join!(migrate::up(&config), meanwhile) };
+    let (done, ()) = tokio::time::timeout(Duration::from_mins(1), both).await.expect("it comes about");
+    assert_eq!(done.unwrap(), [0_i64; 0]);
+    let good = |name: &str| (name.to_owned(), true);
+    let both = [good("outcomes_by_error"), good("outcomes_default_by_error")];
+    assert_eq!(indexes_by_error(&client).await, both);
+    let groups = team.store.dead_groups(&TenantId::default(), 10, 100).await.unwrap();
+    assert_eq!(groups.iter().map(|group| group.counted.count).collect::<Vec<_>>(), [100, 1]);
+    // As one who dies on the way leaves it.
+    client
+        .batch_execute(
+            "DROP INDEX outcomes_by_error;
+             CREATE INDEX outcomes_default_by_error ON outcomes_default (tenant) WHERE state = 'dead';
+             UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'outcomes_default_by_error'::regclass",
+        )
+        .await
+        .unwrap();
+    migrate::up(&config).await.unwrap();
+    assert_eq!(indexes_by_error(&client).await, both);
 }
