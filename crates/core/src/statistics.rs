@@ -313,7 +313,9 @@ mod tests {
         let other = moved(State::Running, 2, Some(50_000), at);
         let tally = |moves: &[&Moved]| {
             let mut tally = Tally::default();
-            moves.iter().for_each(|moved| tally.count(moved));
+            for moved in moves {
+                tally.count(moved);
+            }
             tally
         };
         let (mut forth, mut back) = (tally(&[&one]), tally(&[&other]));
