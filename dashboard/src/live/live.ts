@@ -43,6 +43,8 @@ export class Live {
     this.stop();
     this.#tenant = tenant;
     this.#heardAt = Date.now();
+    // What is fetched before the stream is joined may change without a word until it is, also where another tab has it open.
+    this.#missed = true;
     this.#become({ state: 'connecting' });
     this.#line = openLine((message) => this.#hear(message));
     this.#line.send({ type: 'follow', tenant });
@@ -119,7 +121,7 @@ export class Live {
     if (!this.#missed) return;
     this.#missed = false;
     // The stream resumes without a gap, but what was fetched and refused meanwhile was not.
-    void this.#cache.invalidateQueries();
+    this.#soon.invalidate([], 0);
   }
 
   #check(): void {

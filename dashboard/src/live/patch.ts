@@ -57,7 +57,10 @@ export class Patcher {
   #job(event: JobEvent): void {
     const key = keys.jobs.one(event.id);
     const job = this.#cache.getQueryData<Job>(key);
-    if (job === undefined) return;
+    if (job === undefined) {
+      if (this.#cache.getQueryState(key) !== undefined) this.#soon(key, 250);
+      return;
+    }
     const now = patched(job, event);
     if (now === job) return;
     this.#cache.setQueryData(key, now);
@@ -67,7 +70,11 @@ export class Patcher {
 
   #lists(latest: Map<string, JobEvent>): void {
     for (const [key, page] of this.#cache.getQueriesData<Page<Job>>({ queryKey: keys.jobs.lists })) {
-      if (page === undefined) continue;
+      if (page === undefined) {
+        // It is on its way, and may have left before this happened.
+        this.#soon(key, 1_000);
+        continue;
+      }
       const known = new Set<string>();
       let incomplete = false;
       const items = page.items.map((job) => {
@@ -109,7 +116,7 @@ export class Patcher {
   /** The stream could not go on where it was: everything on the screen may have moved. */
   #reset(): void {
     this.#heard.forget();
-    void this.#cache.invalidateQueries();
+    this.#soon([], 0);
   }
 }
 

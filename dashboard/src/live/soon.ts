@@ -15,10 +15,19 @@ export class Soon {
     if (this.#waiting.has(name)) return;
     const timer = setTimeout(() => {
       this.#waiting.delete(name);
+      // A first answer that is on its way may have been read before the event, and is not asked for twice while it is.
+      if (this.#isFirstOnItsWay(key)) this.invalidate(key, Math.max(250, milliseconds));
       void this.#cache.invalidateQueries({ queryKey: key });
     }, milliseconds);
     this.#waiting.set(name, timer);
   };
+
+  #isFirstOnItsWay(queryKey: QueryKey): boolean {
+    return this.#cache
+      .getQueryCache()
+      .findAll({ queryKey })
+      .some(({ state }) => state.fetchStatus === 'fetching' && state.data === undefined);
+  }
 
   clear(): void {
     for (const timer of this.#waiting.values()) clearTimeout(timer);
