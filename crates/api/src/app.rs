@@ -13,6 +13,7 @@ use foreman_runtime::Tasks;
 
 use crate::access::Gate;
 use crate::body::Bodies;
+use crate::dashboard::Dashboard;
 use crate::doorkeeper::Doorkeeper;
 use crate::health::Vitals;
 use crate::overview::Overviews;
@@ -54,6 +55,8 @@ pub struct Parts {
     pub vitals: Vitals,
     pub gate: Gate,
     pub commands: Commands,
+    /// What a browser is shown at `/`.
+    pub dashboard: Dashboard,
     /// Where a write goes on when the client that asked for it goes away.
     pub tasks: Tasks,
     /// Serve `/dev/echo` and `/dev/status/{code}`, for trying things out.

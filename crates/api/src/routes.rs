@@ -20,14 +20,14 @@ use crate::access::table::{self, Found, Needs, Way};
 use crate::app::App;
 use crate::problem::MEDIA_TYPE;
 use crate::{
-    access, bulk, dead, dev, docs, health, home, jobs, listing, meter, output, overview, problem, queues, schedules,
-    session, statistics, stream, submit, tenants, trail, wait, webhooks, workers,
+    access, bulk, dashboard, dead, dev, docs, health, jobs, listing, meter, output, overview, problem, queues,
+    schedules, session, statistics, stream, submit, tenants, trail, wait, webhooks, workers,
 };
 
 /// Everything that is served.
 pub fn router(app: App) -> Router {
     let (documented, _) = documented().split_for_parts();
-    let mut router = documented.merge(docs::routes()).merge(home::routes());
+    let mut router = documented.merge(docs::routes()).merge(dashboard::routes());
     if app.dev {
         router = router.merge(dev::routes());
     }

@@ -55,7 +55,21 @@ pub(crate) const STREAM: &str = "/api/v1/stream";
 
 /// `exec:command` is asked for beside these wherever what is sent has a `command`: that is known only once it is read.
 pub static WAYS: &[Way] = &[
+    // The dashboard. It tells nothing by itself: what it shows it asks the API for.
     open("/"),
+    open("/jobs"),
+    open("/jobs/{id}"),
+    open("/dead"),
+    open("/schedules"),
+    open("/schedules/{id}"),
+    open("/queues"),
+    open("/workers"),
+    open("/webhooks"),
+    open("/webhooks/{id}"),
+    open("/keys"),
+    open("/submit"),
+    open("/sign-in"),
+    open("/assets/{*path}"),
     open("/docs"),
     open("/docs/app.js"),
     open("/docs/style.css"),
@@ -66,6 +80,8 @@ pub static WAYS: &[Way] = &[
     open("/metrics"),
     Way { method: None, path: "/dev/echo", needs: Needs::Nothing, action: None },
     Way { method: None, path: "/dev/status/{code}", needs: Needs::Nothing, action: None },
+    Way { method: None, path: "/dev/wait/{duration}", needs: Needs::Nothing, action: None },
+    Way { method: None, path: "/dev/flaky/{attempts}", needs: Needs::Nothing, action: None },
     // Jobs and queues.
     read("/api/v1/jobs", JobsRead),
     ask(Method::POST, "/api/v1/jobs", JobsWrite),

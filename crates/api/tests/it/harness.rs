@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use foreman_api::{
-    App, Bodies, Commands, Gate, Hosts, Hub, Keys, Parts, Patience, Readiness, Server, Tail, Vitals, Waits,
+    App, Bodies, Commands, Dashboard, Gate, Hosts, Hub, Keys, Parts, Patience, Readiness, Server, Tail, Vitals, Waits,
     router, serve, tail,
 };
 use foreman_core::lane::LanePlan;
@@ -39,6 +39,7 @@ pub struct Setting {
     pub patience: Patience,
     pub keyring: Option<Arc<Keyring>>,
     pub tenant_limits: TenantLimits,
+    pub dashboard: Dashboard,
     pub dev: bool,
     pub limits: Limits,
     pub bodies: Bodies,
@@ -55,6 +56,7 @@ impl Default for Setting {
             patience: Patience::default(),
             keyring: Some(Arc::new(Keyring::new(MasterKey::fresh()))),
             tenant_limits: TenantLimits::unlimited(),
+            dashboard: Dashboard::default(),
             dev: true,
             limits: Limits::default(),
             bodies: Bodies::default(),
@@ -96,9 +98,9 @@ impl Api {
     }
 
     /// Another server over the same store.
-    pub async fn over(other: &Self) -> Self {
+    pub async fn over(other: &Self, setting: Setting) -> Self {
         let inner = other.store.inner.clone();
-        Self::on(Setting::default(), other.clock.clone(), other.wakeups.clone(), inner).await
+        Self::on(setting, other.clock.clone(), other.wakeups.clone(), inner).await
     }
 
     /// The same, and it hears no bell but its own.
@@ -141,6 +143,7 @@ impl Api {
                 readiness: readiness.clone(),
             },
             commands: setting.commands,
+            dashboard: setting.dashboard,
             tasks: tasks.clone(),
             dev: setting.dev,
         });
@@ -264,6 +267,23 @@ impl Api {
     pub async fn kill_all(&self) {
         self.run_all(|| Verdict::Dead(Report::error("gave up"))).await;
     }
+}
+
+/// As a build would be.
+pub fn dashboard() -> Dashboard {
+    let script = "console.log('a line like many others');\n".repeat(100);
+    let files = [
+        ("index.html", "<!doctype html><html><body><div id=\"root\"></div></body></html>".to_owned()),
+        ("assets/app-D0o6KwHs.js", script.clone()),
+        ("assets/style-C_U33Qv9.css", "body { margin: 0 }".to_owned()),
+        ("assets/font-Dx4kXJAl.woff2", script.clone()),
+        ("assets/plain.svg", "<svg xmlns=\"http://www.w3.org/2000/svg\"/>".to_owned()),
+        ("assets/strange", "?".to_owned()),
+    ];
+    let file = |(place, (path, text)): (usize, (&str, String))| {
+        (path.to_owned(), text.into_bytes().into(), [u8::try_from(place).expect("a few"); 32])
+    };
+    Dashboard::of(files.into_iter().enumerate().map(file))
 }
 
 pub fn id_of(document: &Value) -> String {

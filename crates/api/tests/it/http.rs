@@ -17,6 +17,8 @@ pub struct Reply {
     pub status: u16,
     pub headers: BTreeMap<String, String>,
     pub body: String,
+    /// The same where it is no text.
+    pub bytes: Vec<u8>,
 }
 
 impl Reply {
@@ -116,8 +118,9 @@ impl Connection {
         while self.unread.len() < length {
             self.read_more().await?;
         }
-        let body = String::from_utf8(self.unread.drain(..length).collect()).unwrap();
-        Some(Reply { status, headers, body })
+        let bytes: Vec<u8> = self.unread.drain(..length).collect();
+        let body = String::from_utf8_lossy(&bytes).into_owned();
+        Some(Reply { status, headers, body, bytes })
     }
 
     /// The next chunk of an answer without an end; `None` at its end, and where it is cut off.
