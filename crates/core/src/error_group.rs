@@ -17,7 +17,8 @@ pub struct ErrorGroup(String);
 impl ErrorGroup {
     pub fn of(error: &str) -> Self {
         let digest = Sha256::digest(shape(error).as_bytes());
-        Self(digest[..8].iter().map(|byte| format!("{byte:02x}")).collect())
+        let digits = digest[..8].iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        Self(digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect())
     }
 
     pub fn as_str(&self) -> &str {
@@ -31,7 +32,7 @@ fn shape(error: &str) -> String {
     let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
     let mut word = String::new();
     let end_word = |word: &mut String, shape: &mut String| {
-        if word.chars().any(|letter| letter.is_numeric()) {
+        if word.chars().any(char::is_numeric) {
             // A run of them, such as the parts of an id or an address, is one.
             if !shape.ends_with('#') {
                 shape.push('#');
