@@ -75,4 +75,31 @@ describe('how live the page is', () => {
     expect(live.liveness()).toEqual({ state: 'refused', status: 401 });
     expect(invalidated).toHaveBeenCalledWith({ queryKey: ['whoami'] });
   });
+
+  it('reads again what was fetched before it joined a stream that another tab has open', async () => {
+    live.stop();
+    const channel = new EventTarget() as EventTarget & {
+      start: () => void;
+      close: () => void;
+      postMessage: () => void;
+    };
+    channel.start = () => undefined;
+    channel.close = () => undefined;
+    // The worker has the stream already and says so at once.
+    channel.postMessage = () =>
+      void channel.dispatchEvent(
+        new MessageEvent('message', { data: { type: 'connection', connection: { state: 'open' } } }),
+      );
+    vi.stubGlobal(
+      'SharedWorker',
+      class {
+        port = channel;
+      },
+    );
+    const invalidated = vi.spyOn(cache, 'invalidateQueries');
+    live.start(null);
+    await settled();
+    expect(live.liveness().state).toBe('live');
+    expect(invalidated).toHaveBeenCalled();
+  });
 });
