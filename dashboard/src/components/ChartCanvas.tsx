@@ -37,7 +37,8 @@ export default function ChartCanvas({
         height,
         legend: { show: false },
         cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
-        padding: [8, 4, 0, 0],
+        // On the right, half of a time that stands under the last bar.
+        padding: [8, 24, 0, 0],
         scales: {
           // Bars stand in the middle of their time; the outer ones need room.
           x: {
