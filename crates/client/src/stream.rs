@@ -250,8 +250,8 @@ async fn refused(url: &url::Url, response: Response) -> Refused {
     let asked = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
     // A refusal is a refusal, even if the rest of it is lost.
     let body = match timeout(ANSWER, response.bytes()).await {
-        Ok(Ok(body)) => body,
-        _ => Default::default(),
+        Ok(Ok(body)) => body.to_vec(),
+        _ => Vec::new(),
     };
     let error = refusal(url, status, &body);
     match status.as_u16() {

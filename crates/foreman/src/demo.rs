@@ -166,9 +166,10 @@ mod tests {
     #[test]
     fn a_demo_keeps_little_and_obeys_whoever_set_something_else() {
         let mut settings = Settings::default();
-        settings.pruner.retention.dead = None;
+        settings.pruner.retention.failed = None;
         Demo::adjust(&mut settings);
         let kept = settings.pruner.retention;
-        assert_eq!((kept.completed, kept.dead), (Some(Duration::from_hours(1)), None));
+        assert_eq!((kept.completed, kept.failed), (Some(Duration::from_hours(1)), None));
+        assert!(kept.dead.is_some(), "which a server keeps for ever");
     }
 }

@@ -139,7 +139,8 @@ async fn a_refusal_that_stays_one_ends_it() {
             }
         };
         assert_eq!(ended.status(), Some(status));
-        (streams.next_asked(), streams.next_asked());
+        streams.next_asked();
+        streams.next_asked();
         assert!(!streams.was_asked_again(), "{status}");
     }
 }

@@ -52,7 +52,7 @@ async fn a_demo_has_every_state_within_seconds_and_is_set_up_once() {
 
     // Again on the same file.
     assert_eq!(server.stop().await, Some(0), "{}", server.log());
-    let first = keyed(&stage).await;
+    let first = keyed(&stage);
     let server = stage.start(&["--demo"]).await;
     let client = &server.client;
     let total = || async { client.list(&FilterDocument::default(), 500, None).await.unwrap().items.len() };
@@ -63,11 +63,11 @@ async fn a_demo_has_every_state_within_seconds_and_is_set_up_once() {
     let queues = client.queues().await.unwrap().items;
     assert_eq!(queues.iter().find(|queue| queue.name == "imports").unwrap().pending, 48, "no second backlog");
     drop(server);
-    assert_eq!(keyed(&stage).await, first, "no second set of first jobs");
+    assert_eq!(keyed(&stage), first, "no second set of first jobs");
 }
 
 /// How many jobs of the first set there are.
-async fn keyed(stage: &Stage) -> i64 {
+fn keyed(stage: &Stage) -> i64 {
     let sql = rusqlite::Connection::open(stage.database()).unwrap();
     sql.query_row("SELECT count(*) FROM idempotency", [], |row| row.get(0)).unwrap()
 }
