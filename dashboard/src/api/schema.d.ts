@@ -593,6 +593,9 @@ export interface paths {
          * Sign in.
          * @description Swaps a key for the cookie `foreman_session`, which opens to a page of this server what the key opens, for 12 hours. A session that
          *     the browser had before is over. Where the server asks for no key it answers who one is, and no cookie is needed.
+         *
+         *     A request with the cookie and without `Authorization` is its holder's. One that changes something must come from a page of this
+         *     server: `Sec-Fetch-Site: same-origin`, or `Origin` with the scheme and the host that the browser asked for.
          */
         post: operations["sign_in"];
         /**
