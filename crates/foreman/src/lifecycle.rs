@@ -35,6 +35,7 @@ use crate::demo::Demo;
 use crate::exit::ServerExit;
 use crate::role::Role;
 use signals::Signals;
+pub use signals::interrupted;
 use watchdog::Watchdog;
 
 /// After the deadline, for whoever is about to leave anyway.

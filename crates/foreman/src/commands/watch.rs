@@ -14,6 +14,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::cli::Watch;
 use crate::exit::Exit;
+use crate::lifecycle;
 use crate::render::{Screen, event_json, event_line};
 use until_final::Finals;
 
@@ -30,11 +31,11 @@ pub async fn run(watch: &Watch, client: &Client, screen: &Screen) -> anyhow::Res
     };
     let deadline = Instant::now() + watch.timeout.map_or(FOR_EVER, |span| span.0);
     let mut printer = Printer::new(watch, screen);
-    let mut interrupted = std::pin::pin!(tokio::signal::ctrl_c());
+    let mut interrupted = std::pin::pin!(lifecycle::interrupted());
     let left = loop {
         let told = tokio::select! {
             biased;
-            _ = &mut interrupted => break Left::Interrupted,
+            () = &mut interrupted => break Left::Interrupted,
             () = sleep_until(deadline) => break Left::TimedOut,
             told = stream.next() => told?,
         };
