@@ -1,6 +1,6 @@
 //! What the charts show of the time before the demo was started: made up, by the same counting as what is real.
 //!
-//! A day of moves is drawn minute by minute, with a wave over the hours and one bad half hour, and booked in one transaction that
+//! A day of moves is drawn minute by minute, with a wave over the hours that ends where the demo begins, and one bad half hour, and booked in one transaction that
 //! moves nobody's place in the log. It is left alone when there are numbers of that time already: of an earlier start, or
 //! real ones.
 
@@ -23,11 +23,11 @@ const RECENT: Duration = Duration::from_hours(2);
 
 /// A queue: its share of the jobs, how long they run in milliseconds, how many of a thousand fail.
 const QUEUES: [(&str, u64, (u64, u64), u64); 5] = [
-    ("mail", 44, (20, 900), 6),
-    ("billing", 22, (80, 2_500), 18),
-    ("media", 16, (1_000, 9_000), 8),
-    ("reports", 11, (4_000, 14_000), 12),
-    ("feeds", 7, (30, 700), 160),
+    ("mail", 46, (20, 900), 8),
+    ("billing", 24, (80, 2_500), 30),
+    ("media", 16, (1_000, 9_000), 12),
+    ("reports", 11, (4_000, 14_000), 25),
+    ("feeds", 3, (30, 700), 200),
 ];
 
 pub async fn write(books: &dyn StatisticsStore, now: Timestamp, dice: Dice) -> Result<(), StoreError> {
@@ -71,7 +71,7 @@ fn draw_minute(ledger: &mut Ledger, tenant: &TenantId, (at, ago): (Timestamp, u3
     for (name, share, run, failing) in QUEUES {
         let queue = QueueName::from_stored(name);
         let is_hit = is_incident && name == "billing";
-        let count = (wave(at) * 1.8 * share as f64 * (0.8 + 0.4 * dice.part())) as u64;
+        let count = (wave(ago) * 1.7 * share as f64 * (0.8 + 0.4 * dice.part())) as u64;
         for _ in 0..count {
             let run = Duration::from_millis(dice.between(run.0, run.1));
             let wait = Duration::from_millis(if is_hit { dice.between(2_000, 90_000) } else { dice.between(2, 60) });
@@ -84,10 +84,9 @@ fn draw_minute(ledger: &mut Ledger, tenant: &TenantId, (at, ago): (Timestamp, u3
     ledger.sample(&depths, at);
 }
 
-/// Between a third and one: quiet at night, busy at noon.
-fn wave(at: Timestamp) -> f64 {
-    let hours = at.as_micros() as f64 / 3.6e9;
-    0.67 + 0.33 * ((hours - 6.0) / 24.0 * std::f64::consts::TAU).sin()
+/// Between a third and one: as busy now as the demo is from now on, and quiet half a day ago.
+fn wave(ago: u32) -> f64 {
+    0.67 + 0.33 * (f64::from(ago) / f64::from(HOURS * 60) * std::f64::consts::TAU).cos()
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -19,19 +19,24 @@ pub enum Then {
 }
 
 const PEOPLE: [&str; 8] = ["ada", "grace", "linus", "margaret", "dennis", "barbara", "ken", "radia"];
+/// Why jobs die, the most frequent several times.
+const REASONS: u64 = 10;
 const PLANS: [&str; 3] = ["free", "team", "business"];
 
 impl Mix {
     pub fn next(&self, dice: &mut Dice) -> (JobSpec, Then) {
         let commands = u64::from(self.has_commands) * 6;
         let spec = match dice.below(100 + commands) {
-            0..=37 => self.mail(dice),
-            38..=54 => self.charge(dice),
-            55..=69 => self.thumbnail(dice),
-            70..=79 => self.report(dice),
-            80..=85 => self.flaky(dice),
-            86..=90 => self.refused(dice),
-            91..=93 => self.hopeless(dice),
+            0..=41 => self.mail(dice),
+            42..=60 => self.charge(dice),
+            61..=75 => self.thumbnail(dice),
+            76..=85 => self.report(dice),
+            86..=89 => self.flaky(dice),
+            90..=91 => self.refused(dice),
+            92..=93 => {
+                let reason = dice.below(REASONS);
+                self.hopeless(reason, dice)
+            }
             94..=97 => self.later(dice),
             98..=99 => return (self.regretted(dice), Then::Cancel),
             _ => chatty(dice),
@@ -111,9 +116,9 @@ impl Mix {
     }
 
     /// Tried a few times and given up: a handful of reasons, and most of them the same one.
-    pub fn hopeless(&self, dice: &mut Dice) -> JobSpec {
+    pub fn hopeless(&self, reason: u64, dice: &mut Dice) -> JobSpec {
         let quick = json!({"base": "1s", "factor": 1.5});
-        match dice.below(10) {
+        match reason % REASONS {
             0..=4 => self.call(
                 "/dev/status/503",
                 json!({"queue": "billing", "kind": "charge-card", "tags": ["money"], "max_attempts": 2, "backoff": quick,
@@ -150,7 +155,7 @@ impl Mix {
         )
     }
 
-    fn regretted(&self, dice: &mut Dice) -> JobSpec {
+    pub fn regretted(&self, dice: &mut Dice) -> JobSpec {
         self.call(
             "/dev/echo",
             json!({"queue": "reports", "kind": "tax-report", "tags": ["internal"], "delay": "10m",

@@ -1,7 +1,7 @@
 //! What is there before the trickle begins, and is kept there: schedules, a webhook, a paused queue with a backlog, work for
 //! later, and a first handful of everything so that no page is empty.
 
-use foreman_client::{Client, Error, JobSpec, ScheduleSpec, WebhookSpec};
+use foreman_client::{BatchItem, Client, Error, JobSpec, ScheduleSpec, WebhookSpec};
 use serde_json::{Value, json};
 
 use super::dice::Dice;
@@ -12,9 +12,10 @@ const BACKLOG: u64 = 48;
 /// What waits for its time, tomorrow and later.
 const PLANNED: usize = 12;
 /// Of each kind of the first jobs.
-const FIRST_DEAD: usize = 14;
+const FIRST_DEAD: u64 = 14;
 const FIRST_LATER: usize = 8;
 const FIRST_MIXED: usize = 60;
+const FIRST_CANCELLED: usize = 3;
 
 const PAUSED: &str = "imports";
 
@@ -112,7 +113,7 @@ impl Stage {
         let (mix, mut dice) = (self.mix(), Dice::new(1));
         let mut jobs = Vec::new();
         for number in 0..FIRST_DEAD {
-            jobs.push(keyed(mix.hopeless(&mut dice), &format!("demo-dead-{number}")));
+            jobs.push(keyed(mix.hopeless(number, &mut dice), &format!("demo-dead-{number}")));
         }
         for number in 0..FIRST_LATER {
             jobs.push(keyed(mix.later(&mut dice), &format!("demo-later-{number}")));
@@ -127,7 +128,13 @@ impl Stage {
             let (spec, _) = Mix { has_commands: false, ..self.mix() }.next(&mut dice);
             jobs.push(keyed(spec, &format!("demo-first-{number}")));
         }
-        self.submit(jobs).await
+        self.submit(jobs).await?;
+        let regretted = |number| keyed(mix.regretted(&mut Dice::new(2)), &format!("demo-regretted-{number}"));
+        let made = self.client.submit_batch((0..FIRST_CANCELLED).map(regretted).collect()).await?;
+        for job in made.iter().filter_map(BatchItem::job).filter(|job| !job.state.is_final()) {
+            self.client.cancel(&job.id).await?;
+        }
+        Ok(())
     }
 
     /// One that is refused holds up no other: a key of an earlier start stands for a call to an earlier port.
