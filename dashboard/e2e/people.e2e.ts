@@ -93,10 +93,28 @@ test('two tenants never see each other', async ({ stage }) => {
 
 test('an administrator makes a key, sees it once, and it opens', async ({ stage }) => {
   const foreman = await stage.foreman({ keys: true });
-  await foreman.api.post('/tenants', { id: 'red' });
   const person = await stage.person(foreman);
   person.expects(REFUSED);
   const page = await person.open('/keys');
   await signIn(page, ADMIN_KEY);
-  await page.getByRole('heading', { level: 1, name: /keys/i }).waitFor();
+  await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
+  await page.getByRole('button', { name: 'New key' }).first().click();
+  const dialog = page.getByRole('dialog', { name: 'New key' });
+  await dialog.getByLabel('Name').fill('shop backend');
+  await dialog.getByRole('button', { name: 'Create' }).click();
+
+  const made = page.getByRole('dialog', { name: 'The key is made' });
+  const key = /fm_\w+/.exec(await made.innerText())?.[0] ?? '';
+  expect(key).not.toBe('');
+  await page.reload();
+  await page.getByRole('row').filter({ hasText: 'shop backend' }).waitFor();
+  expect(await page.content(), 'it is shown once').not.toContain(key);
+
+  const holder = await stage.person(foreman);
+  holder.expects(REFUSED);
+  const theirs = await holder.open('/jobs');
+  await signIn(theirs, key);
+  await theirs.getByRole('heading', { level: 1, name: 'Jobs' }).waitFor();
+  // It opens what a tenant has, and not what an operator has.
+  await expect.poll(() => theirs.getByRole('link', { name: 'Keys' }).count()).toBe(0);
 });
