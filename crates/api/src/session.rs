@@ -90,9 +90,10 @@ pub(crate) async fn sign_out(State(app): State<App>, request: Request) -> Result
             return Err(cross_origin());
         }
         let doorkeeper = app.doorkeeper();
-        let holder = doorkeeper.session_holder(&text).await?;
+        // For the audit trail alone: a session whose key is gone is ended all the same.
+        let holder = doorkeeper.session_holder(&text).await;
         doorkeeper.end(&text).await?;
-        if let Some(caller) = holder {
+        if let Ok(Some(caller)) = holder {
             audit::record(&app, &visit.act("session.delete", &caller, StatusCode::NO_CONTENT)).await;
         }
     }

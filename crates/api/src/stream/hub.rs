@@ -381,3 +381,169 @@ impl Drop for Membership {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use foreman_core::job::QueueName;
+    use foreman_core::ports::{Moved, SessionState, Step};
+    use foreman_core::{JobId, SessionId, State, Timestamp};
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    const BOTH: Rights = Rights { schedules: true, workers: true };
+    const NEITHER: Rights = Rights { schedules: false, workers: false };
+
+    fn hub() -> Hub {
+        Hub::new(Config::default(), Arc::new(Notify::new()), CancellationToken::new())
+    }
+
+    fn row(position: i64, tenants: &[&str]) -> ChangeRow {
+        let (at, step) =
+            (Timestamp::from_micros(1), Step { state: State::Pending, attempt: 0, sequence: 1, took: None });
+        let moved = |tenant: &&str| Moved {
+            id: JobId::fresh(),
+            tenant: TenantId::new(*tenant),
+            queue: QueueName::default(),
+            at,
+            step,
+        };
+        let moved = tenants.iter().map(moved).collect();
+        ChangeRow { position: Position(position), at, moved, notes: Vec::new() }
+    }
+
+    fn page(rows: Vec<ChangeRow>) -> Changes {
+        Changes { position: rows.last().expect("a row").position, rows }
+    }
+
+    fn joined(visit: &Visit, after: i64, rights: Rights) -> Membership {
+        match visit.join(Position(after), &Arc::new(Filter::default()), rights) {
+            Joined::Member(membership) => membership,
+            Joined::Behind | Joined::NotYet => panic!("not let in"),
+        }
+    }
+
+    /// The positions that a client was told of so far.
+    fn told(membership: &Membership) -> Vec<i64> {
+        let mut found = Vec::new();
+        while let Some(Ok(piece)) = membership.next().now_or_never() {
+            found.extend(positions(piece));
+        }
+        found
+    }
+
+    fn positions(piece: Piece) -> Vec<i64> {
+        let What::Text(bytes) = piece.what else { panic!("undecided") };
+        let text = std::str::from_utf8(&bytes).expect("text");
+        let ids = text.lines().filter_map(|line| line.strip_prefix("id: "));
+        ids.map(|id| Place::decode(id).expect("a place").position.0).collect()
+    }
+
+    #[test]
+    fn one_is_let_in_where_the_reader_stands_or_later_and_nowhere_else() {
+        let hub = hub();
+        let visit = hub.enter(&TenantId::new("a")).expect("room");
+        let filter = Arc::new(Filter::default());
+        assert!(matches!(visit.join(Position(0), &filter, BOTH), Joined::NotYet));
+        hub.begin(Position(5));
+        assert!(matches!(visit.join(Position(4), &filter, BOTH), Joined::Behind));
+        let (here, ahead) = (joined(&visit, 5, BOTH), joined(&visit, 7, BOTH));
+        hub.tell(&page((6..=9).map(|position| row(position, &["a"])).collect()));
+        assert_eq!((told(&here), told(&ahead)), (vec![6, 7, 8, 9], vec![8, 9]));
+        assert_eq!(here.place(), Some(Place::whole(Position(9))));
+    }
+
+    #[test]
+    fn tenants_cost_each_other_nothing_and_the_same_is_written_once() {
+        let hub = hub();
+        hub.begin(Position(0));
+        let (a, b) = (hub.enter(&TenantId::new("a")).expect("room"), hub.enter(&TenantId::new("b")).expect("room"));
+        let members = [joined(&a, 0, BOTH), joined(&a, 0, BOTH), joined(&b, 0, BOTH), joined(&b, 0, NEITHER)];
+        hub.tell(&page(vec![row(1, &["a", "c", "a"]), row(2, &["c"])]));
+        let pieces: Vec<_> = members.iter().map(|member| member.next().now_or_never()).collect();
+        let text = |place: usize| match &pieces[place] {
+            Some(Ok(Piece { what: What::Text(bytes), events: 2, .. })) => bytes.as_ptr(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(text(0), text(1), "the very same bytes");
+        assert!(pieces[2].is_none() && pieces[3].is_none());
+        // Who sees nothing of it has come as far all the same.
+        assert_eq!(members[2].place(), Some(Place::whole(Position(2))));
+        // Workers are the operators', whichever tenant they look at.
+        let note = Note::Worker { session: SessionId::fresh(), worker: "w".into(), state: SessionState::Live };
+        hub.tell(&page(vec![ChangeRow { notes: vec![note], ..row(3, &[]) }, row(4, &["b"])]));
+        let all: Vec<_> = members.iter().map(told).collect();
+        assert_eq!(all, [vec![3], vec![3], vec![3, 4], vec![4]]);
+    }
+
+    #[test]
+    fn one_that_takes_nothing_is_counted_once_and_is_in_nobodys_way() {
+        let hub = hub();
+        hub.begin(Position(0));
+        let visit = hub.enter(&TenantId::new("a")).expect("room");
+        let (slow, quick) = (joined(&visit, 0, BOTH), joined(&visit, 0, BOTH));
+        for position in 1..=400 {
+            hub.tell(&page(vec![row(position, &["a"])]));
+            assert_eq!(told(&quick), [position]);
+        }
+        assert!(matches!(slow.next().now_or_never(), Some(Err(End::Overfull))));
+        assert_eq!((hub.counts().slow, slow.place()), (1, None));
+        drop((slow, quick, visit));
+        assert_eq!(hub.counts(), Counts { open: 0, events: 0, slow: 1 });
+        assert!(hub.lock().rooms.is_empty());
+    }
+
+    #[test]
+    fn whoever_joins_while_the_reader_reads_misses_nothing_and_hears_nothing_twice() {
+        const ROWS: i64 = 3_000;
+        let hub = hub();
+        hub.begin(Position(0));
+        let log: Mutex<Vec<ChangeRow>> = Mutex::default();
+        let read = |after: i64| -> Vec<ChangeRow> {
+            let log = log.lock().expect("whole");
+            log.iter().skip(usize::try_from(after).expect("a place")).take(7).cloned().collect()
+        };
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for position in 1..=ROWS {
+                    log.lock().expect("whole").push(row(position, &["a"]));
+                    thread::yield_now();
+                }
+            });
+            scope.spawn(|| {
+                let mut position = 0;
+                while position < ROWS {
+                    let rows = read(position);
+                    if let Some(last) = rows.last() {
+                        position = last.position.0;
+                        hub.tell(&page(rows));
+                    }
+                }
+            });
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    let visit = hub.enter(&TenantId::new("a")).expect("room");
+                    let mut seen: Vec<i64> = Vec::new();
+                    while seen.last() != Some(&ROWS) {
+                        let after = seen.last().copied().unwrap_or_default();
+                        match visit.join(Position(after), &Arc::new(Filter::default()), BOTH) {
+                            // Leaves as soon as it has heard something, or was closed for being slow.
+                            Joined::Member(membership) => loop {
+                                match membership.next().now_or_never() {
+                                    Some(Ok(piece)) => break seen.extend(positions(piece)),
+                                    Some(Err(_)) => break,
+                                    None => thread::yield_now(),
+                                }
+                            },
+                            Joined::Behind => seen.extend(read(after).iter().map(|row| row.position.0)),
+                            Joined::NotYet => panic!("it reads"),
+                        }
+                    }
+                    assert!(seen.windows(2).all(|two| two[1] == two[0] + 1) && seen[0] == 1, "a gap or a repetition");
+                });
+            }
+        });
+    }
+}

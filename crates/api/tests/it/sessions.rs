@@ -144,6 +144,7 @@ async fn a_session_ends_with_its_key() {
     api.send_as(ADMIN, None, "DELETE", &format!("/api/v1/tenants/acme/keys/{id}"), None).await.expect(200);
     get(&api, &here, "/api/v1/whoami").await.problem(401, "unauthorized");
     assert!(feed.rest().await.is_empty());
+    assert_eq!(api.send("DELETE", SESSION, &[("cookie", &here), OURS], None).await.status, 204, "one can always leave");
     sign_in(&api, &text, &[]).await.problem(401, "unauthorized");
 
     // By somebody that this process does not hear of: within seconds.
@@ -282,4 +283,28 @@ async fn a_session_is_looked_up_once_in_a_while_and_not_for_every_request() {
         get(&api, &cookie, "/api/v1/whoami").await.expect(200);
     }
     assert!(api.registry.passes_asked() <= before + 1, "{} times", api.registry.passes_asked() - before);
+}
+
+#[tokio::test]
+async fn any_server_of_a_team_knows_a_session_and_a_new_configured_key_ends_those_of_the_old_one() {
+    let api = keyed().await;
+    let (text, _) = key(&api, "default", &["jobs:read"]).await;
+    let (admin, holder) = (signed_in(&api, ADMIN).await, signed_in(&api, &text).await);
+    let ticket = api.send_as(ADMIN, None, "POST", "/api/v1/stream/tickets", None).await.expect(201);
+    let path = format!("{STREAM}?ticket={}", ticket["ticket"].as_str().unwrap());
+    let same = Api::over(&api, Setting { keys: Keys::asked(ADMIN), hosts: Hosts::Any, ..Setting::default() }).await;
+    for cookie in [&admin, &holder] {
+        get(&same, cookie, "/api/v1/whoami").await.expect(200);
+    }
+    for keys in [Keys::asked("another key of the configuration"), Keys::None] {
+        let other = Api::over(&api, Setting { keys, hosts: Hosts::Any, ..Setting::default() }).await;
+        get(&other, &admin, "/api/v1/whoami").await.problem(401, "unauthorized");
+        get(&other, &holder, "/api/v1/whoami").await.expect(200);
+        get(&other, "", &path).await.problem(401, "unauthorized");
+    }
+    // Signed out at one of them, it is over at the other.
+    assert_eq!(same.send("DELETE", SESSION, &[("cookie", &holder), OURS], None).await.status, 204);
+    get(&Api::over(&api, Setting { keys: Keys::asked(ADMIN), ..Setting::default() }).await, &holder, "/api/v1/whoami")
+        .await
+        .problem(401, "unauthorized");
 }

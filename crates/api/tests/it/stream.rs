@@ -399,3 +399,19 @@ async fn while_nobody_watches_nothing_is_read() {
     let mut feed = Feed::open(&api, &format!("?after=1-{:x}", head.0 - 1), &[]).await;
     feed.jobs(1).await;
 }
+
+#[tokio::test]
+async fn who_comes_after_an_outage_that_nobody_watched_begins_at_the_end() {
+    let api = Api::start().await;
+    let feed = Feed::open(&api, "", &[]).await;
+    until("it reads", || api.streams.is_reading()).await;
+    api.store.set(Some(Fault::Error(StoreError::Unavailable("away".into()))));
+    api.store.inner.submit(&[new_job()]).await.unwrap();
+    until("the reader has met it", || api.store.faults_met() > 0).await;
+    drop(feed);
+    until("the reader rests", || !api.streams.is_reading()).await;
+    api.store.set(None);
+    let mut feed = Feed::open(&api, "", &[]).await;
+    let id = api.submitted(JOB).await;
+    assert_eq!(feed.next().await.data["id"], id);
+}

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::faulty::Fault;
 use crate::feed::{Feed, STREAM};
-use crate::harness::{Api, id_of, until};
+use crate::harness::{Api, Setting, id_of, until};
 use crate::matrix::{ADMIN, key, keyed, tenant};
 use crate::stream::new_job;
 
@@ -90,7 +90,7 @@ async fn what_a_job_is_called_is_asked_for_only_when_somebody_filters_by_it_and_
     api.store.remove(&Default::default(), &[gone.parse().unwrap()]).await.unwrap();
     let kept = api.submitted(&job("a", "send", "x")).await;
     // Another server, which has not heard of the job before.
-    let other = Api::over(&api).await;
+    let other = Api::over(&api, Setting::default()).await;
     let mut late = Feed::open(&other, &format!("?kind=send&after={place}"), &[]).await;
     assert_eq!(late.next().await.data["id"], kept);
 }
@@ -294,7 +294,7 @@ async fn a_snapshot_of_very_many_says_that_there_are_more() {
 
 #[tokio::test]
 async fn a_snapshot_waits_for_a_store_that_is_away() {
-    let mut setting = crate::harness::Setting::default();
+    let mut setting = Setting::default();
     setting.tail.streams.heartbeat = Duration::from_millis(40);
     let api = Api::with(setting).await;
     api.submitted(&job("a", "b", "c")).await;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::feed::{Feed, STREAM};
 use crate::harness::Api;
 use crate::matrix::{ADMIN, key, keyed, tenant};
+use crate::probes::Log;
 
 const TICKETS: &str = "/api/v1/stream/tickets";
 
@@ -142,4 +143,19 @@ async fn where_no_key_is_asked_for_a_ticket_works_all_the_same() {
     let text = made["ticket"].as_str().unwrap();
     assert_eq!(api.get(&path(text)).await.status, 200);
     api.get(&path(text)).await.problem(401, "unauthorized");
+}
+
+#[tokio::test]
+async fn neither_a_ticket_nor_a_key_in_a_url_is_logged() {
+    Log::start();
+    let api = keyed().await;
+    let (text, _) = key(&api, "default", &["stream:read"]).await;
+    let shown = ticket(&api, &text, None).await;
+    assert_eq!(api.get(&path(&shown)).await.status, 200);
+    api.get(&path(&shown)).await.problem(401, "unauthorized");
+    api.get(&format!("{STREAM}?key={text}")).await.problem(400, "invalid-request");
+    let lines = Log::lines();
+    assert_eq!(lines.iter().filter(|line| line.contains("GET /api/v1/stream ")).count(), 3, "{lines:?}");
+    let secret = |line: &&String| line.contains(&shown) || line.contains(&text) || line.contains("ft_");
+    assert_eq!(lines.iter().find(secret), None);
 }
