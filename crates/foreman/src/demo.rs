@@ -147,7 +147,14 @@ impl Player {
 
     async fn submit_one(&mut self) -> Result<(), foreman_client::Error> {
         let (spec, then) = self.mix.next(&mut self.dice);
-        let job = self.client.submit(&spec).await?;
+        let job = match self.client.submit(&spec).await {
+            Err(error) if spec.command.is_some() && matches!(error.status(), Some(400..=499)) => {
+                info!("the demo runs no commands: {error}");
+                self.mix.has_commands = false;
+                return Ok(());
+            }
+            submitted => submitted?,
+        };
         if then == mix::Then::Cancel {
             // It may have ended by then.
             match self.client.cancel(&job.id).await {

@@ -134,7 +134,7 @@ impl Mix {
                 json!({"queue": "media", "kind": "transcode", "tags": ["upload"], "max_attempts": 1, "timeout": "1s",
                        "payload": {"file": "uploads/launch.mov"}}),
             ),
-            8 => spec(json!({"url": "http://127.0.0.1:9/hook", "queue": "mail", "kind": "notify-slack", "tags": ["partner"],
+            8 => spec(json!({"url": "http://127.0.0.1:47999/hook", "queue": "mail", "kind": "notify-slack", "tags": ["partner"],
                              "max_attempts": 2, "backoff": quick, "payload": {"channel": "#orders"}})),
             _ => self.call(
                 "/dev/status/502",
