@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use foreman_api::Hub;
+use foreman_core::TenantId;
 use foreman_core::ports::JobStore as _;
 use serde_json::{Value, json};
 
@@ -73,7 +74,7 @@ async fn a_filter_takes_any_of_a_list_and_all_of_the_lists() {
         }
     }
     // The one job, when it moves.
-    api.store.cancel(&Default::default(), &[ids[4].parse().unwrap()]).await.unwrap();
+    api.store.cancel(&TenantId::default(), &[ids[4].parse().unwrap()]).await.unwrap();
     let (named, ..) = feeds.iter_mut().find(|(_, query, _)| query.starts_with("?job=")).unwrap();
     let told = named.next().await;
     assert_eq!((&told.data["id"], &told.data["state"]), (&json!(ids[4]), &json!("cancelled")));
@@ -86,8 +87,8 @@ async fn what_a_job_is_called_is_asked_for_only_when_somebody_filters_by_it_and_
     let place = feed.last_id.clone().unwrap();
     let gone = api.submitted(&job("a", "send", "x")).await;
     assert_eq!(feed.next().await.data["id"], gone);
-    api.store.cancel(&Default::default(), &[gone.parse().unwrap()]).await.unwrap();
-    api.store.remove(&Default::default(), &[gone.parse().unwrap()]).await.unwrap();
+    api.store.cancel(&TenantId::default(), &[gone.parse().unwrap()]).await.unwrap();
+    api.store.remove(&TenantId::default(), &[gone.parse().unwrap()]).await.unwrap();
     let kept = api.submitted(&job("a", "send", "x")).await;
     // Another server, which has not heard of the job before.
     let other = Api::over(&api, Setting::default()).await;
