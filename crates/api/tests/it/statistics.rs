@@ -36,7 +36,7 @@ async fn what_happened_is_told_minute_by_minute_and_hour_by_hour() {
         api.submitted(r#"{"url":"http://127.0.0.1:1/","queue":"mail"}"#).await;
     }
     api.submitted(r#"{"url":"http://127.0.0.1:1/","queue":"other"}"#).await;
-    api.clock.advance(Duration::from_secs(120));
+    api.clock.advance(Duration::from_mins(2));
     api.complete_all().await;
     api.submitted(r#"{"url":"http://127.0.0.1:1/","queue":"mail"}"#).await;
     booked(&api).await;
@@ -68,7 +68,7 @@ async fn a_time_is_asked_for_from_the_bucket_it_begins_in() {
         let path = format!("/api/v1/statistics?from={from}&to={to}");
         api.get(&path.replace('+', "%2B")).await.expect(200)
     };
-    let within = ask(minute.plus(Duration::from_secs(59)), minute.plus(Duration::from_secs(60))).await;
+    let within = ask(minute.plus(Duration::from_secs(59)), minute.plus(Duration::from_mins(1))).await;
     assert_eq!((within["items"].as_array().unwrap().len(), &within["from"]), (1, &json!(minute.to_string())));
     let before = ask(minute.minus(Duration::from_mins(5)), minute).await;
     assert_eq!(before["items"], json!([]), "what begins at `to` is not before it");
