@@ -106,7 +106,10 @@ impl Doorkeeper {
                 return Err(Problem::new(Kind::Unauthorized, "the request shows a key and a ticket; send one of them"));
             }
             (Some(shown), None) => self.key_holder(shown, visitor.peer).await?,
-            (None, Some(ticket)) => self.ticket_holder(ticket, visitor.peer).await?,
+            (None, Some(ticket)) => {
+                let caller = self.ticket_holder(ticket, visitor.peer).await?;
+                return Self::only_for_its_own(self.on_behalf(caller.clone(), visitor).await?, &caller);
+            }
             (None, None) => self.without_key(visitor).await?,
         };
         self.on_behalf(caller, visitor).await
@@ -223,6 +226,16 @@ impl Doorkeeper {
             (Some(name), _) => self.for_tenant(caller, name, "the header Foreman-Tenant").await,
             (None, Some(name)) => self.for_tenant(caller, name, "the parameter tenant").await,
         }
+    }
+
+    /// A ticket opens the tenant that it was made for, an operator's too.
+    fn only_for_its_own(named: Caller, holder: &Caller) -> Result<Caller, Problem> {
+        if named.tenant == holder.tenant {
+            return Ok(named);
+        }
+        let detail =
+            format!("the ticket was made for the tenant {}, and the request names {}", holder.tenant, named.tenant);
+        Err(Problem { scope: Some(key::Scope::Admin), ..Problem::new(Kind::Forbidden, detail) })
     }
 
     async fn for_tenant(&self, caller: Caller, name: &str, place: &str) -> Result<Caller, Problem> {

@@ -110,7 +110,8 @@ fn range(step: Option<Slot>, from: Option<Timestamp>, to: Option<Timestamp>, now
         Slot::Hour => Duration::from_hours(24),
     };
     let to = to.unwrap_or(now);
-    let asked = from.unwrap_or_else(|| to.minus(usual));
+    // Nothing was counted before there was anything to count with.
+    let asked = from.unwrap_or_else(|| to.minus(usual)).max(Timestamp::from_micros(0));
     if asked >= to {
         let hint = "from must lie before to, which is now where it is not given";
         return Err(Problem::invalid_request(format!("in the query: {hint}; asked for were {asked} and {to}")));

@@ -25,8 +25,8 @@ pub use live::{
     TicketDocument, WorkerEvent,
 };
 pub use overview::{
-    AttentionDocument, AttentionKind, CountDocument, DeadGroupDocument, HeldDocument, OldestWaitingDocument,
-    OverviewDocument, WorkersDocument,
+    AttentionDocument, AttentionKind, CountDocument, DeadGroupDocument, DeadGroupsDocument, HeldDocument,
+    OldestWaitingDocument, OverviewDocument, WorkersDocument,
 };
 pub use schedule::{PreviewDocument, ScheduleDocument, ScheduleFields, ScheduleState, TickDocument};
 pub use statistics::{BucketDocument, QueueStatisticsDocument, SpreadDocument, StatisticsDocument, TallyDocument};
@@ -307,8 +307,8 @@ pub struct FilterDocument {
     pub tag: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correlation_id: Option<String>,
-    /// Final jobs that ended with an error of this group; `group` of the list of groups.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Final jobs that ended with an error of this group; `group` of the list of groups. Not `null`: that would be every job.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub error_group: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
@@ -316,6 +316,11 @@ pub struct FilterDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
     pub created_before: Option<Timestamp>,
+}
+
+/// The group of those who died before errors were grouped is `null`; passed on as it is, it would mean all of them.
+fn given<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    String::deserialize(deserializer).map(Some)
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -373,6 +378,14 @@ pub struct ProblemDocument {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_group_of_errors_is_not_every_job() {
+        let read = |text: &str| serde_json::from_str::<FilterDocument>(text);
+        assert!(read(r#"{"error_group":null}"#).is_err());
+        assert_eq!(read(r#"{"error_group":"x"}"#).expect("fits").error_group.as_deref(), Some("x"));
+        assert_eq!(read("{}").expect("fits").error_group, None);
+    }
 
     #[test]
     fn a_payload_that_json_cannot_show_is_shown_as_its_text() {

@@ -132,7 +132,7 @@ impl Metrics {
             streams_slow: add(
                 registry_ref,
                 "streams_slow",
-                "Clients of the stream closed because they did not keep up",
+                "Clients of the stream closed because more waited for them than may",
             ),
             sessions_lost: add(registry_ref, "worker_sessions_lost", "Sessions this worker lost while it lived"),
             sessions_lapsed: add(registry_ref, "sessions_lapsed", "Sessions of dead workers that this process lapsed"),

@@ -31,8 +31,9 @@ pub(crate) struct StreamParams {
     /// Only jobs with one of these tags, with commas between them, at most 20.
     #[param(value_type = Option<String>)]
     tag: Option<String>,
-    /// Tell first how things stand: the jobs named by `job`, or else the newest 1,000 that match. Not told again to a client that
-    /// goes on where it was.
+    /// Tell first how things stand: the jobs named by `job`, or else the newest 1,000 that match. With several queues, kinds or tags
+    /// those are looked for among the newest 10,000 jobs, and `complete` says whether that was all. Not told again to a client
+    /// that goes on where it was.
     #[param(value_type = Option<bool>)]
     snapshot: Option<bool>,
     /// Go on after the event with this `id:`.

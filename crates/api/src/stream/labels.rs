@@ -58,8 +58,14 @@ impl KnownLabels {
 
     fn entries(&self, jobs: &[JobId]) -> Vec<(JobId, Entry)> {
         let mut known = self.lock();
-        let mut wanted: Vec<JobId> =
-            jobs.iter().filter(|job| !known.get(*job).is_some_and(Entry::is_good)).copied().collect();
+        // Taken before room is made: what is put aside then is answered all the same.
+        let (mut answers, mut wanted) = (Vec::with_capacity(jobs.len()), Vec::new());
+        for job in jobs {
+            match known.get(job).filter(|entry| entry.is_good()) {
+                Some(entry) => answers.push((*job, entry.clone())),
+                None => wanted.push(*job),
+            }
+        }
         wanted.sort_unstable();
         wanted.dedup();
         if !wanted.is_empty() {
@@ -70,9 +76,10 @@ impl KnownLabels {
                 known.clear();
             }
             let entry = Entry { asked: Instant::now(), answer: self.ask(wanted.clone()) };
+            answers.extend(wanted.iter().map(|job| (*job, entry.clone())));
             known.extend(wanted.into_iter().map(|job| (job, entry.clone())));
         }
-        jobs.iter().filter_map(|job| Some((*job, known.get(job)?.clone()))).collect()
+        answers
     }
 
     fn ask(&self, jobs: Vec<JobId>) -> Shared<BoxFuture<'static, Found>> {
@@ -91,5 +98,24 @@ impl KnownLabels {
     fn lock(&self) -> MutexGuard<'_, HashMap<JobId, Entry>> {
         // Nothing in here can panic half way through a change.
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use foreman_core::memory::{self, LocalWakeups, ManualClock};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_known_is_answered_though_room_is_made_for_others() {
+        let store = memory::Store::new(Arc::new(ManualClock::new()), Arc::new(LocalWakeups::new()));
+        let known = KnownLabels { most: 4, ..KnownLabels::new(Arc::new(store), Tasks::new()) };
+        let ids: Vec<JobId> = (0..5).map(|_| JobId::fresh()).collect();
+        for some in [&ids[..3], &[ids[0], ids[3], ids[4]], &ids[..]] {
+            let entries = known.entries(some);
+            let is_answered = |job: &JobId| entries.iter().any(|(answered, _)| answered == job);
+            assert!(some.iter().all(is_answered), "{} of {}", entries.len(), some.len());
+        }
     }
 }

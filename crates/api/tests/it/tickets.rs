@@ -76,6 +76,16 @@ async fn a_ticket_is_of_the_tenant_that_it_was_asked_for() {
     api.send_as(ADMIN, None, "POST", "/api/v1/jobs", Some(job)).await.expect(202);
     let id = api.send_as(ADMIN, Some("acme"), "POST", "/api/v1/jobs", Some(job)).await.expect(202)["id"].clone();
     assert_eq!(feed.next().await.data["id"], id);
+    // An operator's too: whoever gets the ticket gets no other tenant.
+    for named in ["default", "acme"] {
+        let text = ticket(&api, ADMIN, Some("acme")).await;
+        let answer = api.get(&format!("/api/v1/stream?ticket={text}&tenant={named}&job=nonsense")).await;
+        if named == "acme" {
+            answer.problem(400, "invalid-request")
+        } else {
+            answer.problem(403, "forbidden")
+        };
+    }
 }
 
 #[tokio::test]

@@ -25,8 +25,8 @@ const RECENT: Duration = Duration::from_hours(2);
 const QUEUES: [(&str, u64, (u64, u64), u64); 5] = [
     ("mail", 46, (20, 900), 8),
     ("billing", 24, (80, 2_500), 30),
-    ("media", 16, (1_000, 9_000), 12),
-    ("reports", 11, (4_000, 14_000), 25),
+    ("media", 16, (1_000, 5_000), 12),
+    ("reports", 11, (3_000, 6_000), 25),
     ("feeds", 3, (30, 700), 200),
 ];
 

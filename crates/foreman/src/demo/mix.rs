@@ -72,7 +72,7 @@ impl Mix {
     fn thumbnail(&self, dice: &mut Dice) -> JobSpec {
         let file = format!("uploads/{}/{}.jpg", dice.pick(&PEOPLE), dice.between(1_000, 9_999));
         self.call(
-            &format!("/dev/wait/{}ms", dice.between(1_000, 9_000)),
+            &format!("/dev/wait/{}ms", dice.between(1_000, 5_000)),
             json!({
                 "queue": "media", "kind": "make-thumbnail", "priority": "low", "tags": ["upload"], "timeout": "20s",
                 "payload": {"file": file, "sizes": [96, 320, 1280]},
@@ -82,7 +82,7 @@ impl Mix {
 
     fn report(&self, dice: &mut Dice) -> JobSpec {
         self.call(
-            &format!("/dev/wait/{}ms", dice.between(4_000, 14_000)),
+            &format!("/dev/wait/{}ms", dice.between(3_000, 6_000)),
             json!({
                 "queue": "reports", "kind": *dice.pick(&["usage-report", "tax-report"]), "tags": ["internal"], "timeout": "30s",
                 "correlation_id": format!("month-2026-{:02}", dice.between(1, 11)),
