@@ -34,6 +34,22 @@ test('a filter lives in the URL, and whoever opens it sees the same rows', async
   await expect.poll(() => shared.getByLabel('Queue').inputValue()).toBe('letters');
 });
 
+test('the rare filters are folded away, and a link that has one opens them', async ({ stage }) => {
+  const person = await stage.person(await stage.foreman());
+  const page = await person.open('/jobs');
+  const filters = page.getByRole('search', { name: 'Filters' });
+  await filters.getByLabel('Tag').waitFor();
+  await filters.getByLabel('Created after').waitFor({ state: 'hidden' });
+  await filters.getByRole('button', { name: 'Filters' }).click();
+  await filters.getByLabel('Correlation id').fill('order-7');
+  await page.keyboard.press('Enter');
+  await expect.poll(() => page.url()).toContain('order-7');
+
+  const shared = await person.open(page.url());
+  await shared.getByLabel('Created after').waitFor();
+  expect(await shared.getByLabel('Correlation id').inputValue()).toBe('order-7');
+});
+
 test('a thousand dead jobs are retried at once, and the number is shown before', async ({ stage }) => {
   const foreman = await stage.foreman();
   const target = await stage.target();

@@ -1,4 +1,4 @@
-import { Navigate, Outlet, useLocation } from '@tanstack/react-router';
+import { Navigate, Outlet, useLocation, useMatches } from '@tanstack/react-router';
 import { useWhoami } from '@/api/session';
 import { chosenTenant } from '@/api/tenant';
 import { isStatus } from '@/api/problem';
@@ -11,20 +11,19 @@ import { Shell } from './Shell';
 export function Gate() {
   const who = useWhoami();
   const { pathname, href } = useLocation();
-  if (pathname === '/sign-in') return <Outlet />;
+  const shown = useMatches({ select: (matches) => matches.at(-1)?.routeId });
+  const isAtDoor = pathname === '/sign-in';
+  // The address changes before the page does. One that belongs inside is not shown outside meanwhile, nor the other way round.
+  if (isAtDoor !== (shown === '/sign-in')) return <Waiting />;
+  if (isAtDoor) return <Outlet />;
   if (isStatus(who.error, 401)) {
     return <Navigate to="/sign-in" search={href === '/' ? {} : { next: href }} replace />;
   }
   if (who.data === undefined) {
+    if (who.error === null) return <Waiting />;
     return (
       <main className="grid min-h-dvh place-items-center p-4">
-        {who.error === null ? (
-          <div role="status" aria-label="Loading" className="animate-breathe">
-            <Logo />
-          </div>
-        ) : (
-          <ErrorState error={who.error} retry={() => void who.refetch()} />
-        )}
+        <ErrorState error={who.error} retry={() => void who.refetch()} />
       </main>
     );
   }
@@ -32,5 +31,15 @@ export function Gate() {
     <LiveProvider tenant={chosenTenant()}>
       <Shell />
     </LiveProvider>
+  );
+}
+
+function Waiting() {
+  return (
+    <main className="grid min-h-dvh place-items-center p-4">
+      <div role="status" aria-label="Loading" className="animate-breathe">
+        <Logo />
+      </div>
+    </main>
   );
 }

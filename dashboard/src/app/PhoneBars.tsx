@@ -1,4 +1,4 @@
-import { Link } from '@tanstack/react-router';
+import { Link, useLocation } from '@tanstack/react-router';
 import { BookOpen, Menu as MenuIcon, Plus, Search } from 'lucide-react';
 import { useState } from 'react';
 import { useAllows } from '@/api/session';
@@ -30,6 +30,8 @@ export function TopBar({ onSearch }: { onSearch: () => void }) {
 export function BottomBar() {
   const [open, setOpen] = useState(false);
   const canSubmit = useAllows('jobs:write');
+  const { pathname } = useLocation();
+  const isBehind = PLACES.slice(4).some(({ to }) => pathname.startsWith(to));
   const item = 'flex h-14 flex-col items-center justify-center gap-0.5 text-2xs font-medium';
   return (
     <>
@@ -49,7 +51,11 @@ export function BottomBar() {
             {label}
           </Link>
         ))}
-        <button type="button" className={`${item} text-muted`} onClick={() => setOpen(true)}>
+        <button
+          type="button"
+          className={`${item} ${isBehind ? 'text-accent' : 'text-muted'}`}
+          onClick={() => setOpen(true)}
+        >
           <MenuIcon aria-hidden className="size-5" />
           More
         </button>

@@ -30,8 +30,8 @@ describe('the banner', () => {
     expect(onRetry).toHaveBeenCalledOnce();
   });
 
-  it('names the scope that is missing', () => {
+  it('names the scope that is missing, and says how old what is shown can be', () => {
     show({ state: 'refused', status: 403 });
-    expect(screen.getByRole('status').textContent).toContain('stream:read');
+    expect(screen.getByRole('status').textContent).toMatch(/not live.*stream:read.*every 15 seconds/);
   });
 });

@@ -1,9 +1,10 @@
-import { CloudOff, TriangleAlert, type LucideIcon } from 'lucide-react';
+import { clsx } from 'clsx';
+import { CloudOff, Info, TriangleAlert, type LucideIcon } from 'lucide-react';
 import { Button } from '@/components/Button';
 import { Countdown } from '@/components/Duration';
 import { RelativeTime } from '@/components/RelativeTime';
 import { useLive, useLiveness } from '@/live/LiveProvider';
-import type { Liveness } from '@/live/live';
+import { REREAD_MS, type Liveness } from '@/live/live';
 
 /** Says when what is on the screen may no longer be so. */
 export function StreamBanner() {
@@ -28,10 +29,16 @@ export function StreamNotice({ liveness, onRetry }: { liveness: Liveness; onRetr
           <RelativeTime at={new Date(liveness.since).toISOString()} />. What you see may be out of date.
         </Notice>
       )}
-      {liveness.state === 'refused' && liveness.status !== 401 && (
+      {liveness.state === 'refused' && liveness.status === 403 && (
+        <Notice calm icon={Info} onRetry={onRetry} retry="Read now">
+          <strong className="font-semibold">This page is not live:</strong> your key lacks the scope{' '}
+          <code className="font-mono">stream:read</code>. It is read again every {REREAD_MS / 1000} seconds.
+        </Notice>
+      )}
+      {liveness.state === 'refused' && liveness.status !== 401 && liveness.status !== 403 && (
         <Notice icon={TriangleAlert} onRetry={onRetry}>
-          <strong className="font-semibold">Updates do not arrive by themselves:</strong>{' '}
-          {refusal(liveness.status)}
+          <strong className="font-semibold">This page is not live:</strong> {refusal(liveness.status)} Until
+          then it is read again every {REREAD_MS / 1000} seconds.
         </Notice>
       )}
     </div>
@@ -39,24 +46,31 @@ export function StreamNotice({ liveness, onRetry }: { liveness: Liveness; onRetr
 }
 
 function refusal(status: number): string {
-  if (status === 403) return 'this key has not the scope stream:read.';
   if (status === 429) return 'too many streams are open for this tenant. It is tried again.';
   return `the server answered the stream with status ${status}. It is tried again.`;
 }
 
 interface NoticeProps {
   icon: LucideIcon;
+  /** Nothing is wrong that would pass by itself. */
+  calm?: boolean;
+  retry?: string;
   onRetry: () => void;
   children: React.ReactNode;
 }
 
-function Notice({ icon: Icon, onRetry, children }: NoticeProps) {
+function Notice({ icon: Icon, calm = false, retry = 'Try now', onRetry, children }: NoticeProps) {
   return (
-    <div className="flex items-center gap-3 border-b bg-warn-soft px-4 py-2 text-sm text-warn md:px-6">
+    <div
+      className={clsx(
+        'flex items-center gap-3 border-b px-4 py-2 text-sm md:px-6',
+        calm ? 'bg-sunken text-muted' : 'bg-warn-soft text-warn',
+      )}
+    >
       <Icon aria-hidden className="size-4 shrink-0" />
       <p className="min-w-0 flex-1">{children}</p>
       <Button size="sm" onClick={onRetry}>
-        Try now
+        {retry}
       </Button>
     </div>
   );

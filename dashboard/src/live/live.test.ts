@@ -1,7 +1,7 @@
 import { QueryClient } from '@tanstack/react-query';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { SILENCE_MS } from './feed';
-import { Live } from './live';
+import { Live, REREAD_MS } from './live';
 
 let send: (text: string) => void;
 let end: () => void;
@@ -74,6 +74,21 @@ describe('how live the page is', () => {
     await settled();
     expect(live.liveness()).toEqual({ state: 'refused', status: 401 });
     expect(invalidated).toHaveBeenCalledWith({ queryKey: ['whoami'] });
+  });
+
+  it('reads everything again now and then where the stream is refused for want of a scope', async () => {
+    live.stop();
+    vi.stubGlobal('fetch', () => Promise.resolve(new Response(null, { status: 403 })));
+    live.start(null);
+    await settled();
+    expect(live.liveness()).toEqual({ state: 'refused', status: 403 });
+    const invalidated = vi.spyOn(cache, 'invalidateQueries');
+    await vi.advanceTimersByTimeAsync(REREAD_MS - 2_000);
+    expect(invalidated).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(4_000);
+    expect(invalidated).toHaveBeenCalledExactlyOnceWith();
+    await vi.advanceTimersByTimeAsync(REREAD_MS * 3);
+    expect(invalidated).toHaveBeenCalledTimes(4);
   });
 
   it('reads again what was fetched before it joined a stream that another tab has open', async () => {

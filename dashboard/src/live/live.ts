@@ -15,6 +15,9 @@ export type Liveness =
   | { state: 'lost'; since: number; retryAt: number }
   | { state: 'refused'; status: number };
 
+/** How often everything on the screen is read again where the server gives us no stream. */
+export const REREAD_MS = 15_000;
+
 interface Line {
   send(message: ToWorker): void;
   close(): void;
@@ -30,6 +33,7 @@ export class Live {
   #tenant: string | null = null;
   #liveness: Liveness = { state: 'connecting' };
   #heardAt = Date.now();
+  #readAt = Date.now();
   #missed = false;
   #checks: ReturnType<typeof setInterval> | undefined;
 
@@ -106,6 +110,8 @@ export class Live {
       this.#become({ state: 'lost', since: this.#heardAt, retryAt: connection.retryAt });
     } else if (connection.state === 'refused') {
       this.#missed = true;
+      // What is on the screen was read about when it was first refused; a further refusal puts nothing off.
+      if (this.#liveness.state !== 'refused') this.#readAt = Date.now();
       this.#become({ state: 'refused', status: connection.status });
       // The key may be gone; whoever asks who they are is told.
       if (connection.status === 401) void this.#cache.invalidateQueries({ queryKey: ['whoami'] });
@@ -129,6 +135,14 @@ export class Live {
     if (silent > SILENCE_MS && (this.#liveness.state === 'live' || this.#liveness.state === 'connecting')) {
       this.#missed = true;
       this.#become({ state: 'stale', since: this.#heardAt });
+    }
+    if (
+      this.#liveness.state === 'refused' &&
+      Date.now() - this.#readAt >= REREAD_MS &&
+      document.visibilityState === 'visible'
+    ) {
+      this.#readAt = Date.now();
+      void this.#cache.invalidateQueries();
     }
     // A worker that the browser has ended or frozen says nothing at all: ask it again, which starts a new one.
     if (silent > SILENCE_MS * 2 && this.#liveness.state === 'stale') {

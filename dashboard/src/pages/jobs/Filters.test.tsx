@@ -1,4 +1,4 @@
-import { screen } from '@testing-library/react';
+import { cleanup, screen } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { describe, expect, it, vi } from 'vitest';
 import { renderAt } from '@/testing/render';
@@ -19,6 +19,23 @@ describe('the filters', () => {
     await show({ queue: 'letters', tag: 'spring' });
     expect(screen.getByLabelText<HTMLInputElement>('Queue').value).toBe('letters');
     expect(screen.getByLabelText<HTMLInputElement>('Tag').value).toBe('spring');
+  });
+
+  it('fold the rare ones away until they are asked for, or until the URL has one', async () => {
+    await show({ queue: 'letters' });
+    const more = screen.getByRole('button', { name: 'Filters' });
+    expect(more.getAttribute('aria-expanded')).toBe('false');
+    await userEvent.click(more);
+    expect(more.getAttribute('aria-expanded')).toBe('true');
+    cleanup();
+    await show({ created_after: '2026-11-15T12:00:00Z', correlation_id: 'order-7' });
+    expect(screen.getByRole('button', { name: 'Filters (2)' }).getAttribute('aria-expanded')).toBe('true');
+  });
+
+  it('say that only one error is shown, and show the others again', async () => {
+    const { onChoose } = await show({ error_group: '0123456789abcdef' });
+    await userEvent.click(screen.getByRole('button', { name: 'Show the others too' }));
+    expect(onChoose).toHaveBeenCalledWith({ error_group: undefined });
   });
 
   it('take effect on Enter', async () => {

@@ -1,4 +1,5 @@
 import { useNavigate } from '@tanstack/react-router';
+import { clsx } from 'clsx';
 import { ListFilter, Search, X } from 'lucide-react';
 import { useId, useState, type ComponentProps } from 'react';
 import { useQueues } from '@/api/queues';
@@ -6,18 +7,32 @@ import { readSearch } from '@/app/lookup';
 import { Button } from '@/components/Button';
 import { Field, Input } from '@/components/Field';
 import { isFiltered, type JobsSearch } from './search';
+import { useIsWide } from './useIsWide';
 
 interface FiltersProps {
   search: JobsSearch;
   onChoose: (next: Partial<JobsSearch>) => void;
 }
 
+const COMMON = ['queue', 'kind', 'tag'] as const;
+/** Behind the button on a desktop too: the fields for a time alone have a dozen stops for whoever goes by keyboard. */
+const RARE = ['correlation_id', 'created_after', 'created_before'] as const;
+
 /** What is written takes effect on Enter, or when one goes on to the next field. */
 export function Filters({ search, onChoose }: FiltersProps) {
   const queues = useQueues().data?.items ?? [];
   const list = useId();
-  const [isOpen, setOpen] = useState(false);
-  const chosen = Object.keys(search).filter((name) => name !== 'state' && name !== 'cursor').length;
+  const fields = useId();
+  const folded = useIsWide() ? RARE : [...COMMON, ...RARE];
+  const chosen = folded.filter((name) => search[name] !== undefined).length;
+  const [isOpen, setOpen] = useState(chosen > 0);
+  const [known, setKnown] = useState(chosen);
+  // One came by the URL: it is not to work unseen. Emptying a field does not fold it away under the hand.
+  if (known !== chosen) {
+    setKnown(chosen);
+    if (chosen > known) setOpen(true);
+  }
+  const rare = isOpen ? '' : 'hidden';
   return (
     <form
       role="search"
@@ -30,7 +45,7 @@ export function Filters({ search, onChoose }: FiltersProps) {
         <Button
           icon={ListFilter}
           aria-expanded={isOpen}
-          className="lg:hidden"
+          aria-controls={fields}
           onClick={() => setOpen(!isOpen)}
         >
           Filters{chosen > 0 ? ` (${chosen})` : ''}
@@ -56,8 +71,20 @@ export function Filters({ search, onChoose }: FiltersProps) {
           </Button>
         )}
       </div>
+      {search.error_group !== undefined && (
+        <p className="flex flex-wrap items-center gap-x-2 text-sm text-muted">
+          Only jobs that ended in one and the same error.
+          <Button variant="ghost" size="sm" onClick={() => onChoose({ error_group: undefined })}>
+            Show the others too
+          </Button>
+        </p>
+      )}
       <div
-        className={`grid-cols-2 gap-2 sm:grid-cols-3 lg:grid lg:grid-cols-6 ${isOpen ? 'grid' : 'hidden'}`}
+        id={fields}
+        className={clsx(
+          'grid-cols-2 gap-2 sm:grid-cols-3 lg:grid',
+          isOpen ? 'grid lg:grid-cols-6' : 'hidden lg:grid-cols-3',
+        )}
       >
         <Field label="Queue">
           <FilterInput
@@ -73,21 +100,21 @@ export function Filters({ search, onChoose }: FiltersProps) {
         <Field label="Tag">
           <FilterInput value={search.tag ?? ''} placeholder="any" onCommit={(tag) => onChoose({ tag })} />
         </Field>
-        <Field label="Correlation id">
+        <Field label="Correlation id" className={rare}>
           <FilterInput
             value={search.correlation_id ?? ''}
             placeholder="any"
             onCommit={(correlation_id) => onChoose({ correlation_id })}
           />
         </Field>
-        <Field label="Created after">
+        <Field label="Created after" className={rare}>
           <FilterInput
             type="datetime-local"
             value={toLocal(search.created_after)}
             onCommit={(text) => onChoose({ created_after: fromLocal(text) })}
           />
         </Field>
-        <Field label="Created before">
+        <Field label="Created before" className={rare}>
           <FilterInput
             type="datetime-local"
             value={toLocal(search.created_before)}

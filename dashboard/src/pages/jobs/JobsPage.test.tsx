@@ -102,6 +102,15 @@ describe('the list of jobs', () => {
     expect(screen.getByRole('toolbar').textContent).toContain('1 job selected');
   });
 
+  it('lets whoever goes by keyboard pass the filters', async () => {
+    const jobs = [job(), job()];
+    show(() => jobs);
+    await screen.findByRole('table');
+    await userEvent.tab();
+    await userEvent.keyboard('{Enter}');
+    expect(document.activeElement?.getAttribute('href')).toBe(`/jobs/${jobs[0]?.id}`);
+  });
+
   it('shows how to make the first one when there is none', async () => {
     show(() => []);
     expect((await screen.findByRole('region', { name: /curl/ })).textContent).toContain('/api/v1/jobs');

@@ -56,6 +56,7 @@ export function JobsPage() {
     <>
       <PageHeader title="Jobs" note="Newest first. States change by themselves." />
       <div className="space-y-3">
+        <SkipFilters />
         <StateFilter chosen={search.state} states={states} onChoose={(state) => choose({ state })} />
         <Filters search={search} onChoose={choose} />
         <Card flush className="relative">
@@ -79,7 +80,7 @@ export function JobsPage() {
                 variant="ghost"
                 size="sm"
                 icon={ArrowUp}
-                className="text-accent"
+                className="text-accent!"
                 onClick={() =>
                   showNew().catch((error: unknown) => toast.failed('The new jobs could not be read', error))
                 }
@@ -140,6 +141,19 @@ export function JobsPage() {
         />
       )}
     </>
+  );
+}
+
+/** For whoever goes by keyboard: every state and filter is a stop before the first job. */
+function SkipFilters() {
+  return (
+    <button
+      type="button"
+      className="sr-only focus:not-sr-only focus:absolute focus:z-10 focus:rounded-md focus:bg-surface focus:px-3 focus:py-1.5 focus:shadow-high"
+      onClick={() => document.querySelector<HTMLElement>('a[data-row]')?.focus()}
+    >
+      Skip to the first job
+    </button>
   );
 }
 

@@ -7,6 +7,7 @@ import { ErrorNote } from '@/components/ErrorState';
 import { Field, Input, Select } from '@/components/Field';
 import { elsewhere, isPlaceless, stillWrong } from '@/pages/submit/mistakes';
 import { ScopeFields } from './ScopeFields';
+import { DEFAULT_SCOPES } from './scopes';
 
 interface CreateKeyDialogProps {
   tenant: string;
@@ -20,7 +21,7 @@ export function CreateKeyDialog({ tenant, onMade, onClose }: CreateKeyDialogProp
   const form = useId();
   const make = useMakeKey(tenant);
   const [name, setName] = useState('');
-  const [scopes, setScopes] = useState<Scope[]>(['jobs:read', 'jobs:write']);
+  const [scopes, setScopes] = useState<Scope[]>(DEFAULT_SCOPES);
   const [expiry, setExpiry] = useState('2160h');
   const spec: NewKey = {
     scopes,

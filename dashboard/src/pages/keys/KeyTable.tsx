@@ -76,11 +76,19 @@ function Row({ apiKey, onAsk }: { apiKey: Key; onAsk: (verb: 'rotate' | 'revoke'
   return (
     <Tr className={apiKey.state === 'live' ? '' : 'text-muted'}>
       <Td className="max-w-0 min-w-32 sm:max-w-60">
-        <span className="block truncate font-medium">
+        <span className="block font-medium wrap-anywhere">
           {apiKey.name === '' ? <span className="text-faint">no name</span> : apiKey.name}{' '}
           {isOwn && <Badge tone="accent">yours</Badge>}
         </span>
         <code className="block truncate font-mono text-xs text-faint">fm_{apiKey.id}_…</code>
+        <span className="block text-xs text-muted md:hidden">
+          may {apiKey.scopes.join(', ')}
+          {typeof apiKey.expires_at === 'string' && typeof apiKey.replaced_by !== 'string' && (
+            <>
+              ; ends <RelativeTime at={apiKey.expires_at} />
+            </>
+          )}
+        </span>
       </Td>
       <Td className="hidden md:table-cell">
         <span className="flex flex-wrap gap-1">

@@ -6,6 +6,7 @@ import { fill } from '@/testing/fill';
 import { renderAt } from '@/testing/render';
 import { serve, WHO } from '@/testing/server';
 import { KeysPage } from './KeysPage';
+import { PRESETS } from './scopes';
 
 const SECRET = 'fm_0123456789ab_TLcovy1COQgX1BRtCF9aM6iVqpT8JePCSnsdCzXhtZ04U5Bht';
 
@@ -63,6 +64,14 @@ test('a key is made of scopes and an end, shown once, and then gone', async () =
       .getAll()
       .map(({ state }) => state.data);
   await waitFor(() => expect(document.body.textContent + JSON.stringify(mutations())).not.toContain(SECRET));
+});
+
+test('whoever may see jobs may follow them too, unless somebody says otherwise', async () => {
+  serve(ANSWERS);
+  renderAt(<KeysPage />);
+  await userEvent.click(await screen.findByRole('button', { name: 'New key' }));
+  expect((await screen.findByRole<HTMLInputElement>('checkbox', { name: /stream:read/ })).checked).toBe(true);
+  for (const { scopes } of PRESETS) expect(scopes.includes('stream:read')).toBe(scopes.includes('jobs:read'));
 });
 
 test('a key that may do nothing cannot be made', async () => {

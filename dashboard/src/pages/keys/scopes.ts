@@ -24,8 +24,16 @@ export interface Preset {
   scopes: Scope[];
 }
 
+/** Whoever may see jobs may follow them too: the dashboard is not live without. */
+const SUBMITS: Preset = {
+  name: 'A service that submits',
+  scopes: ['jobs:read', 'jobs:write', 'stream:read'],
+};
+
+export const DEFAULT_SCOPES = SUBMITS.scopes;
+
 export const PRESETS: Preset[] = [
-  { name: 'A service that submits', scopes: ['jobs:read', 'jobs:write'] },
+  SUBMITS,
   {
     name: 'Somebody at the dashboard',
     scopes: ['jobs:read', 'jobs:write', 'schedules:read', 'schedules:write', 'stream:read'],

@@ -91,7 +91,7 @@ export function QueueTable({ queues }: { queues: Queue[] }) {
                 <Link
                   to="/jobs"
                   search={{ queue: queue.name }}
-                  className="block truncate font-medium hover:text-accent hover:underline"
+                  className="block font-medium wrap-anywhere hover:text-accent hover:underline"
                 >
                   {queue.name}
                 </Link>

@@ -7,7 +7,7 @@ import { ScheduleActions } from './ScheduleActions';
 import { ScheduleBadge, TickBadge } from './ScheduleBadge';
 import { inWords, written } from './words';
 
-/** On a phone the words stand below the name, and what is left over goes. */
+/** On a phone the words stand below the name, and what is left over goes. No words are cut off: they say when it fires. */
 export function ScheduleTable({ schedules }: { schedules: Schedule[] }) {
   return (
     <Table label="Schedules">
@@ -39,20 +39,18 @@ function Row({ schedule }: { schedule: Schedule }) {
         <Link
           to="/schedules/$schedule"
           params={{ schedule: schedule.id }}
-          className="block truncate font-medium hover:text-accent hover:underline"
+          className="block font-medium wrap-anywhere hover:text-accent hover:underline"
         >
           {schedule.name}
         </Link>
-        <span className="block truncate text-xs text-muted md:hidden">{inWords(schedule)}</span>
+        <span className="block text-xs wrap-anywhere text-muted md:hidden">{inWords(schedule)}</span>
         <span className="mt-0.5 block lg:hidden">
           {schedule.state !== 'active' && <ScheduleBadge state={schedule.state} />}
         </span>
       </Td>
       <Td className="hidden max-w-0 min-w-48 md:table-cell md:w-2/5">
-        <span className="block truncate" title={schedule.description}>
-          {inWords(schedule)}
-        </span>
-        <span className="block truncate text-xs text-faint">
+        <span className="block wrap-anywhere">{inWords(schedule)}</span>
+        <span className="block text-xs wrap-anywhere text-faint">
           <code className="font-mono">{written(schedule)}</code>
           {typeof schedule.timezone === 'string' && ` · ${schedule.timezone}`}
         </span>

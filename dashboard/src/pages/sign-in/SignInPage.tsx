@@ -12,7 +12,7 @@ import { safeNext } from './next';
 export function SignInPage() {
   const who = useWhoami();
   const router = useRouter();
-  // As it was when the page came: it is still shown while the next one loads, when the address has changed already.
+  // As it was when the page came: the address may change before the page does.
   const [next] = useState(() => safeNext((router.state.location.search as { next?: unknown }).next));
   // Signed in already, or nobody asks for a key. What was known before a refusal does not count.
   const isIn = who.data !== undefined && who.error === null;
@@ -20,7 +20,7 @@ export function SignInPage() {
     document.title = 'Sign in · Foreman';
   }, []);
   useEffect(() => {
-    // Only from here. While the next page loads the gate has already opened, and shows this one anew inside the shell.
+    // Only from here, and so only once.
     if (isIn && router.state.location.pathname === '/sign-in') router.history.replace(next);
   }, [isIn, next, router]);
   return (

@@ -49,6 +49,7 @@ export function Deliveries({ webhook }: { webhook: string }) {
   );
 }
 
+/** On a phone the answer and its time stand below the event. */
 function DeliveryTable({ webhook, deliveries }: { webhook: string; deliveries: Delivery[] }) {
   const may = useAllows('jobs:write');
   const [open, setOpen] = useState<string | null>(null);
@@ -66,7 +67,7 @@ function DeliveryTable({ webhook, deliveries }: { webhook: string; deliveries: D
           <Th>State</Th>
           <Th>Event</Th>
           <Th className="hidden md:table-cell">About</Th>
-          <Th className="text-right">Answer</Th>
+          <Th className="hidden text-right sm:table-cell">Answer</Th>
           <Th className="hidden text-right sm:table-cell">Tries</Th>
           <Th className="hidden sm:table-cell">When</Th>
           <Th>
@@ -81,23 +82,27 @@ function DeliveryTable({ webhook, deliveries }: { webhook: string; deliveries: D
               <Td>
                 <State delivery={delivery} />
               </Td>
-              <Td className="max-w-0 min-w-28 sm:max-w-80">
+              <Td className="max-w-0 min-w-32 sm:max-w-80">
                 <button
                   type="button"
                   aria-expanded={open === delivery.id}
                   {...(open === delivery.id ? { 'aria-controls': `delivery-${delivery.id}` } : {})}
                   title="The message, and what was answered"
                   onClick={() => setOpen(open === delivery.id ? null : delivery.id)}
-                  className="flex max-w-full items-center gap-1 font-mono text-xs hover:text-accent"
+                  className="flex max-w-full items-center gap-1 text-left font-mono text-xs hover:text-accent"
                 >
                   <ChevronRight
                     aria-hidden
                     className={`size-3.5 shrink-0 text-muted transition-transform ${open === delivery.id ? 'rotate-90' : ''}`}
                   />
-                  <span className="truncate">{delivery.event}</span>
+                  <span className="min-w-0 wrap-anywhere">{delivery.event}</span>
                 </button>
+                <span className="block pl-4.5 text-xs text-muted sm:hidden">
+                  <Answer status={delivery.status} /> ·{' '}
+                  <RelativeTime at={delivery.finished_at ?? delivery.created_at} />
+                </span>
                 {typeof delivery.error === 'string' && (
-                  <span className="block truncate text-xs text-bad" title={delivery.error}>
+                  <span className="line-clamp-2 pl-4.5 text-xs wrap-anywhere text-bad" title={delivery.error}>
                     {delivery.error}
                   </span>
                 )}
@@ -115,7 +120,7 @@ function DeliveryTable({ webhook, deliveries }: { webhook: string; deliveries: D
                   <span className="text-faint">–</span>
                 )}
               </Td>
-              <Td className="text-right">
+              <Td className="hidden text-right sm:table-cell">
                 <Answer status={delivery.status} />
               </Td>
               <Td className="hidden text-right sm:table-cell">{delivery.attempt ?? 0}</Td>
@@ -130,11 +135,13 @@ function DeliveryTable({ webhook, deliveries }: { webhook: string; deliveries: D
                     <Button
                       size="sm"
                       icon={Send}
+                      className="max-sm:size-8 max-sm:px-0"
+                      title="Resend"
                       aria-label={`Resend ${delivery.event} of ${delivery.created_at}`}
                       busy={resend.isPending && resend.variables === delivery.id}
                       onClick={() => again(delivery.id)}
                     >
-                      Resend
+                      <span className="max-sm:hidden">Resend</span>
                     </Button>
                   )}
               </Td>

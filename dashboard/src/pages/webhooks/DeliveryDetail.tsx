@@ -23,7 +23,7 @@ export function DeliveryDetail({ webhook, delivery }: { webhook: string; deliver
         ) : (
           <JsonView label="The message" value={message} />
         )}
-        <p className="text-xs text-faint">
+        <p className="text-xs wrap-anywhere text-faint">
           <code className="font-mono">webhook-id: {data.message_id}</code>
         </p>
       </div>
@@ -40,9 +40,16 @@ export function DeliveryDetail({ webhook, delivery }: { webhook: string; deliver
             wrap
           />
         )}
-        <Link to="/jobs/$id" params={{ id: delivery }} className="text-xs text-accent hover:underline">
-          All tries, as a job
-        </Link>
+        <p className="flex flex-wrap gap-x-4 text-xs">
+          <Link to="/jobs/$id" params={{ id: delivery }} className="text-accent hover:underline">
+            All tries, as a job
+          </Link>
+          {typeof data.about === 'string' && (
+            <Link to="/jobs/$id" params={{ id: data.about }} className="text-accent hover:underline">
+              The job it is about
+            </Link>
+          )}
+        </p>
       </div>
     </div>
   );

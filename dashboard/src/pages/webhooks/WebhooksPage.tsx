@@ -80,7 +80,7 @@ function WebhookTable({ webhooks }: { webhooks: Webhook[] }) {
               <Link
                 to="/webhooks/$webhook"
                 params={{ webhook: webhook.id }}
-                className="block truncate font-mono text-xs font-medium hover:text-accent hover:underline"
+                className="block font-mono text-xs font-medium wrap-anywhere hover:text-accent hover:underline"
               >
                 {webhook.url}
               </Link>
