@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use foreman_core::document::{DeadGroupDocument, ListDocument};
+use foreman_core::document::DeadGroupsDocument;
 use http::StatusCode;
 
 use crate::app::App;
@@ -19,11 +19,11 @@ const ENOUGH: u64 = 10_000;
 /// List what dead jobs died of, the most frequent first.
 ///
 /// Errors are the same when they differ only in numbers, ids and the like. `group` goes into `error_group` of a list or of a bulk
-/// call, to look at or to retry all of them. At most 100 groups, each counted to 10,000.
+/// call, to look at or to retry all of them. At most 100 groups, each counted to 10,000;
+/// `complete` says whether these are all.
 #[utoipa::path(get, path = "/api/v1/dead/groups", tag = "jobs", operation_id = "list_dead_groups",
-    responses((status = 200, description = "The groups", body = ListDocument<DeadGroupDocument>)))]
+    responses((status = 200, description = "The groups", body = DeadGroupsDocument)))]
 pub(crate) async fn groups(State(app): State<App>, Tenant(tenant): Tenant) -> Result<Response, Problem> {
     let groups = app.store.dead_groups(&tenant, MOST, ENOUGH).await?;
-    let items: Vec<DeadGroupDocument> = groups.into_iter().map(DeadGroupDocument::from).collect();
-    Ok(json::answer(StatusCode::OK, &ListDocument { items, next: None }))
+    Ok(json::answer(StatusCode::OK, &DeadGroupsDocument::from(groups)))
 }

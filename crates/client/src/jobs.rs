@@ -1,6 +1,6 @@
 //! What can be done with jobs, one or many.
 
-use foreman_core::document::{BulkAnswer, BulkRequest, DeadGroupDocument, FilterDocument, JobDocument, ListDocument};
+use foreman_core::document::{BulkAnswer, BulkRequest, DeadGroupsDocument, FilterDocument, JobDocument, ListDocument};
 use foreman_core::ports::OutputChunk;
 use foreman_core::spec::JobSpec;
 use reqwest::Method;
@@ -45,7 +45,7 @@ impl Client {
     }
 
     /// Dead jobs, those that ended with the same error together. `group` of one is for [`FilterDocument::error_group`].
-    pub async fn dead_groups(&self) -> Result<ListDocument<DeadGroupDocument>, Error> {
+    pub async fn dead_groups(&self) -> Result<DeadGroupsDocument, Error> {
         self.get_json(&["dead", "groups"], &(), CALL_TIMEOUT).await
     }
 

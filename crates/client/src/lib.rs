@@ -72,12 +72,12 @@ use url::{Host, Url};
 pub use batch::BatchItem;
 pub use error::Error;
 pub use foreman_core::document::{
-    AttemptDocument, AuditDocument, BulkAnswer, DeadGroupDocument, DeliveryDocument, FilterDocument, HeartbeatEvent,
-    JobDocument, JobEvent, KeyDocument, KeyState, ListDocument, MadeKeyDocument, NewKeyDocument, NewTenantDocument,
-    PreviewDocument, ProblemDocument, QueueDocument, QueueEvent, ResetEvent, ResetReason, RotateKeyDocument,
-    RotateSecretDocument, ScheduleDocument, ScheduleEvent, ScheduleFields, ScheduleState, ScheduleWhat, SecretDocument,
-    SnapshotEvent, TenantDocument, TenantPatchDocument, TickDocument, TicketDocument, WebhookDocument, WhoamiDocument,
-    WorkerDocument, WorkerEvent,
+    AttemptDocument, AuditDocument, BulkAnswer, DeadGroupDocument, DeadGroupsDocument, DeliveryDocument,
+    FilterDocument, HeartbeatEvent, JobDocument, JobEvent, KeyDocument, KeyState, ListDocument, MadeKeyDocument,
+    NewKeyDocument, NewTenantDocument, PreviewDocument, ProblemDocument, QueueDocument, QueueEvent, ResetEvent,
+    ResetReason, RotateKeyDocument, RotateSecretDocument, ScheduleDocument, ScheduleEvent, ScheduleFields,
+    ScheduleState, ScheduleWhat, SecretDocument, SnapshotEvent, TenantDocument, TenantPatchDocument, TickDocument,
+    TicketDocument, WebhookDocument, WhoamiDocument, WorkerDocument, WorkerEvent,
 };
 pub use foreman_core::duration::Span;
 pub use foreman_core::key::{Scope, Scopes};

@@ -56,7 +56,8 @@ export interface paths {
         /**
          * List what dead jobs died of, the most frequent first.
          * @description Errors are the same when they differ only in numbers, ids and the like. `group` goes into `error_group` of a list or of a bulk
-         *     call, to look at or to retry all of them. At most 100 groups, each counted to 10,000.
+         *     call, to look at or to retry all of them. At most 100 groups, each counted to 10,000;
+         *     `complete` says whether these are all.
          *
          *     Needs a key with the scope `jobs:read`.
          */
@@ -1337,6 +1338,17 @@ export interface components {
             last_at: string;
             queue: string;
         };
+        /** @description What dead jobs died of, the most frequent first. */
+        DeadGroupsDocument: {
+            /**
+             * @description `false`: there are more groups than these. With more than a few thousand not all are counted, but those that are frequent
+             *     among the latest dead jobs are.
+             */
+            complete: boolean;
+            items: components["schemas"]["DeadGroupDocument"][];
+            /** @description Always `null`: there is one page. */
+            next?: string | null;
+        };
         /** @description One message on its way to an endpoint, or arrived there, or given up. */
         DeliveryDocument: {
             /** @description The job it tells of. */
@@ -1405,7 +1417,7 @@ export interface components {
             created_after?: string | null;
             /** Format: date-time */
             created_before?: string | null;
-            /** @description Final jobs that ended with an error of this group; `group` of the list of groups. */
+            /** @description Final jobs that ended with an error of this group; `group` of the list of groups. Not `null`: that would be every job. */
             error_group?: string | null;
             kind?: string | null;
             queue?: string | null;
@@ -1620,29 +1632,6 @@ export interface components {
                 status: number;
                 /** @description Whose object it is. */
                 tenant: string;
-            }[];
-            next?: string | null;
-        };
-        /** @description A page of anything: `next` is handed back unchanged to get the following one, and `null` on the last. */
-        ListDocument_DeadGroupDocument: {
-            items: {
-                /** Format: int64 */
-                count: number;
-                /** @description What the last of them said. */
-                error?: string | null;
-                /** @description There are at least so many. */
-                estimate: boolean;
-                /** Format: date-time */
-                first_at: string;
-                /** @description For `error_group` of a filter. `null`: they died before errors were grouped, and are found by their state alone. */
-                group?: string | null;
-                /** @description The last of them. */
-                job: string;
-                /** @description Of the last of them. */
-                kind?: string | null;
-                /** Format: date-time */
-                last_at: string;
-                queue: string;
             }[];
             next?: string | null;
         };
@@ -2920,7 +2909,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ListDocument_DeadGroupDocument"];
+                    "application/json": components["schemas"]["DeadGroupsDocument"];
                 };
             };
             /** @description The request is not valid */
@@ -7292,8 +7281,9 @@ export interface operations {
                 /** @description Only jobs with one of these tags, with commas between them, at most 20. */
                 tag?: string;
                 /**
-                 * @description Tell first how things stand: the jobs named by `job`, or else the newest 1,000 that match. Not told again to a client that
-                 *     goes on where it was.
+                 * @description Tell first how things stand: the jobs named by `job`, or else the newest 1,000 that match. With several queues, kinds or tags
+                 *     those are looked for among the newest 10,000 jobs, and `complete` says whether that was all. Not told again to a client
+                 *     that goes on where it was.
                  */
                 snapshot?: boolean;
                 /** @description Go on after the event with this `id:`. */

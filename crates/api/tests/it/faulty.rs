@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use async_trait::async_trait;
 use foreman_core::job::QueueName;
 use foreman_core::ports::{
-    Audit, Bucket, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, CreateAnswer, Cursor, DeadGroup,
+    Audit, Bucket, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, CreateAnswer, Cursor, DeadGroups,
     DeleteAnswer, Depth, Due, DueSchedules, Edit, EditAnswer, Fired, Firing, Heartbeat, HeldView, JobFilter, JobQuery,
     JobStore, JobView, Labels, Leader, OpenJob, Overdue, Page, Position, Posted, Pruned, Pulse, QueueView, Range,
     RedriveAnswer, RemoveAnswer, Retention, ScheduleStore, ScheduleView, Seen, SessionInfo, SessionStore, SessionView,
@@ -229,7 +229,7 @@ impl JobQuery for Faulty {
         self.looks.fetch_add(1, Ordering::SeqCst);
         checked!(self.states(tenant, enough))
     }
-    async fn dead_groups(&self, tenant: &TenantId, limit: usize, enough: u64) -> Answer<Vec<DeadGroup>> {
+    async fn dead_groups(&self, tenant: &TenantId, limit: usize, enough: u64) -> Answer<DeadGroups> {
         checked!(self.dead_groups(tenant, limit, enough))
     }
     async fn held_by(&self, session: SessionId, limit: usize) -> Answer<Vec<HeldView>> {

@@ -5,11 +5,15 @@ use super::given::{HOUR, MINUTE, PLENTY, SECOND, Scene, a_job, completed, dead, 
 use super::prune::for_ever;
 use crate::error_group::ErrorGroup;
 use crate::id::{JobId, TenantId};
-use crate::ports::{Counted, DeadGroup, JobFilter, Retention};
+use crate::ports::{Counted, DeadGroup, DeadGroups, JobFilter, Retention};
 use crate::state::State;
 
-async fn groups(scene: &Scene<'_>, limit: usize, enough: u64) -> Vec<DeadGroup> {
+async fn asked(scene: &Scene<'_>, limit: usize, enough: u64) -> DeadGroups {
     scene.store.dead_groups(&TenantId::default(), limit, enough).await.expect("the store answers")
+}
+
+async fn groups(scene: &Scene<'_>, limit: usize, enough: u64) -> Vec<DeadGroup> {
+    asked(scene, limit, enough).await.groups
 }
 
 /// A job that dies of this.
@@ -45,7 +49,8 @@ pub async fn a_store_without_dead_jobs_has_no_groups(subject: &dyn Subject) {
     for state in State::ALL.into_iter().filter(|state| *state != State::Dead) {
         scene.job_in(state, a_job()).await;
     }
-    assert_eq!(groups(&scene, PLENTY, 100).await, []);
+    assert_eq!(asked(&scene, PLENTY, 100).await, DeadGroups { groups: Vec::new(), is_complete: true });
+    assert!(asked(&scene, 0, 100).await.is_complete, "nothing is left out of nothing");
 }
 
 pub async fn errors_that_differ_in_numbers_are_one_group(subject: &dyn Subject) {
@@ -92,6 +97,17 @@ pub async fn the_largest_group_comes_first_then_the_latest(subject: &dyn Subject
     assert_eq!(groups(&scene, 0, 100).await, []);
 }
 
+pub async fn what_is_left_out_is_said(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    for error in ["one", "two", "three"] {
+        died(&scene, error).await;
+    }
+    for (limit, is_complete) in [(0, false), (2, false), (3, true), (4, true), (usize::MAX, true)] {
+        let found = asked(&scene, limit, 1).await;
+        assert_eq!((found.groups.len(), found.is_complete), (limit.min(3), is_complete), "at most {limit}");
+    }
+}
+
 pub async fn a_group_is_counted_no_further_than_enough(subject: &dyn Subject) {
     let scene = Scene::of(subject);
     for n in 0..4 {
@@ -114,7 +130,7 @@ pub async fn each_tenant_has_its_own_groups(subject: &dyn Subject) {
     scene.run(session, theirs, dead("boom")).await;
     died(&scene, "boom").await;
     died(&scene, "boom").await;
-    let acme = scene.store.dead_groups(&tenant("acme"), PLENTY, 100).await.expect("the store answers");
+    let acme = scene.store.dead_groups(&tenant("acme"), PLENTY, 100).await.expect("the store answers").groups;
     assert_eq!(acme.iter().map(|group| (group.sample, group.counted.count)).collect::<Vec<_>>(), [(theirs, 1)]);
     assert_eq!(groups(&scene, PLENTY, 100).await[0].counted.count, 2);
     let group = ErrorGroup::of("boom");

@@ -639,7 +639,8 @@ impl Pair {
                 both!(self, "states", |store| store.states(&of, enough).await);
                 both!(self, "overdue", |store| store.overdue(&of, enough).await);
                 let groups = async |store: &Arc<dyn Store>| store.dead_groups(&of, 100, enough).await.expect(ANSWERS);
-                both!(self, "dead groups", |store| sorted_debug(groups(store).await));
+                both!(self, "dead groups", |store| sorted_debug(groups(store).await.groups));
+                both!(self, "all dead groups", |store| groups(store).await.is_complete);
             }
             for filter in filters(self.clock.as_ref()) {
                 self.compare_lists(&of, &filter).await?;

@@ -167,6 +167,7 @@ macro_rules! for_every_promise {
                 a_store_without_dead_jobs_has_no_groups,
                 errors_that_differ_in_numbers_are_one_group,
                 the_largest_group_comes_first_then_the_latest,
+                what_is_left_out_is_said,
                 a_group_is_counted_no_further_than_enough,
                 each_tenant_has_its_own_groups,
                 jobs_that_the_store_gave_up_are_grouped_too,

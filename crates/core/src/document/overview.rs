@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::duration::Span;
-use crate::ports::{Counted, DeadGroup, HeldView};
+use crate::ports::{Counted, DeadGroup, DeadGroups, HeldView};
 use crate::time::Timestamp;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -82,6 +82,25 @@ pub enum AttentionKind {
     LapsedWorker,
     LateSchedules,
     DisabledWebhook,
+}
+
+/// What dead jobs died of, the most frequent first.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DeadGroupsDocument {
+    pub items: Vec<DeadGroupDocument>,
+    /// Always `null`: there is one page.
+    pub next: Option<String>,
+    /// `false`: there are more groups than these. With more than a few thousand not all are counted, but those that are frequent
+    /// among the latest dead jobs are.
+    pub complete: bool,
+}
+
+impl From<DeadGroups> for DeadGroupsDocument {
+    fn from(found: DeadGroups) -> Self {
+        let items = found.groups.into_iter().map(DeadGroupDocument::from).collect();
+        Self { items, next: None, complete: found.is_complete }
+    }
 }
 
 /// Dead jobs that ended with the same error, but for its numbers.

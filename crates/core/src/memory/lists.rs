@@ -7,8 +7,8 @@ use super::places::Places;
 use crate::error_group::ErrorGroup;
 use crate::id::{JobId, SessionId, TenantId};
 use crate::ports::{
-    ChangeRow, Changes, Counted, Cursor, DeadGroup, HeldView, JobFilter, JobView, Labels, Page, Position, QueueView,
-    SessionView, StateCounts, WaitingCounts,
+    ChangeRow, Changes, Counted, Cursor, DeadGroup, DeadGroups, HeldView, JobFilter, JobView, Labels, Page, Position,
+    QueueView, SessionView, StateCounts, WaitingCounts,
 };
 use crate::state::State;
 use crate::time::Timestamp;
@@ -97,13 +97,13 @@ impl Places {
         counts
     }
 
-    pub fn dead_groups(&self, tenant: &TenantId, limit: usize, enough: u64) -> Vec<DeadGroup> {
+    pub fn dead_groups(&self, tenant: &TenantId, limit: usize, enough: u64) -> DeadGroups {
         let mut groups: BTreeMap<Option<ErrorGroup>, Vec<(Timestamp, JobId)>> = BTreeMap::new();
         let dead = self.outcomes.iter().filter(|(_, outcome)| outcome.state == State::Dead);
         for (id, outcome) in dead.filter(|(id, _)| self.owned(tenant, **id).is_some()) {
             groups.entry(self.error_group(*id)).or_default().push((outcome.finished_at, *id));
         }
-        let mut groups: Vec<DeadGroup> = groups
+        let groups: Vec<DeadGroup> = groups
             .into_iter()
             .filter_map(|(group, jobs)| {
                 let (first_at, _) = *jobs.iter().min()?;
@@ -121,9 +121,7 @@ impl Places {
                 })
             })
             .collect();
-        groups.sort_by_key(|group| std::cmp::Reverse((group.counted.count, group.last_at)));
-        groups.truncate(limit);
-        groups
+        DeadGroups::largest(groups, limit, true)
     }
 
     pub fn held_by(&self, session: SessionId, limit: usize) -> Vec<HeldView> {

@@ -49,8 +49,8 @@ use crate::ports::{
     UpdateWebhookAnswer, WebhookStore, WebhookUpdate,
 };
 use crate::ports::{
-    Bucket, DeadGroup, Depth, HeldView, Labels, NewPass, Overdue, Pass, PassStore, Range, StateCounts, StatisticsStore,
-    Stretch,
+    Bucket, DeadGroups, Depth, HeldView, Labels, NewPass, Overdue, Pass, PassStore, Range, StateCounts,
+    StatisticsStore, Stretch,
 };
 use crate::schedule::{NewSchedule, ScheduleKey, ScheduleName};
 use crate::statistics::Tally;
@@ -228,7 +228,7 @@ impl JobQuery for Store {
         Ok(self.read(|places, now| places.states(tenant, enough, now)))
     }
 
-    async fn dead_groups(&self, tenant: &TenantId, limit: usize, enough: u64) -> Result<Vec<DeadGroup>, StoreError> {
+    async fn dead_groups(&self, tenant: &TenantId, limit: usize, enough: u64) -> Result<DeadGroups, StoreError> {
         Ok(self.read(|places, _| places.dead_groups(tenant, limit, enough)))
     }
 

@@ -34,8 +34,8 @@ pub use keys::{AtTheDoor, CreateKeyAnswer, KeyStore, NewKey, ReplaceKeyAnswer, R
 pub use output::{LiveOutput, OutputChunk, OutputLine, OutputStream};
 pub use passes::{Holder, NewPass, Pass, PassKind, PassStore};
 pub use query::{
-    AttemptRecord, Counted, Cursor, DeadGroup, HeldView, JobFilter, JobQuery, JobView, Labels, NotACursor, Page,
-    QueueView, SessionView, StateCounts, WaitingCounts,
+    AttemptRecord, Counted, Cursor, DeadGroup, DeadGroups, HeldView, JobFilter, JobQuery, JobView, Labels, NotACursor,
+    Page, QueueView, SessionView, StateCounts, WaitingCounts,
 };
 pub use schedules::{
     Change, CreateAnswer, DeleteAnswer, DueSchedule, DueSchedules, Edit, EditAnswer, Fired, Firing, NewTick,

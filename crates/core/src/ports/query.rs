@@ -50,7 +50,8 @@ pub trait JobQuery: Send + Sync {
     async fn states(&self, tenant: &TenantId, enough: u64) -> Result<StateCounts, StoreError>;
 
     /// A tenant's dead jobs by their errors, at most `limit` groups, each counted no further than `enough`; the largest first.
-    async fn dead_groups(&self, tenant: &TenantId, limit: usize, enough: u64) -> Result<Vec<DeadGroup>, StoreError>;
+    /// Where there are more groups than a store looks at, those that are frequent among the latest dead are looked at for sure.
+    async fn dead_groups(&self, tenant: &TenantId, limit: usize, enough: u64) -> Result<DeadGroups, StoreError>;
 
     /// What a session holds right now, whosever it is; the longest held first, at most `limit`.
     async fn held_by(&self, session: SessionId, limit: usize) -> Result<Vec<HeldView>, StoreError>;
@@ -201,6 +202,24 @@ impl StateCounts {
         if let Some(place) = State::ALL.iter().position(|each| *each == state) {
             self.0[place] = counted;
         }
+    }
+}
+
+/// What dead jobs died of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeadGroups {
+    pub groups: Vec<DeadGroup>,
+    /// No group was left out: there were no more than `limit`, and the store looked at every one.
+    pub is_complete: bool,
+}
+
+impl DeadGroups {
+    /// The largest of these, and of two that are as large the later. `saw_all`: there are no others.
+    pub fn largest(mut groups: Vec<DeadGroup>, limit: usize, saw_all: bool) -> Self {
+        let is_complete = saw_all && groups.len() <= limit;
+        groups.sort_by_key(|group| std::cmp::Reverse((group.counted.count, group.last_at)));
+        groups.truncate(limit);
+        Self { groups, is_complete }
     }
 }
 

@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use foreman_core::job::QueueName;
 use foreman_core::memory;
 use foreman_core::ports::{
-    Audit, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, CreateAnswer, Cursor, DeadGroup, DeleteAnswer,
+    Audit, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, CreateAnswer, Cursor, DeadGroups, DeleteAnswer,
     Due, DueSchedules, Edit, EditAnswer, Fired, Firing, Heartbeat, HeldView, JobFilter, JobQuery, JobStore, JobView,
     Labels, Leader, OpenJob, Overdue, Page, Position, Pruned, Pulse, QueueView, RedriveAnswer, RemoveAnswer, Retention,
     ScheduleStore, ScheduleView, Seen, SessionInfo, SessionStore, SessionView, Settled, Settlement, Standing,
@@ -365,7 +365,7 @@ impl JobQuery for Scripted {
         self.inner.states(tenant, enough).await
     }
 
-    async fn dead_groups(&self, tenant: &TenantId, limit: usize, enough: u64) -> Result<Vec<DeadGroup>, StoreError> {
+    async fn dead_groups(&self, tenant: &TenantId, limit: usize, enough: u64) -> Result<DeadGroups, StoreError> {
         self.inner.dead_groups(tenant, limit, enough).await
     }
 

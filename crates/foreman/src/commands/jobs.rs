@@ -54,6 +54,9 @@ pub async fn groups(client: &Client, screen: &Screen) -> anyhow::Result<Exit> {
         screen.talk("no job is dead");
     } else {
         screen.line(group_list(screen, &found.items, now()))?;
+        if !found.complete {
+            screen.talk("there are more kinds of errors than are shown; the most frequent of the latest are");
+        }
     }
     Ok(Exit::Done)
 }

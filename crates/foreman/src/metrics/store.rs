@@ -8,7 +8,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use foreman_core::job::QueueName;
 use foreman_core::ports::{
-    Audit, Bucket, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, CreateAnswer, Cursor, DeadGroup,
+    Audit, Bucket, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, CreateAnswer, Cursor, DeadGroups,
     DeleteAnswer, Depth, Due, DueSchedules, Edit, EditAnswer, Fired, Firing, Heartbeat, HeldView, JobFilter, JobQuery,
     JobStore, JobView, Labels, Leader, OpenJob, Overdue, Page, Position, Posted, Pruned, Pulse, QueueView, Range,
     RedriveAnswer, RemoveAnswer, Retention, ScheduleStore, ScheduleView, Seen, SessionInfo, SessionStore, SessionView,
@@ -278,7 +278,7 @@ impl JobQuery for Counted {
         self.call("states", self.store.states(tenant, enough)).await
     }
 
-    async fn dead_groups(&self, tenant: &TenantId, limit: usize, enough: u64) -> Result<Vec<DeadGroup>, StoreError> {
+    async fn dead_groups(&self, tenant: &TenantId, limit: usize, enough: u64) -> Result<DeadGroups, StoreError> {
         self.call("dead_groups", self.store.dead_groups(tenant, limit, enough)).await
     }
 

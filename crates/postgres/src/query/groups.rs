@@ -3,9 +3,12 @@
 //! The groups are found by skipping from one to the next through `outcomes_by_error`, and of each no more is counted than is
 //! enough: what it costs depends on how many groups there are, not on how many jobs died. What died before errors were grouped is
 //! one group more, found by the same index.
+//!
+//! The index has the groups in the order of their hashes. Where there are more than are looked at, those of the newest dead are
+//! looked at too, by `outcomes_by_state`, and it is said that there are others.
 
 use foreman_core::error_group::ErrorGroup;
-use foreman_core::ports::{Counted, DeadGroup};
+use foreman_core::ports::{Counted, DeadGroup, DeadGroups};
 use foreman_core::{Report, TenantId};
 use tokio_postgres::Row;
 
@@ -14,7 +17,7 @@ use crate::rows::{Cells, number};
 use crate::value::{bound, one_more};
 use crate::write::Transaction;
 
-/// So many groups are looked at: more would not be read, and which are the largest is then told of these.
+/// So many groups are looked at as they come, and so many of the newest: more would not be read.
 const MOST: usize = 2_000;
 
 pub(crate) const DEAD_GROUPS: &str = include_str!("../sql/dead_groups.sql");
@@ -25,19 +28,17 @@ pub(super) async fn dead_groups(
     tenant: &TenantId,
     limit: usize,
     enough: u64,
-) -> Result<Vec<DeadGroup>, Fault> {
+) -> Result<DeadGroups, Fault> {
     let (tenant, enough_rows) = (tenant.as_str(), one_more(enough));
+    // One more than is wanted says whether there are more; it also says whether the walk saw all when none is wanted.
+    let groups = bound(limit).saturating_add(1);
     let answers = tx
-        .all(&[
-            (DEAD_GROUPS, &[&tenant, &enough_rows, &bound(limit), &bound(MOST)]),
-            (UNGROUPED, &[&tenant, &enough_rows]),
-        ])
+        .all(&[(DEAD_GROUPS, &[&tenant, &enough_rows, &groups, &bound(MOST)]), (UNGROUPED, &[&tenant, &enough_rows])])
         .await?;
-    let mut groups: Vec<DeadGroup> =
-        answers.iter().flatten().map(|row| group(row, enough)).collect::<Result<_, _>>()?;
-    groups.sort_by_key(|group| std::cmp::Reverse((group.counted.count, group.last_at)));
-    groups.truncate(limit);
-    Ok(groups)
+    let saw_all =
+        answers.first().and_then(|rows| rows.first()).map_or(Ok(true), |row| row.try_get::<_, bool>("saw_all"))?;
+    let groups: Vec<DeadGroup> = answers.iter().flatten().map(|row| group(row, enough)).collect::<Result<_, _>>()?;
+    Ok(DeadGroups::largest(groups, limit, saw_all))
 }
 
 fn group(row: &Row, enough: u64) -> Result<DeadGroup, Fault> {

@@ -14,7 +14,7 @@ pub(crate) mod view;
 
 use async_trait::async_trait;
 use foreman_core::ports::{
-    Audit, Cursor, DeadGroup, HeldView, JobFilter, JobQuery, JobView, Labels, Page, QueueView, SessionView,
+    Audit, Cursor, DeadGroups, HeldView, JobFilter, JobQuery, JobView, Labels, Page, QueueView, SessionView,
     StateCounts, StoreError,
 };
 use foreman_core::{JobId, SessionId, TenantId};
@@ -70,7 +70,7 @@ impl JobQuery for PostgresStore {
         look!(self, Read, |tx| states::states(&tx, tenant, enough).await)
     }
 
-    async fn dead_groups(&self, tenant: &TenantId, limit: usize, enough: u64) -> Result<Vec<DeadGroup>, StoreError> {
+    async fn dead_groups(&self, tenant: &TenantId, limit: usize, enough: u64) -> Result<DeadGroups, StoreError> {
         look!(self, Read, |tx| groups::dead_groups(&tx, tenant, limit, enough).await)
     }
 

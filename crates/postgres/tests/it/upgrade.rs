@@ -185,7 +185,7 @@ async fn the_dead_of_the_version_before_are_a_group_of_their_own() {
     scene.run(session, elsewhere, failed("no such user 10")).await;
 
     let tenant = TenantId::default();
-    let groups = team.store.dead_groups(&tenant, 10, 2).await.unwrap();
+    let groups = team.store.dead_groups(&tenant, 10, 2).await.unwrap().groups;
     assert_eq!(groups.len(), 2, "{groups:?}");
     let (old, new) = (&groups[0], &groups[1]);
     assert_eq!((old.group.clone(), old.counted), (None, Counted { count: 2, is_estimate: true }));
@@ -313,7 +313,7 @@ async fn the_index_of_errors_is_made_after_the_migration_while_jobs_end() {
     let good = |name: &str| (name.to_owned(), true);
     let both = [good("outcomes_by_error"), good("outcomes_default_by_error")];
     assert_eq!(indexes_by_error(&client).await, both);
-    let groups = team.store.dead_groups(&TenantId::default(), 10, 100).await.unwrap();
+    let groups = team.store.dead_groups(&TenantId::default(), 10, 100).await.unwrap().groups;
     assert_eq!(groups.iter().map(|group| group.counted.count).collect::<Vec<_>>(), [100, 1]);
     // As one who dies on the way leaves it.
     client

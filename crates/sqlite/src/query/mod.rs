@@ -14,7 +14,7 @@ mod view;
 
 use async_trait::async_trait;
 use foreman_core::ports::{
-    Audit, Cursor, DeadGroup, HeldView, JobFilter, JobQuery, JobView, Labels, Page, QueueView, SessionView,
+    Audit, Cursor, DeadGroups, HeldView, JobFilter, JobQuery, JobView, Labels, Page, QueueView, SessionView,
     StateCounts, StoreError,
 };
 use foreman_core::{JobId, SessionId, TenantId};
@@ -84,7 +84,7 @@ impl JobQuery for SqliteStore {
         self.read(move |read| states::states(read, &tenant, enough)).await
     }
 
-    async fn dead_groups(&self, tenant: &TenantId, limit: usize, enough: u64) -> Result<Vec<DeadGroup>, StoreError> {
+    async fn dead_groups(&self, tenant: &TenantId, limit: usize, enough: u64) -> Result<DeadGroups, StoreError> {
         let tenant = tenant.clone();
         self.read(move |read| dead_groups::dead_groups(read.sql, &tenant, limit, enough)).await
     }

@@ -1,4 +1,4 @@
-import { screen } from '@testing-library/react';
+import { cleanup, screen } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { describe, expect, it } from 'vitest';
 import { renderAt } from '@/testing/render';
@@ -20,11 +20,11 @@ function group(fields: object) {
   };
 }
 
-function show(groups: object[]) {
+function show(groups: object[], complete = true) {
   const asked = serve({
     'GET /whoami': WHO,
-    'GET /overview': OVERVIEW,
-    'GET /dead/groups': { items: groups, next: null },
+    'GET /overview': { ...OVERVIEW, states: { dead: { count: 12_000, estimate: false } } },
+    'GET /dead/groups': { items: groups, next: null, complete },
     'GET /jobs': () => ({ items: [job({ state: 'dead', kind: 'one of them' })], next: null }),
     'POST /jobs/retry': ({ body }: Asked) => ({
       matched: 12_000,
@@ -61,6 +61,16 @@ describe('dead letters', () => {
     show([group({ group: null, error: null })]);
     await screen.findByText('No error was recorded');
     expect(screen.queryByRole('button', { name: /Retry all/ })).toBeNull();
+  });
+
+  it('say that there are more kinds of them than are shown, only when there are', async () => {
+    show([group({})], false);
+    expect(await screen.findByText(/more kinds of errors than are shown/)).toBeTruthy();
+    expect(await screen.findByText('12,000 jobs in 1 group or more')).toBeTruthy();
+    cleanup();
+    show([group({})]);
+    await screen.findByRole('button', { name: /answered 500/ });
+    expect(screen.queryByText(/more kinds of errors/)).toBeNull();
   });
 
   it('are nothing to worry about when there are none', async () => {

@@ -20,6 +20,7 @@ export function DeadPage() {
   const canWrite = useAllows('jobs:write');
   const [bulk, setBulk] = useState<Bulk | null>(null);
   const items = groups.data?.items;
+  const isComplete = groups.data?.complete ?? true;
   const doTo = ({ group }: DeadGroup) =>
     // Without a group the filter would mean every dead job.
     typeof group === 'string'
@@ -36,7 +37,7 @@ export function DeadPage() {
         title="By error"
         note={
           items !== undefined && items.length > 0 && dead !== undefined
-            ? `${plural(dead.count, 'job')}${dead.estimate ? ' or more' : ''} in ${plural(items.length, 'group')}`
+            ? `${plural(dead.count, 'job')}${dead.estimate ? ' or more' : ''} in ${plural(items.length, 'group')}${isComplete ? '' : ' or more'}`
             : undefined
         }
       >
@@ -47,15 +48,22 @@ export function DeadPage() {
               Nothing is thrown away: from here it can be tried again.
             </EmptyState>
           ) : (
-            <ul className="divide-y">
-              {items.map((group) => (
-                <DeadGroupRow
-                  key={group.group ?? 'ungrouped'}
-                  group={group}
-                  onDo={canWrite ? doTo(group) : undefined}
-                />
-              ))}
-            </ul>
+            <>
+              <ul className="divide-y">
+                {items.map((group) => (
+                  <DeadGroupRow
+                    key={group.group ?? 'ungrouped'}
+                    group={group}
+                    onDo={canWrite ? doTo(group) : undefined}
+                  />
+                ))}
+              </ul>
+              {!isComplete && (
+                <p className="border-t px-4 py-3 text-sm text-muted">
+                  There are more kinds of errors than are shown; the most frequent of the latest are.
+                </p>
+              )}
+            </>
           )
         ) : groups.error !== null ? (
           <ErrorState error={groups.error} retry={() => void groups.refetch()} />
