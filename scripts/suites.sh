@@ -4,13 +4,15 @@
 #
 # The budget is what it should take on two cores, compiling apart; the summary marks what took longer. At the limit the
 # suite is stopped: something hangs. `tests PACKAGE [TARGET...]` runs the test programs of a package that `build` made, and
-# `with_services` gives what follows it a Postgres and a PgBouncer of its own.
+# `with_services` gives what follows it a Postgres and a PgBouncer of its own. `dashboard` is what needs no server, `browser` the
+# real binary in a real browser.
 # shellcheck shell=bash
 
 suite fmt 20 300 cargo fmt --all --check
 suite scripts 20 120 scripts/check-scripts
-suite runner 30 300 scripts/check-test-runner
+suite runner 45 300 scripts/check-test-runner
 suite services 60 300 scripts/check-services
+suite dashboard 150 900 dashboard
 suite build 600 5400 build
 suite clippy 300 3600 cargo clippy --workspace --all-targets --locked -- -D warnings
 suite architecture 20 300 tests foreman architecture
@@ -28,6 +30,7 @@ suite fuzz 120 600 scripts/check-api
 suite deploy 20 300 tests foreman deploy
 suite foreman 600 3600 with_services tests foreman foreman it
 suite team 240 1800 with_services tests foreman team
+suite browser 300 1800 browser
 suite previous 420 3600 with_services scripts/check-previous-version
 suite doctests 120 1200 cargo test --workspace --doc --locked
 suite bench 180 900 with_services program foreman-bench --smoke

@@ -12,6 +12,7 @@ mod postgres;
 mod process;
 mod report;
 mod sqlite;
+mod stream;
 
 use std::time::Duration;
 
@@ -50,28 +51,52 @@ struct Args {
     /// A superuser of the Postgres server to measure on: databases are made there, and dropped afterwards.
     #[arg(long, value_name = "DSN", env = "FOREMAN_TEST_POSTGRES", hide_env_values = true)]
     postgres: Option<String>,
-    /// Only this store.
+    /// Clients that follow the stream at once; 0: not measured.
+    #[arg(long, default_value_t = 1_000)]
+    watchers: usize,
+    /// Changes per second that each of them is told.
+    #[arg(long, default_value_t = 50)]
+    changes: u32,
+    /// Seconds of it.
+    #[arg(long, default_value_t = 20)]
+    watch_secs: u64,
+    /// Only this.
     #[arg(long)]
     only: Option<Only>,
+    /// Be the bare loop that the stream is compared with: a job every so many microseconds.
+    #[arg(long, hide = true, value_name = "MICROS")]
+    bare_stream: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Only {
     Sqlite,
     Postgres,
+    Stream,
 }
 
 fn main() -> Result<()> {
     let mut args = Args::parse();
+    if let Some(micros) = args.bare_stream {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+        return runtime.block_on(stream::serve_bare(Duration::from_micros(micros)));
+    }
     if args.smoke {
         (args.jobs, args.connections, args.slots, args.rounds) = (2 * BATCH, 8, 64, 1);
         (args.picks, args.idle_secs, args.burst) = (10, 1, 2 * BATCH);
+        (args.watchers, args.watch_secs) = (50, 2);
     }
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(run(&args))
 }
 
 async fn run(args: &Args) -> Result<()> {
     let load = Load { jobs: args.jobs / BATCH * BATCH, connections: args.connections, slots: args.slots };
+    if args.watchers > 0 && args.only.is_none_or(|only| only == Only::Stream) {
+        watched(args).await?;
+    }
+    if args.only == Some(Only::Stream) {
+        return Ok(());
+    }
     if args.only != Some(Only::Postgres) {
         let mut rounds = Vec::new();
         for round in 1..=args.rounds {
@@ -103,5 +128,24 @@ async fn run(args: &Args) -> Result<()> {
     }
     println!();
     report::print(&format!("Postgres {}, roles as separate processes", server.about), &rounds, args.smoke);
+    Ok(())
+}
+
+/// What a crowd of clients costs.
+async fn watched(args: &Args) -> Result<()> {
+    let how_long = Duration::from_secs(args.watch_secs);
+    let plan = stream::Plan { clients: args.watchers, changes_per_second: args.changes.max(3), how_long };
+    let mut rounds = Vec::new();
+    for round in 1..=args.rounds {
+        eprintln!("stream, round {round} of {}", args.rounds);
+        // The clients share this thread: what they cost is not to be in each other's way.
+        rounds.push(tokio::task::LocalSet::new().run_until(stream::measure(&plan)).await?);
+    }
+    let title = format!(
+        "stream, {} clients at {} changes per second, SQLite, one process",
+        plan.clients, plan.changes_per_second
+    );
+    report::print(&title, &rounds, args.smoke);
+    println!();
     Ok(())
 }

@@ -56,12 +56,27 @@ impl Process {
         Ok(kib * 1024)
     }
 
+    /// What it has computed so far, on all cores together.
+    pub fn cpu_time(&self) -> Result<Duration> {
+        cpu_time_of(self.child.id().context("foreman has ended")?)
+    }
+
     pub async fn stop(mut self) -> Result<()> {
         let pid = i32::try_from(self.child.id().context("foreman has ended")?)?;
         nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGTERM)?;
         tokio::time::timeout(Duration::from_secs(40), self.child.wait()).await.context("foreman did not stop")??;
         Ok(())
     }
+}
+
+/// As the system counts it, in user space and in the kernel.
+pub fn cpu_time_of(pid: u32) -> Result<Duration> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    // The name of the program is in parentheses, and may have spaces in it.
+    let (_, fields) = stat.rsplit_once(')').context("a line as the system writes it")?;
+    let ticks = fields.split_whitespace().skip(11).take(2).map(str::parse::<u64>).sum::<Result<u64, _>>()?;
+    // A tick is a hundredth of a second on every Linux that runs programs of today.
+    Ok(Duration::from_millis(ticks * 10))
 }
 
 async fn is_ready(address: &str) -> bool {

@@ -17,6 +17,9 @@ pub enum Unit {
     Bytes,
     Mebibytes,
     Claims,
+    Jobs,
+    /// Parts of one core.
+    Core,
 }
 
 impl Unit {
@@ -27,6 +30,8 @@ impl Unit {
             Unit::Bytes => format!("{value:.0} B"),
             Unit::Mebibytes => format!("{value:.1} MiB"),
             Unit::Claims => format!("{value:.0} claims"),
+            Unit::Jobs => format!("{value:.0} jobs"),
+            Unit::Core => format!("{:.1} % core", value * 100.0),
         }
     }
 }

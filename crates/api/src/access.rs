@@ -15,14 +15,13 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use foreman_core::audit::Actor;
-use http::HeaderMap;
 use http::header::{ALLOW, HOST, ORIGIN};
 use tokio::time::Instant;
 
 use crate::app::App;
 use crate::audit::{self, Watch};
 use crate::caller::Caller;
-use crate::doorkeeper::Patience;
+use crate::doorkeeper::{Patience, Visitor};
 use crate::health::Readiness;
 use crate::keys::Keys;
 use crate::meter::Meter;
@@ -58,7 +57,7 @@ pub enum Hosts {
 pub(crate) struct Peer(pub SocketAddr);
 
 impl Peer {
-    fn address(request: &Request) -> IpAddr {
+    pub fn address(request: &Request) -> IpAddr {
         request.extensions().get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0.ip())
     }
 }
@@ -117,14 +116,14 @@ impl Entrance {
         }
     }
 
-    async fn admit(&self, verdict: Verdict, headers: &HeaderMap, peer: IpAddr) -> Result<Passed, Problem> {
+    async fn admit(&self, verdict: Verdict, visitor: Visitor<'_>) -> Result<Passed, Problem> {
         let (needs, action, refusal) = match verdict {
             Verdict::Open => return Ok(Passed::default()),
             Verdict::Asks { needs, action } => (needs, action, None),
             Verdict::NotHere(problem) => (Needs::Key, None, Some(problem)),
         };
         let app = self.app.as_ref().ok_or_else(|| Problem::internal("there is nothing behind this gate"))?;
-        let caller = app.doorkeeper().admit(headers, peer).await?;
+        let caller = app.doorkeeper().admit(&visitor).await?;
         if let Needs::Scope(scope) = needs {
             caller.may(scope)?;
         }
@@ -136,16 +135,18 @@ pub(crate) async fn around(State(entrance): State<Entrance>, mut request: Reques
     let start = Instant::now();
     let gate = &entrance.gate;
     let id = RequestId::of(request.headers());
+    request.extensions_mut().insert(id.clone());
     let method = request.method().clone();
     // The template, not the path: a log that counts by route needs few names, and ids belong in fields.
     let route = request.extensions().get::<MatchedPath>().cloned();
 
     let mut who = Who(None);
     let passed = match entrance.judge(&request, route.as_ref()) {
-        Ok(verdict) => {
-            let peer = Peer::address(&request);
-            entrance.admit(verdict, request.headers(), peer).await
-        }
+        // A future that holds the request, whose body only one may have, cannot be sent: what it shows can.
+        Ok(verdict) => match visitor(&request, route.as_ref()) {
+            Ok(visitor) => entrance.admit(verdict, visitor).await,
+            Err(problem) => Err(problem),
+        },
         Err(problem) => Err(problem),
     };
     let mut response = match passed {
@@ -198,6 +199,37 @@ pub(crate) async fn around(State(entrance): State<Entrance>, mut request: Reques
     }
     response.headers_mut().insert(request_id::HEADER, id.into_header());
     response
+}
+
+/// What a request shows of itself. Only the stream, which browsers open where they can send no header, takes anything of it from
+/// the query; and that is never a key, which would stand in every log on the way.
+fn visitor<'r>(request: &'r Request, route: Option<&MatchedPath>) -> Result<Visitor<'r>, Problem> {
+    let mut visitor = Visitor {
+        headers: request.headers(),
+        host: host(request),
+        peer: Peer::address(request),
+        is_safe: request.method().is_safe(),
+        ticket: None,
+        tenant: None,
+    };
+    if route.is_some_and(|route| route.as_str() == table::STREAM) {
+        let query = request.uri().query().unwrap_or_default();
+        for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
+            let is_key = matches!(&*name, "key" | "api_key" | "token" | "access_token" | "authorization");
+            if is_key || value.starts_with("fm_") {
+                return Err(Problem::invalid_request(
+                    "a key never stands in a URL, where every log on the way keeps it: replace it, and send the new one as \
+                     `Authorization: Bearer …`, or get a ticket from /api/v1/stream/tickets",
+                ));
+            }
+            match &*name {
+                "ticket" => visitor.ticket = Some(value.into_owned()),
+                "tenant" => visitor.tenant = Some(value.into_owned()),
+                _ => {}
+            }
+        }
+    }
+    Ok(visitor)
 }
 
 /// Who asked, for the log: a key's id, never the key.

@@ -13,10 +13,13 @@ use foreman_runtime::Tasks;
 
 use crate::access::Gate;
 use crate::body::Bodies;
+use crate::dashboard::Dashboard;
 use crate::doorkeeper::Doorkeeper;
 use crate::health::Vitals;
+use crate::overview::Overviews;
 use crate::problem::Problem;
 use crate::quotas::Quotas;
+use crate::stream::{Hub, KnownLabels};
 use crate::tail::Waits;
 
 /// The state of the router: one pointer, so that a request costs one count.
@@ -27,6 +30,8 @@ struct Inside {
     parts: Parts,
     doorkeeper: Doorkeeper,
     quotas: Quotas,
+    overviews: Overviews,
+    labels: KnownLabels,
 }
 
 /// What the API is plugged into.
@@ -38,6 +43,7 @@ pub struct Parts {
     /// Where schedules are made and changed; they are read from the store.
     pub schedules: Arc<dyn Schedules>,
     pub waits: Waits,
+    pub streams: Hub,
     pub output: Arc<dyn LiveOutput>,
     pub clock: Arc<dyn Clock>,
     pub limits: Limits,
@@ -49,6 +55,8 @@ pub struct Parts {
     pub vitals: Vitals,
     pub gate: Gate,
     pub commands: Commands,
+    /// What a browser is shown at `/`.
+    pub dashboard: Dashboard,
     /// Where a write goes on when the client that asked for it goes away.
     pub tasks: Tasks,
     /// Serve `/dev/echo` and `/dev/status/{code}`, for trying things out.
@@ -67,11 +75,21 @@ impl App {
         let (gate, tenancy) = (&parts.gate, Arc::clone(&parts.tenancy));
         let defaults = parts.tenant_limits.clone();
         let doorkeeper = Doorkeeper::new(gate.keys.clone(), tenancy, defaults, gate.patience, &parts.tasks);
-        Self(Arc::new(Inside { parts, doorkeeper, quotas: Quotas::default() }))
+        let overviews = Overviews::new(&parts.tasks);
+        let labels = KnownLabels::new(Arc::clone(&parts.store), parts.tasks.clone());
+        Self(Arc::new(Inside { parts, doorkeeper, quotas: Quotas::default(), overviews, labels }))
     }
 
     pub(crate) fn quotas(&self) -> &Quotas {
         &self.0.quotas
+    }
+
+    pub(crate) fn overviews(&self) -> &Overviews {
+        &self.0.overviews
+    }
+
+    pub(crate) fn labels(&self) -> &KnownLabels {
+        &self.0.labels
     }
 
     pub(crate) fn doorkeeper(&self) -> &Doorkeeper {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use foreman_core::audit::Actor;
-use foreman_core::key::{Scope, Scopes};
+use foreman_core::key::{KeyHash, Scope, Scopes};
 use foreman_core::target::Program;
 use foreman_core::tenant::{Tenant, TenantLimits};
 use foreman_core::{TenantId, Timestamp};
@@ -25,6 +25,8 @@ pub struct Caller {
     pub expires_at: Option<Timestamp>,
     /// The tenant's settings and limits, at most a few seconds old.
     pub standing: Arc<Standing>,
+    /// The session that was shown instead of a key.
+    pub(crate) session: Option<KeyHash>,
 }
 
 /// A tenant, and the limits that its settings come to.

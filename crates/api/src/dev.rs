@@ -1,12 +1,14 @@
 //! Targets to try jobs on, served only by `foreman dev`.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Path, Request, State};
 use axum::response::Response;
 use axum::routing::any;
-use http::StatusCode;
+use foreman_core::duration::Span;
+use http::{HeaderMap, StatusCode};
 use serde::Serialize;
 
 use crate::app::App;
@@ -14,7 +16,11 @@ use crate::json;
 use crate::problem::Problem;
 
 pub(crate) fn routes() -> Router<App> {
-    Router::new().route("/dev/echo", any(echo)).route("/dev/status/{code}", any(status))
+    Router::new()
+        .route("/dev/echo", any(echo))
+        .route("/dev/status/{code}", any(status))
+        .route("/dev/wait/{duration}", any(wait))
+        .route("/dev/flaky/{attempts}", any(flaky))
 }
 
 #[derive(Serialize)]
@@ -56,5 +62,32 @@ async fn status(Path(code): Path<String>) -> Result<Response, Problem> {
     let refuse = || Problem::invalid_request(format!("{code:?} is not a status between 200 and 599"));
     let status = code.parse().ok().filter(|code| (200..=599).contains(code)).ok_or_else(refuse)?;
     let status = StatusCode::from_u16(status).map_err(|_| refuse())?;
+    Ok(json::answer(status, &Answered { status: status.as_u16() }))
+}
+
+/// Nothing that is tried out takes longer.
+const LONGEST: Duration = Duration::from_secs(20);
+
+#[derive(Serialize)]
+struct Waited {
+    #[serde(rename = "waited_ms")]
+    millis: u64,
+}
+
+/// Answers after the time in its path, to see jobs run.
+async fn wait(Path(text): Path<String>) -> Result<Response, Problem> {
+    let refuse = || Problem::invalid_request(format!("{text:?} is not a duration of at most 20s, such as 250ms"));
+    let Span(duration) = text.parse().ok().filter(|span: &Span| span.0 <= LONGEST).ok_or_else(refuse)?;
+    tokio::time::sleep(duration).await;
+    let millis = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+    Ok(json::answer(StatusCode::OK, &Waited { millis }))
+}
+
+/// Refuses so many attempts of a job, and takes the next: to see it retried.
+async fn flaky(Path(text): Path<String>, headers: HeaderMap) -> Result<Response, Problem> {
+    let refuse = || Problem::invalid_request(format!("{text:?} is not a number of attempts"));
+    let refused: u32 = text.parse().map_err(|_| refuse())?;
+    let attempt = headers.get("foreman-attempt").and_then(|value| value.to_str().ok()?.parse().ok()).unwrap_or(1);
+    let status = if attempt > refused { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     Ok(json::answer(status, &Answered { status: status.as_u16() }))
 }

@@ -8,7 +8,7 @@ use axum::Router;
 use axum::extract::Path;
 use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{MethodRouter, get};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue};
 
@@ -19,18 +19,18 @@ use crate::routes::openapi;
 pub(crate) fn routes() -> Router<App> {
     Router::new()
         .route("/api/openapi.json", get(document))
-        .route("/docs", get(|| page("text/html; charset=utf-8", include_str!("../assets/docs.html"))))
-        .route("/docs/app.js", get(|| page("text/javascript; charset=utf-8", include_str!("../assets/docs.js"))))
-        .route("/docs/style.css", get(|| page("text/css; charset=utf-8", include_str!("../assets/style.css"))))
+        .route("/docs", page("text/html; charset=utf-8", include_str!("../assets/docs.html")))
+        .route("/docs/app.js", page("text/javascript; charset=utf-8", include_str!("../assets/docs.js")))
+        .route("/docs/style.css", page("text/css; charset=utf-8", include_str!("../assets/style.css")))
         .route("/errors/{name}", get(explanation))
 }
 
-/// A page of ours: shown as what it is, and nothing from elsewhere in it.
-pub(crate) async fn page(media_type: &'static str, text: impl Into<Bytes>) -> Response {
-    served(media_type, text.into())
+fn page(media_type: &'static str, text: &'static str) -> MethodRouter<App> {
+    get(move || async move { served(media_type, Bytes::from_static(text.as_bytes())) })
 }
 
-fn served(media_type: &'static str, text: Bytes) -> Response {
+/// A page of ours: shown as what it is, and nothing from elsewhere in it.
+pub(crate) fn served(media_type: &'static str, text: Bytes) -> Response {
     let headers = [
         (CONTENT_TYPE, HeaderValue::from_static(media_type)),
         (CACHE_CONTROL, HeaderValue::from_static("no-cache")),

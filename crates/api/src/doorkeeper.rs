@@ -1,14 +1,17 @@
 //! Looks at the key that a request shows and says who asks.
 //!
 //! A key is found by its id and compared by its hash; one that nobody knows takes as long as one with a wrong secret. What
-//! the store said is used for three seconds (`answers.rs`), by every process for itself: a key that is revoked anywhere
+//! the store said is used for three seconds (`../answers.rs`), by every process for itself: a key that is revoked anywhere
 //! opens nothing after five seconds at the latest, also where nobody heard of it. What this process itself changes it
 //! forgets at once.
 //!
+//! A browser shows a session's cookie instead of a key, and the stream takes a ticket: both lead to a key, which is looked up as if it
+//! had been shown itself.
+//!
 //! While the store is away, keys that were asked about a moment ago go on; the others are told to come back.
 
-mod answers;
 mod attempts;
+mod passes;
 mod uses;
 
 use std::net::IpAddr;
@@ -17,23 +20,27 @@ use std::time::Duration;
 
 use foreman_core::audit::Actor;
 use foreman_core::key::{self, ApiKey, KeyHash, KeyId, KeyRecord, Scopes};
-use foreman_core::ports::Tenancy;
+use foreman_core::ports::{Pass, Tenancy};
 use foreman_core::tenant::TenantLimits;
 use foreman_core::{TenantId, Timestamp};
 use foreman_runtime::Tasks;
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderName};
 
+use crate::answers::{Answer, Answers};
 use crate::caller::{Caller, Standing};
 use crate::keys::{self, Keys};
 use crate::problem::{Kind, Problem};
-use answers::Answers;
+use crate::session;
 use attempts::Attempts;
 pub use attempts::Patience;
 use uses::Uses;
 
 /// Names the tenant that an operator's request is about.
 pub(crate) const FOREMAN_TENANT: HeaderName = HeaderName::from_static("foreman-tenant");
+
+/// Revoked keys open nothing after 5 s anywhere; this and a look at open streams every second stay below that.
+const FRESH: Duration = Duration::from_secs(3);
 
 /// How often somebody looks whether an open stream is still somebody's who may have it.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
@@ -45,8 +52,23 @@ pub(crate) struct Doorkeeper {
     defaults: TenantLimits,
     known_keys: Answers<KeyId, Option<Arc<Known>>>,
     known_tenants: Answers<TenantId, Option<Arc<Standing>>>,
+    /// By the hash of what is shown.
+    known_sessions: Answers<[u8; 32], Option<Arc<Pass>>>,
     attempts: Attempts,
     uses: Arc<Uses>,
+}
+
+/// What a request shows of itself at the door.
+pub(crate) struct Visitor<'r> {
+    pub headers: &'r HeaderMap,
+    /// The name the server was asked by.
+    pub host: Option<&'r str>,
+    pub peer: IpAddr,
+    /// Whether its method changes nothing.
+    pub is_safe: bool,
+    /// What stands in the query, where the way in takes it from there.
+    pub ticket: Option<String>,
+    pub tenant: Option<String>,
 }
 
 /// A key as the store knew it at a moment.
@@ -68,8 +90,9 @@ impl Doorkeeper {
         Self {
             keys,
             defaults,
-            known_keys: Answers::new(tasks.clone()),
-            known_tenants: Answers::new(tasks.clone()),
+            known_keys: Answers::new(FRESH, tasks.clone()),
+            known_tenants: Answers::new(FRESH, tasks.clone()),
+            known_sessions: Answers::new(FRESH, tasks.clone()),
             attempts: Attempts::new(patience),
             uses: Uses::new(Arc::clone(&tenancy), tasks.clone()),
             tenancy,
@@ -77,17 +100,45 @@ impl Doorkeeper {
     }
 
     /// Who asks, and for which tenant.
-    pub async fn admit(&self, headers: &HeaderMap, peer: IpAddr) -> Result<Caller, Problem> {
-        let caller = match (keys::shown(headers)?, &self.keys) {
-            (None, Keys::None) => self.everything(Actor::Nobody).await?,
-            (Some(shown), Keys::None) if !shown.starts_with(b"fm_") => self.everything(Actor::Nobody).await?,
-            (None, Keys::Asked(_)) => return Err(asks_for_a_key()),
-            (Some(shown), Keys::Asked(admin)) if KeyHash::of(shown) == *admin => {
-                self.everything(Actor::Bootstrap).await?
+    pub async fn admit(&self, visitor: &Visitor<'_>) -> Result<Caller, Problem> {
+        let caller = match (keys::shown(visitor.headers)?, &visitor.ticket) {
+            (Some(_), Some(_)) => {
+                return Err(Problem::new(Kind::Unauthorized, "the request shows a key and a ticket; send one of them"));
             }
-            (Some(shown), _) => self.holder(shown, peer).await?,
+            (Some(shown), None) => self.key_holder(shown, visitor.peer).await?,
+            (None, Some(ticket)) => {
+                let caller = self.ticket_holder(ticket, visitor.peer).await?;
+                return Self::only_for_its_own(self.on_behalf(caller.clone(), visitor).await?, &caller);
+            }
+            (None, None) => self.without_key(visitor).await?,
         };
-        self.on_behalf(caller, headers).await
+        self.on_behalf(caller, visitor).await
+    }
+
+    /// Whoever shows this key.
+    pub async fn key_holder(&self, shown: &[u8], peer: IpAddr) -> Result<Caller, Problem> {
+        match &self.keys {
+            Keys::None if !shown.starts_with(b"fm_") => self.everything(Actor::Nobody).await,
+            Keys::Asked(admin) if KeyHash::of(shown) == *admin => self.everything(Actor::Bootstrap).await,
+            Keys::None | Keys::Asked(_) => self.holder(shown, peer).await,
+        }
+    }
+
+    /// A browser with a session, or anybody where no key is asked for.
+    async fn without_key(&self, visitor: &Visitor<'_>) -> Result<Caller, Problem> {
+        if let Some(text) = session::shown(visitor.headers) {
+            if let Some(caller) = self.session_holder(&text).await? {
+                session::expect_own_page(visitor.headers, visitor.host, visitor.is_safe)?;
+                return Ok(caller);
+            }
+            if let Keys::Asked(_) = self.keys {
+                return Err(Problem::new(Kind::Unauthorized, "the session is over; sign in again"));
+            }
+        }
+        match self.keys {
+            Keys::None => self.everything(Actor::Nobody).await,
+            Keys::Asked(_) => Err(asks_for_a_key()),
+        }
     }
 
     /// One who may do everything, in the default tenant, whatever became of that.
@@ -95,7 +146,7 @@ impl Doorkeeper {
         let tenant = TenantId::default();
         let standing = self.standing(&tenant).await?;
         let standing = standing.ok_or_else(|| Problem::internal("the default tenant is not there"))?;
-        Ok(Caller { tenant, actor, scopes: Scopes::ALL, expires_at: None, standing })
+        Ok(Caller { tenant, actor, scopes: Scopes::ALL, expires_at: None, standing, session: None })
     }
 
     /// The holder of a key of the store.
@@ -111,6 +162,11 @@ impl Doorkeeper {
         let (known, age) = (answer.value, answer.age);
         let kept = key::admit(&shown, known.as_ref().map(|known| known.key.clone()));
         let (Some(_), Some(known)) = (kept, known) else { return Err(self.stranger(peer)) };
+        self.caller(&known, age)
+    }
+
+    /// Whoever has this key, if it is good so long after it was asked about.
+    fn caller(&self, known: &Known, age: Duration) -> Result<Caller, Problem> {
         let now = known.is_good(age)?;
         self.uses.note(&known.key, now);
         Ok(Caller {
@@ -119,6 +175,7 @@ impl Doorkeeper {
             scopes: known.key.scopes,
             expires_at: known.key.expires_at,
             standing: Arc::clone(&known.standing),
+            session: None,
         })
     }
 
@@ -128,10 +185,10 @@ impl Doorkeeper {
 
     fn stranger(&self, peer: IpAddr) -> Problem {
         self.attempts.failed(peer);
-        Problem::new(Kind::Unauthorized, "the key in `Authorization` is not one of this server's")
+        Problem::new(Kind::Unauthorized, "the key is not one of this server's")
     }
 
-    async fn look_up(&self, id: &KeyId) -> Result<answers::Answer<Option<Arc<Known>>>, Problem> {
+    async fn look_up(&self, id: &KeyId) -> Result<Answer<Option<Arc<Known>>>, Problem> {
         let ask = || {
             let (tenancy, id, defaults) = (Arc::clone(&self.tenancy), id.clone(), self.defaults.clone());
             async move {
@@ -155,20 +212,39 @@ impl Doorkeeper {
     }
 
     /// An operator may name the tenant a request is about; anybody else only their own.
-    async fn on_behalf(&self, caller: Caller, headers: &HeaderMap) -> Result<Caller, Problem> {
-        let mut named = headers.get_all(FOREMAN_TENANT).iter();
-        let Some(name) = named.next() else { return Ok(caller) };
+    async fn on_behalf(&self, caller: Caller, visitor: &Visitor<'_>) -> Result<Caller, Problem> {
+        let mut named = visitor.headers.get_all(FOREMAN_TENANT).iter();
+        let (in_header, in_query) = (named.next(), visitor.tenant.as_deref());
         if named.next().is_some() {
             return Err(Problem::invalid_request("the header Foreman-Tenant is given more than once"));
         }
-        let name = name.to_str().unwrap_or("?").trim();
+        match (in_header.map(|name| name.to_str().unwrap_or("?").trim()), in_query) {
+            (None, None) => Ok(caller),
+            (Some(name), Some(other)) if name != other => {
+                Err(Problem::invalid_request("the header Foreman-Tenant and the parameter tenant name two tenants"))
+            }
+            (Some(name), _) => self.for_tenant(caller, name, "the header Foreman-Tenant").await,
+            (None, Some(name)) => self.for_tenant(caller, name, "the parameter tenant").await,
+        }
+    }
+
+    /// A ticket opens the tenant that it was made for, an operator's too.
+    fn only_for_its_own(named: Caller, holder: &Caller) -> Result<Caller, Problem> {
+        if named.tenant == holder.tenant {
+            return Ok(named);
+        }
+        let detail =
+            format!("the ticket was made for the tenant {}, and the request names {}", holder.tenant, named.tenant);
+        Err(Problem { scope: Some(key::Scope::Admin), ..Problem::new(Kind::Forbidden, detail) })
+    }
+
+    async fn for_tenant(&self, caller: Caller, name: &str, place: &str) -> Result<Caller, Problem> {
         if name == caller.tenant.as_str() {
             return Ok(caller);
         }
         if !caller.is_operator() {
             let detail = format!(
-                "the header Foreman-Tenant names {name:?}, and this key is of the tenant {}; only an operator's key (scope \
-                 admin) may name another",
+                "{place} names {name:?}, and this key is of the tenant {}; only an operator's key (scope admin) may name another",
                 caller.tenant
             );
             return Err(Problem { scope: Some(key::Scope::Admin), ..Problem::new(Kind::Forbidden, detail) });
@@ -181,6 +257,11 @@ impl Doorkeeper {
 
     /// Whether a caller who was let in some time ago still would be.
     pub async fn still(&self, caller: &Caller) -> Result<(), Problem> {
+        if let Some(hash) = &caller.session
+            && self.session(hash).await?.is_none()
+        {
+            return Err(Problem::new(Kind::Unauthorized, "the session is over"));
+        }
         let Actor::Key(id) = &caller.actor else { return Ok(()) };
         let answer = self.look_up(id).await?;
         let known = answer.value.ok_or_else(|| Problem::new(Kind::Unauthorized, "the key is not there any more"))?;
@@ -190,6 +271,10 @@ impl Doorkeeper {
     /// Comes to an end when the caller would not be let in any more: what an open stream ends with. While the store is away
     /// nobody is sent off; what is written then needs [`Doorkeeper::still`] first.
     pub async fn gone(&self, caller: &Caller) -> Problem {
+        if caller.session.is_none() && !matches!(caller.actor, Actor::Key(_)) {
+            // Whoever shows the key of the configuration, or needs none, is let in as long as this process lives.
+            return std::future::pending().await;
+        }
         loop {
             tokio::time::sleep(LOOK_AGAIN).await;
             match self.still(caller).await {

@@ -1,27 +1,20 @@
-//! What a browser finds at the root: what this is, and where to go on.
+//! What a browser finds where there is no dashboard: what this is, where to go on, and how to build one.
 
-use axum::Router;
 use axum::extract::Request;
 use axum::response::Response;
-use axum::routing::get;
 
 use crate::access::host;
-use crate::app::App;
-use crate::docs::page;
+use crate::docs::served;
 
 const HOME: &str = include_str!("../assets/home.html");
 
 /// What the page says when it does not know how it was reached.
 const USUAL: &str = "127.0.0.1:8080";
 
-pub(crate) fn routes() -> Router<App> {
-    Router::new().route("/", get(home))
-}
-
 /// With the address it was reached by, so that the lines can be copied as they stand.
-async fn home(request: Request) -> Response {
-    let here = host(&request).filter(|host| is_plain(host)).unwrap_or(USUAL);
-    page("text/html; charset=utf-8", HOME.replace(USUAL, here)).await
+pub(crate) fn home(request: &Request) -> Response {
+    let here = host(request).filter(|host| is_plain(host)).unwrap_or(USUAL);
+    served("text/html; charset=utf-8", HOME.replace(USUAL, here).into())
 }
 
 /// Nothing that a page or a shell would read as more than an address.

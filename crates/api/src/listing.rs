@@ -3,6 +3,7 @@
 use axum::extract::State;
 use axum::response::Response;
 use foreman_core::document::{FilterDocument, JobDocument, ListDocument, ProblemDocument};
+use foreman_core::error_group::NotAGroup;
 use foreman_core::ports::{Cursor, JobFilter, NotACursor};
 use foreman_core::{State as JobState, TenantId, Timestamp};
 use http::StatusCode;
@@ -30,6 +31,8 @@ pub(crate) struct ListParams {
     tag: Option<String>,
     /// Only jobs with this correlation id.
     correlation_id: Option<String>,
+    /// Only final jobs that ended with an error of this group: `group` of the list of groups.
+    error_group: Option<String>,
     /// Only jobs submitted after this time.
     #[param(value_type = Option<String>, format = DateTime)]
     created_after: Option<Timestamp>,
@@ -55,6 +58,8 @@ pub(crate) struct DeadParams {
     tag: Option<String>,
     /// Only jobs with this correlation id.
     correlation_id: Option<String>,
+    /// Only final jobs that ended with an error of this group: `group` of the list of groups.
+    error_group: Option<String>,
     /// Only jobs submitted after this time.
     #[param(value_type = Option<String>, format = DateTime)]
     created_after: Option<Timestamp>,
@@ -81,8 +86,19 @@ pub(crate) async fn list(
     Tenant(tenant): Tenant,
     Params(params): Params<ListParams>,
 ) -> Result<Response, Problem> {
-    let ListParams { state, queue, kind, tag, correlation_id, created_after, created_before, limit, cursor } = params;
-    let asked = FilterDocument { state, queue, kind, tag, correlation_id, created_after, created_before };
+    let ListParams {
+        state,
+        queue,
+        kind,
+        tag,
+        correlation_id,
+        error_group,
+        created_after,
+        created_before,
+        limit,
+        cursor,
+    } = params;
+    let asked = FilterDocument { state, queue, kind, tag, correlation_id, error_group, created_after, created_before };
     page(&app, &tenant, asked, limit, cursor.as_deref()).await
 }
 
@@ -96,9 +112,10 @@ pub(crate) async fn list_dead(
     Tenant(tenant): Tenant,
     Params(params): Params<DeadParams>,
 ) -> Result<Response, Problem> {
-    let DeadParams { queue, kind, tag, correlation_id, created_after, created_before, limit, cursor } = params;
+    let DeadParams { queue, kind, tag, correlation_id, error_group, created_after, created_before, limit, cursor } =
+        params;
     let state = Some(JobState::Dead);
-    let asked = FilterDocument { state, queue, kind, tag, correlation_id, created_after, created_before };
+    let asked = FilterDocument { state, queue, kind, tag, correlation_id, error_group, created_after, created_before };
     page(&app, &tenant, asked, limit, cursor.as_deref()).await
 }
 
@@ -133,12 +150,18 @@ pub(crate) fn filter(asked: FilterDocument) -> Result<JobFilter, Problem> {
         .map(|text| text.parse())
         .transpose()
         .map_err(|error: foreman_core::job::NotAQueueName| Problem::invalid_request(error.to_string()))?;
+    let error_group = asked
+        .error_group
+        .map(|text| text.parse())
+        .transpose()
+        .map_err(|error: NotAGroup| Problem::invalid_request(format!("error_group: {error}")))?;
     Ok(JobFilter {
         state: asked.state,
         queue,
         kind: asked.kind,
         tag: asked.tag,
         correlation_id: asked.correlation_id,
+        error_group,
         created_after: asked.created_after,
         created_before: asked.created_before,
     })

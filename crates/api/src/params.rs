@@ -6,7 +6,7 @@ use foreman_core::id::NotATenantId;
 use foreman_core::job::QueueName;
 use foreman_core::key::{KeyId, NotAKeyId};
 use foreman_core::schedule::ScheduleKey;
-use foreman_core::{JobId, TenantId};
+use foreman_core::{JobId, SessionId, TenantId};
 use http::request::Parts;
 use serde::de::DeserializeOwned;
 
@@ -82,6 +82,20 @@ impl<S: Send + Sync> FromRequestParts<S> for Queue {
         text.parse()
             .map(Self)
             .map_err(|error: foreman_core::job::NotAQueueName| Problem::invalid_request(error.to_string()))
+    }
+}
+
+/// The `{worker}` of a path: one life of a worker process.
+pub(crate) struct Worker(pub SessionId);
+
+impl<S: Send + Sync> FromRequestParts<S> for Worker {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let text = path_text(parts, state).await?;
+        text.parse().map(Self).map_err(|_| {
+            Problem::invalid_request(format!("{text:?} is not a worker's id, which is a UUID; /api/v1/workers has it"))
+        })
     }
 }
 

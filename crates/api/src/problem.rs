@@ -43,12 +43,15 @@ pub enum Kind {
     DeliveryNotFound,
     TooManyWebhooks,
     WebhookDisabled,
+    WorkerNotFound,
     NotFound,
     MethodNotAllowed,
     HostRefused,
     Unauthorized,
     Forbidden,
+    CrossOrigin,
     TooManyRequests,
+    TooManyStreams,
     TenantNotFound,
     InvalidTenant,
     TenantInUse,
@@ -66,7 +69,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 45] = [
+    pub const ALL: [Kind; 48] = [
         Kind::BadJson,
         Kind::UnknownField,
         Kind::InvalidJob,
@@ -92,12 +95,15 @@ impl Kind {
         Kind::DeliveryNotFound,
         Kind::TooManyWebhooks,
         Kind::WebhookDisabled,
+        Kind::WorkerNotFound,
         Kind::NotFound,
         Kind::MethodNotAllowed,
         Kind::HostRefused,
         Kind::Unauthorized,
         Kind::Forbidden,
+        Kind::CrossOrigin,
         Kind::TooManyRequests,
+        Kind::TooManyStreams,
         Kind::TenantNotFound,
         Kind::InvalidTenant,
         Kind::TenantInUse,
@@ -142,12 +148,15 @@ impl Kind {
             Kind::DeliveryNotFound => "/errors/delivery-not-found",
             Kind::TooManyWebhooks => "/errors/too-many-webhooks",
             Kind::WebhookDisabled => "/errors/webhook-disabled",
+            Kind::WorkerNotFound => "/errors/worker-not-found",
             Kind::NotFound => "/errors/not-found",
             Kind::MethodNotAllowed => "/errors/method-not-allowed",
             Kind::HostRefused => "/errors/host-refused",
             Kind::Unauthorized => "/errors/unauthorized",
             Kind::Forbidden => "/errors/forbidden",
+            Kind::CrossOrigin => "/errors/cross-origin",
             Kind::TooManyRequests => "/errors/too-many-requests",
+            Kind::TooManyStreams => "/errors/too-many-streams",
             Kind::TenantNotFound => "/errors/tenant-not-found",
             Kind::InvalidTenant => "/errors/invalid-tenant",
             Kind::TenantInUse => "/errors/tenant-in-use",
@@ -198,12 +207,15 @@ impl Kind {
             Kind::DeliveryNotFound => include_str!("../../../docs/errors/delivery-not-found.md"),
             Kind::TooManyWebhooks => include_str!("../../../docs/errors/too-many-webhooks.md"),
             Kind::WebhookDisabled => include_str!("../../../docs/errors/webhook-disabled.md"),
+            Kind::WorkerNotFound => include_str!("../../../docs/errors/worker-not-found.md"),
             Kind::NotFound => include_str!("../../../docs/errors/not-found.md"),
             Kind::MethodNotAllowed => include_str!("../../../docs/errors/method-not-allowed.md"),
             Kind::HostRefused => include_str!("../../../docs/errors/host-refused.md"),
             Kind::Unauthorized => include_str!("../../../docs/errors/unauthorized.md"),
             Kind::Forbidden => include_str!("../../../docs/errors/forbidden.md"),
+            Kind::CrossOrigin => include_str!("../../../docs/errors/cross-origin.md"),
             Kind::TooManyRequests => include_str!("../../../docs/errors/too-many-requests.md"),
+            Kind::TooManyStreams => include_str!("../../../docs/errors/too-many-streams.md"),
             Kind::TenantNotFound => include_str!("../../../docs/errors/tenant-not-found.md"),
             Kind::InvalidTenant => include_str!("../../../docs/errors/invalid-tenant.md"),
             Kind::TenantInUse => include_str!("../../../docs/errors/tenant-in-use.md"),
@@ -248,12 +260,15 @@ impl Kind {
             Kind::DeliveryNotFound => "There is no such delivery",
             Kind::TooManyWebhooks => "The tenant has as many webhooks as it may have",
             Kind::WebhookDisabled => "The webhook is disabled",
+            Kind::WorkerNotFound => "There is no such worker",
             Kind::NotFound => "There is nothing at this path",
             Kind::MethodNotAllowed => "This path does not take this method",
             Kind::HostRefused => "The request names a host that is not this server",
             Kind::Unauthorized => "The request shows no key, or a wrong one",
             Kind::Forbidden => "The key is not good for this",
+            Kind::CrossOrigin => "The request does not come from a page of this server",
             Kind::TooManyRequests => "Too much was asked for in too short a time",
+            Kind::TooManyStreams => "The tenant has as many streams open as it may",
             Kind::TenantNotFound => "There is no such tenant",
             Kind::InvalidTenant => "The tenant is not valid",
             Kind::TenantInUse => "The tenant cannot be deleted as it is",
@@ -283,13 +298,14 @@ impl Kind {
             | Kind::NoSecretKey => StatusCode::UNPROCESSABLE_ENTITY,
             Kind::BatchTooLarge | Kind::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Kind::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Kind::CommandsDisabled | Kind::Forbidden => StatusCode::FORBIDDEN,
+            Kind::CommandsDisabled | Kind::Forbidden | Kind::CrossOrigin => StatusCode::FORBIDDEN,
             Kind::JobNotFound
             | Kind::ScheduleNotFound
             | Kind::TenantNotFound
             | Kind::KeyNotFound
             | Kind::WebhookNotFound
             | Kind::DeliveryNotFound
+            | Kind::WorkerNotFound
             | Kind::NoLiveOutput
             | Kind::NotFound => StatusCode::NOT_FOUND,
             Kind::JobFinal
@@ -303,7 +319,7 @@ impl Kind {
             Kind::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Kind::HostRefused => StatusCode::MISDIRECTED_REQUEST,
             Kind::Unauthorized => StatusCode::UNAUTHORIZED,
-            Kind::TooManyRequests => StatusCode::TOO_MANY_REQUESTS,
+            Kind::TooManyRequests | Kind::TooManyStreams => StatusCode::TOO_MANY_REQUESTS,
             Kind::Overloaded | Kind::StoreUnavailable | Kind::Stopping | Kind::ScheduleBusy => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
@@ -320,7 +336,7 @@ impl Kind {
         match self {
             Kind::Overloaded | Kind::ScheduleBusy => Some(1),
             Kind::StoreUnavailable => Some(2),
-            Kind::Stopping => Some(5),
+            Kind::Stopping | Kind::TooManyStreams => Some(5),
             Kind::StoreFull => Some(30),
             // Where it is known more exactly, the problem itself says so.
             Kind::TooManyRequests => Some(60),

@@ -7,6 +7,7 @@ pub(crate) const HEADER: HeaderName = HeaderName::from_static("x-request-id");
 
 const MAX_LENGTH: usize = 128;
 
+#[derive(Clone)]
 pub(crate) struct RequestId(HeaderValue);
 
 impl RequestId {

@@ -20,14 +20,14 @@ use crate::access::table::{self, Found, Needs, Way};
 use crate::app::App;
 use crate::problem::MEDIA_TYPE;
 use crate::{
-    access, bulk, dev, docs, health, home, jobs, listing, meter, output, problem, queues, schedules, submit, tenants,
-    trail, wait, webhooks, workers,
+    access, bulk, dashboard, dead, dev, docs, health, jobs, listing, meter, output, overview, problem, queues,
+    schedules, session, statistics, stream, submit, tenants, trail, wait, webhooks, workers,
 };
 
 /// Everything that is served.
 pub fn router(app: App) -> Router {
     let (documented, _) = documented().split_for_parts();
-    let mut router = documented.merge(docs::routes()).merge(home::routes());
+    let mut router = documented.merge(docs::routes()).merge(dashboard::routes());
     if app.dev {
         router = router.merge(dev::routes());
     }
@@ -122,10 +122,15 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(wait::wait))
         .routes(routes!(output::output))
         .routes(routes!(listing::list_dead))
+        .routes(routes!(dead::groups))
         .routes(routes!(queues::list))
         .routes(routes!(queues::pause))
         .routes(routes!(queues::resume))
         .routes(routes!(workers::list))
+        .routes(routes!(workers::jobs))
+        .routes(routes!(overview::overview))
+        .routes(routes!(statistics::over_time))
+        .routes(routes!(statistics::by_queue))
         .routes(routes!(schedules::change::create, schedules::look::list))
         .routes(routes!(schedules::preview::unsaved))
         .routes(routes!(
@@ -139,6 +144,9 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(schedules::change::run))
         .routes(routes!(schedules::preview::saved))
         .routes(routes!(schedules::look::ticks))
+        .routes(routes!(stream::stream))
+        .routes(routes!(stream::create_ticket))
+        .routes(routes!(session::sign_in, session::sign_out))
         .routes(routes!(tenants::whoami::whoami))
         .routes(routes!(tenants::change::create, tenants::look::list))
         .routes(routes!(tenants::look::get, tenants::change::update, tenants::change::delete))

@@ -58,6 +58,10 @@ impl Default for Config {
     }
 }
 
+/// Among the extensions of an answer: whoever takes nothing of it for so long is given up, if that is sooner.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WritePatience(pub Duration);
+
 /// Why an address cannot be listened on.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
@@ -193,7 +197,12 @@ async fn serve_connection(
         request.extensions_mut().insert(Peer(peer));
         let answer = router.clone().call(request);
         async move {
-            let answer: Result<_, Infallible> = answer.await;
+            let answer: Result<axum::response::Response, Infallible> = answer.await;
+            if let Ok(answer) = &answer
+                && let Some(WritePatience(patience)) = answer.extensions().get()
+            {
+                activity.hurry(*patience);
+            }
             let answer = answer.map(|answer| answer.map(|body| Sent::new(body, activity)));
             // Not before the answer counts as one to send, or the connection would be idle in between.
             drop(in_flight);

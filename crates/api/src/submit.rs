@@ -180,6 +180,7 @@ impl Receipt {
             attempt: 0,
             spent: 0,
             crashes: 0,
+            sequence: 1,
             run_at,
             started_at: None,
             finished_at: None,

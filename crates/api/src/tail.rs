@@ -1,18 +1,19 @@
-//! Follows the change log, once per process, and wakes the requests that wait for a job.
+//! Reads the change log, once per process: wakes the requests that wait for a job, and hands what it reads to the streams.
 //!
-//! While nobody waits it reads nothing. When the first waiter comes, it goes to the end of the log and makes everyone look
-//! again: what ended before that moment is seen by that look, what ends after it is read in the log. A waiter therefore
-//! registers *before* it looks, and nothing falls between.
+//! While nobody waits or watches it reads nothing. When the first comes, it goes to the end of the log and makes everyone who
+//! waits look again: what ended before that moment is seen by that look, what ends after it is read in the log. A stream joins
+//! at the place where the reader stands (`stream/hub.rs`).
 //!
-//! Each API process has its own; they do not know of each other. While the store does not answer, waiters wait on: their
-//! own deadlines end them. Wake-ups may be lost: a poll backs them up. When the server drains, everyone is released and
-//! answers with what is known.
+//! Each API process has its own; they do not know of each other. While the store does not answer, waiters wait on and streams
+//! stay open; afterwards it goes on from where it was, so that nothing is missed. If that has been pruned meanwhile, the streams are
+//! closed, and learn of it when they come back. Wake-ups may be lost: a poll backs them up. When the server drains, everyone is
+//! released: waiters answer with what is known, streams end.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+mod waits;
+
+use std::sync::Arc;
 use std::time::Duration;
 
-use foreman_core::JobId;
 use foreman_core::ports::{Position, Store, StoreError, Topic, Wakeups};
 use foreman_runtime::{Backoff, Shutdown, Tick, Ticker};
 use tokio::sync::{Notify, watch};
@@ -20,6 +21,16 @@ use tokio_util::sync::CancellationToken;
 
 use crate::health::Readiness;
 use crate::problem::Problem;
+use crate::stream::{self, Hub};
+pub use waits::{TooMany, Waiter, Waits, Woken};
+
+/// Rows read at once while somebody watches, and the time they are given to take them while there is more to read. It is still
+/// 10,000 rows a second, several times what a store commits.
+const WATCHED_PAGE: usize = 100;
+const BREATH: Duration = Duration::from_millis(10);
+
+/// A store that has not answered for so long is asked again: what was lost on the way must not end all streams.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -31,11 +42,18 @@ pub struct Config {
     pub page: usize,
     /// Requests that may wait at the same time; further ones are refused.
     pub max_waiters: usize,
+    pub streams: stream::Config,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { poll: Duration::from_secs(1), gap: Duration::from_millis(5), page: 500, max_waiters: 10_000 }
+        Self {
+            poll: Duration::from_secs(1),
+            gap: Duration::from_millis(5),
+            page: 500,
+            max_waiters: 10_000,
+            streams: stream::Config::default(),
+        }
     }
 }
 
@@ -44,201 +62,110 @@ pub struct Tail {
     wake: watch::Receiver<u64>,
     config: Config,
     readiness: Readiness,
+    /// Rung when somebody begins to wait or to watch.
+    someone: Arc<Notify>,
+    released: CancellationToken,
     waits: Waits,
+    hub: Hub,
 }
 
 impl Tail {
     pub fn new(store: Arc<dyn Store>, wakeups: &dyn Wakeups, config: Config, readiness: Readiness) -> Self {
-        let waits = Waits::new(config.max_waiters);
-        Self { store, wake: wakeups.listen(Topic::Changed), config, readiness, waits }
+        let (someone, released) = (Arc::new(Notify::new()), CancellationToken::new());
+        let waits = Waits::new(config.max_waiters, Arc::clone(&someone), released.clone());
+        let hub = Hub::new(config.streams.clone(), Arc::clone(&someone), released.clone());
+        Self { store, wake: wakeups.listen(Topic::Changed), config, readiness, someone, released, waits, hub }
     }
 
     pub fn waits(&self) -> Waits {
         self.waits.clone()
     }
 
-    /// Follows until draining; then releases everyone who waits, and everyone who will.
+    pub fn streams(&self) -> Hub {
+        self.hub.clone()
+    }
+
+    /// Follows until draining; then releases everyone who waits or watches, and everyone who will.
     pub async fn run(mut self, shutdown: Shutdown) {
         // Whatever ends this loop, even a panic, nobody is left waiting for it.
-        let _release = ReleaseAtTheEnd(self.waits.clone());
+        let _release = self.released.clone().drop_guard();
         let mut backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(5));
         while !shutdown.is_draining() {
             // Reads may be dropped half way, so the end need not wait for the store.
             let followed = tokio::select! {
                 () = shutdown.draining() => break,
-                followed = self.follow(&shutdown) => followed,
+                followed = self.follow(&shutdown, &mut backoff) => followed,
             };
-            match followed {
-                Ok(()) => backoff.reset(),
-                Err(error) => {
-                    // Who waited still does: the next round starts at the end of the log, and everyone looks again.
-                    self.waits.shared.someone.notify_one();
-                    let wait = backoff.next();
-                    tracing::warn!(wait_ms = wait.as_millis() as u64, "cannot follow the change log: {error}");
-                    self.readiness.heed(Problem::from(error).kind);
-                    tokio::select! {
-                        () = shutdown.draining() => break,
-                        () = tokio::time::sleep(wait) => {}
-                    }
+            if let Err(error) = followed {
+                let wait = backoff.next();
+                tracing::warn!(wait_ms = wait.as_millis() as u64, "cannot follow the change log: {error}");
+                self.readiness.heed(Problem::from(error).kind);
+                tokio::select! {
+                    () = shutdown.draining() => break,
+                    () = tokio::time::sleep(wait) => {}
                 }
             }
         }
     }
 
-    /// From the first waiter until there is none left.
-    async fn follow(&mut self, shutdown: &Shutdown) -> Result<(), StoreError> {
-        self.waits.shared.someone.notified().await;
-        let mut position = self.store.head().await?;
+    /// From the first who waits or watches until there is none left.
+    async fn follow(&mut self, shutdown: &Shutdown, backoff: &mut Backoff) -> Result<(), StoreError> {
+        // Where it was is of no use to whoever comes next: they begin at the end of the log.
+        while self.waits.is_empty() && self.hub.rest() {
+            self.someone.notified().await;
+        }
+        let mut position = self.place().await?;
         self.waits.wake_all();
         let mut ticker = Ticker::new(self.config.poll, 0.1);
-        while !self.waits.is_empty() {
+        loop {
             position = self.read_on(position).await?;
+            backoff.reset();
             tokio::time::sleep(self.config.gap).await;
-            if ticker.next(&mut self.wake, shutdown).await == Tick::Draining {
-                break;
+            // Whoever comes after this look has rung, and is heard at the next beginning.
+            if (self.waits.is_empty() && self.hub.rest())
+                || ticker.next(&mut self.wake, shutdown).await == Tick::Draining
+            {
+                return Ok(());
             }
         }
-        Ok(())
     }
 
-    /// Reads to the end of the log and wakes whoever waits for what ended.
+    /// Where to read on: where it was when the store went away, or else the end of the log.
+    async fn place(&self) -> Result<Position, StoreError> {
+        if let Some(position) = self.hub.position() {
+            if in_time(self.store.start()).await? <= position {
+                return Ok(position);
+            }
+            tracing::warn!("the change log has been pruned past where it was read; whoever watches has to look again");
+            self.hub.lose();
+        }
+        let head = in_time(self.store.head()).await?;
+        self.hub.begin(head);
+        Ok(head)
+    }
+
+    /// Reads to the end of the log, wakes whoever waits for what ended, and tells whoever watches.
     async fn read_on(&self, mut position: Position) -> Result<Position, StoreError> {
         loop {
-            let changes = self.store.changes(position, self.config.page).await?;
-            for moved in changes.moved.iter().filter(|moved| moved.state.is_final()) {
+            let is_watched = self.hub.is_watched();
+            let page = if is_watched { self.config.page.min(WATCHED_PAGE) } else { self.config.page };
+            let changes = in_time(self.store.changes(position, page)).await?;
+            for moved in changes.moved().filter(|moved| moved.step.state.is_final()) {
                 self.waits.wake(moved.id);
             }
+            self.hub.tell(&changes);
             if changes.position == position {
                 return Ok(position);
             }
             position = changes.position;
-        }
-    }
-}
-
-struct ReleaseAtTheEnd(Waits);
-
-impl Drop for ReleaseAtTheEnd {
-    fn drop(&mut self) {
-        self.0.shared.released.cancel();
-    }
-}
-
-/// The handle by which requests wait.
-#[derive(Clone)]
-pub struct Waits {
-    shared: Arc<Shared>,
-}
-
-struct Shared {
-    max: usize,
-    waiting: Mutex<Waiting>,
-    /// Rung when somebody begins to wait.
-    someone: Notify,
-    released: CancellationToken,
-}
-
-#[derive(Default)]
-struct Waiting {
-    count: usize,
-    by_job: HashMap<JobId, Vec<Arc<Notify>>>,
-}
-
-/// As many wait as may.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("too many requests are waiting already")]
-pub struct TooMany;
-
-/// Why a wait ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Woken {
-    /// The job may have ended: look again.
-    Look,
-    /// The server drains: answer with what is known.
-    Released,
-}
-
-impl Waits {
-    fn new(max: usize) -> Self {
-        Self {
-            shared: Arc::new(Shared {
-                max,
-                waiting: Mutex::default(),
-                someone: Notify::new(),
-                released: CancellationToken::new(),
-            }),
-        }
-    }
-
-    /// Begins to wait for a job. Register first, then look: what happens from now on wakes the waiter.
-    pub fn register(&self, job: JobId) -> Result<Waiter, TooMany> {
-        let notify = Arc::new(Notify::new());
-        {
-            let mut waiting = self.lock();
-            if waiting.count >= self.shared.max {
-                return Err(TooMany);
-            }
-            waiting.count += 1;
-            waiting.by_job.entry(job).or_default().push(Arc::clone(&notify));
-        }
-        self.shared.someone.notify_one();
-        Ok(Waiter { job, notify, waits: self.clone() })
-    }
-
-    /// How many wait.
-    pub fn count(&self) -> usize {
-        self.lock().count
-    }
-
-    fn is_empty(&self) -> bool {
-        self.count() == 0
-    }
-
-    fn wake(&self, job: JobId) {
-        for notify in self.lock().by_job.get(&job).into_iter().flatten() {
-            notify.notify_one();
-        }
-    }
-
-    fn wake_all(&self) {
-        for notify in self.lock().by_job.values().flatten() {
-            notify.notify_one();
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
-        // Nothing in here can panic half way through a change.
-        self.shared.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// One who waits; gone when dropped.
-pub struct Waiter {
-    job: JobId,
-    // Keeps one wake-up, so that one which comes during a look is not lost.
-    notify: Arc<Notify>,
-    waits: Waits,
-}
-
-impl Waiter {
-    pub async fn woken(&self) -> Woken {
-        tokio::select! {
-            biased;
-            () = self.waits.shared.released.cancelled() => Woken::Released,
-            () = self.notify.notified() => Woken::Look,
-        }
-    }
-}
-
-impl Drop for Waiter {
-    fn drop(&mut self) {
-        let mut waiting = self.waits.lock();
-        waiting.count -= 1;
-        if let Some(waiters) = waiting.by_job.get_mut(&self.job) {
-            waiters.retain(|notify| !Arc::ptr_eq(notify, &self.notify));
-            if waiters.is_empty() {
-                waiting.by_job.remove(&self.job);
+            if is_watched && changes.rows.len() >= page {
+                tokio::time::sleep(BREATH).await;
             }
         }
     }
+}
+
+async fn in_time<T>(answer: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
+    let late = || StoreError::Unavailable(format!("no answer within {} s", PATIENCE.as_secs()));
+    tokio::time::timeout(PATIENCE, answer).await.unwrap_or_else(|_| Err(late()))
 }

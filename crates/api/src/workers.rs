@@ -2,12 +2,16 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use foreman_core::document::{ListDocument, WorkerDocument};
+use foreman_core::document::{HeldDocument, ListDocument, ProblemDocument, WorkerDocument};
 use http::StatusCode;
 
 use crate::app::App;
 use crate::json;
-use crate::problem::Problem;
+use crate::params::Worker;
+use crate::problem::{Kind, Problem};
+
+/// No worker has as many slots.
+const MOST: usize = 1_000;
 
 /// List workers: the living first, then those that ended or died lately.
 #[utoipa::path(get, path = "/api/v1/workers", tag = "workers", operation_id = "list_workers",
@@ -15,5 +19,23 @@ use crate::problem::Problem;
 pub(crate) async fn list(State(app): State<App>) -> Result<Response, Problem> {
     let sessions = app.store.sessions().await?;
     let items: Vec<WorkerDocument> = sessions.into_iter().map(WorkerDocument::from).collect();
+    Ok(json::answer(StatusCode::OK, &ListDocument { items, next: None }))
+}
+
+/// List what a worker is running, the longest first.
+#[utoipa::path(get, path = "/api/v1/workers/{worker}/jobs", tag = "workers", operation_id = "list_worker_jobs",
+    params(("worker" = String, Path, description = "The worker's id, as the list of workers has it: not its name")),
+    responses(
+        (status = 200, description = "Its jobs, of whatever tenant", body = ListDocument<HeldDocument>),
+        (status = 404, description = "No such worker", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn jobs(State(app): State<App>, Worker(session): Worker) -> Result<Response, Problem> {
+    let held = app.store.held_by(session, MOST).await?;
+    // Whoever holds something is known; only one who holds nothing has to be looked for.
+    if held.is_empty() && !app.store.sessions().await?.iter().any(|view| view.id == session) {
+        let detail = format!("no worker has the id {session}; it may have been gone for long");
+        return Err(Problem::new(Kind::WorkerNotFound, detail));
+    }
+    let items: Vec<HeldDocument> = held.into_iter().map(HeldDocument::from).collect();
     Ok(json::answer(StatusCode::OK, &ListDocument { items, next: None }))
 }

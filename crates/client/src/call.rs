@@ -27,7 +27,7 @@ const EXCERPT: usize = 200;
 
 impl Client {
     /// `path` is below `/api/v1/`; its segments are escaped here.
-    fn url(&self, path: &[&str]) -> Url {
+    pub(crate) fn url(&self, path: &[&str]) -> Url {
         let mut url = self.base.clone();
         url.path_segments_mut()
             .expect("an http address has a path, and `address` lets nothing else through")
@@ -37,7 +37,7 @@ impl Client {
         url
     }
 
-    fn request(&self, method: Method, url: &Url) -> reqwest::RequestBuilder {
+    pub(crate) fn request(&self, method: Method, url: &Url) -> reqwest::RequestBuilder {
         let request = self.http.request(method, url.clone());
         match &self.tenant {
             Some(tenant) => request.header(TENANT, tenant.clone()),
@@ -142,14 +142,14 @@ fn read<T: DeserializeOwned>(url: &Url, answer: Answer) -> Result<T, Error> {
         .map_err(|error| bad(url, format!("status {} with {error}: {}", answer.status, excerpt(&answer.body))))
 }
 
-fn refusal(url: &Url, status: StatusCode, body: &[u8]) -> Error {
+pub(crate) fn refusal(url: &Url, status: StatusCode, body: &[u8]) -> Error {
     match serde_json::from_slice::<ProblemDocument>(body) {
         Ok(problem) => Error::Problem(Box::new(problem)),
         Err(_) => bad(url, format!("status {status}: {}", excerpt(body))),
     }
 }
 
-fn bad(url: &Url, why: String) -> Error {
+pub(crate) fn bad(url: &Url, why: String) -> Error {
     Error::BadAnswer { url: url.origin().ascii_serialization(), why }
 }
 

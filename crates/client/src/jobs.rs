@@ -1,6 +1,6 @@
 //! What can be done with jobs, one or many.
 
-use foreman_core::document::{BulkAnswer, BulkRequest, FilterDocument, JobDocument, ListDocument};
+use foreman_core::document::{BulkAnswer, BulkRequest, DeadGroupsDocument, FilterDocument, JobDocument, ListDocument};
 use foreman_core::ports::OutputChunk;
 use foreman_core::spec::JobSpec;
 use reqwest::Method;
@@ -42,6 +42,11 @@ impl Client {
     /// Every job that matches, page by page.
     pub fn pages(&self, filter: FilterDocument) -> Pages<'_> {
         Pages::new(self, filter)
+    }
+
+    /// Dead jobs, those that ended with the same error together. `group` of one is for [`FilterDocument::error_group`].
+    pub async fn dead_groups(&self) -> Result<DeadGroupsDocument, Error> {
+        self.get_json(&["dead", "groups"], &(), CALL_TIMEOUT).await
     }
 
     /// Ends a job at once, waiting or running.

@@ -23,6 +23,27 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! Whoever wants to know what happens follows the [`Stream`], which resumes by itself after every break:
+//!
+//! ```no_run
+//! # async fn example(client: foreman_client::Client) -> Result<(), foreman_client::Error> {
+//! use foreman_client::{Event, Follow, Told};
+//!
+//! let mut stream = client.stream(Follow::everything().queue("mail").with_snapshot()).await?;
+//! loop {
+//!     match stream.next().await? {
+//!         Told::Event(told) => match told.event {
+//!             Event::Job(job) => println!("{} is {}", job.id, job.state),
+//!             Event::Reset(reset) => println!("something may have been missed: {}", reset.detail),
+//!             _ => {}
+//!         },
+//!         Told::Broken { why, .. } => println!("{why}"),
+//!         Told::Resumed => println!("back"),
+//!     }
+//! }
+//! # }
+//! ```
 
 mod audit;
 mod batch;
@@ -33,8 +54,10 @@ mod keys;
 mod pages;
 mod queues;
 mod schedules;
+mod stream;
 mod tenants;
 mod wait;
+mod wait_for;
 mod webhooks;
 
 use std::fmt;
@@ -49,10 +72,12 @@ use url::{Host, Url};
 pub use batch::BatchItem;
 pub use error::Error;
 pub use foreman_core::document::{
-    AttemptDocument, AuditDocument, BulkAnswer, DeliveryDocument, FilterDocument, JobDocument, KeyDocument, KeyState,
-    ListDocument, MadeKeyDocument, NewKeyDocument, NewTenantDocument, PreviewDocument, ProblemDocument, QueueDocument,
-    RotateKeyDocument, RotateSecretDocument, ScheduleDocument, ScheduleFields, ScheduleState, SecretDocument,
-    TenantDocument, TenantPatchDocument, TickDocument, WebhookDocument, WhoamiDocument, WorkerDocument,
+    AttemptDocument, AuditDocument, BulkAnswer, DeadGroupDocument, DeadGroupsDocument, DeliveryDocument,
+    FilterDocument, HeartbeatEvent, JobDocument, JobEvent, KeyDocument, KeyState, ListDocument, MadeKeyDocument,
+    NewKeyDocument, NewTenantDocument, PreviewDocument, ProblemDocument, QueueDocument, QueueEvent, ResetEvent,
+    ResetReason, RotateKeyDocument, RotateSecretDocument, ScheduleDocument, ScheduleEvent, ScheduleFields,
+    ScheduleState, ScheduleWhat, SecretDocument, SnapshotEvent, TenantDocument, TenantPatchDocument, TickDocument,
+    TicketDocument, WebhookDocument, WhoamiDocument, WorkerDocument, WorkerEvent,
 };
 pub use foreman_core::duration::Span;
 pub use foreman_core::key::{Scope, Scopes};
@@ -63,6 +88,7 @@ pub use foreman_core::tenant::{Limit, LimitOverrides, Programs, Weight};
 pub use foreman_core::webhook::{WebhookPatch, WebhookSpec};
 pub use foreman_core::{Lane, State, Timestamp};
 pub use pages::Pages;
+pub use stream::{Event, Follow, Stream, StreamEvent, Told};
 
 /// A connection that is not there after this will not come.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);

@@ -17,9 +17,9 @@ const POLL: Duration = Duration::from_secs(25);
 /// What the answer may take beyond the time that was asked for.
 const SLACK: Duration = Duration::from_secs(10);
 /// How long a server may be away in the middle of a wait: a restart with a drain.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 /// Between two questions that were answered early or not at all.
-const PAUSE: Duration = Duration::from_millis(250);
+pub(crate) const PAUSE: Duration = Duration::from_millis(250);
 
 impl Client {
     /// Waits until the job is final, at most for `timeout`, and then answers with the job as it is: look at its state.
@@ -58,11 +58,11 @@ fn is_bearable(away_since: Option<Instant>) -> bool {
     away_since.is_none_or(|since| since.elapsed() < PATIENCE)
 }
 
-fn left(deadline: Instant) -> Duration {
+pub(crate) fn left(deadline: Instant) -> Duration {
     deadline.saturating_duration_since(Instant::now())
 }
 
 /// It may be over in a moment: nobody there, or a server that is starting or stopping.
-fn is_passing(error: &Error) -> bool {
+pub(crate) fn is_passing(error: &Error) -> bool {
     error.is_away() || error.status() == Some(503)
 }

@@ -3,7 +3,10 @@
 //! People script against these names. A field is added, never renamed.
 
 mod audit;
+mod live;
+mod overview;
 mod schedule;
+mod statistics;
 mod tenant;
 mod webhook;
 
@@ -17,7 +20,16 @@ use crate::spec::{JobSpec, Mistake};
 use crate::state::State;
 use crate::time::Timestamp;
 pub use audit::AuditDocument;
+pub use live::{
+    HeartbeatEvent, JobEvent, QueueEvent, ResetEvent, ResetReason, ScheduleEvent, ScheduleWhat, SnapshotEvent,
+    TicketDocument, WorkerEvent,
+};
+pub use overview::{
+    AttentionDocument, AttentionKind, CountDocument, DeadGroupDocument, DeadGroupsDocument, HeldDocument,
+    OldestWaitingDocument, OverviewDocument, WorkersDocument,
+};
 pub use schedule::{PreviewDocument, ScheduleDocument, ScheduleFields, ScheduleState, TickDocument};
+pub use statistics::{BucketDocument, QueueStatisticsDocument, SpreadDocument, StatisticsDocument, TallyDocument};
 pub use tenant::{
     KeyDocument, KeyState, LimitDocument, MadeKeyDocument, NewKeyDocument, NewTenantDocument, RotateKeyDocument,
     RotateSecretDocument, SecretDocument, TenantDocument, TenantPatchDocument, Unlimited, WhoamiDocument,
@@ -39,6 +51,9 @@ pub struct JobDocument {
     pub spent: u32,
     /// How often a worker died while it ran this job.
     pub crashes: u32,
+    /// How often it has moved, from 1: `sequence` of its latest event on the stream.
+    #[serde(default)]
+    pub sequence: u32,
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub created_at: Timestamp,
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
@@ -139,6 +154,7 @@ impl JobDocument {
             max_attempts: work.max_attempts,
             spent: view.spent,
             crashes: view.crashes,
+            sequence: view.sequence,
             created_at: view.job.created_at,
             run_at: view.run_at,
             started_at: view.started_at,
@@ -291,12 +307,20 @@ pub struct FilterDocument {
     pub tag: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correlation_id: Option<String>,
+    /// Final jobs that ended with an error of this group; `group` of the list of groups. Not `null`: that would be every job.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub error_group: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
     pub created_after: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
     pub created_before: Option<Timestamp>,
+}
+
+/// The group of those who died before errors were grouped is `null`; passed on as it is, it would mean all of them.
+fn given<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    String::deserialize(deserializer).map(Some)
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -354,6 +378,14 @@ pub struct ProblemDocument {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_group_of_errors_is_not_every_job() {
+        let read = |text: &str| serde_json::from_str::<FilterDocument>(text);
+        assert!(read(r#"{"error_group":null}"#).is_err());
+        assert_eq!(read(r#"{"error_group":"x"}"#).expect("fits").error_group.as_deref(), Some("x"));
+        assert_eq!(read("{}").expect("fits").error_group, None);
+    }
 
     #[test]
     fn a_payload_that_json_cannot_show_is_shown_as_its_text() {

@@ -21,7 +21,6 @@
 mod endings;
 mod health;
 mod letter;
-mod reading;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,9 +36,11 @@ use tokio::time::{Instant, timeout};
 use tracing::{debug, info, warn};
 
 use self::letter::Bag;
+pub use crate::lag::Lag;
 use crate::led::Led;
 pub use crate::outage::Error;
 use crate::outage::{Outage, bounded, unless_aborted};
+use crate::reading::Reader;
 
 /// Between two looks: under load there is always something new, and one look at much costs less than many at little.
 const SHORTEST_NAP: Duration = Duration::from_millis(50);
@@ -79,21 +80,6 @@ impl Default for Config {
     }
 }
 
-/// How far the telling is behind, for whoever watches.
-#[derive(Clone, Debug, Default)]
-pub struct Lag(Arc<AtomicU64>);
-
-impl Lag {
-    /// How long ago the oldest move happened that was unread at the last look; zero when there was none.
-    pub fn get(&self) -> Duration {
-        Duration::from_micros(self.0.load(Ordering::Relaxed))
-    }
-
-    fn set(&self, lag: Duration) {
-        self.0.store(u64::try_from(lag.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
-    }
-}
-
 /// What it has done since it started, for whoever counts.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
@@ -115,6 +101,7 @@ impl Tally {
 
 pub struct Courier {
     store: Arc<dyn Store>,
+    reader: Reader,
     tenancy: Arc<dyn Tenancy>,
     wakeups: Arc<dyn Wakeups>,
     clock: Arc<dyn Clock>,
@@ -152,8 +139,10 @@ impl From<StoreError> for Stopped {
 
 impl Courier {
     pub fn new(store: Arc<dyn Store>, tenancy: Arc<dyn Tenancy>, wakeups: Arc<dyn Wakeups>, config: Config) -> Self {
+        let log = Arc::clone(&store) as _;
         Self {
             store,
+            reader: Reader { who: "courier", log, call_timeout: config.call_timeout },
             tenancy,
             wakeups,
             clock: Arc::new(|| Timestamp::from_micros(clock::now())),
@@ -233,7 +222,7 @@ impl Courier {
                 Some(here) => here,
                 None => self.find_place(term).await?,
             };
-            let changes = self.read(here.read).await?;
+            let changes = self.reader.read(here.read, self.config.step).await?;
             self.note_lag(&changes);
             let is_all = changes.position == here.read;
             if is_all && (here.kept == here.read || here.moved_at.elapsed() < MOVE_EVERY) {
@@ -270,7 +259,7 @@ impl Courier {
         let mut bag = Bag::default();
         let mut has_noted = false;
         let moved: Vec<&Moved> =
-            changes.moved.iter().filter(|moved| endings::is_one(moved) || health::is_one(moved)).collect();
+            changes.moved().filter(|moved| endings::is_one(moved) || health::is_one(moved)).collect();
         for slice in moved.chunks(self.config.slice.max(1)) {
             self.tell_endings(slice, leader, here.kept, &mut bag).await?;
             has_noted |= self.note_health(slice, &mut bag).await?;
@@ -314,7 +303,7 @@ impl Courier {
     }
 
     fn note_lag(&self, changes: &Changes) {
-        let oldest = changes.moved.first().map(|moved| moved.at);
+        let oldest = changes.moved().next().map(|moved| moved.at);
         let (before, lag) = (self.lag.get(), oldest.map_or(Duration::ZERO, |oldest| self.clock.now().since(oldest)));
         self.lag.set(lag);
         let lag_ms = lag.as_millis() as u64;

@@ -9,22 +9,26 @@
 //! | [`target`], [`output`] | does the work, and shows what it prints meanwhile |
 //! | [`settle`] | records the outcome, many in one write |
 //! | [`courier`] | tells those who asked how it ended |
+//! | [`bookkeeper`] | counts it |
 //! | [`sweeper`] | notices when its worker died |
 //! | [`pruner`] | removes it when its retention is over |
 //!
 //! [`pool`] and [`coalesce`] are what these are built from; [`tenants`] and [`Vault`] are what they know of whose job it is. The engine speaks to the outside through the ports of
 //! `foreman-core` alone: it has not heard of SQL, signals or sockets, but for what a target calls.
 
+pub mod bookkeeper;
 pub mod coalesce;
 pub mod courier;
 pub mod desk;
 mod firing;
+mod lag;
 mod led;
 mod outage;
 pub mod output;
 pub mod pool;
 pub mod promoter;
 pub mod pruner;
+mod reading;
 pub mod scheduler;
 pub mod settle;
 pub mod submit;
@@ -34,6 +38,7 @@ pub mod tenants;
 mod vault;
 pub mod worker;
 
+pub use bookkeeper::Bookkeeper;
 pub use courier::Courier;
 pub use desk::Desk;
 pub use outage::Error as LoopError;

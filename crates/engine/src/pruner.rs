@@ -105,6 +105,8 @@ impl Pruner {
             total.ticks += pruned.ticks;
             total.deliveries += pruned.deliveries;
             total.audit += pruned.audit;
+            total.statistics += pruned.statistics;
+            total.passes += pruned.passes;
             if !pruned.was_busy(step) || shutdown.is_draining() {
                 break;
             }

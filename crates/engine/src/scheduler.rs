@@ -18,6 +18,7 @@ use tokio::time::{Instant, timeout};
 use tracing::{debug, error};
 
 use crate::firing::{Gun, Ready, Room, prepare};
+pub use crate::lag::Lag;
 use crate::led::Led;
 pub use crate::outage::Error;
 use crate::outage::{Outage, bounded, unless_aborted};
@@ -52,21 +53,6 @@ impl Default for Config {
             held_poll: Duration::from_secs(1),
             call_timeout: Duration::from_secs(10),
         }
-    }
-}
-
-/// How far firing is behind, for whoever watches.
-#[derive(Clone, Debug, Default)]
-pub struct Lag(Arc<AtomicU64>);
-
-impl Lag {
-    /// By how much the most overdue tick was late when the scheduler last looked; zero when none was due.
-    pub fn get(&self) -> Duration {
-        Duration::from_micros(self.0.load(Ordering::Relaxed))
-    }
-
-    fn set(&self, lag: Duration) {
-        self.0.store(u64::try_from(lag.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 }
 

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `api` | HTTP, submitter, tail |
 //! | `worker` | worker, promoter, sweeper, probes |
-//! | `scheduler` | promoter, sweeper, leadership and what the leader does: scheduler, pruner, courier; horizon watch, probes |
+//! | `scheduler` | promoter, sweeper, leadership and what the leader does: scheduler, pruner, courier, bookkeeper; horizon watch, probes |
 //! | `dev` | all of them |
 //!
 //! Promoting and sweeping are safe from anywhere, so workers do them too: a worker and the leader that die together delay
@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use foreman_api::{BindError, Door, Gate, Hosts, Keys, Meter, Patience, Readiness, Server, Vitals, probes};
-use foreman_core::ports::{Store, Tenancy, Wakeups};
+use foreman_core::ports::{StatisticsStore, Store, Tenancy, Wakeups};
 use foreman_core::sealed::Keyring;
 use foreman_core::{Clock, Timestamp};
 use foreman_engine::SubmitHandle;
@@ -47,6 +47,8 @@ pub struct Composed {
     pub address: SocketAddr,
     pub readiness: Readiness,
     pub store: OpenStore,
+    /// The same store, for numbers over time.
+    pub books: Arc<dyn StatisticsStore>,
     intake: Option<SubmitHandle>,
     parts: Vec<Part>,
     running: Vec<Running>,
@@ -122,7 +124,8 @@ async fn on_a_file(ground: &Ground<'_>) -> anyhow::Result<Composed> {
     parts.push(ground.http(server, router));
     ground.vitals.set_store(Arc::clone(&opened.shared.store));
     let readiness = ground.readiness.clone();
-    Ok(Composed { address, readiness, store: opened.open, intake, parts, running: Vec::new() })
+    let books = Arc::clone(&opened.shared.store) as Arc<dyn StatisticsStore>;
+    Ok(Composed { address, readiness, store: opened.open, books, intake, parts, running: Vec::new() })
 }
 
 async fn on_a_database(ground: &Ground<'_>, shutdown: &Shutdown) -> anyhow::Result<Option<Composed>> {
@@ -136,7 +139,8 @@ async fn on_a_database(ground: &Ground<'_>, shutdown: &Shutdown) -> anyhow::Resu
     // Not before the door is open: whoever hears that this process is ready asks it for something.
     ground.vitals.set_store(Arc::clone(&opened.shared.store));
     let readiness = ground.readiness.clone();
-    Ok(Some(Composed { address, readiness, store: opened.open, intake, parts, running: vec![http] }))
+    let books = Arc::clone(&opened.shared.store) as Arc<dyn StatisticsStore>;
+    Ok(Some(Composed { address, readiness, store: opened.open, books, intake, parts, running: vec![http] }))
 }
 
 impl Composed {

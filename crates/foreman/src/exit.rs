@@ -5,11 +5,12 @@ use std::process::ExitCode;
 /// Told in `--help`.
 pub const HELP: &str = "\
 Exit codes:
-  0  it was done; `submit --wait` and `jobs wait`: the job completed
-  1  refused or failed; `doctor`: something needs attention; `submit --wait` and `jobs wait`: the job failed or is dead
+  0  it was done; `submit --wait`, `jobs wait` and `watch --until-final`: the job completed
+  1  refused or failed; `doctor`: something needs attention; `submit --wait`, `jobs wait` and `watch --until-final`: the job
+     failed or is dead, or one of them did
   2  a mistake in flags, settings or the job itself
-  3  `submit --wait` and `jobs wait`: the job was cancelled
-  4  `submit --wait` and `jobs wait`: timed out; the job goes on
+  3  `submit --wait`, `jobs wait` and `watch --until-final`: the job was cancelled
+  4  `submit --wait`, `jobs wait` and `watch --until-final`: timed out; the job goes on
   5  the server is away
 
 A server (`dev`, `api`, `worker`, `scheduler`) exits with 0 when everything drained, 1 when it could not start or failed, 2 for a mistake in

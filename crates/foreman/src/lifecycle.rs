@@ -19,6 +19,7 @@ mod signals;
 mod watchdog;
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use foreman_engine::worker::Drained;
@@ -30,16 +31,23 @@ use tracing::{error, info, warn};
 
 use crate::compose::{self, Composed, Ended, Running};
 use crate::config::Settings;
+use crate::demo::Demo;
 use crate::exit::ServerExit;
 use crate::role::Role;
 use signals::Signals;
+pub use signals::interrupted;
 use watchdog::Watchdog;
 
 /// After the deadline, for whoever is about to leave anyway.
 const LAST_SECOND: Duration = Duration::from_secs(1);
 
 /// Runs a server until it is told to stop. `listening` is called once it serves.
-pub async fn run(role: Role, settings: &Settings, listening: impl FnOnce(SocketAddr)) -> anyhow::Result<ServerExit> {
+pub async fn run(
+    role: Role,
+    settings: &Settings,
+    demo: Option<Demo>,
+    listening: impl FnOnce(SocketAddr),
+) -> anyhow::Result<ServerExit> {
     // Before anything is opened: a signal during the start must not find the default handler.
     let mut signals = Signals::listen()?;
     let watchdog = Watchdog::start()?;
@@ -53,6 +61,11 @@ pub async fn run(role: Role, settings: &Settings, listening: impl FnOnce(SocketA
     let mut parts = Parts::new(server.start(&shutdown, &tasks));
     info!(listen = %server.address, "serving as {role} on http://{}", server.address);
     listening(server.address);
+    if let Some(demo) = demo {
+        // No part: a server without its demo is still a server.
+        let playing = demo.run(server.address, settings.clone(), Arc::clone(&server.books), shutdown.clone());
+        drop(tasks.spawn("demo", playing));
+    }
 
     let failure = tokio::select! {
         biased;

@@ -7,6 +7,7 @@ mod commands;
 mod compose;
 mod config;
 mod crontab;
+mod demo;
 mod exit;
 mod horizon;
 mod lifecycle;

@@ -10,9 +10,9 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use foreman_api::Meter;
-use foreman_engine::courier;
+use foreman_api::{Hub, Meter};
 use foreman_engine::scheduler::Lag;
+use foreman_engine::{bookkeeper, courier};
 use foreman_runtime::Lead;
 use http::{Method, StatusCode};
 use prometheus_client::encoding::text::encode;
@@ -56,6 +56,10 @@ pub struct Metrics {
     deliveries: Counter,
     endpoints_disabled: Counter,
     courier_lag: Seconds,
+    bookkeeper_lag: Seconds,
+    streams: Gauge,
+    stream_events: Counter,
+    streams_slow: Counter,
     pub sessions_lost: Counter,
     pub sessions_lapsed: Counter,
     pub jobs_lapsed: Counter,
@@ -74,6 +78,8 @@ pub struct Metrics {
     lead: OnceLock<Lead>,
     lag: OnceLock<Lag>,
     courier: OnceLock<(courier::Lag, courier::Tally)>,
+    bookkeeper: OnceLock<bookkeeper::Lag>,
+    hub: OnceLock<Hub>,
     /// When the last heartbeat was answered; `None` without a session.
     last_beat: Mutex<Option<Instant>>,
 }
@@ -116,6 +122,18 @@ impl Metrics {
                 "webhook_lag_seconds",
                 "How long ago the oldest move of a job happened that nobody was told of at the last look; 0 while this process does not lead",
             ),
+            bookkeeper_lag: add(
+                registry_ref,
+                "statistics_lag_seconds",
+                "How long ago the oldest change happened that was not counted at the last look; 0 while this process does not lead",
+            ),
+            streams: add(registry_ref, "streams", "Clients that follow the stream of this process"),
+            stream_events: add(registry_ref, "stream_events", "Events sent to clients of the stream"),
+            streams_slow: add(
+                registry_ref,
+                "streams_slow",
+                "Clients of the stream closed because more waited for them than may",
+            ),
             sessions_lost: add(registry_ref, "worker_sessions_lost", "Sessions this worker lost while it lived"),
             sessions_lapsed: add(registry_ref, "sessions_lapsed", "Sessions of dead workers that this process lapsed"),
             jobs_lapsed: add(registry_ref, "jobs_lapsed", "Jobs taken back from dead workers by this process"),
@@ -152,6 +170,8 @@ impl Metrics {
             lead: OnceLock::new(),
             lag: OnceLock::new(),
             courier: OnceLock::new(),
+            bookkeeper: OnceLock::new(),
+            hub: OnceLock::new(),
             last_beat: Mutex::default(),
             registry: Registry::default(),
         };
@@ -172,6 +192,16 @@ impl Metrics {
     /// And how far telling is.
     pub fn set_courier(&self, lag: courier::Lag, tally: courier::Tally) {
         let _ = self.courier.set((lag, tally));
+    }
+
+    /// And how far counting is.
+    pub fn set_bookkeeper(&self, lag: bookkeeper::Lag) {
+        let _ = self.bookkeeper.set(lag);
+    }
+
+    /// And who follows the stream.
+    pub fn set_streams(&self, hub: Hub) {
+        let _ = self.hub.set(hub);
     }
 
     /// A heartbeat was answered.
@@ -231,6 +261,13 @@ impl Meter for Metrics {
             catch_up(&self.deliveries, tally.deliveries());
             catch_up(&self.endpoints_disabled, tally.disabled());
         }
+        self.bookkeeper_lag.set(self.bookkeeper.get().map_or(0.0, |lag| lag.get().as_secs_f64()));
+        if let Some(hub) = self.hub.get() {
+            let counts = hub.counts();
+            self.streams.set(i64::try_from(counts.open).unwrap_or(i64::MAX));
+            catch_up(&self.stream_events, counts.events);
+            catch_up(&self.streams_slow, counts.slow);
+        }
         let mut text = String::new();
         encode(&mut text, &self.registry).expect("writing to a string cannot fail");
         text
@@ -260,6 +297,10 @@ mod tests {
             "foreman_scheduler_lag_seconds 0.0",
             "foreman_webhook_deliveries_total 0",
             "foreman_webhook_lag_seconds 0.0",
+            "foreman_statistics_lag_seconds 0.0",
+            "foreman_streams 0",
+            "foreman_stream_events_total 0",
+            "foreman_streams_slow_total 0",
             "foreman_http_requests_total{method=\"GET\",route=\"/healthz\",status=\"200\"} 1",
             "foreman_http_requests_total{method=\"other\",route=\"-\",status=\"404\"} 1",
             "# EOF",

@@ -10,7 +10,7 @@ use crate::write::Transaction;
 const MAX_VIOLATIONS: usize = 100;
 
 /// Each finds what must not be, with the sentence that says so: `{}` is the row's first column, a second `{}` its next.
-pub(crate) const CHECKS: [(&str, &str); 28] = [
+pub(crate) const CHECKS: [(&str, &str); 31] = [
     (
         "job {} is in {} places",
         "SELECT jobs.id::text, (places.places)::text
@@ -56,6 +56,11 @@ pub(crate) const CHECKS: [(&str, &str); 28] = [
          WHERE NOT (length(open) = ALL (ARRAY[cardinality(jobs), cardinality(tenants), cardinality(queues),
                     cardinality(routes), cardinality(lanes), cardinality(kinds), cardinality(run_at),
                     cardinality(expires_at), cardinality(attempt), cardinality(spent), cardinality(crashes)])) LIMIT 100",
+    ),
+    (
+        "claim {} counts the moves of {} jobs, and holds another number",
+        "SELECT number::text, cardinality(moves)::text FROM claims
+         WHERE moves IS NOT NULL AND cardinality(moves) <> cardinality(jobs) LIMIT 100",
     ),
     (
         "claim {} belongs to session {}, which is not alive",
@@ -147,6 +152,15 @@ pub(crate) const CHECKS: [(&str, &str); 28] = [
         "the courier stands at {}, beyond the last position that was drawn",
         "SELECT courier.position::text FROM courier, change_positions
          WHERE courier.position > CASE WHEN change_positions.is_called THEN change_positions.last_value ELSE 0 END LIMIT 100",
+    ),
+    (
+        "the bookkeeper stands at {}, beyond the last position that was drawn",
+        "SELECT bookkeeper.position::text FROM bookkeeper, change_positions
+         WHERE bookkeeper.position > CASE WHEN change_positions.is_called THEN change_positions.last_value ELSE 0 END LIMIT 100",
+    ),
+    (
+        "there are {} bookkeepers",
+        "SELECT count(*)::text FROM bookkeeper HAVING count(*) <> 1",
     ),
 ];
 

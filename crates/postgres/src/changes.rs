@@ -1,4 +1,4 @@
-//! The change log: one row per operation that moved jobs, written in the transaction that moved them.
+//! The change log: one row per operation that moved jobs or did something else worth telling, written in its transaction.
 //!
 //! Many transactions write at once, and a row becomes visible some time after its position was drawn. To read on from a position
 //! and pass nothing over, a reader must know which positions may still be on their way:
@@ -20,9 +20,10 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use foreman_core::ports::{ChangeLog, Changes, Position, StoreError};
-use foreman_core::{Timestamp, runs};
+use foreman_core::ports::{ChangeLog, ChangeRow, Changes, Position, StoreError};
+use foreman_core::runs;
 use tokio::time::Instant;
+use tokio_postgres::Row;
 
 use crate::error::Fault;
 use crate::value::{Time, bound};
@@ -31,16 +32,18 @@ use crate::{PostgresStore, look};
 
 /// `$1` is ours among the advisory locks of this database, in the upper 16 bits; the rest has room for 281 million million.
 pub(crate) const ANNOUNCE: &str = "SELECT pg_advisory_xact_lock_shared($1::bigint | last_value) FROM change_positions";
-pub(crate) const APPEND: &str = "INSERT INTO changes (at, moved) VALUES (foreman_now(), $1::text)";
+pub(crate) const APPEND: &str = "INSERT INTO changes (at, moved, notes) VALUES (foreman_now(), $1::text, $2::text)";
 pub(crate) const DRAWN: &str = "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM change_positions";
 pub(crate) const ANNOUNCED: &str = "SELECT min((classid::bigint & 65535) << 32 | objid::bigint) FROM pg_locks
     WHERE locktype = 'advisory' AND objsubid = 1 AND classid::bigint >> 16 = $1::bigint >> 48
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
-pub(crate) const READ: &str = "SELECT position, at, moved FROM changes
+pub(crate) const READ: &str = "SELECT position, at, moved, notes FROM changes
     WHERE position > $1::bigint AND position <= $2::bigint ORDER BY position LIMIT $3::bigint";
 pub(crate) const HEAD: &str = "SELECT greatest(
         (SELECT position FROM changes WHERE position <= $1::bigint ORDER BY position DESC LIMIT 1),
         (SELECT position FROM log_end))";
+/// How far it was pruned: nothing behind this was. Noted with every removal (`sql/cut_changes.sql`), by binaries of every version.
+pub(crate) const START: &str = "SELECT position FROM log_end";
 /// Whether anything is committed after a position, readable or not.
 pub(crate) const MORE: &str = "SELECT EXISTS (SELECT FROM changes WHERE position > $1::bigint)";
 
@@ -68,6 +71,10 @@ impl ChangeLog for PostgresStore {
         }
     }
 
+    async fn start(&self) -> Result<Position, StoreError> {
+        look!(self, Look, |tx| start(&tx).await)
+    }
+
     async fn changes(&self, after: Position, limit: usize) -> Result<Changes, StoreError> {
         let deadline = Instant::now() + self.parts.changes_patience;
         loop {
@@ -77,13 +84,8 @@ impl ChangeLog for PostgresStore {
                 tokio::time::sleep(MOMENT).await;
                 continue;
             }
-            let mut changes = Changes { moved: Vec::new(), position: after };
-            for (position, at, text) in rows {
-                runs::read_row(at, &text, &mut changes.moved)
-                    .map_err(|error| Fault::misfit("changes", "moved", position.0, error))?;
-                changes.position = position;
-            }
-            return Ok(changes);
+            let position = rows.last().map_or(after, |row| row.position);
+            return Ok(Changes { rows, position });
         }
     }
 }
@@ -108,15 +110,26 @@ async fn has_more(tx: &Transaction, after: Position) -> Result<bool, Fault> {
     Ok(row.map(|row| row.try_get(0)).transpose()?.unwrap_or_default())
 }
 
-type LogRow = (Position, Timestamp, String);
+async fn start(tx: &Transaction) -> Result<Position, Fault> {
+    let row = tx.row(START, &[]).await?;
+    Ok(Position(row.map(|row| row.try_get(0)).transpose()?.unwrap_or_default()))
+}
 
-async fn rows_after(tx: &Transaction, tag: i64, after: Position, limit: usize) -> Result<(Vec<LogRow>, bool), Fault> {
+async fn rows_after(
+    tx: &Transaction,
+    tag: i64,
+    after: Position,
+    limit: usize,
+) -> Result<(Vec<ChangeRow>, bool), Fault> {
     let until = bound_of(tx, tag).await?;
     let rows = tx.rows(READ, &[&after.0, &until, &bound(limit)]).await?;
-    let rows: Vec<LogRow> = rows
-        .iter()
-        .map(|row| Ok((Position(row.try_get(0)?), row.try_get::<_, Time>(1)?.0, row.try_get(2)?)))
-        .collect::<Result<_, Fault>>()?;
+    let rows: Vec<ChangeRow> = rows.iter().map(read).collect::<Result<_, _>>()?;
     let has_more = rows.is_empty() && has_more(tx, after).await?;
     Ok((rows, has_more))
+}
+
+fn read(row: &Row) -> Result<ChangeRow, Fault> {
+    let (position, at) = (Position(row.try_get(0)?), row.try_get::<_, Time>(1)?.0);
+    runs::read_row(position, at, row.try_get(2)?, row.try_get(3)?)
+        .map_err(|error| Fault::misfit("changes", "moved or notes", position.0, error))
 }

@@ -21,8 +21,8 @@ use tokio_postgres::error::SqlState;
 use crate::config::Config;
 use crate::connection;
 use crate::error::{Fault, OpenError};
-use crate::partitions;
 use crate::value::Time;
+use crate::{indexes, partitions};
 
 struct Migration {
     version: i64,
@@ -33,10 +33,11 @@ struct Migration {
     sql: &'static str,
 }
 
-const MIGRATIONS: [Migration; 3] = [
+const MIGRATIONS: [Migration; 4] = [
     Migration { version: 1, name: "places", serves: 1, sql: include_str!("../migrations/0001_places.sql") },
     Migration { version: 2, name: "schedules", serves: 1, sql: include_str!("../migrations/0002_schedules.sql") },
     Migration { version: 3, name: "tenants", serves: 1, sql: include_str!("../migrations/0003_tenants.sql") },
+    Migration { version: 4, name: "live", serves: 1, sql: include_str!("../migrations/0004_live.sql") },
 ];
 
 /// The newest version this binary knows.
@@ -130,6 +131,7 @@ pub async fn up(config: &Config) -> Result<Vec<i64>, OpenError> {
         }
     };
     partitions::ensure(&connection).await?;
+    indexes::ensure(&connection).await;
     Ok(done)
 }
 

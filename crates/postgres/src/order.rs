@@ -57,7 +57,9 @@ pub(crate) const SERVED_OUT_OF_TURN: &str = "WITH served AS MATERIALIZED (
                       AND locked.route = served.route)
     ORDER BY queue, lane, route
     ON CONFLICT (queue, lane, route) DO NOTHING";
-pub(crate) const PLACE: &str = "UPDATE ready SET key = given.key
+/// `$3`: how many moves this is, which is one for what falls due, and none for what has just been put there.
+pub(crate) const PLACE: &str = "UPDATE ready SET key = given.key,
+           moves = CASE WHEN $3::integer > 0 THEN foreman_counted(ready.moves, ready.attempt) + $3 ELSE ready.moves END
     FROM unnest($1::uuid[], $2::bigint[]) AS given (job, key) WHERE ready.job = given.job";
 
 /// What is due in one lane, for one route, in one queue.
@@ -186,6 +188,15 @@ pub(crate) type Placeless = (JobId, TenantId, QueueName, Lane, Route);
 /// Gives a place in line to jobs that stand in `ready` without one and turned out to be due, in the transaction that put them
 /// there.
 pub(crate) async fn place(tx: &Transaction, due: &[Placeless]) -> Result<(), Fault> {
+    give_places(tx, due, 0).await
+}
+
+/// The same for jobs that have waited for their time: to fall due is a move.
+pub(crate) async fn promote(tx: &Transaction, due: &[Placeless]) -> Result<(), Fault> {
+    give_places(tx, due, 1).await
+}
+
+async fn give_places(tx: &Transaction, due: &[Placeless], moves: i32) -> Result<(), Fault> {
     if due.is_empty() {
         return Ok(());
     }
@@ -197,7 +208,7 @@ pub(crate) async fn place(tx: &Transaction, due: &[Placeless]) -> Result<(), Fau
     let ids: Vec<Uuid> = due.iter().map(|(job, ..)| job.0).collect();
     let keys: Vec<Option<i64>> =
         due.iter().map(|(_, tenant, queue, lane, route)| reservation.next(tenant, queue, *lane, route)).collect();
-    tx.rows(PLACE, &[&ids, &keys]).await?;
+    tx.rows(PLACE, &[&ids, &keys, &moves]).await?;
     tx.ring(Topic::Ready);
     Ok(())
 }

@@ -3,8 +3,10 @@
 //! A job is found by looking in `ready`, `claims` and `outcomes`, each in a statement of its own: a job on its way from one to
 //! the next may be missed by one pass, but not for ever, so whoever must find it looks again.
 
+use std::time::Duration;
+
 use foreman_core::job::QueueName;
-use foreman_core::ports::Topic;
+use foreman_core::ports::{Step, Topic};
 use foreman_core::target::Route;
 use foreman_core::{Fence, JobId, Lane, SessionId, State, TenantId};
 use tokio_postgres::Row;
@@ -12,6 +14,7 @@ use tokio_postgres::Row;
 use crate::error::Fault;
 use crate::order;
 use crate::rows::Cells;
+use crate::value::Span;
 use crate::write::Transaction;
 
 /// Jobs of a tenant.
@@ -38,6 +41,9 @@ pub(crate) struct Closed {
     pub is_due: bool,
     wants_key: bool,
     may_expire: bool,
+    moves: u32,
+    /// How long the attempt ran.
+    took: Duration,
 }
 
 impl TryFrom<&Row> for Closed {
@@ -59,6 +65,8 @@ impl TryFrom<&Row> for Closed {
             wants_key: cells.get::<Option<bool>>(10, "wants_key")?.unwrap_or_default(),
             may_expire: cells.get(11, "may_expire")?,
             route: Route::from_stored(cells.get(12, "route")?),
+            moves: cells.moves(13)?,
+            took: cells.get::<Span>(14, "claimed_at")?.0,
         })
     }
 }
@@ -69,7 +77,8 @@ pub(crate) async fn book(tx: &Transaction, rows: &[Row]) -> Result<Vec<Closed>, 
     let mut due = Vec::new();
     for one in &closed {
         let state = one.state.unwrap_or_else(|| State::of_waiting(one.is_due, one.attempt));
-        tx.note(one.job, &one.tenant, &one.queue, state, one.attempt);
+        let step = Step { state, attempt: one.attempt, sequence: one.moves, took: Some(one.took) };
+        tx.note(one.job, &one.tenant, &one.queue, step);
         if one.state.is_none() {
             if one.is_due {
                 tx.ring(Topic::Ready);

@@ -1,10 +1,11 @@
 //! Rows as values. Each is read in one place, and one that does not fit names its table, column and id.
 
 use std::fmt::Display;
+use std::time::Duration;
 
 use foreman_core::job::QueueName;
 use foreman_core::outcome::AttemptOutcome;
-use foreman_core::ports::StoreError;
+use foreman_core::ports::{Step, StoreError};
 use foreman_core::{JobId, Lane, Report, State, TenantId, Timestamp};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -39,6 +40,12 @@ impl<'r, Id: Copy + Display> Cells<'r, Id> {
     pub fn count(&self, place: usize, column: &str) -> Result<u32, Fault> {
         let count: i32 = self.get(place, column)?;
         u32::try_from(count).map_err(|error| Fault::misfit(self.table, column, self.id, error))
+    }
+
+    /// How often a job has moved; 0 where nobody counted.
+    pub fn moves(&self, place: usize) -> Result<u32, Fault> {
+        let moves: Option<i32> = self.get(place, "moves")?;
+        u32::try_from(moves.unwrap_or_default()).map_err(|error| Fault::misfit(self.table, "moves", self.id, error))
     }
 
     pub fn time(&self, place: usize, column: &str) -> Result<Timestamp, Fault> {
@@ -93,17 +100,30 @@ pub(crate) struct Counters {
     pub attempt: u32,
     pub spent: u32,
     pub crashes: u32,
+    /// How often it has moved. 0: somebody wrote it who did not count.
+    pub moves: u32,
 }
 
 impl Counters {
-    /// From three columns beside each other.
-    pub fn read(cells: &Cells<'_>, first: usize) -> Result<Self, Fault> {
+    /// Of the move that led there.
+    pub fn step(self, state: State, took: Option<Duration>) -> Step {
+        Step { state, attempt: self.attempt, sequence: self.moves, took }
+    }
+
+    /// From three columns beside each other, and one further on.
+    pub fn read(cells: &Cells<'_>, first: usize, moves: usize) -> Result<Self, Fault> {
         Ok(Self {
             attempt: cells.count(first, "attempt")?,
             spent: cells.count(first + 1, "spent")?,
             crashes: cells.count(first + 2, "crashes")?,
+            moves: cells.moves(moves)?,
         })
     }
+}
+
+/// A count in the column at `place`, which is never below zero.
+pub(crate) fn number(row: &Row, place: usize) -> Result<u64, Fault> {
+    Ok(u64::try_from(row.try_get::<_, i64>(place)?).unwrap_or_default())
 }
 
 /// How Postgres keeps a lane.

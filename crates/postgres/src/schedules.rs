@@ -16,8 +16,8 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use foreman_core::ports::{
-    CreateAnswer, DeleteAnswer, DueSchedule, DueSchedules, Edit, EditAnswer, Fired, Firing, Leader, ScheduleStore,
-    ScheduleView, Seen, Standing, StoreError, TickView, Topic,
+    Became, CreateAnswer, DeleteAnswer, DueSchedule, DueSchedules, Edit, EditAnswer, Fired, Firing, Leader, Note,
+    Overdue, ScheduleStore, ScheduleView, Seen, Standing, StoreError, TickView, Topic,
 };
 use foreman_core::schedule::{NewSchedule, Schedule, ScheduleKey, ScheduleName};
 use foreman_core::{ScheduleId, TenantId, Timestamp};
@@ -77,7 +77,9 @@ pub(crate) const CREATE: &str = "INSERT INTO schedules
     VALUES ($1::uuid, $2::text, $3::text, $4::text, $5::text, 1, $6::timestamptz, NULL, $7::boolean, $8::timestamptz,
             foreman_now(), NULL)
     ON CONFLICT DO NOTHING RETURNING 1";
-/// Whoever waits here for somebody else's change or firing compares with what that one has left.
+/// What an edit finds: it is told apart from what was there.
+pub(crate) const LOCK: &str = "SELECT name, paused FROM schedules WHERE id = $1::uuid AND tenant = $2::text FOR UPDATE";
+/// After [`LOCK`]: whoever waited there for somebody else's change or firing compares with what that one has left.
 pub(crate) const EDIT: &str = "UPDATE schedules
     SET spec = $6::text, work = $7::text, paused = $8::boolean, next_fire_at = $9::timestamptz, version = version + 1,
         edited_at = foreman_now(), edited_by = $10::uuid
@@ -91,13 +93,13 @@ pub(crate) const DELETE: &str = "WITH gone AS (
         WHERE id = $1::uuid AND tenant = $2::text AND version = $3::bigint
           AND next_fire_at IS NOT DISTINCT FROM $4::timestamptz AND held IS NOT DISTINCT FROM $5::timestamptz
           AND (next_fire_at IS NULL OR next_fire_at > foreman_now())
-        RETURNING id, held
+        RETURNING id, held, name
     ),
     let_go AS (
         UPDATE ticks SET state = 'skipped', reason = 'deleted', at = foreman_now()
         FROM gone WHERE ticks.schedule = gone.id AND ticks.nominal = gone.held AND ticks.state = 'held'
     )
-    SELECT 1 FROM gone";
+    SELECT name FROM gone";
 pub(crate) const STANDING_BY_ID: &str = "SELECT id, name, version, next_fire_at, held, created_at FROM schedules
     WHERE tenant = $1::text AND id = $2::uuid";
 pub(crate) const STANDING_BY_NAME: &str = "SELECT id, name, version, next_fire_at, held, created_at FROM schedules
@@ -130,6 +132,10 @@ impl ScheduleStore for PostgresStore {
         limit: usize,
     ) -> Result<Vec<ScheduleView>, StoreError> {
         look!(self, Read, |tx| list(&tx, tenant, after, limit, &self.parts.unreadable).await)
+    }
+
+    async fn overdue(&self, tenant: &TenantId, enough: u64) -> Result<Overdue, StoreError> {
+        look!(self, Look, |tx| due::overdue(&tx, tenant, enough).await)
     }
 
     async fn edit_schedule(&self, tenant: &TenantId, asked: &Edit) -> Result<EditAnswer, StoreError> {
@@ -177,6 +183,7 @@ async fn create(tx: &Transaction, new: &NewSchedule, spec: &str, work: &str) -> 
             .await?;
         if !answers[0].is_empty() {
             tx.ring(Topic::Scheduled);
+            tell(tx, &new.schedule.tenant, *id, name, Became::Created);
         }
         // Whoever had the name may have been deleted since: then it is free.
         let Some(row) = answers[1].first() else { continue };
@@ -184,6 +191,11 @@ async fn create(tx: &Transaction, new: &NewSchedule, spec: &str, work: &str) -> 
         return if holder == *id { view(row).map(CreateAnswer::Created) } else { Ok(CreateAnswer::NameTaken(holder)) };
     }
     Err(StoreError::Broken(format!("schedule {id} was not made, and nobody has its name")).into())
+}
+
+/// Whoever watches learns what became of a schedule.
+fn tell(tx: &Transaction, tenant: &TenantId, schedule: ScheduleId, name: &str, became: Became) {
+    tx.tell(Note::Schedule { tenant: tenant.clone(), schedule, name: name.to_owned(), became });
 }
 
 async fn one(tx: &Transaction, tenant: &TenantId, key: &ScheduleKey) -> Result<Option<ScheduleView>, Fault> {
@@ -235,26 +247,32 @@ async fn list(
 
 async fn edit(tx: &Transaction, tenant: &TenantId, edit: &Edit, spec: &str, work: &str) -> Result<EditAnswer, Fault> {
     let Seen { version, next, held } = edit.seen;
-    let (id, tenant, next, held) = (edit.schedule.0, tenant.as_str(), next.map(Time), held.map(Time));
+    let (id, owner, next, held) = (edit.schedule.0, tenant.as_str(), next.map(Time), held.map(Time));
     let (new_next, edit_id) = (edit.next.map(Time), edit.id.0);
     let answers = tx
         .all(&[
-            (EDIT, &[&id, &tenant, &version, &next, &held, &spec, &work, &edit.is_paused, &new_next, &edit_id]),
-            (BY_ID, &[&tenant, &id]),
+            (LOCK, &[&id, &owner]),
+            (EDIT, &[&id, &owner, &version, &next, &held, &spec, &work, &edit.is_paused, &new_next, &edit_id]),
+            (BY_ID, &[&owner, &id]),
         ])
         .await?;
-    if !answers[0].is_empty() {
+    if let (Some(was), false) = (answers[0].first(), answers[1].is_empty()) {
         tx.ring(Topic::Scheduled);
+        let became = Became::by_edit(was.try_get(1)?, edit.is_paused);
+        tell(tx, tenant, edit.schedule, was.try_get(0)?, became);
     }
-    let Some(row) = answers[1].first() else { return Ok(EditAnswer::Gone) };
+    let Some(row) = answers[2].first() else { return Ok(EditAnswer::Gone) };
     let last_edit: Option<Uuid> = row.try_get(EDITED_BY)?;
     if last_edit == Some(edit_id) { view(row).map(EditAnswer::Edited) } else { Ok(EditAnswer::Stale) }
 }
 
 async fn delete(tx: &Transaction, tenant: &TenantId, id: ScheduleId, seen: Seen) -> Result<DeleteAnswer, Fault> {
-    let (tenant, next, held) = (tenant.as_str(), seen.next.map(Time), seen.held.map(Time));
+    let (owner, next, held) = (tenant.as_str(), seen.next.map(Time), seen.held.map(Time));
     let answers =
-        tx.all(&[(DELETE, &[&id.0, &tenant, &seen.version, &next, &held]), (EXISTS, &[&id.0, &tenant])]).await?;
+        tx.all(&[(DELETE, &[&id.0, &owner, &seen.version, &next, &held]), (EXISTS, &[&id.0, &owner])]).await?;
+    if let Some(gone) = answers[0].first() {
+        tell(tx, tenant, id, gone.try_get(0)?, Became::Deleted);
+    }
     Ok(match (answers[0].is_empty(), answers[1].is_empty()) {
         (false, _) => DeleteAnswer::Deleted,
         (true, false) => DeleteAnswer::Stale,

@@ -7,7 +7,8 @@
 //! Everything here uses the pool of its own: when jobs take every connection there is, workers still renew and are seen.
 
 use async_trait::async_trait;
-use foreman_core::ports::{Heartbeat, OpenJob, Pulse, SessionInfo, SessionStore, StoreError};
+use foreman_core::error_group::ErrorGroup;
+use foreman_core::ports::{Heartbeat, Note, OpenJob, Pulse, SessionInfo, SessionState, SessionStore, StoreError};
 use foreman_core::retry::MAX_CRASHES;
 use foreman_core::{ClaimToken, Fence, JobId, Report, SessionId};
 use tokio_postgres::Row;
@@ -16,7 +17,8 @@ use uuid::Uuid;
 
 use crate::error::Fault;
 use crate::places;
-use crate::value::Span;
+use crate::rows::json;
+use crate::value::{Arg, Span};
 use crate::write::Transaction;
 use crate::{PostgresStore, transact};
 
@@ -24,14 +26,14 @@ pub(crate) const REGISTER: &str = "INSERT INTO sessions
         (id, worker, pid, version, slots, queues, ttl, state, beats, started_at, renewed_at, expires_at)
     VALUES ($1::uuid, $2::text, $3::bigint, $4::text, $5::bigint, $6::text[], $7::interval, 'live', 0, foreman_now(),
             foreman_now(), foreman_now() + $7)
-    ON CONFLICT (id) DO NOTHING";
+    ON CONFLICT (id) DO NOTHING RETURNING id";
 pub(crate) const RENEW: &str = "UPDATE sessions
     SET beats = beats + 1, renewed_at = foreman_now(), expires_at = foreman_now() + ttl
     WHERE id = $1::uuid AND state IN ('live', 'draining') RETURNING id";
 pub(crate) const OPEN_JOBS: &str = "SELECT claim, job FROM held WHERE session = $1::uuid ORDER BY claim, job";
 pub(crate) const LOCK: &str =
-    "SELECT id FROM sessions WHERE id = $1::uuid AND state IN ('live', 'draining') FOR UPDATE";
-pub(crate) const LOCK_OVERDUE: &str = "SELECT id FROM sessions
+    "SELECT worker, state FROM sessions WHERE id = $1::uuid AND state IN ('live', 'draining') FOR UPDATE";
+pub(crate) const LOCK_OVERDUE: &str = "SELECT worker FROM sessions
     WHERE id = $1::uuid AND beats = $2::bigint AND expires_at <= foreman_now() AND state IN ('live', 'draining')
     FOR UPDATE";
 pub(crate) const DRAIN: &str = "UPDATE sessions SET state = 'draining' WHERE id = $1::uuid";
@@ -86,20 +88,29 @@ impl SessionStore for PostgresStore {
 
 async fn register(tx: &Transaction, session: &SessionInfo) -> Result<(), Fault> {
     let queues: Vec<&str> = session.queues.iter().map(String::as_str).collect();
-    tx.rows(
-        REGISTER,
-        &[
-            &session.id.0,
-            &session.worker,
-            &i64::from(session.pid),
-            &session.version,
-            &i64::from(session.slots),
-            &queues,
-            &Span(session.ttl),
-        ],
-    )
-    .await?;
+    let registered = tx
+        .row(
+            REGISTER,
+            &[
+                &session.id.0,
+                &session.worker,
+                &i64::from(session.pid),
+                &session.version,
+                &i64::from(session.slots),
+                &queues,
+                &Span(session.ttl),
+            ],
+        )
+        .await?;
+    if registered.is_some() {
+        tell(tx, session.id, &session.worker, SessionState::Live);
+    }
     Ok(())
+}
+
+/// Whoever watches learns in which state a session is now.
+fn tell(tx: &Transaction, session: SessionId, worker: &str, state: SessionState) {
+    tx.tell(Note::Worker { session, worker: worker.to_owned(), state });
 }
 
 async fn renew(tx: &Transaction, session: SessionId) -> Result<Heartbeat, Fault> {
@@ -121,18 +132,18 @@ async fn open_jobs(tx: &Transaction, session: SessionId) -> Result<Vec<OpenJob>,
 }
 
 async fn drain(tx: &Transaction, session: SessionId) -> Result<bool, Fault> {
-    if tx.row(LOCK, &[&session.0]).await?.is_none() {
-        return Ok(false);
+    let Some(row) = tx.row(LOCK, &[&session.0]).await? else { return Ok(false) };
+    if row.try_get::<_, &str>(1)? != SessionState::Draining.as_str() {
+        tx.rows(DRAIN, &[&session.0]).await?;
+        tell(tx, session, row.try_get(0)?, SessionState::Draining);
     }
-    tx.rows(DRAIN, &[&session.0]).await?;
     Ok(true)
 }
 
 async fn end(tx: &Transaction, session: SessionId) -> Result<usize, Fault> {
-    if tx.row(LOCK, &[&session.0]).await?.is_none() {
-        return Ok(0);
-    }
-    tx.rows(MARK, &[&session.0, &"ended"]).await?;
+    let Some(row) = tx.row(LOCK, &[&session.0]).await? else { return Ok(0) };
+    tx.rows(MARK, &[&session.0, &SessionState::Ended.as_str()]).await?;
+    tell(tx, session, row.try_get(0)?, SessionState::Ended);
     release(tx, session, None).await
 }
 
@@ -155,21 +166,20 @@ fn pulse(row: &Row) -> Result<Pulse, Fault> {
 /// Locks the session and looks again, marks it dead for ever, and only then returns its jobs.
 async fn lapse(tx: &Transaction, pulse: Pulse) -> Result<Option<usize>, Fault> {
     let session = pulse.session.0;
-    if tx.row(LOCK_OVERDUE, &[&session, &pulse.beats]).await?.is_none() {
-        return Ok(None);
-    }
-    tx.rows(MARK, &[&session, &"dead"]).await?;
+    let Some(row) = tx.row(LOCK_OVERDUE, &[&session, &pulse.beats]).await? else { return Ok(None) };
+    tx.rows(MARK, &[&session, &SessionState::Dead.as_str()]).await?;
+    tell(tx, pulse.session, row.try_get(0)?, SessionState::Dead);
     let max_crashes = i32::try_from(MAX_CRASHES).unwrap_or(i32::MAX);
-    let [again, no_attempt_left, poison] = [
+    let errors = [
         "the worker died or lost the store",
         "the worker died or lost the store, and no attempt is left",
         "poison: the worker died % times while it ran this job",
-    ]
-    .map(report);
-    let rows = tx.rows(LAPSE, &[&session, &max_crashes, &again?, &no_attempt_left?, &poison?]).await?;
+    ];
+    let [again, no_attempt_left, poison] = errors.map(|error| json(&Report::error(error)));
+    // Whatever the number.
+    let [_, spent_group, poison_group] = errors.map(|error| ErrorGroup::of(&error.replace('%', "3")));
+    let args: [&dyn Arg; 7] =
+        [&session, &max_crashes, &again?, &no_attempt_left?, &poison?, &spent_group.as_str(), &poison_group.as_str()];
+    let rows = tx.rows(LAPSE, &args).await?;
     Ok(Some(places::book(tx, &rows).await?.len()))
-}
-
-fn report(error: &str) -> Result<String, Fault> {
-    serde_json::to_string(&Report::error(error)).map_err(|error| StoreError::Broken(error.to_string()).into())
 }

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use crate::{
-    audit, changes, jobs, keys, leases, order, places, query, schedules, sessions, tenants, trail, upkeep, webhooks,
+    audit, changes, jobs, keys, leases, order, passes, places, query, schedules, sessions, statistics, tenants, trail,
+    upkeep, webhooks,
 };
 
 /// All of them, by their text.
@@ -18,7 +19,7 @@ pub fn all() -> Vec<String> {
     texts
 }
 
-const FIXED: [&str; 141] = [
+const FIXED: [&str; 166] = [
     audit::COUNTS,
     changes::ANNOUNCE,
     changes::ANNOUNCED,
@@ -27,6 +28,7 @@ const FIXED: [&str; 141] = [
     changes::HEAD,
     changes::MORE,
     changes::READ,
+    changes::START,
     jobs::cancel::CANCEL_HELD,
     jobs::cancel::CANCEL_READY,
     jobs::claim::BY_IDS,
@@ -70,17 +72,30 @@ const FIXED: [&str; 141] = [
     order::RESERVE,
     order::SERVED,
     order::SERVED_OUT_OF_TURN,
+    passes::CUT_PASSES,
+    passes::FIND,
+    passes::ISSUE,
+    passes::KEPT,
+    passes::REVOKE,
+    passes::SPEND,
     places::FINAL,
     places::HELD,
     places::OWNED,
     places::WAITING,
     query::PING,
     query::get::RECORDS,
+    query::groups::DEAD_GROUPS,
+    query::groups::UNGROUPED,
+    query::held::HELD_BY,
+    query::labels::LABELS,
     query::queues::FINISHED,
     query::queues::KNOWN,
     query::queues::RUNNING,
     query::queues::WAITING,
     query::sessions::SESSIONS,
+    query::states::FINAL,
+    query::states::RUNNING,
+    query::states::WAITING,
     query::view::VIEWS,
     query::load::RUNNING,
     query::load::WAITING,
@@ -93,10 +108,12 @@ const FIXED: [&str; 141] = [
     schedules::STANDING_BY_NAME,
     schedules::EXISTS,
     schedules::LIST,
+    schedules::LOCK,
     schedules::NOW,
     schedules::due::DUE,
     schedules::due::FREED,
     schedules::due::NEXT,
+    schedules::due::OVERDUE,
     schedules::fire::CLOSE,
     schedules::fire::KNOWN,
     schedules::fire::LET_GO,
@@ -118,6 +135,15 @@ const FIXED: [&str; 141] = [
     sessions::REGISTER,
     sessions::RELEASE,
     sessions::RENEW,
+    statistics::ADD,
+    statistics::BUCKETS,
+    statistics::BY_QUEUE,
+    statistics::CUT_STATISTICS,
+    statistics::DEPTHS,
+    statistics::LOCK,
+    statistics::MOVE,
+    statistics::STANDS,
+    statistics::TOUCHED,
     tenants::BY_ID,
     tenants::CREATE,
     tenants::LIST,
@@ -163,21 +189,28 @@ const FIXED: [&str; 141] = [
 ];
 
 /// Those that take or find the first of many, with the index they read in order and its table.
-pub const IN_ORDER: [(&str, &str, &str); 26] = [
+pub const IN_ORDER: [(&str, &str, &str); 33] = [
     (jobs::claim::PEEK, "ready_in_order", "ready"),
     (jobs::claim::BY_ORDER, "ready_in_order", "ready"),
     (jobs::claim::BY_ORDER, "ready_fragile", "ready"),
     (keys::LIST, "api_keys_of_tenant", "api_keys"),
+    (passes::CUT_PASSES, "passes_expiring", "passes"),
     (query::load::WAITING, "ready_of_tenant", "ready"),
+    (query::states::WAITING, "ready_of_tenant", "ready"),
     (schedules::LIST, "schedules_name", "schedules"),
     (schedules::due::DUE, "schedules_due", "schedules"),
     (schedules::due::FREED, "schedules_held", "schedules"),
     (schedules::due::FREED, "ticks_open", "ticks"),
     (schedules::due::NEXT, "schedules_due", "schedules"),
+    (schedules::due::OVERDUE, "schedules_due", "schedules"),
     (schedules::fire::LOCK_OPEN, "ticks_open", "ticks"),
     (schedules::fire::OPEN, "ticks_open", "ticks"),
     (schedules::ticks::CUT_TICKS, "ticks_by_time", "ticks"),
     (schedules::ticks::LATEST, "ticks_pkey", "ticks"),
+    (statistics::BUCKETS, "statistics_pkey", "statistics"),
+    (statistics::BY_QUEUE, "statistics_pkey", "statistics"),
+    (statistics::CUT_STATISTICS, "statistics_by_time", "statistics"),
+    (statistics::TOUCHED, "statistics_pkey", "statistics"),
     (tenants::LIST, "tenants_pkey", "tenants"),
     (trail::CUT_TRAIL, "audit_trail_by_time", "audit_trail"),
     (trail::OF_ALL, "audit_trail_pkey", "audit_trail"),

@@ -6,7 +6,8 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use foreman_core::ports::{Due, Leader, Pruned, Retention, StoreError, UNREAD_KEPT, USE_IS_NOTED_EVERY, Upkeep};
+use foreman_core::error_group::ErrorGroup;
+use foreman_core::ports::{Due, Leader, Pruned, Retention, Step, StoreError, UNREAD_KEPT, USE_IS_NOTED_EVERY, Upkeep};
 use foreman_core::target::Route;
 use foreman_core::{JobId, Report, State, Timestamp};
 use uuid::Uuid;
@@ -14,8 +15,10 @@ use uuid::Uuid;
 use crate::error::Fault;
 use crate::jobs::remove::forget;
 use crate::order::{self, Placeless};
-use crate::rows::Cells;
+use crate::passes::CUT_PASSES;
+use crate::rows::{Cells, json};
 use crate::schedules::ticks::CUT_TICKS;
+use crate::statistics::CUT_STATISTICS;
 use crate::trail::CUT_TRAIL;
 use crate::value::{Span, Time, bound};
 use crate::webhooks::deliveries::CUT_DELIVERIES;
@@ -25,7 +28,8 @@ use crate::{PostgresStore, partitions, transact};
 pub(crate) const EXPIRE: &str = include_str!("sql/expire.sql");
 /// What has fallen due. A job that another promoter is moving, or has moved, is left to it: whoever reserved a place first and
 /// looked again afterwards would charge the tenant for it all the same.
-pub(crate) const DUE: &str = "SELECT job, tenant, queue, lane, route, attempt FROM ready
+pub(crate) const DUE: &str =
+    "SELECT job, tenant, queue, lane, route, attempt, foreman_counted(moves, attempt) + 1 FROM ready
     WHERE key IS NULL AND run_at <= foreman_now()
     ORDER BY run_at, job LIMIT $1::bigint FOR UPDATE SKIP LOCKED";
 /// When the next waiting job falls due or expires, and what time it is.
@@ -94,21 +98,24 @@ async fn promote(tx: &Transaction, limit: usize) -> Result<Due, Fault> {
     for row in &rows {
         let cells = Cells::of_job(row, "ready", 0)?;
         let (tenant, queue) = (cells.tenant(1)?, cells.queue(2)?);
-        tx.note(cells.id, &tenant, &queue, State::Pending, cells.count(5, "attempt")?);
+        let (attempt, sequence) = (cells.count(5, "attempt")?, cells.moves(6)?);
+        tx.note(cells.id, &tenant, &queue, Step { state: State::Pending, attempt, sequence, took: None });
         due.push((cells.id, tenant, queue, cells.lane(3)?, Route::from_stored(cells.get(4, "route")?)));
     }
-    order::place(tx, &due).await?;
+    order::promote(tx, &due).await?;
     let (time, now) = next(tx).await?;
     Ok(Due { expired, promoted: due.len(), next: time, next_in: time.map(|time| time.since(now)) })
 }
 
 async fn expire(tx: &Transaction, limit: usize) -> Result<usize, Fault> {
-    let report =
-        serde_json::to_string(&Report::error("expired")).map_err(|error| StoreError::Broken(error.to_string()))?;
-    let rows = tx.rows(EXPIRE, &[&bound(limit), &report]).await?;
+    let error = "expired";
+    let report = json(&Report::error(error))?;
+    let rows = tx.rows(EXPIRE, &[&bound(limit), &report, &ErrorGroup::of(error).as_str()]).await?;
     for row in &rows {
         let cells = Cells::of_job(row, "ready", 0)?;
-        tx.note(cells.id, &cells.tenant(1)?, &cells.queue(2)?, State::Failed, cells.count(3, "attempt")?);
+        let (attempt, sequence) = (cells.count(3, "attempt")?, cells.moves(4)?);
+        let step = Step { state: State::Failed, attempt, sequence, took: None };
+        tx.note(cells.id, &cells.tenant(1)?, &cells.queue(2)?, step);
     }
     Ok(rows.len())
 }
@@ -182,6 +189,7 @@ async fn cut(tx: &Transaction, retention: &Retention, limit: usize) -> Result<Pr
     let (changes, sessions, ticks) = (Span(retention.changes), Span(retention.sessions), Span(retention.ticks));
     let unread = Span(retention.changes.max(UNREAD_KEPT));
     let (deliveries, audit) = (Span(retention.deliveries), Span(retention.audit));
+    let statistics = Span(retention.statistics);
     let queues = Span(retention.queues.saturating_add(USE_IS_NOTED_EVERY));
     let answers = tx
         .all(&[
@@ -192,6 +200,8 @@ async fn cut(tx: &Transaction, retention: &Retention, limit: usize) -> Result<Pr
             (CUT_TICKS, &[&limit, &ticks]),
             (CUT_DELIVERIES, &[&limit, &deliveries]),
             (CUT_TRAIL, &[&limit, &audit]),
+            (CUT_STATISTICS, &[&limit, &statistics]),
+            (CUT_PASSES, &[&limit]),
         ])
         .await?;
     let count = |place: usize| answers[place].len();
@@ -204,5 +214,7 @@ async fn cut(tx: &Transaction, retention: &Retention, limit: usize) -> Result<Pr
         ticks: count(4),
         deliveries: count(5),
         audit: count(6),
+        statistics: count(7),
+        passes: count(8),
     })
 }

@@ -113,6 +113,7 @@ args! {
     Vec<&str> => TEXT_ARRAY,
     Vec<String> => TEXT_ARRAY,
     Vec<Option<&str>> => TEXT_ARRAY,
+    Vec<Option<String>> => TEXT_ARRAY,
     Option<Vec<&str>> => TEXT_ARRAY,
     &[u8] => BYTEA,
     Vec<&[u8]> => BYTEA_ARRAY,
@@ -128,6 +129,11 @@ args! {
 /// A count as Postgres takes it.
 pub(crate) fn bound(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+/// As many rows as tell whether there are more than enough.
+pub(crate) fn one_more(enough: u64) -> i64 {
+    i64::try_from(enough).unwrap_or(i64::MAX).saturating_add(1)
 }
 
 #[cfg(test)]

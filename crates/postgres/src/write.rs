@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use deadpool_postgres::{Object, Pool};
 use foreman_core::job::QueueName;
-use foreman_core::ports::{StoreError, Topic};
+use foreman_core::ports::{Note, Step as Moved, StoreError, Topic};
 use foreman_core::runs::MovedLog;
-use foreman_core::{JobId, State, TenantId};
+use foreman_core::{JobId, TenantId};
 use foreman_runtime::Backoff;
 use futures_util::future::{FutureExt, join, join_all};
 use tokio_postgres::{Row, Statement};
@@ -97,9 +97,10 @@ impl Transaction {
     ///
     /// `is_hint`: it may be done twice, so a connection that is lost here is nothing to tell the caller.
     pub async fn last(&self, steps: &[Step<'_>], is_hint: bool) -> Result<Vec<Vec<Row>>, Fault> {
-        let moved = self.moved.lock().unwrap_or_else(std::sync::PoisonError::into_inner).text();
-        let log: [Step<'_>; 2] = [(changes::ANNOUNCE, &[&self.log_tag]), (changes::APPEND, &[&moved])];
-        let steps: Vec<Step<'_>> = steps.iter().copied().chain(log.into_iter().filter(|_| moved.is_some())).collect();
+        let told = self.moved.lock().unwrap_or_else(std::sync::PoisonError::into_inner).text();
+        let (moved, notes) = told.clone().unwrap_or_default();
+        let log: [Step<'_>; 2] = [(changes::ANNOUNCE, &[&self.log_tag]), (changes::APPEND, &[&moved, &notes])];
+        let steps: Vec<Step<'_>> = steps.iter().copied().chain(log.into_iter().filter(|_| told.is_some())).collect();
         let prepared = self.prepared(&steps).await?;
         self.is_ended.store(true, Ordering::Relaxed);
         self.was_sent.store(!is_hint, Ordering::Relaxed);
@@ -162,9 +163,13 @@ impl Transaction {
     }
 
     /// A job moved: part of this operation's one row in the change log.
-    pub fn note(&self, job: JobId, tenant: &TenantId, queue: &QueueName, state: State, attempt: u32) {
-        let mut moved = self.moved.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        moved.push(job, tenant, queue, state, attempt);
+    pub fn note(&self, job: JobId, tenant: &TenantId, queue: &QueueName, step: Moved) {
+        self.moved.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(job, tenant, queue, step);
+    }
+
+    /// Something else happened: part of the same row.
+    pub fn tell(&self, note: Note) {
+        self.moved.lock().unwrap_or_else(std::sync::PoisonError::into_inner).note(note);
     }
 
     pub fn ring(&self, topic: Topic) {
@@ -179,13 +184,13 @@ impl Transaction {
 
     /// Writes the change row, in the same transaction as what it tells of, and commits. Whom to wake.
     async fn commit(mut self) -> Result<Rings, Fault> {
-        let moved = self.moved.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner).text();
+        let told = self.moved.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner).text();
         let mut rings = *self.rings.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if moved.is_some() {
+        if told.is_some() {
             rings.add(Topic::Changed);
         }
         if self.is_begun.load(Ordering::Relaxed) && !self.is_ended.load(Ordering::Relaxed) {
-            self.append(moved.as_ref(), "COMMIT").await?;
+            self.append(told, "COMMIT").await?;
         }
         self.let_go();
         Ok(rings)
@@ -193,10 +198,10 @@ impl Transaction {
 
     /// Writes the change row, if there is one, and ends the transaction in the same breath: between what the row announces and the
     /// commit lies nothing that could take long.
-    async fn append(&self, moved: Option<&String>, end: &str) -> Result<(), Fault> {
+    async fn append(&self, told: Option<(String, Option<String>)>, end: &str) -> Result<(), Fault> {
         let ended = self.connection().batch_execute(end);
-        let Some(text) = moved else { return Ok(ended.await?) };
-        let steps: [Step<'_>; 2] = [(changes::ANNOUNCE, &[&self.log_tag]), (changes::APPEND, &[text])];
+        let Some((moved, notes)) = told else { return Ok(ended.await?) };
+        let steps: [Step<'_>; 2] = [(changes::ANNOUNCE, &[&self.log_tag]), (changes::APPEND, &[&moved, &notes])];
         let prepared = self.prepared(&steps).await?;
         let written =
             join_all(steps.iter().zip(&prepared).map(|(step, statement)| self.send(step, statement.as_ref())));

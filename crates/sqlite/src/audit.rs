@@ -17,7 +17,7 @@ use crate::migrate;
 const MAX_VIOLATIONS: usize = 100;
 
 /// Each finds what must not be, with the sentence that says so: `{}` is the row's first column, a second `{}` its next.
-const CHECKS: [(&str, &str); 25] = [
+const CHECKS: [(&str, &str); 27] = [
     (
         "job {} is in {} places",
         "SELECT jobs.id, (ready.job IS NOT NULL) + (held.job IS NOT NULL) + (outcomes.job IS NOT NULL) AS places
@@ -117,6 +117,16 @@ const CHECKS: [(&str, &str); 25] = [
         "the courier stands at {}, and the log ends at {}",
         "SELECT position, ended FROM courier, (SELECT coalesce(max(seq), 0) AS ended FROM sqlite_sequence
          WHERE name = 'changes') WHERE position NOT BETWEEN 0 AND ended",
+    ),
+    (
+        "the bookkeeper stands at {}, and the log ends at {}",
+        "SELECT position, ended FROM bookkeeper, (SELECT coalesce(max(seq), 0) AS ended FROM sqlite_sequence
+         WHERE name = 'changes') WHERE position NOT BETWEEN 0 AND ended",
+    ),
+    (
+        "a pass of tenant {} says that {} holds it, and not by what",
+        "SELECT tenant, holder FROM passes
+         WHERE (holder = 'key') <> (key_id IS NOT NULL) OR (holder = 'bootstrap') <> (key_hash IS NOT NULL)",
     ),
 ];
 

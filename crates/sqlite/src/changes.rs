@@ -1,20 +1,25 @@
-//! The change log: one row per operation that moved jobs, written in the transaction that moved them.
+//! The change log: one row per operation that moved jobs or did something else worth telling, written in its transaction.
 //!
 //! There is one writer, so the order of positions is the order of commits: whoever reads on from a position passes nothing
-//! over.
+//! over. Positions have no gaps, and the log is cut from its beginning: what was pruned ends right before the first row that
+//! is left.
 
 use async_trait::async_trait;
-use foreman_core::ports::{ChangeLog, Changes, Position, StoreError};
+use foreman_core::ports::{ChangeLog, ChangeRow, Changes, Position, StoreError};
 use foreman_core::{Timestamp, runs};
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::SqliteStore;
 use crate::error::Fault;
 
-/// Appends the row, if anything moved.
+/// Appends the row, if anything happened.
 pub(crate) fn append(sql: &Connection, now: Timestamp, moved: &runs::MovedLog) -> Result<bool, Fault> {
-    let Some(text) = moved.text() else { return Ok(false) };
-    sql.prepare_cached("INSERT INTO changes (at, moved) VALUES (?1, ?2)")?.execute((now.as_micros(), text))?;
+    let Some((text, notes)) = moved.text() else { return Ok(false) };
+    sql.prepare_cached("INSERT INTO changes (at, moved, notes) VALUES (?1, ?2, ?3)")?.execute((
+        now.as_micros(),
+        text,
+        notes,
+    ))?;
     Ok(true)
 }
 
@@ -26,29 +31,57 @@ pub(crate) fn head(sql: &Connection) -> Result<Position, Fault> {
     Ok(Position(last.unwrap_or_default()))
 }
 
+/// Up to here it may have been pruned.
+fn start(sql: &Connection) -> Result<Position, Fault> {
+    let mut statement = sql.prepare_cached("SELECT min(position) FROM changes")?;
+    let first: Option<i64> = statement.query_row([], |row| row.get(0))?;
+    first.map_or_else(|| head(sql), |first| Ok(Position(first - 1)))
+}
+
 #[async_trait]
 impl ChangeLog for SqliteStore {
     async fn head(&self) -> Result<Position, StoreError> {
         self.read(|read| head(read.sql)).await
     }
 
+    async fn start(&self) -> Result<Position, StoreError> {
+        self.read(|read| start(read.sql)).await
+    }
+
     async fn changes(&self, after: Position, limit: usize) -> Result<Changes, StoreError> {
-        let rows = self.read(move |read| rows_after(read.sql, after, limit)).await?;
-        let mut changes = Changes { moved: Vec::new(), position: after };
-        for (position, at, text) in rows {
-            runs::read_row(at, &text, &mut changes.moved)
-                .map_err(|error| Fault::misfit("changes", "moved", position.0, error))?;
-            changes.position = position;
-        }
-        Ok(changes)
+        let written = self.read(move |read| rows_after(read.sql, after, limit)).await?;
+        let rows = written.into_iter().map(Written::read).collect::<Result<Vec<ChangeRow>, _>>()?;
+        let position = rows.last().map_or(after, |row| row.position);
+        Ok(Changes { rows, position })
     }
 }
 
-fn rows_after(sql: &Connection, after: Position, limit: usize) -> Result<Vec<(Position, Timestamp, String)>, Fault> {
-    let mut statement =
-        sql.prepare_cached("SELECT position, at, moved FROM changes WHERE position > ?1 ORDER BY position LIMIT ?2")?;
+/// A row that is still text: read on the caller's side.
+struct Written {
+    position: Position,
+    at: Timestamp,
+    moved: String,
+    notes: Option<String>,
+}
+
+impl Written {
+    fn read(self) -> Result<ChangeRow, Fault> {
+        runs::read_row(self.position, self.at, &self.moved, self.notes.as_deref())
+            .map_err(|error| Fault::misfit("changes", "moved", self.position.0, error))
+    }
+}
+
+fn rows_after(sql: &Connection, after: Position, limit: usize) -> Result<Vec<Written>, Fault> {
+    let mut statement = sql.prepare_cached(
+        "SELECT position, at, moved, notes FROM changes WHERE position > ?1 ORDER BY position LIMIT ?2",
+    )?;
     let rows = statement.query_map((after.0, i64::try_from(limit).unwrap_or(i64::MAX)), |row| {
-        Ok((Position(row.get(0)?), Timestamp::from_micros(row.get(1)?), row.get(2)?))
+        Ok(Written {
+            position: Position(row.get(0)?),
+            at: Timestamp::from_micros(row.get(1)?),
+            moved: row.get(2)?,
+            notes: row.get(3)?,
+        })
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
 }

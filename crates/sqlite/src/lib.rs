@@ -10,6 +10,8 @@
 //! local disk: SQLite's locks and its shared memory do not work over a network file system.
 
 mod audit;
+#[cfg(test)]
+mod bare;
 mod changes;
 mod config;
 mod connection;
@@ -21,6 +23,7 @@ mod lock;
 pub mod migrate;
 mod open;
 mod order;
+mod passes;
 mod places;
 mod query;
 mod queues;
@@ -28,6 +31,7 @@ mod readers;
 mod rows;
 mod schedules;
 mod sessions;
+mod statistics;
 mod tenants;
 mod tenure;
 mod trail;

@@ -29,10 +29,11 @@ struct Migration {
     sql: &'static str,
 }
 
-const MIGRATIONS: [Migration; 3] = [
+const MIGRATIONS: [Migration; 4] = [
     Migration { version: 1, name: "places", serves: 1, sql: include_str!("../migrations/0001_places.sql") },
     Migration { version: 2, name: "schedules", serves: 1, sql: include_str!("../migrations/0002_schedules.sql") },
     Migration { version: 3, name: "tenants", serves: 1, sql: include_str!("../migrations/0003_tenants.sql") },
+    Migration { version: 4, name: "live", serves: 1, sql: include_str!("../migrations/0004_live.sql") },
 ];
 
 /// The newest version this binary knows.
@@ -256,25 +257,59 @@ mod tests {
         assert!(MIGRATIONS[0].sql.contains("crashes >= 2"));
     }
 
-    /// What is in the schema after the first so many migrations.
-    fn schema_after(count: usize) -> Vec<(String, String)> {
+    /// The store after the first so many migrations.
+    fn after(count: usize) -> Connection {
         let sql = Connection::open_in_memory().expect("memory is there");
         sql.execute_batch(TABLE).expect("it is SQL");
         for migration in &MIGRATIONS[..count] {
             sql.execute_batch(migration.sql).expect("a migration is SQL");
         }
-        let mut statement =
-            sql.prepare("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name").expect("it is SQL");
-        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).expect("the schema can be read");
+        sql
+    }
+
+    fn lines(sql: &Connection, question: &str) -> Vec<String> {
+        let mut statement = sql.prepare(question).expect("it is SQL");
+        let rows = statement.query_map([], |row| row.get(0)).expect("the schema can be read");
         rows.collect::<Result<_, _>>().expect("the schema is text")
+    }
+
+    /// Each column with its table, and all that is said of it.
+    fn columns(sql: &Connection) -> Vec<String> {
+        lines(
+            sql,
+            "SELECT concat_ws(' ', tables.name, columns.name, columns.type, 'notnull', \"notnull\", 'default', dflt_value, 'key', pk)
+             FROM pragma_table_list AS tables, pragma_table_xinfo(tables.name) AS columns
+             WHERE tables.schema = 'main' AND tables.name NOT LIKE 'sqlite_%' ORDER BY 1",
+        )
+    }
+
+    /// Indexes, and what holds for whole tables.
+    fn rules(sql: &Connection) -> Vec<String> {
+        let mut rules = lines(sql, "SELECT sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL ORDER BY 1");
+        rules.extend(lines(
+            sql,
+            "SELECT concat_ws(' ', name, type, wr, strict) FROM pragma_table_list WHERE schema = 'main' ORDER BY 1",
+        ));
+        rules
     }
 
     #[test]
     fn a_migration_changes_nothing_that_the_version_before_knows() {
         for (before, migration) in MIGRATIONS.iter().enumerate() {
-            let after = schema_after(before + 1);
-            for known in schema_after(before) {
-                assert!(after.contains(&known), "{} changed {}", migration.name, known.0);
+            let (was, is) = (after(before), after(before + 1));
+            let (known, now) = (columns(&was), columns(&is));
+            for column in &known {
+                assert!(now.contains(column), "{} changed {column}", migration.name);
+            }
+            for rule in rules(&was) {
+                assert!(rules(&is).contains(&rule), "{} changed {rule}", migration.name);
+            }
+            // What it adds to a table that was there can be left unsaid.
+            let tables = lines(&was, "SELECT name FROM sqlite_schema WHERE type = 'table'");
+            for column in now.iter().filter(|column| !known.contains(column)) {
+                let is_old_table = tables.iter().any(|table| column.starts_with(&format!("{table} ")));
+                let may_be_left_out = column.contains("notnull 0") || column.contains("default 0");
+                assert!(!is_old_table || may_be_left_out, "{} asks the version before for {column}", migration.name);
             }
         }
     }

@@ -3,8 +3,11 @@
 //! A job leaves a place by a delete that must hit its row and enters one by an insert that must not find one: both happen
 //! in one transaction of the one writer, so a job is never seen in two places or in none.
 
+use std::time::Duration;
+
+use foreman_core::error_group::ErrorGroup;
 use foreman_core::outcome::AttemptOutcome;
-use foreman_core::ports::{StoreError, Topic};
+use foreman_core::ports::{Step, StoreError, Topic};
 use foreman_core::{Fence, JobId, State, Timestamp};
 use rusqlite::{OptionalExtension, params};
 
@@ -86,35 +89,52 @@ pub(crate) fn drop_claim_if_empty(write: &Write<'_>, claim: Fence) -> Result<(),
     Ok(())
 }
 
-/// Lets a job wait until its `run_at`, in fair order once it is due.
-pub(crate) fn put_back(write: &Write<'_>, order: &mut Order<'_>, traveller: &Traveller) -> Result<(), Fault> {
+/// Lets a job wait until its `run_at`, in fair order once it is due. `took`: how long the attempt ran that it comes from.
+pub(crate) fn put_back(
+    write: &Write<'_>,
+    order: &mut Order<'_>,
+    traveller: &Traveller,
+    took: Option<Duration>,
+) -> Result<(), Fault> {
     let is_due = traveller.run_at <= write.now;
     let key = if is_due { Some(order.next(traveller)?) } else { None };
-    put(write, traveller, key)?;
-    note(write, traveller, State::of_waiting(is_due, traveller.counters.attempt));
+    let counters = traveller.counters.moved();
+    put(write, traveller, traveller.run_at, counters, key)?;
+    note(write, traveller, counters.step(State::of_waiting(is_due, counters.attempt), took));
     Ok(())
 }
 
 /// Lets a job wait at the front of the line: what happened to its attempt was not its fault.
-pub(crate) fn put_in_front(write: &Write<'_>, order: &mut Order<'_>, traveller: &Traveller) -> Result<(), Fault> {
+pub(crate) fn put_in_front(
+    write: &Write<'_>,
+    order: &mut Order<'_>,
+    traveller: &Traveller,
+    took: Option<Duration>,
+) -> Result<(), Fault> {
     let key = order.front(traveller)?;
-    let traveller = Traveller { run_at: traveller.run_at.min(write.now), ..traveller.clone() };
-    put(write, &traveller, Some(key))?;
-    note(write, &traveller, State::Pending);
+    let counters = traveller.counters.moved();
+    put(write, traveller, traveller.run_at.min(write.now), counters, Some(key))?;
+    note(write, traveller, counters.step(State::Pending, took));
     Ok(())
 }
 
-pub(crate) fn note(write: &Write<'_>, traveller: &Traveller, state: State) {
-    write.note(traveller.job, &traveller.tenant, &traveller.queue, state, traveller.counters.attempt);
+pub(crate) fn note(write: &Write<'_>, traveller: &Traveller, step: Step) {
+    write.note(traveller.job, &traveller.tenant, &traveller.queue, step);
 }
 
-fn put(write: &Write<'_>, traveller: &Traveller, key: Option<i64>) -> Result<(), Fault> {
-    let Traveller { job, tenant, queue, route, lane, kind, run_at, expires_at, counters } = traveller;
+fn put(
+    write: &Write<'_>,
+    traveller: &Traveller,
+    run_at: Timestamp,
+    counters: Counters,
+    key: Option<i64>,
+) -> Result<(), Fault> {
+    let Traveller { job, tenant, queue, route, lane, kind, expires_at, .. } = traveller;
     write
         .prepared(concat!(
             "INSERT INTO ready (",
             traveller_columns!(),
-            ", key) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
+            ", key) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
         ))?
         .execute(params![
             job.0,
@@ -128,6 +148,7 @@ fn put(write: &Write<'_>, traveller: &Traveller, key: Option<i64>) -> Result<(),
             counters.attempt,
             counters.spent,
             counters.crashes,
+            counters.moves,
             key,
         ])?;
     if key.is_some() {
@@ -141,11 +162,12 @@ fn put(write: &Write<'_>, traveller: &Traveller, key: Option<i64>) -> Result<(),
 
 pub(crate) fn hold(write: &Write<'_>, claim: Fence, traveller: &Traveller) -> Result<(), Fault> {
     let Traveller { job, tenant, queue, route, lane, kind, run_at, expires_at, counters } = traveller;
+    let counters = counters.moved();
     write
         .prepared(concat!(
             "INSERT INTO held (",
             traveller_columns!(),
-            ", claim) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
+            ", claim) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
         ))?
         .execute(params![
             job.0,
@@ -159,9 +181,10 @@ pub(crate) fn hold(write: &Write<'_>, claim: Fence, traveller: &Traveller) -> Re
             counters.attempt,
             counters.spent,
             counters.crashes,
+            counters.moves,
             claim.0,
         ])?;
-    note(write, traveller, State::Running);
+    note(write, traveller, counters.step(State::Running, Some(write.now.since(*run_at))));
     Ok(())
 }
 
@@ -173,16 +196,26 @@ pub(crate) struct End<'a> {
     pub is_settled: bool,
     /// As JSON.
     pub report: &'a str,
+    /// Of the error in the report, where that is final.
+    pub group: Option<&'a ErrorGroup>,
+}
+
+impl End<'_> {
+    /// How long the attempt ran.
+    pub fn took(&self, now: Timestamp) -> Option<Duration> {
+        self.tenure.map(|tenure| now.since(tenure.started_at))
+    }
 }
 
 /// Makes a job final.
 pub(crate) fn finish(write: &Write<'_>, traveller: &Traveller, state: State, end: &End<'_>) -> Result<(), Fault> {
-    let Counters { attempt, spent, crashes } = traveller.counters;
+    let counters = traveller.counters.moved();
+    let Counters { attempt, spent, crashes, moves } = counters;
     write
         .prepared(
             "INSERT INTO outcomes (job, tenant, state, queue, kind, finished_at, attempt, spent, crashes, run_at,
-                                   claim, settled, session, worker, started_at, report)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+                                   claim, settled, session, worker, started_at, report, moves, error_group)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
         )?
         .execute(params![
             traveller.job.0,
@@ -201,8 +234,10 @@ pub(crate) fn finish(write: &Write<'_>, traveller: &Traveller, state: State, end
             end.tenure.and_then(|tenure| tenure.worker.as_deref()),
             end.tenure.map(|tenure| tenure.started_at.as_micros()),
             end.report,
+            moves,
+            end.group.map(ErrorGroup::as_str),
         ])?;
-    note(write, traveller, state);
+    note(write, traveller, counters.step(state, end.took(write.now)));
     Ok(())
 }
 

@@ -1,9 +1,11 @@
 //! Rows as values. Each is read in one place, and one that does not fit names its table, column and id.
 
 use std::fmt::Display;
+use std::time::Duration;
 
 use foreman_core::job::QueueName;
 use foreman_core::outcome::AttemptOutcome;
+use foreman_core::ports::Step;
 use foreman_core::target::Route;
 use foreman_core::{EditId, Fence, JobId, Lane, Report, ScheduleId, SessionId, State, TenantId, Timestamp};
 use rusqlite::Row;
@@ -103,6 +105,31 @@ pub(crate) struct Counters {
     pub attempt: u32,
     pub spent: u32,
     pub crashes: u32,
+    /// How often it has moved.
+    pub moves: u32,
+}
+
+impl Counters {
+    /// From the columns `attempt, spent, crashes, moves`, the first of which stands at `first`.
+    pub fn read(cells: &Cells<'_>, first: usize) -> Result<Self, Fault> {
+        let moves: u32 = cells.get(first + 3, "moves")?;
+        Ok(Self {
+            attempt: cells.get(first, "attempt")?,
+            spent: cells.get(first + 1, "spent")?,
+            crashes: cells.get(first + 2, "crashes")?,
+            // A binary that did not count has moved it at least once: its next move is not its first.
+            moves: moves.max(1),
+        })
+    }
+
+    #[must_use]
+    pub fn moved(self) -> Self {
+        Self { moves: self.moves.saturating_add(1), ..self }
+    }
+
+    pub fn step(self, state: State, took: Option<Duration>) -> Step {
+        Step { state, attempt: self.attempt, sequence: self.moves, took }
+    }
 }
 
 /// What `ready` and `held` have in common: everything that travels with a job until it is final.
@@ -122,7 +149,7 @@ pub(crate) struct Traveller {
 /// The columns of [`Traveller`], in its order of reading.
 macro_rules! traveller_columns {
     () => {
-        "job, tenant, queue, route, lane, kind, run_at, expires_at, attempt, spent, crashes"
+        "job, tenant, queue, route, lane, kind, run_at, expires_at, attempt, spent, crashes, moves"
     };
 }
 pub(crate) use traveller_columns;
@@ -138,11 +165,7 @@ impl Traveller {
             kind: cells.get(5, "kind")?,
             run_at: cells.time(6, "run_at")?,
             expires_at: cells.maybe_time(7, "expires_at")?,
-            counters: Counters {
-                attempt: cells.get(8, "attempt")?,
-                spent: cells.get(9, "spent")?,
-                crashes: cells.get(10, "crashes")?,
-            },
+            counters: Counters::read(cells, 8)?,
         })
     }
 }
@@ -159,7 +182,7 @@ impl TryFrom<&Row<'_>> for Waiting {
 
     fn try_from(row: &Row<'_>) -> Result<Self, Fault> {
         let cells = Cells::of_job(row, "ready", 0)?;
-        Ok(Self { traveller: Traveller::read(&cells)?, key: cells.get(11, "key")? })
+        Ok(Self { traveller: Traveller::read(&cells)?, key: cells.get(12, "key")? })
     }
 }
 
@@ -174,7 +197,7 @@ impl TryFrom<&Row<'_>> for HeldRow {
 
     fn try_from(row: &Row<'_>) -> Result<Self, Fault> {
         let cells = Cells::of_job(row, "held", 0)?;
-        Ok(Self { traveller: Traveller::read(&cells)?, claim: Fence(cells.get(11, "claim")?) })
+        Ok(Self { traveller: Traveller::read(&cells)?, claim: Fence(cells.get(12, "claim")?) })
     }
 }
 

@@ -25,8 +25,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use foreman_core::ports::{
-    CreateAnswer, DeleteAnswer, DueSchedules, Edit, EditAnswer, Fired, Firing, Leader, ScheduleStore, ScheduleView,
-    Seen, Standing, StoreError, TickView,
+    CreateAnswer, DeleteAnswer, DueSchedules, Edit, EditAnswer, Fired, Firing, Leader, Overdue, ScheduleStore,
+    ScheduleView, Seen, Standing, StoreError, TickView,
 };
 use foreman_core::schedule::{NewSchedule, ScheduleKey, ScheduleName};
 use foreman_core::{ScheduleId, TenantId, Timestamp};
@@ -64,6 +64,11 @@ impl ScheduleStore for SqliteStore {
     ) -> Result<Vec<ScheduleView>, StoreError> {
         let (tenant, after, unreadable) = (tenant.clone(), after.cloned(), Arc::clone(&self.parts.unreadable));
         self.read(move |read| read::schedules(read, &tenant, after.as_ref(), limit, &unreadable)).await
+    }
+
+    async fn overdue(&self, tenant: &TenantId, enough: u64) -> Result<Overdue, StoreError> {
+        let tenant = tenant.clone();
+        self.read(move |read| due::overdue(read, &tenant, enough)).await
     }
 
     async fn edit_schedule(&self, tenant: &TenantId, edit: &Edit) -> Result<EditAnswer, StoreError> {

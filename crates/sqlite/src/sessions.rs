@@ -7,8 +7,9 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use foreman_core::error_group::ErrorGroup;
 use foreman_core::outcome::AttemptOutcome;
-use foreman_core::ports::{Heartbeat, OpenJob, Pulse, SessionInfo, SessionState, SessionStore, StoreError};
+use foreman_core::ports::{Heartbeat, Note, OpenJob, Pulse, SessionInfo, SessionState, SessionStore, StoreError};
 use foreman_core::retry::MAX_CRASHES;
 use foreman_core::{ClaimToken, Fence, JobId, Report, SessionId, State, Timestamp, Verdict};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -58,7 +59,7 @@ impl SessionStore for SqliteStore {
 
 fn register(write: &Write<'_>, session: &SessionInfo) -> Result<(), Fault> {
     let queues = serde_json::to_string(&session.queues).map_err(|error| StoreError::Broken(error.to_string()))?;
-    write
+    let registered = write
         .prepared(
             "INSERT INTO sessions (id, worker, pid, version, slots, queues, ttl, state, beats, started_at, renewed_at,
                                    expires_at)
@@ -75,7 +76,14 @@ fn register(write: &Write<'_>, session: &SessionInfo) -> Result<(), Fault> {
             write.now.as_micros(),
             write.now.plus(session.ttl).as_micros(),
         ])?;
+    if registered == 1 {
+        tell(write, session.id, session.worker.clone(), SessionState::Live);
+    }
     Ok(())
+}
+
+fn tell(write: &Write<'_>, session: SessionId, worker: String, state: SessionState) {
+    write.tell(Note::Worker { session, worker, state });
 }
 
 fn micros(duration: Duration) -> i64 {
@@ -116,10 +124,15 @@ fn open_jobs(sql: &Connection, session: SessionId) -> Result<Vec<OpenJob>, Fault
 }
 
 fn drain(write: &Write<'_>, session: SessionId) -> Result<bool, Fault> {
-    let drained = write
-        .prepared("UPDATE sessions SET state = 'draining' WHERE id = ?1 AND state IN ('live', 'draining')")?
-        .execute([session.0])?;
-    Ok(drained == 1)
+    let drained: Option<String> = write
+        .prepared("UPDATE sessions SET state = 'draining' WHERE id = ?1 AND state = 'live' RETURNING worker")?
+        .query_row([session.0], |row| row.get(0))
+        .optional()?;
+    if let Some(worker) = drained {
+        tell(write, session, worker, SessionState::Draining);
+        return Ok(true);
+    }
+    Ok(write.prepared("SELECT 1 FROM sessions WHERE id = ?1 AND state = 'draining'")?.exists([session.0])?)
 }
 
 fn end(write: &Write<'_>, session: SessionId) -> Result<usize, Fault> {
@@ -135,10 +148,16 @@ fn end(write: &Write<'_>, session: SessionId) -> Result<usize, Fault> {
 
 /// Takes a session that is alive to its last state; false when it was not.
 fn mark(write: &Write<'_>, session: SessionId, state: SessionState) -> Result<bool, Fault> {
-    let marked = write
-        .prepared("UPDATE sessions SET state = ?2, ended_at = ?3 WHERE id = ?1 AND state IN ('live', 'draining')")?
-        .execute((session.0, state.as_str(), write.now.as_micros()))?;
-    Ok(marked == 1)
+    let marked: Option<String> = write
+        .prepared(
+            "UPDATE sessions SET state = ?2, ended_at = ?3 WHERE id = ?1 AND state IN ('live', 'draining')
+             RETURNING worker",
+        )?
+        .query_row((session.0, state.as_str(), write.now.as_micros()), |row| row.get(0))
+        .optional()?;
+    let Some(worker) = marked else { return Ok(false) };
+    tell(write, session, worker, state);
+    Ok(true)
 }
 
 /// Hands every open job of a claim back, refunded, to the front of the line.
@@ -149,7 +168,7 @@ fn release(write: &Write<'_>, claim: Fence) -> Result<usize, Fault> {
     let mut order = Order::new(write.sql);
     for held in open {
         places::leave_held(write, held.traveller.job)?;
-        let end = End { tenure: Some(&tenure), is_settled: false, report: "{}" };
+        let end = End { tenure: Some(&tenure), is_settled: false, report: "{}", group: None };
         settle::close(write, &mut order, held.traveller, &Verdict::Released, &end)?;
     }
     order.keep(write)?;
@@ -195,9 +214,11 @@ fn bury(write: &Write<'_>, session: SessionId) -> Result<usize, Fault> {
         for held in open {
             places::leave_held(write, held.traveller.job)?;
             let fate = fate(write, &held)?;
-            let report = serde_json::to_string(&Report::error(fate.error()))
+            let error = fate.error();
+            let report = serde_json::to_string(&Report::error(&*error))
                 .map_err(|error| StoreError::Broken(error.to_string()))?;
-            let end = End { tenure: Some(&tenure), is_settled: false, report: &report };
+            let group = fate.is_death().then(|| ErrorGroup::of(&error));
+            let end = End { tenure: Some(&tenure), is_settled: false, report: &report, group: group.as_ref() };
             let mut traveller = held.traveller;
             traveller.counters.crashes += 1;
             if fate.is_death() {
@@ -205,7 +226,7 @@ fn bury(write: &Write<'_>, session: SessionId) -> Result<usize, Fault> {
             } else {
                 let number = traveller.counters.attempt;
                 places::record_attempt(write, traveller.job, number, AttemptOutcome::Lapsed, &end)?;
-                places::put_in_front(write, &mut order, &traveller)?;
+                places::put_in_front(write, &mut order, &traveller, end.took(write.now))?;
             }
         }
         places::drop_claim_if_empty(write, claim)?;

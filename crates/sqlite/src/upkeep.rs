@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use foreman_core::error_group::ErrorGroup;
 use foreman_core::ports::{Due, Pruned, Retention, StoreError, Topic, USE_IS_NOTED_EVERY, Upkeep};
 use foreman_core::{JobId, Report, State, Timestamp};
 use rusqlite::OptionalExtension;
@@ -87,9 +88,10 @@ fn bound(limit: usize) -> i64 {
 }
 
 fn expire(write: &Write<'_>, expired: &[Traveller]) -> Result<(), Fault> {
-    let report =
-        serde_json::to_string(&Report::error("expired")).map_err(|error| StoreError::Broken(error.to_string()))?;
-    let end = End { tenure: None, is_settled: false, report: &report };
+    const ERROR: &str = "expired";
+    let report = serde_json::to_string(&Report::error(ERROR)).map_err(|error| StoreError::Broken(error.to_string()))?;
+    let group = ErrorGroup::of(ERROR);
+    let end = End { tenure: None, is_settled: false, report: &report, group: Some(&group) };
     for traveller in expired {
         places::leave_ready(write, traveller.job)?;
         places::finish(write, traveller, State::Failed, &end)?;
@@ -102,11 +104,12 @@ fn give_places(write: &Write<'_>, due: &[Traveller]) -> Result<(), Fault> {
         return Ok(());
     }
     let mut order = Order::new(write.sql);
-    let mut update = write.prepared("UPDATE ready SET key = ?2 WHERE job = ?1")?;
+    let mut update = write.prepared("UPDATE ready SET key = ?2, moves = ?3 WHERE job = ?1")?;
     for traveller in due {
         let key = order.next(traveller)?;
-        update.execute((traveller.job.0, key))?;
-        places::note(write, traveller, State::Pending);
+        let counters = traveller.counters.moved();
+        update.execute((traveller.job.0, key, counters.moves))?;
+        places::note(write, traveller, counters.step(State::Pending, None));
     }
     order.keep(write)?;
     write.ring(Topic::Ready);
@@ -166,6 +169,20 @@ fn prune(
             "DELETE FROM audit_trail WHERE id IN
              (SELECT id FROM audit_trail WHERE at <= ?1 ORDER BY at LIMIT ?2)",
             now.minus(retention.audit),
+            limit,
+        )?,
+        statistics: cut(
+            write,
+            "DELETE FROM statistics WHERE (tenant, slot, queue, at) IN
+             (SELECT tenant, slot, queue, at FROM statistics WHERE at <= ?1 ORDER BY at LIMIT ?2)",
+            now.minus(retention.statistics),
+            limit,
+        )?,
+        passes: cut(
+            write,
+            "DELETE FROM passes WHERE hash IN
+             (SELECT hash FROM passes WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2)",
+            now,
             limit,
         )?,
     })

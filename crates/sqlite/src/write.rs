@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
 
 use foreman_core::job::QueueName;
-use foreman_core::ports::Topic;
+use foreman_core::ports::{Note, Step, Topic};
 use foreman_core::runs::MovedLog;
-use foreman_core::{JobId, State, TenantId, Timestamp};
+use foreman_core::{JobId, TenantId, Timestamp};
 use rusqlite::{CachedStatement, Connection};
 
 use crate::changes;
@@ -48,8 +48,13 @@ impl<'c> Write<'c> {
     }
 
     /// A job moved: part of this operation's one row in the change log.
-    pub fn note(&self, job: JobId, tenant: &TenantId, queue: &QueueName, state: State, attempt: u32) {
-        self.moved.borrow_mut().push(job, tenant, queue, state, attempt);
+    pub fn note(&self, job: JobId, tenant: &TenantId, queue: &QueueName, step: Step) {
+        self.moved.borrow_mut().push(job, tenant, queue, step);
+    }
+
+    /// Something else happened that whoever watches wants to know: part of the same row.
+    pub fn tell(&self, note: Note) {
+        self.moved.borrow_mut().note(note);
     }
 
     pub fn ring(&self, topic: Topic) {

@@ -46,11 +46,30 @@ const fn act(method: Method, path: &'static str, scope: Scope, action: &'static 
     Way { method: Some(method), path, needs: Needs::Scope(scope), action: Some(action) }
 }
 
-use Scope::{Admin, JobsRead, JobsWrite, SchedulesRead, SchedulesWrite};
+use Scope::{Admin, JobsRead, JobsWrite, SchedulesRead, SchedulesWrite, StreamRead};
+
+/// Where one comes without a key to swap one for a session, and goes whatever became of it.
+const SESSION: &str = "/api/v1/session";
+/// What the stream is opened by: the one way that takes a ticket, and that names a tenant in the query.
+pub(crate) const STREAM: &str = "/api/v1/stream";
 
 /// `exec:command` is asked for beside these wherever what is sent has a `command`: that is known only once it is read.
 pub static WAYS: &[Way] = &[
+    // The dashboard. It tells nothing by itself: what it shows it asks the API for.
     open("/"),
+    open("/jobs"),
+    open("/jobs/{id}"),
+    open("/dead"),
+    open("/schedules"),
+    open("/schedules/{id}"),
+    open("/queues"),
+    open("/workers"),
+    open("/webhooks"),
+    open("/webhooks/{id}"),
+    open("/keys"),
+    open("/submit"),
+    open("/sign-in"),
+    open("/assets/{*path}"),
     open("/docs"),
     open("/docs/app.js"),
     open("/docs/style.css"),
@@ -61,6 +80,8 @@ pub static WAYS: &[Way] = &[
     open("/metrics"),
     Way { method: None, path: "/dev/echo", needs: Needs::Nothing, action: None },
     Way { method: None, path: "/dev/status/{code}", needs: Needs::Nothing, action: None },
+    Way { method: None, path: "/dev/wait/{duration}", needs: Needs::Nothing, action: None },
+    Way { method: None, path: "/dev/flaky/{attempts}", needs: Needs::Nothing, action: None },
     // Jobs and queues.
     read("/api/v1/jobs", JobsRead),
     ask(Method::POST, "/api/v1/jobs", JobsWrite),
@@ -75,11 +96,16 @@ pub static WAYS: &[Way] = &[
     read("/api/v1/jobs/{id}/wait", JobsRead),
     read("/api/v1/jobs/{id}/output", JobsRead),
     read("/api/v1/dead", JobsRead),
+    read("/api/v1/dead/groups", JobsRead),
     read("/api/v1/queues", JobsRead),
     act(Method::POST, "/api/v1/queues/{queue}/pause", JobsWrite, "queue.pause"),
     act(Method::POST, "/api/v1/queues/{queue}/resume", JobsWrite, "queue.resume"),
+    read("/api/v1/overview", JobsRead),
+    read("/api/v1/statistics", JobsRead),
+    read("/api/v1/statistics/queues", JobsRead),
     // Workers are the operator's: they work for every tenant.
     read("/api/v1/workers", Admin),
+    read("/api/v1/workers/{worker}/jobs", Admin),
     // Schedules.
     read("/api/v1/schedules", SchedulesRead),
     act(Method::POST, "/api/v1/schedules", SchedulesWrite, "schedule.create"),
@@ -104,6 +130,11 @@ pub static WAYS: &[Way] = &[
     read("/api/v1/webhooks/{webhook}/deliveries", JobsRead),
     read("/api/v1/webhooks/{webhook}/deliveries/{delivery}", JobsRead),
     act(Method::POST, "/api/v1/webhooks/{webhook}/deliveries/{delivery}/resend", JobsWrite, "delivery.resend"),
+    // The stream, and what a browser has instead of a key.
+    read(STREAM, StreamRead),
+    ask(Method::POST, "/api/v1/stream/tickets", StreamRead),
+    Way { method: Some(Method::POST), path: SESSION, needs: Needs::Nothing, action: None },
+    Way { method: Some(Method::DELETE), path: SESSION, needs: Needs::Nothing, action: None },
     // Tenants, keys, and who did what.
     Way { method: Some(Method::GET), path: "/api/v1/whoami", needs: Needs::Key, action: None },
     read("/api/v1/tenants", Admin),
@@ -151,7 +182,9 @@ pub(crate) fn find(method: &Method, path: &str) -> Found {
     if allow.contains(&"GET") {
         allow.push("HEAD");
     }
-    Found::OtherMethods { allow: allow.join(","), is_open: ways.iter().all(|way| way.needs == Needs::Nothing) }
+    // What else the API does not have is nobody's business without a key.
+    let is_open = path != SESSION && ways.iter().all(|way| way.needs == Needs::Nothing);
+    Found::OtherMethods { allow: allow.join(","), is_open }
 }
 
 #[cfg(test)]
@@ -169,8 +202,8 @@ mod tests {
     }
 
     #[test]
-    fn all_of_the_api_but_its_document_asks_for_something() {
-        for way in WAYS {
+    fn all_of_the_api_but_its_document_and_the_sign_in_asks_for_something() {
+        for way in WAYS.iter().filter(|way| way.path != SESSION) {
             let is_open = way.needs == Needs::Nothing;
             assert_eq!(is_open, !way.path.starts_with("/api/v1"), "{way:?}");
         }
@@ -178,8 +211,10 @@ mod tests {
 
     #[test]
     fn what_changes_something_has_a_name_and_what_reads_has_none() {
-        // Neither changes what is there: a submission is its own record, and a preview is kept nowhere.
-        let unnamed = ["/api/v1/jobs", "/api/v1/jobs/batch", "/api/v1/schedules/preview"];
+        // None changes what is there: a submission is its own record, a preview is kept nowhere, and a ticket is gone in 30 s. Who
+        // signs in is known only to the handler, which writes it down itself.
+        let unnamed =
+            ["/api/v1/jobs", "/api/v1/jobs/batch", "/api/v1/schedules/preview", "/api/v1/stream/tickets", SESSION];
         for way in WAYS.iter().filter(|way| way.path.starts_with("/api/v1")) {
             let is_read = way.method == Some(Method::GET);
             assert_eq!(way.action.is_none(), is_read || unnamed.contains(&way.path), "{way:?}");

@@ -10,7 +10,7 @@
 //! | a later head has begun to arrive | `header_timeout` from its first byte |
 //! | nothing is asked | `idle_timeout` |
 //! | a request is being answered | none here: its body has its own, and a long poll may take its time |
-//! | the client takes nothing of its answer | `write_timeout` |
+//! | the client takes nothing of its answer | `write_timeout`; less where the answer is a stream |
 //! | an answer waits for the client's window (HTTP/2) | the longer of the last two, from the last piece it took |
 //!
 //! A patience that ends is an I/O error to hyper, which then closes the connection.
@@ -18,7 +18,7 @@
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -40,6 +40,8 @@ struct Counts {
     ended: AtomicUsize,
     queued: AtomicUsize,
     sent: AtomicUsize,
+    /// How long the client may take nothing, in milliseconds; 0: as long as the configuration says.
+    patience_ms: AtomicU64,
 }
 
 impl Activity {
@@ -57,6 +59,19 @@ impl Activity {
     pub fn send(&self) -> Unsent {
         self.0.queued.fetch_add(1, Ordering::AcqRel);
         Unsent(self.clone())
+    }
+
+    /// What is being sent now is sent to a client that takes it, or not at all.
+    pub fn hurry(&self, patience: Duration) {
+        let millis = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX).max(1);
+        self.0.patience_ms.store(millis, Ordering::Release);
+    }
+
+    fn write_timeout(&self, usual: Duration) -> Duration {
+        match self.0.patience_ms.load(Ordering::Acquire) {
+            0 => usual,
+            millis => usual.min(Duration::from_millis(millis)),
+        }
     }
 
     fn seen(&self) -> Seen {
@@ -248,7 +263,7 @@ impl Guarded {
             }
             return written;
         }
-        let deadline = self.writing.deadline_or(self.write_timeout);
+        let deadline = self.writing.deadline_or(self.activity.write_timeout(self.write_timeout));
         self.writing.poll_over(Some(deadline), cx).map(|()| Err(timed_out("the client took nothing of its answer")))
     }
 }

@@ -14,6 +14,10 @@ use crate::json;
 #[utoipa::path(get, path = "/api/v1/whoami", tag = "tenants", operation_id = "whoami",
     responses((status = 200, description = "Who asks", body = WhoamiDocument)))]
 pub(crate) async fn whoami(caller: Caller) -> Response {
+    json::answer(StatusCode::OK, &document(&caller))
+}
+
+pub(crate) fn document(caller: &Caller) -> WhoamiDocument {
     let key = match &caller.actor {
         Actor::Key(id) => Some(id.to_string()),
         Actor::Nobody => None,
@@ -21,5 +25,5 @@ pub(crate) async fn whoami(caller: Caller) -> Response {
     };
     let limits = caller.standing.limits.clone();
     let (scopes, expires_at) = (caller.scopes, caller.expires_at);
-    json::answer(StatusCode::OK, &WhoamiDocument { tenant: caller.tenant.to_string(), key, scopes, expires_at, limits })
+    WhoamiDocument { tenant: caller.tenant.to_string(), key, scopes, expires_at, limits }
 }

@@ -6,13 +6,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use async_trait::async_trait;
 use foreman_core::job::QueueName;
 use foreman_core::ports::{
-    Audit, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, CreateAnswer, Cursor, DeleteAnswer, Due,
-    DueSchedules, Edit, EditAnswer, Fired, Firing, Heartbeat, JobFilter, JobQuery, JobStore, JobView, Leader, OpenJob,
-    Page, Position, Pruned, Pulse, QueueView, RedriveAnswer, RemoveAnswer, Retention, ScheduleStore, ScheduleView,
-    Seen, SessionInfo, SessionStore, SessionView, Settled, Settlement, Standing, StoreError, Submitted, TickView,
-    Upkeep,
+    Audit, Bucket, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, CreateAnswer, Cursor, DeadGroups,
+    DeleteAnswer, Depth, Due, DueSchedules, Edit, EditAnswer, Fired, Firing, Heartbeat, HeldView, JobFilter, JobQuery,
+    JobStore, JobView, Labels, Leader, OpenJob, Overdue, Page, Position, Posted, Pruned, Pulse, QueueView, Range,
+    RedriveAnswer, RemoveAnswer, Retention, ScheduleStore, ScheduleView, Seen, SessionInfo, SessionStore, SessionView,
+    Settled, Settlement, Standing, StateCounts, StatisticsStore, StoreError, Stretch, Submitted, TickView, Upkeep,
 };
 use foreman_core::schedule::{NewSchedule, ScheduleKey, ScheduleName};
+use foreman_core::statistics::Tally;
 use foreman_core::{ClaimToken, JobId, NewJob, ScheduleId, SessionId, State, TenantId, Timestamp, memory};
 
 #[derive(Clone)]
@@ -31,6 +32,10 @@ pub struct Faulty {
     met: AtomicUsize,
     /// What a schedule says cannot be read; where it stands can.
     spoilt: AtomicBool,
+    /// Nobody learns what jobs are called.
+    nameless: AtomicBool,
+    /// How often jobs were counted by their states.
+    looks: AtomicUsize,
     moves: Mutex<Vec<Move>>,
 }
 
@@ -51,6 +56,8 @@ impl Faulty {
             spared: AtomicUsize::new(0),
             met: AtomicUsize::new(0),
             spoilt: AtomicBool::new(false),
+            nameless: AtomicBool::new(false),
+            looks: AtomicUsize::new(0),
             moves: Mutex::default(),
         }
     }
@@ -62,6 +69,11 @@ impl Faulty {
     /// As if a later version had written every schedule.
     pub fn spoil_schedules(&self, is_spoilt: bool) {
         self.spoilt.store(is_spoilt, Ordering::SeqCst);
+    }
+
+    /// Only the question for labels fails.
+    pub fn fail_labels(&self, is_failing: bool) {
+        self.nameless.store(is_failing, Ordering::SeqCst);
     }
 
     /// The same, but the next so many calls succeed.
@@ -89,6 +101,11 @@ impl Faulty {
     /// How many calls have failed so far.
     pub fn faults_met(&self) -> usize {
         self.met.load(Ordering::SeqCst)
+    }
+
+    /// How often somebody asked how many jobs are in each state.
+    pub fn looks(&self) -> usize {
+        self.looks.load(Ordering::SeqCst)
     }
 
     async fn check(&self) -> Answer<()> {
@@ -208,6 +225,23 @@ impl JobQuery for Faulty {
     async fn sessions(&self) -> Answer<Vec<SessionView>> {
         checked!(self.sessions())
     }
+    async fn states(&self, tenant: &TenantId, enough: u64) -> Answer<StateCounts> {
+        self.looks.fetch_add(1, Ordering::SeqCst);
+        checked!(self.states(tenant, enough))
+    }
+    async fn dead_groups(&self, tenant: &TenantId, limit: usize, enough: u64) -> Answer<DeadGroups> {
+        checked!(self.dead_groups(tenant, limit, enough))
+    }
+    async fn held_by(&self, session: SessionId, limit: usize) -> Answer<Vec<HeldView>> {
+        checked!(self.held_by(session, limit))
+    }
+    async fn labels(&self, jobs: &[JobId]) -> Answer<Vec<Labels>> {
+        if self.nameless.load(Ordering::SeqCst) {
+            self.met.fetch_add(1, Ordering::SeqCst);
+            return Err(StoreError::Unavailable("nobody knows".into()));
+        }
+        checked!(self.labels(jobs))
+    }
     async fn audit(&self) -> Answer<Audit> {
         checked!(self.audit())
     }
@@ -217,6 +251,9 @@ impl JobQuery for Faulty {
 impl ChangeLog for Faulty {
     async fn head(&self) -> Answer<Position> {
         checked!(self.head())
+    }
+    async fn start(&self) -> Answer<Position> {
+        checked!(self.start())
     }
     async fn changes(&self, after: Position, limit: usize) -> Answer<Changes> {
         checked!(self.changes(after, limit))
@@ -248,6 +285,9 @@ impl ScheduleStore for Faulty {
     ) -> Answer<Vec<ScheduleView>> {
         checked!(self.schedules(tenant, after, limit))
     }
+    async fn overdue(&self, tenant: &TenantId, enough: u64) -> Answer<Overdue> {
+        checked!(self.overdue(tenant, enough))
+    }
     async fn edit_schedule(&self, tenant: &TenantId, edit: &Edit) -> Answer<EditAnswer> {
         checked!(self.edit_schedule(tenant, edit))
     }
@@ -262,5 +302,29 @@ impl ScheduleStore for Faulty {
     }
     async fn ticks(&self, schedule: ScheduleId, before: Option<Timestamp>, limit: usize) -> Answer<Vec<TickView>> {
         checked!(self.ticks(schedule, before, limit))
+    }
+}
+
+#[async_trait]
+impl StatisticsStore for Faulty {
+    async fn bookkeeper(&self) -> Answer<Position> {
+        checked!(self.bookkeeper())
+    }
+    async fn book(&self, leader: Option<&Leader>, stretch: &Stretch) -> Answer<Option<Posted>> {
+        checked!(self.book(leader, stretch))
+    }
+    async fn depths(&self) -> Answer<Vec<Depth>> {
+        checked!(self.depths())
+    }
+    async fn statistics(&self, tenant: &TenantId, range: &Range, limit: usize) -> Answer<Vec<Bucket>> {
+        checked!(self.statistics(tenant, range, limit))
+    }
+    async fn statistics_by_queue(
+        &self,
+        tenant: &TenantId,
+        range: &Range,
+        limit: usize,
+    ) -> Answer<Vec<(QueueName, Tally)>> {
+        checked!(self.statistics_by_queue(tenant, range, limit))
     }
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use foreman_api::{
-    App, Bodies, Commands, Gate, Hosts, Keys, Parts, Patience, Readiness, Server, Tail, Vitals, Waits, router, serve,
-    tail,
+    App, Bodies, Commands, Dashboard, Gate, Hosts, Hub, Keys, Parts, Patience, Readiness, Server, Tail, Vitals, Waits,
+    router, serve, tail,
 };
 use foreman_core::lane::LanePlan;
 use foreman_core::limits::Limits;
@@ -39,6 +39,7 @@ pub struct Setting {
     pub patience: Patience,
     pub keyring: Option<Arc<Keyring>>,
     pub tenant_limits: TenantLimits,
+    pub dashboard: Dashboard,
     pub dev: bool,
     pub limits: Limits,
     pub bodies: Bodies,
@@ -55,6 +56,7 @@ impl Default for Setting {
             patience: Patience::default(),
             keyring: Some(Arc::new(Keyring::new(MasterKey::fresh()))),
             tenant_limits: TenantLimits::unlimited(),
+            dashboard: Dashboard::default(),
             dev: true,
             limits: Limits::default(),
             bodies: Bodies::default(),
@@ -72,9 +74,11 @@ pub struct Api {
     pub submit: Arc<Direct>,
     pub clerk: Arc<Clerk>,
     pub clock: Arc<ManualClock>,
+    pub wakeups: Arc<LocalWakeups>,
     pub readiness: Readiness,
     pub vitals: Vitals,
     pub waits: Waits,
+    pub streams: Hub,
     pub output: Arc<Printed>,
     pub stop: Stop,
     pub tasks: Tasks,
@@ -88,9 +92,24 @@ impl Api {
     }
 
     pub async fn with(setting: Setting) -> Self {
-        let clock = Arc::new(ManualClock::new());
-        let wakeups = Arc::new(LocalWakeups::new());
+        let (clock, wakeups) = (Arc::new(ManualClock::new()), Arc::new(LocalWakeups::new()));
         let inner = memory::Store::new(clock.clone(), wakeups.clone());
+        Self::on(setting, clock, wakeups, inner).await
+    }
+
+    /// Another server over the same store.
+    pub async fn over(other: &Self, setting: Setting) -> Self {
+        let inner = other.store.inner.clone();
+        Self::on(setting, other.clock.clone(), other.wakeups.clone(), inner).await
+    }
+
+    /// The same, and it hears no bell but its own.
+    pub async fn deaf(other: &Self) -> (Self, Arc<LocalWakeups>) {
+        let (inner, wakeups) = (other.store.inner.clone(), Arc::new(LocalWakeups::new()));
+        (Self::on(Setting::default(), other.clock.clone(), wakeups.clone(), inner).await, wakeups)
+    }
+
+    async fn on(setting: Setting, clock: Arc<ManualClock>, wakeups: Arc<LocalWakeups>, inner: memory::Store) -> Self {
         let registry = Arc::new(Registry::new(inner.clone()));
         let store = Arc::new(Faulty::new(inner));
         let tasks = Tasks::new();
@@ -98,7 +117,7 @@ impl Api {
         let clerk = Arc::new(Clerk::new(store.clone()));
         let (stop, readiness, output) = (Stop::new(), Readiness::new(), Arc::new(Printed::default()));
         let tail = Tail::new(store.clone(), wakeups.as_ref(), setting.tail, readiness.clone());
-        let waits = tail.waits();
+        let (waits, streams) = (tail.waits(), tail.streams());
         drop(tasks.spawn("tail", tail.run(stop.shutdown())));
         let vitals = Vitals::new("0.0.0-test", readiness.clone(), None);
         vitals.set_store(store.clone());
@@ -108,6 +127,7 @@ impl Api {
             submit: submit.clone(),
             schedules: clerk.clone(),
             waits: waits.clone(),
+            streams: streams.clone(),
             output: output.clone(),
             clock: clock.clone(),
             limits: setting.limits,
@@ -123,6 +143,7 @@ impl Api {
                 readiness: readiness.clone(),
             },
             commands: setting.commands,
+            dashboard: setting.dashboard,
             tasks: tasks.clone(),
             dev: setting.dev,
         });
@@ -147,9 +168,11 @@ impl Api {
             submit,
             clerk,
             clock,
+            wakeups,
             readiness,
             vitals,
             waits,
+            streams,
             output,
             stop,
             tasks,
@@ -244,6 +267,23 @@ impl Api {
     pub async fn kill_all(&self) {
         self.run_all(|| Verdict::Dead(Report::error("gave up"))).await;
     }
+}
+
+/// As a build would be.
+pub fn dashboard() -> Dashboard {
+    let script = "console.log('a line like many others');\n".repeat(100);
+    let files = [
+        ("index.html", "<!doctype html><html><body><div id=\"root\"></div></body></html>".to_owned()),
+        ("assets/app-D0o6KwHs.js", script.clone()),
+        ("assets/style-C_U33Qv9.css", "body { margin: 0 }".to_owned()),
+        ("assets/font-Dx4kXJAl.woff2", script.clone()),
+        ("assets/plain.svg", "<svg xmlns=\"http://www.w3.org/2000/svg\"/>".to_owned()),
+        ("assets/strange", "?".to_owned()),
+    ];
+    let file = |(place, (path, text)): (usize, (&str, String))| {
+        (path.to_owned(), text.into_bytes().into(), [u8::try_from(place).expect("a few"); 32])
+    };
+    Dashboard::of(files.into_iter().enumerate().map(file))
 }
 
 pub fn id_of(document: &Value) -> String {

@@ -17,6 +17,8 @@ pub struct Reply {
     pub status: u16,
     pub headers: BTreeMap<String, String>,
     pub body: String,
+    /// The same where it is no text.
+    pub bytes: Vec<u8>,
 }
 
 impl Reply {
@@ -106,13 +108,37 @@ impl Connection {
             .filter_map(|line| line.split_once(": "))
             .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
             .collect();
-        let length =
-            if is_head || matches!(status, 204 | 304) { 0 } else { headers.get("content-length")?.parse().unwrap() };
+        // What follows here is endless: `feed.rs` reads it.
+        let is_stream = headers.get("content-type").is_some_and(|media| media == "text/event-stream");
+        let length = if is_head || is_stream || matches!(status, 204 | 304) {
+            0
+        } else {
+            headers.get("content-length")?.parse().unwrap()
+        };
         while self.unread.len() < length {
             self.read_more().await?;
         }
-        let body = String::from_utf8(self.unread.drain(..length).collect()).unwrap();
-        Some(Reply { status, headers, body })
+        let bytes: Vec<u8> = self.unread.drain(..length).collect();
+        let body = String::from_utf8_lossy(&bytes).into_owned();
+        Some(Reply { status, headers, body, bytes })
+    }
+
+    /// The next chunk of an answer without an end; `None` at its end, and where it is cut off.
+    pub async fn chunk(&mut self) -> Option<Vec<u8>> {
+        let line_end = loop {
+            if let Some(end) = self.unread.windows(2).position(|bytes| bytes == b"\r\n") {
+                break end;
+            }
+            self.read_more().await?;
+        };
+        let length =
+            std::str::from_utf8(&self.unread[..line_end]).ok().and_then(|text| usize::from_str_radix(text, 16).ok())?;
+        while self.unread.len() < line_end + 2 + length + 2 {
+            self.read_more().await?;
+        }
+        let chunk = self.unread[line_end + 2..line_end + 2 + length].to_vec();
+        self.unread.drain(..line_end + 2 + length + 2);
+        (!chunk.is_empty()).then_some(chunk)
     }
 
     async fn read_more(&mut self) -> Option<()> {

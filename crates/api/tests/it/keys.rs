@@ -20,7 +20,8 @@ async fn with_a_key_set_every_route_of_the_api_asks_for_it() {
     let document = foreman_api::openapi();
     let paths: Vec<&String> = document.paths.paths.keys().filter(|path| path.starts_with("/api/")).collect();
     assert!(paths.len() > 10, "{paths:?}");
-    for path in paths {
+    // Whoever signs in has no key yet to show, but in the body.
+    for path in paths.into_iter().filter(|path| *path != "/api/v1/session") {
         for method in ["GET", "POST", "DELETE"] {
             let reply = api.send(method, path, &[], None).await;
             assert_eq!(reply.header("www-authenticate"), Some("Bearer realm=\"foreman\""), "{method} {path}");

@@ -14,7 +14,7 @@ use foreman_core::ports::{CreateKeyAnswer, KeyStore as _, NewKey};
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{Api, Setting};
+use crate::harness::{Api, Setting, dashboard};
 use crate::http::Reply;
 
 pub const ADMIN: &str = "the key of the configuration";
@@ -30,7 +30,8 @@ struct House {
 
 pub async fn keyed() -> Api {
     let patience = Patience { attempts: u32::MAX, within: Duration::from_mins(1) };
-    Api::with(Setting { keys: Keys::asked(ADMIN), hosts: Hosts::Any, patience, ..Setting::default() }).await
+    let keys = Keys::asked(ADMIN);
+    Api::with(Setting { keys, hosts: Hosts::Any, patience, dashboard: dashboard(), ..Setting::default() }).await
 }
 
 pub async fn tenant(api: &Api, id: &str) {
@@ -74,6 +75,7 @@ impl House {
             ("key", vec![key]),
             ("webhook", vec![webhook]),
             ("delivery", vec![delivery]),
+            ("worker", vec![api.session.to_string()]),
         ]);
         Self { api, ids }
     }
@@ -159,6 +161,9 @@ fn body(way: &Way) -> Option<String> {
     if is(&Method::PATCH, "/api/v1/webhooks/{webhook}") {
         return Some(r#"{"enabled":false}"#.into());
     }
+    if is(&Method::POST, "/api/v1/session") {
+        return Some(json!({ "key": ADMIN }).to_string());
+    }
     if is(&Method::POST, "/api/v1/tenants/{tenant}/keys") {
         return Some(r#"{"scopes":["jobs:read"]}"#.into());
     }
@@ -208,7 +213,9 @@ fn the_list_of_ways_in_and_the_document_say_the_same() {
 async fn every_way_in_leads_somewhere() {
     let house = House::build().await;
     for way in WAYS {
-        let path = way.path.replace("{name}", "internal").replace("{code}", "200");
+        let path = [("{name}", "internal"), ("{code}", "200"), ("{id}", "1"), ("{*path}", "app-D0o6KwHs.js")]
+            .into_iter()
+            .fold(way.path.to_owned(), |path, (name, value)| path.replace(name, value));
         for path in if way.needs == Needs::Nothing { vec![path] } else { house.paths(way.path) } {
             // In the curious tenant nothing of the victim's is there: what is answered is about a job, not about the path.
             let reply = house.send(way, &path, Some(ADMIN), Some("curious")).await;

@@ -124,6 +124,11 @@ async fn the_document_lists_every_route_and_every_shape_it_names() {
         ("/api/v1/queues/{queue}/pause", "post"),
         ("/api/v1/queues/{queue}/resume", "post"),
         ("/api/v1/workers", "get"),
+        ("/api/v1/workers/{worker}/jobs", "get"),
+        ("/api/v1/dead/groups", "get"),
+        ("/api/v1/overview", "get"),
+        ("/api/v1/statistics", "get"),
+        ("/api/v1/statistics/queues", "get"),
         ("/healthz", "get"),
         ("/readyz", "get"),
     ] {
@@ -159,12 +164,9 @@ fn references(value: &Value, names: &mut Vec<String>) {
 #[tokio::test]
 async fn the_pages_load_nothing_from_elsewhere() {
     let api = Api::start().await;
-    for (path, media_type) in [
-        ("/", "text/html"),
-        ("/docs", "text/html"),
-        ("/docs/app.js", "text/javascript"),
-        ("/docs/style.css", "text/css"),
-    ] {
+    for (path, media_type) in
+        [("/docs", "text/html"), ("/docs/app.js", "text/javascript"), ("/docs/style.css", "text/css")]
+    {
         let reply = api.get(path).await;
         assert_eq!(reply.status, 200, "{path}");
         assert!(reply.header("content-type").unwrap().starts_with(media_type), "{path}");
@@ -185,6 +187,11 @@ async fn dev_has_targets_to_try_and_nothing_else_has() {
     assert!(echo["headers"].get("authorization").is_none());
     assert_eq!(api.get("/dev/status/503").await.expect(503)["status"], 503);
     api.get("/dev/status/99").await.problem(400, "invalid-request");
+    assert_eq!(api.get("/dev/wait/20ms").await.expect(200)["waited_ms"], 20);
+    api.get("/dev/wait/1h").await.problem(400, "invalid-request");
+    for (attempt, status) in [("1", 503), ("2", 503), ("3", 200)] {
+        api.send("POST", "/dev/flaky/2", &[("foreman-attempt", attempt)], None).await.expect(status);
+    }
     let other = Api::with(Setting { dev: false, ..Setting::default() }).await;
     other.get("/dev/echo").await.problem(404, "not-found");
 }

@@ -18,10 +18,10 @@ thread_local! {
 ///
 /// One subscriber for the whole process: with one per thread, whether a line is wanted at all is decided by whoever comes
 /// by it first, and that may be a test that listens to nothing.
-struct Log;
+pub struct Log;
 
 impl Log {
-    fn start() {
+    pub fn start() {
         static ONCE: Once = Once::new();
         ONCE.call_once(|| {
             tracing_subscriber::fmt().with_max_level(Level::INFO).with_ansi(false).with_writer(|| Log).init();
@@ -29,7 +29,7 @@ impl Log {
         LOG.take();
     }
 
-    fn lines() -> Vec<String> {
+    pub fn lines() -> Vec<String> {
         let text = String::from_utf8(LOG.with_borrow(Clone::clone)).unwrap();
         text.lines().map(str::to_owned).collect()
     }

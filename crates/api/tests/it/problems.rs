@@ -82,6 +82,7 @@ async fn meet(kind: Kind, api: &Api) -> Reply {
             reply
         }
         Kind::InvalidWebhook => api.post_json("/api/v1/webhooks", r#"{"url":"http://127.0.0.1:1/","events":[]}"#).await,
+        Kind::WorkerNotFound => api.get("/api/v1/workers/0198c5e2-7f3a-7c6e-9a52-3f1f0e8f6a11/jobs").await,
         Kind::WebhookNotFound => api.get("/api/v1/webhooks/0198c5e2-7f3a-7c6e-9a52-3f1f0e8f6a11").await,
         Kind::DeliveryNotFound => {
             let id = made_webhook(api).await;
@@ -110,6 +111,15 @@ async fn meet(kind: Kind, api: &Api) -> Reply {
             let keyed = keyed().await;
             let key = made_key(&keyed, "default", "jobs:read").await;
             keyed.send_as(&key, None, "POST", "/api/v1/queues/a/pause", None).await
+        }
+        Kind::CrossOrigin => {
+            let strange = [JSON, ("sec-fetch-site", "cross-site")];
+            api.send("POST", "/api/v1/session", &strange, Some(r#"{"key":"fm_x"}"#)).await
+        }
+        Kind::TooManyStreams => {
+            let mut setting = Setting::default();
+            setting.tail.streams.per_tenant = 0;
+            Api::with(setting).await.get("/api/v1/stream").await
         }
         Kind::TooManyRequests => {
             let keyed = keyed().await;

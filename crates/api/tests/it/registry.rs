@@ -5,16 +5,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use foreman_core::audit::{Act, Entry};
-use foreman_core::key::{KeyId, KeyRecord};
+use foreman_core::key::{KeyHash, KeyId, KeyRecord};
 use foreman_core::ports::{
     AtTheDoor, AuditTrail, CreateKeyAnswer, CreateTenantAnswer, CreateWebhookAnswer, DeleteTenantAnswer, Delivery,
-    DeliveryNote, KeyStore, Leader, NewDelivery, NewKey, NewTenant, NewWebhook, Position, Posted, ReplaceKeyAnswer,
-    Replacement, RevokeKeyAnswer, Round, StoreError, TenantStore, TenantUpdate, UpdateTenantAnswer,
-    UpdateWebhookAnswer, WebhookStore, WebhookUpdate,
+    DeliveryNote, KeyStore, Leader, NewDelivery, NewKey, NewPass, NewTenant, NewWebhook, Pass, PassStore, Position,
+    Posted, ReplaceKeyAnswer, Replacement, RevokeKeyAnswer, Round, StoreError, TenantStore, TenantUpdate,
+    UpdateTenantAnswer, UpdateWebhookAnswer, WebhookStore, WebhookUpdate,
 };
 use foreman_core::tenant::Tenant;
 use foreman_core::webhook::Webhook;
-use foreman_core::{EntryId, JobId, TenantId, WebhookId, memory};
+use foreman_core::{EntryId, JobId, TenantId, Timestamp, WebhookId, memory};
 use tokio::sync::Semaphore;
 
 type Answer<T> = Result<T, StoreError>;
@@ -23,6 +23,7 @@ pub struct Registry {
     pub inner: memory::Store,
     pub looked_up: AtomicUsize,
     pub noted: AtomicUsize,
+    passes: AtomicUsize,
     /// Changes of tenants that have begun.
     pub changes: AtomicUsize,
     /// Closed: a change of a tenant waits before it is made.
@@ -37,6 +38,7 @@ impl Registry {
             inner,
             looked_up: AtomicUsize::new(0),
             noted: AtomicUsize::new(0),
+            passes: AtomicUsize::new(0),
             changes: AtomicUsize::new(0),
             gate: Semaphore::new(1_000),
             fault: Mutex::default(),
@@ -54,6 +56,11 @@ impl Registry {
 
     pub fn looked_up(&self) -> usize {
         self.looked_up.load(Ordering::SeqCst)
+    }
+
+    /// How often somebody asked whose a session is.
+    pub fn passes_asked(&self) -> usize {
+        self.passes.load(Ordering::SeqCst)
     }
 
     fn check(&self) -> Answer<()> {
@@ -118,6 +125,27 @@ impl KeyStore for Registry {
         self.noted.fetch_add(ids.len(), Ordering::SeqCst);
         self.check()?;
         self.inner.note_keys_used(ids).await
+    }
+}
+
+#[async_trait]
+impl PassStore for Registry {
+    async fn issue_pass(&self, pass: &NewPass) -> Answer<Timestamp> {
+        self.check()?;
+        self.inner.issue_pass(pass).await
+    }
+    async fn pass(&self, hash: &KeyHash) -> Answer<Option<Pass>> {
+        self.passes.fetch_add(1, Ordering::SeqCst);
+        self.check()?;
+        self.inner.pass(hash).await
+    }
+    async fn spend_ticket(&self, hash: &KeyHash) -> Answer<Option<Pass>> {
+        self.check()?;
+        self.inner.spend_ticket(hash).await
+    }
+    async fn revoke_pass(&self, hash: &KeyHash) -> Answer<bool> {
+        self.check()?;
+        self.inner.revoke_pass(hash).await
     }
 }
 

@@ -4,5 +4,7 @@
 
 mod answers;
 mod schedules;
+mod sse;
+mod stream;
 mod stub;
 mod tenancy;

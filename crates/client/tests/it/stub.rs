@@ -45,7 +45,8 @@ impl Stub {
     }
 }
 
-fn read(from: &mut impl BufRead) -> Asked {
+/// The request that comes.
+pub fn read(from: &mut impl BufRead) -> Asked {
     let mut lines = Vec::new();
     loop {
         let mut line = String::new();

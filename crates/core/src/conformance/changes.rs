@@ -12,7 +12,7 @@ use crate::ports::{Moved, Position};
 use crate::state::{Event, State, transition};
 
 fn states(moved: &[Moved]) -> Vec<State> {
-    moved.iter().map(|moved| moved.state).collect()
+    moved.iter().map(|moved| moved.step.state).collect()
 }
 
 pub async fn a_job_leaves_one_entry_for_every_move(subject: &dyn Subject) {
@@ -49,7 +49,7 @@ pub async fn a_job_leaves_one_entry_for_every_move(subject: &dyn Subject) {
         (State::Running, 6),
         (State::Cancelled, 6),
     ];
-    let seen: Vec<_> = moved.iter().map(|moved| (moved.state, moved.attempt)).collect();
+    let seen: Vec<_> = moved.iter().map(|moved| (moved.step.state, moved.step.attempt)).collect();
     assert_eq!(seen, expected);
     assert!(moved.iter().all(|moved| moved.id == id && moved.queue.as_str() == "mail"));
     assert!(moved.is_sorted_by_key(|moved| moved.at));
@@ -81,8 +81,8 @@ pub async fn every_way_to_end_is_in_the_log(subject: &dyn Subject) {
         .moved_since(start)
         .await
         .into_iter()
-        .filter(|moved| moved.state.is_final())
-        .map(|moved| (moved.id, moved.state))
+        .filter(|moved| moved.step.state.is_final())
+        .map(|moved| (moved.id, moved.step.state))
         .collect();
     assert_eq!(finals, expected);
 }
@@ -124,10 +124,10 @@ pub async fn a_reader_at_the_end_sees_nothing_until_something_moves(subject: &dy
     scene.submit(a_job()).await;
     let head = scene.head().await;
     let read = scene.store.changes(head, 10).await.expect("the store answers");
-    assert_eq!((read.moved.len(), read.position), (0, head));
+    assert_eq!((read.rows.len(), read.position), (0, head));
     let id = scene.submit(a_job()).await;
     let read = scene.store.changes(head, 10).await.expect("the store answers");
-    assert_eq!(read.moved.iter().map(|moved| moved.id).collect::<Vec<_>>(), [id]);
+    assert_eq!(read.moved().map(|moved| moved.id).collect::<Vec<_>>(), [id]);
     assert_eq!(read.position, scene.head().await);
 }
 
@@ -139,17 +139,17 @@ pub async fn pages_of_any_size_read_the_same_log(subject: &dyn Subject) {
         scene.submit_all(&jobs(2, &a_job())).await;
         scene.claim(session, 1).await;
     }
-    let whole = scene.store.changes(start, 1_000).await.expect("the store answers").moved;
+    let whole = scene.store.changes(start, 1_000).await.expect("the store answers").into_moved().collect::<Vec<_>>();
     assert_eq!(whole.len(), 18);
     for size in [1, 2, 5] {
         let (mut position, mut read) = (start, Vec::new());
         loop {
             let page = scene.store.changes(position, size).await.expect("the store answers");
-            if page.moved.is_empty() {
+            if page.rows.is_empty() {
                 break;
             }
             position = page.position;
-            read.extend(page.moved);
+            read.extend(page.into_moved());
         }
         assert_eq!(read, whole, "in steps of {size}");
     }
@@ -159,7 +159,7 @@ pub async fn the_log_can_be_read_from_the_beginning(subject: &dyn Subject) {
     let scene = Scene::of(subject);
     let id = scene.submit(a_job()).await;
     let moved = scene.moved_since(Position::default()).await;
-    assert_eq!(moved.iter().map(|moved| (moved.id, moved.state)).collect::<Vec<_>>(), [(id, State::Pending)]);
+    assert_eq!(moved.iter().map(|moved| (moved.id, moved.step.state)).collect::<Vec<_>>(), [(id, State::Pending)]);
 }
 
 /// Writers write while a reader follows: it must see every move of every job, each after the one before.
@@ -191,7 +191,7 @@ pub async fn a_reader_that_follows_misses_nothing(subject: &dyn Subject) {
         while read.len() < WRITERS * ROUNDS * 3 * 3 {
             let page = store.changes(position, 2).await.expect("the store answers");
             position = page.position;
-            read.extend(page.moved);
+            read.extend(page.into_moved());
             tokio::task::yield_now().await;
         }
         read
@@ -200,7 +200,7 @@ pub async fn a_reader_that_follows_misses_nothing(subject: &dyn Subject) {
     let (_, read) = in_time.await.expect("the reader sees all moves within a minute");
     let mut lives: BTreeMap<JobId, Vec<State>> = BTreeMap::new();
     for moved in read {
-        lives.entry(moved.id).or_default().push(moved.state);
+        lives.entry(moved.id).or_default().push(moved.step.state);
     }
     for (id, life) in lives {
         assert_eq!(life, [State::Pending, State::Running, State::Completed], "{id}");
@@ -218,9 +218,9 @@ pub async fn every_move_is_one_that_the_states_allow(subject: &dyn Subject) {
     }
     let mut last: BTreeMap<JobId, State> = BTreeMap::new();
     for moved in scene.moved_since(start).await {
-        let allowed = match last.insert(moved.id, moved.state) {
-            None => matches!(moved.state, State::Scheduled | State::Pending),
-            Some(from) => Event::ALL.into_iter().any(|event| transition(from, event) == Some(moved.state)),
+        let allowed = match last.insert(moved.id, moved.step.state) {
+            None => matches!(moved.step.state, State::Scheduled | State::Pending),
+            Some(from) => Event::ALL.into_iter().any(|event| transition(from, event) == Some(moved.step.state)),
         };
         assert!(allowed, "{moved:?}");
     }

@@ -601,7 +601,7 @@ impl<'a> Play<'a> {
     async fn read_the_log(&self) {
         let mut lives: BTreeMap<JobId, Vec<State>> = BTreeMap::new();
         for moved in self.scene.moved_since(self.start).await {
-            lives.entry(moved.id).or_default().push(moved.state);
+            lives.entry(moved.id).or_default().push(moved.step.state);
         }
         for (id, entry) in &self.ledger.jobs {
             let life = &lives[id];

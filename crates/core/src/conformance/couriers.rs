@@ -94,14 +94,14 @@ pub async fn what_a_round_makes_stands_in_the_log_like_any_submission(subject: &
     let moved = scene.moved_since(courier(&*store).await).await;
     assert_eq!(sorted(moved.iter().map(|moved| moved.id)), job_ids(&round.deliveries));
     for moved in &moved {
-        assert_eq!((moved.state, moved.queue.to_string()), (State::Pending, QUEUE.to_owned()));
-        assert_eq!((moved.tenant.as_str(), moved.attempt, moved.at), ("acme", 0, scene.now().await));
+        assert_eq!((moved.step.state, moved.queue.to_string()), (State::Pending, QUEUE.to_owned()));
+        assert_eq!((moved.tenant.as_str(), moved.step.attempt, moved.at), ("acme", 0, scene.now().await));
     }
     let held = scene.take(next_deliveries(session, 1)).await.remove(0);
     let id = held.job.id;
     scene.complete(session, held).await;
     let states: Vec<State> =
-        scene.moved_since(round.to).await.iter().filter(|moved| moved.id == id).map(|moved| moved.state).collect();
+        scene.moved_since(round.to).await.iter().filter(|moved| moved.id == id).map(|moved| moved.step.state).collect();
     assert_eq!(states, [State::Pending, State::Running, State::Completed]);
 }
 
@@ -205,7 +205,7 @@ pub async fn couriers_that_follow_tell_every_ending_once(subject: &dyn TenancySu
             while read < JOBS {
                 let from = courier(&*tenancy).await;
                 let page = store.changes(from, 3).await.expect(ANSWERS);
-                let ended = page.moved.iter().filter(|moved| moved.state == State::Completed);
+                let ended = page.moved().filter(|moved| moved.step.state == State::Completed);
                 let ended: Vec<JobId> = ended.map(|moved| moved.id).collect();
                 let tell = |about: &JobId| NewDelivery { about: Some(*about), ..delivery("acme", webhook.id) };
                 let round = Round { from, to: page.position, deliveries: ended.iter().map(tell).collect() };

@@ -132,7 +132,10 @@ pub async fn a_delivery_beside_the_courier_is_made_once(subject: &dyn TenancySub
     assert_eq!(scene.audit().await.jobs, 1);
     assert_eq!(courier(&*subject.tenancy()).await, place, "the courier is where it was");
     let moved = scene.moved_since(place).await;
-    assert_eq!(moved.iter().map(|moved| (moved.id, moved.state)).collect::<Vec<_>>(), [(test.job.id, State::Pending)]);
+    assert_eq!(
+        moved.iter().map(|moved| (moved.id, moved.step.state)).collect::<Vec<_>>(),
+        [(test.job.id, State::Pending)]
+    );
     let session = scene.session().await;
     let held = scene.take(of_deliveries(by_ids(session, &[test.job.id]))).await.remove(0);
     scene.complete(session, held).await;

@@ -9,9 +9,9 @@ use crate::job::{Idempotency, NewJob, QueueName, Start, Work};
 use crate::lane::{Lane, LanePlan};
 use crate::outcome::{AttemptOutcome, Report, Verdict};
 use crate::ports::{
-    Audit, CancelAnswer, ClaimAnswer, ClaimRequest, Company, Due, Heartbeat, Held, JobFilter, JobView, Moved, OpenJob,
-    Position, Pruned, Pulse, Queues, RedriveAnswer, RemoveAnswer, Retention, SessionInfo, Settled, Settlement, Store,
-    Submitted, Wanted,
+    Audit, CancelAnswer, ChangeRow, ClaimAnswer, ClaimRequest, Company, Due, Heartbeat, Held, JobFilter, JobView,
+    Moved, Note, OpenJob, Position, Pruned, Pulse, Queues, RedriveAnswer, RemoveAnswer, Retention, SessionInfo,
+    Settled, Settlement, Store, Submitted, Wanted,
 };
 use crate::retry::Backoff;
 use crate::secret_map::SecretMap;
@@ -528,17 +528,46 @@ impl<'a> Scene<'a> {
         self.store.head().await.expect(ANSWERS)
     }
 
+    pub async fn start(&self) -> Position {
+        self.store.start().await.expect(ANSWERS)
+    }
+
+    /// Every row of the log since, read in steps of a few.
+    pub async fn rows_since(&self, mut position: Position) -> Vec<ChangeRow> {
+        let mut rows: Vec<ChangeRow> = Vec::new();
+        loop {
+            let changes = self.store.changes(position, 3).await.expect(ANSWERS);
+            if changes.rows.is_empty() {
+                return rows;
+            }
+            assert!(changes.rows.is_sorted_by_key(|row| row.position), "a page is in order");
+            assert!(changes.rows.iter().all(|row| row.position > position), "a row is told once");
+            assert_eq!(
+                changes.rows.last().map(|row| row.position),
+                Some(changes.position),
+                "one goes on after the last"
+            );
+            position = changes.position;
+            rows.extend(changes.rows);
+        }
+    }
+
+    /// Everything else that happened since.
+    pub async fn notes_since(&self, position: Position) -> Vec<Note> {
+        self.rows_since(position).await.into_iter().flat_map(|row| row.notes).collect()
+    }
+
     /// Everything that moved since, read in steps of a few rows.
     pub async fn moved_since(&self, mut position: Position) -> Vec<Moved> {
         let mut moved = Vec::new();
         loop {
             let changes = self.store.changes(position, 3).await.expect(ANSWERS);
-            if changes.moved.is_empty() {
+            if changes.rows.is_empty() {
                 return moved;
             }
             assert!(changes.position > position, "a page with changes moves on");
             position = changes.position;
-            moved.extend(changes.moved);
+            moved.extend(changes.into_moved());
         }
     }
 

@@ -142,6 +142,7 @@ pub async fn filters_combine(subject: &dyn Subject) {
         kind: Some("welcome".into()),
         tag: Some("vip".into()),
         correlation_id: Some("order-1".into()),
+        error_group: None,
         created_after: Some(now.minus(HOUR)),
         created_before: Some(now.plus(HOUR)),
     };

@@ -62,7 +62,7 @@ async fn attempt(scene: &Scene<'_>, job: &Driven, event: Event) -> bool {
         Event::Expired => {
             let head = scene.head().await;
             scene.wait(HOUR * 3).await;
-            scene.moved_since(head).await.iter().any(|moved| moved.id == job.id && moved.state == State::Failed)
+            scene.moved_since(head).await.iter().any(|moved| moved.id == job.id && moved.step.state == State::Failed)
         }
         Event::Redriven => scene.redrive(job.id).await == Some(RedriveAnswer::Redriven),
     }

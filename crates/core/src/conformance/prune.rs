@@ -23,6 +23,7 @@ pub(super) fn for_ever() -> Retention {
         ticks: long,
         deliveries: long,
         audit: long,
+        statistics: long,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The same random history on the reference store and on another: every answer and everything that can be seen agrees.
 //!
-//! Numbers of claims agree as well. Only the order of jobs inside one claim, or inside one row of the change log, is left
+//! Numbers of claims agree as well, and so do the numbers of moves and how long things took. Only the order of jobs inside one claim, or inside one row of the change log, is left
 //! open, which of a tenant's queues its last room goes to, what a position looks like, and the order of schedules that are
 //! due at the same moment or freed.
 
@@ -17,14 +17,15 @@ use super::given::{
     tenant,
 };
 use super::timetable::{edit, every_minute, firing, firing_by_hand, missed, tick};
+use crate::error_group::ErrorGroup;
 use crate::id::{ClaimToken, Fence, JobId, SessionId, TenantId};
 use crate::job::NewJob;
 use crate::lane::Lane;
 use crate::memory::{self, LocalWakeups, ManualClock};
 use crate::outcome::Verdict;
 use crate::ports::{
-    ClaimAnswer, ClaimRequest, DueSchedule, DueSchedules, Edit, Fired, Firing, JobFilter, Moved, Position, Pruned,
-    Queues, Retention, Room, ScheduleView, Settlement, Store, StoreError, Tenancy, TickAct, Topic, Wakeups,
+    ClaimAnswer, ClaimRequest, DueSchedule, DueSchedules, Edit, Fired, Firing, JobFilter, Moved, Note, Position,
+    Pruned, Queues, Retention, Room, ScheduleView, Settlement, Store, StoreError, Tenancy, TickAct, Topic, Wakeups,
 };
 use crate::schedule::{NewSchedule, Overlap, Schedule, ScheduleKey, ScheduleSpec};
 use crate::state::State;
@@ -248,19 +249,23 @@ impl Side {
         Self { store, wakeups, rung: Default::default(), position: Position::default() }
     }
 
-    /// What was written to the log since the last look, each job's moves in their order.
-    async fn read_on(&mut self) -> Vec<Moved> {
-        let mut moved = Vec::new();
+    /// What was written to the log since the last look: each job's moves in their order, with their numbers and times, and
+    /// what else was told.
+    async fn read_on(&mut self) -> (Vec<Moved>, Vec<String>) {
+        let (mut moved, mut notes): (Vec<Moved>, Vec<Note>) = (Vec::new(), Vec::new());
         loop {
             let changes = self.store.changes(self.position, 100).await.expect(ANSWERS);
-            if changes.moved.is_empty() {
+            if changes.rows.is_empty() {
                 break;
             }
             self.position = changes.position;
-            moved.extend(changes.moved);
+            for row in changes.rows {
+                moved.extend(row.moved);
+                notes.extend(row.notes);
+            }
         }
         moved.sort_by_key(|moved| moved.id);
-        moved
+        (moved, sorted_debug(notes))
     }
 
     /// Which bells have been rung since the last call.
@@ -482,6 +487,7 @@ impl Pair {
                     ticks: others,
                     deliveries: others,
                     audit: others,
+                    statistics: others,
                 };
                 // In how many rows the log was written differs by design.
                 both!(self, "prune", |store| store
@@ -609,6 +615,7 @@ impl Pair {
         let (memory, other) = (self.memory.read_on().await, self.other.read_on().await);
         prop_assert_eq!(memory, other, "changes after {:?}: the reference is on the left", command);
         prop_assert_eq!(self.other.store.head().await.expect(ANSWERS), self.other.position, "the end of the log");
+        prop_assert!(self.other.store.start().await.expect(ANSWERS) <= self.other.position, "who follows can read on");
         // How often differs by design: once per commit there, once per job here. Whether does not.
         let (mut memory, other) = (self.memory.rung_since(), self.other.rung_since());
         if matches!(command, Command::Promote(_)) && !other.contains(&Topic::Waiting) {
@@ -628,13 +635,24 @@ impl Pair {
             both!(self, "queues", |store| store.queues(&of).await);
             both!(self, "waiting", |store| store.waiting(&of, 1_000).await);
             both!(self, "enough waiting", |store| store.waiting(&of, 2).await);
+            for enough in [1, 1_000] {
+                both!(self, "states", |store| store.states(&of, enough).await);
+                both!(self, "overdue", |store| store.overdue(&of, enough).await);
+                let groups = async |store: &Arc<dyn Store>| store.dead_groups(&of, 100, enough).await.expect(ANSWERS);
+                both!(self, "dead groups", |store| sorted_debug(groups(store).await.groups));
+                both!(self, "all dead groups", |store| groups(store).await.is_complete);
+            }
             for filter in filters(self.clock.as_ref()) {
                 self.compare_lists(&of, &filter).await?;
             }
         }
         for session in &self.sessions {
             both!(self, "held", |store| store.held(*session).await);
+            both!(self, "held by", |store| store.held_by(*session, 100).await);
         }
+        let known: Vec<JobId> = self.submitted.iter().map(|job| job.id).collect();
+        both!(self, "labels", |store| sorted_debug(store.labels(&known).await.expect(ANSWERS)));
+        both!(self, "depths", |store| sorted_debug(store.depths().await.expect(ANSWERS)));
         for new in &self.made {
             let Schedule { id, tenant, .. } = &new.schedule;
             both!(self, "schedule", |store| store.schedule(tenant, &ScheduleKey::Id(*id)).await);
@@ -763,6 +781,17 @@ fn filters(clock: &ManualClock) -> Vec<JobFilter> {
     filters.push(some(&|filter| filter.kind = Some(KINDS[1].into())));
     filters.push(some(&|filter| filter.tag = Some("blue".into())));
     filters.push(some(&|filter| filter.correlation_id = Some("order-7".into())));
+    for error in ["no", "never", "expired"] {
+        let group = Some(ErrorGroup::of(error));
+        filters.push(some(&|filter| filter.error_group.clone_from(&group)));
+        for state in [State::Pending, State::Failed, State::Dead] {
+            filters.push(some(&|filter| {
+                filter.error_group.clone_from(&group);
+                filter.state = Some(state);
+                filter.tag = (error == "no").then(|| "blue".into());
+            }));
+        }
+    }
     filters.push(some(&|filter| filter.created_after = Some(recent)));
     filters.push(some(&|filter| filter.created_before = Some(recent)));
     filters

@@ -56,7 +56,8 @@ pub async fn a_tick_makes_its_job_and_moves_on(subject: &dyn Subject) {
     let occasion = Occasion { schedule: "daily".into(), nominal };
     assert_eq!((job.job.work.occasion.clone(), &job.job.work.queue), (Some(occasion), &queue("mail")));
     let moved = scene.moved_since(start).await;
-    let told: Vec<_> = moved.iter().map(|moved| (moved.id, moved.state, moved.attempt, moved.queue.as_str())).collect();
+    let told: Vec<_> =
+        moved.iter().map(|moved| (moved.id, moved.step.state, moved.step.attempt, moved.queue.as_str())).collect();
     assert_eq!(told, [(id, State::Pending, 0, "mail")]);
     let now = scene.again(&view).await;
     assert_eq!(now.seen, Seen { version: 1, next: Some(nominal.plus(MINUTE)), held: None }, "firing is no edit");

@@ -86,7 +86,7 @@ pub async fn a_held_tick_is_fired_when_nothing_is_open(subject: &dyn Subject) {
     let released = firing(&now, Vec::new());
     let job = released.release.clone().expect("a tick is held").id;
     assert_eq!(scene.fired(&released).await, [job]);
-    let moved: Vec<_> = scene.moved_since(start).await.iter().map(|moved| (moved.id, moved.state)).collect();
+    let moved: Vec<_> = scene.moved_since(start).await.iter().map(|moved| (moved.id, moved.step.state)).collect();
     assert_eq!(moved, [(job, State::Pending)]);
     let occasion = scene.view(job).await.job.work.occasion.clone().expect("it has one");
     assert_eq!(occasion.nominal, held, "the tick it was held for");

@@ -22,6 +22,7 @@ fn keeping_ticks(ticks: std::time::Duration) -> Retention {
         ticks,
         deliveries: long,
         audit: long,
+        statistics: long,
     }
 }
 

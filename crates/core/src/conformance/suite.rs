@@ -163,6 +163,20 @@ macro_rules! for_every_promise {
                 a_redrive_forgives_crashes,
                 poison_takes_no_neighbours_along,
             }
+            dead_groups {
+                a_store_without_dead_jobs_has_no_groups,
+                errors_that_differ_in_numbers_are_one_group,
+                the_largest_group_comes_first_then_the_latest,
+                what_is_left_out_is_said,
+                a_group_is_counted_no_further_than_enough,
+                each_tenant_has_its_own_groups,
+                jobs_that_the_store_gave_up_are_grouped_too,
+                lists_and_counts_can_ask_for_a_group,
+                a_group_combines_with_other_filters,
+                a_group_is_redriven_and_the_others_stay,
+                a_group_goes_with_its_last_job,
+                a_job_that_expired_is_in_a_group_of_failures,
+            }
             expiry {
                 a_job_that_did_not_start_in_time_fails_as_expired,
                 a_job_is_not_expired_before_its_time,
@@ -192,6 +206,11 @@ macro_rules! for_every_promise {
                 a_hundred_tenants_each_get_their_share,
                 a_hundred_tenants_in_queues_of_their_own_each_get_their_share,
             }
+            held_by {
+                what_is_held_is_shown_with_whose_it_is_and_since_when,
+                the_longest_held_comes_first_and_no_more_than_asked_for,
+                only_what_is_still_open_is_shown,
+            }
             idempotency {
                 a_key_sent_again_names_the_first_job,
                 a_key_with_other_content_is_refused,
@@ -205,6 +224,11 @@ macro_rules! for_every_promise {
                 removing_a_job_frees_its_key,
                 removing_a_job_leaves_a_key_that_was_taken_over,
                 of_many_submissions_with_one_key_one_is_accepted,
+            }
+            labels {
+                jobs_are_labelled_by_kind_and_tags,
+                a_job_is_labelled_wherever_it_is_until_it_is_gone,
+                a_wish_to_be_called_back_is_no_label,
             }
             listing {
                 an_empty_store_lists_nothing,
@@ -223,6 +247,14 @@ macro_rules! for_every_promise {
                 the_store_answers_a_ping,
                 a_job_nobody_submitted_is_not_there,
             }
+            log_start {
+                an_empty_log_starts_where_it_ends,
+                while_nothing_is_pruned_the_whole_log_can_be_read_from_its_start,
+                what_is_left_after_pruning_can_be_read_from_the_start,
+                who_stood_before_what_was_pruned_is_known,
+                who_has_read_everything_can_read_on_whatever_was_pruned,
+                the_start_goes_along_with_pruning_in_steps,
+            }
             machine {
                 falling_due_follows_the_table,
                 claiming_follows_the_table,
@@ -234,6 +266,24 @@ macro_rules! for_every_promise {
                 cancelling_follows_the_table,
                 expiring_follows_the_table,
                 redriving_follows_the_table,
+            }
+            notes {
+                a_worker_that_comes_drains_and_goes_is_told_of,
+                a_worker_that_dies_is_told_of_with_what_it_held,
+                what_a_worker_does_again_or_in_vain_is_not_told,
+                a_pulse_that_did_not_lapse_is_not_told,
+                a_queue_that_is_paused_or_resumed_is_told_of_once,
+                what_is_done_to_a_schedule_is_told,
+                what_is_refused_or_sent_again_of_a_schedule_is_not_told,
+                a_tick_that_fires_is_told_with_its_job,
+                a_tick_by_hand_is_told_once,
+                every_tick_that_was_decided_is_told,
+                a_firing_that_does_nothing_is_not_told,
+                a_tick_that_must_wait_for_a_cancel_is_not_told_yet,
+                a_note_says_whose_it_is,
+                a_name_of_any_letters_is_told_to_the_letter,
+                a_note_wakes_those_who_watch,
+                ticks_by_hand_in_one_moment_are_told_apart,
             }
             order {
                 jobs_of_one_tenant_run_in_the_order_they_came,
@@ -259,6 +309,13 @@ macro_rules! for_every_promise {
                 what_a_paused_tenant_left_waiting_does_not_block_the_lane,
                 a_job_in_any_of_many_queues_has_its_turn,
                 high_goes_first_however_many_queues_have_jobs,
+            }
+            overdue {
+                what_is_not_due_is_not_overdue,
+                the_longest_overdue_says_for_how_long,
+                what_was_fired_is_not_overdue,
+                overdue_ones_are_counted_no_further_than_enough,
+                another_tenants_ticks_are_its_own_to_wait_for,
             }
             promote {
                 with_nothing_waiting_there_is_nothing_to_do,
@@ -453,6 +510,19 @@ macro_rules! for_every_promise {
                 schedules_are_listed_by_name_page_by_page,
                 a_schedule_shows_its_latest_tick,
             }
+            sequences {
+                the_moves_of_a_job_are_counted_without_a_gap,
+                a_job_that_expires_or_wears_out_counts_that_too,
+                every_state_shows_how_often_its_job_has_moved,
+                jobs_of_one_batch_each_count_for_themselves,
+                what_moves_nothing_counts_nothing,
+                an_id_submitted_anew_after_its_removal_counts_from_one,
+                moves_made_at_once_are_counted_one_after_the_other,
+                a_start_tells_how_long_the_job_had_been_due,
+                an_end_tells_how_long_the_attempt_ran,
+                an_end_that_the_store_decides_tells_it_too,
+                a_move_without_an_attempt_tells_no_time,
+            }
             sessions {
                 a_registered_session_is_live_and_may_claim,
                 registering_again_changes_nothing,
@@ -499,6 +569,31 @@ macro_rules! for_every_promise {
                 a_batch_is_answered_one_by_one_in_order,
                 settling_part_of_a_claim_leaves_the_rest_held,
                 of_many_settlements_at_once_one_is_recorded,
+            }
+            states {
+                an_empty_store_has_none_in_any_state,
+                each_job_is_counted_in_its_state,
+                a_state_is_counted_no_further_than_enough,
+                another_tenants_crowd_does_not_fill_the_count,
+                a_job_is_counted_where_it_is_now,
+            }
+            statistics {
+                the_bookkeeper_begins_at_the_start_of_the_log,
+                a_life_is_counted_from_the_log,
+                what_is_booked_is_added_to_what_is_there,
+                a_bucket_named_twice_in_one_stretch_gets_both,
+                a_stretch_moves_the_bookkeeper,
+                a_stretch_from_elsewhere_adds_nothing,
+                a_stretch_sent_again_is_counted_once,
+                of_bookkeepers_at_once_one_counts,
+                bookkeepers_that_follow_count_every_move_once,
+                a_time_is_read_from_its_beginning_to_before_its_end,
+                minutes_and_hours_queues_and_tenants_are_kept_apart,
+                queues_are_summed_apart_the_busiest_first,
+                the_deepest_that_was_seen_is_kept,
+                depths_count_what_waits_and_what_runs,
+                numbers_are_kept_for_their_retention,
+                at_most_so_many_numbers_are_pruned_in_one_step,
             }
             submit {
                 an_accepted_job_reads_back_as_it_was_asked,

@@ -87,6 +87,17 @@ macro_rules! for_every_tenancy_promise {
                 of_many_replacements_at_once_one_takes_place,
                 one_key_sent_twice_at_once_is_made_once,
             }
+            passes {
+                a_pass_reads_back_as_it_was_issued,
+                a_pass_is_good_until_its_time_is_over,
+                a_ticket_is_spent_once,
+                of_many_who_show_one_ticket_at_once_one_is_let_in,
+                a_session_is_not_spent,
+                a_pass_sent_again_is_as_it_was,
+                a_revoked_pass_opens_nothing,
+                a_pass_that_is_over_was_not_revoked,
+                what_is_good_for_nothing_is_pruned,
+            }
             tenants_kept {
                 the_default_tenant_is_always_there,
                 a_tenant_reads_back_as_it_was_made,

@@ -201,7 +201,8 @@ impl Places {
         if self.rules.has(Rule::CountedAtClaim) {
             counters.spent += 1;
         }
-        self.note(id, State::Running, counters.attempt, now);
+        let counters = counters.moved();
+        self.note(id, counters.step(State::Running, Some(now.since(waiting.run_at))), now);
         Member { run_at: waiting.run_at, expires_at: waiting.expires_at, counters }
     }
 

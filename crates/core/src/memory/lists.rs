@@ -4,8 +4,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::places::Places;
-use crate::id::{JobId, TenantId};
-use crate::ports::{Changes, Cursor, JobFilter, JobView, Page, Position, QueueView, SessionView, WaitingCounts};
+use crate::error_group::ErrorGroup;
+use crate::id::{JobId, SessionId, TenantId};
+use crate::ports::{
+    ChangeRow, Changes, Counted, Cursor, DeadGroup, DeadGroups, HeldView, JobFilter, JobView, Labels, Page, Position,
+    QueueView, SessionView, StateCounts, WaitingCounts,
+};
 use crate::state::State;
 use crate::time::Timestamp;
 
@@ -70,11 +74,80 @@ impl Places {
                     && filter.kind.as_ref().is_none_or(|kind| work.kind.as_ref() == Some(kind))
                     && filter.tag.as_ref().is_none_or(|tag| work.tags.contains(tag))
                     && filter.correlation_id.as_ref().is_none_or(|id| work.correlation_id.as_ref() == Some(id))
+                    && filter.error_group.as_ref().is_none_or(|group| self.error_group(job.id).as_ref() == Some(group))
                     && filter.created_after.is_none_or(|time| job.created_at >= time)
                     && filter.created_before.is_none_or(|time| job.created_at < time)
                     && filter.state.is_none_or(|state| self.is_in(job.id, state, now))
             })
             .map(|job| job.id)
+    }
+
+    /// Of a final job that ended with an error.
+    fn error_group(&self, id: JobId) -> Option<ErrorGroup> {
+        self.outcomes.get(&id)?.report.error.as_deref().map(ErrorGroup::of)
+    }
+
+    pub fn states(&self, tenant: &TenantId, enough: u64, now: Timestamp) -> StateCounts {
+        let mut counts = StateCounts::default();
+        for state in State::ALL {
+            let own = self.jobs.values().filter(|job| job.tenant == *tenant);
+            let count = own.filter(|job| self.is_in(job.id, state, now)).count() as u64;
+            counts.set(state, Counted::up_to(count, enough));
+        }
+        counts
+    }
+
+    pub fn dead_groups(&self, tenant: &TenantId, limit: usize, enough: u64) -> DeadGroups {
+        let mut groups: BTreeMap<Option<ErrorGroup>, Vec<(Timestamp, JobId)>> = BTreeMap::new();
+        let dead = self.outcomes.iter().filter(|(_, outcome)| outcome.state == State::Dead);
+        for (id, outcome) in dead.filter(|(id, _)| self.owned(tenant, **id).is_some()) {
+            groups.entry(self.error_group(*id)).or_default().push((outcome.finished_at, *id));
+        }
+        let groups: Vec<DeadGroup> = groups
+            .into_iter()
+            .filter_map(|(group, jobs)| {
+                let (first_at, _) = *jobs.iter().min()?;
+                let (last_at, sample) = *jobs.iter().max()?;
+                let job = self.job(sample);
+                Some(DeadGroup {
+                    group,
+                    counted: Counted::up_to(jobs.len() as u64, enough),
+                    first_at,
+                    last_at,
+                    sample,
+                    error: self.outcomes.get(&sample).and_then(|outcome| outcome.report.error.clone()),
+                    queue: job.work.queue.clone(),
+                    kind: job.work.kind.clone(),
+                })
+            })
+            .collect();
+        DeadGroups::largest(groups, limit, true)
+    }
+
+    pub fn held_by(&self, session: SessionId, limit: usize) -> Vec<HeldView> {
+        let mut held: Vec<HeldView> = self
+            .open_jobs(session)
+            .into_iter()
+            .map(|open| {
+                let (job, claim) = (self.job(open.job), &self.claims[&open.fence]);
+                HeldView {
+                    job: open.job,
+                    tenant: job.tenant,
+                    queue: job.work.queue.clone(),
+                    kind: job.work.kind.clone(),
+                    attempt: claim.members[&open.job].counters.attempt,
+                    started_at: claim.claimed_at,
+                }
+            })
+            .collect();
+        held.sort_by_key(|view| (view.started_at, view.job));
+        held.truncate(limit);
+        held
+    }
+
+    pub fn labels(&self, jobs: &[JobId]) -> Vec<Labels> {
+        let known = jobs.iter().filter_map(|id| self.jobs.get(id));
+        known.map(|job| Labels { job: job.id, kind: job.work.kind.clone(), tags: job.work.tags.clone() }).collect()
     }
 
     pub fn queue_views(&self, tenant: &TenantId, now: Timestamp) -> Vec<QueueView> {
@@ -136,11 +209,14 @@ impl Places {
     }
 
     pub fn changes(&self, after: Position, limit: usize) -> Changes {
-        let mut changes = Changes { moved: Vec::new(), position: after };
-        for (position, (_, moved)) in self.log.range(Position(after.0 + 1)..).take(limit) {
-            changes.moved.extend(moved.iter().cloned());
-            changes.position = *position;
-        }
-        changes
+        let rows: Vec<ChangeRow> =
+            self.log.range(Position(after.0 + 1)..).take(limit).map(|(_, row)| row.clone()).collect();
+        let position = rows.last().map_or(after, |row| row.position);
+        Changes { rows, position }
+    }
+
+    /// Positions have no gaps, so what was pruned ends right before the first that is left.
+    pub fn log_start(&self) -> Position {
+        self.log.keys().next().map_or_else(|| self.head(), |first| Position(first.0 - 1))
     }
 }

@@ -9,12 +9,14 @@ mod claim;
 mod clock;
 mod keys;
 mod lists;
+mod passes;
 mod places;
 mod redrive;
 mod rules;
 mod schedules;
 mod sessions;
 mod settle;
+mod statistics;
 mod submit;
 mod tenants;
 mod trail;
@@ -30,7 +32,7 @@ use async_trait::async_trait;
 use crate::audit::{Act, Entry};
 use crate::id::{ClaimToken, EntryId, JobId, ScheduleId, SessionId, TenantId, WebhookId};
 use crate::job::{NewJob, QueueName};
-use crate::key::{KeyId, KeyRecord};
+use crate::key::{KeyHash, KeyId, KeyRecord};
 use crate::ports::{
     AtTheDoor, CreateKeyAnswer, CreateTenantAnswer, DeleteTenantAnswer, KeyStore, NewKey, NewTenant, ReplaceKeyAnswer,
     Replacement, RevokeKeyAnswer, TenantStore, TenantUpdate, UpdateTenantAnswer,
@@ -46,7 +48,12 @@ use crate::ports::{
     AuditTrail, CreateWebhookAnswer, Delivery, DeliveryNote, NewDelivery, NewWebhook, Posted, Round,
     UpdateWebhookAnswer, WebhookStore, WebhookUpdate,
 };
+use crate::ports::{
+    Bucket, DeadGroups, Depth, HeldView, Labels, NewPass, Overdue, Pass, PassStore, Range, StateCounts,
+    StatisticsStore, Stretch,
+};
 use crate::schedule::{NewSchedule, ScheduleKey, ScheduleName};
+use crate::statistics::Tally;
 use crate::tenant::Tenant;
 use crate::time::{Clock, Timestamp};
 use crate::webhook::Webhook;
@@ -217,8 +224,72 @@ impl JobQuery for Store {
         Ok(self.read(|places, _| places.session_views()))
     }
 
+    async fn states(&self, tenant: &TenantId, enough: u64) -> Result<StateCounts, StoreError> {
+        Ok(self.read(|places, now| places.states(tenant, enough, now)))
+    }
+
+    async fn dead_groups(&self, tenant: &TenantId, limit: usize, enough: u64) -> Result<DeadGroups, StoreError> {
+        Ok(self.read(|places, _| places.dead_groups(tenant, limit, enough)))
+    }
+
+    async fn held_by(&self, session: SessionId, limit: usize) -> Result<Vec<HeldView>, StoreError> {
+        Ok(self.read(|places, _| places.held_by(session, limit)))
+    }
+
+    async fn labels(&self, jobs: &[JobId]) -> Result<Vec<Labels>, StoreError> {
+        Ok(self.read(|places, _| places.labels(jobs)))
+    }
+
     async fn audit(&self) -> Result<Audit, StoreError> {
         Ok(self.read(|places, _| places.audit()))
+    }
+}
+
+#[async_trait]
+impl StatisticsStore for Store {
+    async fn bookkeeper(&self) -> Result<Position, StoreError> {
+        Ok(self.read(|places, _| places.books.bookkeeper()))
+    }
+
+    /// There are no terms: one process has it for itself.
+    async fn book(&self, _leader: Option<&Leader>, stretch: &Stretch) -> Result<Option<Posted>, StoreError> {
+        Ok(Some(self.write(|places, _| places.books.book(stretch))))
+    }
+
+    async fn depths(&self) -> Result<Vec<Depth>, StoreError> {
+        Ok(self.read(|places, _| places.depths()))
+    }
+
+    async fn statistics(&self, tenant: &TenantId, range: &Range, limit: usize) -> Result<Vec<Bucket>, StoreError> {
+        Ok(self.read(|places, _| places.books.statistics(tenant, range, limit)))
+    }
+
+    async fn statistics_by_queue(
+        &self,
+        tenant: &TenantId,
+        range: &Range,
+        limit: usize,
+    ) -> Result<Vec<(QueueName, Tally)>, StoreError> {
+        Ok(self.read(|places, _| places.books.by_queue(tenant, range, limit)))
+    }
+}
+
+#[async_trait]
+impl PassStore for Store {
+    async fn issue_pass(&self, pass: &NewPass) -> Result<Timestamp, StoreError> {
+        Ok(self.write(|places, now| places.passes.issue(pass, now)))
+    }
+
+    async fn pass(&self, hash: &KeyHash) -> Result<Option<Pass>, StoreError> {
+        Ok(self.read(|places, now| places.passes.get(hash, now)))
+    }
+
+    async fn spend_ticket(&self, hash: &KeyHash) -> Result<Option<Pass>, StoreError> {
+        Ok(self.write(|places, now| places.passes.spend(hash, now)))
+    }
+
+    async fn revoke_pass(&self, hash: &KeyHash) -> Result<bool, StoreError> {
+        Ok(self.write(|places, now| places.passes.revoke(hash, now)))
     }
 }
 
@@ -226,6 +297,10 @@ impl JobQuery for Store {
 impl ChangeLog for Store {
     async fn head(&self) -> Result<Position, StoreError> {
         Ok(self.read(|places, _| places.head()))
+    }
+
+    async fn start(&self) -> Result<Position, StoreError> {
+        Ok(self.read(|places, _| places.log_start()))
     }
 
     async fn changes(&self, after: Position, limit: usize) -> Result<Changes, StoreError> {
@@ -254,6 +329,10 @@ impl ScheduleStore for Store {
         limit: usize,
     ) -> Result<Vec<ScheduleView>, StoreError> {
         Ok(self.read(|places, now| places.schedules(tenant, after, limit, now)))
+    }
+
+    async fn overdue(&self, tenant: &TenantId, enough: u64) -> Result<Overdue, StoreError> {
+        Ok(self.read(|places, now| places.overdue(tenant, enough, now)))
     }
 
     async fn edit_schedule(&self, tenant: &TenantId, edit: &Edit) -> Result<EditAnswer, StoreError> {

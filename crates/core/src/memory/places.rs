@@ -1,9 +1,12 @@
 //! Where jobs are: in `ready` while they wait, in a claim while they are held, in `outcomes` when they are final.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::Duration;
 
+use super::passes::Passes;
 use super::rules::{Rule, Rules};
 use super::schedules::{ScheduleRow, TickRow};
+use super::statistics::Books;
 use super::tenants::Tenants;
 use super::webhooks::Webhooks;
 use crate::audit::Entry;
@@ -13,7 +16,9 @@ use crate::job::{Job, QueueName};
 use crate::key::{KeyId, KeyRecord};
 use crate::lane::Lane;
 use crate::outcome::{AttemptOutcome, Report};
-use crate::ports::{Moved, Position, SessionInfo, SessionState, Topic, USE_IS_NOTED_EVERY, is_fragile};
+use crate::ports::{
+    ChangeRow, Moved, Note, Position, SessionInfo, SessionState, Step, Topic, USE_IS_NOTED_EVERY, is_fragile,
+};
 use crate::state::State;
 use crate::target::Route;
 use crate::time::Timestamp;
@@ -55,9 +60,12 @@ pub(super) struct Places {
     last_key: HashMap<(TenantId, Line), i64>,
     pub turns: Turns,
     last_fence: i64,
-    pub log: BTreeMap<Position, (Timestamp, Vec<Moved>)>,
+    pub log: BTreeMap<Position, ChangeRow>,
     last_position: i64,
     moved: Vec<Moved>,
+    notes: Vec<Note>,
+    pub books: Books,
+    pub passes: Passes,
     pub rung: Vec<Topic>,
     pub rules: Rules,
 }
@@ -68,6 +76,19 @@ pub(super) struct Counters {
     pub attempt: u32,
     pub spent: u32,
     pub crashes: u32,
+    /// How often it has moved.
+    pub moves: u32,
+}
+
+impl Counters {
+    #[must_use]
+    pub fn moved(self) -> Self {
+        Self { moves: self.moves + 1, ..self }
+    }
+
+    pub fn step(self, state: State, took: Option<Duration>) -> Step {
+        Step { state, attempt: self.attempt, sequence: self.moves, took }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -147,27 +168,29 @@ impl Places {
             .expect("a job in a place is a job: places are filled from jobs, and emptied before them")
     }
 
-    /// Lets a job wait until `run_at`, in fair order once it is due.
+    /// Lets a job wait until `run_at`, in fair order once it is due. `took`: how long the attempt ran that it comes from.
     pub fn put_back(
         &mut self,
         id: JobId,
-        run_at: Timestamp,
-        expires_at: Option<Timestamp>,
+        (run_at, expires_at): (Timestamp, Option<Timestamp>),
         counters: Counters,
+        took: Option<Duration>,
         now: Timestamp,
     ) {
+        let counters = counters.moved();
         let key = (run_at <= now).then(|| self.next_key(id));
         self.put(id, Waiting { run_at, key, expires_at, counters });
-        self.note(id, State::of_waiting(run_at <= now, counters.attempt), counters.attempt, now);
+        self.note(id, counters.step(State::of_waiting(run_at <= now, counters.attempt), took), now);
     }
 
     /// Lets a job wait at the front of the line: what happened to its attempt was not its fault.
-    pub fn put_in_front(&mut self, id: JobId, member: Member, counters: Counters, now: Timestamp) {
+    pub fn put_in_front(&mut self, id: JobId, member: Member, counters: Counters, took: Duration, now: Timestamp) {
         let Member { run_at, expires_at, .. } = member;
+        let counters = counters.moved();
         let job = self.job(id);
         let key = Some(self.virtual_time(&line_of(&job)));
         self.put(id, Waiting { run_at: run_at.min(now), key, expires_at, counters });
-        self.note(id, State::Pending, counters.attempt, now);
+        self.note(id, counters.step(State::Pending, Some(took)), now);
     }
 
     fn put(&mut self, id: JobId, waiting: Waiting) {
@@ -284,24 +307,33 @@ impl Places {
         self.claims.iter().find(|(_, claim)| claim.open.contains(&id)).map(|(fence, _)| *fence)
     }
 
-    pub fn finish(&mut self, id: JobId, outcome: OutcomeRow) {
-        self.note(id, outcome.state, outcome.counters.attempt, outcome.finished_at);
+    pub fn finish(&mut self, id: JobId, mut outcome: OutcomeRow) {
+        outcome.counters = outcome.counters.moved();
+        let started_at = outcome.attempt.as_ref().and_then(|attempt| attempt.started_at);
+        let took = started_at.map(|started_at| outcome.finished_at.since(started_at));
+        self.note(id, outcome.counters.step(outcome.state, took), outcome.finished_at);
         self.outcomes.insert(id, outcome);
     }
 
     /// What the transaction under way moved; one row of the log when it commits.
-    pub fn note(&mut self, id: JobId, state: State, attempt: u32, at: Timestamp) {
+    pub fn note(&mut self, id: JobId, step: Step, at: Timestamp) {
         let job = self.job(id);
-        self.moved.push(Moved { id, tenant: job.tenant, state, queue: job.work.queue.clone(), attempt, at });
+        self.moved.push(Moved { id, tenant: job.tenant, queue: job.work.queue.clone(), at, step });
     }
 
-    pub fn commit(&mut self, now: Timestamp) {
-        if self.moved.is_empty() {
+    /// What else the transaction under way did.
+    pub fn tell(&mut self, note: Note) {
+        self.notes.push(note);
+    }
+
+    pub fn commit(&mut self, at: Timestamp) {
+        if self.moved.is_empty() && self.notes.is_empty() {
             return;
         }
         self.last_position += 1;
-        let moved = std::mem::take(&mut self.moved);
-        self.log.insert(Position(self.last_position), (now, moved));
+        let position = Position(self.last_position);
+        let (moved, notes) = (std::mem::take(&mut self.moved), std::mem::take(&mut self.notes));
+        self.log.insert(position, ChangeRow { position, at, moved, notes });
         self.rung.push(Topic::Changed);
     }
 

@@ -25,14 +25,14 @@ impl Places {
             is_settled: false,
         });
         self.attempts.entry(id).or_default().push(record);
-        let counters = Counters { attempt: outcome.counters.attempt, spent: 0, crashes: 0 };
+        let counters = Counters { spent: 0, crashes: 0, ..outcome.counters };
         if !self.rules.has(Rule::RedriveRemovesOutcome) {
             self.outcomes.insert(id, outcome);
         }
         let job = self.job(id);
         self.note_use(&job.tenant, &job.work.queue, now);
         // Whoever re-drives a job wants it to run: a start-by of its first life no longer holds.
-        self.put_back(id, now, None, counters, now);
+        self.put_back(id, (now, None), counters, None, now);
         Some(RedriveAnswer::Redriven)
     }
 

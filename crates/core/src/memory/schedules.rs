@@ -8,8 +8,8 @@ use super::rules::Rule;
 use crate::id::{EditId, JobId, ScheduleId, TenantId};
 use crate::job::NewJob;
 use crate::ports::{
-    CreateAnswer, DeleteAnswer, DueSchedule, DueSchedules, Edit, EditAnswer, Fired, Firing, NewTick, OPEN_JOBS_AMONG,
-    ScheduleView, Seen, TickAct, TickReason, TickState, TickView, Topic,
+    Became, Counted, CreateAnswer, DeleteAnswer, DueSchedule, DueSchedules, Edit, EditAnswer, Fired, Firing, NewTick,
+    Note, OPEN_JOBS_AMONG, Overdue, ScheduleView, Seen, TickAct, TickReason, TickState, TickView, Topic,
 };
 use crate::schedule::{Decided, Decision, NewSchedule, Overlap, Schedule, ScheduleKey, ScheduleName, decide};
 use crate::time::Timestamp;
@@ -51,6 +51,7 @@ impl Places {
         };
         let view = self.schedule_view(&row, now);
         self.schedules.insert(schedule.id, row);
+        self.tell_schedule(schedule.id, Became::Created);
         self.rung.push(Topic::Scheduled);
         CreateAnswer::Created(view)
     }
@@ -102,9 +103,10 @@ impl Places {
             row.schedule.work = Arc::clone(&edit.work);
             row.seen.version += 1;
             row.seen.next = edit.next;
-            row.is_paused = edit.is_paused;
+            let was_paused = std::mem::replace(&mut row.is_paused, edit.is_paused);
             row.edited_at = now;
             row.edited_by = Some(edit.id);
+            self.tell_schedule(edit.schedule, Became::by_edit(was_paused, edit.is_paused));
             self.rung.push(Topic::Scheduled);
         }
         let row = &self.schedules[&edit.schedule];
@@ -121,8 +123,34 @@ impl Places {
         if let Some(tick) = seen.held.and_then(|held| self.ticks.get_mut(&(id, held))) {
             *tick = TickRow { state: TickState::Skipped, reason: Some(TickReason::Deleted), at: now, ..tick.clone() };
         }
+        self.tell_schedule(id, Became::Deleted);
         self.schedules.remove(&id);
         DeleteAnswer::Deleted
+    }
+
+    fn tell_schedule(&mut self, id: ScheduleId, became: Became) {
+        if let Some(row) = self.schedules.get(&id) {
+            let Schedule { tenant, name, .. } = &row.schedule;
+            let (tenant, name) = (tenant.clone(), name.to_string());
+            self.tell(Note::Schedule { tenant, schedule: id, name, became });
+        }
+    }
+
+    /// Writes a tick down and tells whoever watches.
+    fn put_tick(&mut self, id: ScheduleId, nominal: Timestamp, tick: TickRow) {
+        if let Some(row) = self.schedules.get(&id) {
+            let Schedule { tenant, name, .. } = &row.schedule;
+            let (tenant, name) = (tenant.clone(), name.to_string());
+            self.tell(Note::Tick { tenant, schedule: id, name, nominal, state: tick.state, job: tick.job });
+        }
+        self.ticks.insert((id, nominal), tick);
+    }
+
+    pub fn overdue(&self, tenant: &TenantId, enough: u64, now: Timestamp) -> Overdue {
+        let own = self.schedules.values().filter(|row| row.schedule.tenant == *tenant);
+        let due: Vec<Timestamp> = own.filter_map(|row| row.seen.next.filter(|next| *next <= now)).collect();
+        let longest = due.iter().min().map(|first| now.since(*first));
+        Overdue { counted: Counted::up_to(due.len() as u64, enough), longest }
     }
 
     pub fn due_schedules(&self, limit: usize, now: Timestamp) -> DueSchedules {
@@ -192,17 +220,16 @@ impl Places {
         now: Timestamp,
         jobs: &mut Vec<JobId>,
     ) {
-        let key = (schedule, tick.nominal);
         let plain = TickRow { state: TickState::Skipped, reason: None, at: now, job: None, last: None, count: Some(1) };
         match (&tick.act, decision) {
             (TickAct::Fire(job), Some(Decision::Fire)) => {
                 self.fire_tick(schedule, tick.nominal, None, job, now, jobs);
             }
             (TickAct::Fire(_), Some(Decision::Hold)) => {
-                self.ticks.insert(key, TickRow { state: TickState::Held, ..plain });
+                self.put_tick(schedule, tick.nominal, TickRow { state: TickState::Held, ..plain });
             }
             (TickAct::Fire(_), Some(Decision::Skip)) => {
-                self.ticks.insert(key, TickRow { reason: Some(TickReason::Overlap), ..plain });
+                self.put_tick(schedule, tick.nominal, TickRow { reason: Some(TickReason::Overlap), ..plain });
             }
             (TickAct::Fire(_), None) => {}
             (TickAct::FireByHand(job), _) => {
@@ -218,7 +245,9 @@ impl Places {
             }
             (TickAct::Miss { last, count }, _) => {
                 let row = TickRow { reason: Some(TickReason::Missed), last: Some(*last), count: *count, ..plain };
-                self.ticks.entry(key).or_insert(row);
+                if !self.ticks.contains_key(&(schedule, tick.nominal)) {
+                    self.put_tick(schedule, tick.nominal, row);
+                }
             }
         }
     }
@@ -233,7 +262,7 @@ impl Places {
         jobs: &mut Vec<JobId>,
     ) {
         let row = TickRow { state: TickState::Fired, reason, at: now, job: Some(job.id), last: None, count: Some(1) };
-        self.ticks.insert((schedule, nominal), row);
+        self.put_tick(schedule, nominal, row);
         self.submit(job, now);
         jobs.push(job.id);
     }

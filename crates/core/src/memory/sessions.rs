@@ -5,19 +5,32 @@ use std::collections::BTreeSet;
 use super::places::{Places, SessionRow};
 use super::rules::Rule;
 use crate::id::{ClaimToken, Fence, SessionId};
-use crate::ports::{Heartbeat, OpenJob, Pulse, SessionInfo, SessionState};
+use crate::ports::{Heartbeat, Note, OpenJob, Pulse, SessionInfo, SessionState};
 use crate::time::Timestamp;
 
 impl Places {
     pub fn register(&mut self, info: &SessionInfo, now: Timestamp) {
-        self.sessions.entry(info.id).or_insert_with(|| SessionRow {
+        if self.sessions.contains_key(&info.id) {
+            return;
+        }
+        let row = SessionRow {
             info: info.clone(),
             state: SessionState::Live,
             beats: 0,
             started_at: now,
             renewed_at: now,
             named: BTreeSet::new(),
-        });
+        };
+        self.sessions.insert(info.id, row);
+        self.tell_of(info.id);
+    }
+
+    /// Whoever watches learns in which state a session is now.
+    fn tell_of(&mut self, session: SessionId) {
+        if let Some(row) = self.sessions.get(&session) {
+            let (worker, state) = (row.info.worker.clone(), row.state);
+            self.tell(Note::Worker { session, worker, state });
+        }
     }
 
     pub fn heartbeat(&mut self, session: SessionId, given_up: &[ClaimToken], now: Timestamp) -> Heartbeat {
@@ -57,7 +70,10 @@ impl Places {
     pub fn drain(&mut self, session: SessionId) -> bool {
         match self.sessions.get_mut(&session) {
             Some(row) if row.state.is_alive() => {
-                row.state = SessionState::Draining;
+                let was = std::mem::replace(&mut row.state, SessionState::Draining);
+                if was != SessionState::Draining {
+                    self.tell_of(session);
+                }
                 true
             }
             _ => false,
@@ -69,6 +85,7 @@ impl Places {
             Some(row) if row.state.is_alive() => row.state = SessionState::Ended,
             _ => return 0,
         }
+        self.tell_of(session);
         self.claims_of(session).into_iter().map(|fence| self.release(fence, now)).sum()
     }
 
@@ -92,6 +109,7 @@ impl Places {
             return None;
         }
         row.state = SessionState::Dead;
+        self.tell_of(pulse.session);
         Some(self.claims_of(pulse.session).into_iter().map(|fence| self.lapse_claim(fence, now)).sum())
     }
 }

@@ -46,6 +46,7 @@ impl Places {
         let report = verdict.report().cloned().unwrap_or_default();
         let mut attempt = self.attempt_of(fence, id, member, verdict.name(), report, now);
         attempt.is_settled = is_settled;
+        let took = now.since(self.claims[&fence].claimed_at);
         self.close(fence, id);
         let mut counters = member.counters;
         if !self.rules.has(Rule::CountedAtClaim) && !verdict.refunds() {
@@ -55,10 +56,10 @@ impl Places {
             self.end_with(id, state, member.run_at, counters, attempt, now);
         } else if let Verdict::Retry { delay, .. } = verdict {
             self.attempts.entry(id).or_default().push(attempt);
-            self.put_back(id, now.plus(*delay), member.expires_at, counters, now);
+            self.put_back(id, (now.plus(*delay), member.expires_at), counters, Some(took), now);
         } else {
             self.attempts.entry(id).or_default().push(attempt);
-            self.put_in_front(id, member, self.refund(counters), now);
+            self.put_in_front(id, member, self.refund(counters), took, now);
         }
     }
 
@@ -135,12 +136,13 @@ impl Places {
             let dies = self.fate(*id, counters).is_some();
             let outcome = if dies { AttemptOutcome::Dead } else { AttemptOutcome::Lapsed };
             let attempt = self.attempt_of(fence, *id, member, outcome, Report::error(error), now);
+            let took = now.since(self.claims[&fence].claimed_at);
             self.close(fence, *id);
             if dies {
                 self.end_with(*id, State::Dead, member.run_at, counters, attempt, now);
             } else {
                 self.attempts.entry(*id).or_default().push(attempt);
-                self.put_in_front(*id, member, counters, now);
+                self.put_in_front(*id, member, counters, took, now);
             }
         }
         self.claims.remove(&fence);

@@ -3,7 +3,7 @@
 use super::places::{Counters, KeyRow, Places};
 use crate::id::TenantId;
 use crate::job::{Job, NewJob, QueueName};
-use crate::ports::{Submitted, Topic};
+use crate::ports::{Note, Submitted, Topic};
 use crate::time::Timestamp;
 
 impl Places {
@@ -23,7 +23,7 @@ impl Places {
         self.note_use(&job.tenant, &job.work.queue, now);
         let expires_at = job.work.expires_at;
         self.jobs.insert(job.id, job);
-        self.put_back(new.id, new.start.run_at(now), expires_at, Counters::default(), now);
+        self.put_back(new.id, (new.start.run_at(now), expires_at), Counters::default(), None, now);
         Submitted::Accepted(now)
     }
 
@@ -39,13 +39,18 @@ impl Places {
 
     pub fn pause(&mut self, tenant: &TenantId, queue: &QueueName, now: Timestamp) -> bool {
         self.note_use(tenant, queue, now);
-        self.paused.insert((tenant.clone(), queue.clone()))
+        let is_new = self.paused.insert((tenant.clone(), queue.clone()));
+        if is_new {
+            self.tell(Note::Queue { tenant: tenant.clone(), queue: queue.clone(), is_paused: true });
+        }
+        is_new
     }
 
     pub fn resume(&mut self, tenant: &TenantId, queue: &QueueName, now: Timestamp) -> bool {
         self.rung.push(Topic::Ready);
         let was_paused = self.paused.remove(&(tenant.clone(), queue.clone()));
         if was_paused {
+            self.tell(Note::Queue { tenant: tenant.clone(), queue: queue.clone(), is_paused: false });
             self.note_use(tenant, queue, now);
         }
         was_paused

@@ -18,7 +18,7 @@ impl Places {
         let due: Vec<JobId> = first_until(&self.later, now).take(limit).collect();
         for id in &due {
             let waiting = self.take(*id).expect("what is due later is in `ready`");
-            self.put_back(*id, waiting.run_at, waiting.expires_at, waiting.counters, now);
+            self.put_back(*id, (waiting.run_at, waiting.expires_at), waiting.counters, None, now);
         }
         let next = [self.later.first(), self.expiring.first()].into_iter().flatten().map(|(time, _)| *time).min();
         Due { promoted: due.len(), expired: expired.len(), next, next_in: next.map(|time| time.since(now)) }
@@ -52,8 +52,8 @@ impl Places {
         let changes: Vec<_> = self
             .log
             .iter()
-            .take_while(|(_, (at, _))| at.plus(retention.changes) <= now)
-            .take_while(|(position, (at, _))| self.is_read(**position) || at.plus(UNREAD_KEPT) <= now)
+            .take_while(|(_, row)| row.at.plus(retention.changes) <= now)
+            .take_while(|(position, row)| self.is_read(**position) || row.at.plus(UNREAD_KEPT) <= now)
             .map(|(position, _)| *position)
             .take(limit)
             .collect();
@@ -75,6 +75,8 @@ impl Places {
         let ticks = self.prune_ticks(now.minus(retention.ticks), limit);
         let deliveries = self.prune_deliveries(now.minus(retention.deliveries), limit);
         let audit = self.prune_trail(now.minus(retention.audit), limit);
+        let statistics = self.books.prune(now.minus(retention.statistics), limit);
+        let passes = self.passes.prune(now, limit);
         Pruned {
             jobs: old.len(),
             keys: keys.len(),
@@ -84,6 +86,8 @@ impl Places {
             ticks,
             deliveries,
             audit,
+            statistics,
+            passes,
         }
     }
 

@@ -29,6 +29,7 @@ impl Places {
             attempt: 0,
             spent: 0,
             crashes: 0,
+            sequence: 0,
             run_at: job.created_at,
             started_at: None,
             finished_at: None,
@@ -55,7 +56,13 @@ impl Places {
         } else {
             counters = Counters::default();
         }
-        JobView { attempt: counters.attempt, spent: counters.spent, crashes: counters.crashes, ..view }
+        JobView {
+            attempt: counters.attempt,
+            spent: counters.spent,
+            crashes: counters.crashes,
+            sequence: counters.moves,
+            ..view
+        }
     }
 
     fn records(&self, id: JobId) -> Vec<AttemptRecord> {

@@ -12,9 +12,11 @@ mod changes;
 mod jobs;
 mod keys;
 mod output;
+mod passes;
 mod query;
 mod schedules;
 mod sessions;
+mod statistics;
 mod submit;
 mod tenants;
 mod trail;
@@ -23,22 +25,25 @@ mod wakeups;
 mod webhooks;
 
 pub use audit::Audit;
-pub use changes::{ChangeLog, Changes, Moved, Position};
+pub use changes::{Became, ChangeLog, ChangeRow, Changes, Moved, Note, Position, Step};
 pub use jobs::{
     CancelAnswer, Claim, ClaimAnswer, ClaimRequest, Company, Held, JobStore, Queues, RedriveAnswer, RemoveAnswer, Room,
     Settled, Settlement, Submitted, Wanted, is_fragile,
 };
 pub use keys::{AtTheDoor, CreateKeyAnswer, KeyStore, NewKey, ReplaceKeyAnswer, Replacement, RevokeKeyAnswer};
 pub use output::{LiveOutput, OutputChunk, OutputLine, OutputStream};
+pub use passes::{Holder, NewPass, Pass, PassKind, PassStore};
 pub use query::{
-    AttemptRecord, Cursor, JobFilter, JobQuery, JobView, NotACursor, Page, QueueView, SessionView, WaitingCounts,
+    AttemptRecord, Counted, Cursor, DeadGroup, DeadGroups, HeldView, JobFilter, JobQuery, JobView, Labels, NotACursor,
+    Page, QueueView, SessionView, StateCounts, WaitingCounts,
 };
 pub use schedules::{
     Change, CreateAnswer, DeleteAnswer, DueSchedule, DueSchedules, Edit, EditAnswer, Fired, Firing, NewTick,
-    OPEN_JOBS_AMONG, ScheduleError, ScheduleStore, ScheduleView, Schedules, Seen, Standing, TickAct, TickReason,
-    TickState, TickView,
+    OPEN_JOBS_AMONG, Overdue, ScheduleError, ScheduleStore, ScheduleView, Schedules, Seen, Standing, TickAct,
+    TickReason, TickState, TickView,
 };
 pub use sessions::{Heartbeat, OpenJob, Pulse, SessionInfo, SessionState, SessionStore};
+pub use statistics::{Bucket, Depth, Range, StatisticsStore, Stretch};
 pub use submit::{Submit, SubmitError};
 pub use tenants::{CreateTenantAnswer, DeleteTenantAnswer, NewTenant, TenantStore, TenantUpdate, UpdateTenantAnswer};
 pub use trail::AuditTrail;
@@ -77,11 +82,11 @@ impl StoreError {
 }
 
 /// Everything a store does. One adapter implements the parts; the engine and the API each take what they need.
-pub trait Store: JobStore + SessionStore + Upkeep + JobQuery + ChangeLog + ScheduleStore {}
+pub trait Store: JobStore + SessionStore + Upkeep + JobQuery + ChangeLog + ScheduleStore + StatisticsStore {}
 
-impl<T: JobStore + SessionStore + Upkeep + JobQuery + ChangeLog + ScheduleStore> Store for T {}
+impl<T: JobStore + SessionStore + Upkeep + JobQuery + ChangeLog + ScheduleStore + StatisticsStore> Store for T {}
 
 /// Who is served and by which keys, whom they want told, and who did what.
-pub trait Tenancy: TenantStore + KeyStore + WebhookStore + AuditTrail {}
+pub trait Tenancy: TenantStore + KeyStore + PassStore + WebhookStore + AuditTrail {}
 
-impl<T: TenantStore + KeyStore + WebhookStore + AuditTrail> Tenancy for T {}
+impl<T: TenantStore + KeyStore + PassStore + WebhookStore + AuditTrail> Tenancy for T {}

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use super::StoreError;
 use super::audit::Audit;
 use super::sessions::SessionState;
+use crate::error_group::ErrorGroup;
 use crate::id::{Fence, JobId, SessionId, TenantId};
 use crate::job::{Job, QueueName};
 use crate::outcome::{AttemptOutcome, Report};
@@ -45,6 +46,19 @@ pub trait JobQuery: Send + Sync {
     /// Sessions alive, and those that ended or died within the retention; the living first, then the newest.
     async fn sessions(&self) -> Result<Vec<SessionView>, StoreError>;
 
+    /// How many jobs of a tenant are in each state, counted no further than `enough` each: no look at the whole history.
+    async fn states(&self, tenant: &TenantId, enough: u64) -> Result<StateCounts, StoreError>;
+
+    /// A tenant's dead jobs by their errors, at most `limit` groups, each counted no further than `enough`; the largest first.
+    /// Where there are more groups than a store looks at, those that are frequent among the latest dead are looked at for sure.
+    async fn dead_groups(&self, tenant: &TenantId, limit: usize, enough: u64) -> Result<DeadGroups, StoreError>;
+
+    /// What a session holds right now, whosever it is; the longest held first, at most `limit`.
+    async fn held_by(&self, session: SessionId, limit: usize) -> Result<Vec<HeldView>, StoreError>;
+
+    /// What people call these jobs; of whatever tenant. Those that are gone are left out.
+    async fn labels(&self, jobs: &[JobId]) -> Result<Vec<Labels>, StoreError>;
+
     /// Proves that every job is in exactly one place, by looking at all of them.
     async fn audit(&self) -> Result<Audit, StoreError>;
 }
@@ -57,6 +71,8 @@ pub struct JobView {
     pub attempt: u32,
     pub spent: u32,
     pub crashes: u32,
+    /// How often it has moved: [`super::Step::sequence`] of its latest move.
+    pub sequence: u32,
     /// When it may run, or was allowed to run, next.
     pub run_at: Timestamp,
     pub started_at: Option<Timestamp>,
@@ -88,6 +104,8 @@ pub struct JobFilter {
     pub kind: Option<String>,
     pub tag: Option<String>,
     pub correlation_id: Option<String>,
+    /// Final jobs that ended with an error of this group.
+    pub error_group: Option<ErrorGroup>,
     pub created_after: Option<Timestamp>,
     pub created_before: Option<Timestamp>,
 }
@@ -154,6 +172,90 @@ pub struct SessionView {
     pub running: u64,
     pub started_at: Timestamp,
     pub renewed_at: Timestamp,
+}
+
+/// A number that may have been counted only so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    pub count: u64,
+    /// There are at least so many.
+    pub is_estimate: bool,
+}
+
+impl Counted {
+    /// What was counted with at most `enough + 1` rows looked at.
+    pub fn up_to(count: u64, enough: u64) -> Self {
+        Self { count: count.min(enough), is_estimate: count > enough }
+    }
+}
+
+/// One for each state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StateCounts([Counted; State::ALL.len()]);
+
+impl StateCounts {
+    pub fn get(&self, state: State) -> Counted {
+        State::ALL.iter().zip(self.0).find(|(each, _)| **each == state).map(|(_, counted)| counted).unwrap_or_default()
+    }
+
+    pub fn set(&mut self, state: State, counted: Counted) {
+        if let Some(place) = State::ALL.iter().position(|each| *each == state) {
+            self.0[place] = counted;
+        }
+    }
+}
+
+/// What dead jobs died of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeadGroups {
+    pub groups: Vec<DeadGroup>,
+    /// No group was left out: there were no more than `limit`, and the store looked at every one.
+    pub is_complete: bool,
+}
+
+impl DeadGroups {
+    /// The largest of these, and of two that are as large the later. `saw_all`: there are no others.
+    pub fn largest(mut groups: Vec<DeadGroup>, limit: usize, saw_all: bool) -> Self {
+        let is_complete = saw_all && groups.len() <= limit;
+        groups.sort_by_key(|group| std::cmp::Reverse((group.counted.count, group.last_at)));
+        groups.truncate(limit);
+        Self { groups, is_complete }
+    }
+}
+
+/// Dead jobs that ended with the same error, but for its numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeadGroup {
+    /// `None`: they ended before errors were grouped.
+    pub group: Option<ErrorGroup>,
+    pub counted: Counted,
+    /// When the first and the last of them died.
+    pub first_at: Timestamp,
+    pub last_at: Timestamp,
+    /// The last of them, and what it said.
+    pub sample: JobId,
+    pub error: Option<String>,
+    pub queue: QueueName,
+    pub kind: Option<String>,
+}
+
+/// A job as it is held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldView {
+    pub job: JobId,
+    pub tenant: TenantId,
+    pub queue: QueueName,
+    pub kind: Option<String>,
+    pub attempt: u32,
+    pub started_at: Timestamp,
+}
+
+/// What never changes about a job and people filter by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Labels {
+    pub job: JobId,
+    pub kind: Option<String>,
+    pub tags: Vec<String>,
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::StoreError;
+use super::query::Counted;
 use super::upkeep::Leader;
 use crate::id::{EditId, JobId, ScheduleId, TenantId};
 use crate::job::{NewJob, Work};
@@ -54,6 +55,10 @@ pub trait ScheduleStore: Send + Sync {
         Ok(self.schedules(tenant, None, limit).await?.len() as u64)
     }
 
+    /// How many of a tenant's schedules have a tick that is due and was not decided about yet, counted no further than
+    /// `enough`, and since when the first of them is.
+    async fn overdue(&self, tenant: &TenantId, enough: u64) -> Result<Overdue, StoreError>;
+
     /// Changes a schedule, only while it is what was seen and nothing of it is due. Sent again with the same id it
     /// answers [`EditAnswer::Edited`] again. A held tick stays held.
     async fn edit_schedule(&self, tenant: &TenantId, edit: &Edit) -> Result<EditAnswer, StoreError>;
@@ -79,6 +84,14 @@ pub trait ScheduleStore: Send + Sync {
         before: Option<Timestamp>,
         limit: usize,
     ) -> Result<Vec<TickView>, StoreError>;
+}
+
+/// Ticks that nobody has fired yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Overdue {
+    pub counted: Counted,
+    /// How long the first of them has been due.
+    pub longest: Option<Duration>,
 }
 
 /// A schedule and where it stands.

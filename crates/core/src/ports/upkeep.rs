@@ -70,6 +70,8 @@ pub struct Retention {
     pub deliveries: Duration,
     /// Entries of the audit trail.
     pub audit: Duration,
+    /// Numbers per minute and per hour.
+    pub statistics: Duration,
 }
 
 /// A store notes that a queue is used at most so often, so that a submission writes nothing more than its jobs.
@@ -89,6 +91,7 @@ impl Default for Retention {
             ticks: DAY * 7,
             deliveries: DAY * 30,
             audit: DAY * 90,
+            statistics: DAY * 30,
         }
     }
 }
@@ -104,12 +107,17 @@ pub struct Pruned {
     pub ticks: usize,
     pub deliveries: usize,
     pub audit: usize,
+    pub statistics: usize,
+    /// Passes that are good for nothing any more.
+    pub passes: usize,
 }
 
 impl Pruned {
     pub fn was_busy(&self, limit: usize) -> bool {
-        [self.jobs, self.keys, self.changes, self.sessions, self.queues, self.ticks, self.deliveries, self.audit]
+        let rest = [self.ticks, self.deliveries, self.audit, self.statistics, self.passes];
+        [self.jobs, self.keys, self.changes, self.sessions, self.queues]
             .into_iter()
+            .chain(rest)
             .any(|count| count >= limit)
     }
 }

@@ -22,7 +22,7 @@ use crate::outage::bounded;
 
 /// Endings are told, but for those of Foreman's own jobs: or every delivery would be told of by another.
 pub(super) fn is_one(moved: &Moved) -> bool {
-    moved.state.is_final() && !moved.queue.as_str().starts_with(RESERVED)
+    moved.step.state.is_final() && !moved.queue.as_str().starts_with(RESERVED)
 }
 
 /// An ending that somebody wants to hear of.
@@ -69,7 +69,7 @@ impl Courier {
         let with_callback = bounded(self.config.call_timeout, self.tenancy.with_callback(&ids)).await?;
         let with_callback: HashSet<JobId> = with_callback.into_iter().collect();
         let wanted = ended.into_iter().filter_map(|moved| {
-            let event = Event::of(moved.state)?;
+            let event = Event::of(moved.step.state)?;
             let own = endpoints.get(&moved.tenant).into_iter().flatten();
             let to: Vec<Addressee> = own
                 .filter(|webhook| webhook.settings.wants(event))
@@ -151,12 +151,12 @@ fn letter(moved: &Moved, event: Event, view: JobView) -> Letter {
     let work = view.job.work.clone();
     let mut job = Box::new(JobDocument::new(JobView { attempts: Vec::new(), ..view }, false));
     // As it was then: somebody may have run it again since.
-    job.state = moved.state;
-    job.attempt = moved.attempt;
+    job.state = moved.step.state;
+    job.attempt = moved.step.attempt;
     job.finished_at = Some(moved.at);
     job.error = record.as_ref().map_or(job.error, |record| record.report.error.clone());
     let outcome = Ending {
-        state: moved.state,
+        state: moved.step.state,
         error: job.error.clone(),
         attempt: record.filter(|record| record.number > 0).map(AttemptDocument::from),
     };
@@ -172,9 +172,9 @@ fn ending(attempts: &[AttemptRecord], moved: &Moved) -> (u32, Option<AttemptReco
     let distance = |record: &AttemptRecord| {
         record.finished_at.map_or(i64::MAX, |at| at.as_micros().saturating_sub(moved.at.as_micros()).saturating_abs())
     };
-    let outcome = AttemptOutcome::of_final(moved.state);
+    let outcome = AttemptOutcome::of_final(moved.step.state);
     let alike = finals
-        .filter(|(_, record)| record.outcome == outcome && (record.number == moved.attempt || record.number == 0));
+        .filter(|(_, record)| record.outcome == outcome && (record.number == moved.step.attempt || record.number == 0));
     match alike.min_by_key(|(_, record)| distance(record)) {
         Some((place, record)) => (u32::try_from(place + 1).unwrap_or(u32::MAX), Some(record.clone())),
         None => (1, None),

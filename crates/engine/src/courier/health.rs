@@ -25,7 +25,7 @@ const GONE: u16 = 410;
 /// A try of a delivery has ended, well or not.
 pub(super) fn is_one(moved: &Moved) -> bool {
     moved.queue.as_str() == QUEUE
-        && matches!(moved.state, State::Retrying | State::Completed | State::Failed | State::Dead)
+        && matches!(moved.step.state, State::Retrying | State::Completed | State::Failed | State::Dead)
 }
 
 impl Courier {
@@ -99,7 +99,7 @@ fn note(moved: &Moved, view: &JobView) -> Option<DeliveryNote> {
         return None;
     };
     // A delivery that was sent again by hand goes on counting its tries.
-    let record = view.attempts.iter().rev().find(|record| record.number == moved.attempt)?;
+    let record = view.attempts.iter().rev().find(|record| record.number == moved.step.attempt)?;
     let outcome = record.outcome?;
     let is_not_sent = record.report.error.as_ref().is_some_and(|error| error.starts_with(NOT_SENT));
     let status = record.report.response.as_ref().map(|response| response.status);

@@ -1,6 +1,7 @@
 //! The engine on the reference store, with paused time: whatever sleeps, sleeps in no time at all.
 #![expect(clippy::unwrap_used, reason = "a test says what it expects, and may stop where it is wrong")]
 
+mod bookkeeper;
 mod coalesce;
 mod courier;
 mod courier_health;

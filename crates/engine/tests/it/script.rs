@@ -1,5 +1,6 @@
 //! A store that can be told to fail: the reference store behind a script, verb by verb.
 
+mod books;
 mod tenancy;
 
 use std::collections::{HashMap, VecDeque};
@@ -10,11 +11,11 @@ use async_trait::async_trait;
 use foreman_core::job::QueueName;
 use foreman_core::memory;
 use foreman_core::ports::{
-    Audit, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, CreateAnswer, Cursor, DeleteAnswer, Due,
-    DueSchedules, Edit, EditAnswer, Fired, Firing, Heartbeat, JobFilter, JobQuery, JobStore, JobView, Leader, OpenJob,
-    Page, Position, Pruned, Pulse, QueueView, RedriveAnswer, RemoveAnswer, Retention, ScheduleStore, ScheduleView,
-    Seen, SessionInfo, SessionStore, SessionView, Settled, Settlement, Standing, StoreError, Submitted, TickView,
-    Upkeep,
+    Audit, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, CreateAnswer, Cursor, DeadGroups, DeleteAnswer,
+    Due, DueSchedules, Edit, EditAnswer, Fired, Firing, Heartbeat, HeldView, JobFilter, JobQuery, JobStore, JobView,
+    Labels, Leader, OpenJob, Overdue, Page, Position, Pruned, Pulse, QueueView, RedriveAnswer, RemoveAnswer, Retention,
+    ScheduleStore, ScheduleView, Seen, SessionInfo, SessionStore, SessionView, Settled, Settlement, Standing,
+    StateCounts, StoreError, Submitted, TickView, Upkeep,
 };
 use foreman_core::schedule::{NewSchedule, ScheduleKey, ScheduleName};
 use foreman_core::{ClaimToken, JobId, NewJob, ScheduleId, SessionId, TenantId, Timestamp};
@@ -54,6 +55,9 @@ pub enum Verb {
     Courier,
     Post,
     Record,
+    Bookkeeper,
+    Book,
+    Depths,
 }
 
 #[derive(Clone, Debug)]
@@ -357,6 +361,22 @@ impl JobQuery for Scripted {
         self.inner.sessions().await
     }
 
+    async fn states(&self, tenant: &TenantId, enough: u64) -> Result<StateCounts, StoreError> {
+        self.inner.states(tenant, enough).await
+    }
+
+    async fn dead_groups(&self, tenant: &TenantId, limit: usize, enough: u64) -> Result<DeadGroups, StoreError> {
+        self.inner.dead_groups(tenant, limit, enough).await
+    }
+
+    async fn held_by(&self, session: SessionId, limit: usize) -> Result<Vec<HeldView>, StoreError> {
+        self.inner.held_by(session, limit).await
+    }
+
+    async fn labels(&self, jobs: &[JobId]) -> Result<Vec<Labels>, StoreError> {
+        self.inner.labels(jobs).await
+    }
+
     async fn audit(&self) -> Result<Audit, StoreError> {
         self.inner.audit().await
     }
@@ -366,6 +386,10 @@ impl JobQuery for Scripted {
 impl ChangeLog for Scripted {
     async fn head(&self) -> Result<Position, StoreError> {
         self.inner.head().await
+    }
+
+    async fn start(&self) -> Result<Position, StoreError> {
+        self.inner.start().await
     }
 
     async fn changes(&self, after: Position, limit: usize) -> Result<Changes, StoreError> {
@@ -406,6 +430,10 @@ impl ScheduleStore for Scripted {
         limit: usize,
     ) -> Result<Vec<ScheduleView>, StoreError> {
         self.inner.schedules(tenant, after, limit).await
+    }
+
+    async fn overdue(&self, tenant: &TenantId, enough: u64) -> Result<Overdue, StoreError> {
+        self.inner.overdue(tenant, enough).await
     }
 
     async fn edit_schedule(&self, tenant: &TenantId, edit: &Edit) -> Result<EditAnswer, StoreError> {

@@ -18,9 +18,9 @@ use foreman_core::limits::Limits;
 use foreman_core::memory::{self, LocalWakeups};
 use foreman_core::ports::{
     Change, ChangeLog, ClaimAnswer, ClaimRequest, Company, CreateAnswer, DeleteAnswer, DueSchedules, Edit, EditAnswer,
-    Fired, Firing, Held, JobQuery, JobStore, Leader, Position, Queues, Retention, ScheduleError, ScheduleStore,
-    ScheduleView, Schedules, Seen, SessionInfo, SessionStore, StoreError, TickReason, TickState, TickView, Upkeep,
-    Wakeups, Wanted,
+    Fired, Firing, Held, JobQuery, JobStore, Leader, Overdue, Position, Queues, Retention, ScheduleError,
+    ScheduleStore, ScheduleView, Schedules, Seen, SessionInfo, SessionStore, StoreError, TickReason, TickState,
+    TickView, Upkeep, Wakeups, Wanted,
 };
 use foreman_core::schedule::{Missed, NewSchedule, Overlap, Rule, ScheduleKey, ScheduleName, ScheduleSpec};
 use foreman_core::target::Route;
@@ -354,11 +354,11 @@ impl World {
     async fn observe(&mut self) {
         loop {
             let changes = self.store.changes(self.position, 10_000).await.unwrap();
-            if changes.moved.is_empty() {
+            if changes.rows.is_empty() {
                 break;
             }
             self.position = changes.position;
-            self.jobs.extend(changes.moved.iter().map(|moved| moved.id));
+            self.jobs.extend(changes.moved().map(|moved| moved.id));
         }
         let hour = Duration::from_hours(1);
         for (id, book) in &mut self.books {
@@ -513,6 +513,10 @@ impl ScheduleStore for Forgetful {
         limit: usize,
     ) -> Result<Vec<ScheduleView>, StoreError> {
         self.0.schedules(tenant, after, limit).await
+    }
+
+    async fn overdue(&self, tenant: &TenantId, enough: u64) -> Result<Overdue, StoreError> {
+        self.0.overdue(tenant, enough).await
     }
 
     async fn edit_schedule(&self, tenant: &TenantId, edit: &Edit) -> Result<EditAnswer, StoreError> {

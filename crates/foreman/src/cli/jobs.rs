@@ -10,13 +10,15 @@ pub enum JobsCommand {
     List(List),
     /// Show one job with its attempts
     Show { id: String },
+    /// Dead jobs by what they died of, the most recent first
+    Groups,
     /// Run final jobs again: same id, attempts counted anew
     Retry(Many),
     /// End jobs at once, waiting or running
     Cancel(Many),
     /// Remove final jobs with all that is known of them
     Delete(Many),
-    /// Wait until a job is final, print what it gave, and exit accordingly
+    /// Wait until jobs are final, print what one gave or how several ended, and exit accordingly
     Wait(Wait),
     /// Print what a command has printed
     Output(Outputs),
@@ -40,6 +42,9 @@ pub struct Filter {
     /// Of this undertaking
     #[arg(long, value_name = "ID", help_heading = "Which jobs")]
     pub correlation_id: Option<String>,
+    /// Dead with this error, as `foreman jobs groups` names it
+    #[arg(long, value_name = "GROUP", help_heading = "Which jobs")]
+    pub error_group: Option<String>,
     /// Created after this time, or less than this long ago (such as 2h)
     #[arg(long, value_name = "TIME", help_heading = "Which jobs")]
     pub created_after: Option<Moment>,
@@ -79,9 +84,9 @@ impl Moment {
 
 impl Filter {
     pub fn is_empty(&self) -> bool {
-        let Self { state, queue, kind, tag, correlation_id, created_after, created_before } = self;
+        let Self { state, queue, kind, tag, correlation_id, error_group, created_after, created_before } = self;
         state.is_none()
-            && [queue, kind, tag, correlation_id].into_iter().all(Option::is_none)
+            && [queue, kind, tag, correlation_id, error_group].into_iter().all(Option::is_none)
             && [created_after, created_before].into_iter().all(Option::is_none)
     }
 
@@ -92,6 +97,7 @@ impl Filter {
             kind: self.kind.clone(),
             tag: self.tag.clone(),
             correlation_id: self.correlation_id.clone(),
+            error_group: self.error_group.clone(),
             created_after: self.created_after.map(|moment| moment.before(now)),
             created_before: self.created_before.map(|moment| moment.before(now)),
         }
@@ -132,9 +138,10 @@ pub struct Many {
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::HELP)]
 pub struct Wait {
-    /// The job
-    pub id: String,
-    /// Give up waiting after this long (exit code 4); the job goes on
+    /// The jobs
+    #[arg(value_name = "ID", required = true)]
+    pub ids: Vec<String>,
+    /// Give up waiting after this long (exit code 4); the jobs go on
     #[arg(long, value_name = "DURATION")]
     pub timeout: Option<Span>,
 }

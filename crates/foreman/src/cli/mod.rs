@@ -9,6 +9,7 @@ mod schedules;
 mod server;
 mod submit;
 mod tenants;
+mod watch;
 mod webhooks;
 
 use std::fs;
@@ -21,7 +22,7 @@ use foreman_core::secret::Secret;
 pub use audit::{AuditLog, Secrets, SecretsCommand};
 pub use direct::DirectFlags;
 pub use job::JobFlags;
-pub use jobs::{Filter, JobsCommand, List, Many, Outputs};
+pub use jobs::{JobsCommand, List, Many, Outputs};
 pub use keys::{Keys, KeysCommand, ListKeys};
 pub use schedules::{
     DeleteSchedule, Import, ListSchedules, PolicyFlags, Preview, RunSchedule, SchedulesCommand, Ticks, Update,
@@ -30,6 +31,7 @@ pub use schedules::{
 pub use server::{Api, Check, Dev, Doctor, Migrate, MigrateCommand, Scheduler, ServerFlags, Worker};
 pub use submit::Submit;
 pub use tenants::{DeleteTenants, ListTenants, Tenants, TenantsCommand};
+pub use watch::Watch;
 pub use webhooks::{Deliveries, ListWebhooks, TestWebhook, WebhooksCommand};
 
 use crate::exit::{self, usage};
@@ -172,7 +174,7 @@ pub enum Command {
     Audit(AuditLog),
     /// The master key that secrets are sealed with, and sealing them anew when it changes
     Secrets(Secrets),
-    /// Follow the jobs that match until none of them is unfinished
+    /// Print what happens, a line each, as it happens: jobs, schedules, queues and workers
     Watch(Watch),
     /// Bring the store's schema to this version
     Migrate(Migrate),
@@ -199,15 +201,6 @@ pub enum QueuesCommand {
     Pause { queue: String },
     /// Start the jobs of a queue again
     Resume { queue: String },
-}
-
-#[derive(Debug, Args)]
-pub struct Watch {
-    #[command(flatten)]
-    pub filter: Filter,
-    /// How often to look
-    #[arg(long, value_name = "DURATION", default_value = "500ms")]
-    pub every: foreman_core::duration::Span,
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use crate::demo::Demo;
+
 /// Flags that are settings.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ServerFlags {
@@ -80,6 +82,19 @@ impl ServerFlags {
 pub struct Dev {
     #[command(flatten)]
     pub flags: ServerFlags,
+    /// Fill it with a lively mix of jobs, schedules and failures, and go on submitting; finished jobs are kept for an hour
+    #[arg(long)]
+    pub demo: bool,
+    /// Of the demo: the same seed picks the same jobs in the same order
+    #[arg(long, value_name = "NUMBER", requires = "demo")]
+    pub demo_seed: Option<u64>,
+}
+
+impl Dev {
+    /// What is shown, if anything is.
+    pub fn demo(&self) -> Option<Demo> {
+        self.demo.then_some(Demo { seed: self.demo_seed })
+    }
 }
 
 /// Flags that every role has.

@@ -1,10 +1,10 @@
-//! `foreman jobs list` and `foreman jobs show`.
+//! `foreman jobs list`, `foreman jobs groups` and `foreman jobs show`.
 
 use foreman_client::{Client, JobDocument, ListDocument};
 
 use crate::cli::List;
 use crate::exit::Exit;
-use crate::render::{Screen, job_list, job_page, now};
+use crate::render::{Screen, group_list, job_list, job_page, now};
 
 /// The most the server gives at once.
 const PAGE: usize = 500;
@@ -44,6 +44,21 @@ async fn gather(
         }
     }
     Ok(found)
+}
+
+pub async fn groups(client: &Client, screen: &Screen) -> anyhow::Result<Exit> {
+    let found = client.dead_groups().await?;
+    if screen.is_json() {
+        screen.json(&found)?;
+    } else if found.items.is_empty() {
+        screen.talk("no job is dead");
+    } else {
+        screen.line(group_list(screen, &found.items, now()))?;
+        if !found.complete {
+            screen.talk("there are more kinds of errors than are shown; the most frequent of the latest are");
+        }
+    }
+    Ok(Exit::Done)
 }
 
 pub async fn show(id: &str, client: &Client, screen: &Screen) -> anyhow::Result<Exit> {

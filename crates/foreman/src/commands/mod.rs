@@ -40,10 +40,10 @@ const DEFAULT_TENANT: &str = "default";
 pub fn run(cli: Cli, environment: &Environment) -> anyhow::Result<ExitCode> {
     let screen = Screen::new(cli.remote.output, environment);
     match cli.command {
-        Command::Dev(dev) => serve::run(Role::Dev, &dev.flags, environment),
-        Command::Api(api) => serve::run(Role::Api, &api.flags(), environment),
-        Command::Worker(worker) => serve::run(Role::Worker, &worker.flags(), environment),
-        Command::Scheduler(scheduler) => serve::run(Role::Scheduler, &scheduler.flags(), environment),
+        Command::Dev(dev) => serve::run(Role::Dev, &dev.flags, dev.demo(), environment),
+        Command::Api(api) => serve::run(Role::Api, &api.flags(), None, environment),
+        Command::Worker(worker) => serve::run(Role::Worker, &worker.flags(), None, environment),
+        Command::Scheduler(scheduler) => serve::run(Role::Scheduler, &scheduler.flags(), None, environment),
         Command::Doctor(doctor) => doctor::run(&doctor, environment, &screen).map(ExitCode::from),
         Command::Check(check) => check::run(&check, environment, &screen).map(ExitCode::from),
         Command::Migrate(migrate) => migrate::run(&migrate, environment, &screen).map(ExitCode::from),
@@ -87,17 +87,18 @@ async fn on_server(command: Command, remote: &Remote, screen: &Screen) -> anyhow
         Command::Jobs(command) => match command {
             JobsCommand::List(list) => jobs::list(&list, &client, screen).await,
             JobsCommand::Show { id } => jobs::show(&id, &client, screen).await,
+            JobsCommand::Groups => jobs::groups(&client, screen).await,
             JobsCommand::Retry(many) => bulk::run(bulk::Verb::Retry, many, &client, screen).await,
             JobsCommand::Cancel(many) => bulk::run(bulk::Verb::Cancel, many, &client, screen).await,
             JobsCommand::Delete(many) => bulk::run(bulk::Verb::Delete, many, &client, screen).await,
-            JobsCommand::Wait(wait) => wait::run(&wait.id, wait.timeout, &client, screen).await,
+            JobsCommand::Wait(wait) => wait::run_many(&wait.ids, wait.timeout, &client, screen).await,
             JobsCommand::Output(outputs) => output::run(&outputs, &client, screen).await,
         },
         Command::Schedules(command) => schedules::run(command, &client, screen).await,
         Command::Queues(command) => queues::run(command, &client, screen).await,
         Command::Workers => workers::run(&client, screen).await,
         Command::Webhooks(command) => told(webhooks::run(command, &client, screen)).await,
-        Command::Watch(watch) => watch::run(&watch, &client, screen).await,
+        Command::Watch(watch) => told(watch::run(&watch, &client, screen)).await,
         Command::Dev(_)
         | Command::Api(_)
         | Command::Worker(_)

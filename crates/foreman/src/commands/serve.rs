@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::cli::ServerFlags;
 use crate::config::{self, Environment, Settings, StoreKind, without_password};
+use crate::demo::Demo;
 use crate::exit::usage;
 use crate::role::Role;
 use crate::{lifecycle, logs, open_files, secret_key};
@@ -19,8 +20,11 @@ const MOST_BLOCKING: usize = 64;
 /// What is left of the runtime after the stop is not waited for.
 const LAST_MOMENT: Duration = Duration::from_millis(200);
 
-pub fn run(role: Role, flags: &ServerFlags, environment: &Environment) -> anyhow::Result<ExitCode> {
+pub fn run(role: Role, flags: &ServerFlags, demo: Option<Demo>, environment: &Environment) -> anyhow::Result<ExitCode> {
     let mut settings = config::load(flags, environment, role)?.settings;
+    if demo.is_some() {
+        Demo::adjust(&mut settings);
+    }
     if role.shares_its_store() && settings.store != StoreKind::Postgres {
         return Err(usage(format!(
             "`foreman {role}` needs a store that other processes share: set DATABASE_URL to a Postgres, such as \
@@ -39,7 +43,7 @@ pub fn run(role: Role, flags: &ServerFlags, environment: &Environment) -> anyhow
         .thread_name("foreman")
         .enable_all()
         .build()?;
-    let exit = runtime.block_on(lifecycle::run(role, &settings, |address| greet(role, address, &settings)));
+    let exit = runtime.block_on(lifecycle::run(role, &settings, demo, |address| greet(role, address, &settings)));
     runtime.shutdown_timeout(LAST_MOMENT);
     exit.map(ExitCode::from)
 }

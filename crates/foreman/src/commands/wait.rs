@@ -1,26 +1,56 @@
-//! Waiting for one job, and telling how it ended: `foreman submit --wait`, `foreman jobs wait`.
+//! Waiting for jobs, and telling how they ended: `foreman submit --wait`, `foreman jobs wait`.
+//!
+//! It is the server's stream that tells; one without a stream is asked by long polls.
 
 use std::time::Duration;
 
-use foreman_client::{Client, JobDocument, Span, State};
+use foreman_client::{Client, JobDocument, ListDocument, Span, State};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::exit::Exit;
 use crate::render::{Screen, result_of, summary};
 
 pub async fn run(id: &str, timeout: Option<Span>, client: &Client, screen: &Screen) -> anyhow::Result<Exit> {
-    let spinner = screen.can_animate().then(|| spin(id));
-    let waited = client.wait(id, timeout.map(|span| span.0)).await;
-    if let Some(spinner) = spinner {
-        spinner.finish_and_clear();
-    }
-    let job = waited?;
-    tell(&job, screen)?;
+    let jobs = ended(&[id], timeout, client, screen).await?;
+    let Some(job) = jobs.first() else { return Ok(Exit::Done) };
+    tell(job, screen)?;
     Ok(exit_of(job.state))
 }
 
-fn spin(id: &str) -> ProgressBar {
-    let spinner = ProgressBar::new_spinner().with_message(format!("waiting for job {id}"));
+/// Of several there is only told how they ended, and the worst of it is the exit code.
+pub async fn run_many(ids: &[String], timeout: Option<Span>, client: &Client, screen: &Screen) -> anyhow::Result<Exit> {
+    if let [id] = ids {
+        return run(id, timeout, client, screen).await;
+    }
+    let jobs = ended(ids, timeout, client, screen).await?;
+    if screen.is_json() {
+        screen.json(&ListDocument { items: jobs.clone(), next: None })?;
+    } else {
+        jobs.iter().try_for_each(|job| screen.line(summary(job)))?;
+    }
+    Ok(worst(jobs.iter().map(|job| exit_of(job.state))))
+}
+
+async fn ended(
+    ids: &[impl AsRef<str>],
+    timeout: Option<Span>,
+    client: &Client,
+    screen: &Screen,
+) -> anyhow::Result<Vec<JobDocument>> {
+    let spinner = screen.can_animate().then(|| spin(ids));
+    let waited = client.wait_for(ids, timeout.map(|span| span.0)).await;
+    if let Some(spinner) = spinner {
+        spinner.finish_and_clear();
+    }
+    Ok(waited?)
+}
+
+fn spin(ids: &[impl AsRef<str>]) -> ProgressBar {
+    let what = match ids {
+        [id] => format!("job {}", id.as_ref()),
+        ids => format!("{} jobs", ids.len()),
+    };
+    let spinner = ProgressBar::new_spinner().with_message(format!("waiting for {what}"));
     if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} ({elapsed})") {
         spinner.set_style(style);
     }
@@ -56,9 +86,28 @@ fn exit_of(state: State) -> Exit {
     }
 }
 
+/// What a script must hear of first: that it is not over, then that something failed, then that something was cancelled.
+fn worst(exits: impl Iterator<Item = Exit>) -> Exit {
+    const ORDER: [Exit; 4] = [Exit::Done, Exit::Cancelled, Exit::Failed, Exit::TimedOut];
+    exits.max_by_key(|exit| ORDER.iter().position(|known| known == exit)).unwrap_or(Exit::Done)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_many_the_worst_is_told() {
+        use Exit::{Cancelled, Done, Failed, TimedOut};
+        for (exits, expected) in [
+            (vec![], Done),
+            (vec![Done, Cancelled, Done], Cancelled),
+            (vec![Failed, Cancelled, Done], Failed),
+            (vec![Failed, TimedOut, Cancelled], TimedOut),
+        ] {
+            assert_eq!(worst(exits.into_iter()), expected);
+        }
+    }
 
     #[test]
     fn every_state_has_its_exit_code() {

@@ -1,107 +1,170 @@
-//! `foreman watch`: follows the jobs that match until none of them is unfinished.
+//! `foreman watch`: what happens, a line each, as it happens.
 //!
-//! It only counts, by dry runs of the bulk calls, so that a million jobs cost as little to watch as ten. Jobs that are
-//! submitted meanwhile and match are followed too.
+//! It follows the server's stream and outlives its restarts: what happened meanwhile is printed when it is back. Breaks are
+//! said on standard error, so that standard output stays what it is. With `--until-final` it leaves when none of the jobs is
+//! unfinished: those named, or those that match, the ones that come while it watches included.
 
-use foreman_client::{Client, FilterDocument, State};
-use indicatif::{ProgressBar, ProgressStyle};
+mod until_final;
+
+use std::io::{self, Write as _};
+
+use foreman_client::{Client, Event, Follow, Told};
+use foreman_core::duration::Span;
+use tokio::time::{Instant, sleep_until};
 
 use crate::cli::Watch;
 use crate::exit::Exit;
-use crate::render::{Screen, now};
+use crate::lifecycle;
+use crate::render::{Screen, event_json, event_line};
+use until_final::Finals;
 
-const UNFINISHED: [State; 4] = [State::Scheduled, State::Pending, State::Running, State::Retrying];
-
-/// How many jobs are in each state.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Counts(Vec<(State, u64)>);
-
-impl Counts {
-    fn unfinished(&self) -> u64 {
-        self.sum(|state| !state.is_final())
-    }
-
-    fn finished(&self) -> u64 {
-        self.sum(State::is_final)
-    }
-
-    fn sum(&self, wanted: impl Fn(State) -> bool) -> u64 {
-        self.0.iter().filter(|(state, _)| wanted(*state)).map(|(_, count)| count).sum()
-    }
-
-    /// `3 running, 12 completed`; what is none is not said.
-    fn say(&self) -> String {
-        let said: Vec<String> =
-            self.0.iter().filter(|(_, count)| *count > 0).map(|(state, count)| format!("{count} {state}")).collect();
-        if said.is_empty() { "no jobs".into() } else { said.join(", ") }
-    }
-}
+/// More than anybody watches.
+const FOR_EVER: std::time::Duration = std::time::Duration::from_hours(24 * 365 * 10);
 
 pub async fn run(watch: &Watch, client: &Client, screen: &Screen) -> anyhow::Result<Exit> {
-    let filter = watch.filter.document(now());
-    let bar = screen.can_animate().then(progress_bar);
-    let mut last = None;
-    let counts = loop {
-        let counts = count(&filter, client).await?;
-        match &bar {
-            Some(bar) => {
-                bar.set_length(counts.finished() + counts.unfinished());
-                bar.set_position(counts.finished());
-                bar.set_message(counts.say());
-            }
-            None if last.as_ref() != Some(&counts) => screen.talk(counts.say()),
-            None => {}
+    let mut finals = watch.until_final.then(|| Finals::new(watch, client));
+    let mut stream = match client.stream(follow(watch)).await {
+        Err(error) if error.status() == Some(404) => {
+            return Err(anyhow::Error::from(error).context("this server has no stream; it may be an older version"));
         }
-        if counts.unfinished() == 0 {
-            break counts;
-        }
-        last = Some(counts);
-        tokio::time::sleep(watch.every.0).await;
+        opened => opened?,
     };
-    if let Some(bar) = bar {
-        bar.finish_and_clear();
-    }
-    if screen.is_json() {
-        let by_state: serde_json::Map<String, serde_json::Value> =
-            counts.0.iter().map(|(state, count)| (state.to_string(), (*count).into())).collect();
-        screen.json(&by_state)?;
-    } else {
-        screen.line(counts.say())?;
-    }
-    Ok(Exit::Done)
-}
-
-fn progress_bar() -> ProgressBar {
-    let bar = ProgressBar::new(0);
-    if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} {msg} ({elapsed})") {
-        bar.set_style(style);
-    }
-    bar
-}
-
-async fn count(filter: &FilterDocument, client: &Client) -> anyhow::Result<Counts> {
-    let mut counts = Vec::new();
-    for state in State::ALL.into_iter().filter(|state| filter.state.is_none_or(|wanted| wanted == *state)) {
-        let of_state = FilterDocument { state: Some(state), ..filter.clone() };
-        let answer = if UNFINISHED.contains(&state) {
-            client.bulk_cancel(of_state, true).await?
-        } else {
-            client.bulk_delete(of_state, true).await?
+    let deadline = Instant::now() + watch.timeout.map_or(FOR_EVER, |span| span.0);
+    let mut printer = Printer::new(watch, screen);
+    let mut interrupted = std::pin::pin!(lifecycle::interrupted());
+    let left = loop {
+        let told = tokio::select! {
+            biased;
+            () = &mut interrupted => break Left::Interrupted,
+            () = sleep_until(deadline) => break Left::TimedOut,
+            told = stream.next() => told?,
         };
-        counts.push((state, answer.matched));
+        let Told::Event(told) = told else {
+            printer.say_break(&told);
+            continue;
+        };
+        printer.print(told.cursor.as_deref(), &told.event)?;
+        if let Some(finals) = &mut finals
+            && finals.note(&told.event).await?
+        {
+            break Left::AllFinal;
+        }
+    };
+    match (left, finals) {
+        (Left::AllFinal, Some(finals)) => {
+            screen.talk(finals.say());
+            Ok(finals.exit())
+        }
+        (Left::Interrupted, None) => {
+            if let Some(cursor) = stream.cursor() {
+                screen.talk(format!("left; --after {cursor} goes on from here"));
+            }
+            Ok(Exit::Done)
+        }
+        (_, finals) => {
+            let said = finals.map_or_else(String::new, |finals| finals.say());
+            screen.talk(format!("gave up waiting: {said}; they go on"));
+            Ok(Exit::TimedOut)
+        }
     }
-    Ok(Counts(counts))
+}
+
+enum Left {
+    Interrupted,
+    TimedOut,
+    AllFinal,
+}
+
+fn follow(watch: &Watch) -> Follow {
+    let mut follow = Follow::everything().jobs(&watch.jobs);
+    follow = watch.queues.iter().fold(follow, Follow::queue);
+    follow = watch.kinds.iter().fold(follow, Follow::kind);
+    follow = watch.tags.iter().fold(follow, Follow::tag);
+    if watch.snapshot || watch.until_final {
+        follow = follow.with_snapshot();
+    }
+    match &watch.after {
+        Some(cursor) => follow.after(cursor),
+        None => follow,
+    }
+}
+
+struct Printer<'a> {
+    screen: &'a Screen,
+    is_json: bool,
+    /// How things stood before was not asked for.
+    is_hushed: bool,
+}
+
+impl<'a> Printer<'a> {
+    fn new(watch: &Watch, screen: &'a Screen) -> Self {
+        let is_hushed = watch.until_final && !watch.snapshot && watch.jobs.is_empty();
+        Self { screen, is_json: watch.json || screen.is_json(), is_hushed }
+    }
+
+    fn print(&mut self, cursor: Option<&str>, event: &Event) -> io::Result<()> {
+        let was_hushed = self.is_hushed;
+        match event {
+            Event::Snapshot(snapshot) => {
+                self.is_hushed = false;
+                if !snapshot.complete && !was_hushed {
+                    self.screen.talk(format!("these are the newest {}; there are older ones", snapshot.jobs));
+                }
+            }
+            Event::Reset(reset) => self.screen.talk(format!("something may have been missed: {}", reset.detail)),
+            _ => {}
+        }
+        if was_hushed {
+            return Ok(());
+        }
+        if self.is_json {
+            return event_json(cursor, event).map_or(Ok(()), |line| self.screen.line(line));
+        }
+        event_line(self.screen, event).map_or(Ok(()), |line| self.screen.line(line))
+    }
+
+    fn say_break(&self, told: &Told) {
+        match told {
+            Told::Broken { why, pause } => {
+                // Whoever reads along sees what was printed before what is said about it.
+                let _ = io::stdout().flush();
+                let pause =
+                    Span(std::time::Duration::from_millis(u64::try_from(pause.as_millis()).unwrap_or(u64::MAX)));
+                self.screen.talk(format!("the stream broke: {why}; trying again in {pause}"));
+            }
+            Told::Resumed => self.screen.talk("the stream is back; what happened meanwhile follows"),
+            Told::Event(_) => {}
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser as _;
+
     use super::*;
+    use crate::cli::{Cli, Command};
+
+    fn typed(words: &[&str]) -> Result<Watch, clap::Error> {
+        let cli = Cli::try_parse_from([&["foreman", "watch"], words].concat())?;
+        let Command::Watch(watch) = cli.command else { panic!("another command") };
+        Ok(watch)
+    }
 
     #[test]
-    fn counts_are_said_in_words_and_know_what_is_left() {
-        let counts = Counts(vec![(State::Pending, 0), (State::Running, 2), (State::Completed, 5), (State::Dead, 1)]);
-        assert_eq!(counts.say(), "2 running, 5 completed, 1 dead");
-        assert_eq!((counts.unfinished(), counts.finished()), (2, 6));
-        assert_eq!(Counts::default().say(), "no jobs");
+    fn what_is_typed_is_followed() {
+        let watch = typed(&["a", "b", "--queue", "mail", "--tag", "x", "--tag", "y", "--until-final"]).expect("valid");
+        let follow = format!("{:?}", follow(&watch));
+        for part in [r#"jobs: ["a", "b"]"#, r#"queues: ["mail"]"#, r#"tags: ["x", "y"]"#, "snapshot: true"] {
+            assert!(follow.contains(part), "{part}: {follow}");
+        }
+    }
+
+    #[test]
+    fn a_place_to_go_on_from_is_no_look_at_how_things_stand() {
+        assert!(typed(&["--after", "1-5"]).is_ok());
+        assert!(typed(&["--after", "1-5", "--snapshot"]).is_err());
+        assert!(typed(&["--after", "1-5", "--until-final"]).is_err());
+        assert!(typed(&["--timeout", "5s"]).is_err(), "of what?");
     }
 }

@@ -1,9 +1,10 @@
-//! HTTP in: the submitter behind its door, and the tail of the change log that waiting clients follow.
+//! HTTP in: the submitter behind its door, the tail of the change log that waiting and watching clients follow, and the
+//! dashboard.
 
 use std::sync::Arc;
 
 use axum::Router;
-use foreman_api::{App, Commands, Parts, Tail};
+use foreman_api::{App, Commands, Dashboard, Parts, Tail};
 use foreman_core::ports::{JobStore, ScheduleStore, Schedules, Submit};
 use foreman_engine::output::OutputHub;
 use foreman_engine::worker::Drained;
@@ -17,6 +18,7 @@ pub(super) fn parts(ground: &Ground<'_>, shared: &Shared, output: OutputHub) -> 
     let (submitter, intake) = Submitter::new(Arc::clone(&shared.store) as Arc<dyn JobStore>, settings.submit.clone());
     let tail =
         Tail::new(Arc::clone(&shared.store), shared.wakeups.as_ref(), settings.tail.clone(), ground.readiness.clone());
+    ground.metrics.set_streams(tail.streams());
     let desk = Desk::new(
         Arc::clone(&shared.store) as Arc<dyn ScheduleStore>,
         Arc::clone(&shared.store) as Arc<dyn JobStore>,
@@ -30,6 +32,7 @@ pub(super) fn parts(ground: &Ground<'_>, shared: &Shared, output: OutputHub) -> 
         submit: Arc::new(intake.clone()) as Arc<dyn Submit>,
         schedules: Arc::new(desk) as Arc<dyn Schedules>,
         waits: tail.waits(),
+        streams: tail.streams(),
         output: Arc::new(output),
         clock: clock(),
         limits: settings.limits.clone(),
@@ -39,6 +42,7 @@ pub(super) fn parts(ground: &Ground<'_>, shared: &Shared, output: OutputHub) -> 
         vitals: ground.vitals.clone(),
         gate: ground.gate.clone(),
         commands: if settings.commands.allow { Commands::Allowed } else { Commands::Refused },
+        dashboard: Dashboard::built(),
         tasks: ground.tasks.clone(),
         dev: ground.role == Role::Dev,
     });

@@ -1,4 +1,5 @@
-//! What one of many does: whoever leads fires schedules, prunes, and tells those who asked how jobs ended. Every scheduler watches the horizon, for each has its own `/metrics`.
+//! What one of many does: whoever leads fires schedules, prunes, tells those who asked how jobs ended, and counts. Every scheduler
+//! watches the horizon, for each has its own `/metrics`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,7 +7,7 @@ use std::time::Duration;
 use foreman_core::duration::format;
 use foreman_core::ports::{JobStore, ScheduleStore, Tenancy, Upkeep};
 use foreman_engine::worker::Drained;
-use foreman_engine::{Courier, Pruner, Scheduler, courier};
+use foreman_engine::{Bookkeeper, Courier, Pruner, Scheduler, bookkeeper, courier};
 use foreman_runtime::{Backoff, Lead, Leadership, leadership};
 use tokio::time::sleep;
 use uuid::Uuid;
@@ -38,6 +39,7 @@ pub(super) fn parts(ground: &Ground<'_>, shared: &Shared, open: &OpenStore) -> V
         part("scheduler", |shutdown| async move { Ok(scheduler.run(shutdown).await.map(nothing)?) }),
         part("pruner", |shutdown| async move { Ok(pruner.run(shutdown).await.map(nothing)?) }),
         courier(ground, shared, lead.clone()),
+        bookkeeper(ground, shared, lead.clone()),
     ];
     if let OpenStore::Postgres(database) = open {
         ground.vitals.set_lead(move || match lead.term() {
@@ -71,6 +73,13 @@ fn courier(ground: &Ground<'_>, shared: &Shared, lead: Lead) -> Part {
         shutdown.draining().await;
         Ok(Drained::default())
     })
+}
+
+fn bookkeeper(ground: &Ground<'_>, shared: &Shared, lead: Lead) -> Part {
+    let (store, wakeups) = (Arc::clone(&shared.store), Arc::clone(&shared.wakeups));
+    let bookkeeper = Bookkeeper::new(store, wakeups, bookkeeper::Config::default()).led_by(OFFICE, lead);
+    ground.metrics.set_bookkeeper(bookkeeper.lag());
+    part("bookkeeper", |shutdown| async move { Ok(bookkeeper.run(shutdown).await.map(nothing)?) })
 }
 
 async fn dismiss(tenancy: Arc<dyn Tenancy>, lead: Lead) {

@@ -175,6 +175,7 @@ pub fn settings() -> Vec<Setting> {
         "retention.ticks": span(SEC) => pruner.retention.ticks;
         "retention.deliveries": span(SEC) => pruner.retention.deliveries;
         "retention.audit": span(SEC) => pruner.retention.audit;
+        "retention.statistics": span(SEC) => pruner.retention.statistics;
 
         "limits.payload_bytes": bytes(0..=GIB) => limits.payload_bytes;
         "limits.job_body": bytes(KIB..=GIB) => bodies.job_bytes;
@@ -185,6 +186,8 @@ pub fn settings() -> Vec<Setting> {
         "limits.horizon": span(SEC) => limits.horizon;
         "limits.idempotency_keep": span(SEC) => limits.idempotency_keep;
         "limits.waiters": count(1..=10_000_000) => tail.max_waiters;
+        "limits.watchers": count(1..=10_000_000) => tail.streams.per_process;
+        "limits.watchers_per_tenant": count(1..=10_000_000) => tail.streams.per_tenant;
         "limits.connections": count(1..=1_000_000) => serve.max_connections;
         "limits.streams": count(1..=100_000) => serve.max_streams;
         "limits.header_bytes": bytes(8 * KIB..=MIB) => serve.max_header_bytes;

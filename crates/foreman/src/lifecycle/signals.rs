@@ -37,6 +37,14 @@ impl Signals {
     }
 }
 
+/// Ctrl-C, for a command that goes on until somebody has seen enough.
+pub async fn interrupted() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        // It cannot be listened to: then it does what it does to every program.
+        std::future::pending::<()>().await;
+    }
+}
+
 /// Whether we were started with this signal ignored, as far as the system tells.
 fn is_ignored(kind: SignalKind) -> bool {
     std::fs::read_to_string("/proc/self/status").is_ok_and(|status| mask_has(&status, kind.as_raw_value()))

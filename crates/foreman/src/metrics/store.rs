@@ -8,13 +8,15 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use foreman_core::job::QueueName;
 use foreman_core::ports::{
-    Audit, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, CreateAnswer, Cursor, DeleteAnswer, Due,
-    DueSchedules, Edit, EditAnswer, Fired, Firing, Heartbeat, JobFilter, JobQuery, JobStore, JobView, Leader, OpenJob,
-    Page, Position, Pruned, Pulse, QueueView, RedriveAnswer, RemoveAnswer, Retention, ScheduleStore, ScheduleView,
-    Seen, SessionInfo, SessionStore, SessionView, Settled, Settlement, Standing, Store, StoreError, Submitted,
-    TickView, Upkeep,
+    Audit, Bucket, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, CreateAnswer, Cursor, DeadGroups,
+    DeleteAnswer, Depth, Due, DueSchedules, Edit, EditAnswer, Fired, Firing, Heartbeat, HeldView, JobFilter, JobQuery,
+    JobStore, JobView, Labels, Leader, OpenJob, Overdue, Page, Position, Posted, Pruned, Pulse, QueueView, Range,
+    RedriveAnswer, RemoveAnswer, Retention, ScheduleStore, ScheduleView, Seen, SessionInfo, SessionStore, SessionView,
+    Settled, Settlement, Standing, StateCounts, StatisticsStore, Store, StoreError, Stretch, Submitted, TickView,
+    Upkeep,
 };
 use foreman_core::schedule::{NewSchedule, ScheduleKey, ScheduleName};
+use foreman_core::statistics::Tally;
 use foreman_core::{ClaimToken, JobId, NewJob, ScheduleId, SessionId, TenantId, Timestamp};
 use tokio::time::Instant;
 
@@ -272,6 +274,22 @@ impl JobQuery for Counted {
         self.call("sessions", self.store.sessions()).await
     }
 
+    async fn states(&self, tenant: &TenantId, enough: u64) -> Result<StateCounts, StoreError> {
+        self.call("states", self.store.states(tenant, enough)).await
+    }
+
+    async fn dead_groups(&self, tenant: &TenantId, limit: usize, enough: u64) -> Result<DeadGroups, StoreError> {
+        self.call("dead_groups", self.store.dead_groups(tenant, limit, enough)).await
+    }
+
+    async fn held_by(&self, session: SessionId, limit: usize) -> Result<Vec<HeldView>, StoreError> {
+        self.call("held_by", self.store.held_by(session, limit)).await
+    }
+
+    async fn labels(&self, jobs: &[JobId]) -> Result<Vec<Labels>, StoreError> {
+        self.call("labels", self.store.labels(jobs)).await
+    }
+
     async fn audit(&self) -> Result<Audit, StoreError> {
         self.call("audit", self.store.audit()).await
     }
@@ -283,8 +301,40 @@ impl ChangeLog for Counted {
         self.call("head", self.store.head()).await
     }
 
+    async fn start(&self) -> Result<Position, StoreError> {
+        self.call("start", self.store.start()).await
+    }
+
     async fn changes(&self, after: Position, limit: usize) -> Result<Changes, StoreError> {
         self.call("changes", self.store.changes(after, limit)).await
+    }
+}
+
+#[async_trait]
+impl StatisticsStore for Counted {
+    async fn bookkeeper(&self) -> Result<Position, StoreError> {
+        self.call("bookkeeper", self.store.bookkeeper()).await
+    }
+
+    async fn book(&self, leader: Option<&Leader>, stretch: &Stretch) -> Result<Option<Posted>, StoreError> {
+        self.call("book", self.store.book(leader, stretch)).await
+    }
+
+    async fn depths(&self) -> Result<Vec<Depth>, StoreError> {
+        self.call("depths", self.store.depths()).await
+    }
+
+    async fn statistics(&self, tenant: &TenantId, range: &Range, limit: usize) -> Result<Vec<Bucket>, StoreError> {
+        self.call("statistics", self.store.statistics(tenant, range, limit)).await
+    }
+
+    async fn statistics_by_queue(
+        &self,
+        tenant: &TenantId,
+        range: &Range,
+        limit: usize,
+    ) -> Result<Vec<(QueueName, Tally)>, StoreError> {
+        self.call("statistics_by_queue", self.store.statistics_by_queue(tenant, range, limit)).await
     }
 }
 
@@ -317,6 +367,10 @@ impl ScheduleStore for Counted {
         limit: usize,
     ) -> Result<Vec<ScheduleView>, StoreError> {
         self.call("schedules", self.store.schedules(tenant, after, limit)).await
+    }
+
+    async fn overdue(&self, tenant: &TenantId, enough: u64) -> Result<Overdue, StoreError> {
+        self.call("overdue", self.store.overdue(tenant, enough)).await
     }
 
     async fn edit_schedule(&self, tenant: &TenantId, edit: &Edit) -> Result<EditAnswer, StoreError> {

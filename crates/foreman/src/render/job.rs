@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use comfy_table::Cell;
-use foreman_client::{AttemptDocument, CommandSpec, JobDocument};
+use foreman_client::{AttemptDocument, CommandSpec, DeadGroupDocument, JobDocument};
 use foreman_core::Timestamp;
 use foreman_core::document::Asked;
 
@@ -23,6 +23,22 @@ pub fn job_list(screen: &Screen, jobs: &[JobDocument], now: Timestamp) -> String
             Cell::new(format!("{}/{}", job.spent, job.max_attempts)),
             Cell::new(age(job.created_at, now)),
             Cell::new(cut(job.error.as_deref().unwrap_or_default())),
+        ]);
+    }
+    table.to_string()
+}
+
+/// Dead jobs by what they died of. A number with a plus: at least so many.
+pub fn group_list(screen: &Screen, groups: &[DeadGroupDocument], now: Timestamp) -> String {
+    let mut table = Table::new(screen, &["group", "jobs", "last", "queue", "kind", "error"]);
+    for group in groups {
+        table.row(vec![
+            Cell::new(group.group.as_deref().unwrap_or("-")),
+            Cell::new(format!("{}{}", group.count, if group.estimate { "+" } else { "" })),
+            Cell::new(relative(group.last_at, now)),
+            Cell::new(&group.queue),
+            Cell::new(group.kind.as_deref().unwrap_or("-")),
+            Cell::new(cut(group.error.as_deref().unwrap_or_default())),
         ]);
     }
     table.to_string()

@@ -1,6 +1,7 @@
 //! What is printed: data to standard output, talk to standard error.
 
 mod job;
+mod live;
 mod result;
 mod schedule;
 mod table;
@@ -17,7 +18,8 @@ use serde::Serialize;
 use crate::cli::Output;
 use crate::config::Environment;
 
-pub use job::{job_list, job_page, what};
+pub use job::{group_list, job_list, job_page, what};
+pub use live::{event_json, event_line};
 pub use result::{result_of, summary};
 pub use schedule::{preview_list, schedule_list, schedule_page, tick_list};
 pub use table::Table;

@@ -18,8 +18,8 @@ fn instructions(text: &str) -> Vec<(String, String)> {
 fn the_image_runs_the_binary_as_a_user_without_rights() {
     let all = instructions(&read("deploy/Dockerfile"));
     let stages: Vec<usize> = (0..all.len()).filter(|place| all[*place].0 == "FROM").collect();
-    assert_eq!(stages.len(), 2, "one stage builds, the other is shipped");
-    let shipped = &all[stages[1]..];
+    assert_eq!(stages.len(), 3, "one stage builds the dashboard, one the binary, and the last is shipped");
+    let shipped = &all[stages[2]..];
     let of = |name: &str| -> Vec<&str> {
         shipped.iter().filter(|(it, _)| it == name).map(|(_, rest)| rest.as_str()).collect()
     };
@@ -35,7 +35,8 @@ fn the_image_runs_the_binary_as_a_user_without_rights() {
 fn the_image_is_built_with_the_compiler_that_the_workspace_asks_for() {
     let manifest: toml::Table = read("Cargo.toml").parse().unwrap();
     let wanted = manifest["workspace"]["package"]["rust-version"].as_str().unwrap().to_owned();
-    let (_, base) = instructions(&read("deploy/Dockerfile")).into_iter().find(|(name, _)| name == "FROM").unwrap();
+    let builds = |(name, base): &(String, String)| name == "FROM" && base.ends_with(" AS build");
+    let (_, base) = instructions(&read("deploy/Dockerfile")).into_iter().find(builds).unwrap();
     assert!(base.starts_with(&format!("rust:{wanted}-")), "{base} is not Rust {wanted}");
 }
 
@@ -69,6 +70,16 @@ fn everything_that_the_build_reads_is_sent_to_the_engine() {
         let path = file.strip_prefix(&root).unwrap_or_else(|_| panic!("{} lies outside of the tree", file.display()));
         assert!(sent.iter().any(|sent| path.starts_with(sent)), "{} is compiled in, and not sent", path.display());
     }
+}
+
+#[test]
+fn the_dashboard_is_built_before_the_binary_that_takes_it_in() {
+    let all = instructions(&read("deploy/Dockerfile"));
+    let place = |wanted: &str| {
+        all.iter().position(|(_, rest)| rest.contains(wanted)).unwrap_or_else(|| panic!("no instruction has {wanted}"))
+    };
+    assert!(place("npm run build") < place("--from=dashboard /source/dashboard/dist dashboard/dist"));
+    assert!(place("--from=dashboard /source/dashboard/dist dashboard/dist") < place("cargo build --locked --release"));
 }
 
 #[test]

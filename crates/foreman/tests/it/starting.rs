@@ -105,7 +105,9 @@ async fn an_idle_server_needs_less_than_forty_mebibytes() {
     let server = stage.start(&[]).await;
     assert_eq!(server.foreman(&["submit", "--task", "foreman.noop", "--wait"]).await.code, 0);
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    // What is its own. The program's code comes on top: all of an optimised build is 22 MiB, but of this one, of which 34 MiB are
+    // touched, nobody runs a server.
+    let line = status.lines().find(|line| line.starts_with("RssAnon:")).unwrap();
     let kib: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
-    assert!(kib < 40 * 1024, "{line}");
+    assert!(kib < 18 * 1024, "{line}");
 }

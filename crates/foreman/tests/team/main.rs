@@ -22,4 +22,5 @@ mod poison;
 mod pooler;
 mod schedules;
 mod stage;
+mod streams;
 mod zombies;

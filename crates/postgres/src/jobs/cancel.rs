@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use foreman_core::ports::{CancelAnswer, Topic};
+use foreman_core::ports::{CancelAnswer, Step, Topic};
 use foreman_core::{JobId, State, TenantId};
 
 use super::{distinct, nowhere, owned, uuids};
@@ -52,7 +52,9 @@ pub(super) async fn cancel(
 async fn from_ready(tx: &Transaction, ids: &[JobId], found: &mut HashMap<JobId, CancelAnswer>) -> Result<(), Fault> {
     for row in &tx.rows(CANCEL_READY, &[&uuids(ids)]).await? {
         let cells = Cells::of_job(row, "ready", 0)?;
-        tx.note(cells.id, &cells.tenant(1)?, &cells.queue(2)?, State::Cancelled, cells.count(3, "attempt")?);
+        let (attempt, sequence) = (cells.count(3, "attempt")?, cells.moves(4)?);
+        let step = Step { state: State::Cancelled, attempt, sequence, took: None };
+        tx.note(cells.id, &cells.tenant(1)?, &cells.queue(2)?, step);
         found.insert(cells.id, CancelAnswer::WasWaiting);
     }
     Ok(())

@@ -47,7 +47,7 @@ pub(crate) const BY_IDS: &str = concat!(
 pub(crate) const ONE_BY_ONE: &str = "SELECT pg_advisory_xact_lock($1::integer, $2::integer)";
 pub(crate) const CLAIMED: &str =
     "SELECT held.job, held.tenant, held.queue, held.lane, NULL::bigint, held.attempt, held.spent,
-           held.crashes, jobs.created_at, jobs.work, held.route
+           held.crashes, jobs.created_at, jobs.work, held.route, held.moves, held.run_at, held.claimed_at
     FROM held LEFT JOIN jobs ON jobs.id = held.job WHERE held.claim = $1::bigint ORDER BY held.job";
 
 /// How far below V a scan begins that trusts it: more than are ever on their way at once.
@@ -152,6 +152,8 @@ struct Written {
     counters: Counters,
     created_at: Option<Timestamp>,
     work: Option<String>,
+    /// How long it had waited since it was due.
+    waited: Duration,
 }
 
 pub(super) async fn claim(store: &PostgresStore, request: &ClaimRequest) -> Result<ClaimAnswer, StoreError> {
@@ -462,7 +464,7 @@ async fn read(tx: &Transaction, rows: &[Row]) -> Result<Taken, Fault> {
     };
     let jobs: Vec<Written> = rows.iter().map(|row| written(row, 4)).collect::<Result<_, _>>()?;
     for job in &jobs {
-        tx.note(job.id, &job.tenant, &job.queue, State::Running, job.counters.attempt);
+        tx.note(job.id, &job.tenant, &job.queue, job.counters.step(State::Running, Some(job.waited)));
     }
     Ok(Taken::Claimed { fence: Fence(number), jobs, fragile_waiting })
 }
@@ -475,10 +477,11 @@ fn written(row: &Row, first: usize) -> Result<Written, Fault> {
         queue: cells.queue(first + 2)?,
         lane: cells.lane(first + 3)?,
         key: cells.get(first + 4, "key")?,
-        counters: Counters::read(&cells, first + 5)?,
+        counters: Counters::read(&cells, first + 5, first + 11)?,
         created_at: cells.maybe_time(first + 8, "created_at")?,
         work: cells.get(first + 9, "work")?,
         route: Route::from_stored(cells.get(first + 10, "route")?),
+        waited: cells.time(first + 13, "claimed_at")?.since(cells.time(first + 12, "run_at")?),
     })
 }
 
@@ -492,7 +495,7 @@ async fn answer(store: &PostgresStore, session: SessionId, taken: Taken) -> Resu
     };
     let mut jobs = Vec::with_capacity(written.len());
     for one in written {
-        let (id, Counters { attempt, spent, crashes }) = (one.id, one.counters);
+        let (id, Counters { attempt, spent, crashes, .. }) = (one.id, one.counters);
         match job(one) {
             Ok(job) => jobs.push(Held { job, fence, attempt, spent, crashes }),
             Err(fault) => {

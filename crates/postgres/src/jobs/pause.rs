@@ -2,7 +2,7 @@
 
 use foreman_core::TenantId;
 use foreman_core::job::QueueName;
-use foreman_core::ports::{Topic, USE_IS_NOTED_EVERY};
+use foreman_core::ports::{Note, Topic, USE_IS_NOTED_EVERY};
 
 use super::submit::OPEN_QUEUES;
 use crate::error::Fault;
@@ -16,7 +16,11 @@ pub(crate) const RESUME: &str = "UPDATE queues SET paused_at = NULL
 
 pub(super) async fn pause(tx: &Transaction, tenant: &TenantId, queue: &QueueName) -> Result<bool, Fault> {
     note_use(tx, tenant, queue).await?;
-    Ok(tx.row(PAUSE, &[&queue.as_str(), &tenant.as_str()]).await?.is_some())
+    let paused = tx.row(PAUSE, &[&queue.as_str(), &tenant.as_str()]).await?;
+    if paused.is_some() {
+        tx.tell(Note::Queue { tenant: tenant.clone(), queue: queue.clone(), is_paused: true });
+    }
+    Ok(paused.is_some())
 }
 
 pub(super) async fn resume(tx: &Transaction, tenant: &TenantId, queue: &QueueName) -> Result<bool, Fault> {
@@ -24,6 +28,7 @@ pub(super) async fn resume(tx: &Transaction, tenant: &TenantId, queue: &QueueNam
     // Also when it was not paused: the answer to an earlier sending may have been lost, and its ring with it.
     tx.ring(Topic::Ready);
     if resumed.is_some() {
+        tx.tell(Note::Queue { tenant: tenant.clone(), queue: queue.clone(), is_paused: false });
         note_use(tx, tenant, queue).await?;
     }
     Ok(resumed.is_some())

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use foreman_core::job::QueueName;
-use foreman_core::ports::{RedriveAnswer, StoreError, Topic};
+use foreman_core::ports::{RedriveAnswer, Step, StoreError, Topic};
 use foreman_core::target::Route;
 use foreman_core::{JobId, Lane, State, TenantId};
 
@@ -96,15 +96,22 @@ async fn redrive_all(
     Ok(in_order(ids, &found))
 }
 
-/// Takes outcomes away; the attempts that were made so far. To the schedules that made them, they are open again.
-async fn freed(tx: &Transaction, tenant: &TenantId, ids: &[JobId]) -> Result<HashMap<JobId, u32>, Fault> {
+/// What is counted on in a job's next life.
+struct Freed {
+    /// Those that were made so far.
+    attempt: u32,
+    moves: u32,
+}
+
+/// Takes outcomes away. To the schedules that made them, the jobs are open again.
+async fn freed(tx: &Transaction, tenant: &TenantId, ids: &[JobId]) -> Result<HashMap<JobId, Freed>, Fault> {
     let ids = uuids(ids);
     let answers = tx.all(&[(REDRIVE, &[&ids, &tenant.as_str()]), (REOPEN, &[&ids])]).await?;
     answers[0]
         .iter()
         .map(|row| {
             let cells = Cells::of_job(row, "outcomes", 0)?;
-            Ok((cells.id, cells.count(1, "attempt")?))
+            Ok((cells.id, Freed { attempt: cells.count(1, "attempt")?, moves: cells.moves(2)? }))
         })
         .collect()
 }
@@ -116,21 +123,24 @@ async fn revive(
     tenant: &TenantId,
     sought: &[JobId],
     asked: &HashMap<JobId, Asked>,
-    freed: &HashMap<JobId, u32>,
+    freed: &HashMap<JobId, Freed>,
     reservation: &mut Reservation,
 ) -> Result<(), Fault> {
     let mut line = submit::Line::default();
     let (mut late, mut queues) = (Vec::new(), submit::Opened::default());
     for id in sought {
-        let (Some(attempt), Some(one)) = (freed.get(id), asked.get(id)) else { continue };
+        let (Some(Freed { attempt, moves }), Some(one)) = (freed.get(id), asked.get(id)) else { continue };
+        let sequence = moves + 1;
         let key = reservation.next(tenant, &one.queue, one.lane, &one.route);
         if key.is_none() {
             late.push((*id, tenant.clone(), one.queue.clone(), one.lane, one.route.clone()));
         }
         queues.add(one.queue.as_str(), tenant.as_str(), one.lane);
         line.push(*id, tenant.as_str(), one.queue.as_str(), one.route.as_str(), one.lane, one.kind.as_deref());
-        line.when(None, None, *attempt, key);
-        tx.note(*id, tenant, &one.queue, State::Pending, *attempt);
+        line.when(None, None, key);
+        line.counted(*attempt, sequence);
+        let step = Step { state: State::Pending, attempt: *attempt, sequence, took: None };
+        tx.note(*id, tenant, &one.queue, step);
         tx.ring(Topic::Ready);
     }
     // An unused queue may have gone meanwhile.

@@ -6,7 +6,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use foreman_core::ports::{Settled, Settlement, StoreError};
+use foreman_core::error_group::ErrorGroup;
+use foreman_core::ports::{Settled, Settlement, Step, StoreError};
 use foreman_core::{Fence, JobId, SessionId, State, Verdict};
 use uuid::Uuid;
 
@@ -40,6 +41,8 @@ pub(crate) struct Batch {
     delays: Vec<Option<Span>>,
     refunds: Vec<bool>,
     reports: Vec<String>,
+    /// Of the errors that jobs ended with; empty while there is none, which spares the statement a column.
+    error_groups: Vec<Option<String>>,
 }
 
 impl Batch {
@@ -83,6 +86,11 @@ impl Batch {
         });
         self.refunds.push(verdict.refunds());
         self.reports.push(report);
+        let error = verdict.report().and_then(|report| report.error.as_deref());
+        if let (Some(error), Some(_)) = (error, verdict.final_state()) {
+            self.error_groups.resize(self.jobs.len(), None);
+            self.error_groups[self.jobs.len() - 1] = Some(ErrorGroup::of(error).into());
+        }
         Ok(())
     }
 }
@@ -98,7 +106,8 @@ async fn record_final(
     let mut numbers = batch.claims.clone();
     numbers.sort_unstable();
     numbers.dedup();
-    let args: [&dyn Arg; 6] = [&session.0, &batch.claims, &batch.jobs, &names, &batch.reports, &numbers];
+    let args: [&dyn Arg; 7] =
+        [&session.0, &batch.claims, &batch.jobs, &names, &batch.reports, &numbers, &batch.error_groups];
     let rows = tx.rows(SETTLE_FINAL, &args).await?;
     rows.iter()
         .map(|row| {
@@ -109,7 +118,10 @@ async fn record_final(
                 return Err(StoreError::Broken("a settlement was answered that was not asked for".into()).into());
             };
             let cells = Cells { row, table: "claims", id: JobId(*job) };
-            tx.note(cells.id, &cells.tenant(1)?, &cells.queue(2)?, *state, cells.count(3, "attempt")?);
+            let (attempt, sequence) = (cells.count(3, "attempt")?, cells.moves(4)?);
+            let took = Some(cells.get::<Span>(5, "claimed_at")?.0);
+            let step = Step { state: *state, attempt, sequence, took };
+            tx.note(cells.id, &cells.tenant(1)?, &cells.queue(2)?, step);
             Ok((Fence(*claim), cells.id))
         })
         .collect()
@@ -167,6 +179,7 @@ pub(crate) async fn record(
                 &batch.refunds,
                 &batch.reports,
                 &by_the_attempts,
+                &batch.error_groups,
             ],
         )
         .await?;

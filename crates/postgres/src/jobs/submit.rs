@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
 use foreman_core::job::{NewJob, QueueName, Start};
-use foreman_core::ports::{StoreError, Submitted, Topic, USE_IS_NOTED_EVERY};
+use foreman_core::ports::{Step as Moved, StoreError, Submitted, Topic, USE_IS_NOTED_EVERY};
 use foreman_core::target::Route;
 use foreman_core::{Idempotency, JobId, Lane, State, TenantId, Timestamp};
 use uuid::Uuid;
@@ -201,7 +201,7 @@ async fn accept_new(
         };
         keys.insert(job.id, key);
         tags.push(job);
-        tx.note(job.id, &job.tenant, &job.queue, State::of_waiting(true, 0), 0);
+        tx.note(job.id, &job.tenant, &job.queue, first_move(true));
     }
     tx.ring(Topic::Ready);
     let mut groups = Vec::with_capacity(alike.0.len());
@@ -252,6 +252,11 @@ async fn accept_new(
         }
         Err(fault) => Err(fault),
     }
+}
+
+/// The first of all moves is to be accepted.
+fn first_move(is_due: bool) -> Moved {
+    Moved { state: State::of_waiting(is_due, 0), attempt: 0, sequence: 1, took: None }
 }
 
 pub(crate) async fn accept(
@@ -419,10 +424,11 @@ async fn line_up(
             late.push((job.id, job.tenant.clone(), job.queue.clone(), job.lane, job.route.clone()));
         }
         line.push(job.id, job.tenant.as_str(), job.queue.as_str(), job.route.as_str(), job.lane, job.kind.as_deref());
-        line.when(Some(*run_at), job.expires_at, 0, key);
+        line.when(Some(*run_at), job.expires_at, key);
+        line.counted(0, 1);
         tags.push(job);
         queues.add(job.queue.as_str(), job.tenant.as_str(), job.lane);
-        tx.note(job.id, &job.tenant, &job.queue, State::of_waiting(is_due, 0), 0);
+        tx.note(job.id, &job.tenant, &job.queue, first_move(is_due));
         if is_due {
             tx.ring(Topic::Ready);
         }
@@ -528,6 +534,7 @@ pub(super) struct Line<'a> {
     run_at: Vec<Option<Time>>,
     expires_at: Vec<Option<Time>>,
     attempts: Vec<i32>,
+    moves: Vec<i32>,
     keys: Vec<Option<i64>>,
 }
 
@@ -549,15 +556,20 @@ impl<'a> Line<'a> {
         self.kinds.push(kind);
     }
 
-    /// The rest of a row; without a time it may run now.
-    pub fn when(&mut self, run_at: Option<Timestamp>, expires_at: Option<Timestamp>, attempt: u32, key: Option<i64>) {
+    /// More of a row; without a time it may run now.
+    pub fn when(&mut self, run_at: Option<Timestamp>, expires_at: Option<Timestamp>, key: Option<i64>) {
         self.run_at.push(run_at.map(Time));
         self.expires_at.push(expires_at.map(Time));
-        self.attempts.push(i32::try_from(attempt).unwrap_or(i32::MAX));
         self.keys.push(key);
     }
 
-    fn args(&self) -> [&dyn Arg; 10] {
+    /// The rest of it: tries so far, and moves with this one.
+    pub fn counted(&mut self, attempt: u32, moves: u32) {
+        self.attempts.push(i32::try_from(attempt).unwrap_or(i32::MAX));
+        self.moves.push(i32::try_from(moves).unwrap_or(i32::MAX));
+    }
+
+    fn args(&self) -> [&dyn Arg; 11] {
         [
             &self.ids,
             &self.tenants,
@@ -569,6 +581,7 @@ impl<'a> Line<'a> {
             &self.expires_at,
             &self.attempts,
             &self.keys,
+            &self.moves,
         ]
     }
 

@@ -1,7 +1,8 @@
 //! Which jobs a list is about, as SQL.
 //!
 //! The state decides where to look: a final one is a stretch of `outcomes_by_state`, a waiting one is `ready`, a running one
-//! `held`; for any state it is `jobs` itself, or the tag's or correlation's own index. Every part of a filter that is
+//! `held`; for any state it is `jobs` itself, or the tag's or correlation's own index. A group of errors is a stretch of
+//! `outcomes_by_error`, for one state or for each that is final. Every part of a filter that is
 //! absent leaves no trace in the statement, so each shape gets its own plan. Values never become text.
 
 use foreman_core::ports::{Cursor, JobFilter};
@@ -25,11 +26,14 @@ pub(super) struct Selection {
 
 impl Selection {
     pub fn new(tenant: &TenantId, filter: &JobFilter) -> Self {
-        let JobFilter { state, queue, kind, tag, correlation_id, created_after, created_before } = filter;
-        let mut selection = Self::leading(*state, tag.as_deref());
+        let JobFilter { state, queue, kind, tag, correlation_id, error_group, created_after, created_before } = filter;
+        let mut selection = Self::leading(*state, tag.as_deref(), error_group.is_some());
         let lead = selection.from;
         selection.holds(&format!("{lead}.tenant ="), "text", tenant.as_str().to_owned());
         selection.in_state(*state);
+        if let Some(group) = error_group {
+            selection.holds("outcomes.error_group =", "text", group.as_str().to_owned());
+        }
         let is_copied = matches!(lead, "outcomes" | "ready" | "held");
         let place = if is_copied { lead } else { "jobs" };
         if let Some(queue) = queue {
@@ -54,9 +58,10 @@ impl Selection {
         selection
     }
 
-    fn leading(state: Option<State>, tag: Option<&str>) -> Self {
+    fn leading(state: Option<State>, tag: Option<&str>, has_group: bool) -> Self {
         let (from, id) = match (state, tag) {
             (Some(state), _) if state.is_final() => ("outcomes", "outcomes.job"),
+            (None, _) if has_group => ("outcomes", "outcomes.job"),
             (Some(State::Running), _) => ("held", "held.job"),
             (Some(_), _) => ("ready", "ready.job"),
             (None, Some(_)) => ("job_tags", "job_tags.job"),
@@ -68,6 +73,8 @@ impl Selection {
 
     fn in_state(&mut self, state: Option<State>) {
         let conditions: &[&str] = match state {
+            // Of a group of errors, which is found state by state.
+            None if self.from == "outcomes" => &["outcomes.state IN ('completed', 'failed', 'dead', 'cancelled')"],
             None | Some(State::Running) => &[],
             Some(State::Pending) => &["ready.run_at <= foreman_now()"],
             Some(State::Scheduled) => &["ready.attempt = 0", "ready.run_at > foreman_now()"],
@@ -130,6 +137,9 @@ impl Selection {
     pub fn page(&self, limit: &str) -> String {
         let (time, order) = if self.is_by_time {
             ("outcomes.finished_at", "outcomes.finished_at DESC, outcomes.job DESC".to_owned())
+        } else if self.from == "outcomes" {
+            // As a row, which no index has: the group is sorted. By the index of the ids all that ever ended would be walked over.
+            ("NULL::timestamptz", "ROW(outcomes.job) DESC".to_owned())
         } else {
             ("NULL::timestamptz", format!("{} DESC", self.id))
         };

@@ -3,8 +3,9 @@
 //! A page is found first, by ids alone, and only its own jobs are then read in full: a page deep in a long list costs no
 //! more than the first.
 
+use foreman_core::error_group::ErrorGroup;
 use foreman_core::ports::{Cursor, JobFilter, JobView, Page};
-use foreman_core::{JobId, TenantId};
+use foreman_core::{JobId, State, TenantId};
 use uuid::Uuid;
 
 use super::filter::Selection;
@@ -20,7 +21,7 @@ pub(super) async fn list(
     after: Option<Cursor>,
     limit: usize,
 ) -> Result<Page<JobView>, Fault> {
-    if is_beyond_text(filter) {
+    if matches_nothing(filter) {
         return Ok(Page { items: Vec::new(), next: None });
     }
     let mut selection = Selection::new(tenant, filter);
@@ -51,14 +52,17 @@ async fn page(tx: &Transaction, mut selection: Selection, limit: usize) -> Resul
         .collect()
 }
 
-/// Whether a job is asked for by a label that Postgres could not keep: no job has it.
-fn is_beyond_text(filter: &JobFilter) -> bool {
-    let JobFilter { kind, tag, correlation_id, .. } = filter;
-    [kind, tag, correlation_id].into_iter().flatten().any(|label| label.contains('\0'))
+/// Whether a job is asked for by a label that Postgres could not keep, which none has, or by the error that it ended with although
+/// it has not ended.
+fn matches_nothing(filter: &JobFilter) -> bool {
+    let JobFilter { state, kind, tag, correlation_id, error_group, .. } = filter;
+    let has_ended = state.is_none_or(State::is_final);
+    error_group.is_some() && !has_ended
+        || [kind, tag, correlation_id].into_iter().flatten().any(|label| label.contains('\0'))
 }
 
 pub(super) async fn count(tx: &Transaction, tenant: &TenantId, filter: &JobFilter) -> Result<u64, Fault> {
-    if is_beyond_text(filter) {
+    if matches_nothing(filter) {
         return Ok(0);
     }
     let selection = Selection::new(tenant, filter);
@@ -70,19 +74,21 @@ pub(super) async fn count(tx: &Transaction, tenant: &TenantId, filter: &JobFilte
 
 /// Every shape of list there is, for the test that prepares all statements.
 pub(crate) fn shapes() -> Vec<String> {
-    use foreman_core::State;
     let mut texts = Vec::new();
-    let every = |state| JobFilter {
+    let every = |state: Option<State>| JobFilter {
         state,
         queue: Some(foreman_core::job::QueueName::default()),
         kind: Some(String::new()),
         tag: Some(String::new()),
         correlation_id: Some(String::new()),
+        error_group: state.is_none_or(State::is_final).then(|| ErrorGroup::of("")),
         created_after: Some(foreman_core::Timestamp::default()),
         created_before: Some(foreman_core::Timestamp::default()),
     };
     for state in State::ALL.into_iter().map(Some).chain([None]) {
-        for filter in [every(state), JobFilter { state, ..JobFilter::default() }] {
+        let plain = JobFilter { error_group: None, ..every(state) };
+        let of_group = JobFilter { state, error_group: every(state).error_group, ..JobFilter::default() };
+        for filter in [every(state), plain, of_group, JobFilter { state, ..JobFilter::default() }] {
             let mut selection = Selection::new(&TenantId::default(), &filter);
             texts.push(selection.count());
             selection.after(Cursor { at: foreman_core::Timestamp::default(), id: JobId(Uuid::nil()) });

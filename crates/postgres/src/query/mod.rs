@@ -2,15 +2,22 @@
 
 mod filter;
 pub(crate) mod get;
+pub(crate) mod groups;
+pub(crate) mod held;
+pub(crate) mod labels;
 pub(crate) mod list;
 pub(crate) mod load;
 pub(crate) mod queues;
 pub(crate) mod sessions;
+pub(crate) mod states;
 pub(crate) mod view;
 
 use async_trait::async_trait;
-use foreman_core::ports::{Audit, Cursor, JobFilter, JobQuery, JobView, Page, QueueView, SessionView, StoreError};
-use foreman_core::{JobId, TenantId};
+use foreman_core::ports::{
+    Audit, Cursor, DeadGroups, HeldView, JobFilter, JobQuery, JobView, Labels, Page, QueueView, SessionView,
+    StateCounts, StoreError,
+};
+use foreman_core::{JobId, SessionId, TenantId};
 
 use crate::error::Fault;
 use crate::write::Transaction;
@@ -57,6 +64,22 @@ impl JobQuery for PostgresStore {
 
     async fn sessions(&self) -> Result<Vec<SessionView>, StoreError> {
         look!(self, Read, |tx| sessions::sessions(&tx).await)
+    }
+
+    async fn states(&self, tenant: &TenantId, enough: u64) -> Result<StateCounts, StoreError> {
+        look!(self, Read, |tx| states::states(&tx, tenant, enough).await)
+    }
+
+    async fn dead_groups(&self, tenant: &TenantId, limit: usize, enough: u64) -> Result<DeadGroups, StoreError> {
+        look!(self, Read, |tx| groups::dead_groups(&tx, tenant, limit, enough).await)
+    }
+
+    async fn held_by(&self, session: SessionId, limit: usize) -> Result<Vec<HeldView>, StoreError> {
+        look!(self, Look, |tx| held::held_by(&tx, session, limit).await)
+    }
+
+    async fn labels(&self, jobs: &[JobId]) -> Result<Vec<Labels>, StoreError> {
+        look!(self, Look, |tx| labels::labels(&tx, jobs).await)
     }
 
     async fn audit(&self) -> Result<Audit, StoreError> {

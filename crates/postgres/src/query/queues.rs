@@ -9,6 +9,7 @@ use foreman_core::ports::{QueueView, WaitingCounts};
 use tokio_postgres::Row;
 
 use crate::error::Fault;
+use crate::rows::number;
 use crate::value::{Arg, Span};
 use crate::write::Transaction;
 
@@ -76,8 +77,4 @@ fn each(
         }
     }
     Ok(())
-}
-
-fn number(row: &Row, place: usize) -> Result<u64, Fault> {
-    Ok(u64::try_from(row.try_get::<_, i64>(place)?).unwrap_or_default())
 }

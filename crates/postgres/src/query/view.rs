@@ -18,16 +18,16 @@ pub(crate) const VIEWS: &str = "SELECT jobs.id, jobs.tenant, jobs.created_at, jo
        CASE WHEN outcomes.job IS NULL THEN
            (SELECT attempts.report FROM attempts WHERE attempts.job = jobs.id ORDER BY attempts.place DESC LIMIT 1)
        END,
-       ready.run_at <= foreman_now()
+       ready.run_at <= foreman_now(), ready.moves, held.moves, outcomes.moves
     FROM unnest($1::uuid[]) WITH ORDINALITY AS asked (id, rank)
     JOIN jobs ON jobs.id = asked.id
     LEFT JOIN ready ON ready.job = jobs.id
     LEFT JOIN outcomes ON outcomes.job = jobs.id
     LEFT JOIN LATERAL (
-        SELECT claims.claimed_at, member.run_at, member.attempt, member.spent, member.crashes
+        SELECT claims.claimed_at, member.run_at, member.attempt, member.spent, member.crashes, member.moves
         FROM claims
-        CROSS JOIN LATERAL unnest(claims.jobs, claims.run_at, claims.attempt, claims.spent, claims.crashes)
-             WITH ORDINALITY AS member (job, run_at, attempt, spent, crashes, place)
+        CROSS JOIN LATERAL unnest(claims.jobs, claims.run_at, claims.attempt, claims.spent, claims.crashes, claims.moves)
+             WITH ORDINALITY AS member (job, run_at, attempt, spent, crashes, moves, place)
         WHERE ready.job IS NULL AND outcomes.job IS NULL AND jobs.id = ANY (claims.jobs)
           AND member.job = jobs.id AND get_bit(claims.open, member.place::integer - 1) = 1
     ) AS held ON true
@@ -45,6 +45,7 @@ pub(super) fn view(row: &Row) -> Result<JobView, Fault> {
         attempt: 0,
         spent: 0,
         crashes: 0,
+        sequence: 0,
         started_at: None,
         finished_at: None,
         error: None,
@@ -52,7 +53,7 @@ pub(super) fn view(row: &Row) -> Result<JobView, Fault> {
     };
     let ready = Cells { row, table: "ready", id };
     if let Some(run_at) = ready.maybe_time(4, "run_at")? {
-        let counters = Counters::read(&ready, 5)?;
+        let counters = Counters::read(&ready, 5, 23)?;
         let state = State::of_waiting(ready.get(22, "run_at")?, counters.attempt);
         return Ok(JobView { state, run_at, error: last_error(row, &blank)?, ..blank }.with(counters));
     }
@@ -60,7 +61,7 @@ pub(super) fn view(row: &Row) -> Result<JobView, Fault> {
     if let Some(run_at) = held.maybe_time(8, "run_at")? {
         let started_at = held.maybe_time(12, "claimed_at")?;
         let error = last_error(row, &blank)?;
-        return Ok(JobView { run_at, started_at, error, ..blank }.with(Counters::read(&held, 9)?));
+        return Ok(JobView { run_at, started_at, error, ..blank }.with(Counters::read(&held, 9, 24)?));
     }
     let outcome = Cells { row, table: "outcomes", id };
     let Some(run_at) = outcome.maybe_time(13, "run_at")? else {
@@ -74,7 +75,7 @@ pub(super) fn view(row: &Row) -> Result<JobView, Fault> {
         error: outcome.report(20)?.error,
         ..blank
     }
-    .with(Counters::read(&outcome, 14)?))
+    .with(Counters::read(&outcome, 14, 25)?))
 }
 
 trait With {
@@ -82,8 +83,8 @@ trait With {
 }
 
 impl With for JobView {
-    fn with(self, Counters { attempt, spent, crashes }: Counters) -> Self {
-        Self { attempt, spent, crashes, ..self }
+    fn with(self, Counters { attempt, spent, crashes, moves }: Counters) -> Self {
+        Self { attempt, spent, crashes, sequence: moves, ..self }
     }
 }
 

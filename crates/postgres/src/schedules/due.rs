@@ -5,14 +5,15 @@
 
 use std::time::Duration;
 
-use foreman_core::ports::{DueSchedule, DueSchedules, OPEN_JOBS_AMONG, StoreError};
-use foreman_core::{ScheduleId, Timestamp};
+use foreman_core::ports::{Counted, DueSchedule, DueSchedules, OPEN_JOBS_AMONG, Overdue, StoreError};
+use foreman_core::{ScheduleId, TenantId, Timestamp};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::{Unreadable, columns, read};
 use crate::error::Fault;
-use crate::value::{Arg, Time, bound};
+use crate::rows::number;
+use crate::value::{Arg, Span, Time, bound, one_more};
 use crate::write::Transaction;
 
 /// After a time and an id.
@@ -47,6 +48,20 @@ pub(crate) const NEXT: &str = "SELECT
         (SELECT next_fire_at FROM schedules WHERE next_fire_at > foreman_now() ORDER BY next_fire_at LIMIT 1),
         foreman_now(),
         EXISTS (SELECT FROM schedules WHERE held IS NOT NULL AND NOT paused)";
+
+/// A tenant's ticks that nobody has decided about yet, the longest due first. Of other tenants' as many are passed over as are
+/// due: none, while the scheduler does its work. IS TRUE keeps the planner from walking over all of the tenant's schedules.
+pub(crate) const OVERDUE: &str = "SELECT count(*), foreman_now() - min(next_fire_at) FROM (
+        SELECT next_fire_at FROM schedules WHERE next_fire_at <= foreman_now() AND (tenant = $1::text) IS TRUE
+        ORDER BY next_fire_at LIMIT $2::bigint
+    ) AS due";
+
+pub(super) async fn overdue(tx: &Transaction, tenant: &TenantId, enough: u64) -> Result<Overdue, Fault> {
+    let row = tx.row(OVERDUE, &[&tenant.as_str(), &one_more(enough)]).await?;
+    let Some(row) = row else { return Ok(Overdue::default()) };
+    let longest: Option<Span> = row.try_get(1)?;
+    Ok(Overdue { counted: Counted::up_to(number(&row, 0)?, enough), longest: longest.map(|span| span.0) })
+}
 
 pub(super) async fn due(tx: &Transaction, limit: usize, unreadable: &Unreadable) -> Result<DueSchedules, Fault> {
     let among = bound(OPEN_JOBS_AMONG);

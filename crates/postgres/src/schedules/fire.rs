@@ -14,10 +14,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use foreman_core::job::{NewJob, Start};
 use foreman_core::ports::{
-    Fired, Firing, Leader, NewTick, OPEN_JOBS_AMONG, Seen, StoreError, TickAct, TickReason, TickState,
+    Fired, Firing, Leader, NewTick, Note, OPEN_JOBS_AMONG, Seen, StoreError, TickAct, TickReason, TickState,
 };
 use foreman_core::schedule::{Decided, Decision, Overlap, decide};
-use foreman_core::{JobId, ScheduleId, Timestamp};
+use foreman_core::{JobId, ScheduleId, TenantId, Timestamp};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -30,7 +30,7 @@ use crate::value::{Arg, Time, bound};
 use crate::write::{Step, Transaction};
 use crate::{PostgresStore, transact};
 
-pub(crate) const LOCK: &str = "SELECT id, version, next_fire_at, held FROM schedules
+pub(crate) const LOCK: &str = "SELECT id, version, next_fire_at, held, tenant, name FROM schedules
     WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE";
 /// The ticks of schedules that lie between two times each.
 pub(crate) const KNOWN: &str = "SELECT ticks.schedule, ticks.nominal, ticks.job
@@ -187,6 +187,11 @@ async fn fire_batch(
         })
         .collect();
     writes.write(tx, &state.closed).await?;
+    for (schedule, tick) in writes.decided.drain(..) {
+        if let Some(note) = state.note(schedule, tick) {
+            tx.tell(note);
+        }
+    }
     let jobs: Vec<&Prepared> = writes.submitted.iter().filter_map(|id| batch.jobs.get(id)).collect();
     if !jobs.is_empty() {
         submit::accept(tx, &jobs, keys).await?;
@@ -198,6 +203,7 @@ async fn fire_batch(
 #[derive(Default)]
 struct Locked {
     seen: HashMap<ScheduleId, Seen>,
+    names: HashMap<ScheduleId, (TenantId, String)>,
     known: HashMap<ScheduleId, Known>,
     open: HashMap<ScheduleId, Vec<JobId>>,
     closed: Closed,
@@ -227,6 +233,13 @@ impl Locked {
         let known = self.known.get(&id).cloned().unwrap_or_default();
         Some(Found { known, open: self.open.get(&id).map_or(&[], Vec::as_slice) })
     }
+
+    /// What is told of a tick that was decided about.
+    fn note(&self, schedule: ScheduleId, tick: DecidedTick) -> Option<Note> {
+        let (tenant, name) = self.names.get(&schedule)?.clone();
+        let DecidedTick { nominal, state, job } = tick;
+        Some(Note::Tick { tenant, schedule, name, nominal, state, job })
+    }
 }
 
 /// `None` when the leader's term is over. That is asked behind the locks, which may have been waited for.
@@ -253,6 +266,7 @@ async fn lock_and_look(tx: &Transaction, leader: Option<&Leader>, batch: &Batch<
         let cells = of_schedule(row, "schedules")?;
         let (next, held) = (cells.maybe_time(2, "next_fire_at")?, cells.maybe_time(3, "held")?);
         locked.seen.insert(cells.id, Seen { version: cells.get(1, "version")?, next, held });
+        locked.names.insert(cells.id, (cells.tenant(4)?, cells.get(5, "name")?));
     }
     for row in &answers[1] {
         let cells = of_schedule(row, "ticks")?;
@@ -283,6 +297,15 @@ struct Writes {
     let_go: LetGo,
     moved: MovedOn,
     submitted: Vec<JobId>,
+    /// In the order in which they were decided about.
+    decided: Vec<(ScheduleId, DecidedTick)>,
+}
+
+/// What became of a tick, as it is told.
+struct DecidedTick {
+    nominal: Timestamp,
+    state: TickState,
+    job: Option<JobId>,
 }
 
 #[derive(Default)]
@@ -378,6 +401,8 @@ impl Writes {
             self.let_go.schedules.push(firing.schedule.0);
             self.let_go.nominals.push(Time(nominal));
             self.let_go.jobs.push(job.id.0);
+            let decided = DecidedTick { nominal, state: TickState::Fired, job: Some(job.id) };
+            self.decided.push((firing.schedule, decided));
             self.submitted.push(job.id);
             jobs.push(job.id);
             known.insert(nominal, Some(job.id));
@@ -397,6 +422,7 @@ impl Writes {
             jobs.extend(row.job);
             self.submitted.extend(row.job);
             self.ticks.push(firing.schedule, nominal, &row);
+            self.decided.push((firing.schedule, DecidedTick { nominal, state: row.state, job: row.job }));
         }
         if (firing.next, held) != (firing.seen.next, firing.seen.held) {
             self.moved.schedules.push(firing.schedule.0);

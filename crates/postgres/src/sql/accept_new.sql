@@ -13,8 +13,8 @@ written AS (
     FROM asked
 ),
 waiting AS (
-    INSERT INTO ready (job, tenant, queue, route, lane, kind, run_at, expires_at, attempt, spent, crashes, key)
-    SELECT id, $4, $5, $6, $7, $8, (SELECT foreman_now()), $11::timestamptz, 0, 0, 0, key
+    INSERT INTO ready (job, tenant, queue, route, lane, kind, run_at, expires_at, attempt, spent, crashes, moves, key)
+    SELECT id, $4, $5, $6, $7, $8, (SELECT foreman_now()), $11::timestamptz, 0, 0, 0, 1, key
     FROM asked
 )
 SELECT foreman_now()

@@ -7,21 +7,21 @@ members AS MATERIALIZED (
 ),
 claim AS (
     INSERT INTO claims (number, session, token, claimed_at, jobs, tenants, queues, routes, lanes, kinds, run_at,
-                        expires_at, attempt, spent, crashes, open)
+                        expires_at, attempt, spent, crashes, moves, open)
     SELECT nextval('claim_numbers'), $1, $2, foreman_now(), array_agg(job), array_agg(tenant), array_agg(queue),
            array_agg(route), array_agg(lane), array_agg(kind), array_agg(run_at), array_agg(expires_at),
            array_agg(attempt + 1), array_agg(spent + 1), array_agg(crashes),
-           repeat('1', count(*)::integer)::bit varying
+           array_agg(foreman_counted(moves, attempt) + 1), repeat('1', count(*)::integer)::bit varying
     FROM (SELECT * FROM members ORDER BY rank) AS members
     HAVING count(*) > 0
-    RETURNING number
+    RETURNING number, claimed_at
 )
 SELECT EXISTS (SELECT FROM session) AS is_live,
        (SELECT number FROM known) AS known,
        EXISTS (SELECT FROM fragile) AS fragile_waiting,
        claim.number, members.job, members.tenant, members.queue, members.lane, members.key,
        members.attempt + 1 AS attempt, members.spent + 1 AS spent, members.crashes, jobs.created_at, jobs.work,
-       members.route
+       members.route, foreman_counted(members.moves, members.attempt) + 1 AS moves, members.run_at, claim.claimed_at
 FROM (SELECT) AS always
 LEFT JOIN (claim CROSS JOIN members LEFT JOIN jobs ON jobs.id = members.job) ON true
 ORDER BY members.rank

@@ -26,10 +26,10 @@ shrunk AS (
     WHERE claims.number = rest.number
 ),
 finished AS (
-    INSERT INTO outcomes (job, tenant, state, queue, kind, finished_at, attempt, spent, crashes, run_at, claim, settled,
-                          session, worker, started_at, report)
-    SELECT job, tenant, state, queue, kind, (SELECT foreman_now()), attempt, spent, crashes, run_at, claim, settled, session,
-           worker, claimed_at, report
+    INSERT INTO outcomes (job, tenant, state, queue, kind, finished_at, attempt, spent, crashes, moves, run_at, claim,
+                          settled, session, worker, started_at, report, error_group)
+    SELECT job, tenant, state, queue, kind, (SELECT foreman_now()), attempt, spent, crashes, moves + 1, run_at, claim, settled,
+           session, worker, claimed_at, report, error_group
     FROM closing WHERE state IS NOT NULL
 ),
 recorded AS (
@@ -38,11 +38,11 @@ recorded AS (
     FROM closing WHERE state IS NULL ORDER BY rank
 ),
 returned AS (
-    INSERT INTO ready (job, tenant, queue, route, lane, kind, run_at, expires_at, attempt, spent, crashes, key)
+    INSERT INTO ready (job, tenant, queue, route, lane, kind, run_at, expires_at, attempt, spent, crashes, moves, key)
     SELECT closing.job, closing.tenant, closing.queue, closing.route, closing.lane, closing.kind,
            CASE WHEN closing.delay IS NULL THEN least(closing.run_at, (SELECT foreman_now()))
                 ELSE (SELECT foreman_now()) + closing.delay END,
-           closing.expires_at, closing.attempt, closing.spent, closing.crashes,
+           closing.expires_at, closing.attempt, closing.spent, closing.crashes, closing.moves + 1,
            CASE WHEN closing.delay IS NULL THEN coalesce(line_fronts.v, 0) END
     FROM closing
     LEFT JOIN line_fronts ON line_fronts.queue = closing.queue AND line_fronts.lane = closing.lane
@@ -51,5 +51,6 @@ returned AS (
 )
 SELECT closing.rank, closing.claim, closing.session, closing.job, closing.tenant, closing.queue, closing.lane,
        closing.attempt, closing.state, closing.delay IS NULL OR closing.delay <= '0' AS is_due,
-       closing.delay <= '0' AS wants_key, closing.expires_at IS NOT NULL AS may_expire, closing.route
+       closing.delay <= '0' AS wants_key, closing.expires_at IS NOT NULL AS may_expire, closing.route,
+       closing.moves + 1 AS moves, (SELECT foreman_now()) - closing.claimed_at AS took
 FROM closing ORDER BY closing.rank

@@ -15,4 +15,4 @@ recorded AS (
            state, report
     FROM gone
 )
-SELECT gone.job, gone.attempt FROM gone
+SELECT gone.job, gone.attempt, foreman_counted(gone.moves, gone.attempt) FROM gone

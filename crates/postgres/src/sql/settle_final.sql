@@ -5,10 +5,11 @@
 -- that is written comes from `closing`, the asked jobs whose bit is still set in the *locked* row.
 --
 --   $1 session   $2 claims   $3 jobs   $4 final states   $5 reports   $6 the claims, each once
+--   $7 groups of their errors, or nothing at all
 WITH asked AS MATERIALIZED (
     SELECT asked.*
-    FROM unnest($2::bigint[], $3::uuid[], $4::text[], $5::text[])
-         WITH ORDINALITY AS asked (claim, job, state, report, rank)
+    FROM unnest($2::bigint[], $3::uuid[], $4::text[], $5::text[], $7::text[])
+         WITH ORDINALITY AS asked (claim, job, state, report, error_group, rank)
     -- One row, of which the planner expects many. It expects ten of an array, and would compare each with each below.
     CROSS JOIN generate_series(1, least(1, cardinality($2)))
 ),
@@ -19,13 +20,14 @@ member AS MATERIALIZED (
     SELECT locked.number, locked.claimed_at, member.*
     FROM locked
     CROSS JOIN LATERAL unnest(locked.jobs, locked.tenants, locked.queues, locked.kinds, locked.run_at, locked.attempt,
-                              locked.spent, locked.crashes)
-         WITH ORDINALITY AS member (job, tenant, queue, kind, run_at, attempt, spent, crashes, place)
+                              locked.spent, locked.crashes, locked.moves)
+         WITH ORDINALITY AS member (job, tenant, queue, kind, run_at, attempt, spent, crashes, moves, place)
     WHERE get_bit(locked.open, member.place::integer - 1) = 1
 ),
 closing AS MATERIALIZED (
     SELECT asked.rank, member.number AS claim, member.claimed_at, member.place, member.job, member.tenant, member.queue,
-           member.kind, member.run_at, member.attempt, member.spent, member.crashes, asked.state, asked.report
+           member.kind, member.run_at, member.attempt, member.spent, member.crashes,
+           foreman_counted(member.moves, member.attempt) AS moves, asked.state, asked.report, asked.error_group
     FROM member JOIN asked ON asked.claim = member.number AND asked.job = member.job
 ),
 tally AS MATERIALIZED (
@@ -51,10 +53,10 @@ shrunk AS (
     WHERE claims.number = rest.number
 ),
 finished AS (
-    INSERT INTO outcomes (job, tenant, state, queue, kind, finished_at, attempt, spent, crashes, run_at, claim, settled,
-                          session, worker, started_at, report)
-    SELECT job, tenant, state, queue, kind, (SELECT foreman_now()), attempt, spent, crashes, run_at, claim, true, $1,
-           (SELECT worker FROM sessions WHERE sessions.id = $1), claimed_at, report
+    INSERT INTO outcomes (job, tenant, state, queue, kind, finished_at, attempt, spent, crashes, moves, run_at, claim,
+                          settled, session, worker, started_at, report, error_group)
+    SELECT job, tenant, state, queue, kind, (SELECT foreman_now()), attempt, spent, crashes, moves + 1, run_at, claim, true,
+           $1, (SELECT worker FROM sessions WHERE sessions.id = $1), claimed_at, report, error_group
     FROM closing
 )
-SELECT rank, tenant, queue, attempt FROM closing ORDER BY rank
+SELECT rank, tenant, queue, attempt, moves + 1, (SELECT foreman_now()) - claimed_at FROM closing ORDER BY rank

@@ -8,15 +8,18 @@ use foreman_core::audit::{Act, Actor};
 use foreman_core::conformance::given::{a_job, by_order, completed, jobs, retry, session_info, taken};
 use foreman_core::conformance::posting::{callback, delivery};
 use foreman_core::conformance::timetable::{edit, every_minute, firing_by_hand, job_of, next_firing};
+use foreman_core::key::KeyHash;
 use foreman_core::memory::LocalWakeups;
 use foreman_core::ports::{
     AuditTrail, CancelAnswer, ChangeLog, CreateAnswer, CreateKeyAnswer, CreateTenantAnswer, CreateWebhookAnswer,
-    DeleteAnswer, DeleteTenantAnswer, EditAnswer, Fired, JobQuery, JobStore, KeyStore, Posted, ReplaceKeyAnswer,
-    RevokeKeyAnswer, Round, ScheduleStore, SessionStore, Settled, StoreError, Submitted, TenantStore,
-    UpdateTenantAnswer, UpdateWebhookAnswer, WebhookStore, WebhookUpdate,
+    DeleteAnswer, DeleteTenantAnswer, EditAnswer, Fired, Holder, JobQuery, JobStore, KeyStore, NewPass, PassKind,
+    PassStore, Posted, Range, ReplaceKeyAnswer, RevokeKeyAnswer, Round, ScheduleStore, SessionStore, Settled,
+    StatisticsStore, StoreError, Stretch, Submitted, TenantStore, UpdateTenantAnswer, UpdateWebhookAnswer,
+    WebhookStore, WebhookUpdate,
 };
 use foreman_core::schedule::ScheduleKey;
-use foreman_core::{EditId, EntryId, SessionId, State, TenantId};
+use foreman_core::statistics::{Ledger, Slot};
+use foreman_core::{EditId, EntryId, SessionId, State, TenantId, Timestamp};
 use foreman_postgres::{Config, PostgresStore};
 use foreman_runtime::Tasks;
 use rand::rngs::SmallRng;
@@ -362,6 +365,59 @@ async fn deliveries_whose_commit_is_unknown_are_made_once() {
     eprintln!("{cuts} cuts, {} unknown outcomes, {posted_by_cut} rounds posted by a call that was cut", scene.unknown);
     assert!(cuts >= rounds && scene.unknown >= rounds, "the cutter cut: {cuts}, {} unknown", scene.unknown);
     assert!(0 < posted_by_cut && posted_by_cut < rounds, "some were done, and some were not: {posted_by_cut}");
+    scene.through.close();
+    scene.direct.close();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn numbers_and_passes_whose_commit_is_unknown_are_kept_once() {
+    let rounds = if is_torture() { 500 } else { 100 };
+    let database = Database::ready().await.spoil();
+    let mut scene = Scene::start(&database, 19).await;
+    let (store, direct, own) = (scene.through.clone(), scene.direct.clone(), TenantId::default());
+    let mut booked_by_cut = 0;
+    for round in 0..rounds {
+        direct.submit(&jobs(2, &a_job())).await.unwrap();
+        let from = direct.bookkeeper().await.unwrap();
+        let changes = direct.changes(from, 1_000).await.unwrap();
+        let mut ledger = Ledger::default();
+        changes.moved().for_each(|moved| ledger.count(moved));
+        let stretch = Stretch { from, to: changes.position, entries: ledger.entries() };
+        // A stretch is overtaken by itself, or it was not booked and is now.
+        scene.cut(store.book(None, &stretch)).await;
+        match direct.book(None, &stretch).await.unwrap() {
+            Some(Posted::Overtaken) => booked_by_cut += 1,
+            Some(Posted::Done) => {}
+            None => panic!("nobody leads here"),
+        }
+        assert_eq!(direct.bookkeeper().await.unwrap(), changes.position);
+        let (from, to) = (Timestamp::from_micros(0), Timestamp::from_micros(i64::MAX));
+        let range = Range { slot: Slot::Hour, from, to, queue: None };
+        let booked = direct.statistics(&own, &range, 100).await.unwrap();
+        let submitted: u64 = booked.iter().map(|bucket| bucket.tally.submitted).sum();
+        assert_eq!(submitted, 2 * (round as u64 + 1), "each is counted once");
+        // A pass: found by its hash, and spent once, heard of or not.
+        let hash = KeyHash::of(format!("ticket {round}").as_bytes());
+        let (kind, holder, keep) = (PassKind::Ticket, Holder::Nobody, Duration::from_mins(1));
+        let pass = NewPass { hash, kind, holder, tenant: own.clone(), keep };
+        let first = scene.cut(store.issue_pass(&pass)).await;
+        let until = direct.issue_pass(&pass).await.unwrap();
+        assert!(first.is_none_or(|first| first == until));
+        let spent = scene.cut(store.spend_ticket(&hash)).await.flatten();
+        let again = direct.spend_ticket(&hash).await.unwrap();
+        assert!(spent.is_none() || again.is_none(), "of two who show it, one gets in");
+        assert_eq!(direct.pass(&hash).await.unwrap(), None);
+    }
+    let audit = direct.audit().await.unwrap();
+    assert!(audit.is_clean(), "{audit:#?}");
+    let cuts = scene.cutter.cuts.load(Ordering::SeqCst);
+    eprintln!(
+        "{cuts} cuts, {} unknown outcomes, {booked_by_cut} stretches booked by a call that was cut",
+        scene.unknown
+    );
+    // These have one commit each, so every other call is let through.
+    assert!(cuts >= rounds && 4 * scene.unknown >= rounds, "the cutter cut: {cuts}, {} unknown", scene.unknown);
+    assert!(0 < booked_by_cut && booked_by_cut < rounds, "some were done, and some were not: {booked_by_cut}");
     scene.through.close();
     scene.direct.close();
 }

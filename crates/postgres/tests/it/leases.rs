@@ -4,8 +4,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use foreman_core::conformance::given::a_job;
 use foreman_core::memory::ManualClock;
-use foreman_core::ports::{Leader, Retention, Upkeep};
+use foreman_core::ports::{ChangeLog, JobStore, Leader, Posted, Retention, StatisticsStore, Stretch, Upkeep};
 use foreman_postgres::Config;
 use foreman_postgres::leases::PgLeases;
 use foreman_runtime::leadership::{self, Leadership, Lease, Term};
@@ -109,6 +110,26 @@ async fn a_leader_whose_term_is_over_prunes_nothing() {
     assert!(team.store.prune_as(&next, &retention, 10).await.unwrap().is_some());
     team.clock.advance(TTL * 2);
     assert_eq!(team.store.prune_as(&next, &retention, 10).await.unwrap(), None, "its time is over");
+}
+
+#[tokio::test]
+async fn a_leader_whose_term_is_over_books_nothing() {
+    let team = Team::new().await;
+    let leases = leases(&team.database, Some(&team.clock));
+    let term = leases.acquire(OFFICE, "a", TTL).await.unwrap().unwrap();
+    let leader = Leader { office: OFFICE.into(), term: term.0 };
+    team.store.submit(&[a_job().build()]).await.unwrap();
+    let (from, to) = (team.store.bookkeeper().await.unwrap(), team.store.head().await.unwrap());
+    let stretch = Stretch { from, to, entries: Vec::new() };
+    leases.resign(OFFICE, term).await.unwrap();
+    let next = leases.acquire(OFFICE, "b", TTL).await.unwrap().unwrap();
+    assert_eq!(team.store.book(Some(&leader), &stretch).await.unwrap(), None);
+    assert_eq!(team.store.bookkeeper().await.unwrap(), from);
+    let next = Leader { office: OFFICE.into(), term: next.0 };
+    assert_eq!(team.store.book(Some(&next), &stretch).await.unwrap(), Some(Posted::Done));
+    assert_eq!(team.store.book(Some(&next), &stretch).await.unwrap(), Some(Posted::Overtaken));
+    team.clock.advance(TTL * 2);
+    assert_eq!(team.store.book(Some(&next), &stretch).await.unwrap(), None, "its time is over");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,8 +1,11 @@
 //! Every statement is one that a migrated database understands.
 
 use foreman_core::conformance::given::{a_job, jobs};
-use foreman_core::ports::JobStore as _;
+use foreman_core::error_group::ErrorGroup;
+use foreman_core::ports::{Counted, JobFilter, JobQuery as _, JobStore as _};
+use foreman_core::{State, TenantId};
 use foreman_postgres::{Config, statements};
+use tokio_postgres::Client;
 
 use crate::given::{Database, Team};
 
@@ -74,4 +77,177 @@ async fn what_waits_is_walked_over_once_however_many_queues_are_unused() {
     assert!(!walks.is_empty() && walks.iter().all(|line| line.contains("loops=1)")), "{}", plan.join("\n"));
     let left = client.query("SELECT queue FROM queues", &[]).await.unwrap();
     assert_eq!(left.len(), 1, "the one that is used");
+}
+
+/// Jobs that ended, as many as a history has; their ids are of all times, as those of a history are.
+async fn history(client: &Client, state: &str, group: Option<&str>, count: i64) {
+    let sql = "INSERT INTO outcomes (job, tenant, state, queue, finished_at, attempt, spent, crashes, run_at, settled, report,
+                                     error_group)
+               SELECT gen_random_uuid(), 'default', $1, 'q', now() - n * interval '1 second', 1, 1, 0, now(), true,
+                      '{\"error\":\"e\"}', $2
+               FROM generate_series(1, $3::bigint) AS n";
+    client.execute(sql, &[&state, &group, &count]).await.unwrap();
+}
+
+/// How a statement went on what is there: its plan, and how many rows it read of `outcomes`.
+async fn read_of_outcomes(client: &Client, text: &str, args: &str) -> (String, u64) {
+    let body = text.lines().filter(|line| !line.starts_with("--")).collect::<Vec<_>>().join("\n");
+    client.batch_execute(&format!("PREPARE planned AS {body}")).await.unwrap();
+    let sql = format!("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE planned ({args})");
+    let lines: Vec<String> = client.query(&sql, &[]).await.unwrap().iter().map(|row| row.get(0)).collect();
+    client.batch_execute("DEALLOCATE planned").await.unwrap();
+    let number = |line: &str, name: &str| -> Option<u64> {
+        let (_, rest) = line.split_once(name)?;
+        rest.split(|letter: char| !letter.is_ascii_digit()).next()?.parse().ok()
+    };
+    let mut read = 0;
+    let mut loops = 0;
+    for line in &lines {
+        if let (true, Some(rows)) = (line.contains(" on outcomes"), number(line, "rows=")) {
+            loops = number(line, "loops=").unwrap_or(1);
+            read += rows * loops;
+        } else if let Some(removed) = number(line, "Rows Removed by Filter: ") {
+            read += removed * loops;
+        } else if line.contains("->") {
+            // What is removed below this is none of its.
+            loops = 0;
+        }
+    }
+    (lines.join("\n"), read)
+}
+
+fn statement(has: &[&str]) -> String {
+    let found: Vec<String> =
+        statements::all().into_iter().filter(|text| has.iter().all(|part| text.contains(part))).collect();
+    let shortest = found.into_iter().min_by_key(String::len);
+    shortest.unwrap_or_else(|| panic!("no statement has {has:?}"))
+}
+
+#[tokio::test]
+async fn neither_states_nor_groups_of_the_dead_are_counted_by_walking_over_a_history() {
+    let database = Database::ready().await;
+    let client = database.client().await;
+    client.batch_execute(&statements::settings(&Config::at(database.url()))).await.unwrap();
+    history(&client, "completed", None, 6_000).await;
+    history(&client, "dead", None, 6_000).await;
+    history(&client, "dead", Some("aaaaaaaaaaaaaaaa"), 6_000).await;
+    history(&client, "failed", Some("aaaaaaaaaaaaaaaa"), 6_000).await;
+    history(&client, "dead", Some("bbbbbbbbbbbbbbbb"), 3).await;
+    for group in 0..20 {
+        history(&client, "failed", Some(&format!("cccccccccccccc{group:02}")), 100).await;
+    }
+    let enough = "11";
+    let (plan, read) = read_of_outcomes(
+        &client,
+        &statement(&["AS state (name)"]),
+        &format!("'default', {enough}, '{{completed,failed,dead,cancelled}}'"),
+    )
+    .await;
+    assert!((30..100).contains(&read), "{read} rows were read\n{plan}");
+    // Two groups, each by one step, its count and its ends; and one step that finds no third.
+    let (plan, read) = read_of_outcomes(
+        &client,
+        &statement(&["RECURSIVE walk", "largest"]),
+        &format!("'default', {enough}, 100, 2000"),
+    )
+    .await;
+    assert!((14..100).contains(&read), "{read} rows were read\n{plan}");
+    let (plan, read) =
+        read_of_outcomes(&client, &statement(&["error_group IS NULL", "NULL::text"]), &format!("'default', {enough}"))
+            .await;
+    assert!((11..100).contains(&read), "{read} rows were read\n{plan}");
+    // A page of a group, of one state; its cursor comes before its limit.
+    let page = statement(&["outcomes.error_group =", "outcomes.state = 'dead'", "finished_at DESC"]);
+    let (plan, read) =
+        read_of_outcomes(&client, &page, "'default', 'aaaaaaaaaaaaaaaa', now(), gen_random_uuid(), 50").await;
+    assert!((50..1_000).contains(&read), "{read} rows were read\n{plan}");
+    // Of any state: the group's own, and nothing else.
+    let page = statement(&["outcomes.error_group =", "outcomes.state IN", "ROW(outcomes.job) DESC"]);
+    let (plan, read) =
+        read_of_outcomes(&client, &page, "'default', 'bbbbbbbbbbbbbbbb', 'ffffffff-ffff-ffff-ffff-ffffffffffff', 50")
+            .await;
+    assert_eq!(read, 3, "{plan}");
+    // The next test finds no jobs without their outcomes, nor outcomes without their jobs.
+    client.batch_execute("TRUNCATE outcomes").await.unwrap();
+}
+
+/// Groups lie in the order of their hashes. The walk over them ends before it comes to this one, and it is not of the latest.
+#[tokio::test]
+async fn a_large_group_behind_thousands_of_others_comes_first() {
+    const LARGE: &str = "fffffffffffffff0";
+    let team = Team::new().await;
+    let client = team.database.client().await;
+    let tenant = TenantId::default();
+    let unlike = "INSERT INTO outcomes (job, tenant, state, queue, finished_at, attempt, spent, crashes, run_at, settled, report,
+                                        error_group)
+                  SELECT gen_random_uuid(), 'default', 'dead', 'q', now() + n * interval '1 second', 1, 1, 0, now(), true,
+                         '{\"error\":\"e\"}', lpad(to_hex(n), 16, '0')
+                  FROM generate_series($1::bigint, $2::bigint) AS n";
+    client.execute(unlike, &[&1_i64, &2_000_i64]).await.unwrap();
+    let all = team.store.dead_groups(&tenant, usize::MAX, 200).await.unwrap();
+    assert_eq!((all.groups.len(), all.is_complete), (2_000, true), "just as many as are looked at");
+    assert!(!team.store.dead_groups(&tenant, 1_999, 200).await.unwrap().is_complete);
+
+    client.execute(unlike, &[&2_001_i64, &6_000_i64]).await.unwrap();
+    history(&client, "dead", Some(LARGE), 300).await;
+    // Nobody looks at what is older.
+    history(&client, "completed", None, 20_000).await;
+    client
+        .execute("UPDATE outcomes SET finished_at = finished_at - interval '1 day' WHERE state <> 'dead'", &[])
+        .await
+        .unwrap();
+    let found = team.store.dead_groups(&tenant, 100, 200).await.unwrap();
+    assert_eq!((found.groups.len(), found.is_complete), (100, false));
+    assert_eq!(found.groups[0].group, Some(LARGE.parse().unwrap()));
+    assert_eq!(found.groups[0].counted, Counted { count: 200, is_estimate: true });
+    assert!(found.groups[1..].iter().all(|group| group.counted.count == 1));
+    let none = team.store.dead_groups(&tenant, 0, 200).await.unwrap();
+    assert!(none.groups.is_empty() && !none.is_complete);
+
+    // The newest are looked up once, by time; more that died long ago are not read.
+    client.batch_execute(&statements::settings(&Config::at(team.database.url()))).await.unwrap();
+    let text = statement(&["RECURSIVE walk", "largest"]);
+    let args = "'default', 201, 101, 2000";
+    history(&client, "dead", Some("fffffffffffffff1"), 10_000).await;
+    let (_, some) = read_of_outcomes(&client, &text, args).await;
+    client.execute("UPDATE outcomes SET finished_at = finished_at + interval '1 day'", &[]).await.unwrap();
+    history(&client, "dead", Some("fffffffffffffff2"), 20_000).await;
+    let (plan, more) = read_of_outcomes(&client, &text, args).await;
+    assert!((10_000..40_000).contains(&some) && more <= some, "{some} rows were read, then {more}\n{plan}");
+    client.batch_execute("TRUNCATE outcomes").await.unwrap();
+}
+
+/// Which of a million that wait are due stands in no index: so many are looked at, and what is said is true of these.
+#[tokio::test]
+async fn what_waits_is_counted_only_so_far_and_said_to_be_at_least_that() {
+    let team = Team::new().await;
+    let tenant = TenantId::default();
+    team.store.submit(&jobs(3, &a_job())).await.unwrap();
+    let states = team.store.states(&tenant, 5).await.unwrap();
+    assert_eq!(states.get(State::Pending), Counted { count: 3, is_estimate: false });
+    assert_eq!(states.get(State::Scheduled), Counted { count: 0, is_estimate: false });
+    let client = team.database.client().await;
+    let sql = "INSERT INTO ready (job, tenant, queue, route, lane, run_at, attempt, spent, crashes)
+               SELECT gen_random_uuid(), 'default', 'q', 'http', 1, now() + interval '100 years', 0, 0, 0
+               FROM generate_series(1, 20001)";
+    client.batch_execute(sql).await.unwrap();
+    let states = team.store.states(&tenant, 5).await.unwrap();
+    assert_eq!(states.get(State::Scheduled), Counted { count: 5, is_estimate: true });
+    assert!(states.get(State::Pending).is_estimate && states.get(State::Retrying).is_estimate, "{states:?}");
+    assert!(!states.get(State::Dead).is_estimate);
+    client.batch_execute("TRUNCATE ready").await.unwrap();
+}
+
+/// A filter by a group asks for what has ended.
+#[tokio::test]
+async fn nothing_that_still_waits_is_in_a_group_of_errors() {
+    let team = Team::new().await;
+    let tenant = TenantId::default();
+    team.store.submit(&jobs(3, &a_job())).await.unwrap();
+    for state in State::ALL.into_iter().filter(|state| !state.is_final()) {
+        let filter =
+            JobFilter { state: Some(state), error_group: Some(ErrorGroup::of("boom")), ..JobFilter::default() };
+        assert_eq!(team.store.count(&tenant, &filter).await.unwrap(), 0);
+        assert!(team.store.list(&tenant, &filter, None, 10).await.unwrap().items.is_empty());
+    }
 }

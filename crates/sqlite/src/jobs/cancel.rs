@@ -19,7 +19,7 @@ pub(super) fn cancel(write: &Write<'_>, tenant: &TenantId, id: JobId) -> Result<
     Ok(Some(match places::find(write, id)? {
         Place::Ready(waiting) => {
             places::leave_ready(write, id)?;
-            let end = End { tenure: None, is_settled: false, report: "{}" };
+            let end = End { tenure: None, is_settled: false, report: "{}", group: None };
             places::finish(write, &waiting.traveller, State::Cancelled, &end)?;
             CancelAnswer::WasWaiting
         }
@@ -27,7 +27,7 @@ pub(super) fn cancel(write: &Write<'_>, tenant: &TenantId, id: JobId) -> Result<
             let tenure = tenure::of_claim(write, held.claim)?;
             places::leave_held(write, id)?;
             places::drop_claim_if_empty(write, held.claim)?;
-            let end = End { tenure: Some(&tenure), is_settled: false, report: "{}" };
+            let end = End { tenure: Some(&tenure), is_settled: false, report: "{}", group: None };
             places::finish(write, &held.traveller, State::Cancelled, &end)?;
             write.ring(Topic::Cancelled);
             CancelAnswer::WasHeld(tenure.session)

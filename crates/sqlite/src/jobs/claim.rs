@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use foreman_core::error_group::ErrorGroup;
 use foreman_core::lane::{LanePlan, Pick};
 use foreman_core::ports::{
     Claim, ClaimAnswer, ClaimRequest, Company, Held, Queues, Room, SessionState, StoreError, Wanted, is_fragile,
@@ -270,14 +271,14 @@ pub(super) async fn answer(store: &SqliteStore, taken: Taken) -> Result<ClaimAns
         Taken::Claimed { fence, jobs, fragile_waiting } => (fence, jobs, fragile_waiting),
     };
     let mut jobs = Vec::with_capacity(written.len());
-    for (text, Counters { attempt, spent, crashes }) in written {
+    for (text, Counters { attempt, spent, crashes, .. }) in written {
         let id = text.id;
         match text.read() {
             Ok(job) => jobs.push(Held { job, fence, attempt, spent, crashes }),
             Err(fault) => {
                 error!(job.id = %id, "job {id} cannot be read and is put aside as dead: {fault}");
-                let report = Report::error(format!("what was asked cannot be read: {fault}"));
-                store.write(move |write| put_aside(write, fence, id, &report)).await?;
+                let error = format!("what was asked cannot be read: {fault}");
+                store.write(move |write| put_aside(write, fence, id, &error)).await?;
             }
         }
     }
@@ -287,16 +288,13 @@ pub(super) async fn answer(store: &SqliteStore, taken: Taken) -> Result<ClaimAns
     Ok(ClaimAnswer::Claimed(Claim { fence, jobs, fragile_waiting }))
 }
 
-fn put_aside(write: &Write<'_>, fence: Fence, id: JobId, report: &Report) -> Result<(), Fault> {
+fn put_aside(write: &Write<'_>, fence: Fence, id: JobId, error: &str) -> Result<(), Fault> {
     let Some(held) = places::held(write, id)?.filter(|held| held.claim == fence) else { return Ok(()) };
     let tenure = tenure::of_claim(write, fence)?;
-    let report = serde_json::to_string(report).map_err(|error| StoreError::Broken(error.to_string()))?;
+    let report = serde_json::to_string(&Report::error(error)).map_err(|error| StoreError::Broken(error.to_string()))?;
     places::leave_held(write, id)?;
     places::drop_claim_if_empty(write, fence)?;
-    places::finish(
-        write,
-        &held.traveller,
-        State::Dead,
-        &End { tenure: Some(&tenure), is_settled: false, report: &report },
-    )
+    let group = ErrorGroup::of(error);
+    let end = End { tenure: Some(&tenure), is_settled: false, report: &report, group: Some(&group) };
+    places::finish(write, &held.traveller, State::Dead, &end)
 }

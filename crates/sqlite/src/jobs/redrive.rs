@@ -42,14 +42,15 @@ fn redrive_one(
     keep_outcome(write, id)?;
     // The queue may be gone: a final job does not keep it.
     note_use(write, &traveller.tenant, &traveller.queue)?;
-    places::put_back(write, order, &traveller)?;
+    places::put_back(write, order, &traveller, None)?;
     Ok(Some(RedriveAnswer::Redriven))
 }
 
 /// The job as it would stand in `ready`, its counters as they were at the end.
 fn traveller_of(write: &Write<'_>, id: JobId) -> Result<Traveller, Fault> {
     let mut statement = write.prepared(
-        "SELECT jobs.id, jobs.tenant, jobs.created_at, jobs.work, outcomes.attempt
+        "SELECT jobs.id, jobs.tenant, jobs.created_at, jobs.work, outcomes.attempt,
+                outcomes.spent, outcomes.crashes, outcomes.moves
          FROM outcomes JOIN jobs ON jobs.id = outcomes.job WHERE outcomes.job = ?1",
     )?;
     let mut rows = statement.query([id.0])?;
@@ -68,7 +69,7 @@ fn traveller_of(write: &Write<'_>, id: JobId) -> Result<Traveller, Fault> {
         run_at: write.now,
         // Whoever re-drives a job wants it to run: a start-by of its first life no longer holds.
         expires_at: None,
-        counters: Counters { attempt: cells.get(4, "attempt")?, spent: 0, crashes: 0 },
+        counters: Counters { spent: 0, crashes: 0, ..Counters::read(&cells, 4)? },
     })
 }
 

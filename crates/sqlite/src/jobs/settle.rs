@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use foreman_core::error_group::ErrorGroup;
 use foreman_core::ports::{Settled, Settlement, StoreError};
 use foreman_core::{Fence, JobId, SessionId, Verdict};
 use rusqlite::OptionalExtension;
@@ -22,6 +23,8 @@ pub(super) struct Prepared {
     job: JobId,
     verdict: Verdict,
     report: String,
+    /// Of the error that it ends with, if it does.
+    group: Option<ErrorGroup>,
 }
 
 pub(super) fn prepare(settlements: &[Settlement]) -> Result<Vec<Prepared>, StoreError> {
@@ -35,7 +38,9 @@ fn prepare_one(settlement: &Settlement) -> Result<Prepared, StoreError> {
             .map_err(|error| StoreError::Broken(format!("the report on job {job} cannot be written down: {error}")))?,
         None => "{}".into(),
     };
-    Ok(Prepared { fence: *fence, job: *job, verdict: verdict.clone(), report })
+    let error = verdict.report().and_then(|report| report.error.as_deref());
+    let group = error.filter(|_| verdict.final_state().is_some()).map(ErrorGroup::of);
+    Ok(Prepared { fence: *fence, job: *job, verdict: verdict.clone(), report, group })
 }
 
 pub(super) fn settle(write: &Write<'_>, session: SessionId, settlements: &[Prepared]) -> Result<Vec<Settled>, Fault> {
@@ -58,13 +63,13 @@ struct Settling<'w, 'c> {
 
 impl Settling<'_, '_> {
     fn settle(&mut self, settlement: &Prepared) -> Result<Settled, Fault> {
-        let Prepared { fence, job, verdict, report } = settlement;
+        let Prepared { fence, job, verdict, report, group } = settlement;
         self.learn(*fence)?;
         let Some(Some(tenure)) = self.tenures.get(fence) else { return self.refused(*fence, *job) };
         let held = places::held(self.write, *job)?.filter(|held| held.claim == *fence);
         let Some(held) = held else { return self.refused(*fence, *job) };
         places::leave_held(self.write, *job)?;
-        let end = End { tenure: Some(tenure), is_settled: true, report };
+        let end = End { tenure: Some(tenure), is_settled: true, report, group: group.as_ref() };
         close(self.write, &mut self.order, held.traveller, verdict, &end)?;
         Ok(Settled::Now)
     }
@@ -106,10 +111,10 @@ pub(crate) fn close(
     places::record_attempt(write, traveller.job, traveller.counters.attempt, verdict.name(), end)?;
     if let Verdict::Retry { delay, .. } = verdict {
         traveller.run_at = write.now.plus(*delay);
-        places::put_back(write, order, &traveller)
+        places::put_back(write, order, &traveller, end.took(write.now))
     } else {
         let Counters { spent, .. } = &mut traveller.counters;
         *spent = spent.saturating_sub(1);
-        places::put_in_front(write, order, &traveller)
+        places::put_in_front(write, order, &traveller, end.took(write.now))
     }
 }

@@ -146,7 +146,7 @@ fn accept(
         expires_at: job.expires_at,
         counters: Counters::default(),
     };
-    places::put_back(write, order, &traveller)?;
+    places::put_back(write, order, &traveller, None)?;
     Ok(write.now)
 }
 

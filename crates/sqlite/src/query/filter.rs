@@ -1,9 +1,11 @@
 //! Which jobs a list is about, as SQL.
 //!
 //! The state decides where to look: a final one is a stretch of `outcomes_by_state`, a waiting one is `ready`, a running one
-//! `held`; for any state it is `jobs` itself, or the tag's or correlation's own index. Every part of a filter that is
+//! `held`; for any state it is `jobs` itself, or the tag's or correlation's own index. A group of errors has indexes of its
+//! own, one for the dead by time and one for whatever is in it by id. Every part of a filter that is
 //! absent leaves no trace in the statement, so each shape gets its own plan and its own place in the statement cache.
 
+use foreman_core::error_group::ErrorGroup;
 use foreman_core::ports::{Cursor, JobFilter};
 use foreman_core::{State, TenantId, Timestamp};
 use rusqlite::types::Value;
@@ -22,11 +24,15 @@ pub(super) struct Selection {
 
 impl Selection {
     pub fn new(tenant: &TenantId, filter: &JobFilter, now: Timestamp) -> Self {
-        let JobFilter { state, queue, kind, tag, correlation_id, created_after, created_before } = filter;
-        let mut selection = Self::leading(*state, tag.as_deref());
+        let JobFilter { state, queue, kind, tag, correlation_id, error_group, created_after, created_before } = filter;
+        let mut selection = Self::leading(*state, tag.as_deref(), error_group.as_ref());
         let lead = selection.id.split('.').next().unwrap_or("jobs");
         selection.holds(&format!("{lead}.tenant ="), text(tenant.as_str()));
-        selection.in_state(*state, now);
+        if let Some(group) = error_group {
+            selection.in_group(*state, group);
+        } else {
+            selection.in_state(*state, now);
+        }
         let is_copied = matches!(lead, "outcomes" | "ready" | "held");
         let place = if is_copied { lead } else { "jobs" };
         if let Some(queue) = queue {
@@ -50,9 +56,15 @@ impl Selection {
         selection
     }
 
-    fn leading(state: Option<State>, tag: Option<&str>) -> Self {
+    fn leading(state: Option<State>, tag: Option<&str>, group: Option<&ErrorGroup>) -> Self {
         // CROSS JOIN keeps the order: first the table that narrows, then the job.
         let (from, id) = match (state, tag) {
+            (Some(State::Dead), _) if group.is_some() => {
+                ("outcomes INDEXED BY outcomes_dead_groups CROSS JOIN jobs ON jobs.id = outcomes.job", "outcomes.job")
+            }
+            _ if group.is_some() => {
+                ("outcomes INDEXED BY outcomes_of_group CROSS JOIN jobs ON jobs.id = outcomes.job", "outcomes.job")
+            }
             (Some(state), _) if state.is_final() => {
                 ("outcomes CROSS JOIN jobs ON jobs.id = outcomes.job", "outcomes.job")
             }
@@ -81,6 +93,17 @@ impl Selection {
             Some(state @ (State::Completed | State::Failed | State::Dead | State::Cancelled)) => {
                 self.holds("outcomes.state =", text(state.as_str()));
             }
+        }
+    }
+
+    /// Only what is final is in one.
+    fn in_group(&mut self, state: Option<State>, group: &ErrorGroup) {
+        self.holds("outcomes.error_group =", text(group.as_str()));
+        match state {
+            None => {}
+            // Said in the statement itself, for the index has only these.
+            Some(State::Dead) => self.conditions.push("outcomes.state = 'dead'".into()),
+            Some(state) => self.holds("outcomes.state =", text(state.as_str())),
         }
     }
 
@@ -131,4 +154,32 @@ impl Selection {
 
 fn text(text: &str) -> Value {
     Value::Text(text.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bare::{bare, plan};
+
+    fn plan_of(filter: &JobFilter) -> Vec<String> {
+        let selection = Selection::new(&TenantId::default(), filter, Timestamp::from_micros(1));
+        let (id, from) = (selection.id, selection.from);
+        let question =
+            format!("SELECT {id} FROM {from} WHERE {} ORDER BY {} LIMIT 50", selection.conditions(), selection.order());
+        plan(&bare(), &question)
+    }
+
+    #[test]
+    fn a_group_of_errors_is_a_stretch_of_its_own_index() {
+        let of_group = |state| JobFilter { state, error_group: Some(ErrorGroup::of("boom")), ..JobFilter::default() };
+        let dead = plan_of(&of_group(Some(State::Dead)));
+        assert!(dead[0].contains("outcomes_dead_groups (tenant=? AND error_group=?"), "{dead:?}");
+        let any = plan_of(&of_group(None));
+        assert!(any[0].contains("outcomes_of_group (tenant=? AND error_group=?"), "{any:?}");
+        for plan in [&dead, &any] {
+            assert!(!plan.iter().any(|step| step.contains("TEMP B-TREE")), "already in order: {plan:?}");
+        }
+        let failed = plan_of(&of_group(Some(State::Failed)));
+        assert!(failed[0].contains("outcomes_of_group (tenant=? AND error_group=?"), "{failed:?}");
+    }
 }

@@ -1,16 +1,23 @@
 //! Questions that change nothing.
 
 mod counts;
+mod dead_groups;
 mod filter;
 mod get;
+mod held_by;
+mod labels;
 mod list;
 mod queues;
 mod sessions;
+mod states;
 mod view;
 
 use async_trait::async_trait;
-use foreman_core::ports::{Audit, Cursor, JobFilter, JobQuery, JobView, Page, QueueView, SessionView, StoreError};
-use foreman_core::{JobId, TenantId};
+use foreman_core::ports::{
+    Audit, Cursor, DeadGroups, HeldView, JobFilter, JobQuery, JobView, Labels, Page, QueueView, SessionView,
+    StateCounts, StoreError,
+};
+use foreman_core::{JobId, SessionId, TenantId};
 
 use crate::SqliteStore;
 use crate::audit;
@@ -70,6 +77,28 @@ impl JobQuery for SqliteStore {
 
     async fn sessions(&self) -> Result<Vec<SessionView>, StoreError> {
         self.read(sessions::sessions).await
+    }
+
+    async fn states(&self, tenant: &TenantId, enough: u64) -> Result<StateCounts, StoreError> {
+        let tenant = tenant.clone();
+        self.read(move |read| states::states(read, &tenant, enough)).await
+    }
+
+    async fn dead_groups(&self, tenant: &TenantId, limit: usize, enough: u64) -> Result<DeadGroups, StoreError> {
+        let tenant = tenant.clone();
+        self.read(move |read| dead_groups::dead_groups(read.sql, &tenant, limit, enough)).await
+    }
+
+    async fn held_by(&self, session: SessionId, limit: usize) -> Result<Vec<HeldView>, StoreError> {
+        self.read(move |read| held_by::held_by(read.sql, session, limit)).await
+    }
+
+    async fn labels(&self, jobs: &[JobId]) -> Result<Vec<Labels>, StoreError> {
+        if jobs.is_empty() {
+            return Ok(Vec::new());
+        }
+        let jobs = jobs.to_vec();
+        self.read(move |read| labels::labels(read.sql, &jobs)).await
     }
 
     async fn audit(&self) -> Result<Audit, StoreError> {

@@ -10,10 +10,10 @@ use crate::work;
 
 /// The columns of a view. The tables go by their names, `claims` being that of `held`.
 pub(super) const COLUMNS: &str = "jobs.id, jobs.tenant, jobs.created_at, jobs.work,
-    ready.run_at, ready.attempt, ready.spent, ready.crashes,
-    held.run_at, held.attempt, held.spent, held.crashes, claims.claimed_at,
-    outcomes.run_at, outcomes.attempt, outcomes.spent, outcomes.crashes, outcomes.started_at, outcomes.state,
-    outcomes.finished_at, outcomes.report";
+    ready.run_at, ready.attempt, ready.spent, ready.crashes, ready.moves,
+    held.run_at, held.attempt, held.spent, held.crashes, held.moves, claims.claimed_at,
+    outcomes.run_at, outcomes.attempt, outcomes.spent, outcomes.crashes, outcomes.moves, outcomes.started_at,
+    outcomes.state, outcomes.finished_at, outcomes.report";
 
 /// Joins the places to `jobs`. A job is in one of them; the other two stay empty.
 pub(super) const PLACES: &str = "LEFT JOIN ready ON ready.job = jobs.id
@@ -30,6 +30,7 @@ pub(super) fn view(sql: &Connection, row: &Row<'_>, now: Timestamp) -> Result<Jo
         attempt: 0,
         spent: 0,
         crashes: 0,
+        sequence: 0,
         run_at: now,
         started_at: None,
         finished_at: None,
@@ -39,30 +40,30 @@ pub(super) fn view(sql: &Connection, row: &Row<'_>, now: Timestamp) -> Result<Jo
     let id = blank.job.id;
     let ready = Cells { row, table: "ready", id };
     if let Some(run_at) = ready.maybe_time(4, "run_at")? {
-        let counters = counters(&ready, 5)?;
+        let counters = Counters::read(&ready, 5)?;
         let state = State::of_waiting(run_at <= now, counters.attempt);
         let error = last_error(sql, &blank)?;
         return Ok(JobView { state, run_at, error, ..blank }.with(counters));
     }
     let held = Cells { row, table: "held", id };
-    if let Some(run_at) = held.maybe_time(8, "run_at")? {
-        let started_at = held.maybe_time(12, "claimed_at")?;
+    if let Some(run_at) = held.maybe_time(9, "run_at")? {
+        let started_at = held.maybe_time(14, "claimed_at")?;
         let error = last_error(sql, &blank)?;
-        return Ok(JobView { run_at, started_at, error, ..blank }.with(counters(&held, 9)?));
+        return Ok(JobView { run_at, started_at, error, ..blank }.with(Counters::read(&held, 10)?));
     }
     let outcome = Cells { row, table: "outcomes", id };
-    let Some(run_at) = outcome.maybe_time(13, "run_at")? else {
+    let Some(run_at) = outcome.maybe_time(15, "run_at")? else {
         return Err(StoreError::Damaged(format!("job {id} is in no place")).into());
     };
     Ok(JobView {
-        state: outcome.final_state(18)?,
+        state: outcome.final_state(21)?,
         run_at,
-        started_at: outcome.maybe_time(17, "started_at")?,
-        finished_at: outcome.maybe_time(19, "finished_at")?,
-        error: outcome.report(20)?.error,
+        started_at: outcome.maybe_time(20, "started_at")?,
+        finished_at: outcome.maybe_time(22, "finished_at")?,
+        error: outcome.report(23)?.error,
         ..blank
     }
-    .with(counters(&outcome, 14)?))
+    .with(Counters::read(&outcome, 16)?))
 }
 
 trait With {
@@ -70,17 +71,9 @@ trait With {
 }
 
 impl With for JobView {
-    fn with(self, Counters { attempt, spent, crashes }: Counters) -> Self {
-        Self { attempt, spent, crashes, ..self }
+    fn with(self, Counters { attempt, spent, crashes, moves }: Counters) -> Self {
+        Self { attempt, spent, crashes, sequence: moves, ..self }
     }
-}
-
-fn counters(cells: &Cells<'_>, first: usize) -> Result<Counters, Fault> {
-    Ok(Counters {
-        attempt: cells.get(first, "attempt")?,
-        spent: cells.get(first + 1, "spent")?,
-        crashes: cells.get(first + 2, "crashes")?,
-    })
 }
 
 /// Why the attempt before did not complete.

@@ -1,7 +1,7 @@
 //! Which schedules have something to fire, and when the next one will.
 
-use foreman_core::Timestamp;
-use foreman_core::ports::{DueSchedule, DueSchedules};
+use foreman_core::ports::{Counted, DueSchedule, DueSchedules, Overdue};
+use foreman_core::{TenantId, Timestamp};
 use rusqlite::{CachedStatement, OptionalExtension, Params, Row};
 
 use super::open::{OPEN, Oldest, open_jobs};
@@ -24,6 +24,11 @@ const NEXT: &str = "SELECT next_fire_at FROM schedules INDEXED BY schedules_due
 
 const ANY_HELD: &str =
     "SELECT 1 FROM schedules INDEXED BY schedules_held WHERE held IS NOT NULL AND paused = 0 LIMIT 1";
+
+/// A tenant's, no further than enough. It goes through the due ones of all tenants, which are few unless the scheduler is away.
+const OVERDUE: &str = "SELECT count(*), min(next_fire_at) FROM (
+         SELECT next_fire_at FROM schedules INDEXED BY schedules_due
+         WHERE next_fire_at IS NOT NULL AND next_fire_at <= ?2 AND tenant = ?1 ORDER BY next_fire_at LIMIT ?3)";
 
 /// Those with a held tick, by id.
 const HELD: &str = concat!(
@@ -48,6 +53,17 @@ pub(super) fn due(read: &Read<'_>, limit: usize, unreadable: &Unreadable) -> Res
         freed: collect(read.sql.prepare_cached(HELD)?, [], limit, unreadable, nothing_open)?,
         next_in: next.map(|next| Timestamp::from_micros(next).since(read.now)),
         is_any_held: any_held.is_some(),
+    })
+}
+
+pub(super) fn overdue(read: &Read<'_>, tenant: &TenantId, enough: u64) -> Result<Overdue, Fault> {
+    let one_more = i64::try_from(enough).unwrap_or(i64::MAX).saturating_add(1);
+    let mut statement = read.sql.prepare_cached(OVERDUE)?;
+    let (count, first): (i64, Option<i64>) =
+        statement.query_row((tenant.as_str(), read.now.as_micros(), one_more), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(Overdue {
+        counted: Counted::up_to(count.unsigned_abs(), enough),
+        longest: first.map(|first| read.now.since(Timestamp::from_micros(first))),
     })
 }
 
@@ -94,6 +110,9 @@ mod tests {
         ] {
             assert_eq!(bare.plan(question), [expected], "{question}");
         }
+        let overdue = bare.plan(OVERDUE);
+        let expected = "SEARCH schedules USING INDEX schedules_due (next_fire_at>? AND next_fire_at<?)";
+        assert!(overdue.iter().any(|step| step == expected), "{overdue:?}");
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! An edit and a delete hold only while the schedule is what was seen and nothing of it is due.
 
 use foreman_core::ports::{
-    CreateAnswer, DeleteAnswer, Edit, EditAnswer, Seen, StoreError, TickReason, TickState, TickView, Topic,
+    Became, CreateAnswer, DeleteAnswer, Edit, EditAnswer, Note, Seen, StoreError, TickReason, TickState, TickView,
+    Topic,
 };
 use foreman_core::schedule::{NewSchedule, ScheduleSpec};
 use foreman_core::{EditId, ScheduleId, TenantId, Timestamp, Work};
@@ -80,6 +81,7 @@ impl Creation {
                 self.spec,
                 self.work,
             ])?;
+        tell(write, &schedule.tenant, schedule.id, schedule.name.as_str(), Became::Created);
         write.ring(Topic::Scheduled);
         Ok(())
     }
@@ -124,6 +126,8 @@ impl Change {
                 return Ok(Changed::Stale);
             }
             self.update(write)?;
+            let became = Became::by_edit(standing.is_paused, edit.is_paused);
+            tell(write, &self.tenant, edit.schedule, &standing.name, became);
         }
         let (written, last_tick) = look(write, edit.schedule)?;
         Ok(Changed::Edited(written, last_tick))
@@ -168,7 +172,12 @@ pub(super) fn delete(write: &Write<'_>, tenant: &TenantId, id: ScheduleId, seen:
             ))?;
     }
     write.prepared("DELETE FROM schedules WHERE id = ?1")?.execute([id.0])?;
+    tell(write, tenant, id, &standing.name, Became::Deleted);
     Ok(DeleteAnswer::Deleted)
+}
+
+fn tell(write: &Write<'_>, tenant: &TenantId, schedule: ScheduleId, name: &str, became: Became) {
+    write.tell(Note::Schedule { tenant: tenant.clone(), schedule, name: name.to_owned(), became });
 }
 
 fn texts(id: ScheduleId, spec: &ScheduleSpec, work: &Work) -> Result<(String, String), StoreError> {
@@ -180,6 +189,8 @@ fn texts(id: ScheduleId, spec: &ScheduleSpec, work: &Work) -> Result<(String, St
 struct Standing {
     seen: Seen,
     edited_by: Option<EditId>,
+    is_paused: bool,
+    name: String,
 }
 
 impl Standing {
@@ -190,13 +201,19 @@ impl Standing {
 }
 
 fn standing(write: &Write<'_>, tenant: &TenantId, id: ScheduleId) -> Result<Option<Standing>, Fault> {
-    let mut statement =
-        write.prepared("SELECT version, next_fire_at, held, edited_by FROM schedules WHERE id = ?1 AND tenant = ?2")?;
+    let mut statement = write.prepared(
+        "SELECT version, next_fire_at, held, edited_by, paused, name FROM schedules WHERE id = ?1 AND tenant = ?2",
+    )?;
     let mut rows = statement.query((id.0, tenant.as_str()))?;
     let Some(row) = rows.next()? else { return Ok(None) };
     let cells = Cells { row, table: "schedules", id };
     let edited_by: Option<Uuid> = cells.get(3, "edited_by")?;
-    Ok(Some(Standing { seen: row::seen(&cells, 0)?, edited_by: edited_by.map(EditId) }))
+    Ok(Some(Standing {
+        seen: row::seen(&cells, 0)?,
+        edited_by: edited_by.map(EditId),
+        is_paused: cells.get(4, "paused")?,
+        name: cells.get(5, "name")?,
+    }))
 }
 
 /// A schedule that is there, with its latest tick.

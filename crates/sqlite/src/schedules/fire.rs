@@ -3,9 +3,11 @@
 //! A schedule that is not what was seen changes nothing, and holds up no other of the call. A tick is written once: its key
 //! says whether it is there already, and with it its job is.
 
-use foreman_core::ports::{Fired, Firing, NewTick, OPEN_JOBS_AMONG, Seen, StoreError, TickAct, TickReason, TickState};
+use foreman_core::ports::{
+    Fired, Firing, NewTick, Note, OPEN_JOBS_AMONG, Seen, StoreError, TickAct, TickReason, TickState,
+};
 use foreman_core::schedule::{Decided, Decision, Overlap, decide};
-use foreman_core::{JobId, ScheduleId, Timestamp};
+use foreman_core::{JobId, ScheduleId, TenantId, Timestamp};
 use rusqlite::OptionalExtension;
 use uuid::Uuid;
 
@@ -73,9 +75,7 @@ struct Volley<'w, 'c> {
 
 impl Volley<'_, '_> {
     fn fire(&mut self, firing: &Prepared) -> Result<Fired, Fault> {
-        if !self.is_as_seen(firing)? {
-            return Ok(Fired::Stale);
-        }
+        let Some(whose) = self.as_seen(firing)? else { return Ok(Fired::Stale) };
         let due = self.ticks_to_decide(firing)?;
         let open = self.open_jobs(firing, due.len())?;
         let mut held = firing.seen.held;
@@ -88,14 +88,14 @@ impl Volley<'_, '_> {
         };
         let mut jobs = Vec::new();
         if let (Some(job), Some(nominal)) = (release, held.take_if(|_| release.is_some())) {
-            self.release(&Tick::fired(firing.schedule, nominal, None), job.id)?;
+            self.release(&Tick::fired(&whose, nominal, None), job.id)?;
             self.submit(job, &mut jobs)?;
         }
         let mut decisions = due.into_iter().zip(decisions).peekable();
         for (nominal, act) in &firing.ticks {
             // Both are in the order given.
             let decision = decisions.next_if(|(due, _)| due == nominal).map(|(_, decision)| decision);
-            self.tick(firing.schedule, *nominal, act, decision, &mut jobs)?;
+            self.tick(&whose, *nominal, act, decision, &mut jobs)?;
             if decision == Some(Decision::Hold) {
                 held = Some(*nominal);
             }
@@ -104,12 +104,18 @@ impl Volley<'_, '_> {
         Ok(Fired::Done(jobs))
     }
 
-    fn is_as_seen(&self, firing: &Prepared) -> Result<bool, Fault> {
+    /// The schedule, if it is what was seen.
+    fn as_seen(&self, firing: &Prepared) -> Result<Option<Whose>, Fault> {
         let id = firing.schedule;
-        let mut statement = self.write.prepared("SELECT version, next_fire_at, held FROM schedules WHERE id = ?1")?;
+        let mut statement =
+            self.write.prepared("SELECT version, next_fire_at, held, tenant, name FROM schedules WHERE id = ?1")?;
         let mut rows = statement.query([id.0])?;
-        let Some(row) = rows.next()? else { return Ok(false) };
-        Ok(row::seen(&Cells { row, table: "schedules", id }, 0)? == firing.seen)
+        let Some(row) = rows.next()? else { return Ok(None) };
+        let cells = Cells { row, table: "schedules", id };
+        if row::seen(&cells, 0)? != firing.seen {
+            return Ok(None);
+        }
+        Ok(Some(Whose { schedule: id, tenant: cells.tenant(3)?, name: cells.get(4, "name")? }))
     }
 
     /// Those the overlap has a say in: fired by the calendar, and not there already.
@@ -138,13 +144,13 @@ impl Volley<'_, '_> {
 
     fn tick(
         &mut self,
-        schedule: ScheduleId,
+        whose: &Whose,
         nominal: Timestamp,
         act: &Act,
         decision: Option<Decision>,
         jobs: &mut Vec<JobId>,
     ) -> Result<(), Fault> {
-        let fired = |nominal, reason| Tick::fired(schedule, nominal, reason);
+        let fired = |nominal, reason| Tick::fired(whose, nominal, reason);
         let skipped = Tick { state: TickState::Skipped, ..fired(nominal, None) };
         match (act, decision) {
             (Act::Fire(job), Some(Decision::Fire)) => self.fire_tick(&fired(nominal, None), job, jobs),
@@ -155,7 +161,7 @@ impl Volley<'_, '_> {
             // It is there already.
             (Act::Fire(_), None) => Ok(()),
             (Act::FireByHand(job), _) => {
-                if let Some(nominal) = self.free_moment(schedule, nominal, job.id)? {
+                if let Some(nominal) = self.free_moment(whose.schedule, nominal, job.id)? {
                     return self.fire_tick(&fired(nominal, Some(TickReason::ByHand)), job, jobs);
                 }
                 jobs.push(job.id);
@@ -183,7 +189,7 @@ impl Volley<'_, '_> {
         }
     }
 
-    fn fire_tick(&mut self, tick: &Tick, job: &submit::Prepared, jobs: &mut Vec<JobId>) -> Result<(), Fault> {
+    fn fire_tick(&mut self, tick: &Tick<'_>, job: &submit::Prepared, jobs: &mut Vec<JobId>) -> Result<(), Fault> {
         self.write_down(tick, Some(job.id))?;
         self.submit(job, jobs)
     }
@@ -195,7 +201,7 @@ impl Volley<'_, '_> {
     }
 
     /// A tick that was looked for in this transaction and is not there.
-    fn write_down(&self, tick: &Tick, job: Option<JobId>) -> Result<(), Fault> {
+    fn write_down(&self, tick: &Tick<'_>, job: Option<JobId>) -> Result<(), Fault> {
         let statement = self.write.prepared(
             "INSERT INTO ticks (schedule, nominal, state, reason, at, last, count, job)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
@@ -204,7 +210,7 @@ impl Volley<'_, '_> {
     }
 
     /// A held tick, which is fired now.
-    fn release(&self, tick: &Tick, job: JobId) -> Result<(), Fault> {
+    fn release(&self, tick: &Tick<'_>, job: JobId) -> Result<(), Fault> {
         let statement = self.write.prepared(
             "INSERT INTO ticks (schedule, nominal, state, reason, at, last, count, job)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
@@ -215,7 +221,7 @@ impl Volley<'_, '_> {
     }
 
     /// A run that is there already stays as it is.
-    fn note_missed(&self, tick: &Tick) -> Result<(), Fault> {
+    fn note_missed(&self, tick: &Tick<'_>) -> Result<(), Fault> {
         let statement = self.write.prepared(
             "INSERT INTO ticks (schedule, nominal, state, reason, at, last, count, job)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (schedule, nominal) DO NOTHING",
@@ -223,9 +229,10 @@ impl Volley<'_, '_> {
         self.insert(statement, tick, None)
     }
 
-    fn insert(&self, mut statement: Statement<'_, '_>, tick: &Tick, job: Option<JobId>) -> Result<(), Fault> {
-        statement.execute((
-            tick.schedule.0,
+    fn insert(&self, mut statement: Statement<'_, '_>, tick: &Tick<'_>, job: Option<JobId>) -> Result<(), Fault> {
+        let Whose { schedule, tenant, name } = tick.whose;
+        let written = statement.execute((
+            schedule.0,
             tick.nominal.as_micros(),
             tick.state.as_str(),
             tick.reason.map(TickReason::as_str),
@@ -234,6 +241,16 @@ impl Volley<'_, '_> {
             tick.count,
             job.map(|job| job.0),
         ))?;
+        if written == 1 {
+            self.write.tell(Note::Tick {
+                tenant: tenant.clone(),
+                schedule: *schedule,
+                name: name.clone(),
+                nominal: tick.nominal,
+                state: tick.state,
+                job,
+            });
+        }
         Ok(())
     }
 
@@ -247,9 +264,16 @@ impl Volley<'_, '_> {
     }
 }
 
-/// A row of `ticks`, but for its job and its moment.
-struct Tick {
+/// The schedule that is fired, as whoever watches is told of it.
+struct Whose {
     schedule: ScheduleId,
+    tenant: TenantId,
+    name: String,
+}
+
+/// A row of `ticks`, but for its job and its moment.
+struct Tick<'a> {
+    whose: &'a Whose,
     nominal: Timestamp,
     state: TickState,
     reason: Option<TickReason>,
@@ -257,9 +281,9 @@ struct Tick {
     count: Option<u32>,
 }
 
-impl Tick {
-    fn fired(schedule: ScheduleId, nominal: Timestamp, reason: Option<TickReason>) -> Self {
-        Self { schedule, nominal, state: TickState::Fired, reason, last: None, count: Some(1) }
+impl<'a> Tick<'a> {
+    fn fired(whose: &'a Whose, nominal: Timestamp, reason: Option<TickReason>) -> Self {
+        Self { whose, nominal, state: TickState::Fired, reason, last: None, count: Some(1) }
     }
 }
 

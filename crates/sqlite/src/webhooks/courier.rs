@@ -114,7 +114,8 @@ pub(super) fn with_callback(sql: &Connection, jobs: &[JobId]) -> Result<Vec<JobI
     Ok(asked)
 }
 
-/// Which rows of the change log nobody needs any more.
+/// Which rows of the change log nobody needs any more: its beginning, up to the first that is young or was not read. A row
+/// that a clock set back has dated before its neighbours stays with them, so that what is gone is always a beginning.
 pub(crate) struct OldChanges {
     until: Timestamp,
     /// Up to here everything was read.
@@ -125,26 +126,24 @@ pub(crate) struct OldChanges {
 
 impl OldChanges {
     pub fn find(write: &Write<'_>, until: Timestamp) -> Result<Self, Fault> {
-        let unread_until = write.now.minus(UNREAD_KEPT);
-        let Some(read_to) = place(write.sql)? else {
-            return Ok(Self { until, read_to: Position(i64::MAX), unread_until });
-        };
-        // The log is walked by time, and what is unread is at its end: walking stops where that begins.
-        let first_unread: Option<i64> = write
-            .prepared("SELECT at FROM changes WHERE position > ?1 ORDER BY position LIMIT 1")?
-            .query_row([read_to.0], |row| row.get(0))
-            .optional()?;
-        let readable = first_unread.map_or(until, |at| Timestamp::from_micros(at).max(unread_until));
-        Ok(Self { until: until.min(readable), read_to, unread_until })
+        let read_to = place(write.sql)?.unwrap_or(Position(i64::MAX));
+        Ok(Self { until, read_to, unread_until: write.now.minus(UNREAD_KEPT) })
     }
 
     pub fn prune(&self, write: &Write<'_>, limit: i64) -> Result<usize, Fault> {
-        let mut statement = write.prepared(
-            "DELETE FROM changes WHERE position IN (
-                 SELECT position FROM changes WHERE at <= ?1 AND (position <= ?3 OR at <= ?4)
-                 ORDER BY at, position LIMIT ?2)",
-        )?;
-        let asked = (self.until.as_micros(), limit, self.read_to.0, self.unread_until.as_micros());
-        Ok(statement.execute(asked)?)
+        let mut last = None;
+        {
+            let mut statement = write.prepared("SELECT position, at FROM changes ORDER BY position LIMIT ?1")?;
+            let mut rows = statement.query([limit])?;
+            while let Some(row) = rows.next()? {
+                let (position, at) = (Position(row.get(0)?), Timestamp::from_micros(row.get(1)?));
+                if at > self.until || position > self.read_to && at > self.unread_until {
+                    break;
+                }
+                last = Some(position);
+            }
+        }
+        let Some(last) = last else { return Ok(0) };
+        Ok(write.prepared("DELETE FROM changes WHERE position <= ?1")?.execute([last.0])?)
     }
 }

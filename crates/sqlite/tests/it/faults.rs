@@ -3,15 +3,18 @@
 use std::path::Path;
 use std::time::Duration;
 
-use foreman_core::conformance::given::{Scene, a_job, by_order, completed, failed, jobs, retry, taken};
+use foreman_core::conformance::given::{Scene, a_job, by_order, completed, dead, failed, jobs, retry, taken};
 use foreman_core::conformance::posting::{self, delivery};
 use foreman_core::job::NewJob;
+use foreman_core::key::KeyHash;
 use foreman_core::ports::{
-    AuditTrail, ChangeLog, DeliveryNote, JobFilter, JobQuery, JobStore, KeyStore, Position, Retention, Round,
-    SessionStore, StoreError, TenantStore, TenantUpdate, Upkeep, WebhookStore, Went,
+    AuditTrail, ChangeLog, DeliveryNote, Holder, JobFilter, JobQuery, JobStore, KeyStore, NewPass, PassKind, PassStore,
+    Position, Range, Retention, Round, ScheduleStore, SessionStore, StatisticsStore, StoreError, Stretch, TenantStore,
+    TenantUpdate, Upkeep, WebhookStore, Went,
 };
+use foreman_core::statistics::{Ledger, Slot};
 use foreman_core::target::{Body, HttpTarget, Target};
-use foreman_core::{JobId, State, TenantId};
+use foreman_core::{JobId, State, TenantId, Timestamp};
 use foreman_sqlite::{OpenError, SqliteStore, audit_file, check_file, migrate};
 
 use crate::given::{Laptop, open_at};
@@ -358,6 +361,32 @@ async fn use_everything(store: &SqliteStore, ids: &[JobId]) -> Vec<String> {
         ask!(store.post(None, &Round { from, to, deliveries }));
     }
     ask!(store.with_callback(ids));
+    ask!(store.states(&tenant, 10));
+    for group in ask!(store.dead_groups(&tenant, 10, 10)).unwrap_or_default().groups {
+        let filter = JobFilter { error_group: group.group, ..JobFilter::default() };
+        ask!(store.list(&tenant, &filter, None, 50));
+    }
+    ask!(store.held_by(info.id, 10));
+    ask!(store.labels(ids));
+    ask!(store.overdue(&tenant, 10));
+    ask!(store.start());
+    ask!(store.depths());
+    if let Some(from) = ask!(store.bookkeeper()) {
+        let changes = ask!(store.changes(from, 1_000)).unwrap_or_default();
+        let mut ledger = Ledger::default();
+        for moved in changes.moved() {
+            ledger.count(moved);
+        }
+        ask!(store.book(None, &Stretch { from, to: from.max(changes.position), entries: ledger.entries() }));
+    }
+    let (from, to) = (Timestamp::from_micros(0), Timestamp::from_micros(i64::MAX));
+    let range = Range { slot: Slot::Minute, from, to, queue: None };
+    ask!(store.statistics(&tenant, &range, 10));
+    ask!(store.statistics_by_queue(&tenant, &range, 10));
+    let hash = KeyHash::of(b"shown");
+    ask!(store.pass(&hash));
+    ask!(store.spend_ticket(&hash));
+    ask!(store.revoke_pass(&hash));
     ask!(store.record(foreman_core::EntryId::fresh(), &an_act("acme", "queue.pause")));
     ask!(store.trail(None, None, 10));
     ask!(store.trail(Some(&acme), None, 10));
@@ -381,6 +410,22 @@ async fn random_damage_is_answered_and_never_a_panic() {
         scene.claim(session, 10).await;
         make_tenant(&laptop, "acme").await;
         make_key(&laptop, "acme").await;
+        let dying = scene.submit(a_job()).await;
+        scene.run(session, dying, dead("boom")).await;
+        let mut ledger = Ledger::default();
+        for moved in &scene.moved_since(Position(0)).await {
+            ledger.count(moved);
+        }
+        let (from, to) = (Position(0), scene.head().await);
+        laptop.store.book(None, &Stretch { from, to, entries: ledger.entries() }).await.unwrap();
+        let pass = NewPass {
+            hash: KeyHash::of(b"shown"),
+            kind: PassKind::Ticket,
+            holder: Holder::Nobody,
+            tenant: TenantId::default(),
+            keep: Duration::from_hours(1),
+        };
+        laptop.store.issue_pass(&pass).await.unwrap();
         let webhook = make_webhook(&laptop, "acme").await;
         posting::courier(&laptop.store).await;
         posting::posted(&laptop, (0..5).map(|_| delivery("acme", webhook.id)).collect()).await;

@@ -84,9 +84,13 @@ impl TenancySubject for Laptop {
 
 /// Takes a file that nobody has open back to the schema of an earlier version: what came later goes.
 pub fn back_to(path: &Path, version: u8) {
-    const MIGRATIONS: [&str; 2] =
-        [include_str!("../../migrations/0001_places.sql"), include_str!("../../migrations/0002_schedules.sql")];
+    const MIGRATIONS: [&str; 3] = [
+        include_str!("../../migrations/0001_places.sql"),
+        include_str!("../../migrations/0002_schedules.sql"),
+        include_str!("../../migrations/0003_tenants.sql"),
+    ];
     let then = rusqlite::Connection::open_in_memory().unwrap();
+    then.execute_batch("CREATE TABLE schema_migrations (applied_at INTEGER NOT NULL)").unwrap();
     for migration in &MIGRATIONS[..usize::from(version)] {
         then.execute_batch(migration).unwrap();
     }
@@ -95,6 +99,12 @@ pub fn back_to(path: &Path, version: u8) {
     for (kind, name) in things(&sql) {
         if name != "schema_migrations" && !before.contains(&(kind.clone(), name.clone())) {
             sql.execute_batch(&format!("DROP {kind} IF EXISTS {name}")).unwrap();
+        }
+    }
+    let before = columns(&then);
+    for (table, column) in columns(&sql) {
+        if table != "schema_migrations" && !before.contains(&(table.clone(), column.clone())) {
+            sql.execute_batch(&format!("ALTER TABLE {table} DROP COLUMN {column}")).unwrap();
         }
     }
     sql.execute("DELETE FROM schema_migrations WHERE version > ?1", [version]).unwrap();
@@ -107,6 +117,18 @@ fn things(sql: &rusqlite::Connection) -> Vec<(String, String)> {
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
     let things: Vec<(String, String)> = rows.collect::<Result<_, _>>().unwrap();
     things.into_iter().filter(|(_, name)| !name.starts_with("sqlite_")).collect()
+}
+
+/// By table and name.
+fn columns(sql: &rusqlite::Connection) -> Vec<(String, String)> {
+    let mut statement = sql
+        .prepare(
+            "SELECT tables.name, columns.name FROM pragma_table_list AS tables, pragma_table_info(tables.name) AS columns
+             WHERE tables.schema = 'main' AND tables.name NOT LIKE 'sqlite_%'",
+        )
+        .unwrap();
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    rows.collect::<Result<_, _>>().unwrap()
 }
 
 /// A fresh one for each promise.

@@ -183,8 +183,8 @@ async fn the_audit_finds_what_must_not_be() {
     laptop.store.close().await;
     let sql = rusqlite::Connection::open(laptop.path()).unwrap();
     sql.execute(
-        "INSERT INTO ready SELECT job, tenant, queue, route, lane, 1, run_at, NULL, attempt, spent, crashes, kind
-         FROM held WHERE job = ?1",
+        "INSERT INTO ready (job, tenant, queue, route, lane, key, run_at, attempt, spent, crashes)
+         SELECT job, tenant, queue, route, lane, 1, run_at, attempt, spent, crashes FROM held WHERE job = ?1",
         [twice.0],
     )
     .unwrap();

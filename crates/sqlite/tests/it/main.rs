@@ -4,6 +4,7 @@
 mod faults;
 mod given;
 mod life;
+mod live;
 mod queues;
 mod same;
 mod schedules;

@@ -146,7 +146,10 @@ async fn what_an_older_binary_left_behind_is_gone_on_with() {
         scene.complete(session, held).await;
     }
     let moved = scene.moved_since(from).await;
-    assert!(moved.iter().any(|moved| moved.id == theirs && moved.state == State::Completed), "and reads on: {moved:?}");
+    assert!(
+        moved.iter().any(|moved| moved.id == theirs && moved.step.state == State::Completed),
+        "and reads on: {moved:?}"
+    );
     assert!(laptop.store.look_up_key(&key.id).await.unwrap().is_some());
     scene.audit().await;
     laptop.store.close().await;

@@ -2,16 +2,16 @@
 
 use async_trait::async_trait;
 use foreman_core::audit::{Act as Done, Entry};
-use foreman_core::key::{KeyId, KeyRecord};
+use foreman_core::key::{KeyHash, KeyId, KeyRecord};
 use foreman_core::ports::{
     AtTheDoor, AuditTrail, CreateKeyAnswer, CreateTenantAnswer, CreateWebhookAnswer, DeleteTenantAnswer, Delivery,
-    DeliveryNote, KeyStore, Leader, NewDelivery, NewKey, NewTenant, NewWebhook, Position, Posted, ReplaceKeyAnswer,
-    Replacement, RevokeKeyAnswer, Round, StoreError, TenantStore, TenantUpdate, UpdateTenantAnswer,
-    UpdateWebhookAnswer, WebhookStore, WebhookUpdate,
+    DeliveryNote, KeyStore, Leader, NewDelivery, NewKey, NewPass, NewTenant, NewWebhook, Pass, PassStore, Position,
+    Posted, ReplaceKeyAnswer, Replacement, RevokeKeyAnswer, Round, StoreError, TenantStore, TenantUpdate,
+    UpdateTenantAnswer, UpdateWebhookAnswer, WebhookStore, WebhookUpdate,
 };
 use foreman_core::tenant::Tenant;
 use foreman_core::webhook::Webhook;
-use foreman_core::{EntryId, JobId, TenantId, WebhookId};
+use foreman_core::{EntryId, JobId, TenantId, Timestamp, WebhookId};
 
 use super::{Scripted, Verb};
 
@@ -66,6 +66,25 @@ impl KeyStore for Scripted {
 
     async fn note_keys_used(&self, ids: &[KeyId]) -> Result<(), StoreError> {
         self.inner.note_keys_used(ids).await
+    }
+}
+
+#[async_trait]
+impl PassStore for Scripted {
+    async fn issue_pass(&self, pass: &NewPass) -> Result<Timestamp, StoreError> {
+        self.inner.issue_pass(pass).await
+    }
+
+    async fn pass(&self, hash: &KeyHash) -> Result<Option<Pass>, StoreError> {
+        self.inner.pass(hash).await
+    }
+
+    async fn spend_ticket(&self, hash: &KeyHash) -> Result<Option<Pass>, StoreError> {
+        self.inner.spend_ticket(hash).await
+    }
+
+    async fn revoke_pass(&self, hash: &KeyHash) -> Result<bool, StoreError> {
+        self.inner.revoke_pass(hash).await
     }
 }
 

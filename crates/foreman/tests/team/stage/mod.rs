@@ -15,6 +15,7 @@ pub mod ports;
 mod process;
 mod target;
 mod turn;
+mod watcher;
 pub mod wire;
 
 use std::time::Duration;
@@ -31,9 +32,10 @@ pub use fleet::{Fleet, Pace, Plan};
 pub use load::{Load, Mix};
 pub use pickup::picked_up;
 pub use pooler::Pooler;
-pub use process::Role;
+pub use process::{Process, Role};
 pub use target::{Answer, Target};
 pub use turn::{alone, beside};
+pub use watcher::Watcher;
 
 /// Far more than anything here needs; a wait that reaches it has failed.
 pub const LONG: Duration = Duration::from_secs(90);

@@ -1,19 +1,32 @@
-//! Reading the log, past what cannot be read.
+//! Reading the change log, past what cannot be read.
+//!
+//! A row that this version cannot read would stop all that come after it for ever. It is passed by, loudly: whoever follows the log
+//! is told of everything else.
 
-use foreman_core::ports::{Changes, Position, StoreError};
+use std::sync::Arc;
+use std::time::Duration;
+
+use foreman_core::ports::{ChangeLog, Changes, Position, StoreError};
 use tracing::error;
 
-use super::Courier;
 use crate::outage::bounded;
 
 /// So far a way around an unreadable row is looked for at once.
 const LONGEST_WAY: i64 = 10_000;
 
-impl Courier {
-    /// What came after a place. A row that this version cannot read would stop all that come after it for ever: it is
-    /// passed by, loudly, and whoever would have been told of it is not.
-    pub(super) async fn read(&self, after: Position) -> Result<Changes, StoreError> {
-        match self.changes(after, self.config.step).await {
+/// One who follows the log.
+pub(crate) struct Reader {
+    /// Who passes by what it cannot read.
+    pub who: &'static str,
+    pub log: Arc<dyn ChangeLog>,
+    /// How long one store call may take.
+    pub call_timeout: Duration,
+}
+
+impl Reader {
+    /// What came after a place, at most so many rows.
+    pub async fn read(&self, after: Position, step: usize) -> Result<Changes, StoreError> {
+        match self.changes(after, step).await {
             Err(StoreError::Damaged(_)) => {}
             answer => return answer,
         }
@@ -23,20 +36,22 @@ impl Courier {
             answer => return answer,
         };
         let position = self.behind_unreadable(after, &why).await?;
+        let who = self.who;
         error!(
+            loop.name = who,
             position = position.0,
-            "a row of the change log cannot be read, and nobody is told of what it says: {why}"
+            "the {who} cannot read a row of the change log and passes it by, with all it says: {why}"
         );
-        Ok(Changes { moved: Vec::new(), position })
+        Ok(Changes { rows: Vec::new(), position })
     }
 
     async fn changes(&self, after: Position, limit: usize) -> Result<Changes, StoreError> {
-        bounded(self.config.call_timeout, self.store.changes(after, limit.max(1))).await
+        bounded(self.call_timeout, self.log.changes(after, limit.max(1))).await
     }
 
     /// The place of the last of the unreadable rows that come next.
     async fn behind_unreadable(&self, after: Position, why: &str) -> Result<Position, StoreError> {
-        let head = bounded(self.config.call_timeout, self.store.head()).await?;
+        let head = bounded(self.call_timeout, self.log.head()).await?;
         let last = head.0.min(after.0.saturating_add(LONGEST_WAY));
         for place in after.0..last {
             let next = Position(place + 1);

@@ -1,6 +1,6 @@
 //! What the store said a moment ago, so that it is not asked for every request.
 //!
-//! An answer is used for [`FRESH`] after the question was *put*, so nothing that is used is ever older than that, however
+//! An answer is used for so long after the question was *put*, so nothing that is used is ever older than that, however
 //! long the store took. "There is none" is an answer too. Whoever asks the same while a question is under way waits for that
 //! one; it is a task of its own, so that a client that leaves does not take the others' answer along.
 //!
@@ -20,17 +20,18 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::problem::{Kind, Problem};
 
-/// Revoked keys open nothing after 5 s anywhere; this and a look at open streams every second stay below that.
-pub(crate) const FRESH: Duration = Duration::from_secs(3);
-
 /// An answer that takes longer comes too late to be used.
 const PATIENCE: Duration = Duration::from_secs(4);
 
 /// So many are remembered; the oldest make room.
 const MOST: usize = 10_000;
 
-pub(super) struct Answers<K, V> {
+pub(crate) struct Answers<K, V> {
     tasks: Tasks,
+    /// An answer is used for so long.
+    fresh: Duration,
+    /// A question under way is joined for so long.
+    joined: Duration,
     most: usize,
     entries: Mutex<HashMap<K, Entry<V>>>,
 }
@@ -43,12 +44,12 @@ struct Entry<V> {
 
 /// Why there is no answer.
 #[derive(Clone, Debug, thiserror::Error)]
-pub(super) enum Failed {
+pub(crate) enum Failed {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error("{0}")]
     Task(String),
-    #[error("the store did not say in time whose key it is")]
+    #[error("the store did not answer in time")]
     Late,
 }
 
@@ -67,14 +68,18 @@ impl From<Failed> for Problem {
 
 /// An answer, and how old it is at most.
 #[derive(Debug)]
-pub(super) struct Answer<V> {
+pub(crate) struct Answer<V> {
     pub value: V,
     pub age: Duration,
 }
 
 impl<V: Clone> Entry<V> {
-    fn is_fresh(&self) -> bool {
-        self.asked.elapsed() < FRESH && !matches!(self.answer.peek(), Some(Err(_)))
+    fn is_usable(&self, fresh: Duration, joined: Duration) -> bool {
+        match self.answer.peek() {
+            None => self.asked.elapsed() < joined,
+            Some(Ok(_)) => self.asked.elapsed() < fresh,
+            Some(Err(_)) => false,
+        }
     }
 }
 
@@ -83,8 +88,14 @@ where
     K: Clone + Eq + Hash,
     V: Clone + Send + Sync + 'static,
 {
-    pub fn new(tasks: Tasks) -> Self {
-        Self { tasks, most: MOST, entries: Mutex::default() }
+    pub fn new(fresh: Duration, tasks: Tasks) -> Self {
+        Self { tasks, fresh, joined: fresh, most: MOST, entries: Mutex::default() }
+    }
+
+    /// Of one question there is never a second under way while the store may still answer the first: for those whose age matters
+    /// less than what they cost.
+    pub fn one_at_a_time(self) -> Self {
+        Self { joined: PATIENCE.max(self.fresh), ..self }
     }
 
     /// The answer at hand, or what `ask` brings.
@@ -105,7 +116,7 @@ where
         F: Future<Output = Result<V, StoreError>> + Send + 'static,
     {
         let mut entries = self.lock();
-        if let Some(entry) = entries.get(key).filter(|entry| entry.is_fresh()) {
+        if let Some(entry) = entries.get(key).filter(|entry| entry.is_usable(self.fresh, self.joined)) {
             return entry.clone();
         }
         if entries.len() >= self.most {
@@ -168,6 +179,8 @@ mod tests {
 
     use super::*;
 
+    const FRESH: Duration = Duration::from_secs(3);
+
     /// A store that counts the questions put to it.
     #[derive(Clone)]
     struct Oracle {
@@ -195,7 +208,7 @@ mod tests {
     }
 
     fn answers() -> Answers<&'static str, u32> {
-        Answers::new(Tasks::new())
+        Answers::new(FRESH, Tasks::new())
     }
 
     fn away() -> StoreError {
@@ -242,6 +255,28 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_slow_question_is_put_again_where_age_matters_and_joined_where_cost_does() {
+        for (is_single, questions) in [(false, 2), (true, 1)] {
+            let (answers, oracle) = (answers(), Oracle::new());
+            let answers = Arc::new(if is_single { answers.one_at_a_time() } else { answers });
+            let closed = oracle.open.clone().acquire_many_owned(1_000).await.expect("open");
+            let tasks = Tasks::new();
+            let ask = || {
+                let (answers, oracle) = (answers.clone(), oracle.clone());
+                tasks.spawn("ask", async move { answers.get(&"a", || oracle.answer(Ok(7))).await.map(|one| one.value) })
+            };
+            let first = ask();
+            sleep(FRESH).await;
+            let second = ask();
+            sleep(Duration::from_millis(10)).await;
+            drop(closed);
+            assert_eq!(first.await.expect("ran").expect("answered"), 7);
+            assert_eq!(second.await.expect("ran").expect("answered"), 7);
+            assert_eq!(oracle.asked(), questions);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_failure_is_told_and_not_remembered() {
         let (answers, oracle) = (answers(), Oracle::new());
         assert!(matches!(answers.get(&"a", || oracle.answer(Err(away()))).await, Err(Failed::Store(_))));
@@ -267,7 +302,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn no_more_is_remembered_than_there_is_room_for() {
-        let mut answers: Answers<usize, u32> = Answers::new(Tasks::new());
+        let mut answers: Answers<usize, u32> = Answers::new(FRESH, Tasks::new());
         answers.most = 64;
         let oracle = Oracle::new();
         for key in 0..1_000 {

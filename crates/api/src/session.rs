@@ -1,0 +1,150 @@
+//! A browser's sign-in: a key goes in, a cookie comes out.
+//!
+//! The page never keeps the key, and no script can read the cookie (`HttpOnly`). The session behind it lives in the store by
+//! its hash, so any process of a team knows it and a restart loses none; it is worth what its key is worth at that moment. Sign
+//! in again and the session before is over. Where two processes are asked to end the same session, both say that it is over.
+
+mod cookie;
+mod origin;
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+use foreman_core::audit::{Act, Actor};
+use foreman_core::document::{ProblemDocument, WhoamiDocument};
+use foreman_core::ports::PassKind;
+use http::header::{CACHE_CONTROL, SET_COOKIE};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use serde::Deserialize;
+
+use crate::access::{self, Peer};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::passes::PassText;
+use crate::problem::{Kind, Problem};
+use crate::request_id::RequestId;
+use crate::tenants::whoami;
+use crate::{audit, json};
+pub(crate) use cookie::shown;
+pub(crate) use origin::{is_of_a_stranger, is_of_this_page};
+
+/// A body with a key in it is small.
+const LARGEST: usize = 4 * 1024;
+
+/// The key that a person signs in with.
+#[derive(Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = SignInDocument)]
+pub(crate) struct SignIn {
+    /// `fm_…`, or the key of the configuration.
+    key: String,
+}
+
+/// Sign in.
+///
+/// Swaps a key for the cookie `foreman_session`, which opens to a page of this server what the key opens, for 12 hours. A session that
+/// the browser had before is over. Where the server asks for no key it answers who one is, and no cookie is needed.
+///
+/// A request with the cookie and without `Authorization` is its holder's. One that changes something must come from a page of this
+/// server: `Sec-Fetch-Site: same-origin`, or `Origin` with the scheme and the host that the browser asked for.
+#[utoipa::path(post, path = "/api/v1/session", tag = "session", operation_id = "sign_in", request_body = SignIn,
+    responses(
+        (status = 200, description = "Who is signed in now; the cookie stands in `Set-Cookie`", body = WhoamiDocument),
+        (status = 401, description = "The key is unknown, expired or revoked", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 403, description = "The request comes from a page of another server", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 429, description = "Too many wrong keys came from this address", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn sign_in(State(app): State<App>, request: Request) -> Result<Response, Problem> {
+    let visit = Visit::of(&request)?;
+    let (headers, body) = app.bodies.json(request, LARGEST).await?;
+    let SignIn { key } = json::parse(&body, Kind::InvalidRequest)?;
+    let doorkeeper = app.doorkeeper();
+    let caller = doorkeeper.key_holder(key.as_bytes(), visit.peer).await?;
+    let mut answer = json::answer(StatusCode::OK, &whoami::document(&caller));
+    answer.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if caller.actor != Actor::Nobody {
+        let text = PassText::fresh(PassKind::Session);
+        doorkeeper.issue(&text, &caller).await?;
+        // The one before, which somebody may have put there, is worth nothing from now on.
+        if let Some(before) = shown(&headers) {
+            doorkeeper.end(&before).await?;
+        }
+        answer.headers_mut().insert(SET_COOKIE, cookie::set(&text, &headers));
+        audit::record(&app, &visit.act("session.create", &caller, StatusCode::OK)).await;
+    }
+    Ok(answer)
+}
+
+/// Sign out.
+///
+/// The session of the cookie, if there is one, is over on every server of the team, and the cookie is cleared.
+#[utoipa::path(delete, path = "/api/v1/session", tag = "session", operation_id = "sign_out",
+    responses(
+        (status = 204, description = "There is no session any more"),
+        (status = 403, description = "The request comes from a page of another server", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn sign_out(State(app): State<App>, request: Request) -> Result<Response, Problem> {
+    let visit = Visit::of(&request)?;
+    let headers = request.headers();
+    if let Some(text) = shown(headers) {
+        if !is_of_this_page(headers, visit.host.as_deref()) {
+            return Err(cross_origin());
+        }
+        let doorkeeper = app.doorkeeper();
+        // For the audit trail alone: a session whose key is gone is ended all the same.
+        let holder = doorkeeper.session_holder(&text).await;
+        doorkeeper.end(&text).await?;
+        if let Ok(Some(caller)) = holder {
+            audit::record(&app, &visit.act("session.delete", &caller, StatusCode::NO_CONTENT)).await;
+        }
+    }
+    let mut answer = Response::default();
+    *answer.status_mut() = StatusCode::NO_CONTENT;
+    answer.headers_mut().insert(SET_COOKIE, cookie::cleared(request.headers()));
+    Ok(answer)
+}
+
+/// Where a request came from.
+struct Visit {
+    host: Option<String>,
+    peer: std::net::IpAddr,
+    request: Option<String>,
+}
+
+impl Visit {
+    /// A page of somebody else's that signs its visitor in makes them work under another's name.
+    fn of(request: &Request) -> Result<Self, Problem> {
+        let host = access::host(request).map(ToOwned::to_owned);
+        if is_of_a_stranger(request.headers(), host.as_deref()) {
+            return Err(cross_origin());
+        }
+        let id = request.extensions().get::<RequestId>().map(|id| id.as_str().to_owned());
+        Ok(Self { host, peer: Peer::address(request), request: id })
+    }
+
+    fn act(&self, action: &str, caller: &Caller, status: StatusCode) -> Act {
+        Act {
+            tenant: caller.tenant.clone(),
+            actor: caller.actor.clone(),
+            action: action.into(),
+            object: "session".into(),
+            status: status.as_u16(),
+            request: self.request.clone(),
+            peer: Some(self.peer.to_canonical().to_string()),
+        }
+    }
+}
+
+/// What is done with a session, but not by a page of this server.
+pub(crate) fn cross_origin() -> Problem {
+    Problem::new(
+        Kind::CrossOrigin,
+        "the request is made with a session and not by a page of this server: it has neither `Sec-Fetch-Site: same-origin` nor an \
+         `Origin` with this scheme and host; a program sends its key as `Authorization: Bearer …`",
+    )
+}
+
+/// A request that a browser sends with a session of ours.
+pub(crate) fn expect_own_page(headers: &HeaderMap, host: Option<&str>, is_safe: bool) -> Result<(), Problem> {
+    let is_fine = if is_safe { !is_of_a_stranger(headers, host) } else { is_of_this_page(headers, host) };
+    if is_fine { Ok(()) } else { Err(cross_origin()) }
+}

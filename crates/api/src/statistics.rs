@@ -1,0 +1,169 @@
+//! Numbers over time, as the bookkeeper has them: no job is counted for an answer.
+
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::response::Response;
+use foreman_core::Timestamp;
+use foreman_core::document::{
+    BucketDocument, ListDocument, ProblemDocument, QueueStatisticsDocument, StatisticsDocument,
+};
+use foreman_core::job::{NotAQueueName, QueueName};
+use foreman_core::ports::Range;
+use foreman_core::statistics::{Slot, Tally};
+use http::StatusCode;
+use serde::Deserialize;
+
+use crate::app::App;
+use crate::json;
+use crate::params::{Params, Tenant};
+use crate::problem::Problem;
+
+/// A day of minutes, two months of hours; and more points than a screen is wide are nobody's.
+const MOST_BUCKETS: u128 = 1_500;
+
+/// Those that did most; the others are hardly worth a line.
+const MOST_QUEUES: usize = 100;
+
+#[derive(Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct OverTimeParams {
+    /// How long one bucket is.
+    #[param(default = "minute")]
+    step: Option<Slot>,
+    /// From the bucket that this time falls into; an hour (of minutes) or a day (of hours) before `to` without it.
+    #[param(value_type = Option<String>, format = DateTime)]
+    from: Option<Timestamp>,
+    /// Up to this time; now without it.
+    #[param(value_type = Option<String>, format = DateTime)]
+    to: Option<Timestamp>,
+    /// Only this queue; all together without it.
+    queue: Option<String>,
+}
+
+#[derive(Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ByQueueParams {
+    /// How exact the ends of the time are: a minute or an hour.
+    #[param(default = "minute")]
+    step: Option<Slot>,
+    /// From the bucket that this time falls into; an hour (of minutes) or a day (of hours) before `to` without it.
+    #[param(value_type = Option<String>, format = DateTime)]
+    from: Option<Timestamp>,
+    /// Up to this time; now without it.
+    #[param(value_type = Option<String>, format = DateTime)]
+    to: Option<Timestamp>,
+}
+
+/// How many jobs were submitted, started and ended, and how long they waited and ran, minute by minute or hour by hour.
+///
+/// At most 1,500 buckets; one in which nothing happened is left out. The newest are a second or two behind. Kept for
+/// `retention.statistics`, which is 30 days where nobody says otherwise.
+#[utoipa::path(get, path = "/api/v1/statistics", tag = "statistics", operation_id = "get_statistics", params(OverTimeParams),
+    responses(
+        (status = 200, description = "The numbers, oldest first", body = StatisticsDocument),
+        (status = 400, description = "A parameter that does not exist or does not fit", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn over_time(
+    State(app): State<App>,
+    Tenant(tenant): Tenant,
+    Params(params): Params<OverTimeParams>,
+) -> Result<Response, Problem> {
+    let queue = params.queue.map(|text| text.parse::<QueueName>()).transpose();
+    let queue =
+        queue.map_err(|error: NotAQueueName| Problem::invalid_request(format!("in the query: queue: {error}")))?;
+    let range = Range { queue, ..range(params.step, params.from, params.to, app.clock.now())? };
+    let buckets = app.store.statistics(&tenant, &range, MOST_BUCKETS as usize).await?;
+    let items =
+        buckets.into_iter().map(|bucket| BucketDocument { at: bucket.at, tally: bucket.tally.into() }).collect();
+    let document = StatisticsDocument { step: range.slot, from: range.from, to: range.to, items };
+    Ok(json::answer(StatusCode::OK, &document))
+}
+
+/// The same numbers summed over the time, queue by queue: the busiest first, at most 100.
+#[utoipa::path(get, path = "/api/v1/statistics/queues", tag = "statistics", operation_id = "get_queue_statistics",
+    params(ByQueueParams),
+    responses(
+        (status = 200, description = "The numbers", body = ListDocument<QueueStatisticsDocument>),
+        (status = 400, description = "A parameter that does not exist or does not fit", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn by_queue(
+    State(app): State<App>,
+    Tenant(tenant): Tenant,
+    Params(params): Params<ByQueueParams>,
+) -> Result<Response, Problem> {
+    let range = range(params.step, params.from, params.to, app.clock.now())?;
+    let queues = app.store.statistics_by_queue(&tenant, &range, MOST_QUEUES).await?;
+    let item =
+        |(queue, tally): (QueueName, Tally)| QueueStatisticsDocument { queue: queue.to_string(), tally: tally.into() };
+    let items: Vec<QueueStatisticsDocument> = queues.into_iter().map(item).collect();
+    Ok(json::answer(StatusCode::OK, &ListDocument { items, next: None }))
+}
+
+/// The time that is asked about, from a whole bucket on.
+fn range(step: Option<Slot>, from: Option<Timestamp>, to: Option<Timestamp>, now: Timestamp) -> Result<Range, Problem> {
+    let slot = step.unwrap_or_default();
+    let usual = match slot {
+        Slot::Minute => Duration::from_hours(1),
+        Slot::Hour => Duration::from_hours(24),
+    };
+    let to = to.unwrap_or(now);
+    // Nothing was counted before there was anything to count with.
+    let asked = from.unwrap_or_else(|| to.minus(usual)).max(Timestamp::from_micros(0));
+    if asked >= to {
+        let hint = "from must lie before to, which is now where it is not given";
+        return Err(Problem::invalid_request(format!("in the query: {hint}; asked for were {asked} and {to}")));
+    }
+    let from = slot.of(asked);
+    let buckets = to.since(from).as_micros().div_ceil(slot.length().as_micros());
+    if buckets > MOST_BUCKETS {
+        let hint = match slot {
+            Slot::Minute => "ask for less time, or with step=hour",
+            Slot::Hour => "ask for less time",
+        };
+        return Err(Problem::invalid_request(format!(
+            "in the query: from {from} to {to} are {buckets} buckets of a{} {}, and at most {MOST_BUCKETS} are answered; {hint}",
+            if slot == Slot::Hour { "n" } else { "" },
+            slot.as_str()
+        )));
+    }
+    Ok(Range { slot, from, to, queue: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(minutes: i64) -> Timestamp {
+        Timestamp::from_micros(1_763_200_800_000_000 + minutes * 60_000_000)
+    }
+
+    #[test]
+    fn without_anything_said_it_is_the_last_hour_of_minutes_or_day_of_hours() {
+        let now = at(0).plus(Duration::from_secs(30));
+        let minutes = range(None, None, None, now).expect("a range");
+        assert_eq!((minutes.slot, minutes.from, minutes.to), (Slot::Minute, at(-60), now));
+        let hours = range(Some(Slot::Hour), None, None, now).expect("a range");
+        assert_eq!((hours.slot, hours.from, hours.to), (Slot::Hour, Slot::Hour.of(at(-24 * 60)), now));
+    }
+
+    #[test]
+    fn a_time_may_have_as_many_buckets_as_it_may_and_not_one_more() {
+        assert!(range(None, Some(at(0)), Some(at(1_500)), at(0)).is_ok());
+        let problem = range(None, Some(at(0)), Some(at(1_501)), at(0)).expect_err("too many");
+        assert!(problem.detail.contains("1501 buckets of a minute") && problem.detail.contains("step=hour"));
+        // The first bucket counts whole, wherever in it the time begins.
+        let within = at(0).plus(Duration::from_secs(59));
+        assert!(range(None, Some(within), Some(at(1_501)), at(0)).is_err());
+        assert!(range(Some(Slot::Hour), Some(at(0)), Some(at(1_500 * 60)), at(0)).is_ok());
+    }
+
+    #[test]
+    fn a_time_that_ends_before_it_begins_is_refused() {
+        for (from, to) in [(Some(at(1)), Some(at(1))), (Some(at(2)), Some(at(1))), (Some(at(1)), None)] {
+            assert!(range(None, from, to, at(0)).is_err());
+        }
+    }
+}

@@ -1,0 +1,385 @@
+//! One client's stream, from its first event to its last.
+//!
+//! It goes through up to three phases: the snapshot, if it was asked for; catching up, page by page from the log itself; and
+//! live, out of its mailbox at the hub. All of it runs in the task of the connection and only when that has room, so a client
+//! that takes nothing makes no work. It ends when the client leaves, when the key would not be let in any more, when the
+//! server drains, or when more waits for the client than may.
+//!
+//! While the store is away the stream stays open and heartbeats go on; what was missed meanwhile is told afterwards.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use foreman_core::TenantId;
+use foreman_core::document::ResetReason;
+use foreman_core::ports::{ChangeRow, StoreError};
+use futures_util::Stream;
+use rand::RngExt as _;
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep};
+
+use super::asked::Asked;
+use super::cursor::{Place, Told};
+use super::event::{Candidate, Text, View, candidates};
+use super::filter::{Filter, Rights};
+use super::hub::{Full, Joined, Membership, Visit};
+use super::mailbox::{End, Piece, What};
+use super::snapshot::{Scene, Snapshot};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::problem::{Kind, Problem};
+
+/// Rows of the log that a client which catches up reads at once.
+const PAGE: usize = 100;
+/// Before the store is asked again that did not answer.
+const AGAIN: Duration = Duration::from_millis(500);
+/// Before a page is read again that should have had something.
+const MOMENT: Duration = Duration::from_millis(10);
+/// How long a client is told to wait before it comes back, in milliseconds.
+const RETRY: std::ops::RangeInclusive<u64> = 1_000..=3_000;
+/// The same when all of them are sent away at once.
+const RETRY_AFTER_DRAIN: std::ops::RangeInclusive<u64> = 1_000..=5_000;
+
+pub(super) struct Following {
+    app: App,
+    visit: Visit,
+    tenant: TenantId,
+    filter: Arc<Filter>,
+    rights: Rights,
+    /// A reset is followed by a snapshot, if one was asked for.
+    wants_snapshot: bool,
+    /// What has been told.
+    place: Place,
+    phase: Phase,
+    /// To be sent before anything else.
+    opening: Option<Bytes>,
+    heartbeat: Interval,
+    /// Ends when the caller would not be let in any more.
+    gone: Pin<Box<dyn Future<Output = Problem> + Send>>,
+    is_over: bool,
+}
+
+enum Phase {
+    Snapshot(Snapshot),
+    CatchingUp,
+    Live {
+        membership: Membership,
+        /// Taken out of the mailbox, and not told yet: its labels are being asked for.
+        undecided: Option<Piece>,
+    },
+}
+
+/// What a step of a phase came to.
+enum Step {
+    Tell { bytes: Bytes, events: u64 },
+    Over(End),
+}
+
+impl Step {
+    /// There was nothing to tell.
+    const NOTHING: Self = Step::Tell { bytes: Bytes::new(), events: 0 };
+}
+
+impl From<Text> for Step {
+    fn from(text: Text) -> Self {
+        Step::Tell { bytes: Bytes::from(text.bytes), events: text.events }
+    }
+}
+
+impl Following {
+    /// Nothing has been sent yet: what goes wrong here is a problem.
+    pub async fn begin(app: App, caller: Caller, asked: Asked, rights: Rights) -> Result<Self, Problem> {
+        if app.streams.is_released() {
+            return Err(Problem::new(Kind::Stopping, "the server is stopping; connect again in a moment"));
+        }
+        let visit = app.streams.enter(&caller.tenant).map_err(refused)?;
+        let (place, reset) = start(&app, asked.after.as_deref()).await?;
+        let shows = asked.snapshot && (asked.after.is_none() || reset.is_some() || place.told == Told::Unshown);
+        let period = app.streams.config().heartbeat;
+        let mut heartbeat = interval_at(Instant::now() + period, period);
+        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut following = Self {
+            tenant: caller.tenant.clone(),
+            gone: Box::pin({
+                let app = app.clone();
+                async move { app.doorkeeper().gone(&caller).await }
+            }),
+            app,
+            visit,
+            filter: Arc::new(asked.filter),
+            rights,
+            wants_snapshot: asked.snapshot,
+            place: if place.told == Told::Unshown { Place::whole(place.position) } else { place },
+            phase: if shows { Phase::Snapshot(Snapshot::default()) } else { Phase::CatchingUp },
+            opening: None,
+            heartbeat,
+            is_over: false,
+        };
+        let mut opening = Text::default();
+        opening.retry(rand::rng().random_range(RETRY));
+        opening.heartbeat(following.app.clock.now(), following.told());
+        if let Some(reason) = reset {
+            opening.reset(reason, following.app.clock.now(), following.told());
+        }
+        following.opening = Some(following.sent(opening));
+        Ok(following)
+    }
+
+    pub fn into_stream(self) -> impl Stream<Item = Result<Bytes, Infallible>> + Send {
+        futures_util::stream::unfold(self, async |mut following| {
+            let bytes = following.next().await?;
+            Some((Ok(bytes), following))
+        })
+    }
+
+    /// `None` at the end.
+    async fn next(&mut self) -> Option<Bytes> {
+        if let Some(opening) = self.opening.take() {
+            return Some(opening);
+        }
+        let hub = self.visit.hub().clone();
+        while !self.is_over {
+            let context = Context {
+                app: &self.app,
+                visit: &self.visit,
+                tenant: &self.tenant,
+                filter: &self.filter,
+                rights: self.rights,
+                wants_snapshot: self.wants_snapshot,
+            };
+            // First whatever ends it: a client whose key was revoked is told nothing more.
+            tokio::select! {
+                biased;
+                () = hub.released() => {
+                    self.is_over = true;
+                    let mut farewell = Text::default();
+                    farewell.retry(rand::rng().random_range(RETRY_AFTER_DRAIN));
+                    return Some(self.sent(farewell));
+                }
+                problem = &mut self.gone => {
+                    tracing::debug!(target: "foreman::http", "closed a stream: {}", problem.detail);
+                    self.is_over = true;
+                }
+                _ = self.heartbeat.tick() => {
+                    if let Some(place) = self.phase.place() {
+                        self.place = place;
+                    }
+                    let mut text = Text::default();
+                    text.heartbeat(self.app.clock.now(), self.told());
+                    return Some(self.sent(text));
+                }
+                step = self.phase.step(&mut self.place, context) => match step {
+                    Step::Tell { events: 0, .. } => {}
+                    Step::Tell { bytes, events } => {
+                        hub.sent(events);
+                        return Some(bytes);
+                    }
+                    Step::Over(end) => {
+                        tracing::debug!(target: "foreman::http", "closed a stream: {end:?}");
+                        self.is_over = true;
+                    }
+                },
+            }
+        }
+        None
+    }
+
+    /// The place to put on what is no entry of the log.
+    fn told(&self) -> Place {
+        match self.phase {
+            Phase::Snapshot(_) => Place::unshown(self.place.position),
+            Phase::CatchingUp | Phase::Live { .. } => self.place,
+        }
+    }
+
+    fn sent(&self, text: Text) -> Bytes {
+        self.visit.hub().sent(text.events);
+        Bytes::from(text.bytes)
+    }
+}
+
+/// Where to begin, and why not where the client asked for.
+async fn start(app: &App, after: Option<&str>) -> Result<(Place, Option<ResetReason>), Problem> {
+    let Some(text) = after else { return Ok((now(app).await?, None)) };
+    let reason = match Place::decode(text) {
+        Err(_) => ResetReason::Unknown,
+        Ok(place) if place.read_after() < app.store.start().await? => ResetReason::Expired,
+        Ok(place) => {
+            // The reader of another process may have been ahead of ours; the log itself knows.
+            let is_read = app.streams.position().is_some_and(|reader| place.position <= reader);
+            if is_read || place.position <= app.store.head().await? {
+                return Ok((place, None));
+            }
+            ResetReason::Unknown
+        }
+    };
+    Ok((now(app).await?, Some(reason)))
+}
+
+async fn now(app: &App) -> Result<Place, StoreError> {
+    Ok(Place::whole(match app.streams.position() {
+        Some(position) => position,
+        None => app.store.head().await?,
+    }))
+}
+
+fn refused(full: Full) -> Problem {
+    match full {
+        Full::Tenant(_) => Problem::new(Kind::TooManyStreams, format!("{full}; close one that nobody looks at")),
+        Full::Process => Problem::new(Kind::Overloaded, format!("{full}; connect again in a moment")),
+    }
+}
+
+/// What a phase works with.
+struct Context<'c> {
+    app: &'c App,
+    visit: &'c Visit,
+    tenant: &'c TenantId,
+    filter: &'c Arc<Filter>,
+    rights: Rights,
+    wants_snapshot: bool,
+}
+
+impl Context<'_> {
+    fn view(&self) -> View<'_> {
+        View { tenant: self.tenant, filter: self.filter, rights: self.rights }
+    }
+
+    /// Those whose labels fit.
+    async fn decided(&self, candidates: &[Candidate]) -> Result<Text, StoreError> {
+        let jobs: Vec<_> = candidates.iter().map(|one| one.moved.id).collect();
+        let labels = self.app.labels().of(&jobs).await?;
+        let mut text = Text::default();
+        for Candidate { moved, place } in candidates {
+            // A job that is gone matches nothing.
+            let known = labels.get(&moved.id);
+            if known.is_some_and(|labels| self.filter.takes_labels(labels.kind.as_deref(), &labels.tags)) {
+                text.job(moved, *place);
+            }
+        }
+        Ok(text)
+    }
+
+    async fn rows(&self, rows: &[ChangeRow], place: Place) -> Result<Text, StoreError> {
+        if self.filter.asks_for_labels() {
+            let mut found = Vec::new();
+            for row in rows {
+                candidates(row, self.view(), place.told_of(row), &mut found);
+            }
+            return self.decided(&found).await;
+        }
+        let mut text = Text::default();
+        for row in rows {
+            text.row(row, self.view(), place.told_of(row));
+        }
+        Ok(text)
+    }
+}
+
+impl Phase {
+    /// One step; one that is dropped half way is begun again.
+    async fn step(&mut self, place: &mut Place, context: Context<'_>) -> Step {
+        match self.try_step(place, context).await {
+            Ok(step) => step,
+            Err(error) => {
+                // The reader of the log says so aloud, once for everyone.
+                tracing::debug!("a stream waits for the store: {error}");
+                sleep(AGAIN).await;
+                Step::NOTHING
+            }
+        }
+    }
+
+    async fn try_step(&mut self, place: &mut Place, context: Context<'_>) -> Result<Step, StoreError> {
+        match self {
+            Phase::Snapshot(snapshot) => {
+                let scene = Scene {
+                    store: context.app.store.as_ref(),
+                    tenant: context.tenant,
+                    filter: context.filter,
+                    place: *place,
+                    now: context.app.clock.now(),
+                };
+                let (text, is_last) = snapshot.next(scene).await?;
+                if is_last {
+                    *self = Phase::CatchingUp;
+                }
+                Ok(text.into())
+            }
+            Phase::CatchingUp => self.catch_up(place, context).await,
+            Phase::Live { membership, undecided } => {
+                if undecided.is_none() {
+                    match membership.next().await {
+                        Ok(Piece { what: What::Text(bytes), events, place: after }) => {
+                            *place = after;
+                            return Ok(Step::Tell { bytes, events });
+                        }
+                        Ok(piece) => *undecided = Some(piece),
+                        Err(end) => return Ok(Step::Over(end)),
+                    }
+                }
+                let Some(Piece { what: What::Candidates(candidates), place: after, .. }) = undecided else {
+                    return Ok(Step::NOTHING);
+                };
+                let text = context.decided(candidates).await?;
+                *place = *after;
+                *undecided = None;
+                Ok(text.into())
+            }
+        }
+    }
+
+    /// Joins the others, or reads one page of the log.
+    async fn catch_up(&mut self, place: &mut Place, context: Context<'_>) -> Result<Step, StoreError> {
+        if !matches!(place.told, Told::Entries(_)) {
+            match context.visit.join(place.position, context.filter, context.rights) {
+                Joined::Member(membership) => {
+                    *self = Phase::Live { membership, undecided: None };
+                    return Ok(Step::NOTHING);
+                }
+                Joined::NotYet => {
+                    context.visit.hub().reading().await;
+                    return Ok(Step::NOTHING);
+                }
+                Joined::Behind => {}
+            }
+        }
+        let store = &context.app.store;
+        let after = place.read_after();
+        let page = store.changes(after, PAGE).await?;
+        // Asked afterwards: what was there then was not pruned before the page was read.
+        if store.start().await? > after {
+            return self.reset(place, context).await;
+        }
+        let text = context.rows(&page.rows, *place).await?;
+        if page.rows.is_empty() {
+            sleep(MOMENT).await;
+        }
+        *place = Place::whole(page.position.max(place.position));
+        Ok(text.into())
+    }
+
+    /// What came next has been pruned meanwhile.
+    async fn reset(&mut self, place: &mut Place, context: Context<'_>) -> Result<Step, StoreError> {
+        let fresh = now(context.app).await?;
+        *place = fresh;
+        let mut shown = fresh;
+        if context.wants_snapshot {
+            *self = Phase::Snapshot(Snapshot::default());
+            shown = Place::unshown(fresh.position);
+        }
+        let mut text = Text::default();
+        text.reset(ResetReason::Expired, context.app.clock.now(), shown);
+        Ok(text.into())
+    }
+
+    /// How far a client has come to which nothing is owed, which may be further than the last event it saw.
+    fn place(&self) -> Option<Place> {
+        match self {
+            Phase::Live { membership, undecided: None } => membership.place(),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! How things stand, told before what changes.
+//!
+//! Its events carry a place from before the first look, and the log is read on from there: what changes between two looks, or
+//! while the snapshot is being sent, comes afterwards, perhaps a second time. A client that is cut off half way has no place
+//! after the snapshot, and is shown it again.
+
+use foreman_core::ports::{Cursor, JobFilter, JobView, Store, StoreError};
+use foreman_core::{TenantId, Timestamp};
+
+use super::cursor::Place;
+use super::event::Text;
+use super::filter::Filter;
+
+/// So many jobs are told, where none is named.
+const MOST: u64 = 1_000;
+/// So many are looked at for them: lists of several queues, kinds or tags are sifted here.
+const LOOKED_AT: usize = 10_000;
+const PAGE: usize = 500;
+
+/// A snapshot under way.
+#[derive(Default)]
+pub(super) struct Snapshot {
+    after: Option<Cursor>,
+    looked_at: usize,
+    jobs: u64,
+}
+
+/// For whom, and where they stand.
+pub(super) struct Scene<'s> {
+    pub store: &'s dyn Store,
+    pub tenant: &'s TenantId,
+    pub filter: &'s Filter,
+    pub place: Place,
+    pub now: Timestamp,
+}
+
+impl Snapshot {
+    /// The next part of it, and whether it was the last. One that is dropped, or fails, half way is begun again.
+    pub async fn next(&mut self, scene: Scene<'_>) -> Result<(Text, bool), StoreError> {
+        let mut text = Text::default();
+        let unshown = Place::unshown(scene.place.position);
+        if let Some(jobs) = &scene.filter.jobs {
+            let mut views = Vec::new();
+            for job in jobs {
+                views.extend(scene.store.get(scene.tenant, *job).await?);
+            }
+            let told = views.iter().filter(|view| takes(scene.filter, view));
+            told.for_each(|view| text.standing(view, unshown));
+            text.snapshot(text.events, true, scene.now, scene.place);
+            return Ok((text, true));
+        }
+        let page = scene.store.list(scene.tenant, &listed(scene.filter), self.after.as_ref(), PAGE).await?;
+        self.looked_at += page.items.len();
+        for view in page.items.iter().filter(|view| takes(scene.filter, view)) {
+            if self.jobs == MOST {
+                text.snapshot(self.jobs, false, scene.now, scene.place);
+                return Ok((text, true));
+            }
+            text.standing(view, unshown);
+            self.jobs += 1;
+        }
+        self.after = page.next;
+        let is_complete = self.after.is_none();
+        let is_last = is_complete || self.looked_at >= LOOKED_AT;
+        if is_last {
+            text.snapshot(self.jobs, is_complete, scene.now, scene.place);
+        }
+        Ok((text, is_last))
+    }
+}
+
+fn takes(filter: &Filter, view: &JobView) -> bool {
+    let work = &view.job.work;
+    filter.takes(view.job.id, &work.queue) && filter.takes_labels(work.kind.as_deref(), &work.tags)
+}
+
+/// What the store can sift by itself.
+fn listed(filter: &Filter) -> JobFilter {
+    fn only<T: Clone>(list: Option<&Vec<T>>) -> Option<T> {
+        match list.map(Vec::as_slice) {
+            Some([only]) => Some(only.clone()),
+            _ => None,
+        }
+    }
+    JobFilter {
+        queue: only(filter.queues.as_ref()),
+        kind: only(filter.kinds.as_ref()),
+        tag: only(filter.tags.as_ref()),
+        ..JobFilter::default()
+    }
+}

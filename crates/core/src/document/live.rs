@@ -1,0 +1,144 @@
+//! What the stream says: the data of its events.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ports::{Became, SessionState, TickState};
+use crate::state::State;
+use crate::time::Timestamp;
+
+/// `event: job`. A job is in another state now. What happened in between may be merged: `sequence` shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct JobEvent {
+    pub id: String,
+    pub state: State,
+    pub queue: String,
+    pub attempt: u32,
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub at: Timestamp,
+    /// Counts a job's moves, from 1.
+    pub sequence: u32,
+}
+
+/// `event: schedule`. A schedule ticked, or was made, changed or removed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ScheduleEvent {
+    pub id: String,
+    pub name: String,
+    pub what: ScheduleWhat,
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub at: Timestamp,
+    /// What became of the tick.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tick: Option<TickState>,
+    /// The instant the tick belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
+    pub scheduled_for: Option<Timestamp>,
+    /// The job that the tick made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum ScheduleWhat {
+    Tick,
+    Created,
+    Updated,
+    Paused,
+    Resumed,
+    Deleted,
+}
+
+impl From<Became> for ScheduleWhat {
+    fn from(became: Became) -> Self {
+        match became {
+            Became::Created => ScheduleWhat::Created,
+            Became::Updated => ScheduleWhat::Updated,
+            Became::Paused => ScheduleWhat::Paused,
+            Became::Resumed => ScheduleWhat::Resumed,
+            Became::Deleted => ScheduleWhat::Deleted,
+        }
+    }
+}
+
+/// `event: worker`. A worker came, drains, went or died.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct WorkerEvent {
+    /// The session.
+    pub id: String,
+    pub worker: String,
+    pub state: SessionState,
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub at: Timestamp,
+}
+
+/// `event: queue`. A queue was paused or resumed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct QueueEvent {
+    pub name: String,
+    pub paused: bool,
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub at: Timestamp,
+}
+
+/// `event: snapshot`. The jobs as they stand have been told; from here on comes what changes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct SnapshotEvent {
+    /// How many were told.
+    pub jobs: u64,
+    /// `false`: there are older ones that were not.
+    pub complete: bool,
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub at: Timestamp,
+}
+
+/// `event: heartbeat`. The server is there, and nothing has happened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct HeartbeatEvent {
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub at: Timestamp,
+}
+
+/// `event: reset`. The place that was asked for cannot be resumed; the stream goes on from now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ResetEvent {
+    pub reason: ResetReason,
+    /// What to do.
+    pub detail: String,
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub at: Timestamp,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum ResetReason {
+    /// What came after it is no longer kept.
+    Expired,
+    /// It is not a place in this server's log.
+    Unknown,
+}
+
+/// Opens the stream once, in a URL, where no header can be sent.
+#[derive(Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct TicketDocument {
+    pub ticket: String,
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub expires_at: Timestamp,
+}
+
+impl std::fmt::Debug for TicketDocument {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TicketDocument").field("expires_at", &self.expires_at).finish_non_exhaustive()
+    }
+}

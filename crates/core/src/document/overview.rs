@@ -1,0 +1,168 @@
+//! What somebody wants to see first: how many, how old, who works, and what needs them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::duration::Span;
+use crate::ports::{Counted, DeadGroup, DeadGroups, HeldView};
+use crate::time::Timestamp;
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct OverviewDocument {
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub at: Timestamp,
+    /// Jobs by state.
+    pub states: BTreeMap<String, CountDocument>,
+    /// How many queues there are.
+    pub queues: u64,
+    /// The queue whose oldest due job has waited longest.
+    pub oldest_waiting: Option<OldestWaitingDocument>,
+    /// Only for an operator: workers work for every tenant.
+    pub workers: Option<WorkersDocument>,
+    pub attention: Vec<AttentionDocument>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct CountDocument {
+    pub count: u64,
+    /// There are at least so many: nobody counts a long history.
+    pub estimate: bool,
+}
+
+impl From<Counted> for CountDocument {
+    fn from(counted: Counted) -> Self {
+        Self { count: counted.count, estimate: counted.is_estimate }
+    }
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct OldestWaitingDocument {
+    pub queue: String,
+    #[cfg_attr(feature = "openapi", schema(value_type = String, example = "3m12s"))]
+    pub age: Span,
+}
+
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct WorkersDocument {
+    pub live: u64,
+    pub draining: u64,
+    /// Lapsed lately.
+    pub dead: u64,
+    /// Of those alive.
+    pub slots: u64,
+    pub running: u64,
+}
+
+/// Something that a person should look at.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct AttentionDocument {
+    pub kind: AttentionKind,
+    pub count: u64,
+    pub estimate: bool,
+    /// Which queue, worker or webhook, where it is one.
+    pub subject: Option<String>,
+    /// A sentence.
+    pub detail: String,
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
+    pub since: Option<Timestamp>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum AttentionKind {
+    DeadJobs,
+    PausedQueue,
+    LapsedWorker,
+    LateSchedules,
+    DisabledWebhook,
+}
+
+/// What dead jobs died of, the most frequent first.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DeadGroupsDocument {
+    pub items: Vec<DeadGroupDocument>,
+    /// Always `null`: there is one page.
+    pub next: Option<String>,
+    /// `false`: there are more groups than these. With more than a few thousand not all are counted, but those that are frequent
+    /// among the latest dead jobs are.
+    pub complete: bool,
+}
+
+impl From<DeadGroups> for DeadGroupsDocument {
+    fn from(found: DeadGroups) -> Self {
+        let items = found.groups.into_iter().map(DeadGroupDocument::from).collect();
+        Self { items, next: None, complete: found.is_complete }
+    }
+}
+
+/// Dead jobs that ended with the same error, but for its numbers.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DeadGroupDocument {
+    /// For `error_group` of a filter. `null`: they died before errors were grouped, and are found by their state alone.
+    pub group: Option<String>,
+    /// What the last of them said.
+    pub error: Option<String>,
+    pub count: u64,
+    /// There are at least so many.
+    pub estimate: bool,
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub first_at: Timestamp,
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub last_at: Timestamp,
+    /// Of the last of them.
+    pub kind: Option<String>,
+    pub queue: String,
+    /// The last of them.
+    pub job: String,
+}
+
+impl From<DeadGroup> for DeadGroupDocument {
+    fn from(group: DeadGroup) -> Self {
+        Self {
+            group: group.group.map(String::from),
+            error: group.error,
+            count: group.counted.count,
+            estimate: group.counted.is_estimate,
+            first_at: group.first_at,
+            last_at: group.last_at,
+            kind: group.kind,
+            queue: group.queue.to_string(),
+            job: group.sample.to_string(),
+        }
+    }
+}
+
+/// What a worker is running.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct HeldDocument {
+    pub id: String,
+    pub tenant: String,
+    pub queue: String,
+    pub kind: Option<String>,
+    pub attempt: u32,
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub started_at: Timestamp,
+}
+
+impl From<HeldView> for HeldDocument {
+    fn from(view: HeldView) -> Self {
+        Self {
+            id: view.job.to_string(),
+            tenant: view.tenant.to_string(),
+            queue: view.queue.to_string(),
+            kind: view.kind,
+            attempt: view.attempt,
+            started_at: view.started_at,
+        }
+    }
+}

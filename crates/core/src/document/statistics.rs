@@ -1,0 +1,102 @@
+//! Numbers over time.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::statistics::{Slot, Spread, Tally};
+use crate::time::Timestamp;
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct StatisticsDocument {
+    pub step: Slot,
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub from: Timestamp,
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub to: Timestamp,
+    /// Oldest first; a time without anything is left out.
+    pub items: Vec<BucketDocument>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct BucketDocument {
+    /// When the minute or hour begins.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub at: Timestamp,
+    #[serde(flatten)]
+    pub tally: TallyDocument,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct QueueStatisticsDocument {
+    pub queue: String,
+    #[serde(flatten)]
+    pub tally: TallyDocument,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct TallyDocument {
+    pub submitted: u64,
+    /// Attempts begun.
+    pub started: u64,
+    pub completed: u64,
+    pub failed: u64,
+    pub dead: u64,
+    pub cancelled: u64,
+    /// Attempts that ended without ending their job.
+    pub retried: u64,
+    /// From due to started.
+    pub wait: Option<SpreadDocument>,
+    /// How long attempts ran.
+    pub run: Option<SpreadDocument>,
+    /// The most that were seen waiting; looked at once a minute.
+    pub waiting: Option<u64>,
+    /// The most that were seen running.
+    pub running: Option<u64>,
+}
+
+impl From<Tally> for TallyDocument {
+    fn from(tally: Tally) -> Self {
+        Self {
+            submitted: tally.submitted,
+            started: tally.started,
+            completed: tally.completed,
+            failed: tally.failed,
+            dead: tally.dead,
+            cancelled: tally.cancelled,
+            retried: tally.retried,
+            wait: SpreadDocument::of(&tally.wait),
+            run: SpreadDocument::of(&tally.run),
+            waiting: tally.waiting,
+            running: tally.running,
+        }
+    }
+}
+
+/// How durations were spread. The quantiles are about right: they are told from classes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct SpreadDocument {
+    pub count: u64,
+    pub mean_ms: f64,
+    pub p50_ms: f64,
+    pub p95_ms: f64,
+    pub max_ms: f64,
+}
+
+impl SpreadDocument {
+    fn of(spread: &Spread) -> Option<Self> {
+        let millis = |duration: Duration| (duration.as_secs_f64() * 1e6).round() / 1e3;
+        Some(Self {
+            count: spread.count,
+            mean_ms: millis(spread.mean()?),
+            p50_ms: millis(spread.quantile(0.5)?),
+            p95_ms: millis(spread.quantile(0.95)?),
+            max_ms: millis(spread.max()?),
+        })
+    }
+}

@@ -1,0 +1,74 @@
+//! How many, how long, how deep: numbers per minute and per hour, kept beside the log and not counted from jobs.
+//!
+//! The bookkeeper has one place in the change log, as the courier has. [`StatisticsStore::book`] adds what it made of a stretch
+//! only while it stands where that stretch began, and moves it in the same transaction: every move is counted once,
+//! whoever dies or is overtaken on the way. It begins at the start of the log.
+
+use async_trait::async_trait;
+
+use super::StoreError;
+use super::changes::Position;
+use super::upkeep::Leader;
+use super::webhooks::Posted;
+use crate::id::TenantId;
+use crate::job::QueueName;
+use crate::statistics::{Entry, Slot, Tally};
+use crate::time::Timestamp;
+
+#[async_trait]
+pub trait StatisticsStore: Send + Sync {
+    /// Where the bookkeeper stands.
+    async fn bookkeeper(&self) -> Result<Position, StoreError>;
+
+    /// Adds the entries to what is there and moves the bookkeeper, in one transaction. `None`, and nothing is done, when the
+    /// leader's term is over.
+    async fn book(&self, leader: Option<&Leader>, stretch: &Stretch) -> Result<Option<Posted>, StoreError>;
+
+    /// How many jobs wait and run in each queue of each tenant right now; empty ones are left out.
+    async fn depths(&self) -> Result<Vec<Depth>, StoreError>;
+
+    /// A tenant's numbers of one queue, or of all together, oldest first; times without any are left out. At most `limit`.
+    async fn statistics(&self, tenant: &TenantId, range: &Range, limit: usize) -> Result<Vec<Bucket>, StoreError>;
+
+    /// The same summed over the time, for each queue apart; those that most was submitted to or ended in first, at most
+    /// `limit`.
+    async fn statistics_by_queue(
+        &self,
+        tenant: &TenantId,
+        range: &Range,
+        limit: usize,
+    ) -> Result<Vec<(QueueName, Tally)>, StoreError>;
+}
+
+/// What the bookkeeper made of a stretch of the change log. With `from` equal to `to` it only adds.
+#[derive(Clone, Debug)]
+pub struct Stretch {
+    pub from: Position,
+    pub to: Position,
+    pub entries: Vec<Entry>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Depth {
+    pub tenant: TenantId,
+    pub queue: QueueName,
+    pub waiting: u64,
+    pub running: u64,
+}
+
+/// From `from` on, before `to`.
+#[derive(Clone, Debug)]
+pub struct Range {
+    pub slot: Slot,
+    pub from: Timestamp,
+    pub to: Timestamp,
+    /// None: all together. Of no meaning where queues are told apart.
+    pub queue: Option<QueueName>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bucket {
+    /// When it begins.
+    pub at: Timestamp,
+    pub tally: Tally,
+}

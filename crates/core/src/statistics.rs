@@ -1,0 +1,348 @@
+//! Numbers about jobs over time: what is counted, and how a stretch of the change log becomes numbers.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::TenantId;
+use crate::job::QueueName;
+use crate::ports::{Depth, Moved};
+use crate::state::State;
+use crate::time::Timestamp;
+
+/// How long one bucket is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Slot {
+    #[default]
+    Minute,
+    Hour,
+}
+
+impl Slot {
+    pub const ALL: [Slot; 2] = [Slot::Minute, Slot::Hour];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Slot::Minute => "minute",
+            Slot::Hour => "hour",
+        }
+    }
+
+    pub const fn length(self) -> Duration {
+        match self {
+            Slot::Minute => Duration::from_mins(1),
+            Slot::Hour => Duration::from_hours(1),
+        }
+    }
+
+    /// When the bucket begins that a moment falls into.
+    pub fn of(self, at: Timestamp) -> Timestamp {
+        let length = i64::try_from(self.length().as_micros()).expect("an hour in microseconds is a small number");
+        Timestamp::from_micros(at.as_micros().div_euclid(length) * length)
+    }
+}
+
+/// What is added to one bucket.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    pub tenant: TenantId,
+    /// None: all queues together.
+    pub queue: Option<QueueName>,
+    pub slot: Slot,
+    pub at: Timestamp,
+    pub tally: Tally,
+}
+
+/// The numbers of one bucket. Kept as JSON; a field is added, never renamed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tally {
+    pub submitted: u64,
+    /// Attempts begun.
+    pub started: u64,
+    pub completed: u64,
+    pub failed: u64,
+    pub dead: u64,
+    pub cancelled: u64,
+    /// Attempts that ended without ending their job.
+    pub retried: u64,
+    /// From due to started.
+    pub wait: Spread,
+    /// How long attempts ran.
+    pub run: Spread,
+    /// The most that were seen waiting.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<u64>,
+    /// The most that were seen running.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub running: Option<u64>,
+}
+
+impl Tally {
+    pub fn add(&mut self, other: &Tally) {
+        self.submitted += other.submitted;
+        self.started += other.started;
+        self.completed += other.completed;
+        self.failed += other.failed;
+        self.dead += other.dead;
+        self.cancelled += other.cancelled;
+        self.retried += other.retried;
+        self.wait.add(&other.wait);
+        self.run.add(&other.run);
+        self.waiting = self.waiting.max(other.waiting);
+        self.running = self.running.max(other.running);
+    }
+
+    /// Jobs that reached a final state.
+    pub fn ended(&self) -> u64 {
+        self.completed + self.failed + self.dead + self.cancelled
+    }
+
+    fn count(&mut self, moved: &Moved) {
+        let step = moved.step;
+        match step.state {
+            // The first move of all is the submission.
+            State::Scheduled | State::Pending if step.sequence == 1 => self.submitted += 1,
+            State::Scheduled | State::Pending | State::Retrying => self.retried += u64::from(step.took.is_some()),
+            State::Running => {
+                self.started += 1;
+                self.wait.note(step.took);
+            }
+            State::Completed => self.completed += 1,
+            State::Failed => self.failed += 1,
+            State::Dead => self.dead += 1,
+            State::Cancelled => self.cancelled += 1,
+        }
+        if step.state != State::Running {
+            self.run.note(step.took);
+        }
+    }
+}
+
+/// Upper ends of the classes that durations are counted in, in milliseconds; one more is open to the end.
+const CLASSES: [u64; 18] =
+    [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 300_000, 900_000, 3_600_000];
+
+/// How durations were spread: enough to tell a mean, a maximum and about where half or most of them lay.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Spread {
+    pub count: u64,
+    pub sum_us: u64,
+    pub max_us: u64,
+    /// How many in each class; the empty ones at the end are left out.
+    pub classes: Vec<u64>,
+}
+
+impl Spread {
+    fn note(&mut self, took: Option<Duration>) {
+        let Some(took) = took else { return };
+        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        let class = CLASSES.partition_point(|end| end * 1_000 < micros);
+        if self.classes.len() <= class {
+            self.classes.resize(class + 1, 0);
+        }
+        self.classes[class] += 1;
+        self.count += 1;
+        self.sum_us = self.sum_us.saturating_add(micros);
+        self.max_us = self.max_us.max(micros);
+    }
+
+    fn add(&mut self, other: &Spread) {
+        self.count += other.count;
+        self.sum_us = self.sum_us.saturating_add(other.sum_us);
+        self.max_us = self.max_us.max(other.max_us);
+        if self.classes.len() < other.classes.len() {
+            self.classes.resize(other.classes.len(), 0);
+        }
+        for (mine, theirs) in self.classes.iter_mut().zip(&other.classes) {
+            *mine += theirs;
+        }
+    }
+
+    pub fn mean(&self) -> Option<Duration> {
+        self.sum_us.checked_div(self.count).map(Duration::from_micros)
+    }
+
+    pub fn max(&self) -> Option<Duration> {
+        (self.count > 0).then(|| Duration::from_micros(self.max_us))
+    }
+
+    /// About the duration that so large a part of them did not exceed: exact to its class, even within it.
+    pub fn quantile(&self, part: f64) -> Option<Duration> {
+        if self.count == 0 {
+            return None;
+        }
+        let wanted = (part.clamp(0.0, 1.0) * self.count as f64).max(1.0);
+        let mut below = 0_u64;
+        for (class, count) in self.classes.iter().enumerate().filter(|(_, count)| **count > 0) {
+            if (below + count) as f64 >= wanted {
+                let start = if class == 0 { 0 } else { CLASSES[class - 1] * 1_000 };
+                let end = CLASSES.get(class).map_or(self.max_us, |end| end * 1_000).min(self.max_us).max(start);
+                let within = (wanted - below as f64) / *count as f64;
+                return Some(Duration::from_micros(start + ((end - start) as f64 * within) as u64));
+            }
+            below += count;
+        }
+        self.max()
+    }
+}
+
+/// Gathers entries, one for each bucket that is touched.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    tallies: BTreeMap<(TenantId, Option<QueueName>, Slot, Timestamp), Tally>,
+}
+
+impl Ledger {
+    /// Counts a move, for its queue and for all together, in its minute and in its hour.
+    pub fn count(&mut self, moved: &Moved) {
+        for slot in Slot::ALL {
+            let at = slot.of(moved.at);
+            for queue in [Some(moved.queue.clone()), None] {
+                self.tallies.entry((moved.tenant.clone(), queue, slot, at)).or_default().count(moved);
+            }
+        }
+    }
+
+    /// Notes how deep queues are at a moment; also how deep all of a tenant's are together.
+    pub fn sample(&mut self, depths: &[Depth], now: Timestamp) {
+        let mut totals: BTreeMap<&TenantId, (u64, u64)> = BTreeMap::new();
+        for depth in depths {
+            let total = totals.entry(&depth.tenant).or_default();
+            total.0 += depth.waiting;
+            total.1 += depth.running;
+            self.see(&depth.tenant, Some(&depth.queue), (depth.waiting, depth.running), now);
+        }
+        for (tenant, numbers) in totals {
+            self.see(tenant, None, numbers, now);
+        }
+    }
+
+    fn see(&mut self, tenant: &TenantId, queue: Option<&QueueName>, (waiting, running): (u64, u64), now: Timestamp) {
+        for slot in Slot::ALL {
+            let tally = self.tallies.entry((tenant.clone(), queue.cloned(), slot, slot.of(now))).or_default();
+            tally.waiting = tally.waiting.max(Some(waiting));
+            tally.running = tally.running.max(Some(running));
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.tallies.is_empty()
+    }
+
+    pub fn len(&self) -> usize {
+        self.tallies.len()
+    }
+
+    pub fn entries(self) -> Vec<Entry> {
+        let entries = self.tallies.into_iter();
+        entries.map(|((tenant, queue, slot, at), tally)| Entry { tenant, queue, slot, at, tally }).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::JobId;
+    use crate::ports::Step;
+
+    fn moved(state: State, sequence: u32, took_ms: Option<u64>, at: Timestamp) -> Moved {
+        let step = Step { state, attempt: 1, sequence, took: took_ms.map(Duration::from_millis) };
+        Moved { id: JobId::fresh(), tenant: TenantId::default(), queue: QueueName::default(), at, step }
+    }
+
+    #[test]
+    fn a_jobs_life_is_counted_once_in_its_queue_and_once_in_all() {
+        let at = Timestamp::from_micros(1_763_200_000_123_456);
+        let mut ledger = Ledger::default();
+        for (state, sequence, took) in [
+            (State::Pending, 1, None),
+            (State::Running, 2, Some(3)),
+            (State::Retrying, 3, Some(40)),
+            (State::Pending, 4, None),
+            (State::Running, 5, Some(1)),
+            (State::Completed, 6, Some(20)),
+        ] {
+            ledger.count(&moved(state, sequence, took, at));
+        }
+        let entries = ledger.entries();
+        assert_eq!(entries.len(), 4);
+        for entry in entries {
+            let tally = entry.tally;
+            assert_eq!((tally.submitted, tally.started, tally.retried, tally.completed), (1, 2, 1, 1));
+            assert_eq!((tally.wait.count, tally.run.count, tally.run.max_us), (2, 2, 40_000));
+            assert_eq!(tally.ended(), 1);
+        }
+    }
+
+    #[test]
+    fn a_bucket_begins_at_its_full_minute_or_hour() {
+        let at = Timestamp::from_micros(3_661_000_001);
+        assert_eq!(Slot::Minute.of(at).as_micros(), 3_660_000_000);
+        assert_eq!(Slot::Hour.of(at).as_micros(), 3_600_000_000);
+        assert_eq!(Slot::Hour.of(Timestamp::from_micros(-1)).as_micros(), -3_600_000_000);
+    }
+
+    #[test]
+    fn a_quantile_lies_in_its_class_and_never_beyond_the_longest() {
+        let mut spread = Spread::default();
+        assert_eq!(spread.quantile(0.5), None);
+        for _ in 0..95 {
+            spread.note(Some(Duration::from_millis(8)));
+        }
+        for _ in 0..5 {
+            spread.note(Some(Duration::from_hours(2)));
+        }
+        let half = spread.quantile(0.5).expect("some");
+        assert!(half > Duration::from_millis(5) && half <= Duration::from_millis(10), "{half:?}");
+        let most = spread.quantile(0.99).expect("some");
+        assert!(most > Duration::from_hours(1) && most <= Duration::from_hours(2), "{most:?}");
+        assert_eq!(spread.max(), Some(Duration::from_hours(2)));
+        spread.note(None);
+        assert_eq!(spread.count, 100);
+    }
+
+    #[test]
+    fn sums_are_the_same_in_whatever_order_they_are_made() {
+        let at = Timestamp::from_micros(0);
+        let one = moved(State::Completed, 3, Some(5), at);
+        let other = moved(State::Running, 2, Some(50_000), at);
+        let tally = |moves: &[&Moved]| {
+            let mut tally = Tally::default();
+            for moved in moves {
+                tally.count(moved);
+            }
+            tally
+        };
+        let (mut forth, mut back) = (tally(&[&one]), tally(&[&other]));
+        forth.add(&tally(&[&other]));
+        back.add(&tally(&[&one]));
+        assert_eq!(forth, back);
+        assert_eq!(forth, tally(&[&one, &other]));
+    }
+
+    #[test]
+    fn depth_is_the_deepest_seen_and_all_together_is_the_sum() {
+        let depth = |queue: &str, waiting| Depth {
+            tenant: TenantId::default(),
+            queue: queue.parse().expect("a queue's name"),
+            waiting,
+            running: 1,
+        };
+        let now = Timestamp::from_micros(0);
+        let mut ledger = Ledger::default();
+        ledger.sample(&[depth("a", 5), depth("b", 7)], now);
+        ledger.sample(&[depth("a", 3)], now);
+        let entries = ledger.entries();
+        let of = |queue: Option<&str>| {
+            let is_it = |entry: &&Entry| entry.queue.as_ref().map(QueueName::as_str) == queue;
+            entries.iter().find(is_it).map(|entry| (entry.tally.waiting, entry.tally.running))
+        };
+        assert_eq!(of(Some("a")), Some((Some(5), Some(1))));
+        assert_eq!(of(None), Some((Some(12), Some(2))));
+    }
+}

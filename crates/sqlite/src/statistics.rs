@@ -1,0 +1,181 @@
+//! Numbers per minute and per hour, and the bookkeeper's place in the change log.
+//!
+//! What the bookkeeper made of a stretch of the log is added and its place moved in one operation of the one writer, and only
+//! while it stands where the stretch began. Two at once run one after the other: the second does not stand there any more
+//! and adds nothing. One that dies before that leaves everything as it was, and the next counts the same stretch.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use foreman_core::job::QueueName;
+use foreman_core::ports::{Bucket, Depth, Leader, Position, Posted, Range, StatisticsStore, StoreError, Stretch};
+use foreman_core::statistics::{Entry, Tally};
+use foreman_core::{TenantId, Timestamp};
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::SqliteStore;
+use crate::error::Fault;
+use crate::rows::Cells;
+use crate::write::Write;
+
+/// How the numbers of all queues together are named: no queue has an empty name.
+const TOGETHER: &str = "";
+
+const OF_ONE: &str = "SELECT at, tally FROM statistics
+     WHERE tenant = ?1 AND slot = ?2 AND queue = ?3 AND at >= ?4 AND at < ?5 ORDER BY at LIMIT ?6";
+
+const OF_EACH: &str = "SELECT queue, tally FROM statistics INDEXED BY statistics_of_queues
+     WHERE tenant = ?1 AND slot = ?2 AND queue <> '' AND at >= ?3 AND at < ?4";
+
+#[async_trait]
+impl StatisticsStore for SqliteStore {
+    async fn bookkeeper(&self) -> Result<Position, StoreError> {
+        self.read(|read| bookkeeper(read.sql)).await
+    }
+
+    /// There are no terms: one process has the file for itself.
+    async fn book(&self, _leader: Option<&Leader>, stretch: &Stretch) -> Result<Option<Posted>, StoreError> {
+        let stretch = stretch.clone();
+        self.write(move |write| book(write, &stretch)).await.map(Some)
+    }
+
+    /// A look at everything that waits: asked once a minute, and an index would be written at every move of every job.
+    async fn depths(&self) -> Result<Vec<Depth>, StoreError> {
+        self.read(|read| depths(read.sql)).await
+    }
+
+    async fn statistics(&self, tenant: &TenantId, range: &Range, limit: usize) -> Result<Vec<Bucket>, StoreError> {
+        let (tenant, range) = (tenant.clone(), range.clone());
+        self.read(move |read| of_one(read.sql, &tenant, &range, limit)).await
+    }
+
+    async fn statistics_by_queue(
+        &self,
+        tenant: &TenantId,
+        range: &Range,
+        limit: usize,
+    ) -> Result<Vec<(QueueName, Tally)>, StoreError> {
+        let (tenant, range) = (tenant.clone(), range.clone());
+        let mut sums: Vec<_> = self.read(move |read| of_each(read.sql, &tenant, &range)).await?.into_iter().collect();
+        sums.sort_by_key(|(queue, tally)| (std::cmp::Reverse(tally.submitted.max(tally.ended())), queue.clone()));
+        sums.truncate(limit);
+        Ok(sums)
+    }
+}
+
+fn bookkeeper(sql: &Connection) -> Result<Position, Fault> {
+    let place = sql
+        .prepare_cached("SELECT position FROM bookkeeper WHERE only = 1")?
+        .query_row([], |row| row.get(0))
+        .optional()?;
+    Ok(Position(place.unwrap_or_default()))
+}
+
+fn book(write: &Write<'_>, stretch: &Stretch) -> Result<Posted, Fault> {
+    let moved = write
+        .prepared("UPDATE bookkeeper SET position = ?2 WHERE only = 1 AND position = ?1")?
+        .execute((stretch.from.0, stretch.to.0))?;
+    if moved == 0 {
+        return Ok(Posted::Overtaken);
+    }
+    for entry in &stretch.entries {
+        add(write, entry)?;
+    }
+    Ok(Posted::Done)
+}
+
+fn add(write: &Write<'_>, entry: &Entry) -> Result<(), Fault> {
+    let Entry { tenant, queue, slot, at, tally } = entry;
+    let queue = queue.as_ref().map_or(TOGETHER, QueueName::as_str);
+    let place = (tenant.as_str(), slot.as_str(), queue, at.as_micros());
+    let mut sum = {
+        let mut statement = write
+            .prepared("SELECT tally FROM statistics WHERE tenant = ?1 AND slot = ?2 AND queue = ?3 AND at = ?4")?;
+        let mut rows = statement.query(place)?;
+        match rows.next()? {
+            Some(row) => Cells { row, table: "statistics", id: format!("{place:?}") }.json(0, "tally")?,
+            None => Tally::default(),
+        }
+    };
+    sum.add(tally);
+    let text = serde_json::to_string(&sum).map_err(|error| StoreError::Broken(error.to_string()))?;
+    let (tenant, slot, queue, at) = place;
+    write
+        .prepared(
+            "INSERT INTO statistics (tenant, slot, queue, at, tally) VALUES (?1, ?2, ?3, ?4, ?5)
+             ON CONFLICT DO UPDATE SET tally = excluded.tally",
+        )?
+        .execute((tenant, slot, queue, at, text))?;
+    Ok(())
+}
+
+fn depths(sql: &Connection) -> Result<Vec<Depth>, Fault> {
+    let mut depths: BTreeMap<(String, String), (u64, u64)> = BTreeMap::new();
+    let mut statement = sql.prepare_cached(
+        "SELECT tenant, queue, count(*), 0 FROM ready GROUP BY tenant, queue
+         UNION ALL SELECT tenant, queue, 0, count(*) FROM held GROUP BY tenant, queue",
+    )?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let depth = depths.entry((row.get(0)?, row.get(1)?)).or_default();
+        depth.0 += row.get::<_, i64>(2)?.unsigned_abs();
+        depth.1 += row.get::<_, i64>(3)?.unsigned_abs();
+    }
+    let depth = |((tenant, queue), (waiting, running)): ((String, String), _)| Depth {
+        tenant: TenantId::new(tenant),
+        queue: QueueName::from_stored(&queue),
+        waiting,
+        running,
+    };
+    Ok(depths.into_iter().map(depth).collect())
+}
+
+fn of_one(sql: &Connection, tenant: &TenantId, range: &Range, limit: usize) -> Result<Vec<Bucket>, Fault> {
+    let queue = range.queue.as_ref().map_or(TOGETHER, QueueName::as_str);
+    let mut statement = sql.prepare_cached(OF_ONE)?;
+    let mut rows = statement.query((
+        tenant.as_str(),
+        range.slot.as_str(),
+        queue,
+        range.from.as_micros(),
+        range.to.as_micros(),
+        i64::try_from(limit).unwrap_or(i64::MAX),
+    ))?;
+    let mut buckets = Vec::new();
+    while let Some(row) = rows.next()? {
+        let at = Timestamp::from_micros(row.get(0)?);
+        let cells = Cells { row, table: "statistics", id: at.as_micros() };
+        buckets.push(Bucket { at, tally: cells.json(1, "tally")? });
+    }
+    Ok(buckets)
+}
+
+fn of_each(sql: &Connection, tenant: &TenantId, range: &Range) -> Result<BTreeMap<QueueName, Tally>, Fault> {
+    let mut statement = sql.prepare_cached(OF_EACH)?;
+    let asked = (tenant.as_str(), range.slot.as_str(), range.from.as_micros(), range.to.as_micros());
+    let mut rows = statement.query(asked)?;
+    let mut sums: BTreeMap<QueueName, Tally> = BTreeMap::new();
+    while let Some(row) = rows.next()? {
+        let name: String = row.get(0)?;
+        let tally: Tally = Cells { row, table: "statistics", id: &name }.json(1, "tally")?;
+        sums.entry(QueueName::from_stored(&name)).or_default().add(&tally);
+    }
+    Ok(sums)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bare::{bare, plan};
+
+    #[test]
+    fn a_time_is_a_stretch_of_an_index() {
+        let sql = bare();
+        let one = plan(&sql, OF_ONE);
+        let expected = "SEARCH statistics USING PRIMARY KEY (tenant=? AND slot=? AND queue=? AND at>? AND at<?)";
+        assert_eq!(one, [expected]);
+        let each = plan(&sql, OF_EACH);
+        let expected = "SEARCH statistics USING INDEX statistics_of_queues (tenant=? AND slot=? AND at>? AND at<?)";
+        assert_eq!(each, [expected], "the index has no rows of all together");
+    }
+}

@@ -1,0 +1,28 @@
+import { CircleCheck, CirclePause, CirclePlay, type LucideIcon } from 'lucide-react';
+import type { Schedule, Tick } from '@/api/documents';
+import { Badge, type Tone } from '@/components/Badge';
+import { tickLook } from './words';
+
+const LOOKS: Record<Schedule['state'], { tone: Tone; icon: LucideIcon; meaning: string }> = {
+  active: { tone: 'good', icon: CirclePlay, meaning: 'Fires at its times' },
+  paused: { tone: 'warn', icon: CirclePause, meaning: 'Fires nothing, and makes up for nothing afterwards' },
+  finished: { tone: 'grey', icon: CircleCheck, meaning: 'Has no further time' },
+};
+
+export function ScheduleBadge({ state }: { state: Schedule['state'] }) {
+  const { tone, icon, meaning } = LOOKS[state];
+  return (
+    <Badge tone={tone} icon={icon} title={meaning}>
+      {state}
+    </Badge>
+  );
+}
+
+export function TickBadge({ tick }: { tick: Tick }) {
+  const { tone, said } = tickLook(tick);
+  return (
+    <Badge tone={tone} title={said}>
+      {tick.state}
+    </Badge>
+  );
+}
