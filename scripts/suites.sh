@@ -26,7 +26,7 @@ suite engine 120 900 tests foreman-engine
 suite api 60 600 tests foreman-api
 suite client 60 600 tests foreman-client
 suite signatures 30 300 scripts/check-webhook-signatures
-suite fuzz 120 600 scripts/check-api
+suite fuzz 180 600 scripts/check-api
 suite deploy 20 300 tests foreman deploy
 suite foreman 600 3600 with_services tests foreman foreman it
 suite team 240 1800 with_services tests foreman team
