@@ -7,7 +7,7 @@ use std::time::Duration;
 use foreman_core::duration::format;
 use foreman_core::ports::{JobStore, ScheduleStore, Tenancy, Upkeep};
 use foreman_engine::worker::Drained;
-use foreman_engine::{Bookkeeper, Courier, Pruner, Scheduler, bookkeeper, courier};
+use foreman_engine::{Bookkeeper, Courier, Pruner, Scheduler};
 use foreman_runtime::{Backoff, Lead, Leadership, leadership};
 use tokio::time::sleep;
 use uuid::Uuid;
@@ -60,7 +60,7 @@ fn courier(ground: &Ground<'_>, shared: &Shared, lead: Lead) -> Part {
     if ground.settings.webhooks.enabled {
         let (store, tenancy, wakeups) =
             (Arc::clone(&shared.store), Arc::clone(&shared.tenancy), Arc::clone(&shared.wakeups));
-        let courier = Courier::new(store, tenancy, wakeups, courier::Config::default()).led_by(OFFICE, lead);
+        let courier = Courier::new(store, tenancy, wakeups, ground.settings.courier.clone()).led_by(OFFICE, lead);
         ground.metrics.set_courier(courier.lag(), courier.tally());
         return part("courier", |shutdown| async move { Ok(courier.run(shutdown).await.map(nothing)?) });
     }
@@ -77,7 +77,7 @@ fn courier(ground: &Ground<'_>, shared: &Shared, lead: Lead) -> Part {
 
 fn bookkeeper(ground: &Ground<'_>, shared: &Shared, lead: Lead) -> Part {
     let (store, wakeups) = (Arc::clone(&shared.store), Arc::clone(&shared.wakeups));
-    let bookkeeper = Bookkeeper::new(store, wakeups, bookkeeper::Config::default()).led_by(OFFICE, lead);
+    let bookkeeper = Bookkeeper::new(store, wakeups, ground.settings.bookkeeper.clone()).led_by(OFFICE, lead);
     ground.metrics.set_bookkeeper(bookkeeper.lag());
     part("bookkeeper", |shutdown| async move { Ok(bookkeeper.run(shutdown).await.map(nothing)?) })
 }

@@ -11,7 +11,7 @@ use foreman_core::sealed::Keyring;
 use foreman_core::secret::Secret;
 use foreman_core::tenant::TenantLimits;
 use foreman_engine::target::{command, http};
-use foreman_engine::{output, promoter, pruner, scheduler, submit, sweeper, worker};
+use foreman_engine::{bookkeeper, courier, output, promoter, pruner, scheduler, submit, sweeper, worker};
 
 use super::Environment;
 use super::codec::Choice;
@@ -47,6 +47,8 @@ pub struct Settings {
     /// Where targets may lie, as it was written. What follows from it is in `limits` and `http`.
     pub egress: Policy,
     pub webhooks: Webhooks,
+    pub courier: courier::Config,
+    pub bookkeeper: bookkeeper::Config,
     pub output: output::Config,
     pub submit: submit::Config,
     pub promoter: promoter::Config,
@@ -113,6 +115,8 @@ pub struct Database {
     pub url: Option<Secret>,
     /// Past a pooler, for what needs a connection of its own: wake-ups and leadership. `None`: the same.
     pub direct_url: Option<Secret>,
+    /// Certificates of who may vouch for the server. `None`: with TLS, any certificate is accepted.
+    pub tls_ca: Option<PathBuf>,
     pub schema: String,
     /// For jobs.
     pub connections: usize,
@@ -125,6 +129,8 @@ pub struct Database {
     pub statement_timeout: Duration,
     pub idle_timeout: Duration,
     pub call_timeout: Duration,
+    /// The longest look at everything: `foreman check --deep`.
+    pub audit_timeout: Duration,
 }
 
 impl Default for Database {
@@ -133,6 +139,7 @@ impl Default for Database {
         Self {
             url: None,
             direct_url: None,
+            tls_ca: config.tls_ca,
             schema: config.schema,
             connections: config.data_connections,
             control_connections: config.control_connections,
@@ -143,6 +150,7 @@ impl Default for Database {
             statement_timeout: config.statement_timeout,
             idle_timeout: config.idle_timeout,
             call_timeout: config.call_timeout,
+            audit_timeout: config.audit_timeout,
         }
     }
 }
@@ -223,6 +231,8 @@ impl Default for Settings {
             http: http::Config::default(),
             egress: Policy::default(),
             webhooks: Webhooks { enabled: true },
+            courier: courier::Config::default(),
+            bookkeeper: bookkeeper::Config::default(),
             output: output::Config::default(),
             submit: submit::Config::default(),
             promoter: promoter::Config::default(),
@@ -272,6 +282,7 @@ impl Settings {
         let database = &self.database;
         let mut config = foreman_postgres::Config::at(database.url.as_ref()?.reveal());
         config.direct_url = database.direct_url.as_ref().map(|url| url.reveal().to_owned());
+        config.tls_ca.clone_from(&database.tls_ca);
         config.schema.clone_from(&database.schema);
         config.data_connections = database.connections;
         config.control_connections = database.control_connections;
@@ -283,6 +294,7 @@ impl Settings {
         config.statement_timeout = database.statement_timeout;
         config.idle_timeout = database.idle_timeout;
         config.call_timeout = database.call_timeout;
+        config.audit_timeout = database.audit_timeout;
         Some(config)
     }
 

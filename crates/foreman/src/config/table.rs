@@ -82,6 +82,7 @@ pub fn settings() -> Vec<Setting> {
 
         "database.url": secret::postgres_url() => database.url;
         "database.direct_url": secret::postgres_url() => database.direct_url;
+        "database.tls_ca": codec::path_or_none() => database.tls_ca;
         "database.schema": codec::text() => database.schema;
         "database.connections": count(1..=10_000) => database.connections;
         "database.control_connections": count(1..=1_000) => database.control_connections;
@@ -92,6 +93,7 @@ pub fn settings() -> Vec<Setting> {
         "database.statement_timeout": span(MS * 100) => database.statement_timeout;
         "database.idle_timeout": span(MS * 100) => database.idle_timeout;
         "database.call_timeout": span(MS * 100) => database.call_timeout;
+        "database.audit_timeout": span(SEC) => database.audit_timeout;
 
         "log.level": filter() => log.level;
         "log.format": codec::choice(LogFormat::CHOICES) => log.format;
@@ -138,6 +140,9 @@ pub fn settings() -> Vec<Setting> {
         "egress.dns": egress::name_servers() => http.dns_servers;
 
         "webhooks.enabled": codec::switch() => webhooks.enabled;
+        "webhooks.poll": span(MS * 10) => courier.poll;
+        "webhooks.max_deliveries": count(1..=100_000) => courier.most_deliveries;
+        "webhooks.max_bytes": bytes(KIB..=GIB) => courier.most_bytes;
 
         "output.lines": count(1..=1_000_000) => output.lines;
         "output.job": bytes(KIB..=GIB) => output.bytes;
@@ -160,6 +165,14 @@ pub fn settings() -> Vec<Setting> {
         "scheduler.poll": span(MS * 10) => scheduler.poll;
         "scheduler.step": count(1..=10_000) => scheduler.step;
         "scheduler.missed_after": span(SEC) => scheduler.missed_after;
+        "scheduler.held_poll": span(MS * 10) => scheduler.held_poll;
+
+        "statistics.every": span(MS * 10) => bookkeeper.every;
+        "statistics.poll": span(MS * 10) => bookkeeper.poll;
+
+        "stream.heartbeat": span(SEC) => tail.streams.heartbeat;
+        "stream.write_timeout": span(MS * 100) => tail.streams.write_timeout;
+        "stream.backlog": bytes(KIB..=GIB) => tail.streams.queue_bytes;
 
         "leader.ttl": span(SEC) => leader_ttl;
         "horizon.every": span(MS * 100) => horizon.every;
@@ -210,6 +223,7 @@ pub fn settings() -> Vec<Setting> {
         "sqlite.queue": count(1..=1_000_000) => sqlite.queue;
         "sqlite.busy_timeout": span(Duration::ZERO) => sqlite.busy_timeout;
         "sqlite.call_timeout": span(MS * 100) => sqlite.call_timeout;
+        "sqlite.audit_timeout": span(SEC) => sqlite.audit_timeout;
     }
 }
 

@@ -245,3 +245,116 @@ fn what_follows_from_other_settings_is_filled_in() {
     assert_eq!(Settings::default().worker_in_grace().stop_grace, Settings::default().worker.stop_grace);
     assert_eq!(show(&Settings::default(), "shutdown.grace"), "\"25s\"");
 }
+
+/// Every part of Foreman that has a `Config`, by its source.
+const PARTS: &[(&str, &str)] = &[
+    ("serve", include_str!("../../../api/src/serve.rs")),
+    ("stream", include_str!("../../../api/src/stream.rs")),
+    ("tail", include_str!("../../../api/src/tail.rs")),
+    ("output", include_str!("../../../engine/src/output.rs")),
+    ("command", include_str!("../../../engine/src/target/command.rs")),
+    ("http", include_str!("../../../engine/src/target/http.rs")),
+    ("worker", include_str!("../../../engine/src/worker/mod.rs")),
+    ("promoter", include_str!("../../../engine/src/promoter.rs")),
+    ("settle", include_str!("../../../engine/src/settle.rs")),
+    ("bookkeeper", include_str!("../../../engine/src/bookkeeper.rs")),
+    ("submit", include_str!("../../../engine/src/submit.rs")),
+    ("pruner", include_str!("../../../engine/src/pruner.rs")),
+    ("courier", include_str!("../../../engine/src/courier.rs")),
+    ("tenants", include_str!("../../../engine/src/tenants.rs")),
+    ("sweeper", include_str!("../../../engine/src/sweeper.rs")),
+    ("scheduler", include_str!("../../../engine/src/scheduler.rs")),
+    ("horizon", include_str!("../horizon.rs")),
+    ("database", include_str!("../../../postgres/src/config.rs")),
+    ("leadership", include_str!("../../../runtime/src/leadership.rs")),
+    ("sqlite", include_str!("../../../sqlite/src/config.rs")),
+];
+
+/// What is in a `Config` and not in the table, and why.
+const NOT_SETTINGS: &[(&str, &str)] = &[
+    ("bookkeeper.step", "how a read is cut into pages; `statistics.every` says how old numbers may be"),
+    ("bookkeeper.most_buckets", "how a write is cut into transactions"),
+    ("command.inherited", "the values of commands.inherit_env"),
+    ("command.keyring", "made from secret_key"),
+    ("command.launcher", "made from commands.user and the limits of commands"),
+    ("courier.step", "how a read is cut into pages"),
+    ("courier.slice", "how a read is cut into pages"),
+    ("courier.loads", "a share of database.connections"),
+    ("database.application_name", "the role"),
+    ("database.clock", "for tests"),
+    ("database.changes_patience", "a share of database.idle_timeout, after which a writer is gone"),
+    ("http.trust", "the machine's certificates"),
+    ("leadership.holder", "fresh at every start"),
+    ("leadership.renew", "follows from leader.ttl"),
+    ("leadership.margin", "follows from leader.ttl"),
+    ("leadership.contend", "follows from leader.ttl"),
+    ("output.line_bytes", "how a line without an end is cut"),
+    ("output.linger", "longer than a client takes to ask again"),
+    ("settle.in_flight", "a share of database.connections"),
+    ("sqlite.path", "a file in data_dir"),
+    ("sqlite.wal_bytes", "cuts back a log that grew because reads never paused"),
+    ("stream.queue_pieces", "bounds many small pieces, as stream.backlog bounds large ones"),
+    ("submit.in_flight", "a share of database.connections"),
+    ("submit.resend_for", "shorter than a client waits for its answer"),
+    ("tail.gap", "shorter than anyone notices"),
+    ("tail.page", "how a read is cut into pages"),
+    ("tail.poll", "backs up wake-ups"),
+    ("tenants.believed", "the 5 s within which a change of a tenant is promised to take effect"),
+    ("tenants.most", "bounds a cache"),
+    ("worker.drain_grace", "follows from shutdown.grace"),
+    ("worker.flush_grace", "follows from shutdown.grace"),
+    ("worker.linger", "how a claim is gathered"),
+];
+
+/// Where a setting is kept under another name than the part has for it.
+const ALIASES: &[(&str, &str)] = &[
+    ("worker_name", "worker.name"),
+    ("database.connections", "database.data_connections"),
+    ("commands.scratch", "command.scratch"),
+    ("egress.allow", "http.egress"),
+    ("tail.streams.per_process", "stream.per_process"),
+    ("tail.streams.per_tenant", "stream.per_tenant"),
+    ("tail.streams.heartbeat", "stream.heartbeat"),
+    ("tail.streams.write_timeout", "stream.write_timeout"),
+    ("tail.streams.queue_bytes", "stream.queue_bytes"),
+    ("tenant_limits.running_jobs", "tenants.limits"),
+    ("leader_ttl", "leadership.ttl"),
+];
+
+/// What every loop has: shorter than the store's own limit, which is a setting.
+const CALL_TIMEOUT: &str = "call_timeout";
+
+fn fields_of(source: &str) -> Vec<String> {
+    let (_, after) = source.split_once("pub struct Config {\n").expect("a Config");
+    let (body, _) = after.split_once("\n}").expect("its end");
+    let fields = body.lines().filter_map(|line| line.trim().strip_prefix("pub ")?.split_once(':'));
+    fields.map(|(name, _)| name.to_owned()).collect()
+}
+
+#[test]
+fn every_part_is_set_by_the_one_table() {
+    let table = include_str!("table.rs");
+    let mut left_out = Vec::new();
+    let mut excused: BTreeSet<&str> = NOT_SETTINGS.iter().map(|(path, _)| *path).collect();
+    for (part, source) in PARTS {
+        for field in fields_of(source) {
+            let path = format!("{part}.{field}");
+            let fills = |line: &str| {
+                line.split_once("=> ").is_some_and(|(_, place)| {
+                    let place = place.trim_end_matches(';');
+                    place == path
+                        || place.ends_with(&format!(".{path}"))
+                        || place.starts_with(&format!("{path}."))
+                        || ALIASES.iter().any(|(alias, of)| *alias == place && *of == path)
+                })
+            };
+            if table.lines().any(fills) || field == CALL_TIMEOUT && *part != "database" && *part != "sqlite" {
+                assert!(!NOT_SETTINGS.iter().any(|(excuse, _)| *excuse == path), "{path} is a setting after all");
+            } else if !excused.remove(path.as_str()) {
+                left_out.push(path);
+            }
+        }
+    }
+    assert!(left_out.is_empty(), "neither in the table nor excused with a reason: {left_out:#?}");
+    assert!(excused.is_empty(), "no such field: {excused:#?}");
+}
