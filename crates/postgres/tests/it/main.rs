@@ -17,6 +17,7 @@ mod schedules;
 mod statements;
 mod stress;
 mod tenants;
+mod tls;
 mod upgrade;
 mod vacuum;
 mod webhooks;
