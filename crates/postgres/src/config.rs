@@ -31,6 +31,8 @@ pub struct Config {
     /// How long a caller waits for a free connection.
     pub acquire_timeout: Duration,
     pub connect_timeout: Duration,
+    /// How old a connection may become before another takes its place.
+    pub max_connection_age: Duration,
     /// How long a statement waits for somebody else's lock.
     pub lock_timeout: Duration,
     /// How long one statement may take.
@@ -62,6 +64,7 @@ impl Config {
             application_name: "foreman".into(),
             acquire_timeout: Duration::from_secs(2),
             connect_timeout: Duration::from_secs(5),
+            max_connection_age: Duration::from_mins(30),
             lock_timeout: Duration::from_secs(2),
             statement_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(5),

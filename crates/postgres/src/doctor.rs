@@ -147,8 +147,8 @@ async fn on_a_connection<T>(
     ask: impl AsyncFnOnce(&Client) -> Result<T, Fault>,
 ) -> Result<T, OpenError> {
     connection::check_schema(&config.schema)?;
-    // Without our own settings, so that what the server tells of its timeouts is what others get.
-    let address = connection::address(config.direct_url(), config)?;
+    // Without our own timeouts, so that what the server tells of them is what others get. Also to a standby.
+    let address = connection::probed(config)?;
     let own = format!(
         "SET search_path = '{}'; SET statement_timeout = '{}'",
         config.schema,

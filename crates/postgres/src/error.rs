@@ -3,6 +3,8 @@
 use foreman_core::ports::StoreError;
 use tokio_postgres::error::{DbError, SqlState};
 
+use crate::connection::READ_ONLY;
+
 /// Why a store could not be opened. Each says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -46,6 +48,9 @@ pub(crate) enum Fault {
     Sql(#[from] tokio_postgres::Error),
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The connection leads to a database that can only be read.
+    #[error("{READ_ONLY}")]
+    ReadOnly,
 }
 
 /// What to do about a fault.
@@ -55,6 +60,8 @@ pub(crate) enum Remedy {
     Again,
     /// The connection is of no use any more; whatever was not committed on it never happened.
     Reconnect,
+    /// It can only be read, and so it wrote nothing, whatever was sent. Another may lead to a database that can be written.
+    Elsewhere,
     GiveUp,
 }
 
@@ -70,7 +77,11 @@ impl Fault {
     }
 
     pub fn remedy(&self) -> Remedy {
-        let Fault::Sql(error) = self else { return Remedy::GiveUp };
+        let error = match self {
+            Fault::Sql(error) => error,
+            Fault::ReadOnly => return Remedy::Elsewhere,
+            Fault::Store(_) => return Remedy::GiveUp,
+        };
         match error.as_db_error() {
             None if error.is_closed() || is_io(error) => Remedy::Reconnect,
             None => Remedy::GiveUp,
@@ -92,7 +103,8 @@ fn remedy_of(code: &SqlState, constraint: Option<&str>) -> Remedy {
         // A plan from before a migration; a prepared statement that a pooler left on another connection.
         "0A000" | "26000" => Remedy::Reconnect,
         // The server is going down, or told this connection to go.
-        "57P01" | "57P02" | "57P05" | "25P03" => Remedy::Reconnect,
+        "57P01" | "57P02" | "57P05" | "25P03" | "25P04" => Remedy::Reconnect,
+        "25006" => Remedy::Elsewhere,
         _ => Remedy::GiveUp,
     }
 }
@@ -101,6 +113,7 @@ impl From<Fault> for StoreError {
     fn from(fault: Fault) -> Self {
         match fault {
             Fault::Store(error) => error,
+            Fault::ReadOnly => StoreError::Unavailable(READ_ONLY.into()),
             Fault::Sql(error) => match error.as_db_error() {
                 Some(said) => from_database(said),
                 None if is_misfit(&error) => StoreError::Damaged(chain(&error)),
@@ -146,6 +159,8 @@ fn from_code(code: &str, text: String) -> StoreError {
         ("XX001" | "XX002", _) => StoreError::Damaged(text),
         // A database that can be read only: a standby, or a primary on its way to become one.
         ("25006", _) => StoreError::Unavailable(text),
+        // The server ended a transaction that took too long.
+        ("25P03" | "25P04", _) => StoreError::Unavailable(text),
         // A table that is not there: not migrated, or to another schema.
         ("42P01" | "42703" | "42883", _) => {
             StoreError::Broken(format!("{text}; is the schema up to date? run `foreman migrate`"))
@@ -182,6 +197,8 @@ mod tests {
         assert_eq!(remedy("23505", Some("claims_token")), Remedy::Again);
         assert_eq!(remedy("23505", Some("attempts_once")), Remedy::GiveUp);
         assert_eq!(remedy("57P01", None), Remedy::Reconnect);
+        assert_eq!(remedy("25006", None), Remedy::Elsewhere);
+        assert_eq!(Fault::ReadOnly.remedy(), Remedy::Elsewhere);
         assert_eq!(remedy("57014", None), Remedy::GiveUp, "a statement that took too long takes too long again");
     }
 }

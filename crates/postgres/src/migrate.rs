@@ -203,7 +203,7 @@ fn waiting(applied: &[Applied]) -> impl Iterator<Item = &'static Migration> {
 
 async fn connect(config: &Config) -> Result<Object, OpenError> {
     connection::check_schema(&config.schema)?;
-    let pool = connection::direct_pool(config)?;
+    let pool = connection::patient_pool(config)?;
     let connection = pool.get().await.map_err(|error| connection::unavailable(&error))?;
     check_server(&connection).await?;
     Ok(connection)

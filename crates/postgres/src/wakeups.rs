@@ -25,7 +25,7 @@ use tracing::{debug, warn};
 
 use crate::config::Config;
 use crate::connection;
-use crate::error::{Fault, OpenError};
+use crate::error::{Fault, OpenError, Remedy};
 use crate::tls;
 
 /// Between two messages of one process.
@@ -59,6 +59,8 @@ pub struct Bell {
     shared: Arc<Shared>,
     address: tokio_postgres::Config,
     tls: MakeRustlsConnect,
+    /// How old the connection that listens may become.
+    oldest: Duration,
 }
 
 impl PgWakeups {
@@ -74,8 +76,12 @@ impl PgWakeups {
             sender: format!("{:016x}", rand::random::<u64>()),
             limit: config.connect_timeout,
         });
-        let bell =
-            Bell { shared: Arc::clone(&shared), address: connection::direct(config)?, tls: tls::connector(config)? };
+        let bell = Bell {
+            shared: Arc::clone(&shared),
+            address: connection::direct(config)?,
+            tls: tls::connector(config)?,
+            oldest: connection::oldest(config),
+        };
         Ok((bell, Self { shared }))
     }
 
@@ -134,12 +140,19 @@ impl Shared {
     /// Not waiting for the disk, for which there is nothing: NOTIFY is heard only after its commit.
     async fn say(&self, text: &str) -> Result<(), StoreError> {
         let connection = self.pool.get().await.map_err(|error| connection::unavailable(&error))?;
-        let Ok(said) = timeout(self.limit, connection.batch_execute(text)).await else {
-            // It would not answer the next one either.
-            drop(Object::take(connection));
-            return Err(no_answer());
+        let fault = match timeout(self.limit, connection.batch_execute(text)).await {
+            Ok(Ok(())) => return Ok(()),
+            Ok(Err(error)) => Fault::from(error),
+            Err(_) => {
+                // It would not answer the next one either.
+                drop(Object::take(connection));
+                return Err(no_answer());
+            }
         };
-        said.map_err(|error| Fault::from(error).into())
+        if fault.remedy() == Remedy::Elsewhere {
+            connection::discard(connection);
+        }
+        Err(fault.into())
     }
 
     /// A message: who sent it, and what was rung. A name that is not known comes from a later version, and is not for us.
@@ -192,7 +205,7 @@ impl Bell {
     async fn listen(&self) {
         let mut backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(5));
         loop {
-            let ended = self.listen_once(&mut backoff).await;
+            let Some(ended) = self.listen_once(&mut backoff).await else { continue };
             if backoff.failures() == 0 {
                 warn!("other processes are not heard until the database answers again: {ended}");
             }
@@ -200,13 +213,13 @@ impl Bell {
         }
     }
 
-    /// Until the connection is lost; why it was.
-    async fn listen_once(&self, backoff: &mut Backoff) -> StoreError {
+    /// Until the connection is lost, and why it was; `None`: it is old enough to be replaced.
+    async fn listen_once(&self, backoff: &mut Backoff) -> Option<StoreError> {
         let limit = self.shared.limit;
         let (client, mut connection) = match timeout(limit, self.address.connect(self.tls.clone())).await {
             Ok(Ok(pair)) => pair,
-            Ok(Err(error)) => return Fault::from(error).into(),
-            Err(_) => return no_answer(),
+            Ok(Err(error)) => return Some(Fault::from(error).into()),
+            Err(_) => return Some(no_answer()),
         };
         let mut messages = stream::poll_fn(move |cx| connection.poll_message(cx));
         let hear = async {
@@ -237,8 +250,9 @@ impl Bell {
             }
         };
         tokio::select! {
-            error = hear => error,
-            error = ask => error,
+            error = hear => Some(error),
+            error = ask => Some(error),
+            () = sleep(self.oldest) => None,
         }
     }
 }

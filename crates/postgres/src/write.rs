@@ -28,6 +28,10 @@ use crate::{Parts, changes};
 /// How often a transaction is done again before its caller is told.
 const TRIES: u32 = 6;
 
+/// How many connections that can only be read one call may meet: each is closed, so this is as many as were in use when the
+/// first was met. A database that can only be read is refused when connecting, and told at once.
+const STALE: u32 = 32;
+
 /// A statement and its parameters.
 pub(crate) type Step<'a> = (&'a str, &'a [&'a dyn Arg]);
 
@@ -214,11 +218,12 @@ impl Transaction {
     }
 
     /// Nothing of it happened. The answer is not waited for: whoever has the connection next comes behind it.
-    fn roll_back(self, fault: &Fault) {
-        if fault.remedy() == Remedy::Reconnect {
-            return;
+    fn roll_back(mut self, fault: &Fault) {
+        match fault.remedy() {
+            Remedy::Reconnect => {}
+            Remedy::Elsewhere => self.connection.take().into_iter().for_each(connection::discard),
+            Remedy::Again | Remedy::GiveUp => self.end_unheard("ROLLBACK"),
         }
-        self.end_unheard("ROLLBACK");
     }
 
     fn end_unheard(mut self, end: &'static str) {
@@ -303,6 +308,10 @@ impl Tries {
             // Not after COMMIT was sent: it may have arrived, and only the caller's own resending resolves that.
             Remedy::Reconnect if !was_sent && self.failed < 3 => {
                 debug!(tries = self.failed, "a connection was lost before the commit, and another is tried: {fault}");
+                Ok(())
+            }
+            Remedy::Elsewhere if self.failed < STALE => {
+                debug!(tries = self.failed, "a connection can only be read, and another is tried: {fault}");
                 Ok(())
             }
             _ => Err(fault.into()),

@@ -125,6 +125,7 @@ pub struct Database {
     pub prepare: bool,
     pub acquire_timeout: Duration,
     pub connect_timeout: Duration,
+    pub max_connection_age: Duration,
     pub lock_timeout: Duration,
     pub statement_timeout: Duration,
     pub idle_timeout: Duration,
@@ -146,6 +147,7 @@ impl Default for Database {
             prepare: config.prepare,
             acquire_timeout: config.acquire_timeout,
             connect_timeout: config.connect_timeout,
+            max_connection_age: config.max_connection_age,
             lock_timeout: config.lock_timeout,
             statement_timeout: config.statement_timeout,
             idle_timeout: config.idle_timeout,
@@ -290,6 +292,7 @@ impl Settings {
         config.application_name = format!("foreman-{what}");
         config.acquire_timeout = database.acquire_timeout;
         config.connect_timeout = database.connect_timeout;
+        config.max_connection_age = database.max_connection_age;
         config.lock_timeout = database.lock_timeout;
         config.statement_timeout = database.statement_timeout;
         config.idle_timeout = database.idle_timeout;

@@ -89,6 +89,7 @@ pub fn settings() -> Vec<Setting> {
         "database.prepare": codec::switch() => database.prepare;
         "database.acquire_timeout": span(MS * 100) => database.acquire_timeout;
         "database.connect_timeout": span(MS * 100) => database.connect_timeout;
+        "database.max_connection_age": span(SEC) => database.max_connection_age;
         "database.lock_timeout": span(MS * 100) => database.lock_timeout;
         "database.statement_timeout": span(MS * 100) => database.statement_timeout;
         "database.idle_timeout": span(MS * 100) => database.idle_timeout;

@@ -91,6 +91,6 @@ async fn ping(tx: &Transaction) -> Result<(), Fault> {
     let row = tx.row(PING, &[]).await?;
     match row.map(|row| row.try_get::<_, bool>(0)).transpose()? {
         Some(false) => Ok(()),
-        _ => Err(StoreError::Unavailable("the database can only be read".into()).into()),
+        _ => Err(Fault::ReadOnly),
     }
 }

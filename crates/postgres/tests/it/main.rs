@@ -4,6 +4,7 @@
 mod bells;
 mod conflicts;
 mod cuts;
+mod failover;
 mod given;
 mod leases;
 mod log;
