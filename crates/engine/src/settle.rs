@@ -5,21 +5,41 @@
 //! would leave the job held for as long as the session lives. What the store answers is counted: recorded now, recorded
 //! before (an answer was lost), or fenced (a zombie's outcome, refused and dropped).
 //!
+//! A write that the store refuses for any other reason (a right that was revoked, a table that is not there, a bug) is taken
+//! apart, so that one outcome does not keep back the others. The one that is refused alone goes to a list of its own and
+//! is sent again, alone, after waits that grow; the rest goes on without it.
+//!
+//! The settler also knows which jobs it owes the store an outcome for ([`SettleHandle::not_owed`]): the session's heartbeats
+//! release jobs that the store has as held and that this process knows nothing of.
+//!
 //! When the process dies half way, the unrecorded outcomes are lost with it; the session lapses and the jobs run again.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::HashSet;
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use foreman_core::SessionId;
-use foreman_core::ports::{JobStore, Settled, Settlement, StoreError};
+use foreman_core::duration::Span;
+use foreman_core::ports::{JobStore, OpenJob, Settled, Settlement, StoreError};
+use foreman_core::{SessionId, Verdict};
+use foreman_runtime::tasks::panic_message;
 use foreman_runtime::{Backoff, Shutdown};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::sleep;
-use tracing::{debug, error, warn};
+use futures_util::FutureExt;
+use tokio::sync::{Notify, Semaphore, SemaphorePermit};
+use tokio::time::{Instant, sleep, sleep_until};
+use tracing::{debug, error, info, warn};
 
-use crate::coalesce::{Coalescer, Handle, Limits, Refused, Sink, Unanswered};
+use crate::coalesce::{Coalescer, Handle, Limits, Sink};
 use crate::outage::bounded;
+
+/// How long an outcome waits that the store has refused: the first time, and at most.
+const REFUSED_FIRST: Duration = Duration::from_millis(200);
+const REFUSED_MOST: Duration = Duration::from_secs(30);
+
+/// Between two sendings to a store that does not answer.
+const AWAY_FIRST: Duration = Duration::from_millis(20);
+const AWAY_MOST: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -47,15 +67,10 @@ impl Default for Config {
     }
 }
 
-/// Why an outcome was not recorded.
-#[derive(Clone, Debug, thiserror::Error)]
-pub enum Error {
-    /// The session is over, or the deadline has passed: whoever takes the job next runs it again.
-    #[error("outcomes of this session are no longer recorded")]
-    Over,
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
+/// The session is over, or the deadline has passed: whoever takes the job next runs it again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("outcomes of this session are no longer recorded")]
+pub struct Over;
 
 /// What became of a session's outcomes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,46 +80,56 @@ pub struct Settlements {
     pub before: u64,
     /// Refused: the attempt no longer held the job.
     pub fenced: u64,
-    /// Given up, or refused by the store for a reason of its own.
+    /// Given up: the settler was told to stop before the store had taken them.
     pub unrecorded: u64,
 }
 
 /// The loop.
 pub struct Settler {
     coalescer: Coalescer<Recorder>,
-    counts: Arc<Counts>,
-    room: Arc<Semaphore>,
     handle: Handle<Recorder>,
+    desk: Arc<Desk>,
 }
 
 /// The attempts' end: cheap to clone.
 #[derive(Clone)]
 pub struct SettleHandle {
     handle: Handle<Recorder>,
-    room: Arc<Semaphore>,
-    counts: Arc<Counts>,
+    desk: Arc<Desk>,
 }
 
-/// Room for one outcome, held until it is recorded.
-pub struct Room(OwnedSemaphorePermit);
+/// An outcome on its way to the settler. From here on the store is owed an answer for the job; dropped unsent, it no
+/// longer is.
+pub struct Outgoing<'a> {
+    to: &'a SettleHandle,
+    /// `None` once it is handed over.
+    settlement: Option<Settlement>,
+}
 
 impl Settler {
     pub fn new(store: Arc<dyn JobStore>, session: SessionId, config: Config) -> (Self, SettleHandle) {
-        let waiting = config.max_waiting.max(1);
-        let limits = Limits { batch: config.max_batch, waiting, in_flight: config.in_flight };
-        let room = Arc::new(Semaphore::new(waiting));
-        let counts = Arc::new(Counts::default());
-        let recorder = Recorder { store, session, config, room: Arc::clone(&room), counts: Arc::clone(&counts) };
-        let (coalescer, handle) = Coalescer::new(recorder, limits);
-        let settler = Self { coalescer, counts: Arc::clone(&counts), room: Arc::clone(&room), handle: handle.clone() };
-        (settler, SettleHandle { handle, room, counts })
+        // How many wait is bounded by the room, which is counted until they are recorded.
+        let limits = Limits { batch: config.max_batch, waiting: usize::MAX, in_flight: config.in_flight };
+        let desk = Arc::new(Desk {
+            room: Semaphore::new(config.max_waiting.max(1)),
+            counts: Counts::default(),
+            owed: Mutex::default(),
+            refused: Mutex::default(),
+            changed: Notify::new(),
+            store,
+            session,
+            config,
+        });
+        let (coalescer, handle) = Coalescer::new(Recorder(Arc::clone(&desk)), limits);
+        (Self { coalescer, handle: handle.clone(), desk: Arc::clone(&desk) }, SettleHandle { handle, desk })
     }
 
     /// Draining: takes no more, and ends when all is recorded. Aborting: drops what is left and says how much that was.
     pub async fn run(self, shutdown: Shutdown) -> Settlements {
+        let Self { coalescer, handle, desk } = self;
         let flush = async {
             shutdown.draining().await;
-            self.handle.close();
+            handle.close();
             std::future::pending::<()>().await;
         };
         let give_up = async {
@@ -114,57 +139,120 @@ impl Settler {
                 () = flush => {}
             }
         };
-        let left = self.coalescer.run(give_up).await;
+        let all_taken = AtomicBool::new(false);
+        let write = async {
+            let left = coalescer.run(give_up).await;
+            all_taken.store(true, Ordering::Release);
+            desk.changed.notify_one();
+            left
+        };
+        let again = async {
+            tokio::select! {
+                biased;
+                () = shutdown.aborting() => {}
+                () = desk.send_refused_again(|| all_taken.load(Ordering::Acquire)) => {}
+            }
+        };
+        let (left, ()) = tokio::join!(write, again);
         // An attempt that waits for room would wait for ever.
-        self.room.close();
-        let given_up = (left.unwritten + left.unknown) as u64;
+        desk.room.close();
+        let given_up = (left.unwritten + left.unknown + lock(&desk.refused).len()) as u64;
         if given_up > 0 {
-            self.counts.unrecorded.fetch_add(given_up, Ordering::Relaxed);
+            desk.counts.unrecorded.fetch_add(given_up, Ordering::Relaxed);
             warn!(outcomes.count = given_up, "{given_up} outcomes were dropped unrecorded; their jobs will run again");
         }
-        self.counts.read()
+        desk.counts.read()
     }
 }
 
 impl SettleHandle {
-    /// Waits for room for one outcome; an error when outcomes are no longer recorded.
-    pub async fn room(&self) -> Result<Room, Error> {
-        Arc::clone(&self.room).acquire_owned().await.map(Room).map_err(|_| Error::Over)
+    /// The outcome of an attempt that has ended. Make it before the attempt is forgotten elsewhere: somebody must know of the
+    /// job at any time until the store has answered.
+    pub fn outgoing(&self, settlement: Settlement) -> Outgoing<'_> {
+        lock(&self.desk.owed).insert(open(&settlement));
+        Outgoing { to: self, settlement: Some(settlement) }
     }
 
-    /// Hands over an outcome without waiting for its record: a slot is free as soon as its work has ended.
-    pub fn send(&self, room: Room, settlement: Settlement) -> Result<(), Error> {
-        self.handle.send(settlement).map_err(|_| Error::Over)?;
-        // Given back by the recorder, once the store has answered.
-        room.0.forget();
-        Ok(())
+    /// Hands a job back unstarted, if there is room for that; `false` when there is none.
+    pub fn release(&self, OpenJob { fence, job }: OpenJob) -> bool {
+        let outgoing = self.outgoing(Settlement { fence, job, verdict: Verdict::Released });
+        self.desk.room.try_acquire().is_ok_and(|room| outgoing.hand_over(room).is_ok())
     }
 
-    /// Records an outcome and waits for the store's answer.
-    pub async fn settle(&self, settlement: Settlement) -> Result<Settled, Error> {
-        let room = self.room().await?;
-        let call = self.handle.call([settlement]);
-        room.0.forget();
-        match call.await {
-            Ok(answers) => Ok(answers[0]),
-            Err(Unanswered::Failed(error)) => Err(Error::Store(error)),
-            Err(Unanswered::Refused(Refused::Closed | Refused::Full) | Unanswered::Unknown) => Err(Error::Over),
+    /// Of these, those for which no outcome is on its way to the store.
+    pub fn not_owed(&self, jobs: Vec<OpenJob>) -> Vec<OpenJob> {
+        if jobs.is_empty() {
+            return jobs;
+        }
+        let owed = lock(&self.desk.owed);
+        jobs.into_iter().filter(|job| !owed.contains(job)).collect()
+    }
+
+    /// Lets so many more outcomes wait: work that must stop must be able to say how it ended, however long the store is away.
+    pub fn make_room(&self, outcomes: usize) {
+        if !self.desk.room.is_closed() {
+            self.desk.room.add_permits(outcomes);
         }
     }
 
-    /// Outcomes handed over and not yet recorded.
+    /// Outcomes handed over and not yet answered for, without those that the store has refused.
     pub fn pending(&self) -> usize {
         self.handle.pending()
     }
 
-    /// Returns when every outcome handed over is recorded.
+    /// Returns when nothing is pending.
     pub async fn idle(&self) {
         self.handle.idle().await;
     }
 
-    pub fn counts(&self) -> Settlements {
-        self.counts.read()
+    /// Outcomes that the store has refused and that are sent again, and since when.
+    pub fn refused(&self) -> (usize, Option<Instant>) {
+        let refused = lock(&self.desk.refused);
+        (refused.len(), refused.iter().map(|one| one.since).min())
     }
+
+    pub fn counts(&self) -> Settlements {
+        self.desk.counts.read()
+    }
+}
+
+impl Outgoing<'_> {
+    /// Hands the outcome over, once there is room for it, without waiting for its record: a slot is free as soon as its
+    /// work has ended. An error when outcomes are no longer recorded.
+    pub async fn send(self) -> Result<(), Over> {
+        let to = self.to;
+        let room = to.desk.room.acquire().await.map_err(|_| Over)?;
+        self.hand_over(room)
+    }
+
+    fn hand_over(mut self, room: SemaphorePermit<'_>) -> Result<(), Over> {
+        let Some(settlement) = self.settlement.take() else { return Ok(()) };
+        let job = open(&settlement);
+        if self.to.handle.send(settlement).is_err() {
+            lock(&self.to.desk.owed).remove(&job);
+            return Err(Over);
+        }
+        // Given back by the recorder, once the store has answered.
+        room.forget();
+        Ok(())
+    }
+}
+
+impl Drop for Outgoing<'_> {
+    fn drop(&mut self) {
+        if let Some(settlement) = &self.settlement {
+            lock(&self.to.desk.owed).remove(&open(settlement));
+        }
+    }
+}
+
+fn open(settlement: &Settlement) -> OpenJob {
+    OpenJob { fence: settlement.fence, job: settlement.job }
+}
+
+/// Whole after every line that holds the lock.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[derive(Debug, Default)]
@@ -186,13 +274,29 @@ impl Counts {
     }
 }
 
-struct Recorder {
+/// What the loop, the recorder and the attempts share.
+struct Desk {
     store: Arc<dyn JobStore>,
     session: SessionId,
     config: Config,
-    room: Arc<Semaphore>,
-    counts: Arc<Counts>,
+    room: Semaphore,
+    counts: Counts,
+    /// Every outcome that was announced and that the store has not answered for.
+    owed: Mutex<HashSet<OpenJob>>,
+    refused: Mutex<Vec<Refused>>,
+    /// Something was refused, or no more will come.
+    changed: Notify,
 }
+
+/// An outcome that the store did not take, although it answered.
+struct Refused {
+    settlement: Settlement,
+    since: Instant,
+    next: Instant,
+    waits: Backoff,
+}
+
+struct Recorder(Arc<Desk>);
 
 impl Sink for Recorder {
     type Item = Settlement;
@@ -200,18 +304,15 @@ impl Sink for Recorder {
     type Error = StoreError;
 
     async fn write(&self, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
-        let mut backoff = Backoff::new(Duration::from_millis(20), Duration::from_secs(1));
+        let desk = &self.0;
+        let mut backoff = Backoff::new(AWAY_FIRST, AWAY_MOST);
         loop {
-            match bounded(self.config.call_timeout, self.store.settle(self.session, settlements)).await {
-                Ok(answers) => {
-                    self.count(settlements, &answers);
-                    self.room.add_permits(settlements.len());
-                    return Ok(answers);
-                }
+            match desk.record(settlements).await {
+                Ok(answers) => return Ok(answers),
                 Err(error) if error.is_transient() => {
                     if backoff.failures() == 0 {
                         warn!(
-                            session.id = %self.session,
+                            session.id = %desk.session,
                             outcomes.count = settlements.len(),
                             "could not record {} outcomes: {error}; sending them again",
                             settlements.len()
@@ -220,19 +321,11 @@ impl Sink for Recorder {
                     sleep(backoff.next()).await;
                 }
                 Err(error) => {
-                    // A batch is taken apart until the guilty one stands alone; only then is it lost.
-                    if let [alone] = settlements {
-                        self.counts.unrecorded.fetch_add(1, Ordering::Relaxed);
-                        self.room.add_permits(1);
-                        error!(job.id = %alone.job, fence = %alone.fence, "job {} could not be settled: {error}", alone.job);
-                    } else if !self.blames_an_item(&error) {
-                        self.counts.unrecorded.fetch_add(settlements.len() as u64, Ordering::Relaxed);
-                        self.room.add_permits(settlements.len());
-                        error!(
-                            outcomes.count = settlements.len(),
-                            "{} outcomes were not recorded: {error}",
-                            settlements.len()
-                        );
+                    if !self.blames_an_item(&error) {
+                        desk.give_up(settlements, &error);
+                    } else if let [alone] = settlements {
+                        // A batch is taken apart until the guilty one stands alone.
+                        desk.refuse(alone, &error);
                     }
                     return Err(error);
                 }
@@ -241,7 +334,7 @@ impl Sink for Recorder {
     }
 
     async fn linger(&self) {
-        sleep(self.config.window).await;
+        sleep(self.0.config.window).await;
     }
 
     fn blames_an_item(&self, error: &StoreError) -> bool {
@@ -249,11 +342,103 @@ impl Sink for Recorder {
     }
 
     fn miscounted(&self) -> StoreError {
-        StoreError::Broken("the store did not answer for every settlement".into())
+        miscounted()
     }
 }
 
-impl Recorder {
+fn miscounted() -> StoreError {
+    StoreError::Broken("the store did not answer for every settlement".into())
+}
+
+impl Desk {
+    /// One sending. A store that panics over it has refused it.
+    async fn record(&self, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
+        let call = bounded(self.config.call_timeout, self.store.settle(self.session, settlements));
+        let answers = match AssertUnwindSafe(call).catch_unwind().await {
+            Ok(answers) => answers?,
+            Err(panic) => {
+                let message = panic_message(panic.as_ref());
+                return Err(StoreError::Broken(format!("the store panicked: {message}")));
+            }
+        };
+        if answers.len() != settlements.len() {
+            return Err(miscounted());
+        }
+        self.count(settlements, &answers);
+        self.forget(settlements);
+        Ok(answers)
+    }
+
+    /// Nothing is owed for these any more, and there is room for others.
+    fn forget(&self, settlements: &[Settlement]) {
+        let mut owed = lock(&self.owed);
+        for settlement in settlements {
+            owed.remove(&open(settlement));
+        }
+        drop(owed);
+        self.room.add_permits(settlements.len());
+    }
+
+    fn give_up(&self, settlements: &[Settlement], error: &StoreError) {
+        let count = settlements.len();
+        self.counts.unrecorded.fetch_add(count as u64, Ordering::Relaxed);
+        self.forget(settlements);
+        error!(outcomes.count = count, "{count} outcomes were not recorded: {error}");
+    }
+
+    fn refuse(&self, settlement: &Settlement, error: &StoreError) {
+        let (job, now) = (settlement.job, Instant::now());
+        error!(
+            job.id = %job, fence = %settlement.fence,
+            "the outcome of job {job} was refused: {error}; it is sent again until the store takes it"
+        );
+        let mut waits = Backoff::new(REFUSED_FIRST, REFUSED_MOST);
+        let next = now + waits.next();
+        lock(&self.refused).push(Refused { settlement: settlement.clone(), since: now, next, waits });
+        self.changed.notify_one();
+    }
+
+    /// Sends each outcome that was refused again, alone, after waits that grow; until no more will come and none is left.
+    async fn send_refused_again(&self, no_more_will_come: impl Fn() -> bool) {
+        loop {
+            let changed = self.changed.notified();
+            let is_last = no_more_will_come();
+            let first =
+                lock(&self.refused).iter().min_by_key(|one| one.next).map(|one| (one.next, one.settlement.clone()));
+            let Some((next, settlement)) = first else {
+                if is_last {
+                    return;
+                }
+                changed.await;
+                continue;
+            };
+            tokio::select! {
+                biased;
+                () = sleep_until(next) => {}
+                () = changed => continue,
+            }
+            let answer = self.record(std::slice::from_ref(&settlement)).await;
+            let now = Instant::now();
+            let mut refused = lock(&self.refused);
+            let Some(place) = refused.iter().position(|one| open(&one.settlement) == open(&settlement)) else {
+                continue;
+            };
+            match answer {
+                Ok(_) => {
+                    let (job, lasted) = (settlement.job, now - refused.swap_remove(place).since);
+                    info!(job.id = %job, "the outcome of job {job} is recorded, {} after it was refused", Span(lasted));
+                    // Whatever it was may be over for the others too.
+                    refused.iter_mut().for_each(|one| one.next = now);
+                }
+                Err(error) if error.is_transient() => refused[place].next = now + AWAY_MOST,
+                Err(_) => {
+                    let wait = refused[place].waits.next();
+                    refused[place].next = now + wait;
+                }
+            }
+        }
+    }
+
     fn count(&self, settlements: &[Settlement], answers: &[Settled]) {
         for (settlement, answer) in settlements.iter().zip(answers) {
             let (job, outcome) = (settlement.job, settlement.verdict.name().as_str());

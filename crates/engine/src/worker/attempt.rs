@@ -1,7 +1,9 @@
 //! One attempt, from the claimed job to its outcome: run, listen to timeout, cancel and abort, decide, settle.
 //!
 //! It ends in exactly one of three ways: its outcome is handed to the settler; it has none to hand over, because the
-//! job was cancelled or the session is no longer valid; or the process dies, and the session's lapse speaks for it.
+//! job was cancelled; or the process dies, and the session's lapse speaks for it. That holds when the session is lost as
+//! well: the work is stopped and its outcome handed over, and the store decides whether it still counts. A panic outside of
+//! the runner is the worker's own fault; it is recorded as a failed attempt, so that it cannot go on for ever.
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -26,11 +28,14 @@ use crate::pool::Fate;
 use crate::settle::SettleHandle;
 use crate::target::{Ending, Targets, Try};
 
+/// How long a job waits after an attempt in which the worker itself failed.
+const AFTER_A_BREAKDOWN: Duration = Duration::from_mins(1);
+
 /// What every attempt of a session needs.
 pub(crate) struct Surroundings {
     pub targets: Targets,
     pub settle: SettleHandle,
-    /// Cancelled when the session is no longer valid: nothing may be recorded under it.
+    /// Cancelled when the session is no longer valid, and its work must stop.
     pub lost: CancellationToken,
     /// How long a runner that was told to stop may take to return.
     pub grace: Duration,
@@ -45,11 +50,21 @@ enum Came {
 }
 
 pub(crate) async fn run(held: Held, ticket: Ticket, around: &Surroundings) -> Fate {
+    let verdict = match AssertUnwindSafe(make(&held, &ticket, around)).catch_unwind().await {
+        Ok(Some(verdict)) => verdict,
+        Ok(None) => return Fate::Finished,
+        Err(panic) => broke_down(&held, &panic_message(panic.as_ref())),
+    };
+    settle(held.settle(verdict), ticket, around).await
+}
+
+/// Makes the attempt; `None` when the job was cancelled and there is nothing to record.
+async fn make(held: &Held, ticket: &Ticket, around: &Surroundings) -> Option<Verdict> {
     let work = held.job.work.clone();
     let route = work.target.route();
     let Some(runner) = around.targets.runner(&route) else {
         error!(job.id = %held.job.id, %route, "job {} was claimed, but nothing here runs {route}", held.job.id);
-        return settle(held.settle(Verdict::Released), ticket, around).await;
+        return Some(Verdict::Released);
     };
 
     let started = Instant::now();
@@ -79,27 +94,34 @@ pub(crate) async fn run(held: Held, ticket: Ticket, around: &Surroundings) -> Fa
     };
 
     let id = held.job.id;
-    if around.lost.is_cancelled() {
-        info!(job.id = %id, attempt = held.attempt, "stopped job {id}: its session is no longer valid");
-        return Fate::HandedBack;
-    }
     if ticket.is_cancelled() {
         info!(job.id = %id, attempt = held.attempt, "stopped job {id}: it was cancelled");
-        return Fate::Finished;
+        return None;
     }
-    let was_stopped = attempt.stop.is_cancelled() && !timed_out;
+    let was_stopped = (attempt.stop.is_cancelled() && !timed_out)
+        .then(|| if around.lost.is_cancelled() { "the worker lost the store" } else { "the worker stopped" });
     let (ended, mut report) = judge(came, was_stopped, timed_out.then_some(work.timeout));
     report.duration_ms = Some(started.elapsed().as_millis() as u64);
-    if let (Ended::Again { .. } | Ended::Failed, Some(error)) = (ended, &report.error) {
+    if let (Ended::Again { .. } | Ended::Failed | Ended::Interrupted, Some(error)) = (ended, &report.error) {
         info!(job.id = %id, attempt = held.attempt, "attempt {} of job {id} did not complete: {error}", held.attempt);
     }
-    let policy = Policy::of(&work);
-    let verdict = policy.decide(ended, held.spent, report, &mut rng_of(&held));
-    settle(held.settle(verdict), ticket, around).await
+    Some(Policy::of(&work).decide(ended, held.spent, report, &mut rng_of(held)))
+}
+
+/// The worker itself failed, outside of the handler. Without the job's policy: that may be what it failed over.
+fn broke_down(held: &Held, message: &str) -> Verdict {
+    let id = held.job.id;
+    error!(job.id = %id, attempt = held.attempt, "the attempt at job {id} panicked: {message}");
+    let report = Report::error(format!("the worker failed while it ran this job: {message}"));
+    if held.spent >= held.job.work.max_attempts {
+        Verdict::Dead(report)
+    } else {
+        Verdict::Retry { delay: AFTER_A_BREAKDOWN, report }
+    }
 }
 
 /// What the attempt's end means. Work that completed although it was told to stop has completed.
-fn judge(came: Came, was_stopped: bool, timed_out_after: Option<Duration>) -> (Ended, Report) {
+fn judge(came: Came, was_stopped: Option<&str>, timed_out_after: Option<Duration>) -> (Ended, Report) {
     const AGAIN: Ended = Ended::Again { after: None };
     let (ended, mut report) = match came {
         Came::Back(Ending { ended, report }) => (ended, report),
@@ -117,8 +139,8 @@ fn judge(came: Came, was_stopped: bool, timed_out_after: Option<Duration>) -> (E
         report.error = Some(format!("timed out after {}", Span(limit)));
         return (AGAIN, report);
     }
-    if was_stopped {
-        report.error = Some("interrupted: the worker stopped".into());
+    if let Some(why) = was_stopped {
+        report.error = Some(format!("interrupted: {why}"));
         return (Ended::Interrupted, report);
     }
     if ended == Ended::Interrupted {
@@ -131,15 +153,12 @@ fn judge(came: Came, was_stopped: bool, timed_out_after: Option<Duration>) -> (E
 
 async fn settle(settlement: foreman_core::ports::Settlement, ticket: Ticket, around: &Surroundings) -> Fate {
     let fate = if settlement.verdict.refunds() { Fate::HandedBack } else { Fate::Finished };
-    // Leave the list of what runs before the job can be settled: a heartbeat that no longer finds it held would take it
-    // for cancelled.
-    drop(ticket);
     let id = settlement.job;
-    let sent = match around.settle.room().await {
-        Ok(room) => around.settle.send(room, settlement),
-        Err(over) => Err(over),
-    };
-    if let Err(error) = sent {
+    // Leave the list of what runs before the job can be settled: a heartbeat that no longer finds it held would take it
+    // for cancelled. But not before its outcome is announced: one that still finds it held would take it for forgotten.
+    let outgoing = around.settle.outgoing(settlement);
+    drop(ticket);
+    if let Err(error) = outgoing.send().await {
         warn!(job.id = %id, "dropped the outcome of job {id}: {error}");
         return Fate::HandedBack;
     }
@@ -157,6 +176,7 @@ mod tests {
     use super::*;
 
     const AGAIN: Ended = Ended::Again { after: None };
+    const STOPPED: Option<&str> = Some("the worker stopped");
 
     fn back(ended: Ended) -> Came {
         Came::Back(Ending { ended, report: Report::default() })
@@ -164,14 +184,14 @@ mod tests {
 
     #[test]
     fn work_that_completed_has_completed_however_late() {
-        assert_eq!(judge(back(Ended::Completed), true, None).0, Ended::Completed);
-        assert_eq!(judge(back(Ended::Completed), false, Some(Duration::from_secs(30))).0, Ended::Completed);
+        assert_eq!(judge(back(Ended::Completed), STOPPED, None).0, Ended::Completed);
+        assert_eq!(judge(back(Ended::Completed), None, Some(Duration::from_secs(30))).0, Ended::Completed);
     }
 
     #[test]
     fn a_timeout_says_how_long_and_is_tried_again() {
         for came in [back(Ended::Interrupted), back(Ended::Failed), Came::NotBack] {
-            let (ended, report) = judge(came, false, Some(Duration::from_secs(30)));
+            let (ended, report) = judge(came, None, Some(Duration::from_secs(30)));
             assert_eq!((ended, report.error.as_deref()), (AGAIN, Some("timed out after 30s")));
         }
     }
@@ -179,18 +199,18 @@ mod tests {
     #[test]
     fn work_stopped_with_its_worker_is_interrupted_whatever_it_made_of_that() {
         for came in [back(Ended::Interrupted), back(Ended::Failed), back(AGAIN), Came::NotBack] {
-            assert_eq!(judge(came, true, None).0, Ended::Interrupted);
+            assert_eq!(judge(came, STOPPED, None).0, Ended::Interrupted);
         }
     }
 
     #[test]
     fn a_panic_is_a_failed_attempt_with_its_words() {
-        let (ended, report) = judge(Came::Panicked(Box::new("lost a wheel")), false, None);
+        let (ended, report) = judge(Came::Panicked(Box::new("lost a wheel")), None, None);
         assert_eq!((ended, report.error.as_deref()), (AGAIN, Some("the handler panicked: lost a wheel")));
     }
 
     #[test]
     fn a_handler_cannot_interrupt_itself_for_ever() {
-        assert_eq!(judge(back(Ended::Interrupted), false, None).0, AGAIN);
+        assert_eq!(judge(back(Ended::Interrupted), None, None).0, AGAIN);
     }
 }

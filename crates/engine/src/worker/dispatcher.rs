@@ -153,6 +153,7 @@ impl Dispatcher {
                     self.start(answer, slots).await
                 }
                 Err(error) => {
+                    self.session.claim_calls.end_all();
                     drop(slots);
                     let wait = outage.goes_on(error)?;
                     self.unless_stopped(sleep(wait)).await.map_or(Next::Leave, |()| Next::Claim)
@@ -192,6 +193,7 @@ impl Dispatcher {
             rooms = self.rooms.look(&*self.store) => rooms?,
         };
         let mut backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(1));
+        self.session.claim_calls.begin();
         loop {
             let call = bounded(self.config.call_timeout, self.store.claim(&self.request));
             let error = match self.unless_lost(call).await {
@@ -203,10 +205,9 @@ impl Dispatcher {
             let wait = backoff.next();
             let again = is_unknown && backoff.failures() < SENDINGS && !self.shutdown.is_draining();
             if !again || self.unless_stopped(sleep(wait)).await.is_none() {
-                if is_unknown {
-                    debug!(claim.token = %self.request.token, "gave up a claim: {error}");
-                    self.session.give_up(self.request.token);
-                }
+                // Whatever the error: it may have come after the commit.
+                debug!(claim.token = %self.request.token, "gave up a claim: {error}");
+                self.session.give_up(self.request.token);
                 return Err(error);
             }
         }
@@ -222,6 +223,7 @@ impl Dispatcher {
                 Next::Leave
             }
             ClaimAnswer::Nothing { fragile_waiting } => {
+                self.session.claim_calls.end_all();
                 self.fragile.seen(fragile_waiting);
                 self.is_held_back = held_back(&self.request.rooms, None);
                 Next::Wait
@@ -243,7 +245,12 @@ impl Dispatcher {
         }
     }
 
-    async fn start_all(&mut self, claim: Claim, mut slots: Slots<Tasks>) {
+    async fn start_all(&mut self, claim: Claim, slots: Slots<Tasks>) {
+        self.start_each(claim, slots).await;
+        self.session.claim_calls.end_all();
+    }
+
+    async fn start_each(&mut self, claim: Claim, mut slots: Slots<Tasks>) {
         if Instant::now() >= self.session.valid_until() {
             // The process was held up between the claim and now. Nothing may begin; the heartbeat finds out as well.
             self.session.lost.cancel();
@@ -283,11 +290,7 @@ impl Dispatcher {
     async fn release(&mut self, held: Held) {
         self.released += 1;
         let id = held.job.id;
-        let sent = match self.around.settle.room().await {
-            Ok(room) => self.around.settle.send(room, held.settle(Verdict::Released)),
-            Err(over) => Err(over),
-        };
-        if let Err(error) = sent {
+        if let Err(error) = self.around.settle.outgoing(held.settle(Verdict::Released)).send().await {
             debug!(job.id = %id, "job {id} is handed back with its session: {error}");
         }
     }
@@ -351,7 +354,7 @@ impl Dispatcher {
         }
     }
 
-    /// A claim call is let go only with its session: whatever it takes then lapses with the session.
+    /// A claim call is let go only with its session: whatever it takes then is handed back when that is ended.
     async fn unless_lost<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             biased;

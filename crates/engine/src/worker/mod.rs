@@ -2,12 +2,13 @@
 //!
 //! Any number of workers may run, in any number of processes. Each lives one session at a time; the store keeps a job in
 //! one session's hands only. A worker whose session is no longer valid (it could not renew it, or was found dead) stops
-//! its work, drops the outcomes, and begins a new life under a new session.
+//! its work and begins a new life under a new session. The old session is wound down beside it ([`ending`]): outcomes
+//! that were not recorded yet are sent until the store has answered for them, and what is left is handed back.
 //!
 //! ```text
 //!   register ─▶ dispatch, attempt, settle … ─▶ drain ─▶ flush ─▶ end          heartbeats all along
 //!       ▲                  │
-//!       └── session lost ──┘ stop the work, record nothing
+//!       └── session lost ──┘ stop the work ─▶ flush ─▶ end                    as soon as the store answers
 //! ```
 //!
 //! A worker that dies leaves its session unrenewed: the sweeper lapses it and its jobs run elsewhere. A worker that stops
@@ -15,6 +16,8 @@
 
 mod attempt;
 mod dispatcher;
+mod ending;
+mod forgotten;
 mod rooms;
 mod running;
 mod session;
@@ -27,17 +30,18 @@ use foreman_core::SessionId;
 use foreman_core::job::QueueName;
 use foreman_core::ports::{SessionInfo, Store, Topic, Wakeups};
 use foreman_runtime::{Shutdown, Stop, Task, TaskFailed, Tasks};
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::info;
 
 pub use crate::pool::Drained;
 use crate::pool::Pool;
-use crate::settle::{self, Settlements, Settler};
+use crate::settle::{self, Settler};
 use crate::target::Targets;
 use crate::tenants::Tenants;
 use attempt::Surroundings;
 use dispatcher::Dispatcher;
+use ending::{Ending, OldSessions};
 use session::Session;
 
 /// What a runner may need beyond its stop grace to come back.
@@ -155,12 +159,25 @@ impl Worker {
 
     /// Works until draining, then finishes or hands back what it holds. Aborting stops the running work at once.
     pub async fn run(self, shutdown: Shutdown) -> Result<Drained, Error> {
-        while let Some(session) = Session::register(&self.store, &self.config, &shutdown).await? {
-            let life = Life::begin(&self, session, &shutdown);
-            match life.run(&shutdown).await? {
+        let mut old = OldSessions::new(self.tasks.clone(), shutdown.clone(), &self.config);
+        let last = self.live(&shutdown, &mut old).await;
+        let before = old.leave().await;
+        last.map(|last| Drained {
+            finished: last.finished + before.finished,
+            handed_back: last.handed_back + before.handed_back,
+            abandoned: last.abandoned + before.abandoned,
+        })
+    }
+
+    /// One life after the other.
+    async fn live(&self, shutdown: &Shutdown, old: &mut OldSessions) -> Result<Drained, Error> {
+        while let Some(session) = Session::register(&self.store, &self.config, shutdown).await? {
+            let life = Life::begin(self, session, shutdown);
+            match life.run(shutdown).await? {
                 After::Drained(drained) => return Ok(drained),
-                After::Lost => {
+                After::Lost(ending, drained) => {
                     info!(worker.name = self.config.name, "worker {} begins a new session", self.config.name);
+                    old.wind_down(*ending, drained);
                 }
             }
         }
@@ -173,11 +190,9 @@ struct Life {
     session: Arc<Session>,
     pool: Pool<Tasks>,
     config: Arc<Config>,
-    /// Stops the settler: draining flushes it, aborting drops what is left.
-    settling: Stop,
+    ending: Ending,
     heart: Task<()>,
     listener: Task<()>,
-    settler: Task<Settlements>,
     dispatcher: Task<Result<usize, Error>>,
 }
 
@@ -191,8 +206,8 @@ async fn lost_with<T>(lost: CancellationToken, part: impl Future<Output = T>) ->
 
 enum After {
     Drained(Drained),
-    /// The session is no longer valid; its work is stopped.
-    Lost,
+    /// The session is no longer valid; its work is stopped, and this became of it.
+    Lost(Box<Ending>, Drained),
 }
 
 impl Life {
@@ -204,7 +219,7 @@ impl Life {
         let pool = Pool::new(config.slots, tasks.clone());
         let around = Arc::new(Surroundings {
             targets: targets.clone(),
-            settle,
+            settle: settle.clone(),
             lost: session.lost.clone(),
             grace: config.runner_grace(),
         });
@@ -218,15 +233,15 @@ impl Life {
             shutdown.clone(),
         )
         .limited_by(tenants.clone());
+        let settler = tasks.spawn("settler", lost_with(session.lost.clone(), settler.run(settling.shutdown())));
         Self {
-            heart: tasks.spawn("heartbeat", Arc::clone(&session).beat()),
+            heart: tasks.spawn("heartbeat", Arc::clone(&session).beat(settle.clone())),
             listener: tasks.spawn("cancellations", Arc::clone(&session).listen(wakeups.listen(Topic::Cancelled))),
-            settler: tasks.spawn("settler", lost_with(session.lost.clone(), settler.run(settling.shutdown()))),
             dispatcher: tasks.spawn("dispatcher", dispatcher.run()),
+            ending: Ending::new(Arc::clone(&session), Arc::clone(config), settle, settling, settler),
             session,
             pool,
             config: Arc::clone(config),
-            settling,
         }
     }
 
@@ -238,17 +253,17 @@ impl Life {
             ended = &mut self.dispatcher => Some(ended),
         };
         if self.session.is_lost() {
-            return self.stop_lost(dispatched.is_some(), shutdown).await;
+            return self.stop_lost(dispatched, shutdown).await;
         }
         // It ended by itself: because the worker drains, or because it cannot go on.
         let dispatched = dispatched.unwrap_or(Ok(Ok(0)));
         let marked = self.session.drain(self.config.flush_grace);
         let (mut drained, ()) = tokio::join!(self.stop_work(shutdown), marked);
         if self.session.is_lost() {
-            return self.stop_lost(true, shutdown).await;
+            return self.stop_lost(Some(dispatched), shutdown).await;
         }
         drained.handed_back += dispatched.as_ref().map_or(0, |done| *done.as_ref().unwrap_or(&0));
-        self.hand_back(&mut drained).await;
+        let drained = self.ending.at_once(drained).await;
         self.session.over.cancel();
         self.heart.await?;
         self.listener.await?;
@@ -276,46 +291,39 @@ impl Life {
                 () = sleep(self.config.drain_grace) => {}
             }
         };
+        self.stop_work_at(deadline).await
+    }
+
+    async fn stop_work_at(&self, deadline: impl Future<Output = ()>) -> Drained {
+        let deadline = async {
+            deadline.await;
+            // Work that has ended and only waits for room to say so would be dropped with what it has to say.
+            self.ending.settle.make_room(self.config.slots);
+        };
         self.pool.shutdown(deadline, || sleep(self.config.runner_grace() + A_LITTLE)).await
     }
 
-    /// Records the last outcomes, and ends the session: what it still holds goes back at once.
-    async fn hand_back(&mut self, drained: &mut Drained) {
-        self.settling.drain();
-        let settlements = if let Ok(flushed) = timeout(self.config.flush_grace, &mut self.settler).await {
-            flushed
-        } else {
-            self.settling.abort();
-            (&mut self.settler).await
-        };
-        // A settler that failed is logged where it was caught; what it left is handed back with the session.
-        let unrecorded = settlements.map_or(0, |counts| counts.unrecorded as usize);
-        drained.finished = drained.finished.saturating_sub(unrecorded);
-        match self.session.end(self.config.flush_grace).await {
-            Ok(returned) => drained.handed_back += returned,
-            Err(error) => {
-                drained.abandoned += unrecorded;
-                warn!(session.id = %self.session.id, "could not end session {}: {error}; it will lapse", self.session.id);
-            }
-        }
-    }
-
-    /// The session is no longer valid. Its work is told to stop, its outcomes are dropped: others may have the jobs.
-    async fn stop_lost(self, dispatcher_ended: bool, shutdown: &Shutdown) -> Result<After, Error> {
-        let drained = self.pool.shutdown(ready(()), || sleep(self.config.runner_grace() + A_LITTLE)).await;
-        self.settling.abort();
+    /// The session is no longer valid, and others may have its jobs: its work is stopped. Whether its outcomes still count is for
+    /// the store to say.
+    async fn stop_lost(
+        self,
+        dispatched: Option<Result<Result<usize, Error>, TaskFailed>>,
+        shutdown: &Shutdown,
+    ) -> Result<After, Error> {
+        let drained = self.stop_work_at(ready(())).await;
         // One of these may be why the session is lost: its panic is logged where it was caught, and the next life begins
         // without it.
-        let _ = self.settler.await;
         let _ = self.heart.await;
         let _ = self.listener.await;
-        if !dispatcher_ended {
-            self.dispatcher.await??;
+        let dispatched = match dispatched {
+            Some(ended) => ended,
+            None => self.dispatcher.await,
+        };
+        if shutdown.is_draining() || !matches!(dispatched, Ok(Ok(_))) {
+            let drained = self.ending.at_once(drained).await;
+            dispatched??;
+            return Ok(After::Drained(drained));
         }
-        if shutdown.is_draining() {
-            let abandoned = drained.handed_back + drained.abandoned;
-            return Ok(After::Drained(Drained { finished: drained.finished, handed_back: 0, abandoned }));
-        }
-        Ok(After::Lost)
+        Ok(After::Lost(Box::new(self.ending), drained))
     }
 }

@@ -77,6 +77,12 @@ impl Running {
         stopped
     }
 
+    /// Of what the store has as held, what does not run here.
+    pub fn missing(&self, held: &[OpenJob]) -> Vec<OpenJob> {
+        let list = self.lock();
+        held.iter().filter(|open| !list.entries.contains_key(open)).copied().collect()
+    }
+
     pub fn count(&self) -> usize {
         self.lock().entries.len()
     }
@@ -128,6 +134,13 @@ mod tests {
         let late = running.enter(open(1), CancellationToken::new());
         assert_eq!(running.compare(&[], known), []);
         assert!(!late.stop.is_cancelled());
+    }
+
+    #[test]
+    fn what_is_held_and_does_not_run_here_is_missing() {
+        let running = Running::default();
+        let (here, nowhere) = (running.enter(open(1), CancellationToken::new()), open(2));
+        assert_eq!(running.missing(&[here.open, nowhere]), [nowhere]);
     }
 
     #[test]

@@ -5,6 +5,9 @@
 //! may lapse the session and run the work again, whether or not the store can be reached. The answer of a heartbeat
 //! cannot be older than its question, so this holds however late an answer comes.
 //!
+//! Every heartbeat is told what the store has as held, and that is compared both ways: what runs here and is not held there was
+//! cancelled; what is held there and not known here ([`super::forgotten`]) is handed back.
+//!
 //! Heartbeats run in a task of their own, and go on while the worker drains. Two workers never share a session: each
 //! life makes a fresh id. When the process dies, the heartbeats stop with it, and the sweeper lapses the session.
 
@@ -20,9 +23,11 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use super::forgotten::{ClaimCalls, Forgotten};
 use super::running::{Number, Running};
 use super::{Config, Error};
 use crate::outage::{Outage, bounded};
+use crate::settle::SettleHandle;
 
 /// A given-up claim call may still commit later, so it is named with every heartbeat; but not for ever.
 const REMEMBER_GIVEN_UP: Duration = Duration::from_mins(10);
@@ -33,14 +38,15 @@ const RETRY_HEARTBEAT: Duration = Duration::from_millis(500);
 
 pub(crate) struct Session {
     pub id: SessionId,
-    store: Arc<dyn Store>,
+    pub store: Arc<dyn Store>,
     heartbeat: Duration,
     /// How long after the sending of an answered heartbeat the session may be used.
     valid_for: Duration,
     valid_until: Mutex<Instant>,
     given_up: Mutex<VecDeque<(Instant, ClaimToken)>>,
     pub running: Running,
-    /// Cancelled when the session is no longer valid: stop its work, record nothing under it.
+    pub claim_calls: ClaimCalls,
+    /// Cancelled when the session is no longer valid: its work must stop, for others may have it.
     pub lost: CancellationToken,
     /// Cancelled when the life is over and heartbeats are no longer needed.
     pub over: CancellationToken,
@@ -89,16 +95,18 @@ impl Session {
             valid_until: Mutex::new(sent + valid_for),
             given_up: Mutex::default(),
             running: Running::default(),
+            claim_calls: ClaimCalls::default(),
             lost: CancellationToken::new(),
             over: CancellationToken::new(),
         }
     }
 
     /// Renews the session until its life is over, or until it is lost.
-    pub async fn beat(self: Arc<Self>) {
+    pub async fn beat(self: Arc<Self>, settle: SettleHandle) {
         // However this ends, nobody may go on under a session that nobody renews.
         let lost = self.lost.clone().drop_guard();
         let mut outage = Outage::new("heartbeat");
+        let mut forgotten = Forgotten::default();
         let mut next = Instant::now() + self.heartbeat;
         loop {
             tokio::select! {
@@ -117,8 +125,11 @@ impl Session {
             }
             next = now + self.heartbeat;
             match self.renew(now).await {
-                Ok(true) => outage.is_over(),
-                Ok(false) => {
+                Ok(Some(held)) => {
+                    outage.is_over();
+                    self.hand_back_forgotten(&held, &mut forgotten, &settle);
+                }
+                Ok(None) => {
                     warn!(session.id = %self.id, "session {} has lapsed: stopping its work", self.id);
                     return;
                 }
@@ -131,19 +142,30 @@ impl Session {
         }
     }
 
-    /// One heartbeat, sent at `now`; `false` when the session is gone.
-    async fn renew(&self, now: Instant) -> Result<bool, StoreError> {
+    /// One heartbeat, sent at `now`: what is held, or `None` when the session is gone.
+    async fn renew(&self, now: Instant) -> Result<Option<Vec<OpenJob>>, StoreError> {
         let given_up = self.given_up(now);
         let known = self.running.known();
         // No longer than the session is valid; and a store that hangs is asked again.
         let limit = self.heartbeat.min(self.valid_until() - now);
         match bounded(limit, self.store.heartbeat(self.id, &given_up)).await? {
-            Heartbeat::Gone => Ok(false),
+            Heartbeat::Gone => Ok(None),
             Heartbeat::Renewed { held } => {
                 *lock(&self.valid_until) = now + self.valid_for;
                 self.stop_cancelled(&held, known);
-                Ok(true)
+                Ok(Some(held))
             }
+        }
+    }
+
+    fn hand_back_forgotten(&self, held: &[OpenJob], forgotten: &mut Forgotten, settle: &SettleHandle) {
+        // In the order in which a job goes through them, so that one that moves on meanwhile is still seen.
+        let ended = self.claim_calls.ended();
+        let unknown = settle.not_owed(self.running.missing(held));
+        for open in forgotten.judge(&unknown, ended, self.claim_calls.begun()) {
+            let OpenJob { job, fence } = open;
+            warn!(job.id = %job, %fence, "job {job} is held by this session and unknown to it: handing it back");
+            settle.release(open);
         }
     }
 

@@ -92,6 +92,15 @@ impl Drop for Playing<'_> {
     }
 }
 
+/// Panics when it is dropped: outside of the runner's own work.
+struct Brittle;
+
+impl Drop for Brittle {
+    fn drop(&mut self) {
+        panic!("the wheel broke");
+    }
+}
+
 fn ending(ended: Ended, error: Option<&str>) -> Ending {
     Ending { ended, report: error.map_or_else(Report::default, Report::error) }
 }
@@ -123,13 +132,17 @@ impl Runner for Player {
                 "give-up" => ending(Ended::Interrupted, None),
                 "panic" => panic!("the wheel fell off"),
                 "deaf" => pending().await,
+                "brittle" => {
+                    let _wheel = Brittle;
+                    pending().await
+                }
                 other => panic!("{other} is not in the book"),
             }
         };
         let stop = async {
             attempt.stop.cancelled().await;
             self.seen.lock().unwrap().stopped.push((playing.job, Instant::now()));
-            if word == "deaf" {
+            if word == "deaf" || word == "brittle" {
                 pending::<()>().await;
             }
         };

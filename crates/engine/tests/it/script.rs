@@ -66,6 +66,8 @@ pub enum Act {
     Fail(StoreError),
     /// It is done, and the answer is lost.
     LoseAnswer,
+    /// It is done, and this is the answer.
+    FailAfter(StoreError),
     /// Nothing is done until the store is healed; then it is.
     Hang,
     /// It is done, and the answer comes when the store is healed.
@@ -75,6 +77,10 @@ pub enum Act {
     /// A bug in the store.
     Panic,
 }
+
+/// What a worker calls.
+pub const OF_A_WORKER: [Verb; 7] =
+    [Verb::Register, Verb::Heartbeat, Verb::Held, Verb::Claim, Verb::Settle, Verb::Drain, Verb::End];
 
 pub fn away() -> Act {
     Act::Fail(StoreError::Unavailable("scripted".into()))
@@ -130,6 +136,7 @@ impl Scripted {
         let mut script = self.script.lock().unwrap();
         script.next.clear();
         script.always.clear();
+        script.refused.clear();
         drop(script);
         self.healed.send_modify(|times| *times += 1);
     }
@@ -197,6 +204,10 @@ impl Scripted {
             Some(Act::LoseAnswer) => {
                 call.await?;
                 Err(StoreError::Unavailable("the answer was lost".into()))
+            }
+            Some(Act::FailAfter(error)) => {
+                call.await?;
+                Err(error)
             }
             Some(Act::Hang) => {
                 let _ = healed.changed().await;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use foreman_core::ports::{Held, SessionStore, Settled, StoreError};
+use foreman_core::ports::{Held, SessionStore, StoreError};
 use foreman_core::{Report, SessionId, State, Verdict};
-use foreman_engine::settle::{Config, Error, SettleHandle, Settlements, Settler};
+use foreman_engine::settle::{Config, Over, SettleHandle, Settlements, Settler};
 use foreman_runtime::Task;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -28,15 +28,15 @@ fn completed(held: Held) -> foreman_core::ports::Settlement {
 }
 
 async fn send(handle: &SettleHandle, held: Held) {
-    let room = handle.room().await.unwrap();
-    handle.send(room, completed(held)).unwrap();
+    handle.outgoing(completed(held)).send().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
 async fn it_starts_records_and_stops() {
     let scene = Scene::new();
     let (settler, handle, _, mut held) = holding(&scene, 1).await;
-    assert_eq!(handle.settle(completed(held.pop().unwrap())).await.unwrap(), Settled::Now);
+    send(&handle, held.pop().unwrap()).await;
+    handle.idle().await;
     assert_eq!(scene.count(State::Completed).await, 1);
     scene.stop.drain();
     assert_eq!(settler.await.unwrap(), Settlements { now: 1, ..Settlements::default() });
@@ -46,12 +46,12 @@ async fn it_starts_records_and_stops() {
 #[tokio::test(start_paused = true)]
 async fn it_stops_at_once_when_idle() {
     let scene = Scene::new();
-    let (settler, handle, _, _) = holding(&scene, 0).await;
+    let (settler, handle, _, mut held) = holding(&scene, 1).await;
     let start = Instant::now();
     scene.stop.drain();
     assert_eq!(settler.await.unwrap(), Settlements::default());
     assert!(start.elapsed().is_zero());
-    assert!(matches!(handle.room().await, Err(Error::Over)));
+    assert_eq!(handle.outgoing(completed(held.pop().unwrap())).send().await, Err(Over));
 }
 
 #[tokio::test(start_paused = true)]
@@ -89,11 +89,12 @@ async fn it_gives_up_at_the_deadline_and_counts_what_it_dropped() {
 #[tokio::test(start_paused = true)]
 async fn a_zombies_outcome_is_refused_and_counted() {
     let scene = Scene::new();
-    let (_settler, handle, session, mut held) = holding(&scene, 2).await;
+    let (_settler, handle, session, held) = holding(&scene, 2).await;
     sleep(LONG).await;
     scene.lapse(session).await;
-    assert_eq!(handle.settle(completed(held.pop().unwrap())).await.unwrap(), Settled::Fenced);
-    send(&handle, held.pop().unwrap()).await;
+    for one in held {
+        send(&handle, one).await;
+    }
     handle.idle().await;
     assert_eq!(handle.counts(), Settlements { fenced: 2, ..Settlements::default() });
     assert_eq!((scene.count(State::Completed).await, scene.count(State::Pending).await), (0, 2));
@@ -108,20 +109,70 @@ async fn outcomes_wait_for_room_when_the_store_is_slow() {
     for one in held.by_ref().take(50) {
         send(&handle, one).await;
     }
-    assert!(timeout(Duration::from_secs(1), handle.room()).await.is_err(), "the fifty-first waits");
+    let last = handle.outgoing(completed(held.next().unwrap())).send();
+    let mut last = std::pin::pin!(last);
+    assert!(timeout(Duration::from_secs(1), &mut last).await.is_err(), "the fifty-first waits");
     scene.store.heal();
-    send(&handle, held.next().unwrap()).await;
+    last.await.unwrap();
     until("all are recorded", || handle.counts().now == 51).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_outcome_the_store_refuses_does_not_lose_its_neighbours() {
+async fn one_outcome_the_store_refuses_does_not_keep_back_the_others_and_is_recorded_in_the_end() {
     let scene = Scene::new();
-    let (_settler, handle, _, held) = holding(&scene, 9).await;
+    let (settler, handle, _, held) = holding(&scene, 60).await;
     scene.store.refuse(held[4].job.id);
+    let mut held = held.into_iter();
+    for one in held.by_ref().take(9) {
+        send(&handle, one).await;
+    }
+    handle.idle().await;
+    assert_eq!((handle.counts().now, handle.refused().0), (8, 1));
+    let calls = scene.store.calls(Verb::Settle);
+    for one in held {
+        send(&handle, one).await;
+        sleep(Duration::from_secs(5)).await;
+    }
+    assert_eq!((handle.counts().now, handle.refused().0), (59, 1));
+    let again = scene.store.calls(Verb::Settle) - calls;
+    assert!(again <= 51 + 20, "the waits have grown: {again} calls in four minutes, of them 51 for the others");
+    scene.stop.drain();
+    sleep(Duration::from_secs(5)).await;
+    assert!(!settler.is_finished(), "it is not recorded yet");
+    scene.store.heal();
+    assert_eq!(settler.await.unwrap(), Settlements { now: 60, ..Settlements::default() });
+    assert_eq!(scene.count(State::Completed).await, 60);
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_everything_is_refused_for_a_while_everything_is_recorded_after_it() {
+    for act in [Act::Fail(StoreError::Broken("permission denied".into())), Act::Panic] {
+        let scene = Scene::new();
+        let (settler, handle, _, held) = holding(&scene, 30).await;
+        scene.store.always(Verb::Settle, act);
+        for one in held {
+            send(&handle, one).await;
+        }
+        sleep(Duration::from_mins(5)).await;
+        assert_eq!((handle.counts(), handle.refused().0), (Settlements::default(), 30));
+        scene.store.heal();
+        let start = Instant::now();
+        until("all are recorded", || handle.counts().now == 30).await;
+        assert!(start.elapsed() <= Duration::from_secs(31), "{:?}", start.elapsed());
+        scene.stop.drain();
+        assert_eq!(settler.await.unwrap(), Settlements { now: 30, ..Settlements::default() });
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_refused_until_the_deadline_is_counted_as_dropped() {
+    let scene = Scene::new();
+    let (settler, handle, _, held) = holding(&scene, 2).await;
+    scene.store.refuse(held[0].job.id);
     for one in held {
         send(&handle, one).await;
     }
     handle.idle().await;
-    assert_eq!(handle.counts(), Settlements { now: 8, unrecorded: 1, ..Settlements::default() });
+    scene.stop.abort();
+    assert_eq!(settler.await.unwrap(), Settlements { now: 1, unrecorded: 1, ..Settlements::default() });
 }

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use foreman_core::outcome::AttemptOutcome;
-use foreman_core::ports::{JobQuery, Submit, Submitted};
+use foreman_core::ports::{JobQuery, StoreError, Submit, Submitted};
 use foreman_core::{State, Verdict};
 use foreman_engine::settle::{self, Settlements, Settler};
 use foreman_engine::submit::{self, Submitter};
 use foreman_engine::worker;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use crate::scene::{Scene, job, until};
 use crate::script::{Act, Verb, away};
@@ -70,6 +70,28 @@ async fn a_claim_that_was_given_up_is_released_by_the_next_heartbeat_and_not_spe
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_claim_that_took_something_and_failed_after_it_is_released() {
+    for error in [StoreError::Full("no space".into()), StoreError::Broken("a job could not be put aside".into())] {
+        let scene = Scene::new();
+        let id = scene.submitted("").await;
+        scene.store.next(Verb::Claim, Act::FailAfter(error));
+        let worker = scene.worker();
+        let start = Instant::now();
+        scene.until_state(id, State::Completed).await;
+        assert!(
+            start.elapsed() < Duration::from_secs(10),
+            "by the next heartbeat, not by the third: {:?}",
+            start.elapsed()
+        );
+        let view = scene.view(id).await;
+        assert_eq!((view.attempt, view.spent, view.crashes), (2, 1, 0));
+        assert_eq!(view.attempts[0].outcome, Some(AttemptOutcome::Released));
+        scene.drained(worker).await;
+        scene.is_clean().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_given_up_claim_that_commits_long_after_is_released_all_the_same() {
     let scene = Scene::new();
     for _ in 0..3 {
@@ -104,7 +126,8 @@ async fn an_outcome_whose_answer_is_lost_is_recorded_once() {
     let (settler, handle) = Settler::new(scene.store(), session, settle::Config::default());
     drop(scene.tasks.spawn("settler", settler.run(scene.stop.shutdown())));
     scene.store.next(Verb::Settle, Act::LoseAnswer);
-    handle.settle(held.settle(Verdict::Failed(foreman_core::Report::error("once")))).await.unwrap();
+    handle.outgoing(held.settle(Verdict::Failed(foreman_core::Report::error("once")))).send().await.unwrap();
+    handle.idle().await;
     assert_eq!(handle.counts(), Settlements { before: 1, ..Settlements::default() });
     assert_eq!(scene.view(id).await.attempts.len(), 1);
     scene.is_clean().await;

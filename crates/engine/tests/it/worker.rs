@@ -161,6 +161,25 @@ async fn a_job_that_takes_too_long_is_stopped_and_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_panic_outside_of_the_handler_costs_an_attempt_and_neither_the_job_nor_a_slot() {
+    let scene = Scene::new();
+    let worker = scene.worker_with(Config { slots: 1, ..Config::default() });
+    let brittle = job_with("brittle", |work| work.timeout = Duration::from_secs(30));
+    scene.submit(std::slice::from_ref(&brittle)).await;
+    let start = Instant::now();
+    scene.until_state(brittle.id, State::Retrying).await;
+    assert_eq!(start.elapsed().as_secs(), 36, "its timeout, and the grace");
+    let view = scene.view(brittle.id).await;
+    assert_eq!((view.spent, view.crashes), (1, 0));
+    let error = view.attempts[0].report.error.as_deref();
+    assert_eq!(error, Some("the worker failed while it ran this job: the wheel broke"));
+    let next = scene.submitted("").await;
+    scene.until_state(next, State::Completed).await;
+    scene.drained(worker).await;
+    scene.is_clean().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn one_poisoned_job_never_hurts_another() {
     let scene = Scene::new();
     let worker = scene.worker_with(Config { slots: 4, ..Config::default() });
