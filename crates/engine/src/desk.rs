@@ -15,8 +15,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use foreman_core::limits::Limits;
 use foreman_core::ports::{
-    Change, CreateAnswer, DeleteAnswer, DueSchedule, Edit, EditAnswer, Firing, JobStore, NewTick, ScheduleError,
-    ScheduleStore, ScheduleView, Schedules, Standing, StoreError, TickAct,
+    Change, CreateAnswer, DeleteAnswer, DueSchedule, Edit, EditAnswer, Firing, JobQuery, JobStore, NewTick,
+    ScheduleError, ScheduleStore, ScheduleView, Schedules, Standing, StoreError, TickAct,
 };
 use foreman_core::schedule::{Judged, NewSchedule, Overlap, Schedule, ScheduleKey, ScheduleSpec};
 use foreman_core::sealed::Keyring;
@@ -24,8 +24,10 @@ use foreman_core::spec::{Invalid, Mistake};
 use foreman_core::{EditId, JobId, ScheduleId, TenantId, Timestamp};
 use tokio::time::sleep;
 
+use crate::backlog::Backlog;
 use crate::firing::{Gun, Ready, Room, prepare};
 use crate::outage::bounded;
+use crate::tenants::Tenants;
 
 /// A schedule that fires every second is due now and then while it is being changed.
 const TRIES: usize = 20;
@@ -70,7 +72,7 @@ impl Desk {
         limits: Limits,
         config: &crate::scheduler::Config,
     ) -> Self {
-        let gun = Gun { schedules, jobs, call_timeout: config.call_timeout };
+        let gun = Gun { schedules, jobs, call_timeout: config.call_timeout, backlog: None };
         Self { gun, limits, missed_after: config.missed_after, ring: None }
     }
 
@@ -78,6 +80,13 @@ impl Desk {
     #[must_use]
     pub fn sealing_with(self, ring: Option<Arc<Keyring>>) -> Self {
         Self { ring, ..self }
+    }
+
+    /// Holds each tenant to what it may have waiting, as the scheduler does.
+    #[must_use]
+    pub fn limited_by(mut self, tenants: Arc<Tenants>, jobs: Arc<dyn JobQuery>) -> Self {
+        self.gun.backlog = Some(Arc::new(Backlog::new(tenants, jobs, self.gun.call_timeout)));
+        self
     }
 
     fn store(&self) -> &dyn ScheduleStore {

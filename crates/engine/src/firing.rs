@@ -12,6 +12,7 @@ use foreman_core::schedule::{Planned, PlannedTick, plan};
 use foreman_core::spec::Invalid;
 use foreman_core::{JobId, ScheduleId, TenantId, Timestamp, Work};
 
+use crate::backlog::Backlog;
 use crate::outage::bounded;
 
 /// A schedule's firing, and whose schedule it is.
@@ -111,6 +112,8 @@ pub(crate) struct Gun {
     pub schedules: Arc<dyn ScheduleStore>,
     pub jobs: Arc<dyn JobStore>,
     pub call_timeout: Duration,
+    /// Without it, everything fires however much waits.
+    pub backlog: Option<Arc<Backlog>>,
 }
 
 /// Cancelling makes room at once, so a second round finds something open only when others fire at the same time.
@@ -120,6 +123,9 @@ impl Gun {
     /// Fires them all; `None` when the leader's term is over.
     pub async fn fire(&self, leader: Option<&Leader>, mut ready: Vec<Ready>) -> Result<Option<Round>, StoreError> {
         let mut done = Round::default();
+        if let Some(backlog) = &self.backlog {
+            backlog.hold_back(&mut ready).await?;
+        }
         for _ in 0..ROUNDS {
             if ready.is_empty() {
                 break;

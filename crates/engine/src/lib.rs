@@ -16,6 +16,7 @@
 //! [`pool`] and [`coalesce`] are what these are built from; [`tenants`] and [`Vault`] are what they know of whose job it is. The engine speaks to the outside through the ports of
 //! `foreman-core` alone: it has not heard of SQL, signals or sockets, but for what a target calls.
 
+mod backlog;
 pub mod bookkeeper;
 pub mod coalesce;
 pub mod courier;

@@ -12,16 +12,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use foreman_core::ScheduleId;
-use foreman_core::ports::{DueSchedules, JobStore, ScheduleStore, StoreError, Topic, Wakeups};
+use foreman_core::ports::{DueSchedules, JobQuery, JobStore, ScheduleStore, StoreError, Topic, Wakeups};
 use foreman_runtime::{Lead, Shutdown, Term, Tick, Ticker};
 use tokio::time::{Instant, timeout};
 use tracing::{debug, error};
 
+use crate::backlog::Backlog;
 use crate::firing::{Gun, Ready, Room, prepare};
 pub use crate::lag::Lag;
 use crate::led::Led;
 pub use crate::outage::Error;
 use crate::outage::{Outage, bounded, unless_aborted};
+use crate::tenants::Tenants;
 
 /// Between two looks, so that a flood of edits is one look.
 const SHORTEST_NAP: Duration = Duration::from_millis(10);
@@ -85,7 +87,7 @@ impl Scheduler {
         wakeups: Arc<dyn Wakeups>,
         config: Config,
     ) -> Self {
-        let gun = Gun { schedules, jobs, call_timeout: config.call_timeout };
+        let gun = Gun { schedules, jobs, call_timeout: config.call_timeout, backlog: None };
         Self { gun, wakeups, config, led: Led::default(), lag: Lag::default(), tally: Tally::default() }
     }
 
@@ -93,6 +95,13 @@ impl Scheduler {
     #[must_use]
     pub fn led_by(self, office: impl Into<String>, lead: Lead) -> Self {
         Self { led: Led::by(office, lead), ..self }
+    }
+
+    /// Holds each tenant to what it may have waiting, as counted in this store.
+    #[must_use]
+    pub fn limited_by(mut self, tenants: Arc<Tenants>, jobs: Arc<dyn JobQuery>) -> Self {
+        self.gun.backlog = Some(Arc::new(Backlog::new(tenants, jobs, self.config.call_timeout)));
+        self
     }
 
     pub fn lag(&self) -> Lag {

@@ -61,6 +61,7 @@ pub struct Tenants {
     config: Config,
     settings: Mutex<HashMap<TenantId, Asked<Settings>>>,
     running: Mutex<Option<Asked<RunningLimits>>>,
+    queued: Mutex<Option<Asked<QueuedLimits>>>,
 }
 
 /// How many jobs of each tenant may run.
@@ -73,9 +74,23 @@ pub struct RunningLimits {
     all: Arc<Vec<TenantId>>,
 }
 
+/// How many jobs of each tenant may wait.
+#[derive(Clone, Debug)]
+pub struct QueuedLimits {
+    default: Limit,
+    /// Those of whom something else was said.
+    others: Arc<HashMap<TenantId, Limit>>,
+}
+
+impl QueuedLimits {
+    pub fn of(&self, tenant: &TenantId) -> Limit {
+        self.others.get(tenant).copied().unwrap_or(self.default)
+    }
+}
+
 impl Tenants {
     pub fn new(store: Arc<dyn TenantStore>, config: Config) -> Self {
-        Self { store, config, settings: Mutex::default(), running: Mutex::default() }
+        Self { store, config, settings: Mutex::default(), running: Mutex::default(), queued: Mutex::default() }
     }
 
     /// What an administrator said about it; `None` when there is no such tenant.
@@ -111,6 +126,34 @@ impl Tenants {
             Arc::clone(&kept.insert(asked.unwrap_or_else(Asked::now)).answer)
         };
         cell.get_or_try_init(|| self.read_running_limits()).await.cloned()
+    }
+
+    /// How many jobs of each tenant may wait. All at once: at midnight ten thousand tenants have a tick.
+    pub async fn queued_limits(&self) -> Result<QueuedLimits, StoreError> {
+        let cell = {
+            let mut kept = lock(&self.queued);
+            let asked = kept.take().filter(|asked| asked.at.elapsed() < self.config.believed);
+            Arc::clone(&kept.insert(asked.unwrap_or_else(Asked::now)).answer)
+        };
+        cell.get_or_try_init(|| self.read_queued_limits()).await.cloned()
+    }
+
+    async fn read_queued_limits(&self) -> Result<QueuedLimits, StoreError> {
+        let default = self.config.limits.queued_jobs;
+        let (mut others, mut last) = (HashMap::new(), None);
+        loop {
+            let page = bounded(self.config.call_timeout, self.store.tenants(last.as_ref(), PAGE)).await?;
+            let was_full = page.len() >= PAGE;
+            for tenant in page {
+                if let Some(limit) = tenant.settings.limits.queued_jobs.filter(|limit| *limit != default) {
+                    others.insert(tenant.id.clone(), limit);
+                }
+                last = Some(tenant.id);
+            }
+            if !was_full {
+                return Ok(QueuedLimits { default, others: Arc::new(others) });
+            }
+        }
     }
 
     async fn read_running_limits(&self) -> Result<RunningLimits, StoreError> {

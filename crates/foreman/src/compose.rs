@@ -28,11 +28,12 @@ use std::sync::Arc;
 
 use axum::Router;
 use foreman_api::{BindError, Door, Gate, Hosts, Keys, Meter, Patience, Readiness, Server, Vitals, probes};
-use foreman_core::ports::{StatisticsStore, Store, Tenancy, Wakeups};
+use foreman_core::ports::{StatisticsStore, Store, Tenancy, TenantStore, Wakeups};
 use foreman_core::sealed::Keyring;
 use foreman_core::{Clock, Timestamp};
 use foreman_engine::SubmitHandle;
 use foreman_engine::output::OutputHub;
+use foreman_engine::tenants::{self, Tenants};
 use foreman_engine::worker::Drained;
 use foreman_runtime::leadership::Lease;
 use foreman_runtime::{Shutdown, Task, TaskFailed, Tasks};
@@ -221,6 +222,12 @@ impl<'a> Ground<'a> {
                 (self.probes(), None, parts)
             }
         }
+    }
+
+    /// What is said about tenants, for parts that hold them to it.
+    fn tenants(&self, shared: &Shared) -> Arc<Tenants> {
+        let config = tenants::Config { limits: self.settings.tenant_limits.clone(), ..tenants::Config::default() };
+        Arc::new(Tenants::new(Arc::clone(&shared.tenancy) as Arc<dyn TenantStore>, config))
     }
 
     fn probes(&self) -> Router {

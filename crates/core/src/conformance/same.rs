@@ -587,7 +587,7 @@ impl Pair {
         for firing in &firings {
             let ticks = firing.ticks.iter().filter_map(|tick| match &tick.act {
                 TickAct::Fire(job) | TickAct::FireByHand(job) => Some(job),
-                TickAct::Miss { .. } => None,
+                TickAct::Miss { .. } | TickAct::Refuse => None,
             });
             for job in ticks.chain(&firing.release) {
                 if self.submitted.iter().all(|known| known.id != job.id) {

@@ -217,6 +217,34 @@ pub async fn a_run_of_missed_ticks_is_recorded_as_one(subject: &dyn Subject) {
     assert_eq!((newest.nominal, newest.last, newest.count), (from, Some(last), None), "not counted");
 }
 
+pub async fn a_tick_that_is_refused_is_recorded_with_the_reason(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    let view = scene.plant(every_minute("daily").queued("mail").overlap(Overlap::Queue)).await;
+    let first = view.seen.next.expect("it has one");
+    scene.advance(MINUTE * 3).await;
+    let (second, third) = (first.plus(MINUTE), first.plus(MINUTE * 2));
+    let refused = |nominal| NewTick { nominal, act: TickAct::Refuse };
+    let jobs = scene.fired(&firing(&view, vec![tick(&view, first), refused(second), refused(third)])).await;
+    assert_eq!(jobs.len(), 1);
+    let now = scene.now().await;
+    let skipped = |nominal| TickView {
+        nominal,
+        state: TickState::Skipped,
+        reason: Some(TickReason::TooManyWaiting),
+        at: now,
+        job: None,
+        last: None,
+        count: Some(1),
+    };
+    let expected = [skipped(third), skipped(second), plain_tick(first, now, jobs[0])];
+    assert_eq!(scene.ticks(&view).await, expected);
+    let moved = scene.again(&view).await;
+    assert_eq!((moved.seen.held, moved.last_tick.clone()), (None, Some(skipped(third))), "none waits for its turn");
+    let again = Firing { next: moved.seen.next, ..firing(&moved, vec![refused(first), refused(second)]) };
+    assert_eq!(scene.fired(&again).await, []);
+    assert_eq!(scene.ticks(&view).await, expected, "what is there stays as it is");
+}
+
 pub async fn the_last_tick_finishes_a_schedule(subject: &dyn Subject) {
     let scene = Scene::of(subject);
     let view = scene.plant(every_minute("once")).await;

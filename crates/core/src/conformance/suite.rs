@@ -451,6 +451,7 @@ macro_rules! for_every_promise {
                 a_firing_sent_again_is_done_once,
                 a_tick_that_is_there_already_is_passed_by_without_a_job,
                 a_run_of_missed_ticks_is_recorded_as_one,
+                a_tick_that_is_refused_is_recorded_with_the_reason,
                 the_last_tick_finishes_a_schedule,
                 a_firing_without_ticks_only_moves_on,
                 a_job_belongs_to_its_schedules_tenant,

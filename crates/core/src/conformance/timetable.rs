@@ -164,7 +164,7 @@ pub fn firing_by_hand(view: &ScheduleView, nominal: Timestamp) -> Firing {
 pub fn job_of(tick: &NewTick) -> &NewJob {
     match &tick.act {
         TickAct::Fire(job) | TickAct::FireByHand(job) => job,
-        TickAct::Miss { .. } => panic!("a missed tick makes no job"),
+        TickAct::Miss { .. } | TickAct::Refuse => panic!("a tick that is skipped makes no job"),
     }
 }
 

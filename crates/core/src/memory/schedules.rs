@@ -243,6 +243,12 @@ impl Places {
                 }
                 self.fire_tick(schedule, nominal, Some(TickReason::ByHand), job, now, jobs);
             }
+            (TickAct::Refuse, _) => {
+                if !self.ticks.contains_key(&(schedule, tick.nominal)) {
+                    let row = TickRow { reason: Some(TickReason::TooManyWaiting), ..plain };
+                    self.put_tick(schedule, tick.nominal, row);
+                }
+            }
             (TickAct::Miss { last, count }, _) => {
                 let row = TickRow { reason: Some(TickReason::Missed), last: Some(*last), count: *count, ..plain };
                 if !self.ticks.contains_key(&(schedule, tick.nominal)) {

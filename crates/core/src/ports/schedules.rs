@@ -220,6 +220,8 @@ pub enum TickAct {
     FireByHand(NewJob),
     /// It is missed, and so are the following until `last`.
     Miss { last: Timestamp, count: Option<u32> },
+    /// The tenant has as many jobs waiting as it may have: it is skipped, and recorded as such.
+    Refuse,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -288,10 +290,13 @@ pub enum TickReason {
     Overlap,
     /// The schedule was deleted while the tick was held.
     Deleted,
+    /// The tenant had as many jobs waiting as it may have.
+    TooManyWaiting,
 }
 
 impl TickReason {
-    pub const ALL: [TickReason; 4] = [TickReason::ByHand, TickReason::Missed, TickReason::Overlap, TickReason::Deleted];
+    pub const ALL: [TickReason; 5] =
+        [TickReason::ByHand, TickReason::Missed, TickReason::Overlap, TickReason::Deleted, TickReason::TooManyWaiting];
 
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -299,11 +304,29 @@ impl TickReason {
             TickReason::Missed => "missed",
             TickReason::Overlap => "overlap",
             TickReason::Deleted => "deleted",
+            TickReason::TooManyWaiting => "too_many_waiting",
         }
     }
 
-    pub fn from_stored(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|reason| reason.as_str() == text)
+    /// As it is kept beside the state. The version before refuses to read a word that it does not know, so the reason that came
+    /// last is the one that is left out: a skipped tick without a reason is of [`TickReason::TooManyWaiting`].
+    pub const fn stored(self) -> Option<&'static str> {
+        match self {
+            TickReason::TooManyWaiting => None,
+            reason => Some(reason.as_str()),
+        }
+    }
+
+    /// What [`TickReason::stored`] wrote; the text itself where it is not known.
+    pub fn from_stored(state: TickState, kept: Option<&str>) -> Result<Option<Self>, &str> {
+        match (state, kept) {
+            (TickState::Skipped, None) => Ok(Some(TickReason::TooManyWaiting)),
+            (TickState::Fired | TickState::Held, None) => Ok(None),
+            (_, Some(text)) => {
+                let known = Self::ALL.into_iter().find(|reason| reason.as_str() == text);
+                known.map(Some).ok_or(text)
+            }
+        }
     }
 }
 

@@ -9,8 +9,10 @@ use foreman_core::ports::{
     Change, CreateAnswer, JobStore, ScheduleStore, ScheduleView, Schedules, TickReason, TickState, TickView,
 };
 use foreman_core::schedule::{NewSchedule, Schedule, ScheduleKey, ScheduleSpec};
+use foreman_core::tenant::{Limit, TenantLimits};
 use foreman_core::{JobId, Report, ScheduleId, State, TenantId, Verdict};
 use foreman_engine::scheduler::{Config, Error, Scheduler};
+use foreman_engine::tenants::{self, Tenants};
 use foreman_engine::{Desk, scheduler};
 use foreman_runtime::leadership::{self, Lease, Unavailable};
 use foreman_runtime::{Leadership, Stop, Task, Term};
@@ -484,5 +486,62 @@ async fn what_was_missed_in_days_is_made_up_for_in_steps_and_the_lag_tells_of_it
         all.extend(ticks);
     }
     assert!(most_at_once(&all) <= 40, "{} at once", most_at_once(&all));
+    stopped(&scene, scheduler).await;
+}
+
+fn queued(most: u64) -> TenantLimits {
+    TenantLimits { queued_jobs: Limit::AtMost(most), ..TenantLimits::unlimited() }
+}
+
+fn tenants(scene: &Scene, limits: TenantLimits) -> Arc<Tenants> {
+    let config = tenants::Config { limits, ..tenants::Config::default() };
+    Arc::new(Tenants::new(Arc::new(scene.store.clone()), config))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_schedule_fires_no_more_than_its_tenant_may_have_waiting() {
+    let scene = Scene::new();
+    let scheduler = Scheduler::new(scene.store(), scene.store(), scene.wakeups(), patient())
+        .limited_by(tenants(&scene, queued(3)), scene.store());
+    let scheduler = scene.tasks.spawn("scheduler", scheduler.run(scene.stop.shutdown()));
+    let view = made(&scene, "often", r#""every": "10s""#).await;
+    sleep(Duration::from_secs(61)).await;
+    assert_eq!(scene.count(State::Pending).await, 3);
+    let told: Vec<_> = ticks(&scene, &view).await.iter().map(|tick| (tick.state, tick.reason)).collect();
+    let (skipped, fired) = ((TickState::Skipped, Some(TickReason::TooManyWaiting)), (TickState::Fired, None));
+    assert_eq!(told, [skipped, skipped, skipped, fired, fired, fired]);
+
+    let first = ticks(&scene, &view).await.last().unwrap().job.unwrap().0;
+    complete(&scene, first).await;
+    sleep(Duration::from_secs(10)).await;
+    assert_eq!(ticks(&scene, &view).await[0].state, TickState::Fired, "there is room again");
+    stopped(&scene, scheduler).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn ticks_that_are_due_when_a_schedule_is_changed_are_held_to_the_same_limit() {
+    let scene = Scene::new();
+    let view = made(&scene, "often", r#""every": "10s", "missed": "all""#).await;
+    sleep(Duration::from_secs(51)).await;
+    let desk = desk(&scene).limited_by(tenants(&scene, queued(2)), scene.store());
+    desk.change(&TenantId::default(), &key(&view), patch(r#"{"every": "1h"}"#), None).await.unwrap();
+    assert_eq!(scene.count(State::Pending).await, 2);
+    let reasons: Vec<_> = ticks(&scene, &view).await.iter().map(|tick| tick.reason).collect();
+    assert_eq!(reasons.iter().filter(|reason| **reason == Some(TickReason::TooManyWaiting)).count(), 3, "{reasons:?}");
+    scene.is_clean().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_waits_is_counted_seldom_where_the_limit_is_large() {
+    let scene = Scene::new();
+    let scheduler = Scheduler::new(scene.store(), scene.store(), scene.wakeups(), patient())
+        .limited_by(tenants(&scene, queued(1_000_000)), scene.store());
+    let scheduler = scene.tasks.spawn("scheduler", scheduler.run(scene.stop.shutdown()));
+    made(&scene, "often", r#""every": "1s""#).await;
+    sleep(Duration::from_millis(900_500)).await;
+    assert_eq!(scene.count(State::Pending).await, 900);
+    assert_eq!(scene.store.calls(Verb::Waiting), 0);
+    sleep(Duration::from_secs(1_200)).await;
+    assert_eq!(scene.store.calls(Verb::Waiting), 2, "once for every thousand");
     stopped(&scene, scheduler).await;
 }

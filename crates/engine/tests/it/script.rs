@@ -25,6 +25,7 @@ use tokio::time::sleep;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verb {
     Submit,
+    Waiting,
     Claim,
     Settle,
     Register,
@@ -357,7 +358,7 @@ impl JobQuery for Scripted {
     }
 
     async fn waiting(&self, tenant: &TenantId, enough: u64) -> Result<u64, StoreError> {
-        self.inner.waiting(tenant, enough).await
+        self.play(Verb::Waiting, self.inner.waiting(tenant, enough)).await
     }
 
     async fn running(&self) -> Result<Vec<(TenantId, u64)>, StoreError> {

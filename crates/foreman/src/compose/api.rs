@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use foreman_api::{App, Commands, Dashboard, Parts, Tail};
-use foreman_core::ports::{JobStore, ScheduleStore, Schedules, Submit};
+use foreman_core::ports::{JobQuery, JobStore, ScheduleStore, Schedules, Submit};
 use foreman_engine::output::OutputHub;
 use foreman_engine::worker::Drained;
 use foreman_engine::{Desk, SubmitHandle, Submitter};
@@ -25,6 +25,7 @@ pub(super) fn parts(ground: &Ground<'_>, shared: &Shared, output: OutputHub) -> 
         settings.limits.clone(),
         &settings.scheduler,
     )
+    .limited_by(ground.tenants(shared), Arc::clone(&shared.store) as Arc<dyn JobQuery>)
     .sealing_with(ground.keyring.clone());
     let app = App::new(Parts {
         store: Arc::clone(&shared.store),

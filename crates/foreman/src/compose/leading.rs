@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use foreman_core::duration::format;
-use foreman_core::ports::{JobStore, ScheduleStore, Tenancy, Upkeep};
+use foreman_core::ports::{JobQuery, JobStore, ScheduleStore, Tenancy, Upkeep};
 use foreman_engine::worker::Drained;
 use foreman_engine::{Bookkeeper, Courier, Pruner, Scheduler};
 use foreman_runtime::{Backoff, Lead, Leadership, leadership};
@@ -101,7 +101,8 @@ fn scheduler(ground: &Ground<'_>, shared: &Shared) -> Scheduler {
         Arc::clone(&shared.store) as Arc<dyn JobStore>,
         Arc::clone(&shared.wakeups),
         config,
-    );
+    )
+    .limited_by(ground.tenants(shared), Arc::clone(&shared.store) as Arc<dyn JobQuery>);
     let lag = scheduler.lag();
     ground.metrics.set_lag(lag.clone());
     ground.vitals.set_punctuality(move || {

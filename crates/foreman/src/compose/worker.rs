@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use foreman_core::ports::{TenantStore, WebhookStore};
+use foreman_core::ports::WebhookStore;
 use foreman_engine::output::OutputHub;
 use foreman_engine::target::Targets;
 use foreman_engine::target::command::{self, CommandRunner, OpenDefault, Permits};
 use foreman_engine::target::http::HttpRunner;
 use foreman_engine::target::task::{Handlers, TaskRunner};
 use foreman_engine::target::webhook::WebhookRunner;
-use foreman_engine::{Tenants, Vault, Worker, tenants};
+use foreman_engine::{Tenants, Vault, Worker};
 use nix::sys::prctl;
 
 use super::{Ground, Part, Shared, part};
@@ -19,9 +19,7 @@ use crate::role::Role;
 pub(super) fn part_of(ground: &Ground<'_>, shared: &Shared, output: OutputHub) -> Part {
     let config = ground.settings.worker_in_grace();
     ground.metrics.slots.set(i64::try_from(config.slots).unwrap_or(i64::MAX));
-    let limits = ground.settings.tenant_limits.clone();
-    let store = Arc::clone(&shared.tenancy) as Arc<dyn TenantStore>;
-    let tenants = Arc::new(Tenants::new(store, tenants::Config { limits, ..tenants::Config::default() }));
+    let tenants = ground.tenants(shared);
     let worker = Worker::new(
         Arc::clone(&shared.store),
         Arc::clone(&shared.wakeups),

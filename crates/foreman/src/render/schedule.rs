@@ -105,6 +105,7 @@ fn became(tick: &TickDocument) -> String {
         Some(TickReason::Missed) => text.push_str(": missed"),
         Some(TickReason::Overlap) => text.push_str(": an earlier job was not final"),
         Some(TickReason::Deleted) => text.push_str(": the schedule was deleted"),
+        Some(TickReason::TooManyWaiting) => text.push_str(": the tenant had as many jobs waiting as it may have"),
         None => {}
     }
     if let Some(last) = tick.last.filter(|last| *last != tick.nominal) {

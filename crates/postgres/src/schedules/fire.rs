@@ -164,7 +164,7 @@ impl<'a> Batch<'a> {
 fn jobs_of(firing: &Firing) -> impl Iterator<Item = (&NewJob, Option<Timestamp>)> {
     let of_ticks = firing.ticks.iter().filter_map(|tick| match &tick.act {
         TickAct::Fire(job) | TickAct::FireByHand(job) => Some((job, Some(tick.nominal))),
-        TickAct::Miss { .. } => None,
+        TickAct::Miss { .. } | TickAct::Refuse => None,
     });
     firing.release.iter().map(|job| (job, None)).chain(of_ticks)
 }
@@ -355,6 +355,7 @@ impl Tick {
             (TickAct::Miss { last, count }, _) => {
                 Self { last: Some(*last), count: *count, ..Self::skipped(TickReason::Missed) }
             }
+            (TickAct::Refuse, _) => Self::skipped(TickReason::TooManyWaiting),
             (TickAct::Fire(job), Some(Decision::Fire)) => Self::fired(job.id, None),
             (TickAct::Fire(_), Some(Decision::Hold)) => Self::held(),
             (TickAct::Fire(_), Some(Decision::Skip)) => Self::skipped(TickReason::Overlap),
@@ -472,7 +473,7 @@ impl NewTicks {
         self.schedules.push(schedule.0);
         self.nominals.push(Time(nominal));
         self.states.push(tick.state.as_str());
-        self.reasons.push(tick.reason.map(TickReason::as_str));
+        self.reasons.push(tick.reason.and_then(TickReason::stored));
         self.jobs.push(tick.job.map(|job| job.0));
         self.last.push(tick.last.map(Time));
         self.counts.push(tick.count.map(|count| i32::try_from(count).unwrap_or(i32::MAX)));

@@ -56,8 +56,8 @@ pub(super) fn read(row: &Row, first: usize, schedule: ScheduleId) -> Result<Opti
     let misfit = |column: &str, text: &str| Fault::misfit("ticks", column, schedule, format!("{text:?} is not known"));
     let Some(nominal) = cells.maybe_time(first, "nominal")? else { return Ok(None) };
     let state: &str = cells.get(first + 1, "state")?;
+    let state = TickState::from_stored(state).ok_or_else(|| misfit("state", state))?;
     let reason: Option<&str> = cells.get(first + 2, "reason")?;
-    let read_reason = |text: &str| TickReason::from_stored(text).ok_or_else(|| misfit("reason", text));
     let job: Option<Uuid> = cells.get(first + 4, "job")?;
     let job = match job {
         Some(id) => Some((JobId(id), job_state(row, first + 7, JobId(id))?)),
@@ -66,8 +66,8 @@ pub(super) fn read(row: &Row, first: usize, schedule: ScheduleId) -> Result<Opti
     let count: Option<i32> = cells.get(first + 6, "count")?;
     Ok(Some(TickView {
         nominal,
-        state: TickState::from_stored(state).ok_or_else(|| misfit("state", state))?,
-        reason: reason.map(read_reason).transpose()?,
+        state,
+        reason: TickReason::from_stored(state, reason).map_err(|text| misfit("reason", text))?,
         at: cells.time(first + 3, "at")?,
         job,
         last: cells.maybe_time(first + 5, "last")?,

@@ -32,6 +32,7 @@ enum Act {
     Fire(submit::Prepared),
     FireByHand(submit::Prepared),
     Miss { last: Timestamp, count: Option<u32> },
+    Refuse,
 }
 
 pub(super) fn prepare(firings: &[Firing]) -> Result<Vec<Prepared>, StoreError> {
@@ -54,6 +55,7 @@ fn prepare_tick(tick: &NewTick) -> Result<(Timestamp, Act), StoreError> {
         TickAct::Fire(job) => Act::Fire(submit::prepare_one(job)?),
         TickAct::FireByHand(job) => Act::FireByHand(submit::prepare_one(job)?),
         TickAct::Miss { last, count } => Act::Miss { last: *last, count: *count },
+        TickAct::Refuse => Act::Refuse,
     };
     Ok((tick.nominal, act))
 }
@@ -169,8 +171,9 @@ impl Volley<'_, '_> {
             }
             (Act::Miss { last, count }, _) => {
                 let reason = Some(TickReason::Missed);
-                self.note_missed(&Tick { reason, last: Some(*last), count: *count, ..skipped })
+                self.note_skipped(&Tick { reason, last: Some(*last), count: *count, ..skipped })
             }
+            (Act::Refuse, _) => self.note_skipped(&Tick { reason: Some(TickReason::TooManyWaiting), ..skipped }),
         }
     }
 
@@ -220,8 +223,8 @@ impl Volley<'_, '_> {
         self.insert(statement, tick, Some(job))
     }
 
-    /// A run that is there already stays as it is.
-    fn note_missed(&self, tick: &Tick<'_>) -> Result<(), Fault> {
+    /// What is there already stays as it is.
+    fn note_skipped(&self, tick: &Tick<'_>) -> Result<(), Fault> {
         let statement = self.write.prepared(
             "INSERT INTO ticks (schedule, nominal, state, reason, at, last, count, job)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (schedule, nominal) DO NOTHING",
@@ -235,7 +238,7 @@ impl Volley<'_, '_> {
             schedule.0,
             tick.nominal.as_micros(),
             tick.state.as_str(),
-            tick.reason.map(TickReason::as_str),
+            tick.reason.and_then(TickReason::stored),
             self.write.now.as_micros(),
             tick.last.map(Timestamp::as_micros),
             tick.count,

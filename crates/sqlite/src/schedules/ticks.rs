@@ -40,14 +40,13 @@ fn view(row: &Row<'_>, now: Timestamp) -> Result<TickView, Fault> {
     let cells = Cells::of_schedule(row, "ticks", 0)?;
     let unknown = |column, text: &str| Fault::misfit("ticks", column, cells.id, format!("{text:?} is not known"));
     let state = cells.text(2, "state")?;
+    let state = TickState::from_stored(state).ok_or_else(|| unknown("state", state))?;
     let reason: Option<String> = cells.get(3, "reason")?;
     let job: Option<Uuid> = cells.get(7, "job")?;
     Ok(TickView {
         nominal: cells.time(1, "nominal")?,
-        state: TickState::from_stored(state).ok_or_else(|| unknown("state", state))?,
-        reason: reason
-            .map(|text| TickReason::from_stored(&text).ok_or_else(|| unknown("reason", &text)))
-            .transpose()?,
+        state,
+        reason: TickReason::from_stored(state, reason.as_deref()).map_err(|text| unknown("reason", text))?,
         at: cells.time(4, "at")?,
         job: job.map(|id| Ok::<_, Fault>((JobId(id), state_of(row, JobId(id), now)?))).transpose()?,
         last: cells.maybe_time(5, "last")?,

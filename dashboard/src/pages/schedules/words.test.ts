@@ -36,6 +36,7 @@ test('every outcome of a tick has its words', () => {
   expect(tickLook({ state: 'skipped', reason: 'missed', count: 12 }).said).toBe(
     '12 fires missed while no scheduler ran',
   );
+  expect(tickLook({ state: 'skipped', reason: 'too_many_waiting' }).said).toContain('as many jobs waiting');
   expect(tickLook({ state: 'skipped', reason: 'missed', count: null }).said).toContain('Many fires');
 });
 

@@ -113,6 +113,7 @@ function skippedWords({ reason, count }: Pick<Tick, 'reason' | 'count'>): string
     return several === null ? 'No scheduler ran at its time' : `${several} missed while no scheduler ran`;
   if (reason === 'overlap') return 'The job before was still under way';
   if (reason === 'deleted') return 'The schedule was deleted while this one waited';
+  if (reason === 'too_many_waiting') return 'The tenant had as many jobs waiting as it may have';
   return 'Skipped';
 }
 
