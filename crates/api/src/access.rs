@@ -27,7 +27,7 @@ use crate::keys::Keys;
 use crate::meter::Meter;
 use crate::problem::{self, Kind, Problem};
 use crate::request_id::{self, RequestId};
-use table::{Found, Needs};
+use table::{Found, Needs, Takes};
 
 /// Who is let in, and who counts.
 #[derive(Clone)]
@@ -76,6 +76,7 @@ enum Verdict {
         needs: Needs,
         /// What to call it in the audit trail.
         action: Option<&'static str>,
+        takes: Takes,
     },
     /// The answer is no, and that is for those who have a key.
     NotHere(Problem),
@@ -99,7 +100,7 @@ impl Entrance {
         let path = request.uri().path();
         match route.map_or(Found::Nothing, |route| table::find(request.method(), route.as_str())) {
             Found::Way(way) if way.needs == Needs::Nothing => Ok(Verdict::Open),
-            Found::Way(way) => Ok(Verdict::Asks { needs: way.needs, action: way.action }),
+            Found::Way(way) => Ok(Verdict::Asks { needs: way.needs, action: way.action, takes: way.takes }),
             Found::OtherMethods { allow, is_open } => {
                 let problem = Problem::method_not_allowed(request.method(), path).with_header(ALLOW, allow);
                 if is_open { Err(problem) } else { Ok(Verdict::NotHere(problem)) }
@@ -117,15 +118,18 @@ impl Entrance {
     }
 
     async fn admit(&self, verdict: Verdict, visitor: Visitor<'_>) -> Result<Passed, Problem> {
-        let (needs, action, refusal) = match verdict {
+        let (needs, action, takes, refusal) = match verdict {
             Verdict::Open => return Ok(Passed::default()),
-            Verdict::Asks { needs, action } => (needs, action, None),
-            Verdict::NotHere(problem) => (Needs::Key, None, Some(problem)),
+            Verdict::Asks { needs, action, takes } => (needs, action, takes, None),
+            Verdict::NotHere(problem) => (Needs::Key, None, Takes::Nothing, Some(problem)),
         };
         let app = self.app.as_ref().ok_or_else(|| Problem::internal("there is nothing behind this gate"))?;
         let caller = app.doorkeeper().admit(&visitor).await?;
         if let Needs::Scope(scope) = needs {
             caller.may(scope)?;
+        }
+        if takes == Takes::One {
+            app.quotas().take_act(app, &caller)?;
         }
         refusal.map_or(Ok(Passed { caller: Some(caller), action }), Err)
     }

@@ -2,7 +2,8 @@
 //!
 //! A request that changes something runs, with the writing of its entry, in a task of its own: a client that leaves half
 //! way does not leave an act behind that nobody finds. The entry is written before the answer is sent. What was refused
-//! because the request was wrong changed nothing and is no act; what failed inside may have changed something and is one.
+//! because the request was wrong changed nothing and is no act, unless its handler says what it had done by then; what failed
+//! inside may have changed something and is one.
 //!
 //! Two processes write their own. One that dies between the act and its entry loses the entry; the log has the request's
 //! line only if it got that far. An entry that the store does not take is logged with all it would have said.
@@ -74,11 +75,12 @@ impl Watch {
 
     fn finished(self, response: &Response) -> Option<Act> {
         let Self(mut act) = self;
-        if response.status().is_client_error() {
+        let touched = response.extensions().get().cloned();
+        if response.status().is_client_error() && touched.is_none() {
             return None;
         }
         act.status = response.status().as_u16();
-        if let Some(Touched { object, tenant }) = response.extensions().get().cloned() {
+        if let Some(Touched { object, tenant }) = touched {
             act.object = shortened(object);
             act.tenant = tenant.unwrap_or(act.tenant);
         }

@@ -7,24 +7,32 @@
 //! A job that has not ended moves between the lists while they are walked, and may slip from one that is still to come into
 //! one that is done. So a cancel walks them again until nothing is found, at most [`MOST_PASSES`] times; what was submitted
 //! after it began is none of its business.
+//!
+//! A retry submits as many jobs again as it changes, and so goes as fast as its tenant may submit. It waits for room as long as
+//! [`PATIENCE`]; then, or where no waiting helps, it ends with 429 and says how far it came.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Request, State};
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use foreman_core::document::{BulkAnswer, BulkRequest, ProblemDocument};
 use foreman_core::ports::{CancelAnswer, JobFilter, RedriveAnswer, RemoveAnswer, StoreError};
-use foreman_core::{JobId, State as JobState, TenantId, Timestamp};
+use foreman_core::{JobId, State as JobState, TenantId, Timestamp, Work};
 use http::StatusCode;
+use tokio::time::Instant;
 
 use crate::app::App;
 use crate::audit::Touched;
+use crate::caller::Caller;
 use crate::json;
 use crate::listing;
-use crate::params::Tenant;
 use crate::problem::{Kind, Problem};
 
 const STEP: usize = 500;
+
+/// How long one call waits, in all, for room in the rate of its tenant.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A job that slips through them all would have to change its state several times in each.
 const MOST_PASSES: usize = 8;
@@ -76,13 +84,10 @@ impl Verb {
     responses(
         (status = 200, description = "How many", body = BulkAnswer),
         (status = 400, description = "Not a filter, or one that cannot be meant", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 429, description = "More than the tenant may submit; `detail` says how many were run again, `Retry-After` when to go on", body = ProblemDocument, content_type = "application/problem+json"),
     ))]
-pub(crate) async fn retry(
-    State(app): State<App>,
-    Tenant(tenant): Tenant,
-    request: Request,
-) -> Result<Response, Problem> {
-    run(Verb::Retry, app, tenant, request).await
+pub(crate) async fn retry(State(app): State<App>, caller: Caller, request: Request) -> Result<Response, Problem> {
+    run(Verb::Retry, app, caller, request).await
 }
 
 /// Cancel many jobs that have not ended.
@@ -93,12 +98,8 @@ pub(crate) async fn retry(
         (status = 200, description = "How many", body = BulkAnswer),
         (status = 400, description = "Not a filter, or one that cannot be meant", body = ProblemDocument, content_type = "application/problem+json"),
     ))]
-pub(crate) async fn cancel(
-    State(app): State<App>,
-    Tenant(tenant): Tenant,
-    request: Request,
-) -> Result<Response, Problem> {
-    run(Verb::Cancel, app, tenant, request).await
+pub(crate) async fn cancel(State(app): State<App>, caller: Caller, request: Request) -> Result<Response, Problem> {
+    run(Verb::Cancel, app, caller, request).await
 }
 
 /// Delete many ended jobs.
@@ -109,15 +110,12 @@ pub(crate) async fn cancel(
         (status = 200, description = "How many", body = BulkAnswer),
         (status = 400, description = "Not a filter, or one that cannot be meant", body = ProblemDocument, content_type = "application/problem+json"),
     ))]
-pub(crate) async fn delete(
-    State(app): State<App>,
-    Tenant(tenant): Tenant,
-    request: Request,
-) -> Result<Response, Problem> {
-    run(Verb::Delete, app, tenant, request).await
+pub(crate) async fn delete(State(app): State<App>, caller: Caller, request: Request) -> Result<Response, Problem> {
+    run(Verb::Delete, app, caller, request).await
 }
 
-async fn run(verb: Verb, app: App, tenant: TenantId, request: Request) -> Result<Response, Problem> {
+async fn run(verb: Verb, app: App, caller: Caller, request: Request) -> Result<Response, Problem> {
+    let tenant = caller.tenant.clone();
     let (_, body) = app.bodies.json(request, app.bodies.job_bytes).await?;
     let BulkRequest { filter, dry_run } = json::parse(&body, Kind::InvalidRequest)?;
     let states = verb.states(filter.state)?;
@@ -132,6 +130,15 @@ async fn run(verb: Verb, app: App, tenant: TenantId, request: Request) -> Result
             answer.matched += app.store.count(&tenant, &filter).await?;
         }
         return Ok(answered(&answer, format!("jobs {chosen} (only counted)")));
+    }
+    if verb == Verb::Retry {
+        let redriven = redrive(&app, &caller, &filter, &states, &mut answer).await;
+        let object = format!("jobs {chosen} ({} changed)", answer.changed);
+        return match redriven {
+            Ok(()) => Ok(answered(&answer, object)),
+            Err(problem) if answer.changed == 0 => Err(problem),
+            Err(problem) => Ok(broken_off(problem, &answer, object)),
+        };
     }
     pass(verb, &app, &tenant, &filter, &states, &mut answer).await?;
     if verb == Verb::Cancel && states.len() > 1 {
@@ -153,6 +160,50 @@ fn answered(answer: &BulkAnswer, object: String) -> Response {
     let mut response = json::answer(StatusCode::OK, answer);
     Touched::mark(&mut response, object);
     response
+}
+
+/// Not all of it was done: what was is told, and stands in the audit trail.
+fn broken_off(problem: Problem, answer: &BulkAnswer, object: String) -> Response {
+    let detail = format!("{} jobs were run again, and then: {}", answer.changed, problem.detail);
+    let mut response = Problem { detail, ..problem }.into_response();
+    Touched::mark(&mut response, object);
+    response
+}
+
+/// Runs them again, as fast as the tenant may submit.
+async fn redrive(
+    app: &App,
+    caller: &Caller,
+    filter: &JobFilter,
+    states: &[JobState],
+    answer: &mut BulkAnswer,
+) -> Result<(), Problem> {
+    let until = Instant::now() + PATIENCE;
+    let burst = caller.standing.limits.submit_rate().map_or(STEP as u64, |rate| rate.burst);
+    let step_size = usize::try_from(burst).unwrap_or(STEP).clamp(1, STEP);
+    for state in states {
+        let filter = JobFilter { state: Some(*state), ..filter.clone() };
+        let mut after = None;
+        loop {
+            let page = app.store.list(&caller.tenant, &filter, after.as_ref(), step_size).await?;
+            let found: Vec<(JobId, Arc<Work>)> =
+                page.items.into_iter().map(|view| (view.job.id, view.job.work)).collect();
+            answer.matched += found.len() as u64;
+            let mut rest = found.as_slice();
+            while !rest.is_empty() {
+                let works: Vec<Arc<Work>> = rest.iter().map(|(_, work)| Arc::clone(work)).collect();
+                let taken = app.quotas().take_some(app, caller, &works, until).await?;
+                let ids = rest[..taken].iter().map(|(id, _)| *id).collect();
+                answer.changed += app.to_the_end(step(Verb::Retry, app.clone(), caller.tenant.clone(), ids)).await?;
+                rest = &rest[taken..];
+            }
+            match page.next {
+                Some(next) => after = Some(next),
+                None => break,
+            }
+        }
+    }
+    Ok(())
 }
 
 /// What was there when the call began, and what was asked for.

@@ -8,9 +8,11 @@ use foreman_core::{JobId, State as JobState, TenantId};
 use http::StatusCode;
 
 use crate::app::App;
+use crate::caller::Caller;
 use crate::json;
 use crate::params::{Id, Tenant};
 use crate::problem::{Kind, Problem};
+use crate::quotas;
 
 /// Read a job with its attempts.
 #[utoipa::path(get, path = "/api/v1/jobs/{id}", tag = "jobs", operation_id = "get_job",
@@ -55,11 +57,22 @@ pub(crate) async fn cancel(State(app): State<App>, Tenant(tenant): Tenant, Id(id
         (status = 200, description = "The job, waiting again", body = JobDocument),
         (status = 404, description = "No such job", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 409, description = "It has not ended; `state` says where it stands", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 429, description = "More than the tenant may submit; `Retry-After` says when to come again", body = ProblemDocument, content_type = "application/problem+json"),
     ))]
-pub(crate) async fn retry(State(app): State<App>, Tenant(tenant): Tenant, Id(id): Id) -> Result<Response, Problem> {
+pub(crate) async fn retry(State(app): State<App>, caller: Caller, Id(id): Id) -> Result<Response, Problem> {
+    let view = app.store.get(&caller.tenant, id).await?.ok_or_else(|| Problem::job_not_found(id))?;
+    if !view.state.is_final() {
+        return Err(not_final(id, view.state, "run again"));
+    }
+    let quota = app.quotas().take(&app, &caller, &[view.job.work]).await?;
+    let tenant = caller.tenant;
     let answer = write(&app, &tenant, id, |app, tenant| async move { app.store.redrive(&tenant, &[id]).await }).await?;
     match answer {
-        RedriveAnswer::Redriven => read(&app, &tenant, id).await,
+        RedriveAnswer::Redriven => {
+            let mut response = read(&app, &tenant, id).await?;
+            quotas::tell(&mut response, quota);
+            Ok(response)
+        }
         RedriveAnswer::NotFinal(state) => Err(not_final(id, state, "run again")),
     }
 }

@@ -1,7 +1,10 @@
 //! How much a tenant may submit: how fast, how much may wait, how many hosts may be called.
 //!
-//! A job that is made from a schedule by hand counts like one that is submitted. What a schedule makes by itself does not: there it is the
-//! schedules that are counted, and their hosts when they are written, and so are those of webhooks.
+//! Whatever makes a job counts like a submission: a retry, a schedule run by hand, a delivery sent again. What changes something
+//! else (an edit, a pause, a ticket) takes as much of the rate as one job; the list of ways in says what takes how much. Operators are
+//! not held to that, but what they submit and retry for a tenant counts for it. What a schedule makes by itself takes nothing of the
+//! rate: there it is the schedules that are counted, and their hosts when they are written, and so are those of webhooks; how much
+//! waits, the scheduler looks at before it fires.
 //!
 //! Each process keeps its own books, in memory and bounded: with N of them in front of one store a tenant may submit up to N times its
 //! rate. What waits is counted in the store itself, so that limit holds over all of them, but for what is submitted in the moments
@@ -12,13 +15,13 @@ mod waiting;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::response::Response;
 use foreman_core::spec::JobSpec;
 use foreman_core::target::Body;
-use foreman_core::tenant::{Limit, Quota, Take, TokenBucket};
+use foreman_core::tenant::{Limit, Quota, Rate, Take, TokenBucket};
 use foreman_core::{Target, TenantId, Work};
 use http::header::RETRY_AFTER;
 use http::{HeaderName, HeaderValue};
@@ -51,38 +54,84 @@ struct Book {
 #[derive(Default)]
 struct Now {
     bucket: TokenBucket,
+    sign_ins: TokenBucket,
     hosts: Hosts,
 }
+
+/// Sign-ins of one tenant: each is a row for twelve hours. People sign in seldom.
+const SIGN_INS: Rate = Rate { per_second: 1, burst: 100 };
 
 impl Quotas {
     /// Takes what jobs with this work come to, all or nothing. The quota is for the answer.
     pub async fn take(&self, app: &App, caller: &Caller, works: &[Arc<Work>]) -> Result<Option<Quota>, Problem> {
-        let limits = &caller.standing.limits;
-        let count = works.len() as u64;
+        let (book, count) = (self.book(&caller.tenant), works.len() as u64);
+        let quota = match book.take_rate(app, caller, count) {
+            None => None,
+            Some(Take::Allowed(quota)) => Some(quota),
+            Some(refused) => return Err(too_fast(refused, count)),
+        };
+        book.take_room(app, caller, count).await?;
+        if let Limit::AtMost(most) = caller.standing.limits.target_hosts_per_minute {
+            book.take_hosts(works, most)?;
+        }
+        Ok(quota)
+    }
+
+    /// The same for as many of them, from the first on, as may call their hosts in this minute: at least one. Waits until `until` for
+    /// room in the rate, so that a call about many jobs goes as fast as its tenant may.
+    pub async fn take_some(
+        &self,
+        app: &App,
+        caller: &Caller,
+        works: &[Arc<Work>],
+        until: Instant,
+    ) -> Result<usize, Problem> {
         let book = self.book(&caller.tenant);
-        if let Limit::AtMost(most) = limits.queued_jobs {
-            let mut waiting = book.waiting.lock().await;
-            if !waiting.has_room(app, &caller.tenant, count, most).await? {
-                return Err(too_many_waiting(most));
+        let mut count = works.len();
+        if let Limit::AtMost(most) = caller.standing.limits.target_hosts_per_minute {
+            for (place, work) in works.iter().enumerate() {
+                match book.take_hosts(std::slice::from_ref(work), most) {
+                    Err(problem) if place == 0 => return Err(problem),
+                    Err(_) => {
+                        count = place;
+                        break;
+                    }
+                    Ok(()) => {}
+                }
             }
         }
-        let mut now = book.now.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Limit::AtMost(most) = limits.target_hosts_per_minute {
-            let targets = works.iter().filter_map(|work| match &work.target {
-                Target::Http(http) => Some(Cow::Borrowed(&http.url)),
-                Target::Command(_) | Target::Task(_) | Target::Webhook(_) => None,
-            });
-            let callbacks = works.iter().filter_map(|work| Url::parse(work.callback_url.as_deref()?).ok());
-            let urls: Vec<Cow<'_, Url>> = targets.chain(callbacks.map(Cow::Owned)).collect();
-            now.hosts
-                .admit(urls.iter().filter_map(|url| url.host_str()), most)
-                .map_err(|wait| too_many_hosts(most, wait))?;
+        loop {
+            match book.take_rate(app, caller, count as u64) {
+                None | Some(Take::Allowed(_)) => break,
+                Some(Take::Wait { retry_after, .. }) if Instant::now() + retry_after <= until => {
+                    tokio::time::sleep(retry_after).await;
+                }
+                Some(refused) => return Err(too_fast(refused, count as u64)),
+            }
         }
-        let Some(rate) = limits.submit_rate() else { return Ok(None) };
-        match now.bucket.take(rate, count, app.clock.now()) {
-            Take::Allowed(quota) => Ok(Some(quota)),
-            refused => Err(too_fast(refused, count)),
+        book.take_room(app, caller, count as u64).await?;
+        Ok(count)
+    }
+
+    /// Takes what an act comes to that makes no job. Who runs the server pauses and changes what a tenant has, however busy that is.
+    pub fn take_act(&self, app: &App, caller: &Caller) -> Result<(), Problem> {
+        if caller.is_operator() {
+            return Ok(());
         }
+        match self.book(&caller.tenant).take_rate(app, caller, 1) {
+            None | Some(Take::Allowed(_)) => Ok(()),
+            Some(refused) => Err(too_fast(refused, 1)),
+        }
+    }
+
+    /// The same for a sign-in, of whoever it is: a session is kept for hours.
+    pub fn take_sign_in(&self, app: &App, caller: &Caller) -> Result<(), Problem> {
+        self.take_act(app, caller)?;
+        let take = self.book(&caller.tenant).now().sign_ins.take(SIGN_INS, 1, app.clock.now());
+        if take.is_allowed() {
+            return Ok(());
+        }
+        Err(refused("the tenant's keys signed in too often; wait, and sign in again".into(), take.retry_after_secs()))
     }
 
     /// Takes the hosts of URLs that are called later: those of a schedule or a webhook. What is not a URL is somebody else's to
@@ -91,8 +140,7 @@ impl Quotas {
         let Limit::AtMost(most) = caller.standing.limits.target_hosts_per_minute else { return Ok(()) };
         let urls: Vec<Url> = urls.into_iter().filter_map(|url| Url::parse(url).ok()).collect();
         let book = self.book(&caller.tenant);
-        let mut now = book.now.lock().unwrap_or_else(PoisonError::into_inner);
-        now.hosts.admit(urls.iter().filter_map(Url::host_str), most).map_err(|wait| too_many_hosts(most, wait))
+        book.now().hosts.admit(urls.iter().filter_map(Url::host_str), most).map_err(|wait| too_many_hosts(most, wait))
     }
 
     fn book(&self, tenant: &TenantId) -> Arc<Book> {
@@ -111,6 +159,36 @@ impl Quotas {
         });
         books.insert(tenant.clone(), Arc::clone(&book));
         book
+    }
+}
+
+impl Book {
+    fn now(&self) -> MutexGuard<'_, Now> {
+        // Nothing in here can panic half way through a change.
+        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// `None`: nothing limits it.
+    fn take_rate(&self, app: &App, caller: &Caller, count: u64) -> Option<Take> {
+        let rate = caller.standing.limits.submit_rate()?;
+        Some(self.now().bucket.take(rate, count, app.clock.now()))
+    }
+
+    async fn take_room(&self, app: &App, caller: &Caller, count: u64) -> Result<(), Problem> {
+        let Limit::AtMost(most) = caller.standing.limits.queued_jobs else { return Ok(()) };
+        let has_room = self.waiting.lock().await.has_room(app, &caller.tenant, count, most).await?;
+        if has_room { Ok(()) } else { Err(too_many_waiting(most)) }
+    }
+
+    fn take_hosts(&self, works: &[Arc<Work>], most: u64) -> Result<(), Problem> {
+        let targets = works.iter().filter_map(|work| match &work.target {
+            Target::Http(http) => Some(Cow::Borrowed(&http.url)),
+            Target::Command(_) | Target::Task(_) | Target::Webhook(_) => None,
+        });
+        let callbacks = works.iter().filter_map(|work| Url::parse(work.callback_url.as_deref()?).ok());
+        let urls: Vec<Cow<'_, Url>> = targets.chain(callbacks.map(Cow::Owned)).collect();
+        let hosts = urls.iter().filter_map(|url| url.host_str());
+        self.now().hosts.admit(hosts, most).map_err(|wait| too_many_hosts(most, wait))
     }
 }
 
@@ -183,7 +261,9 @@ fn too_fast(take: Take, count: u64) -> Problem {
     let quota = take.quota();
     let detail = match take.retry_after_secs() {
         Some(seconds) => {
-            format!("the tenant submits faster than it may; there is room for these {count} in {seconds} s")
+            format!(
+                "the tenant submits and changes more in a second than it may; there is room for these {count} in {seconds} s"
+            )
         }
         None => format!(
             "{count} jobs at once are more than the {} the tenant may ever submit at once; send fewer at a time",

@@ -2495,7 +2495,7 @@ export interface components {
             state: components["schemas"]["TickState"];
         };
         /** @enum {string} */
-        TickReason: "by_hand" | "missed" | "overlap" | "deleted";
+        TickReason: "by_hand" | "missed" | "overlap" | "deleted" | "too_many_waiting";
         /** @enum {string} */
         TickState: "fired" | "held" | "skipped";
         /** @description Opens the stream once, in a URL, where no header can be sent. */
@@ -3850,7 +3850,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description More than the tenant may submit; `detail` says how many were run again, `Retry-After` when to go on */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -4468,7 +4468,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description More than the tenant may submit; `Retry-After` says when to come again */
             429: {
                 headers: {
                     "Retry-After"?: number;

@@ -1,7 +1,7 @@
 //! Every way in, with what it asks for: the one list that the gate goes by.
 //!
 //! What is not in it is not served, even if somebody has given it a handler. A change of something has the name under which
-//! it stands in the audit trail; reads and submissions of jobs have none.
+//! it stands in the audit trail; reads and submissions of jobs have none. What it takes of its tenant's rate stands here too.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -19,6 +19,17 @@ pub enum Needs {
     Scope(Scope),
 }
 
+/// What one request takes of the rate its tenant may submit at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// Reads; what only takes away, so that a tenant that went too far can stop; what operators do.
+    Nothing,
+    /// As much as one job: it changes something, and leaves an entry in the audit trail.
+    One,
+    /// As many as the jobs it makes. Its handler takes them, for only that knows.
+    Jobs,
+}
+
 #[derive(Clone, Debug)]
 pub struct Way {
     /// None: whatever the method.
@@ -28,22 +39,46 @@ pub struct Way {
     pub needs: Needs,
     /// Such as `job.cancel`: what it is done to, and what.
     pub action: Option<&'static str>,
+    pub takes: Takes,
 }
 
 const fn open(path: &'static str) -> Way {
-    Way { method: Some(Method::GET), path, needs: Needs::Nothing, action: None }
+    Way { method: Some(Method::GET), path, needs: Needs::Nothing, action: None, takes: Takes::Nothing }
+}
+
+/// Whatever the method.
+const fn dev(path: &'static str) -> Way {
+    Way { method: None, path, needs: Needs::Nothing, action: None, takes: Takes::Nothing }
+}
+
+/// Whoever comes has no key yet, or none any more: its handler asks.
+const fn session(method: Method) -> Way {
+    Way { method: Some(method), path: SESSION, needs: Needs::Nothing, action: None, takes: Takes::Nothing }
 }
 
 const fn read(path: &'static str, scope: Scope) -> Way {
-    Way { method: Some(Method::GET), path, needs: Needs::Scope(scope), action: None }
+    ask(Method::GET, path, scope, Takes::Nothing)
 }
 
-const fn ask(method: Method, path: &'static str, scope: Scope) -> Way {
-    Way { method: Some(method), path, needs: Needs::Scope(scope), action: None }
+const fn ask(method: Method, path: &'static str, scope: Scope, takes: Takes) -> Way {
+    Way { method: Some(method), path, needs: Needs::Scope(scope), action: None, takes }
 }
 
 const fn act(method: Method, path: &'static str, scope: Scope, action: &'static str) -> Way {
-    Way { method: Some(method), path, needs: Needs::Scope(scope), action: Some(action) }
+    // Who runs the server is not held to what one tenant may do.
+    let takes = if matches!(scope, Scope::Admin) { Takes::Nothing } else { Takes::One };
+    Way { method: Some(method), path, needs: Needs::Scope(scope), action: Some(action), takes }
+}
+
+/// An act after which there is less than before.
+const fn undo(method: Method, path: &'static str, scope: Scope, action: &'static str) -> Way {
+    Way { method: Some(method), path, needs: Needs::Scope(scope), action: Some(action), takes: Takes::Nothing }
+}
+
+/// An act that makes jobs, or lets them run again.
+const fn make(path: &'static str, scope: Scope, action: &'static str) -> Way {
+    let method = Some(Method::POST);
+    Way { method, path, needs: Needs::Scope(scope), action: Some(action), takes: Takes::Jobs }
 }
 
 use Scope::{Admin, JobsRead, JobsWrite, SchedulesRead, SchedulesWrite, StreamRead};
@@ -78,21 +113,21 @@ pub static WAYS: &[Way] = &[
     open("/healthz"),
     open("/readyz"),
     open("/metrics"),
-    Way { method: None, path: "/dev/echo", needs: Needs::Nothing, action: None },
-    Way { method: None, path: "/dev/status/{code}", needs: Needs::Nothing, action: None },
-    Way { method: None, path: "/dev/wait/{duration}", needs: Needs::Nothing, action: None },
-    Way { method: None, path: "/dev/flaky/{attempts}", needs: Needs::Nothing, action: None },
+    dev("/dev/echo"),
+    dev("/dev/status/{code}"),
+    dev("/dev/wait/{duration}"),
+    dev("/dev/flaky/{attempts}"),
     // Jobs and queues.
     read("/api/v1/jobs", JobsRead),
-    ask(Method::POST, "/api/v1/jobs", JobsWrite),
-    ask(Method::POST, "/api/v1/jobs/batch", JobsWrite),
-    act(Method::POST, "/api/v1/jobs/retry", JobsWrite, "jobs.retry"),
-    act(Method::POST, "/api/v1/jobs/cancel", JobsWrite, "jobs.cancel"),
-    act(Method::POST, "/api/v1/jobs/delete", JobsWrite, "jobs.delete"),
+    ask(Method::POST, "/api/v1/jobs", JobsWrite, Takes::Jobs),
+    ask(Method::POST, "/api/v1/jobs/batch", JobsWrite, Takes::Jobs),
+    make("/api/v1/jobs/retry", JobsWrite, "jobs.retry"),
+    undo(Method::POST, "/api/v1/jobs/cancel", JobsWrite, "jobs.cancel"),
+    undo(Method::POST, "/api/v1/jobs/delete", JobsWrite, "jobs.delete"),
     read("/api/v1/jobs/{id}", JobsRead),
-    act(Method::DELETE, "/api/v1/jobs/{id}", JobsWrite, "job.delete"),
-    act(Method::POST, "/api/v1/jobs/{id}/cancel", JobsWrite, "job.cancel"),
-    act(Method::POST, "/api/v1/jobs/{id}/retry", JobsWrite, "job.retry"),
+    undo(Method::DELETE, "/api/v1/jobs/{id}", JobsWrite, "job.delete"),
+    undo(Method::POST, "/api/v1/jobs/{id}/cancel", JobsWrite, "job.cancel"),
+    make("/api/v1/jobs/{id}/retry", JobsWrite, "job.retry"),
     read("/api/v1/jobs/{id}/wait", JobsRead),
     read("/api/v1/jobs/{id}/output", JobsRead),
     read("/api/v1/dead", JobsRead),
@@ -109,14 +144,14 @@ pub static WAYS: &[Way] = &[
     // Schedules.
     read("/api/v1/schedules", SchedulesRead),
     act(Method::POST, "/api/v1/schedules", SchedulesWrite, "schedule.create"),
-    ask(Method::POST, "/api/v1/schedules/preview", SchedulesRead),
+    ask(Method::POST, "/api/v1/schedules/preview", SchedulesRead, Takes::Nothing),
     read("/api/v1/schedules/{schedule}", SchedulesRead),
     act(Method::PUT, "/api/v1/schedules/{schedule}", SchedulesWrite, "schedule.replace"),
     act(Method::PATCH, "/api/v1/schedules/{schedule}", SchedulesWrite, "schedule.update"),
-    act(Method::DELETE, "/api/v1/schedules/{schedule}", SchedulesWrite, "schedule.delete"),
+    undo(Method::DELETE, "/api/v1/schedules/{schedule}", SchedulesWrite, "schedule.delete"),
     act(Method::POST, "/api/v1/schedules/{schedule}/pause", SchedulesWrite, "schedule.pause"),
     act(Method::POST, "/api/v1/schedules/{schedule}/resume", SchedulesWrite, "schedule.resume"),
-    act(Method::POST, "/api/v1/schedules/{schedule}/run", SchedulesWrite, "schedule.run"),
+    make("/api/v1/schedules/{schedule}/run", SchedulesWrite, "schedule.run"),
     read("/api/v1/schedules/{schedule}/preview", SchedulesRead),
     read("/api/v1/schedules/{schedule}/ticks", SchedulesRead),
     // Webhooks tell of jobs: who may read those may read these.
@@ -124,19 +159,19 @@ pub static WAYS: &[Way] = &[
     act(Method::POST, "/api/v1/webhooks", JobsWrite, "webhook.create"),
     read("/api/v1/webhooks/{webhook}", JobsRead),
     act(Method::PATCH, "/api/v1/webhooks/{webhook}", JobsWrite, "webhook.update"),
-    act(Method::DELETE, "/api/v1/webhooks/{webhook}", JobsWrite, "webhook.delete"),
+    undo(Method::DELETE, "/api/v1/webhooks/{webhook}", JobsWrite, "webhook.delete"),
     act(Method::POST, "/api/v1/webhooks/{webhook}/rotate-secret", JobsWrite, "webhook.rotate-secret"),
-    act(Method::POST, "/api/v1/webhooks/{webhook}/test", JobsWrite, "webhook.test"),
+    make("/api/v1/webhooks/{webhook}/test", JobsWrite, "webhook.test"),
     read("/api/v1/webhooks/{webhook}/deliveries", JobsRead),
     read("/api/v1/webhooks/{webhook}/deliveries/{delivery}", JobsRead),
-    act(Method::POST, "/api/v1/webhooks/{webhook}/deliveries/{delivery}/resend", JobsWrite, "delivery.resend"),
+    make("/api/v1/webhooks/{webhook}/deliveries/{delivery}/resend", JobsWrite, "delivery.resend"),
     // The stream, and what a browser has instead of a key.
     read(STREAM, StreamRead),
-    ask(Method::POST, "/api/v1/stream/tickets", StreamRead),
-    Way { method: Some(Method::POST), path: SESSION, needs: Needs::Nothing, action: None },
-    Way { method: Some(Method::DELETE), path: SESSION, needs: Needs::Nothing, action: None },
+    ask(Method::POST, "/api/v1/stream/tickets", StreamRead, Takes::One),
+    session(Method::POST),
+    session(Method::DELETE),
     // Tenants, keys, and who did what.
-    Way { method: Some(Method::GET), path: "/api/v1/whoami", needs: Needs::Key, action: None },
+    Way { method: Some(Method::GET), path: "/api/v1/whoami", needs: Needs::Key, action: None, takes: Takes::Nothing },
     read("/api/v1/tenants", Admin),
     act(Method::POST, "/api/v1/tenants", Admin, "tenant.create"),
     read("/api/v1/tenants/{tenant}", Admin),
@@ -218,6 +253,18 @@ mod tests {
         for way in WAYS.iter().filter(|way| way.path.starts_with("/api/v1")) {
             let is_read = way.method == Some(Method::GET);
             assert_eq!(way.action.is_none(), is_read || unnamed.contains(&way.path), "{way:?}");
+        }
+    }
+
+    #[test]
+    fn what_changes_something_takes_of_the_rate_unless_it_takes_away() {
+        let free = ["job.delete", "jobs.delete", "job.cancel", "jobs.cancel", "schedule.delete", "webhook.delete"];
+        for way in WAYS.iter().filter(|way| way.action.is_some()) {
+            let is_free = way.needs == Needs::Scope(Admin) || way.action.is_some_and(|action| free.contains(&action));
+            assert_eq!(way.takes == Takes::Nothing, is_free, "{way:?}");
+        }
+        for way in WAYS.iter().filter(|way| way.method == Some(Method::GET)) {
+            assert_eq!(way.takes, Takes::Nothing, "{way:?}");
         }
     }
 

@@ -1,5 +1,7 @@
 //! What was sent to an endpoint, is on its way, or was given up: listed, inspected, sent again, tried out.
 
+use std::sync::Arc;
+
 use axum::extract::State;
 use axum::response::Response;
 use foreman_core::document::{DeliveryDocument, ListDocument, ProblemDocument};
@@ -12,10 +14,12 @@ use http::StatusCode;
 use super::{Endpoint, OneDelivery, find};
 use crate::app::App;
 use crate::audit::Touched;
+use crate::caller::Caller;
 use crate::json;
 use crate::paging::{PageParams, page_of};
 use crate::params::{Params, Tenant};
 use crate::problem::{Kind, Problem};
+use crate::quotas;
 
 /// List a webhook's deliveries, newest first.
 #[utoipa::path(get, path = "/api/v1/webhooks/{webhook}/deliveries", tag = "webhooks", operation_id = "list_deliveries",
@@ -75,14 +79,21 @@ pub(crate) async fn get(
     ))]
 pub(crate) async fn resend(
     State(app): State<App>,
-    Tenant(tenant): Tenant,
+    caller: Caller,
     OneDelivery(webhook, id): OneDelivery,
 ) -> Result<Response, Problem> {
-    listed(&app, &tenant, webhook, id).await?;
+    listed(&app, &caller.tenant, webhook, id).await?;
+    let view = app.store.get(&caller.tenant, id).await?.ok_or_else(|| outlived(id))?;
+    let quota = if view.state.is_final() { app.quotas().take(&app, &caller, &[view.job.work]).await? } else { None };
+    let tenant = caller.tenant;
     let (store, owner) = (app.store.clone(), tenant.clone());
     let answers = app.to_the_end(async move { store.redrive(&owner, &[id]).await }).await?;
     match answers.into_iter().next().flatten() {
-        Some(RedriveAnswer::Redriven) => read(&app, &tenant, webhook, id).await,
+        Some(RedriveAnswer::Redriven) => {
+            let mut response = read(&app, &tenant, webhook, id).await?;
+            quotas::tell(&mut response, quota);
+            Ok(response)
+        }
         Some(RedriveAnswer::NotFinal(state)) => Err(Problem::in_state(
             Kind::JobNotFinal,
             state,
@@ -100,22 +111,21 @@ pub(crate) async fn resend(
         (status = 404, description = "No such webhook", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 409, description = "It is disabled", body = ProblemDocument, content_type = "application/problem+json"),
     ))]
-pub(crate) async fn test(
-    State(app): State<App>,
-    Tenant(tenant): Tenant,
-    Endpoint(id): Endpoint,
-) -> Result<Response, Problem> {
+pub(crate) async fn test(State(app): State<App>, caller: Caller, Endpoint(id): Endpoint) -> Result<Response, Problem> {
+    let tenant = caller.tenant.clone();
     let webhook = find(&app, &tenant, id).await?;
     if !webhook.settings.is_enabled() {
         return Err(Problem::new(Kind::WebhookDisabled, format!("the webhook {id} is disabled; enable it first")));
     }
     let delivery = trial(&app, &tenant, id)?;
+    let quota = app.quotas().take(&app, &caller, &[Arc::clone(&delivery.job.work)]).await?;
     let job = delivery.job.id;
     let tenancy = app.tenancy.clone();
     app.to_the_end(async move { tenancy.post_one(&delivery).await }).await?;
     let mut response = read(&app, &tenant, id, job).await?;
     *response.status_mut() = StatusCode::ACCEPTED;
     Touched::mark(&mut response, format!("webhook/{id}/deliveries/{job}"));
+    quotas::tell(&mut response, quota);
     Ok(response)
 }
 

@@ -29,9 +29,13 @@ struct House {
 }
 
 pub async fn keyed() -> Api {
+    Api::with(keyed_setting()).await
+}
+
+pub fn keyed_setting() -> Setting {
     let patience = Patience { attempts: u32::MAX, within: Duration::from_mins(1) };
     let keys = Keys::asked(ADMIN);
-    Api::with(Setting { keys, hosts: Hosts::Any, patience, dashboard: dashboard(), ..Setting::default() }).await
+    Setting { keys, hosts: Hosts::Any, patience, dashboard: dashboard(), ..Setting::default() }
 }
 
 pub async fn tenant(api: &Api, id: &str) {

@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use foreman_core::tenant::{Limit, TenantLimits};
+use foreman_runtime::Stop;
 use serde_json::{Value, json};
 
 use crate::harness::{Api, Setting, in_time};
 use crate::http::Reply;
+use crate::matrix::{ADMIN, key, keyed, keyed_setting, tenant};
 
 const JOB: &str = r#"{"url":"http://127.0.0.1:1/"}"#;
 
@@ -172,4 +174,183 @@ async fn the_job_of_a_schedule_carries_no_more_than_another() {
         let patched = api.send("PATCH", "/api/v1/schedules/s", &json, Some(&patch)).await;
         assert_eq!(patched.problem(422, "invalid-schedule")["errors"][0]["pointer"], pointer);
     }
+}
+
+/// A server that asks for keys, and a key of a tenant that may do so much at once and gets one more in a second.
+async fn tenant_of(limits: Value) -> (Api, String) {
+    let api = keyed().await;
+    tenant(&api, "small").await;
+    let patch = json!({ "limits": limits }).to_string();
+    api.send_as(ADMIN, None, "PATCH", "/api/v1/tenants/small", Some(&patch)).await.expect(200);
+    let scopes = ["jobs:read", "jobs:write", "schedules:read", "schedules:write", "stream:read"];
+    let (key, _) = key(&api, "small", &scopes).await;
+    (api, key)
+}
+
+async fn slow(burst: u64) -> (Api, String) {
+    tenant_of(json!({ "submit_per_second": 1, "submit_burst": burst })).await
+}
+
+#[tokio::test]
+async fn whatever_makes_a_job_or_changes_something_takes_of_one_rate() {
+    let (api, key) = slow(5).await;
+    let own = async |method: &str, path: &str, body: Option<&str>| api.send_as(&key, None, method, path, body).await;
+    let (job, done) = (own("POST", "/api/v1/jobs", Some(JOB)).await.expect(202), async || api.complete_all().await);
+    let job = job["id"].as_str().unwrap().to_owned();
+    done().await;
+    let webhook = r#"{"url":"http://127.0.0.1:1/","events":["*"]}"#;
+    let webhook = own("POST", "/api/v1/webhooks", Some(webhook)).await.expect(201)["id"].as_str().unwrap().to_owned();
+    let schedule = r#"{"name":"s","every":"1h","job":{"url":"http://127.0.0.1:1/"}}"#;
+    own("POST", "/api/v1/schedules", Some(schedule)).await.expect(201);
+    let test = format!("/api/v1/webhooks/{webhook}/test");
+    let delivery = own("POST", &test, None).await.expect(202)["id"].as_str().unwrap().to_owned();
+    own("POST", &format!("/api/v1/jobs/{delivery}/cancel"), None).await.expect(200);
+    own("POST", "/api/v1/queues/mail/pause", None).await.expect(200);
+
+    let resend = format!("/api/v1/webhooks/{webhook}/deliveries/{delivery}/resend");
+    let session = json!({ "key": key }).to_string();
+    let spent: [(&str, &str, Option<&str>); 11] = [
+        ("POST", "/api/v1/jobs", Some(JOB)),
+        ("POST", &format!("/api/v1/jobs/{job}/retry"), None),
+        ("POST", &test, None),
+        ("POST", &resend, None),
+        ("POST", "/api/v1/schedules/s/run", None),
+        ("PATCH", "/api/v1/schedules/s", Some(r#"{"every":"2h"}"#)),
+        ("POST", "/api/v1/schedules/s/pause", None),
+        ("POST", "/api/v1/queues/made-up/pause", None),
+        ("POST", "/api/v1/stream/tickets", None),
+        ("PATCH", &format!("/api/v1/webhooks/{webhook}"), Some(r#"{"enabled":true}"#)),
+        ("POST", "/api/v1/session", Some(&session)),
+    ];
+    for (method, path, body) in spent {
+        let refused = own(method, path, body).await;
+        assert_eq!(refused.header("retry-after"), Some("1"), "{method} {path}");
+        refused.problem(429, "too-many-requests");
+    }
+    // An operator changes what a busy tenant has, and the tenant itself can stop what it has begun.
+    api.send_as(ADMIN, Some("small"), "POST", "/api/v1/queues/mail/resume", None).await.expect(200);
+    own("POST", "/api/v1/jobs/cancel", Some(r#"{"filter":{}}"#)).await.expect(200);
+    for (method, path, body) in spent {
+        api.clock.advance(Duration::from_secs(1));
+        let reply = own(method, path, body).await;
+        assert!(reply.status < 300, "{method} {path}: {}", reply.status);
+        done().await;
+    }
+}
+
+#[tokio::test]
+async fn a_retry_calls_hosts_and_waits_like_a_submission() {
+    let (api, key) = tenant_of(json!({ "target_hosts_per_minute": 2, "queued_jobs": 2 })).await;
+    let own = async |path: &str, body: Option<&str>| api.send_as(&key, None, "POST", path, body).await;
+    let mut jobs = Vec::new();
+    for host in ["a.example", "b.example"] {
+        let made = own("/api/v1/jobs", Some(&format!(r#"{{"url":"http://{host}/"}}"#))).await.expect(202);
+        jobs.push(made["id"].as_str().unwrap().to_owned());
+        api.complete_all().await;
+    }
+    // Of another minute, by a process that has seen none of it.
+    let other = Api::over(&api, keyed_setting()).await;
+    let retry = async |job: &str| other.send_as(&key, None, "POST", &format!("/api/v1/jobs/{job}/retry"), None).await;
+    let elsewhere = r#"{"url":"http://c.example/"}"#;
+    other.send_as(&key, None, "POST", "/api/v1/jobs", Some(elsewhere)).await.expect(202);
+    let first = retry(&jobs[0]).await;
+    first.expect(200);
+    let refused = retry(&jobs[1]).await;
+    assert!(refused.problem(429, "too-many-requests")["detail"].as_str().unwrap().contains("2 jobs waiting"));
+    other.complete_all().await;
+    in_time(async {
+        loop {
+            let problem = retry(&jobs[1]).await.problem(429, "too-many-requests");
+            if problem["detail"].as_str().unwrap().contains("2 different hosts") {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await;
+    let running = retry(&jobs[0]).await;
+    running.expect(200);
+    retry(&jobs[0]).await.problem(409, "job-not-final");
+}
+
+#[tokio::test]
+async fn a_bulk_retry_goes_as_fast_as_its_tenant_may_submit() {
+    let (api, key) = tenant_of(json!({ "submit_per_second": 20, "submit_burst": 10 })).await;
+    let jobs = json!({ "jobs": vec![json!({"url": "http://127.0.0.1:1/"}); 10] }).to_string();
+    for _ in 0..3 {
+        api.send_as(&key, None, "POST", "/api/v1/jobs/batch", Some(&jobs)).await.expect(200);
+        api.clock.advance(Duration::from_secs(10));
+    }
+    api.kill_all().await;
+    let all = r#"{"filter":{}}"#;
+    let (clock, stop) = (api.clock.clone(), Stop::new());
+    let shutdown = stop.shutdown();
+    // The rate goes by the server's clock, which here goes faster than the one the call sleeps by.
+    let hurry = api.tasks.spawn("hurry", async move {
+        while tokio::time::timeout(Duration::from_millis(5), shutdown.draining()).await.is_err() {
+            clock.advance(Duration::from_secs(1));
+        }
+    });
+    let answer = api.send_as(&key, None, "POST", "/api/v1/jobs/retry", Some(all)).await.expect(200);
+    assert_eq!((answer["matched"].as_u64(), answer["changed"].as_u64()), (Some(30), Some(30)));
+    stop.drain();
+    hurry.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_bulk_retry_that_cannot_go_on_says_how_far_it_came() {
+    let (api, key) = slow(100).await;
+    let batch = json!({ "jobs": vec![json!({"url": "http://127.0.0.1:1/"}); 90] }).to_string();
+    for _ in 0..2 {
+        api.send_as(&key, None, "POST", "/api/v1/jobs/batch", Some(&batch)).await.expect(200);
+        api.clock.advance(Duration::from_secs(100));
+    }
+    api.kill_all().await;
+    let all = r#"{"filter":{}}"#;
+    let refused = api.send_as(&key, None, "POST", "/api/v1/jobs/retry", Some(all)).await;
+    assert_eq!(refused.header("retry-after"), Some("80"));
+    let problem = refused.problem(429, "too-many-requests");
+    assert!(problem["detail"].as_str().unwrap().starts_with("100 jobs were run again"), "{problem}");
+    let trail = api.send_as(ADMIN, None, "GET", "/api/v1/audit?tenant=small", None).await.expect(200);
+    assert_eq!(trail["items"][0]["action"], "jobs.retry");
+    assert!(trail["items"][0]["object"].as_str().unwrap().ends_with("(100 changed)"), "{trail}");
+    api.clock.advance(Duration::from_secs(80));
+    let rest = api.send_as(&key, None, "POST", "/api/v1/jobs/retry", Some(all)).await.expect(200);
+    assert_eq!(rest["changed"], 80);
+}
+
+#[tokio::test]
+async fn a_bulk_retry_calls_as_many_hosts_in_a_minute_as_any_submission() {
+    let (api, key) = tenant_of(json!({ "target_hosts_per_minute": 3 })).await;
+    let operator = async |path: &str, body: &str| api.send_as(ADMIN, Some("small"), "POST", path, Some(body)).await;
+    for host in ["a", "b", "c"] {
+        operator("/api/v1/jobs", &format!(r#"{{"url":"http://{host}.example/"}}"#)).await.expect(202);
+    }
+    let other = Api::over(&api, keyed_setting()).await;
+    for host in ["d", "e"] {
+        let job = format!(r#"{{"url":"http://{host}.example/"}}"#);
+        other.send_as(&key, None, "POST", "/api/v1/jobs", Some(&job)).await.expect(202);
+    }
+    api.kill_all().await;
+    let refused = api.send_as(&key, None, "POST", "/api/v1/jobs/retry", Some(r#"{"filter":{}}"#)).await;
+    let detail = refused.problem(429, "too-many-requests")["detail"].as_str().unwrap().to_owned();
+    assert!(detail.contains("3 different hosts"), "{detail}");
+    let third = Api::over(&api, keyed_setting()).await;
+    let refused = third.send_as(&key, None, "POST", "/api/v1/jobs/retry", Some(r#"{"filter":{}}"#)).await;
+    let detail = refused.problem(429, "too-many-requests")["detail"].as_str().unwrap().to_owned();
+    assert!(detail.starts_with("3 jobs were run again"), "{detail}");
+}
+
+#[tokio::test]
+async fn a_key_signs_in_so_often_and_no_oftener() {
+    let (api, key) = tenant_of(json!({ "submit_per_second": "unlimited" })).await;
+    let headers = [("content-type", "application/json"), ("sec-fetch-site", "same-origin")];
+    let body = json!({ "key": key }).to_string();
+    let sign_in = async || api.send("POST", "/api/v1/session", &headers, Some(&body)).await;
+    for _ in 0..100 {
+        sign_in().await.expect(200);
+    }
+    sign_in().await.problem(429, "too-many-requests");
+    api.clock.advance(Duration::from_secs(1));
+    sign_in().await.expect(200);
 }
