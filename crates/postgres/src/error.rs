@@ -157,10 +157,11 @@ fn from_code(code: &str, text: String) -> StoreError {
         // The disk.
         ("53100", _) => StoreError::Full(text),
         ("XX001" | "XX002", _) => StoreError::Damaged(text),
-        // A database that can be read only: a standby, or a primary on its way to become one.
-        ("25006", _) => StoreError::Unavailable(text),
-        // The server ended a transaction that took too long.
-        ("25P03" | "25P04", _) => StoreError::Unavailable(text),
+        // The state of the transaction: read only on a standby or a primary that is about to become one, ended by the server for
+        // taking too long, or spoilt by what came before.
+        (_, "25") => StoreError::Unavailable(text),
+        // The server failed inside, and may not the next time.
+        ("XX000", _) => StoreError::Unavailable(text),
         // A table that is not there: not migrated, or to another schema.
         ("42P01" | "42703" | "42883", _) => {
             StoreError::Broken(format!("{text}; is the schema up to date? run `foreman migrate`"))
@@ -180,7 +181,9 @@ mod tests {
     fn each_failure_of_postgres_says_what_the_caller_can_do() {
         let named = |code: &str| from_code(code, "text".into());
         assert!(matches!(named("53100"), StoreError::Full(_)));
-        for away in ["57014", "57P01", "57P03", "55P03", "53300", "08006", "25006", "40001", "28P01"] {
+        for away in
+            ["57014", "57P01", "57P03", "55P03", "53300", "08006", "25006", "25P02", "25P03", "40001", "28P01", "XX000"]
+        {
             assert!(matches!(named(away), StoreError::Unavailable(_)), "{away}");
         }
         assert!(matches!(named("XX001"), StoreError::Damaged(_)));

@@ -14,6 +14,7 @@ use foreman_core::retry::MAX_CRASHES;
 use foreman_core::{ClaimToken, Fence, JobId, Report, SessionId, State, Timestamp, Verdict};
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Deserialize;
+use tracing::warn;
 
 use crate::SqliteStore;
 use crate::error::Fault;
@@ -32,8 +33,20 @@ impl SessionStore for SqliteStore {
     }
 
     async fn heartbeat(&self, session: SessionId, given_up: &[ClaimToken]) -> Result<Heartbeat, StoreError> {
+        let beat = self.write(move |write| renew(write, session)).await?;
+        if given_up.is_empty() || beat == Heartbeat::Gone {
+            return Ok(beat);
+        }
+        // Apart from the renewal: a claim that cannot be released must not cost the worker its session. It is named again with
+        // the next heartbeat.
         let given_up = given_up.to_vec();
-        self.write(move |write| heartbeat(write, session, &given_up)).await
+        match self.write(move |write| release_some(write, session, &given_up)).await {
+            Ok(held) => Ok(Heartbeat::Renewed { held }),
+            Err(error) => {
+                warn!(session.id = %session, "claims that were given up are not released yet: {error}");
+                Ok(beat)
+            }
+        }
     }
 
     async fn held(&self, session: SessionId) -> Result<Vec<OpenJob>, StoreError> {
@@ -90,7 +103,7 @@ fn micros(duration: Duration) -> i64 {
     i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
 }
 
-fn heartbeat(write: &Write<'_>, session: SessionId, given_up: &[ClaimToken]) -> Result<Heartbeat, Fault> {
+fn renew(write: &Write<'_>, session: SessionId) -> Result<Heartbeat, Fault> {
     let renewed = write
         .prepared(
             "UPDATE sessions SET beats = beats + 1, renewed_at = ?2, expires_at = ?2 + min(ttl, ?3)
@@ -101,6 +114,11 @@ fn heartbeat(write: &Write<'_>, session: SessionId, given_up: &[ClaimToken]) -> 
     if renewed == 0 {
         return Ok(Heartbeat::Gone);
     }
+    Ok(Heartbeat::Renewed { held: open_jobs(write.sql, session)? })
+}
+
+/// What is held after that.
+fn release_some(write: &Write<'_>, session: SessionId, given_up: &[ClaimToken]) -> Result<Vec<OpenJob>, Fault> {
     for token in given_up {
         let claim: Option<i64> = write
             .prepared("SELECT number FROM claims WHERE session = ?1 AND token = ?2")?
@@ -110,7 +128,7 @@ fn heartbeat(write: &Write<'_>, session: SessionId, given_up: &[ClaimToken]) -> 
             release(write, Fence(number))?;
         }
     }
-    Ok(Heartbeat::Renewed { held: open_jobs(write.sql, session)? })
+    open_jobs(write.sql, session)
 }
 
 fn open_jobs(sql: &Connection, session: SessionId) -> Result<Vec<OpenJob>, Fault> {

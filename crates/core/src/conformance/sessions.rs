@@ -2,7 +2,7 @@
 
 use super::Subject;
 use super::given::{
-    DAY, SECOND, Scene, TTL, a_job, at_once, by_order, completed, ids, jobs, open, session_info, sorted,
+    DAY, SECOND, Scene, TTL, a_job, at_once, by_order, completed, ids, interrupted, jobs, open, session_info, sorted,
 };
 use crate::id::{ClaimToken, SessionId};
 use crate::ports::{ClaimAnswer, Heartbeat, Pulse, Settled};
@@ -193,6 +193,28 @@ pub async fn a_late_heartbeat_is_in_time_until_someone_lapses_the_session(subjec
     scene.advance(TTL * 10).await;
     assert_eq!(scene.beat(session, &[]).await, [open(&held[0])]);
     assert!(!scene.pulse(session).await.expect("it lives").is_overdue);
+}
+
+/// A worker that could not reach the store for a while: what it has done counts, and what it has not is not held against its jobs.
+pub async fn an_overdue_session_records_its_outcomes_and_ends_without_a_crash(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    let session = scene.mortal().await;
+    scene.submit_all(&jobs(3, &a_job())).await;
+    let held = scene.claim(session, 3).await;
+    let [done, stopped, unstarted] = [0, 1, 2].map(|place: usize| held[place].job.id);
+    scene.advance(TTL * 10).await;
+    let pulse = scene.pulse(session).await.expect("it lives");
+    assert!(pulse.is_overdue);
+    let mut held = held.into_iter();
+    let settlements: Vec<_> =
+        held.by_ref().zip([completed(), interrupted()]).map(|(held, verdict)| held.settle(verdict)).collect();
+    assert_eq!(scene.settle_all(session, &settlements).await, [Settled::Now, Settled::Now]);
+    assert_eq!(scene.end(session).await, 1, "the one without an outcome");
+    assert_eq!(scene.store.lapse(pulse).await.expect("the store answers"), None, "the sweeper comes too late");
+    assert_eq!((scene.state(done).await, scene.counters(done).await), (State::Completed, (1, 1, 0)));
+    for id in [stopped, unstarted] {
+        assert_eq!((scene.state(id).await, scene.counters(id).await), (State::Pending, (1, 0, 0)));
+    }
 }
 
 pub async fn a_lapsed_session_is_over_for_ever(subject: &dyn Subject) {

@@ -297,6 +297,23 @@ pub async fn settling_part_of_a_claim_leaves_the_rest_held(subject: &dyn Subject
     assert_eq!(scene.audit().await.outcomes, 5);
 }
 
+/// As a worker hands back a job that it finds held and knows nothing of.
+pub async fn one_job_of_a_claim_is_released_under_its_fence_and_the_rest_stays_held(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    let (session, other) = (scene.session().await, scene.session().await);
+    scene.submit_all(&jobs(3, &a_job())).await;
+    let held = scene.claim(session, 3).await;
+    let forgotten = Proof { session, fence: held[1].fence, job: held[1].job.id };
+    assert_eq!(scene.settle(forgotten, Verdict::Released).await, Settled::Now);
+    let rest = [super::given::open(&held[0]), super::given::open(&held[2])];
+    assert_eq!(scene.held(session).await, super::given::sorted(rest));
+    assert_eq!((scene.state(forgotten.job).await, scene.counters(forgotten.job).await), (State::Pending, (1, 0, 0)));
+    let again = scene.claim_job(other, forgotten.job).await;
+    assert_ne!(scene.settle(forgotten, Verdict::Released).await, Settled::Now, "its fence is over");
+    assert_eq!(scene.held(other).await.len(), 1, "another's is not touched");
+    scene.end_attempt(again, completed()).await;
+}
+
 pub async fn of_many_settlements_at_once_one_is_recorded(subject: &dyn Subject) {
     let scene = Scene::of(subject);
     let session = scene.session().await;

@@ -541,6 +541,7 @@ macro_rules! for_every_promise {
                 a_session_in_time_is_not_lapsed,
                 a_heartbeat_buys_a_whole_ttl,
                 a_late_heartbeat_is_in_time_until_someone_lapses_the_session,
+                an_overdue_session_records_its_outcomes_and_ends_without_a_crash,
                 a_lapsed_session_is_over_for_ever,
                 a_session_that_ended_is_not_lapsed,
                 a_draining_session_can_lapse,
@@ -569,6 +570,7 @@ macro_rules! for_every_promise {
                 a_draining_session_settles_what_it_holds,
                 a_batch_is_answered_one_by_one_in_order,
                 settling_part_of_a_claim_leaves_the_rest_held,
+                one_job_of_a_claim_is_released_under_its_fence_and_the_rest_stays_held,
                 of_many_settlements_at_once_one_is_recorded,
             }
             states {

@@ -14,8 +14,8 @@ pub trait SessionStore: Send + Sync {
     async fn register(&self, session: &SessionInfo) -> Result<(), StoreError>;
 
     /// Renews the session and tells what it still holds. `given_up` names claim calls whose answer the worker no longer
-    /// waits for: a claim made by one of them is released in the same transaction, its attempts refunded. The worker
-    /// names them with every heartbeat, for such a call may still commit later.
+    /// waits for: a claim made by one of them is released, its attempts refunded. One that cannot be released costs the
+    /// session nothing. The worker names them with every heartbeat, for such a call may still commit later.
     async fn heartbeat(&self, session: SessionId, given_up: &[ClaimToken]) -> Result<Heartbeat, StoreError>;
 
     /// What the session still holds, without renewing it.
@@ -24,7 +24,8 @@ pub trait SessionStore: Send + Sync {
     /// From now on the session claims nothing; what it holds it keeps. `false` when it is not live.
     async fn drain(&self, session: SessionId) -> Result<bool, StoreError>;
 
-    /// Ends a session for ever. What it still holds is handed back at once, refunded. Answers how many jobs that were.
+    /// Ends a session for ever, in time or not. What it still holds is handed back at once, refunded. Answers how many jobs
+    /// that were.
     async fn end(&self, session: SessionId) -> Result<usize, StoreError>;
 
     /// The pulse of every session that is not ended or dead, for the sweeper to watch.
@@ -56,9 +57,9 @@ pub struct SessionInfo {
 pub enum SessionState {
     Live,
     Draining,
-    /// Stopped in good order.
+    /// Stopped in good order, or ended by its worker after an outage of the store.
     Ended,
-    /// Lapsed: the worker died, hung, or lost the store.
+    /// Lapsed: the worker died, hung, or was cut off from the store.
     Dead,
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::future::pending;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -21,6 +22,8 @@ pub struct Player {
     seen: Mutex<Seen>,
     /// Lets gated work end, one permit each.
     pub gate: Semaphore,
+    /// Lets go of every thread that is blocked.
+    pub unblock: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -35,7 +38,7 @@ struct Seen {
 
 impl Player {
     pub fn new() -> Self {
-        Self { seen: Mutex::default(), gate: Semaphore::new(0) }
+        Self { seen: Mutex::default(), gate: Semaphore::new(0), unblock: AtomicBool::new(false) }
     }
 
     /// In the order in which they were started; a job tried twice is there twice.
@@ -132,6 +135,12 @@ impl Runner for Player {
                 "give-up" => ending(Ended::Interrupted, None),
                 "panic" => panic!("the wheel fell off"),
                 "deaf" => pending().await,
+                "block" => {
+                    while !self.unblock.load(Ordering::SeqCst) {
+                        std::thread::sleep(Duration::from_millis(5));
+                    }
+                    ending(Ended::Completed, None)
+                }
                 "brittle" => {
                     let _wheel = Brittle;
                     pending().await

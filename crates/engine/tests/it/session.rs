@@ -1,11 +1,12 @@
 //! The worker's session: renewed, fenced on its own clock, and begun anew.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use foreman_core::memory::LocalWakeups;
 use foreman_core::outcome::AttemptOutcome;
-use foreman_core::ports::{JobQuery, JobStore, SessionState, SessionView, StoreError, Topic, Wakeups};
+use foreman_core::ports::{JobQuery, JobStore, SessionState, SessionStore, SessionView, StoreError, Topic, Wakeups};
 use foreman_core::{JobId, State};
 use foreman_engine::sweeper::{self, Sweeper};
 use foreman_engine::worker::{Config, Drained};
@@ -468,6 +469,46 @@ async fn an_outcome_is_recorded_although_the_store_fell_over_it_once() {
     let id = scene.submitted("").await;
     scene.until_state(id, State::Completed).await;
     assert_eq!((scene.player.started(), sessions(&scene).await.len()), (vec![id], 1));
+    scene.drained(worker).await;
+    scene.is_clean().await;
+}
+
+/// In real time, for a thread that is blocked does not know of any other.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn work_that_cannot_be_stopped_is_left_to_lapse_and_its_neighbours_are_not() {
+    let scene = Scene::new();
+    let worker = scene.worker_with(Config {
+        session_ttl: Duration::from_secs(2),
+        heartbeat: Duration::from_millis(200),
+        fence_margin: Duration::from_secs(1),
+        stop_grace: Duration::ZERO,
+        ..Config::default()
+    });
+    let (blocked, stopped) = (scene.submitted("block").await, scene.submitted("gate").await);
+    until("both run", || scene.player.running() == 2).await;
+    scene.store.always(Verb::Heartbeat, away());
+    let unstarted = forgotten(&scene).await;
+    let first = sessions(&scene).await[0].id;
+    until_async("a new session was begun", async || sessions(&scene).await.len() == 2).await;
+    scene.store.heal();
+    scene.player.gate.add_permits(1);
+    for id in [stopped, unstarted] {
+        scene.until_state(id, State::Completed).await;
+        assert_eq!(scene.view(id).await.crashes, 0);
+    }
+    assert_eq!(scene.state(blocked).await, State::Running, "nobody else may have it while it runs");
+    let old = sessions(&scene).await.into_iter().find(|session| session.id == first).unwrap();
+    assert_eq!(old.state, SessionState::Draining, "it takes nothing more, and is not ended");
+    until_async("its time is over", async || {
+        let pulses = scene.store.inner.pulses().await.unwrap();
+        pulses.iter().any(|pulse| pulse.session == first && pulse.is_overdue)
+    })
+    .await;
+    scene.lapse(first).await;
+    scene.player.unblock.store(true, Ordering::SeqCst);
+    scene.until_state(blocked, State::Completed).await;
+    assert_eq!(outcomes(&scene, blocked).await, [AttemptOutcome::Lapsed, AttemptOutcome::Completed]);
+    assert_eq!(scene.view(blocked).await.crashes, 1, "it went on without its worker");
     scene.drained(worker).await;
     scene.is_clean().await;
 }

@@ -183,9 +183,97 @@ async fn a_worker_that_cannot_renew_stops_its_work_before_anybody_else_may_take_
     std::fs::write(&flag, "").unwrap();
     cluster.start_again().await;
     let job = state(&client, &id, State::Completed).await;
-    assert_eq!((job.attempt, job.crashes), (2, 1), "{job:#?}");
+    assert_eq!((job.attempt, job.spent, job.crashes), (2, 1, 0), "no worker died: {job:#?}");
     assert_eq!(length(), seen, "nobody went on with the first try");
     fleet.assert_alive();
+    database.assert_clean().await;
+}
+
+/// Long enough for every worker to stop its own work, three times: one job is interrupted twice, and ends during the third.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_stands_still_again_and_again_costs_no_crash_and_no_second_call() {
+    let _turn = beside().await;
+    let cluster = Cluster::start(&[]).await;
+    let (database, target) = (Database::on(&cluster).await, Target::start().await);
+    // A worker stops its work early, and others may take it for dead late: only the order of the two matters.
+    let variables = [("FOREMAN_WORKER_SESSION_TTL", "12s"), ("FOREMAN_WORKER_FENCE_MARGIN", "9s")];
+    let mut fleet = Fleet::new(&database, Pace::Quick, &variables);
+    fleet.start_plan(Plan { api: 1, worker: 1, scheduler: 1 }, &[]).await;
+    let (client, worker) = (fleet.client(), fleet.places(Role::Worker)[0]);
+    let id = client.submit(&call(&target.url(Answer::Held))).await.unwrap().id;
+    for outage in 1..=3 {
+        until("it is in flight", async || {
+            let job = client.get(&id).await.ok()?;
+            let last = target.calls().last()?.attempt;
+            (job.state == State::Running && last == job.attempt).then_some(())
+        })
+        .await;
+        cluster.freeze().await;
+        fleet.faults.count(Fault::DatabaseFrozen);
+        let calls = target.count();
+        if outage == 3 {
+            target.open();
+        }
+        until("the worker has stopped its own work", async || {
+            let fenced = fleet.processes[worker].log().matches("could not be renewed in time: stopping").count();
+            (fenced >= outage).then_some(())
+        })
+        .await;
+        cluster.thaw().await;
+        if outage == 3 {
+            state(&client, &id, State::Completed).await;
+            assert_eq!(target.count(), calls, "it had completed, and was called again");
+        }
+    }
+    let job = state(&client, &id, State::Completed).await;
+    assert_eq!((job.spent, job.crashes), (1, 0), "{job:#?}");
+    assert_eq!(target.count(), job.attempt as usize, "each try called once: {job:#?}");
+    // Every session from before is ended in good order, not found dead.
+    let sql = database.connect("looker").await;
+    until("the old sessions are ended", async || {
+        let row = sql.query_one("SELECT count(*) FROM sessions WHERE state = 'live'", &[]).await.unwrap();
+        (row.get::<_, i64>(0) == 1).then_some(())
+    })
+    .await;
+    let dead = sql.query_one("SELECT count(*) FROM sessions WHERE state = 'dead'", &[]).await.unwrap();
+    assert_eq!(dead.get::<_, i64>(0), 0, "nobody died");
+    fleet.assert_alive();
+    fleet.faults.assert_at_least(&[(Fault::DatabaseFrozen, 3)]);
+    database.assert_clean().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_outcome_that_the_database_refuses_for_a_while_is_recorded_after_it() {
+    let _turn = beside().await;
+    let cluster = Cluster::start(&[]).await;
+    let (database, target) = (Database::on(&cluster).await, Target::start().await);
+    let owner = database.connect("owner").await;
+    let database = database.as_a_plain_user().await;
+    let mut fleet = Fleet::start(&database, Plan { api: 1, worker: 1, scheduler: 1 }, Pace::Quick).await;
+    let (client, worker) = (fleet.client(), fleet.places(Role::Worker)[0]);
+    let id = client.submit(&call(&target.url(Answer::Held))).await.unwrap().id;
+    until("it is in flight", async || (target.count() == 1).then_some(())).await;
+    let sessions = fleet.sessions().await.unwrap();
+
+    owner.batch_execute("REVOKE INSERT ON outcomes FROM plain").await.unwrap();
+    fleet.faults.count(Fault::RightRevoked);
+    target.open();
+    let refused = format!("the outcome of job {id} was refused");
+    until("it is refused", async || fleet.processes[worker].log().contains(&refused).then_some(())).await;
+    // Several heartbeats find it held all the while.
+    sleep(Duration::from_secs(4)).await;
+    assert_eq!(client.get(&id).await.unwrap().state, State::Running, "its outcome still waits");
+    owner.batch_execute("GRANT INSERT ON outcomes TO plain").await.unwrap();
+
+    let job = state(&client, &id, State::Completed).await;
+    assert_eq!((job.attempt, job.crashes, target.count()), (1, 0, 1), "{job:#?}");
+    let next = client.submit(&call(&target.url(Answer::Ok))).await.unwrap().id;
+    state(&client, &next, State::Completed).await;
+    let held = owner.query_one("SELECT count(*) FROM claims", &[]).await.unwrap();
+    assert_eq!(held.get::<_, i64>(0), 0, "nothing is left held");
+    assert_eq!(fleet.sessions().await.unwrap(), sessions, "it cost no session");
+    fleet.assert_alive();
+    fleet.faults.assert_at_least(&[(Fault::RightRevoked, 1)]);
     database.assert_clean().await;
 }
 

@@ -290,6 +290,23 @@ async fn a_job_that_cannot_be_read_is_put_aside_and_stops_nobody() {
     laptop.store.close().await;
 }
 
+#[tokio::test]
+async fn a_given_up_claim_that_cannot_be_released_costs_no_session() {
+    let laptop = Laptop::new();
+    let scene = Scene::of(&laptop);
+    let session = scene.session().await;
+    let id = scene.submit(a_job()).await;
+    let request = foreman_core::conformance::given::by_order(session, 1);
+    assert_eq!(scene.take(request.clone()).await.len(), 1);
+    let sql = rusqlite::Connection::open(laptop.path()).unwrap();
+    assert_eq!(sql.execute("UPDATE held SET lane = 77 WHERE job = ?1", [id.0]).unwrap(), 1);
+    assert_eq!(scene.beat(session, &[request.token]).await.len(), 1, "it is renewed, and the job is still held");
+    assert_eq!(sql.execute("UPDATE held SET lane = 1 WHERE job = ?1", [id.0]).unwrap(), 1);
+    assert_eq!(scene.beat(session, &[request.token]).await, [], "named again, it is released");
+    drop(sql);
+    laptop.store.close().await;
+}
+
 /// Every verb and every question once. Errors are answers; a panic is not.
 async fn use_everything(store: &SqliteStore, ids: &[JobId]) -> Vec<String> {
     let tenant = TenantId::default();

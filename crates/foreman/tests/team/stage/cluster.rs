@@ -41,6 +41,17 @@ impl Cluster {
         assert_eq!(start(&self.place(), &[]).await, self.url);
     }
 
+    /// It stands still, and so does everybody who asks it something, until it is thawed.
+    pub async fn freeze(&self) {
+        let output = script().arg("freeze").arg(self.place()).output().await.unwrap();
+        assert_done("freeze", &output);
+    }
+
+    pub async fn thaw(&self) {
+        let output = script().arg("thaw").arg(self.place()).output().await.unwrap();
+        assert_done("thaw", &output);
+    }
+
     fn place(&self) -> PathBuf {
         self.directory.path().join("postgres")
     }
@@ -48,6 +59,8 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
+        // A test that failed may have left it frozen.
+        let _ = script().into_std().arg("thaw").arg(self.place()).output();
         let output = script().into_std().arg("remove").arg(self.place()).output();
         if let Ok(output) = output
             && !output.status.success()

@@ -11,6 +11,8 @@ pub enum Fault {
     Stopped(Role),
     Frozen(Role),
     DatabaseCrashed,
+    DatabaseFrozen,
+    RightRevoked,
     ConnectionsCut,
     ConnectionsEaten,
     TransactionIdle,
