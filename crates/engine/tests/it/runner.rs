@@ -137,6 +137,7 @@ impl Runner for Player {
                 "deaf" => pending().await,
                 "block" => {
                     while !self.unblock.load(Ordering::SeqCst) {
+                        #[expect(clippy::disallowed_methods, reason = "it blocks its thread on purpose")]
                         std::thread::sleep(Duration::from_millis(5));
                     }
                     ending(Ended::Completed, None)

@@ -486,7 +486,8 @@ fn written(row: &Row, first: usize) -> Result<Written, Fault> {
 }
 
 /// Reads the jobs of a claim. One whose work cannot be read is put aside as dead: handed out it could not be run, and left in
-/// line it would stop every claim after this one.
+/// line it would stop every claim after this one. If that cannot be written right now, the others are answered all the same:
+/// the claim is committed, and the worker hands back what is held and was not answered.
 async fn answer(store: &PostgresStore, session: SessionId, taken: Taken) -> Result<ClaimAnswer, StoreError> {
     let (fence, written, fragile_waiting) = match taken {
         Taken::SessionGone => return Ok(ClaimAnswer::SessionGone),
@@ -503,7 +504,10 @@ async fn answer(store: &PostgresStore, session: SessionId, taken: Taken) -> Resu
                 let report = Report::error(format!("what was asked cannot be read: {fault}"));
                 let end = Settlement { fence, job: id, verdict: Verdict::Dead(report) };
                 let batch = settle::Batch::new(&[end])?;
-                transact!(store, data, Write, |tx| settle::record(&tx, session, &batch, false).await)?;
+                let aside = transact!(store, data, Write, |tx| settle::record(&tx, session, &batch, false).await);
+                if let Err(error) = aside {
+                    error!(job.id = %id, "job {id} could not be put aside: {error}");
+                }
             }
         }
     }

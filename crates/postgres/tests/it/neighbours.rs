@@ -6,9 +6,10 @@ use foreman_core::conformance::Subject;
 use foreman_core::conformance::given::{a_job, by_order, completed, jobs, session_info, taken};
 use foreman_core::memory::LocalWakeups;
 use foreman_core::ports::{
-    ClaimRequest, Heartbeat, JobFilter, JobQuery, JobStore, SessionStore, Settled, StoreError, Submitted,
+    ClaimAnswer, ClaimRequest, Heartbeat, JobFilter, JobQuery, JobStore, SessionStore, Settled, Settlement, StoreError,
+    Submitted,
 };
-use foreman_core::{SessionId, State, TenantId};
+use foreman_core::{SessionId, State, TenantId, Verdict};
 use tokio::time::timeout;
 
 use crate::given::Team;
@@ -136,6 +137,31 @@ async fn work_that_cannot_be_read_is_put_aside_and_its_neighbours_run() {
     client.execute("UPDATE jobs SET work = 'scribbled over' WHERE id = $1", &[&batch[1].id.0]).await.unwrap();
     let held = taken(team.store.claim(&by_order(session, 3)).await.unwrap());
     assert_eq!(held.iter().map(|held| held.job.id).collect::<Vec<_>>(), [batch[0].id, batch[2].id]);
+    let audit = team.store().audit().await.unwrap();
+    assert!(audit.is_clean(), "{audit:#?}");
+    assert_eq!((audit.held, audit.outcomes), (2, 1));
+}
+
+#[tokio::test]
+async fn work_that_cannot_be_put_aside_yet_keeps_none_of_its_neighbours() {
+    let team = Team::new().await;
+    let session = session(&team).await;
+    let batch = jobs(3, &a_job());
+    team.store.submit(&batch).await.unwrap();
+    let client = team.database.client().await;
+    client.execute("UPDATE jobs SET work = 'scribbled over' WHERE id = $1", &[&batch[1].id.0]).await.unwrap();
+    client.batch_execute("ALTER TABLE outcomes ADD CONSTRAINT nothing CHECK (state = 'nothing')").await.unwrap();
+    let held = taken(team.store.claim(&by_order(session, 3)).await.unwrap());
+    assert_eq!(held.iter().map(|held| held.job.id).collect::<Vec<_>>(), [batch[0].id, batch[2].id]);
+    let Heartbeat::Renewed { held } = team.store.heartbeat(session, &[]).await.unwrap() else { panic!("it lives") };
+    let unknown = held.into_iter().find(|open| open.job == batch[1].id).expect("it is still held");
+
+    // As the worker does when its heartbeats miss it.
+    client.batch_execute("ALTER TABLE outcomes DROP CONSTRAINT nothing").await.unwrap();
+    let release = Settlement { fence: unknown.fence, job: unknown.job, verdict: Verdict::Released };
+    assert_eq!(team.store.settle(session, &[release]).await.unwrap(), [Settled::Now]);
+    let again = team.store.claim(&by_order(session, 3)).await.unwrap();
+    assert!(matches!(again, ClaimAnswer::Nothing { .. }), "it is put aside this time: {again:?}");
     let audit = team.store().audit().await.unwrap();
     assert!(audit.is_clean(), "{audit:#?}");
     assert_eq!((audit.held, audit.outcomes), (2, 1));

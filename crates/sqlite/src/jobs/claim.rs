@@ -263,7 +263,8 @@ fn written(write: &Write<'_>, id: JobId) -> Result<Written, Fault> {
 }
 
 /// Reads the jobs of a claim, on the caller's side. One whose work cannot be read is put aside as dead: handed out it could
-/// not be run, and left in line it would stop every claim after this one.
+/// not be run, and left in line it would stop every claim after this one. If that cannot be written right now, the others are
+/// answered all the same: the claim is committed, and the worker hands back what is held and was not answered.
 pub(super) async fn answer(store: &SqliteStore, taken: Taken) -> Result<ClaimAnswer, StoreError> {
     let (fence, written, fragile_waiting) = match taken {
         Taken::SessionGone => return Ok(ClaimAnswer::SessionGone),
@@ -278,7 +279,9 @@ pub(super) async fn answer(store: &SqliteStore, taken: Taken) -> Result<ClaimAns
             Err(fault) => {
                 error!(job.id = %id, "job {id} cannot be read and is put aside as dead: {fault}");
                 let error = format!("what was asked cannot be read: {fault}");
-                store.write(move |write| put_aside(write, fence, id, &error)).await?;
+                if let Err(error) = store.write(move |write| put_aside(write, fence, id, &error)).await {
+                    error!(job.id = %id, "job {id} could not be put aside: {error}");
+                }
             }
         }
     }

@@ -8,13 +8,13 @@ use foreman_core::conformance::posting::{self, delivery};
 use foreman_core::job::NewJob;
 use foreman_core::key::KeyHash;
 use foreman_core::ports::{
-    AuditTrail, ChangeLog, DeliveryNote, Holder, JobFilter, JobQuery, JobStore, KeyStore, NewPass, PassKind, PassStore,
-    Position, Range, Retention, Round, ScheduleStore, SessionStore, StatisticsStore, StoreError, Stretch, TenantStore,
-    TenantUpdate, Upkeep, WebhookStore, Went,
+    AuditTrail, ChangeLog, ClaimAnswer, DeliveryNote, Holder, JobFilter, JobQuery, JobStore, KeyStore, NewPass,
+    PassKind, PassStore, Position, Range, Retention, Round, ScheduleStore, SessionStore, Settled, Settlement,
+    StatisticsStore, StoreError, Stretch, TenantStore, TenantUpdate, Upkeep, WebhookStore, Went,
 };
 use foreman_core::statistics::{Ledger, Slot};
 use foreman_core::target::{Body, HttpTarget, Target};
-use foreman_core::{JobId, State, TenantId, Timestamp};
+use foreman_core::{JobId, State, TenantId, Timestamp, Verdict};
 use foreman_sqlite::{OpenError, SqliteStore, audit_file, check_file, migrate};
 
 use crate::given::{Laptop, open_at};
@@ -296,7 +296,7 @@ async fn a_given_up_claim_that_cannot_be_released_costs_no_session() {
     let scene = Scene::of(&laptop);
     let session = scene.session().await;
     let id = scene.submit(a_job()).await;
-    let request = foreman_core::conformance::given::by_order(session, 1);
+    let request = by_order(session, 1);
     assert_eq!(scene.take(request.clone()).await.len(), 1);
     let sql = rusqlite::Connection::open(laptop.path()).unwrap();
     assert_eq!(sql.execute("UPDATE held SET lane = 77 WHERE job = ?1", [id.0]).unwrap(), 1);
@@ -304,6 +304,33 @@ async fn a_given_up_claim_that_cannot_be_released_costs_no_session() {
     assert_eq!(sql.execute("UPDATE held SET lane = 1 WHERE job = ?1", [id.0]).unwrap(), 1);
     assert_eq!(scene.beat(session, &[request.token]).await, [], "named again, it is released");
     drop(sql);
+    laptop.store.close().await;
+}
+
+#[tokio::test]
+async fn a_job_that_cannot_be_put_aside_yet_keeps_none_of_its_neighbours() {
+    let laptop = Laptop::new();
+    let scene = Scene::of(&laptop);
+    let (broken, good) = (scene.submit(a_job()).await, scene.submit(a_job()).await);
+    let sql = rusqlite::Connection::open(laptop.path()).unwrap();
+    sql.execute("UPDATE jobs SET work = '{\"target\":' WHERE id = ?1", [broken.0]).unwrap();
+    sql.execute_batch("CREATE TRIGGER no BEFORE INSERT ON outcomes BEGIN SELECT RAISE(ABORT, 'no'); END").unwrap();
+    let session = scene.session().await;
+    let held = scene.claim(session, 10).await;
+    assert_eq!(held.iter().map(|held| held.job.id).collect::<Vec<_>>(), [good]);
+    let unknown = scene.beat(session, &[]).await.into_iter().find(|open| open.job == broken).unwrap();
+
+    // As the worker does when its heartbeats miss it.
+    sql.execute_batch("DROP TRIGGER no").unwrap();
+    drop(sql);
+    let release = Settlement { fence: unknown.fence, job: broken, verdict: Verdict::Released };
+    assert_eq!(scene.settle_all(session, &[release]).await, [Settled::Now]);
+    assert!(
+        matches!(scene.ask(&by_order(session, 10)).await, ClaimAnswer::Nothing { .. }),
+        "it is put aside this time"
+    );
+    let dead = JobFilter { state: Some(State::Dead), ..JobFilter::default() };
+    assert_eq!(scene.count(&dead).await, 1);
     laptop.store.close().await;
 }
 
