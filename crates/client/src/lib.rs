@@ -84,7 +84,7 @@ pub use foreman_core::key::{Scope, Scopes};
 pub use foreman_core::ports::{OutputChunk, OutputLine, OutputStream, TickReason, TickState};
 pub use foreman_core::schedule::{DstGap, DstOverlap, Missed, Overlap, PreviewItem, ScheduleSpec};
 pub use foreman_core::spec::{BackoffSpec, CommandSpec, JobSpec};
-pub use foreman_core::tenant::{Limit, LimitOverrides, Programs, Weight};
+pub use foreman_core::tenant::{Limit, LimitOverrides, Programs, Variables, Weight};
 pub use foreman_core::webhook::{WebhookPatch, WebhookSpec};
 pub use foreman_core::{Lane, State, Timestamp};
 pub use pages::Pages;

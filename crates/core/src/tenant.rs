@@ -7,6 +7,7 @@
 mod bucket;
 mod limits;
 mod programs;
+mod variables;
 
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +18,7 @@ use crate::time::Timestamp;
 pub use bucket::{Quota, Rate, Take, TokenBucket};
 pub use limits::{Limit, LimitOverrides, NotALimit, TenantLimits};
 pub use programs::{NotAProgram, Programs};
+pub use variables::{NotAVariable, Permitted, Variables};
 
 /// A tenant as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,10 +41,21 @@ pub struct TenantSettings {
     pub limits: LimitOverrides,
     /// What its jobs may run on a worker that runs commands: nothing, until something is named.
     pub commands: Programs,
+    /// What it may give programs that are on the list: nothing, until something is named. Where the list allows everything, so is this.
+    // Left out while it is empty: a process of the version before refuses settings that it does not know.
+    #[serde(skip_serializing_if = "Variables::is_empty")]
+    pub variables: Variables,
     pub weight: Weight,
     /// What its pushes and callbacks are signed with; nothing signs until there is one.
     #[serde(skip_serializing_if = "SigningKeys::is_empty")]
     pub signing: SigningKeys,
+}
+
+impl TenantSettings {
+    /// What its jobs may run, and what they may give it.
+    pub fn permitted(&self) -> Permitted {
+        Permitted { programs: self.commands.clone(), variables: self.variables.clone() }
+    }
 }
 
 /// Where a tenant's signing secret is sealed for.
@@ -92,11 +105,15 @@ mod tests {
         let plain: TenantSettings = serde_json::from_str("{}").expect("all has a default");
         assert_eq!(plain, TenantSettings::default());
         assert!(!plain.is_disabled && plain.weight.get() == 1);
-        let json = r#"{"is_disabled":true,"limits":{"schedules":7,"queued_jobs":"unlimited"},"commands":["/bin/true"],"weight":5}"#;
+        let json = r#"{"is_disabled":true,"limits":{"schedules":7,"queued_jobs":"unlimited"},"commands":["/bin/true"],"variables":["A","B_*"],"weight":5}"#;
         let full: TenantSettings = serde_json::from_str(json).expect("settings");
         let again = serde_json::to_string(&full).expect("plain data");
         assert_eq!(serde_json::from_str::<TenantSettings>(&again).expect("settings"), full);
         assert_eq!((full.weight.get(), full.limits.schedules), (5, Some(Limit::AtMost(7))));
+        assert!(
+            !serde_json::to_string(&plain).expect("plain data").contains("variables"),
+            "as before, while it is empty"
+        );
     }
 
     #[test]

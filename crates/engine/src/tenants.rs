@@ -15,7 +15,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use foreman_core::TenantId;
 use foreman_core::ports::{StoreError, TenantStore};
-use foreman_core::tenant::{Limit, Programs, TenantLimits, TenantSettings};
+use foreman_core::tenant::{Limit, Permitted, TenantLimits, TenantSettings};
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
@@ -198,8 +198,8 @@ impl RunningLimits {
 /// A tenant that is not there may run nothing.
 #[async_trait]
 impl Permits for Tenants {
-    async fn programs(&self, tenant: &TenantId) -> Result<Programs, StoreError> {
-        Ok(self.settings(tenant).await?.map(|settings| settings.commands.clone()).unwrap_or_default())
+    async fn permitted(&self, tenant: &TenantId) -> Result<Permitted, StoreError> {
+        Ok(self.settings(tenant).await?.map(|settings| settings.permitted()).unwrap_or_default())
     }
 }
 

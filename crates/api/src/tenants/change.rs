@@ -8,7 +8,7 @@ use axum::response::Response;
 use foreman_core::document::{NewTenantDocument, ProblemDocument, TenantDocument, TenantPatchDocument};
 use foreman_core::id::NotATenantId;
 use foreman_core::ports::{CreateTenantAnswer, DeleteTenantAnswer, NewTenant, TenantUpdate, UpdateTenantAnswer};
-use foreman_core::tenant::{LimitOverrides, Programs, Tenant, TenantSettings};
+use foreman_core::tenant::{LimitOverrides, Programs, Tenant, TenantSettings, Variables};
 use foreman_core::{EditId, TenantId};
 use http::header::LOCATION;
 use http::{HeaderMap, HeaderValue, StatusCode};
@@ -53,10 +53,11 @@ pub(crate) async fn create(State(app): State<App>, request: Request) -> Result<R
         is_disabled: asked.disabled.unwrap_or(false),
         limits: asked.limits.unwrap_or_default(),
         commands: asked.commands.unwrap_or_default(),
+        variables: asked.variables.unwrap_or_default(),
         weight: asked.weight.unwrap_or_default(),
         ..TenantSettings::default()
     };
-    judge(&settings.commands)?;
+    judge(&settings.commands, &settings.variables)?;
     let new = NewTenant { edit: EditId::fresh(), id: id.clone(), settings };
     let tenancy = app.tenancy.clone();
     let made = app.to_the_end(async move { tenancy.create_tenant(&new).await }).await?;
@@ -106,19 +107,19 @@ pub(crate) async fn update(State(app): State<App>, Named(id): Named, request: Re
     let expected = Expected::of_existing(&headers)?;
     // Read as fields first: a mistake is then told by its place.
     let fields: TenantPatchDocument = json::parse(&body, Kind::InvalidTenant)?;
-    judge(&fields.commands.clone().unwrap_or_default())?;
+    judge(&fields.commands.clone().unwrap_or_default(), &fields.variables.clone().unwrap_or_default())?;
     let given: Map<String, Value> = json::parse(&body, Kind::InvalidTenant)?;
     let tenant = edit(&app, &id, expected, move |old| patched(old, &fields, &given)).await?;
     Ok(answer(&app, StatusCode::OK, tenant))
 }
 
-fn judge(commands: &Programs) -> Result<(), Problem> {
-    let count = commands.iter().count();
-    if count <= MOST_COMMANDS {
+fn judge(commands: &Programs, variables: &Variables) -> Result<(), Problem> {
+    let lists = [("/commands", "programs", commands.iter().count()), ("/variables", "names", variables.iter().count())];
+    let Some((pointer, what, count)) = lists.into_iter().find(|(_, _, count)| *count > MOST_COMMANDS) else {
         return Ok(());
-    }
-    let detail = format!("has {count} programs, more than the {MOST_COMMANDS} allowed; `*` means all");
-    Err(Problem::mistake(Kind::InvalidTenant, "/commands", detail))
+    };
+    let detail = format!("has {count} {what}, more than the {MOST_COMMANDS} allowed; `*` means all");
+    Err(Problem::mistake(Kind::InvalidTenant, pointer, detail))
 }
 
 fn patched(
@@ -132,6 +133,9 @@ fn patched(
     }
     if given.contains_key("commands") {
         new.commands = fields.commands.clone().unwrap_or_default();
+    }
+    if given.contains_key("variables") {
+        new.variables = fields.variables.clone().unwrap_or_default();
     }
     if given.contains_key("weight") {
         new.weight = fields.weight.unwrap_or_default();

@@ -9,7 +9,7 @@ use crate::ports::{
     UpdateTenantAnswer,
 };
 use crate::signing::SigningKeys;
-use crate::tenant::{Limit, LimitOverrides, Programs, Tenant, TenantSettings, Weight};
+use crate::tenant::{Limit, LimitOverrides, Programs, Tenant, TenantSettings, Variables, Weight};
 
 const ANSWERS: &str = "the store answers";
 
@@ -75,6 +75,7 @@ pub async fn a_tenant_reads_back_as_it_was_made(subject: &dyn TenancySubject) {
             ..LimitOverrides::default()
         },
         commands: Programs::new(["/opt/it\'s \"here\"", "sh"]).expect("programs"),
+        variables: Variables::new(["TOKEN", "REPORT_*"]).expect("names"),
         weight: Weight::try_from(1_000).expect("a weight"),
         signing: SigningKeys::default(),
     };

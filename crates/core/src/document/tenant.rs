@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::duration::Span;
 use crate::key::{KeyRecord, KeyRefused, Scopes};
-use crate::tenant::{LimitOverrides, Programs, Tenant, TenantLimits, Weight};
+use crate::tenant::{LimitOverrides, Programs, Tenant, TenantLimits, Variables, Weight};
 use crate::time::Timestamp;
 
 /// A tenant: what an administrator said about it, and what that comes to.
@@ -27,6 +27,10 @@ pub struct TenantDocument {
     /// What its jobs may run: absolute paths, `sh` for lines given to a shell, `*` for everything.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
     pub commands: Programs,
+    /// Variables that its jobs may give these programs: names, beginnings such as `REPORT_*`, or `*`. Where `commands` has `sh` or `*`, all may be given.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    pub variables: Variables,
     /// Its share where several wait in one queue and lane.
     #[cfg_attr(feature = "openapi", schema(value_type = u32, minimum = 1, maximum = 1000))]
     pub weight: Weight,
@@ -49,6 +53,7 @@ impl TenantDocument {
             limits_in_force: defaults.with(&settings.limits),
             limits: settings.limits,
             commands: settings.commands,
+            variables: settings.variables,
             weight: settings.weight,
             signs: !settings.signing.is_empty(),
             created_at,
@@ -90,6 +95,9 @@ pub struct NewTenantDocument {
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<String>>))]
     pub commands: Option<Programs>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<String>>))]
+    pub variables: Option<Variables>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<u32>, minimum = 1, maximum = 1000))]
     pub weight: Option<Weight>,
 }
@@ -107,6 +115,9 @@ pub struct TenantPatchDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<String>>))]
     pub commands: Option<Programs>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<String>>))]
+    pub variables: Option<Variables>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<u32>, minimum = 1, maximum = 1000))]
     pub weight: Option<Weight>,

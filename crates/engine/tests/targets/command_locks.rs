@@ -35,8 +35,13 @@ impl Told {
     }
 
     async fn allow(&self, tenant: &str, programs: &str) {
+        self.allow_with(tenant, programs, "").await;
+    }
+
+    async fn allow_with(&self, tenant: &str, programs: &str, variables: &str) {
         let (id, edit) = (TenantId::new(tenant), EditId::fresh());
-        let settings = TenantSettings { commands: programs.parse().unwrap(), ..TenantSettings::default() };
+        let (commands, variables) = (programs.parse().unwrap(), variables.parse().unwrap());
+        let settings = TenantSettings { commands, variables, ..TenantSettings::default() };
         if let Some(seen) = self.store.tenant(&id).await.unwrap() {
             let update = TenantUpdate { edit, tenant: id, version: seen.version, settings };
             assert!(matches!(self.store.update_tenant(&update).await.unwrap(), UpdateTenantAnswer::Updated(_)));
@@ -131,11 +136,11 @@ async fn a_tenant_runs_what_its_list_names_and_nothing_else() {
 #[tokio::test]
 async fn a_variable_does_not_make_another_program_of_the_one_on_the_list() {
     let tenants = Told::new();
-    tenants.allow("acme", "/bin/echo").await;
+    tenants.allow_with("acme", "/bin/echo", "TOKEN").await;
     tenants.allow("all", "*").await;
     let runner = locked(lists_of(&tenants));
     let with = |name: &str| json!({"command": ["/bin/echo", "ran"], "env": {name: "x"}});
-    for name in ["BASH_ENV", "LD_AUDIT", "PATH"] {
+    for name in ["BASH_ENV", "LD_AUDIT", "PATH", "TAR_OPTIONS", "HOME", "OTHER"] {
         let ending = run_of(&runner, "acme", &with(name)).await;
         assert_eq!((ending.ended, &ending.report.output), (Ended::Failed, &None), "{name}");
         assert!(error_of(&ending).contains(&format!("the variable {name}")), "{ending:?}");

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::str::FromStr;
 
 use clap::{ArgGroup, Args, Subcommand};
-use foreman_client::{Limit, LimitOverrides, Programs, Span, Weight};
+use foreman_client::{Limit, LimitOverrides, Programs, Span, Variables, Weight};
 use serde_json::{Map, Value, json};
 
 use super::DirectFlags;
@@ -50,6 +50,10 @@ pub struct TenantFlags {
     /// Programs that its jobs may run, separated by commas: absolute paths, `sh` for lines given to a shell, `*` for all, "" for none
     #[arg(long, value_name = "PROGRAMS")]
     pub commands: Option<Programs>,
+    /// Variables that its jobs may give these programs, separated by commas: names, beginnings such as `REPORT_*`, "" for none. With `sh` or `*` in
+    /// --commands all may be given
+    #[arg(long, value_name = "NAMES")]
+    pub variables: Option<Variables>,
     /// Its share where several wait in one queue, from 1 to 1000: twice the weight is twice the jobs
     #[arg(long, value_name = "N", value_parser = weight)]
     pub weight: Option<Weight>,
@@ -99,6 +103,9 @@ impl TenantFlags {
         if let Some(commands) = &self.commands {
             patch.insert("commands".into(), json!(commands));
         }
+        if let Some(variables) = &self.variables {
+            patch.insert("variables".into(), json!(variables));
+        }
         if let Some(weight) = self.weight {
             patch.insert("weight".into(), json!(weight));
         }
@@ -118,7 +125,7 @@ pub struct CreateTenant {
 }
 
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("what").required(true).multiple(true).args(["disable", "enable", "limits", "commands", "weight"])))]
+#[command(group(ArgGroup::new("what").required(true).multiple(true).args(["disable", "enable", "limits", "commands", "variables", "weight"])))]
 pub struct UpdateTenant {
     /// The tenant
     pub id: String,

@@ -39,6 +39,7 @@ pub fn tenant_page(tenant: &TenantDocument, now: Timestamp) -> String {
     field("version", tenant.version.to_string());
     field("weight", tenant.weight.get().to_string());
     field("commands", or_dash(tenant.commands.to_string()));
+    field("variables", or_dash(tenant.variables.to_string()));
     field("signs", if tenant.signs { "yes" } else { "no" }.into());
     let own = limits(&tenant.limits);
     for limit in limits(&tenant.limits_in_force) {

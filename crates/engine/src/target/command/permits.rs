@@ -8,7 +8,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use foreman_core::ports::StoreError;
 use foreman_core::target::Program;
-use foreman_core::tenant::Programs;
+use foreman_core::tenant::Permitted;
 use foreman_core::{Target, TenantId};
 
 use crate::target::{Ending, Try};
@@ -16,17 +16,17 @@ use crate::target::{Ending, Try};
 /// Says what the jobs of a tenant may run.
 #[async_trait]
 pub trait Permits: Send + Sync {
-    async fn programs(&self, tenant: &TenantId) -> Result<Programs, StoreError>;
+    async fn permitted(&self, tenant: &TenantId) -> Result<Permitted, StoreError>;
 }
 
 /// How an attempt ends that must not begin.
 pub(super) async fn refusal(permits: &dyn Permits, attempt: &Try, program: &Program) -> Option<Ending> {
     let tenant = &attempt.job.tenant;
-    match permits.programs(tenant).await {
-        Ok(programs) if programs.allow(program) => {
+    match permits.permitted(tenant).await {
+        Ok(permitted) if permitted.allow(program) => {
             let Target::Command(command) = &attempt.job.work.target else { return None };
-            let name = command.env.names().find(|name| !programs.allow_variable(name))?;
-            let why = "it can make a program run another, which may not be on its list";
+            let name = command.env.names().find(|name| !permitted.allow_variable(name))?;
+            let why = "it is not on its list of variables, and could make the program run another";
             Some(Ending::failed(format!("the tenant {tenant} may not give its programs the variable {name}: {why}")))
         }
         Ok(_) => Some(Ending::failed(match program {
@@ -48,8 +48,8 @@ pub struct Unlocked;
 
 #[async_trait]
 impl Permits for Unlocked {
-    async fn programs(&self, _: &TenantId) -> Result<Programs, StoreError> {
-        Ok(Programs::any())
+    async fn permitted(&self, _: &TenantId) -> Result<Permitted, StoreError> {
+        Ok(Permitted::everything())
     }
 }
 
@@ -58,7 +58,7 @@ pub struct OpenDefault(pub Arc<dyn Permits>);
 
 #[async_trait]
 impl Permits for OpenDefault {
-    async fn programs(&self, tenant: &TenantId) -> Result<Programs, StoreError> {
-        if *tenant == TenantId::default() { Ok(Programs::any()) } else { self.0.programs(tenant).await }
+    async fn permitted(&self, tenant: &TenantId) -> Result<Permitted, StoreError> {
+        if *tenant == TenantId::default() { Ok(Permitted::everything()) } else { self.0.permitted(tenant).await }
     }
 }

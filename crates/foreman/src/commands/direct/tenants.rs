@@ -146,14 +146,16 @@ fn patched(settings: &TenantSettings, patch: &Map<String, Value>) -> anyhow::Res
         "disabled": settings.is_disabled,
         "limits": settings.limits,
         "commands": settings.commands,
+        "variables": settings.variables,
         "weight": settings.weight,
     });
     merge(&mut document, patch);
-    let TenantPatchDocument { disabled, limits, commands, weight } = serde_json::from_value(document)?;
+    let TenantPatchDocument { disabled, limits, commands, variables, weight } = serde_json::from_value(document)?;
     Ok(TenantSettings {
         is_disabled: disabled.unwrap_or_default(),
         limits: limits.unwrap_or_default(),
         commands: commands.unwrap_or_default(),
+        variables: variables.unwrap_or_default(),
         weight: weight.unwrap_or_default(),
         signing: settings.signing.clone(),
     })
