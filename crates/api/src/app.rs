@@ -68,6 +68,8 @@ pub struct Parts {
 pub enum Commands {
     Allowed,
     Refused,
+    /// Allowed, and the default tenant runs what it likes, whatever its list says: the server is of whoever holds its one key.
+    Open,
 }
 
 impl App {

@@ -18,13 +18,14 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse as _, Response};
 use foreman_core::document::{BulkAnswer, BulkRequest, ProblemDocument};
 use foreman_core::ports::{CancelAnswer, JobFilter, RedriveAnswer, RemoveAnswer, StoreError};
-use foreman_core::{JobId, State as JobState, TenantId, Timestamp, Work};
+use foreman_core::{JobId, State as JobState, Target, TenantId, Timestamp, Work};
 use http::StatusCode;
 use tokio::time::Instant;
 
 use crate::app::App;
 use crate::audit::Touched;
 use crate::caller::Caller;
+use crate::commands;
 use crate::json;
 use crate::listing;
 use crate::problem::{Kind, Problem};
@@ -79,7 +80,8 @@ impl Verb {
 
 /// Run many ended jobs again.
 ///
-/// The filter's `state` is one of the final states; without it, `dead`.
+/// The filter's `state` is one of the final states; without it, `dead`. Commands are left alone and counted in `skipped` where the key
+/// lacks the scope `exec:command`, or the server runs no commands.
 #[utoipa::path(post, path = "/api/v1/jobs/retry", tag = "bulk", operation_id = "retry_jobs", request_body = BulkRequest,
     responses(
         (status = 200, description = "How many", body = BulkAnswer),
@@ -123,7 +125,7 @@ async fn run(verb: Verb, app: App, caller: Caller, request: Request) -> Result<R
     let chosen = serde_json::to_string(&filter).unwrap_or_default();
     let filter = listing::filter(filter)?;
     let begun = app.clock.now();
-    let mut answer = BulkAnswer { matched: 0, changed: 0 };
+    let mut answer = BulkAnswer { matched: 0, changed: 0, skipped: 0 };
     if dry_run {
         for state in states {
             let filter = JobFilter { state: Some(state), ..filter.clone() };
@@ -133,7 +135,9 @@ async fn run(verb: Verb, app: App, caller: Caller, request: Request) -> Result<R
     }
     if verb == Verb::Retry {
         let redriven = redrive(&app, &caller, &filter, &states, &mut answer).await;
-        let object = format!("jobs {chosen} ({} changed)", answer.changed);
+        let skipped =
+            if answer.skipped == 0 { String::new() } else { format!(", {} commands skipped", answer.skipped) };
+        let object = format!("jobs {chosen} ({} changed{skipped})", answer.changed);
         return match redriven {
             Ok(()) => Ok(answered(&answer, object)),
             Err(problem) if answer.changed == 0 => Err(problem),
@@ -170,7 +174,7 @@ fn broken_off(problem: Problem, answer: &BulkAnswer, object: String) -> Response
     response
 }
 
-/// Runs them again, as fast as the tenant may submit.
+/// Runs them again, as fast as the tenant may submit; commands only for a caller who could have submitted them.
 async fn redrive(
     app: &App,
     caller: &Caller,
@@ -180,15 +184,19 @@ async fn redrive(
 ) -> Result<(), Problem> {
     let until = Instant::now() + PATIENCE;
     let burst = caller.standing.limits.submit_rate().map_or(STEP as u64, |rate| rate.burst);
+    let spares_commands = commands::may_submit(app, caller).is_err();
+    let is_spared = |work: &Work| spares_commands && matches!(work.target, Target::Command(_));
     let step_size = usize::try_from(burst).unwrap_or(STEP).clamp(1, STEP);
     for state in states {
         let filter = JobFilter { state: Some(*state), ..filter.clone() };
         let mut after = None;
         loop {
             let page = app.store.list(&caller.tenant, &filter, after.as_ref(), step_size).await?;
-            let found: Vec<(JobId, Arc<Work>)> =
-                page.items.into_iter().map(|view| (view.job.id, view.job.work)).collect();
-            answer.matched += found.len() as u64;
+            let matched = page.items.len();
+            let meant = page.items.into_iter().filter(|view| !is_spared(&view.job.work));
+            let found: Vec<(JobId, Arc<Work>)> = meant.map(|view| (view.job.id, view.job.work)).collect();
+            answer.matched += matched as u64;
+            answer.skipped += (matched - found.len()) as u64;
             let mut rest = found.as_slice();
             while !rest.is_empty() {
                 let works: Vec<Arc<Work>> = rest.iter().map(|(_, work)| Arc::clone(work)).collect();

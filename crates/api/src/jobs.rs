@@ -9,6 +9,7 @@ use http::StatusCode;
 
 use crate::app::App;
 use crate::caller::Caller;
+use crate::commands;
 use crate::json;
 use crate::params::{Id, Tenant};
 use crate::problem::{Kind, Problem};
@@ -50,17 +51,21 @@ pub(crate) async fn cancel(State(app): State<App>, Tenant(tenant): Tenant, Id(id
 
 /// Run a job again that has ended.
 ///
-/// The same job under the same id: its attempts are counted anew, and the earlier ones are kept and shown.
+/// The same job under the same id: its attempts are counted anew, and the earlier ones are kept and shown. A command needs the scope
+/// `exec:command`, as when it was submitted.
 #[utoipa::path(post, path = "/api/v1/jobs/{id}/retry", tag = "jobs", operation_id = "retry_job",
     params(("id" = String, Path, description = "The job's id")),
     responses(
         (status = 200, description = "The job, waiting again", body = JobDocument),
+        (status = 403, description = "A command, where commands are not allowed, or the key lacks `exec:command`", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 404, description = "No such job", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 409, description = "It has not ended; `state` says where it stands", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 429, description = "More than the tenant may submit; `Retry-After` says when to come again", body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn retry(State(app): State<App>, caller: Caller, Id(id): Id) -> Result<Response, Problem> {
     let view = app.store.get(&caller.tenant, id).await?.ok_or_else(|| Problem::job_not_found(id))?;
+    // What a job runs never changes: it cannot become a command after this.
+    commands::may_start(&app, &caller, &view.job.work.target)?;
     if !view.state.is_final() {
         return Err(not_final(id, view.state, "run again"));
     }

@@ -95,9 +95,9 @@ fn judge(app: &App, caller: &Caller, spec: JobSpec, now: Timestamp) -> Result<Ne
     }
     let mut job = spec.validate(&caller.tenant, &app.limits, now)?;
     if let Target::Command(command) = &job.work.target {
-        commands::may_run(caller, &command.program)
+        commands::may_run(app, caller, &command.program)
             .map_err(|detail| Problem::mistake(Kind::InvalidJob, "/command", detail))?;
-        commands::may_give(caller, command.env.names())
+        commands::may_give(app, caller, command.env.names())
             .map_err(|(pointer, detail)| Problem::mistake(Kind::InvalidJob, &pointer, detail))?;
     }
     quotas::may_carry(caller, &job.work.target)?;

@@ -340,6 +340,10 @@ pub struct BulkAnswer {
     pub matched: u64,
     /// How many were changed; fewer than matched when some moved on meanwhile. 0 in a dry run.
     pub changed: u64,
+    /// How many of those matched are commands that were left alone, because the key lacks `exec:command` or the server runs no
+    /// commands. 0 in a dry run.
+    #[serde(default)]
+    pub skipped: u64,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -291,10 +291,10 @@ impl Schedules for Desk {
         Err(ScheduleError::Busy)
     }
 
-    async fn run(&self, tenant: &TenantId, key: &ScheduleKey) -> Result<JobId, ScheduleError> {
+    async fn run(&self, tenant: &TenantId, key: &ScheduleKey, only_if: Option<i64>) -> Result<JobId, ScheduleError> {
         let mut job = None;
         for _ in 0..TRIES {
-            let view = self.find(tenant, key).await?.view()?;
+            let view = self.find_at(tenant, key, only_if).await?.view()?;
             let now = self.send(|| self.store().time()).await?;
             let (nominal, job) = job.get_or_insert_with(|| {
                 let moment = beside_the_calendar(&view.schedule, now);

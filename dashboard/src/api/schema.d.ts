@@ -177,7 +177,8 @@ export interface paths {
         put?: never;
         /**
          * Run many ended jobs again.
-         * @description The filter's `state` is one of the final states; without it, `dead`.
+         * @description The filter's `state` is one of the final states; without it, `dead`. Commands are left alone and counted in `skipped` where the key
+         *     lacks the scope `exec:command`, or the server runs no commands.
          *
          *     Needs a key with the scope `jobs:write`.
          */
@@ -268,7 +269,8 @@ export interface paths {
         put?: never;
         /**
          * Run a job again that has ended.
-         * @description The same job under the same id: its attempts are counted anew, and the earlier ones are kept and shown.
+         * @description The same job under the same id: its attempts are counted anew, and the earlier ones are kept and shown. A command needs the scope
+         *     `exec:command`, as when it was submitted.
          *
          *     Needs a key with the scope `jobs:write`.
          */
@@ -468,6 +470,7 @@ export interface paths {
         /**
          * Change some fields of a schedule.
          * @description A JSON merge patch (RFC 7396): a field that is given replaces, `null` removes, and so inside `job`; anything deeper is replaced whole.
+         *     Changing a schedule that runs a command needs the scope `exec:command`, even if only its times change.
          *
          *     Needs a key with the scope `schedules:write`.
          */
@@ -528,7 +531,9 @@ export interface paths {
         put?: never;
         /**
          * Resume a schedule: it fires again, from its next time on.
-         * @description Needs a key with the scope `schedules:write`.
+         * @description One that runs a command needs the scope `exec:command`.
+         *
+         *     Needs a key with the scope `schedules:write`.
          */
         post: operations["resume_schedule"];
         delete?: never;
@@ -548,7 +553,8 @@ export interface paths {
         put?: never;
         /**
          * Make a schedule's job now.
-         * @description Apart from the calendar: whether it is paused or not, and whatever else of it runs. Sent twice it makes two.
+         * @description Apart from the calendar: whether it is paused or not, and whatever else of it runs. Sent twice it makes two. One that runs a
+         *     command needs the scope `exec:command`.
          *
          *     Needs a key with the scope `schedules:write`.
          */
@@ -1288,6 +1294,12 @@ export interface components {
             changed: number;
             /** Format: int64 */
             matched: number;
+            /**
+             * Format: int64
+             * @description How many of those matched are commands that were left alone, because the key lacks `exec:command` or the server runs no
+             *     commands. 0 in a dry run.
+             */
+            skipped?: number;
         };
         BulkRequest: {
             /** @description Only count. */
@@ -4423,7 +4435,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description A command, where commands are not allowed, or the key lacks `exec:command` */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6062,7 +6074,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description It runs a command, where commands are not allowed, or the key lacks `exec:command` */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6474,7 +6486,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description It runs a command, where commands are not allowed, or the key lacks `exec:command` */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6612,7 +6624,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description It runs a command, where commands are not allowed, or the key lacks `exec:command` */
             403: {
                 headers: {
                     [name: string]: unknown;

@@ -153,6 +153,7 @@ fn none_there(key: &ScheduleKey) -> Problem {
 /// Change some fields of a schedule.
 ///
 /// A JSON merge patch (RFC 7396): a field that is given replaces, `null` removes, and so inside `job`; anything deeper is replaced whole.
+/// Changing a schedule that runs a command needs the scope `exec:command`, even if only its times change.
 #[utoipa::path(patch, path = "/api/v1/schedules/{schedule}", tag = "schedules", operation_id = "update_schedule",
     params(
         ("schedule" = String, Path, description = "The schedule's name or id"),
@@ -167,6 +168,7 @@ fn none_there(key: &ScheduleKey) -> Problem {
     responses(
         (status = 200, description = "Changed", body = ScheduleDocument,
             headers(("ETag" = String, description = "Its version and a part of its id, in quotes"))),
+        (status = 403, description = "It runs a command, where commands are not allowed, or the key lacks `exec:command`", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 404, description = "No such schedule", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 412, description = "Not at this version; `version` says at which", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 422, description = "It would not be a valid schedule", body = ProblemDocument, content_type = "application/problem+json"),
@@ -183,22 +185,34 @@ pub(crate) async fn update(
     let fields: ScheduleFields = json::parse(&body, Kind::InvalidSchedule)?;
     refuse_to_remove(&body, &["name", "job"])?;
     let patch: Box<RawValue> = json::parse(&body, Kind::InvalidSchedule)?;
-    let Some(job) = fields.job else { return change(&app, &caller.tenant, key, Change::Patch(patch), expected).await };
-    judge_command(&app, &caller, &job)?;
-    quotas::may_schedule(&app, &caller, &job)?;
-    match commands::may_submit(&app, &caller) {
-        Ok(()) => change(&app, &caller.tenant, key, Change::Patch(patch), expected).await,
-        Err(refusal) => change_no_command(&app, &caller.tenant, key, patch, expected, refusal).await,
+    if let Some(job) = fields.job {
+        judge_command(&app, &caller, &job)?;
+        quotas::may_schedule(&app, &caller, &job)?;
+    }
+    change_what_fires(&app, &caller, key, Change::Patch(patch), expected).await
+}
+
+/// A change of what a schedule fires, when, or whether it does. A key that may not submit commands may not make one of these on a
+/// schedule that runs a command: neither give it other variables, nor fire it more often, nor resume it.
+async fn change_what_fires(
+    app: &App,
+    caller: &Caller,
+    key: ScheduleKey,
+    what: Change,
+    expected: Expected,
+) -> Result<Response, Problem> {
+    match commands::may_submit(app, caller) {
+        Ok(()) => change(app, &caller.tenant, key, what, expected).await,
+        Err(refusal) => change_no_command(app, &caller.tenant, key, what, expected, refusal).await,
     }
 }
 
-/// Whoever may not submit commands may not change what one is given either: its variables, its directory, its input. The version
-/// that was judged is the one that is changed.
+/// The version that was judged is the one that is changed.
 async fn change_no_command(
     app: &App,
     tenant: &TenantId,
     key: ScheduleKey,
-    patch: Box<RawValue>,
+    what: Change,
     expected: Expected,
     refusal: Problem,
 ) -> Result<Response, Problem> {
@@ -213,7 +227,7 @@ async fn change_no_command(
             Some(only_if) if only_if == version => expected,
             Some(_) => return Err(ScheduleError::Changed(version).into()),
         };
-        match change(app, tenant, key.clone(), Change::Patch(patch.clone()), bound).await {
+        match change(app, tenant, key.clone(), what.clone(), bound).await {
             Err(Problem { kind: Kind::PreconditionFailed, .. }) if expected.only_if().is_none() => {}
             answer => return answer,
         }
@@ -274,6 +288,8 @@ pub(crate) async fn pause(
 }
 
 /// Resume a schedule: it fires again, from its next time on.
+///
+/// One that runs a command needs the scope `exec:command`.
 #[utoipa::path(post, path = "/api/v1/schedules/{schedule}/resume", tag = "schedules", operation_id = "resume_schedule",
     params(
         ("schedule" = String, Path, description = "The schedule's name or id"),
@@ -282,36 +298,47 @@ pub(crate) async fn pause(
     responses(
         (status = 200, description = "It is not paused", body = ScheduleDocument,
             headers(("ETag" = String, description = "Its version and a part of its id, in quotes"))),
+        (status = 403, description = "It runs a command, where commands are not allowed, or the key lacks `exec:command`", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 404, description = "No such schedule", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 412, description = "Not at this version; `version` says at which", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 422, description = "It would never fire again", body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn resume(
     State(app): State<App>,
-    Tenant(tenant): Tenant,
+    caller: Caller,
     Key(key): Key,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let expected = Expected::of_existing(&headers)?;
-    change(&app, &tenant, key, Change::Resume, expected).await
+    change_what_fires(&app, &caller, key, Change::Resume, expected).await
 }
 
 /// Make a schedule's job now.
 ///
-/// Apart from the calendar: whether it is paused or not, and whatever else of it runs. Sent twice it makes two.
+/// Apart from the calendar: whether it is paused or not, and whatever else of it runs. Sent twice it makes two. One that runs a
+/// command needs the scope `exec:command`.
 #[utoipa::path(post, path = "/api/v1/schedules/{schedule}/run", tag = "schedules", operation_id = "run_schedule",
     params(("schedule" = String, Path, description = "The schedule's name or id")),
     responses(
         (status = 202, description = "The job", body = JobDocument,
             headers(("Location" = String, description = "Where the job is read"))),
+        (status = 403, description = "It runs a command, where commands are not allowed, or the key lacks `exec:command`", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 404, description = "No such schedule", body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn run(State(app): State<App>, caller: Caller, Key(key): Key) -> Result<Response, Problem> {
-    let work = find(&app, &caller.tenant, &key).await?.schedule.work;
-    let quota = app.quotas().take(&app, &caller, &[work]).await?;
+    let view = find(&app, &caller.tenant, &key).await?;
+    commands::may_start(&app, &caller, &view.schedule.work.target)?;
+    // Who may not run commands fires the version that was judged, and no later one, which may be a command.
+    let only_if = commands::may_submit(&app, &caller).is_err().then_some(view.seen.version);
+    let quota = app.quotas().take(&app, &caller, &[view.schedule.work]).await?;
     let tenant = caller.tenant;
     let (desk, whose) = (app.schedules.clone(), tenant.clone());
-    let made = async move { desk.run(&whose, &key).await.map_err(|error| explained(error, &key)) };
+    let made = async move {
+        desk.run(&whose, &key, only_if).await.map_err(|error| match error {
+            ScheduleError::Changed(_) => ScheduleError::Busy.into(),
+            error => explained(error, &key),
+        })
+    };
     let id = app.to_the_end(made).await?;
     let view = app.store.get(&tenant, id).await?.ok_or_else(|| Problem::job_not_found(id))?;
     let mut response = submit::located(json::answer(StatusCode::ACCEPTED, &JobDocument::new(view, false)), id);
@@ -347,14 +374,14 @@ async fn read(app: &App, caller: &Caller, request: Request) -> Result<(HeaderMap
 fn judge_command(app: &App, caller: &Caller, job: &JobSpec) -> Result<(), Problem> {
     if let Some(command) = &job.command {
         commands::may_submit(app, caller)?;
-        commands::may_run(caller, &commands::program(command))
+        commands::may_run(app, caller, &commands::program(command))
             .map_err(|detail| Problem::mistake(Kind::InvalidSchedule, "/job/command", detail))?;
     }
     // Without a command too: a patch may have variables for one that is there already. Who may submit none is told that instead.
     if commands::may_submit(app, caller).is_err() {
         return Ok(());
     }
-    commands::may_give(caller, job.env.iter().flat_map(|env| env.keys().map(String::as_str)))
+    commands::may_give(app, caller, job.env.iter().flat_map(|env| env.keys().map(String::as_str)))
         .map_err(|(pointer, detail)| Problem::mistake(Kind::InvalidSchedule, &format!("/job{pointer}"), detail))
 }
 

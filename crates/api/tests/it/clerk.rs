@@ -144,9 +144,12 @@ impl Schedules for Clerk {
         }
     }
 
-    async fn run(&self, tenant: &TenantId, key: &ScheduleKey) -> Result<JobId, ScheduleError> {
+    async fn run(&self, tenant: &TenantId, key: &ScheduleKey, only_if: Option<i64>) -> Result<JobId, ScheduleError> {
         self.check()?;
         let view = self.view(tenant, key).await?;
+        if only_if.is_some_and(|version| version != view.seen.version) {
+            return Err(ScheduleError::Changed(view.seen.version));
+        }
         let now = self.store.time().await?;
         let act = TickAct::FireByHand(view.schedule.job_now(now));
         Ok(self.fire(&view, vec![NewTick { nominal: now, act }]).await[0])

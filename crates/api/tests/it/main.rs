@@ -28,6 +28,7 @@ mod schedules;
 mod sessions;
 mod statistics;
 mod stopping;
+mod stored_commands;
 mod stream;
 mod stream_filters;
 mod stream_joins;

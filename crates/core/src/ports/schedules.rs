@@ -347,8 +347,9 @@ pub trait Schedules: Send + Sync {
     /// Fires what is due, then removes the schedule.
     async fn delete(&self, tenant: &TenantId, key: &ScheduleKey, only_if: Option<i64>) -> Result<(), ScheduleError>;
 
-    /// Makes its job now, whatever the calendar says, whether it is paused or not, and whatever else of it runs.
-    async fn run(&self, tenant: &TenantId, key: &ScheduleKey) -> Result<JobId, ScheduleError>;
+    /// Makes its job now, whatever the calendar says, whether it is paused or not, and whatever else of it runs. `only_if`: it must
+    /// be at this version.
+    async fn run(&self, tenant: &TenantId, key: &ScheduleKey, only_if: Option<i64>) -> Result<JobId, ScheduleError>;
 }
 
 #[derive(Clone, Debug)]

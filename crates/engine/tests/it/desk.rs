@@ -165,7 +165,7 @@ async fn a_deletion_whose_answer_is_lost_has_taken_place() {
     for error in [
         desk(&scene).delete(&us(), &key(&view), None).await.unwrap_err(),
         desk(&scene).change(&us(), &key(&view), Change::Pause, None).await.unwrap_err(),
-        desk(&scene).run(&us(), &key(&view)).await.unwrap_err(),
+        desk(&scene).run(&us(), &key(&view), None).await.unwrap_err(),
     ] {
         assert!(matches!(error, ScheduleError::NotFound), "{error:?}");
     }
@@ -177,7 +177,7 @@ async fn nobody_reaches_another_tenants_schedule() {
     made(&scene, "often", r#""every": "1m""#).await;
     let (other, name): (_, ScheduleKey) = (TenantId::new("other"), "often".parse().unwrap());
     let desk = desk(&scene);
-    assert!(matches!(desk.run(&other, &name).await, Err(ScheduleError::NotFound)));
+    assert!(matches!(desk.run(&other, &name, None).await, Err(ScheduleError::NotFound)));
     assert!(matches!(desk.change(&other, &name, Change::Pause, None).await, Err(ScheduleError::NotFound)));
     assert!(matches!(desk.delete(&other, &name, None).await, Err(ScheduleError::NotFound)));
 }
@@ -187,9 +187,9 @@ async fn it_is_run_by_hand_whether_it_is_paused_or_busy() {
     let scene = Scene::new();
     let view = made(&scene, "often", r#""every": "1m", "overlap": "skip", "paused": true"#).await;
     let desk = desk(&scene);
-    let first = desk.run(&us(), &key(&view)).await.unwrap();
+    let first = desk.run(&us(), &key(&view), None).await.unwrap();
     scene.store.next(Verb::Fire, Act::LoseAnswer);
-    let second = desk.run(&us(), &key(&view)).await.unwrap();
+    let second = desk.run(&us(), &key(&view), None).await.unwrap();
     assert_ne!(first, second);
     assert_eq!(
         scene.count(State::Pending).await,
@@ -210,7 +210,7 @@ async fn run_by_hand_at_the_moment_of_a_tick_it_does_not_take_the_ticks_place() 
     let scene = Scene::new();
     let view = made(&scene, "often", r#""every": "1m""#).await;
     sleep(MINUTE).await;
-    desk(&scene).run(&us(), &key(&view)).await.unwrap();
+    desk(&scene).run(&us(), &key(&view), None).await.unwrap();
     desk(&scene).change(&us(), &key(&view), Change::Pause, None).await.unwrap();
     let reasons: Vec<_> = ticks(&scene, &view).await.iter().map(|tick| (tick.state, tick.reason)).collect();
     assert_eq!(reasons, [(TickState::Fired, Some(TickReason::ByHand)), (TickState::Fired, None)]);
@@ -271,7 +271,7 @@ async fn one_whose_content_cannot_be_read_is_replaced_and_deleted_and_nothing_el
             let error = desk(&scene).change(&us(), &key(&view), change, None).await.unwrap_err();
             assert!(matches!(&error, ScheduleError::Unreadable(why) if why == "moon"), "{error:?}");
         }
-        let error = desk(&scene).run(&us(), &key(&view)).await.unwrap_err();
+        let error = desk(&scene).run(&us(), &key(&view), None).await.unwrap_err();
         assert!(matches!(error, ScheduleError::Unreadable(_)), "{error:?}");
         let error = desk(&scene).delete(&us(), &key(&view), Some(7)).await.unwrap_err();
         assert!(matches!(error, ScheduleError::Changed(1)), "{error:?}");

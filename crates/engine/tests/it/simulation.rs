@@ -315,7 +315,7 @@ impl World {
 
     async fn run_by_hand(&mut self) {
         let id = self.some_schedule();
-        let job = self.desk.run(&TenantId::default(), &ScheduleKey::Id(id)).await.unwrap();
+        let job = self.desk.run(&TenantId::default(), &ScheduleKey::Id(id), None).await.unwrap();
         self.trail.push(format!("{id} is run by hand: {job}"));
         self.books.get_mut(&id).unwrap().by_hand.insert(job);
     }

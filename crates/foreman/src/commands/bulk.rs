@@ -126,8 +126,13 @@ fn tell(verb: Verb, answer: BulkAnswer, dry_run: bool, screen: &Screen) -> anyho
         screen.line(format!("{} match; a dry run, nothing was done", jobs(answer.matched)))?;
     } else {
         screen.line(format!("{} {}", jobs(answer.changed), verb.past()))?;
-        if answer.changed < answer.matched {
-            screen.talk(format!("{} moved on meanwhile", jobs(answer.matched - answer.changed)));
+        let BulkAnswer { matched, changed, skipped } = answer;
+        if skipped > 0 {
+            let why = "the key lacks exec:command, or the server runs no commands";
+            screen.talk(format!("{} skipped: they run commands, and {why}", jobs(skipped)));
+        }
+        if changed + skipped < matched {
+            screen.talk(format!("{} moved on meanwhile", jobs(matched - changed - skipped)));
         }
     }
     Ok(Exit::Done)

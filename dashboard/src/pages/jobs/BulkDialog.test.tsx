@@ -36,6 +36,32 @@ describe('what is done to many', () => {
     expect(await screen.findByText('1,000 jobs retried')).toBeTruthy();
   });
 
+  it('says which were skipped because the key cannot run commands', async () => {
+    serve({
+      'POST /jobs/retry': ({ body }: Asked) =>
+        (body as Body).dry_run
+          ? { matched: 5, changed: 0, skipped: 0 }
+          : { matched: 5, changed: 2, skipped: 3 },
+    });
+    const onDone = show({ verb: 'retry', of: { filter: { state: 'dead' } } });
+    await userEvent.click(await screen.findByRole('button', { name: 'Retry 5 jobs' }));
+    await vi.waitFor(() => expect(onDone).toHaveBeenCalled());
+    expect(await screen.findByText('2 jobs retried')).toBeTruthy();
+    expect(await screen.findByText('3 commands skipped: your key cannot run commands here.')).toBeTruthy();
+  });
+
+  it('skips those selected that the key may not run again', async () => {
+    const [call, command] = [job({ state: 'dead' }), job({ state: 'dead' })];
+    serve({
+      [`POST /jobs/${call.id}/retry`]: call,
+      [`POST /jobs/${command.id}/retry`]: () => problem(403, 'Forbidden', 'it needs exec:command'),
+    });
+    const onDone = show({ verb: 'retry', of: { jobs: [call, command] } });
+    await userEvent.click(await screen.findByRole('button', { name: 'Retry 2 jobs' }));
+    await vi.waitFor(() => expect(onDone).toHaveBeenCalled());
+    expect(await screen.findByText('1 command skipped: your key cannot run commands here.')).toBeTruthy();
+  });
+
   it('says so when there is none, and offers nothing', async () => {
     serve({ 'POST /jobs/cancel': { matched: 0, changed: 0 } });
     show({ verb: 'cancel', of: { filter: {} } });

@@ -53,7 +53,7 @@ export function BulkDialog({ bulk, onClose, onDone }: BulkDialogProps) {
     queryFn: async (): Promise<BulkAnswer> =>
       'filter' in of
         ? changeMatching(verb, of.filter, true)
-        : { matched: eligible(verb, of.jobs).length, changed: 0 },
+        : { matched: eligible(verb, of.jobs).length, changed: 0, skipped: 0 },
     gcTime: 0,
     staleTime: 0,
   });
@@ -62,11 +62,8 @@ export function BulkDialog({ bulk, onClose, onDone }: BulkDialogProps) {
       'filter' in of
         ? changeMatching(verb, of.filter, false)
         : changeEach(verb, eligible(verb, of.jobs), setProgress),
-    onSuccess: ({ changed, matched }) => {
-      toast.done(
-        `${plural(changed, 'job')} ${words.done}`,
-        changed < matched ? `${plural(matched - changed, 'job')} had moved on meanwhile.` : undefined,
-      );
+    onSuccess: (answer) => {
+      toast.done(`${plural(answer.changed, 'job')} ${words.done}`, unchanged(answer));
       onDone();
     },
     onSettled: () =>
@@ -123,6 +120,16 @@ export function BulkDialog({ bulk, onClose, onDone }: BulkDialogProps) {
   );
 }
 
+/** What became of the jobs that were not changed. */
+function unchanged({ matched, changed, skipped = 0 }: BulkAnswer): string | undefined {
+  const moved = matched - changed - skipped;
+  const said = [
+    skipped > 0 && `${plural(skipped, 'command')} skipped: your key cannot run commands here.`,
+    moved > 0 && `${plural(moved, 'job')} had moved on meanwhile.`,
+  ].filter((text) => text !== false);
+  return said.length === 0 ? undefined : said.join(' ');
+}
+
 function FilterWords({ verb, filter }: { verb: JobVerb; filter: JobFilter }) {
   const said = Object.entries(filter).filter(([, value]) => typeof value === 'string' && value !== '');
   const ofState =
@@ -151,13 +158,14 @@ export function eligible(verb: JobVerb, jobs: Job[]): Job[] {
 
 const AT_ONCE = 5;
 
-/** A few at a time. One that has moved on meanwhile is not an error; anything else stops it. */
+/** A few at a time. One that has moved on meanwhile, or that this key may not run again, is not an error; anything else stops it. */
 async function changeEach(
   verb: JobVerb,
   jobs: Job[],
   onProgress: (done: number) => void,
 ): Promise<BulkAnswer> {
   let changed = 0;
+  let skipped = 0;
   let done = 0;
   const left = [...jobs];
   const work = async () => {
@@ -166,12 +174,13 @@ async function changeEach(
         await changeJob(verb, job.id);
         changed += 1;
       } catch (error) {
-        if (!isStatus(error, 404, 409)) throw error;
+        if (verb === 'retry' && isStatus(error, 403)) skipped += 1;
+        else if (!isStatus(error, 404, 409)) throw error;
       }
       done += 1;
       onProgress(done);
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
-  return { changed, matched: jobs.length };
+  return { changed, matched: jobs.length, skipped };
 }
