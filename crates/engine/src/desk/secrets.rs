@@ -1,8 +1,9 @@
 //! Header values and command variables of a schedule: sealed in what every tick asks for, hidden in what was written.
 //!
 //! Whoever edits a schedule is shown `***` for each value, and gives that back for those that shall stay. A value that stays is
-//! taken from what is kept, never from the edit. It does not stay when the job is to call another host: or who may edit a
-//! schedule, and was never told its secrets, could have them sent home.
+//! taken from what is kept, never from the edit. It does not stay when the job is to call another host, or to run something else (another
+//! program, other arguments, another directory or input): or who may edit a schedule, and was never told its secrets, could have them sent
+//! home, or printed.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,7 +12,7 @@ use foreman_core::schedule::ScheduleSpec;
 use foreman_core::sealed::{Keyring, Place};
 use foreman_core::secret_map::{MASK, SecretMap};
 use foreman_core::spec::{Invalid, Mistake};
-use foreman_core::target::{ENV_PLACE, HEADERS_PLACE, HttpTarget};
+use foreman_core::target::{CommandTarget, ENV_PLACE, HEADERS_PLACE, HttpTarget};
 use foreman_core::{Target, TenantId, Work};
 
 /// Hides every value in what was written.
@@ -43,8 +44,8 @@ pub(super) fn seal(
             return Ok(());
         }
     };
-    let is_elsewhere = kept.is_some_and(|kept| calls_elsewhere(&work.target, &kept.target));
-    let filled = fill(given, kept.and_then(|kept| values_of(&kept.target, field)), is_elsewhere, field, |kept| {
+    let void = kept.and_then(|kept| goes_elsewhere(&work.target, &kept.target));
+    let filled = fill(given, kept.and_then(|kept| values_of(&kept.target, field)), void, field, |kept| {
         kept.open(ring, place).map(Cow::into_owned).map_err(|error| error.to_string())
     })?;
     let sealed = match ring {
@@ -60,11 +61,11 @@ pub(super) fn seal(
     Ok(())
 }
 
-/// What is given, with the kept value where a hidden one stands.
+/// What is given, with the kept value where a hidden one stands. `void`: why none is kept for this.
 fn fill(
     mut given: BTreeMap<String, String>,
     kept: Option<&SecretMap>,
-    is_elsewhere: bool,
+    void: Option<&str>,
     field: &str,
     open: impl FnOnce(&SecretMap) -> Result<BTreeMap<String, String>, String>,
 ) -> Result<SecretMap, Invalid> {
@@ -76,12 +77,10 @@ fn fill(
     let mistakes: Vec<(String, String)> = hidden
         .iter()
         .filter_map(|name| {
-            let detail = if !is_kept(name) {
-                format!("`{MASK}` stands for a value that is kept, and none is: give the value")
-            } else if is_elsewhere {
-                format!("`{MASK}` is not sent to another host than the one it was given for: give the value again")
+            let detail = if is_kept(name) {
+                format!("`{MASK}` {}: give the value again", void?)
             } else {
-                return None;
+                format!("`{MASK}` stands for a value that is kept, and none is: give the value")
             };
             Some((format!("/job/{field}/{name}"), detail))
         })
@@ -124,9 +123,21 @@ fn put(target: &mut Target, values: SecretMap) {
     }
 }
 
-fn calls_elsewhere(new: &Target, kept: &Target) -> bool {
+/// Why a kept value is not for the new target, if it is not.
+fn goes_elsewhere(new: &Target, kept: &Target) -> Option<&'static str> {
     let origin = |http: &HttpTarget| http.url.origin();
-    matches!((new, kept), (Target::Http(new), Target::Http(kept)) if origin(new) != origin(kept))
+    let is_same = |new: &CommandTarget, kept: &CommandTarget| {
+        new.program == kept.program && new.cwd == kept.cwd && new.input.as_str() == kept.input.as_str()
+    };
+    match (new, kept) {
+        (Target::Http(new), Target::Http(kept)) if origin(new) != origin(kept) => {
+            Some("is not sent to another host than the one it was given for")
+        }
+        (Target::Command(new), Target::Command(kept)) if !is_same(new, kept) => Some(
+            "is not given to another program, with other arguments, input or directory, than the one it was given for",
+        ),
+        _ => None,
+    }
 }
 
 fn mistaken(mistakes: impl IntoIterator<Item = (String, String)>) -> Invalid {

@@ -84,7 +84,7 @@ async fn what_is_kept_has_the_names_and_not_the_values() {
         assert!(!kept(&view).contains("hush") && kept(&view).contains(names), "{}", kept(&view));
         assert_eq!(opened(&view), json!({names: "hush"}));
         assert!(!format!("{view:?}").contains("hush"));
-        let job = desk(&scene).run(&us(), &key()).await.unwrap();
+        let job = desk(&scene).run(&us(), &key(), None).await.unwrap();
         let work = serde_json::to_string(&*scene.view(job).await.job.work).unwrap();
         assert!(!work.contains("hush") && work.contains(names), "{work}");
         desk(&scene).delete(&us(), &key(), None).await.unwrap();
@@ -140,6 +140,30 @@ async fn a_kept_value_is_not_sent_to_another_host() {
     let anew = json!({"job": {"url": "https://two.example/a", "headers": {"authorization": "other"}}});
     let view = desk.change(&us(), &key(), patch(&anew), None).await.unwrap();
     assert_eq!(opened(&view), json!({"authorization": "other"}));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kept_variable_is_not_given_to_another_program() {
+    let scene = Scene::new();
+    let desk = desk(&scene);
+    let job =
+        json!({"command": ["/opt/report", "daily"], "env": {"TOKEN": "hush"}, "cwd": "/srv", "payload": {"n": 1}});
+    desk.create(&us(), spec(&job)).await.unwrap();
+    for other in [
+        json!({"command": "echo $TOKEN | base64"}),
+        json!({"command": ["/usr/bin/env"]}),
+        json!({"command": ["/opt/report", "--print-environment"]}),
+        json!({"cwd": "/tmp/mine"}),
+        json!({"payload": "env"}),
+    ] {
+        let told = refused(desk.change(&us(), &key(), patch(&json!({"job": other})), None).await.unwrap_err());
+        assert_eq!(told[0].0, "/job/env/TOKEN", "{other}");
+        assert!(told[0].1.contains("give the value again"), "{told:?}");
+    }
+    // What does not change what is run keeps it, and another program has it when it is given again.
+    desk.change(&us(), &key(), patch(&json!({"every": "2h", "job": {"queue": "reports"}})), None).await.unwrap();
+    let again = json!({"job": {"command": ["/usr/bin/env"], "env": {"TOKEN": "mine"}}});
+    desk.change(&us(), &key(), patch(&again), None).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
