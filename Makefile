@@ -10,7 +10,7 @@ export LISTEN ARGS RELEASE SUITE TESTS
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help build dashboard run demo test lint fmt torture bench generate screenshots install clean
+.PHONY: help build dashboard run demo test lint advisories fmt torture bench generate screenshots install clean
 
 help: ## Show this list
 	@echo "Foreman: a job server in one binary. Start with: make run"
@@ -45,6 +45,9 @@ lint: ## Formatting, clippy, shell scripts, and the dashboard's types and lint
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	scripts/check-scripts
 	scripts/check-dashboard --lint
+
+advisories: ## Ask whether a vulnerability is known of a dependency; needs a network and cargo-deny or cargo-audit, and fails without
+	scripts/check-advisories --required
 
 fmt: ## Format the code
 	cargo fmt --all

@@ -12,6 +12,7 @@ suite fmt 20 300 cargo fmt --all --check
 suite scripts 20 120 scripts/check-scripts
 suite runner 45 300 scripts/check-test-runner
 suite services 60 300 scripts/check-services
+suite advisories 30 900 scripts/check-advisories
 suite dashboard 150 900 dashboard
 suite build 600 5400 build
 suite clippy 300 3600 cargo clippy --workspace --all-targets --locked -- -D warnings
