@@ -94,13 +94,49 @@ pub fn assert_time_to_stop(whose: &str, given: Duration, variables: &BTreeMap<St
     assert_eq!(duration(told), given, "{whose} is told {told}, and killed after {given:?}");
 }
 
-/// A role that others can reach has a key, or it would not start.
+/// Everything that is secret, and who needs it: the API asks for the key of the operator and seals what it takes in, workers open what is
+/// sealed, and everybody reaches the database.
+pub const SECRETS: [(&str, &[&str]); 3] = [
+    ("DATABASE_URL", &["api", "worker", "worker-commands", "scheduler", "migrate"]),
+    ("FOREMAN_SECRET_KEY", &["api", "worker", "worker-commands"]),
+    ("FOREMAN_ADMIN_KEY", &["api"]),
+];
+
+/// Each is given the secrets that it needs, and no others.
+pub fn assert_only_its_secrets<'a>(whose: &str, variables: impl IntoIterator<Item = &'a str>) {
+    let given: BTreeSet<&str> = variables.into_iter().collect();
+    for (secret, needed_by) in SECRETS {
+        let is_needed = needed_by.contains(&whose);
+        assert_eq!(given.contains(secret), is_needed, "{whose} and {secret}");
+    }
+    let others =
+        given.iter().filter(|name| name.contains("KEY") || name.contains("PASSWORD") || name.contains("SECRET"));
+    let unknown: Vec<_> = others.filter(|name| SECRETS.iter().all(|(secret, _)| secret != *name)).collect();
+    assert!(unknown.is_empty(), "{whose} is given {unknown:?}");
+}
+
+/// An API that others can reach has a key, or it would not start. Other roles answer probes alone.
 pub fn assert_key_where_reachable(whose: &str, variables: &BTreeMap<String, String>) {
-    for listen in ["FOREMAN_LISTEN", "FOREMAN_HEALTH_LISTEN"] {
-        let Some(address) = variables.get(listen) else { continue };
-        let address: SocketAddr = address.parse().unwrap_or_else(|_| panic!("{whose}: {listen} is {address}"));
-        let is_safe = address.ip().is_loopback() || variables.contains_key("FOREMAN_ADMIN_KEY");
-        assert!(is_safe, "{whose} listens on {address} without FOREMAN_ADMIN_KEY");
+    let Some(address) = variables.get("FOREMAN_LISTEN").filter(|_| whose.ends_with("api")) else { return };
+    let address: SocketAddr = address.parse().unwrap_or_else(|_| panic!("{whose}: FOREMAN_LISTEN is {address}"));
+    let is_safe = address.ip().is_loopback() || variables.contains_key("FOREMAN_ADMIN_KEY");
+    assert!(is_safe, "{whose} listens on {address} without FOREMAN_ADMIN_KEY");
+}
+
+/// Root's rights that are needed to run each tenant's programs as a user of its own, and no others.
+pub const TO_BECOME_OTHERS: [&str; 5] = ["SETUID", "SETGID", "KILL", "CHOWN", "DAC_OVERRIDE"];
+
+#[test]
+fn a_secret_too_many_or_too_few_is_seen() {
+    assert_only_its_secrets("scheduler", ["DATABASE_URL", "FOREMAN_LOG_LEVEL"]);
+    for (whose, given) in [
+        ("scheduler", &["DATABASE_URL", "FOREMAN_SECRET_KEY"][..]),
+        ("worker", &["DATABASE_URL"]),
+        ("api", &["DATABASE_URL", "FOREMAN_SECRET_KEY"]),
+        ("scheduler", &["DATABASE_URL", "POSTGRES_PASSWORD"]),
+    ] {
+        let given = given.to_vec();
+        assert!(std::panic::catch_unwind(|| assert_only_its_secrets(whose, given)).is_err(), "{whose}");
     }
 }
 

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::binary::{ROLES, assert_command, assert_key_where_reachable, assert_known, assert_time_to_stop, duration};
+use crate::binary::{
+    ROLES, TO_BECOME_OTHERS, assert_command, assert_key_where_reachable, assert_known, assert_only_its_secrets,
+    assert_time_to_stop, duration,
+};
 use crate::tree;
 
 /// As much of the format as is used. A key that is not here is a slip, or a reason to add it.
@@ -22,6 +25,8 @@ struct Compose {
     _environment: serde_json::Value,
     #[serde(rename = "x-role-environment")]
     _role_environment: serde_json::Value,
+    #[serde(rename = "x-sealing-environment")]
+    _sealing_environment: serde_json::Value,
 }
 
 #[derive(Deserialize)]
@@ -40,6 +45,10 @@ struct Service {
     tmpfs: Vec<String>,
     #[serde(default)]
     cap_drop: Vec<String>,
+    #[serde(default)]
+    cap_add: Vec<String>,
+    #[serde(default)]
+    profiles: Vec<String>,
     #[serde(default)]
     security_opt: Vec<String>,
     #[serde(default)]
@@ -97,7 +106,7 @@ fn ours(compose: &Compose) -> Vec<(&str, &Service)> {
         .filter(|(_, it)| it.image.starts_with("foreman:"))
         .map(|(name, it)| (name.as_str(), it))
         .collect();
-    assert_eq!(found.len(), ROLES.len() + 1, "the roles, and what migrates");
+    assert_eq!(found.len(), ROLES.len() + 2, "the roles, what runs programs, and what migrates");
     found
 }
 
@@ -109,7 +118,7 @@ fn every_role_runs_as_a_process_of_its_own_beside_one_postgres() {
         assert_eq!(compose.services[role].command, [role]);
     }
     let postgres = &compose.services["postgres"];
-    assert!(postgres.image.starts_with("postgres:"));
+    assert_eq!(postgres.image, "${POSTGRES_IMAGE:-postgres:15}");
     let [volume] = postgres.volumes.as_slice() else { panic!("the database is kept in one volume") };
     assert!(compose.volumes.contains_key(volume.split_once(':').unwrap().0));
     assert!(postgres.shm_size.is_some() && postgres.stop_grace_period.as_deref().map(duration).is_some());
@@ -141,7 +150,7 @@ fn every_service_is_told_only_what_foreman_knows() {
     let compose = compose();
     for (name, service) in ours(&compose) {
         assert_known(name, service.environment.keys().map(String::as_str));
-        assert!(service.environment.contains_key("DATABASE_URL"), "{name}");
+        assert_only_its_secrets(name, service.environment.keys().map(String::as_str));
         assert_key_where_reachable(name, &service.environment);
     }
 }
@@ -159,10 +168,20 @@ fn every_role_is_given_the_time_to_stop() {
 #[test]
 fn nothing_runs_as_root_or_writes_into_its_image() {
     for (name, service) in ours(&compose()) {
-        assert_eq!(service.user.as_deref(), Some("65532:65532"), "{name}");
-        assert!(service.read_only && service.init, "{name}");
-        assert_eq!(service.tmpfs, ["/tmp"], "{name}");
+        let runs_programs = name == "worker-commands";
+        let user = if runs_programs { "0:0" } else { "65532:65532" };
+        assert_eq!(service.user.as_deref(), Some(user), "{name}");
+        assert!(service.read_only, "{name}");
+        assert!(
+            !service.init,
+            "{name}: an init has the variables of what it starts, and shows them to commands of the same user"
+        );
+        assert_eq!(service.tmpfs[0], "/tmp", "{name}");
         assert_eq!(service.cap_drop, ["ALL"], "{name}");
+        let added: &[&str] = if runs_programs { &TO_BECOME_OTHERS } else { &[] };
+        assert_eq!(service.cap_add, added, "{name}");
+        let profiles: &[&str] = if runs_programs { &["commands"] } else { &[] };
+        assert_eq!(service.profiles, profiles, "{name}: what is root runs only when asked for");
         assert_eq!(service.security_opt, ["no-new-privileges:true"], "{name}");
     }
 }
@@ -192,4 +211,17 @@ fn the_image_is_built_from_this_tree() {
             "{name}: more than one, or nothing said"
         );
     }
+}
+
+#[test]
+fn programs_run_as_users_of_their_tenants() {
+    let compose = compose();
+    let worker = &compose.services["worker-commands"];
+    assert_eq!(worker.command, ["worker", "--allow-commands"]);
+    assert_eq!(worker.environment["FOREMAN_COMMANDS_USERS"], "60000-61000");
+    assert_eq!(worker.tmpfs, ["/tmp", "/var/lib/foreman"], "where it is kept which tenant has which");
+    assert!(compose.services["api"].environment["FOREMAN_COMMANDS_ALLOW"].ends_with(":-false}"), "off until asked for");
+    assert!(!compose.services["worker"].environment.keys().any(|name| name.contains("COMMANDS")));
+    let given = worker.stop_grace_period.as_deref().expect("the default of 10 s is too short");
+    assert_time_to_stop("worker-commands", duration(given), &worker.environment);
 }

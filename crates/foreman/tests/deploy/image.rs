@@ -14,6 +14,38 @@ fn instructions(text: &str) -> Vec<(String, String)> {
     joined.lines().filter(|line| !line.trim().is_empty()).map(|line| split(line.trim()).unwrap()).collect()
 }
 
+/// The same, with what stands for another image put in.
+fn dockerfile() -> Vec<(String, String)> {
+    let all = instructions(&read("deploy/Dockerfile"));
+    let defaults: Vec<(String, String)> = all
+        .iter()
+        .filter(|(name, _)| name == "ARG")
+        .filter_map(|(_, rest)| rest.split_once('='))
+        .map(|(name, value)| (format!("${{{name}}}"), value.to_owned()))
+        .collect();
+    let put_in = |text: String| defaults.iter().fold(text, |text, (name, value)| text.replace(name, value));
+    all.into_iter().map(|(name, rest)| (name, put_in(rest))).collect()
+}
+
+#[test]
+fn every_image_that_is_built_upon_can_be_named_by_its_digest() {
+    let all = instructions(&read("deploy/Dockerfile"));
+    let bases = all.iter().filter(|(name, _)| name == "FROM").map(|(_, base)| base);
+    for base in bases {
+        assert!(base.contains("_IMAGE}"), "{base} cannot be given by an argument");
+    }
+    for (_, base) in dockerfile().iter().filter(|(name, _)| name == "FROM") {
+        assert!(!base.contains('$') || base.starts_with("--platform=$BUILDPLATFORM "), "{base} has no default");
+    }
+}
+
+#[test]
+fn the_binary_can_be_run_and_not_read() {
+    let is_copy = |(name, rest): &(String, String)| name == "COPY" && rest.ends_with("/usr/local/bin/foreman");
+    let (_, copy) = instructions(&read("deploy/Dockerfile")).into_iter().find(is_copy).expect("it is shipped");
+    assert!(copy.contains("--chmod=0711 "), "a process that runs what it cannot read shows nobody its variables");
+}
+
 #[test]
 fn the_image_runs_the_binary_as_a_user_without_rights() {
     let all = instructions(&read("deploy/Dockerfile"));
@@ -36,7 +68,7 @@ fn the_image_is_built_with_the_compiler_that_the_workspace_asks_for() {
     let manifest: toml::Table = read("Cargo.toml").parse().unwrap();
     let wanted = manifest["workspace"]["package"]["rust-version"].as_str().unwrap().to_owned();
     let builds = |(name, base): &(String, String)| name == "FROM" && base.ends_with(" AS build");
-    let (_, base) = instructions(&read("deploy/Dockerfile")).into_iter().find(builds).unwrap();
+    let (_, base) = dockerfile().into_iter().find(builds).unwrap();
     assert!(base.starts_with(&format!("rust:{wanted}-")), "{base} is not Rust {wanted}");
 }
 

@@ -6,7 +6,10 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::binary::{ROLES, assert_command, assert_key_where_reachable, assert_known, assert_time_to_stop};
+use crate::binary::{
+    ROLES, SECRETS, TO_BECOME_OTHERS, assert_command, assert_key_where_reachable, assert_known,
+    assert_only_its_secrets, assert_time_to_stop,
+};
 use crate::tree;
 
 type Labels = BTreeMap<String, String>;
@@ -19,6 +22,7 @@ enum Manifest {
     Job(Object<JobSpec>),
     Service(Object<ServiceSpec>),
     PodDisruptionBudget(Object<DisruptionSpec>),
+    NetworkPolicy(Object<NetworkSpec>),
     ConfigMap(Data),
     Secret(Data),
 }
@@ -110,6 +114,50 @@ struct DisruptionSpec {
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct NetworkSpec {
+    pod_selector: Value,
+    policy_types: Vec<String>,
+    #[serde(default)]
+    ingress: Vec<Rule>,
+    #[serde(default)]
+    egress: Vec<Rule>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rule {
+    #[serde(default)]
+    from: Vec<Value>,
+    #[serde(default)]
+    to: Vec<Peer>,
+    #[serde(default)]
+    ports: Vec<NetworkPort>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Peer {
+    namespace_selector: Option<Value>,
+    ip_block: Option<IpBlock>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct IpBlock {
+    cidr: String,
+    #[serde(default)]
+    except: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NetworkPort {
+    protocol: String,
+    port: u16,
+}
+
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Template {
     metadata: TemplateMetadata,
@@ -183,14 +231,27 @@ struct Container {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Source {
     config_map_ref: Option<Reference>,
-    secret_ref: Option<Reference>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Variable {
+    name: String,
+    value: Option<String>,
+    value_from: Option<ValueFrom>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct ValueFrom {
+    secret_key_ref: SecretKey,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Variable {
+struct SecretKey {
     name: String,
-    value: String,
+    key: String,
 }
 
 #[derive(Deserialize)]
@@ -318,7 +379,6 @@ fn variables(all: &[(String, Manifest)], container: &Container) -> BTreeMap<Stri
         for (_, manifest) in all {
             let (reference, data) = match manifest {
                 Manifest::ConfigMap(data) => (&source.config_map_ref, data),
-                Manifest::Secret(data) => (&source.secret_ref, data),
                 _ => continue,
             };
             if reference.as_ref().is_some_and(|reference| reference.name == data.metadata.name) {
@@ -327,8 +387,26 @@ fn variables(all: &[(String, Manifest)], container: &Container) -> BTreeMap<Stri
         }
     }
     // What stands in the pod itself wins over what it takes from elsewhere.
-    found.extend(container.env.iter().map(|it| (it.name.clone(), it.value.clone())));
+    for variable in &container.env {
+        let value = match (&variable.value, &variable.value_from) {
+            (Some(value), None) => value.clone(),
+            (None, Some(ValueFrom { secret_key_ref })) => of_secret(all, secret_key_ref),
+            _ => panic!("{} has one value", variable.name),
+        };
+        found.insert(variable.name.clone(), value);
+    }
     found
+}
+
+/// What the example of the Secret says.
+fn of_secret(all: &[(String, Manifest)], of: &SecretKey) -> String {
+    let secrets = all.iter().filter_map(|(_, manifest)| match manifest {
+        Manifest::Secret(data) => Some(data),
+        _ => None,
+    });
+    let found = secrets.into_iter().find(|data| data.metadata.name == of.name);
+    let found = found.and_then(|data| data.entries.get(&of.key));
+    found.unwrap_or_else(|| panic!("the Secret {} has no {}", of.name, of.key)).clone()
 }
 
 fn only_container(template: &Template) -> &Container {
@@ -344,6 +422,7 @@ fn every_kind_is_of_the_version_that_clusters_serve() {
             Manifest::Job(it) => (&it.api_version, "batch/v1"),
             Manifest::Service(it) => (&it.api_version, "v1"),
             Manifest::PodDisruptionBudget(it) => (&it.api_version, "policy/v1"),
+            Manifest::NetworkPolicy(it) => (&it.api_version, "networking.k8s.io/v1"),
             Manifest::ConfigMap(it) | Manifest::Secret(it) => (&it.api_version, "v1"),
         };
         assert_eq!(found, wanted, "{file}");
@@ -370,7 +449,7 @@ fn every_pod_is_told_only_what_foreman_knows() {
     let all = manifests();
     for (name, template) in pods(&all) {
         let variables = variables(&all, only_container(template));
-        assert!(variables.contains_key("DATABASE_URL") && variables.contains_key("FOREMAN_ADMIN_KEY"), "{name}");
+        assert_only_its_secrets(name.trim_start_matches("foreman-"), variables.keys().map(String::as_str));
         assert_known(name, variables.keys().map(String::as_str));
         assert_key_where_reachable(name, &variables);
         assert!(!template.spec.enable_service_links, "{name}: variables that Kubernetes makes up look like ours");
@@ -476,7 +555,7 @@ fn selectors_choose_the_pods_they_mean() {
                 };
                 assert!(it.spec.max_unavailable < of.spec.replicas, "{file}: a drained node may not take the last one");
             }
-            Manifest::Job(_) | Manifest::ConfigMap(_) | Manifest::Secret(_) => {}
+            Manifest::Job(_) | Manifest::NetworkPolicy(_) | Manifest::ConfigMap(_) | Manifest::Secret(_) => {}
         }
     }
     assert_eq!((services, budgets), (1, ROLES.len()), "a Service for the API, a budget for each role");
@@ -530,4 +609,108 @@ fn the_kustomization_applies_every_file_but_the_example() {
     let mut there = tree::files("deploy/kubernetes", ".yaml");
     there.retain(|file| !file.ends_with("kustomization.yaml") && !file.ends_with("secret.example.yaml"));
     assert_eq!(listed, there);
+}
+
+fn policies(all: &[(String, Manifest)]) -> BTreeMap<&str, &NetworkSpec> {
+    all.iter()
+        .filter_map(|(_, manifest)| match manifest {
+            Manifest::NetworkPolicy(it) => Some((it.metadata.name.as_str(), &it.spec)),
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn a_pod_speaks_to_nobody_but_whom_it_must() {
+    let all = manifests();
+    let policies = policies(&all);
+    let default = policies["foreman-default"];
+    let labels = &default.pod_selector["matchLabels"];
+    for (name, template) in pods(&all) {
+        for (label, value) in labels.as_object().unwrap() {
+            assert_eq!(template.metadata.labels.get(label).map(String::as_str), value.as_str(), "{name}");
+        }
+    }
+    assert_eq!(default.policy_types, ["Ingress", "Egress"]);
+    assert!(default.ingress.is_empty(), "nobody comes in by it");
+    // Names and the database: no rule lets all ports out.
+    for rule in &default.egress {
+        assert!(!rule.ports.is_empty() && rule.ports.iter().all(|port| matches!(port.port, 53 | 5432)));
+        let is_database = rule.ports[0].port == 5432;
+        let of_cluster = rule.to.iter().all(|peer| peer.namespace_selector.is_some());
+        assert!(is_database || (!rule.to.is_empty() && of_cluster), "names are asked of the cluster");
+        assert!(rule.ports.iter().all(|port| ["TCP", "UDP"].contains(&port.protocol.as_str())));
+    }
+    for (name, policy) in &policies {
+        let is_worker = *name == "foreman-worker";
+        assert!(policy.egress.is_empty() || is_worker || *name == "foreman-default", "{name} calls out");
+        for rule in &policy.ingress {
+            assert!(rule.ports.iter().all(|port| matches!(port.port, 8080 | 8081)) && !rule.ports.is_empty(), "{name}");
+            assert!(*name == "foreman-api" || !rule.from.is_empty(), "{name}: anybody may come in");
+        }
+    }
+}
+
+#[test]
+fn workers_call_what_is_public_and_nothing_private() {
+    let all = manifests();
+    let worker = policies(&all)["foreman-worker"];
+    let blocks: Vec<&IpBlock> = worker
+        .egress
+        .iter()
+        .flat_map(|rule| &rule.to)
+        .map(|peer| peer.ip_block.as_ref().expect("by address"))
+        .collect();
+    let of = |cidr: &str| &blocks.iter().find(|block| block.cidr == cidr).unwrap_or_else(|| panic!("no {cidr}")).except;
+    let (four, six) = (of("0.0.0.0/0"), of("::/0"));
+    for network in ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "169.254.0.0/16", "127.0.0.0/8"] {
+        assert!(four.iter().any(|it| it == network), "{network}");
+    }
+    for network in ["fc00::/7", "fe80::/10", "::1/128", "::ffff:0:0/96", "64:ff9b::/96"] {
+        assert!(six.iter().any(|it| it == network), "{network}");
+    }
+    assert_eq!(blocks.len(), 2, "and nothing else");
+}
+
+#[test]
+fn the_secret_has_what_is_asked_of_it_and_nothing_else() {
+    let all = manifests();
+    let secret = all.iter().find_map(|(_, manifest)| match manifest {
+        Manifest::Secret(data) => Some(data),
+        _ => None,
+    });
+    let mut names: Vec<&str> = secret.expect("an example").entries.keys().map(String::as_str).collect();
+    names.sort_unstable();
+    let mut wanted = SECRETS.map(|(name, _)| name);
+    wanted.sort_unstable();
+    assert_eq!(names, wanted);
+}
+
+#[test]
+fn programs_run_as_users_of_their_tenants() {
+    let overlay: Value = tree::yaml("deploy/kubernetes-commands/kustomization.yaml");
+    assert_eq!(overlay["resources"], serde_json::json!(["../kubernetes"]));
+    for patch in overlay["patches"].as_array().unwrap() {
+        let file = format!("deploy/kubernetes-commands/{}", patch["path"].as_str().unwrap());
+        let patch: Value = tree::yaml(&file);
+        let (kind, name) = (&patch["kind"], patch["metadata"]["name"].as_str().unwrap());
+        let is_there = manifests().iter().any(|(_, manifest)| match manifest {
+            Manifest::Deployment(it) => kind == "Deployment" && it.metadata.name == name,
+            Manifest::ConfigMap(it) => kind == "ConfigMap" && it.metadata.name == name,
+            _ => false,
+        });
+        assert!(is_there, "{file} changes what is not there");
+    }
+    let worker: Value = tree::yaml("deploy/kubernetes-commands/worker.yaml");
+    let pod = &worker["spec"]["template"]["spec"];
+    assert_eq!(
+        (&pod["securityContext"]["runAsUser"], pod["securityContext"]["runAsNonRoot"].as_bool()),
+        (&serde_json::json!(0), Some(false))
+    );
+    let container = &pod["containers"][0];
+    assert_eq!(container["securityContext"]["capabilities"]["add"], serde_json::json!(TO_BECOME_OTHERS));
+    assert_eq!(container["env"][0]["name"], "FOREMAN_COMMANDS_USERS");
+    assert_eq!(container["volumeMounts"][0]["mountPath"], "/var/lib/foreman");
+    let config: Value = tree::yaml("deploy/kubernetes-commands/config.yaml");
+    assert_known("the overlay", config["data"].as_object().unwrap().keys().map(String::as_str));
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::binary::{
-    ROLES, assert_command, assert_key_where_reachable, assert_known, assert_time_to_stop, default_of, duration,
+    ROLES, TO_BECOME_OTHERS, assert_command, assert_key_where_reachable, assert_known, assert_only_its_secrets,
+    assert_time_to_stop, default_of, duration,
 };
 use crate::tree;
 
@@ -11,10 +12,13 @@ use crate::tree;
 type Unit = BTreeMap<String, Vec<(String, String)>>;
 
 fn unit(name: &str) -> Unit {
-    let file = format!("deploy/systemd/foreman-{name}.service");
+    read(&format!("deploy/systemd/foreman-{name}.service"))
+}
+
+fn read(file: &str) -> Unit {
     let mut unit = Unit::new();
     let mut section = String::new();
-    for line in tree::read(&file).lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
+    for line in tree::read(file).lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
         if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
             name.clone_into(&mut section);
         } else {
@@ -39,9 +43,23 @@ fn one<'a>(unit: &'a Unit, section: &str, key: &str) -> &'a str {
 
 /// What the process finds in its environment, with the example of the file that it reads.
 fn variables(unit: &Unit) -> BTreeMap<String, String> {
-    let example = tree::read("deploy/systemd/foreman.env.example");
-    let lines = example.lines().filter(|line| !line.starts_with('#')).chain(all(unit, "Service", "Environment"));
+    let examples = examples(unit);
+    let lines = examples.lines().filter(|line| !line.starts_with('#')).chain(all(unit, "Service", "Environment"));
     lines.filter_map(|line| line.split_once('=')).map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+/// What the files that a unit reads say in their examples.
+fn examples(unit: &Unit) -> String {
+    let files = all(unit, "Service", "EnvironmentFile").into_iter();
+    let names = files.map(|file| file.strip_prefix("/etc/foreman/").unwrap_or_else(|| panic!("{file}")).to_owned());
+    names.map(|name| tree::read(&format!("deploy/systemd/{name}.example"))).collect::<Vec<_>>().join("\n")
+}
+
+/// The names of what they set, or offer to.
+fn offered(unit: &Unit) -> Vec<String> {
+    let examples = examples(unit);
+    let lines = examples.lines().map(|line| line.trim_start_matches('#')).filter_map(|line| line.split_once('='));
+    lines.map(|(name, _)| name.to_owned()).filter(|name| !name.contains(' ')).collect()
 }
 
 const UNITS: [&str; 4] = ["api", "worker", "scheduler", "migrate"];
@@ -54,16 +72,13 @@ fn every_unit_runs_a_command_of_the_binary_with_what_it_knows() {
         assert_eq!(words[0], "/usr/local/bin/foreman", "{name}");
         assert_eq!(words[1], name);
         assert_command(name, &words[1..]);
-        assert_eq!(one(&unit, "Service", "EnvironmentFile"), "/etc/foreman/foreman.env", "{name}");
         let variables = variables(&unit);
-        assert!(variables.contains_key("DATABASE_URL"), "{name}");
+        let offered = offered(&unit);
+        assert_only_its_secrets(name, offered.iter().map(String::as_str));
+        assert_known(name, offered.iter().map(String::as_str));
         assert_known(name, variables.keys().map(String::as_str));
         assert_key_where_reachable(name, &variables);
     }
-    // What the example offers without setting it.
-    let example = tree::read("deploy/systemd/foreman.env.example");
-    let offered = example.lines().filter_map(|line| line.strip_prefix('#')?.split_once('=')).map(|(name, _)| name);
-    assert_known("the example", offered.filter(|name| !name.contains(' ')));
 }
 
 #[test]
@@ -99,10 +114,33 @@ fn nothing_runs_as_root() {
             ("NoNewPrivileges", "yes"),
             ("ProtectSystem", "strict"),
             ("CapabilityBoundingSet", ""),
+            ("ProtectProc", "invisible"),
+            ("MemoryDenyWriteExecute", "yes"),
+            ("SystemCallArchitectures", "native"),
+            ("SystemCallErrorNumber", "EPERM"),
+            ("IPAddressDeny", "169.254.169.254 fd00:ec2::254"),
         ] {
             assert_eq!(one(&unit, "Service", key), value, "{name}: {key}");
         }
+        let filters = all(&unit, "Service", "SystemCallFilter");
+        // What a worker starts may be any program.
+        let wanted: &[&str] =
+            if name == "worker" { &["@system-service"] } else { &["@system-service", "~@privileged"] };
+        assert_eq!(filters, wanted, "{name}");
     }
+}
+
+#[test]
+fn programs_run_as_users_of_their_tenants() {
+    let unit = read("deploy/systemd/foreman-worker.service.d/commands.conf");
+    let [empty, run] = all(&unit, "Service", "ExecStart")[..] else { panic!("the unit's own is taken back first") };
+    assert_eq!((empty, run), ("", "/usr/local/bin/foreman worker --allow-commands"));
+    assert_command("the drop-in", &["worker", "--allow-commands"]);
+    assert_eq!(one(&unit, "Service", "Environment"), "FOREMAN_COMMANDS_USERS=60000-61000");
+    assert_eq!(one(&unit, "Service", "DynamicUser"), "no");
+    let wanted = TO_BECOME_OTHERS.map(|name| format!("CAP_{name}")).join(" ");
+    assert_eq!(one(&unit, "Service", "CapabilityBoundingSet"), wanted);
+    assert_eq!(one(&unit, "Service", "StateDirectory"), "foreman", "where it is kept which tenant has which");
 }
 
 #[test]
