@@ -48,7 +48,7 @@ test('a payload full of markup stays text, in the table, on the page of the job 
       command: ['sh', '-c', 'printf %s "$0"; exit 1', MARKUP],
     });
     const person = await stage.person(foreman);
-    const page = await person.open('/jobs');
+    const page = await person.open(foreman.signIn('/jobs'));
     await rowOf(page, job.id).waitFor();
     await expectText(page);
     await page.goto(`/jobs/${job.id}`);

@@ -4,21 +4,19 @@
 //! database, once: the file appears whole or not at all, and of two processes that make it at one moment one wins and both use the
 //! winner's. One that other users of the machine can read is refused: it would guard nothing.
 
-use std::fs::{self, DirBuilder, OpenOptions, Permissions};
-use std::io::{self, ErrorKind, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use foreman_core::sealed::{Keyring, MasterKey};
 use tracing::{info, warn};
-use uuid::Uuid;
 
 use crate::config::{Settings, StoreKind};
+use crate::data_dir::{OTHERS, make_once};
 use crate::role::Role;
 
-/// What others may do with a file of ours.
-const OTHERS: u32 = 0o077;
 const EVERYBODY: u32 = 0o007;
 
 /// Puts the key in force that a process of this role has; without one, says what will be refused.
@@ -29,8 +27,8 @@ pub fn prepare(role: Role, settings: &mut Settings) -> anyhow::Result<()> {
     if let Some(ring) = &settings.secret_key {
         // A build in which sealing does nothing must not start.
         ring.self_test()?;
-    } else {
-        warn!("{}", missing(role));
+    } else if let Some(missing) = missing(role) {
+        warn!("{missing}");
     }
     if let Some(path) = settings.secret_key_file.as_deref().filter(|path| is_open_to_everybody(path)) {
         warn!("every user of this machine can read {}, the key to all secrets; take that right away", path.display());
@@ -38,20 +36,18 @@ pub fn prepare(role: Role, settings: &mut Settings) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn missing(role: Role) -> &'static str {
+fn missing(role: Role) -> Option<&'static str> {
     match role {
-        Role::Dev | Role::Api => {
+        Role::Dev | Role::Api => Some(
             "no FOREMAN_SECRET_KEY: jobs with headers or variables, webhooks and signing secrets are refused; set it to what \
-             `openssl rand -base64 32` prints, the same for every process"
-        }
-        Role::Worker => {
+             `openssl rand -base64 32` prints, the same for every process",
+        ),
+        Role::Worker => Some(
             "no FOREMAN_SECRET_KEY: jobs with headers or variables fail here, and nothing that is sent is signed; set it as it is set \
-             for the API"
-        }
-        Role::Scheduler => {
-            "no FOREMAN_SECRET_KEY: schedules whose jobs have headers or variables cannot be read in full; set it as it is set for \
-             the API"
-        }
+             for the API",
+        ),
+        // It copies what is sealed as it is, and opens nothing.
+        Role::Scheduler => None,
     }
 }
 
@@ -94,31 +90,14 @@ pub fn of_file(path: &Path) -> anyhow::Result<Keyring> {
     Ok(text.trim().replace(['\r', '\n'], ",").parse()?)
 }
 
-/// Written beside it and linked into place: there is no moment in which half a key is there, and an old one is never replaced.
 fn make(path: &Path) -> io::Result<()> {
-    let directory = path.parent().unwrap_or(Path::new("."));
-    DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-    let draft = directory.join(format!(".secret.key.{}", Uuid::new_v4()));
-    let written = write(&draft).and_then(|()| fs::hard_link(&draft, path));
-    fs::remove_file(&draft).ok();
-    match written {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
+    if make_once(path, MasterKey::fresh().text().reveal())? {
+        info!(
+            "made {}: without it, what is sealed in the database cannot be read; keep it with your backups",
+            path.display()
+        );
     }
-    fs::File::open(directory)?.sync_all()?;
-    info!(
-        "made {}: without it, what is sealed in the database cannot be read; keep it with your backups",
-        path.display()
-    );
     Ok(())
-}
-
-fn write(draft: &Path) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(draft)?;
-    // Whatever the umask left of it.
-    file.set_permissions(Permissions::from_mode(0o600))?;
-    writeln!(file, "{}", MasterKey::fresh().text().reveal())?;
-    file.sync_all()
 }
 
 fn is_open_to_everybody(path: &Path) -> bool {
@@ -127,6 +106,8 @@ fn is_open_to_everybody(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
+
     use super::*;
 
     #[test]

@@ -5,7 +5,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Api } from './api';
 import { holds, letsGo, temporaryDirectory } from './leash';
@@ -41,7 +41,18 @@ export class Foreman {
 
   /** As the administrator, where keys are asked for. */
   get api(): Api {
-    return new Api(this.url, this.options.keys === true ? ADMIN_KEY : undefined);
+    return new Api(this.url, this.options.keys === true ? ADMIN_KEY : this.ownKey());
+  }
+
+  /** The link that it prints where it has made a key for itself, and where that leads. */
+  signIn(next: string): string {
+    return `/sign-in?next=${encodeURIComponent(next)}#key=${this.ownKey()}`;
+  }
+
+  /** A server that runs commands has one. */
+  private ownKey(): string | undefined {
+    const file = join(this.directory, 'data', 'admin.key');
+    return existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;
   }
 
   get log(): string {

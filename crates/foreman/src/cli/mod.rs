@@ -34,7 +34,9 @@ pub use tenants::{DeleteTenants, ListTenants, Tenants, TenantsCommand};
 pub use watch::Watch;
 pub use webhooks::{Deliveries, ListWebhooks, TestWebhook, WebhooksCommand};
 
+use crate::config::{self, Environment};
 use crate::exit::{self, usage};
+use crate::own_key;
 
 /// Runs background work: accepts jobs durably, runs them, retries, and tells you what happened.
 #[derive(Debug, Parser)]
@@ -103,15 +105,27 @@ impl Remote {
     }
 
     /// Speaks to the server as its holder does.
-    pub fn client(&self) -> anyhow::Result<Client> {
-        let key = self.key()?;
+    pub fn client(&self, environment: &Environment) -> anyhow::Result<Client> {
+        let key = match self.key()? {
+            Some(key) => Some(key),
+            None => self.own_key(environment)?,
+        };
         Ok(Client::new(self.api_url(), key.as_ref().map(Secret::reveal))?)
     }
 
     /// The same, about the tenant that was named.
-    pub fn client_for_tenant(&self) -> anyhow::Result<Client> {
-        let client = self.client()?;
+    pub fn client_for_tenant(&self, environment: &Environment) -> anyhow::Result<Client> {
+        let client = self.client(environment)?;
         Ok(self.tenant().map(|tenant| client.for_tenant(tenant)).transpose()?.unwrap_or(client))
+    }
+
+    /// The key that a `foreman dev` of this user has made for itself, where the settings here say that its data lies.
+    fn own_key(&self, environment: &Environment) -> anyhow::Result<Option<Secret>> {
+        let flags =
+            ServerFlags { config: environment.get("FOREMAN_CONFIG").map(PathBuf::from), ..ServerFlags::default() };
+        // Settings that cannot be read are the server's to complain about.
+        let Ok(loaded) = config::load_store(&flags, environment) else { return Ok(None) };
+        own_key::find(&loaded.settings.data_dir, self.api_url())
     }
 
     fn key(&self) -> anyhow::Result<Option<Secret>> {

@@ -32,6 +32,7 @@ pub fn if_asked() -> Option<ExitCode> {
     let failed = launch::run(words, environment());
     // To a person, or to the output of the attempt. Nobody may be there.
     let _ = match &failed {
+        NotLaunched::Swept => Ok(()),
         NotLaunched::Misused(NotAPlan::Empty) => writeln!(io::stderr(), "{ABOUT}"),
         NotLaunched::Misused(error) => writeln!(io::stderr(), "foreman {WORD}: {error}\n\n{ABOUT}"),
         _ => writeln!(io::stderr(), "foreman {WORD}: {failed}"),

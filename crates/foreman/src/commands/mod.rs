@@ -76,12 +76,17 @@ pub fn run(cli: Cli, environment: &Environment) -> anyhow::Result<ExitCode> {
             screen.line(concat!("foreman ", env!("CARGO_PKG_VERSION")))?;
             Ok(Exit::Done.into())
         }
-        remote => block_on(on_server(remote, &cli.remote, &screen)),
+        remote => block_on(on_server(remote, &cli.remote, environment, &screen)),
     }
 }
 
-async fn on_server(command: Command, remote: &Remote, screen: &Screen) -> anyhow::Result<Exit> {
-    let client = remote.client_for_tenant()?;
+async fn on_server(
+    command: Command,
+    remote: &Remote,
+    environment: &Environment,
+    screen: &Screen,
+) -> anyhow::Result<Exit> {
+    let client = remote.client_for_tenant(environment)?;
     match command {
         Command::Submit(submit) => submit::run(*submit, &client, screen).await,
         Command::Jobs(command) => match command {

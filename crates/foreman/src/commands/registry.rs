@@ -25,7 +25,7 @@ impl Registry {
         if direct.direct {
             return Ok(Self::Database(Box::new(Direct::open(direct, environment).await?)));
         }
-        Ok(Self::Server(remote.client()?))
+        Ok(Self::Server(remote.client(environment)?))
     }
 
     pub async fn close(self) {

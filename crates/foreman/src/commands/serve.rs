@@ -7,11 +7,11 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 use crate::cli::ServerFlags;
-use crate::config::{self, Environment, Settings, StoreKind, without_password};
+use crate::config::{self, Environment, Origin, Settings, StoreKind, without_password};
 use crate::demo::Demo;
 use crate::exit::usage;
 use crate::role::Role;
-use crate::{lifecycle, logs, open_files, secret_key};
+use crate::{data_dir, lifecycle, logs, open_files, own_key, secret_key};
 
 /// More threads only help when there is more to compute; jobs mostly wait for others.
 const MOST_THREADS: usize = 4;
@@ -21,7 +21,9 @@ const MOST_BLOCKING: usize = 64;
 const LAST_MOMENT: Duration = Duration::from_millis(200);
 
 pub fn run(role: Role, flags: &ServerFlags, demo: Option<Demo>, environment: &Environment) -> anyhow::Result<ExitCode> {
-    let mut settings = config::load(flags, environment, role)?.settings;
+    let loaded = config::load(flags, environment, role)?;
+    let allowed_by = loaded.origin_of("commands.allow");
+    let mut settings = loaded.settings;
     if demo.is_some() {
         Demo::adjust(&mut settings);
     }
@@ -35,7 +37,17 @@ pub fn run(role: Role, flags: &ServerFlags, demo: Option<Demo>, environment: &En
     for warning in config::warnings(&settings, open_files::raise()) {
         tracing::warn!("{warning}");
     }
+    if role == Role::Dev && settings.store != StoreKind::Memory {
+        data_dir::keep_out_of_git(&settings.data_dir);
+    }
     secret_key::prepare(role, &mut settings)?;
+    own_key::prepare(role, &mut settings)?;
+    if role.serves_the_api() && settings.commands.allow && settings.admin_key.is_none() {
+        tracing::warn!(
+            "commands are allowed and no key is asked for: every user of this machine may submit the programs on the list of the tenant \
+             default; set FOREMAN_ADMIN_KEY"
+        );
+    }
     let threads = available_parallelism().map_or(1, std::num::NonZero::get).min(MOST_THREADS);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(threads)
@@ -43,13 +55,14 @@ pub fn run(role: Role, flags: &ServerFlags, demo: Option<Demo>, environment: &En
         .thread_name("foreman")
         .enable_all()
         .build()?;
-    let exit = runtime.block_on(lifecycle::run(role, &settings, demo, |address| greet(role, address, &settings)));
+    let exit =
+        runtime.block_on(lifecycle::run(role, &settings, demo, |address| greet(role, address, &settings, &allowed_by)));
     runtime.shutdown_timeout(LAST_MOMENT);
     exit.map(ExitCode::from)
 }
 
 /// Where it is, and what to try. Whoever reads the first line knows that it serves.
-fn greet(role: Role, address: SocketAddr, settings: &Settings) {
+fn greet(role: Role, address: SocketAddr, settings: &Settings, allowed_by: &Origin) {
     let url = format!("http://{address}");
     let keeps = match settings.store {
         StoreKind::Sqlite => format!("jobs are kept in {}", settings.data_dir.display()),
@@ -64,18 +77,24 @@ fn greet(role: Role, address: SocketAddr, settings: &Settings) {
         ip if ip.is_unspecified() => format!("http://127.0.0.1:{}", address.port()),
         _ => url.clone(),
     };
-    let commands = if settings.commands.allow { "allowed" } else { "off (--allow-commands turns them on)" };
+    // By whom: a file in the directory one happens to stand in can do it, too.
+    let commands = if settings.commands.allow {
+        format!("allowed by {allowed_by}")
+    } else {
+        "off (--allow-commands turns them on)".into()
+    };
     let slots = settings.worker.slots;
     let text = match role {
         Role::Dev => format!(
             "Foreman listens on {url}\n\
              {keeps}; commands are {commands}; {slots} slots\n\
              jobs may call this machine and what is public (--egress-allow adds networks and hosts)\n\
-             \n\
+             {}\n\
              Try it:\n\
              \x20 curl -s {here}/api/v1/jobs -d '{{\"url\":\"{here}/dev/echo\",\"payload\":{{\"n\":1}}}}' -H 'content-type: application/json'{}\n\
              \n",
-            if settings.admin_key.is_some() { " -H \"authorization: Bearer $FOREMAN_ADMIN_KEY\"" } else { "" }
+            own_key_words(settings, &here),
+            shown_key(settings)
         ),
         Role::Api => format!("Foreman's API listens on {url}\n{keeps}; commands are {commands}\n"),
         Role::Worker => {
@@ -90,4 +109,30 @@ fn greet(role: Role, address: SocketAddr, settings: &Settings) {
     let mut out = io::stdout().lock();
     // Nobody has to be there to read it.
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// How to get in where the server has made a key for itself; empty where it has not.
+fn own_key_words(settings: &Settings, here: &str) -> String {
+    let Some(key) = settings.admin_key.as_ref().filter(|_| settings.has_own_key) else { return String::new() };
+    let command_line = match settings.store {
+        StoreKind::Memory => format!("for the command line: export FOREMAN_API_KEY={}", key.reveal()),
+        _ => format!("the command line finds the key in {}", own_key::place(&settings.data_dir).display()),
+    };
+    format!(
+        "\n\
+         Jobs may run programs as you, so this server asks for a key that only you have.\n\
+         \x20 {here}/sign-in#key={} signs your browser in; {command_line}\n",
+        key.reveal()
+    )
+}
+
+/// How curl shows the key.
+fn shown_key(settings: &Settings) -> String {
+    let key = match settings.store {
+        _ if settings.admin_key.is_none() => return String::new(),
+        _ if !settings.has_own_key => "$FOREMAN_ADMIN_KEY".to_owned(),
+        StoreKind::Memory => "$FOREMAN_API_KEY".to_owned(),
+        _ => format!("$(cat {})", own_key::place(&settings.data_dir).display()),
+    };
+    format!(" -H \"authorization: Bearer {key}\"")
 }

@@ -42,6 +42,33 @@ function kept(cache: ReturnType<typeof renderAt>['cache']): string {
   return JSON.stringify([mutations, { ...localStorage }, { ...sessionStorage }, document.cookie]);
 }
 
+test('the link that `foreman dev` prints signs in, and leaves no key in the address', async () => {
+  const key = `fm_dev_${'0123456789abcdef'.repeat(4)}`;
+  const asked = serve({
+    ...STRANGER,
+    'POST /session': ({ body }: { body: unknown }) =>
+      (body as { key: string }).key === key ? { ...WHO, key: 'abc' } : problem(401, 'No key', 'unknown'),
+  });
+  const { router, cache } = renderAt(<SignInPage />, {
+    path: '/sign-in',
+    at: `/sign-in?next=%2Fjobs#key=${key}`,
+  });
+  await waitFor(() => expect(router.state.location.href).toBe('/jobs'));
+  expect(asked.filter(({ path }) => path === '/session')).toHaveLength(1);
+  await waitFor(() => expect(kept(cache)).not.toContain(key));
+});
+
+test('a link with any other key signs nobody in', async () => {
+  const asked = serve(STRANGER);
+  const { router } = renderAt(<SignInPage />, {
+    path: '/sign-in',
+    at: '/sign-in#key=fm_0123456789ab_of-somebody-else',
+  });
+  await screen.findByLabelText('API key');
+  await waitFor(() => expect(router.state.location.hash).toBe(''));
+  expect(asked.filter(({ path }) => path === '/session')).toHaveLength(0);
+});
+
 test('another site is never where one goes', async () => {
   serve({ 'GET /whoami': { ...WHO, key: 'abc' } });
   const { router } = renderAt(<SignInPage />, {

@@ -1,12 +1,13 @@
 import { useRouter } from '@tanstack/react-router';
 import { LogIn } from 'lucide-react';
-import { useEffect, useId, useState, type FormEvent } from 'react';
+import { useEffect, useId, useRef, useState, type FormEvent } from 'react';
 import { isStatus } from '@/api/problem';
 import { useSignIn, useWhoami } from '@/api/session';
 import { Logo } from '@/app/Logo';
 import { Button } from '@/components/Button';
 import { ErrorNote } from '@/components/ErrorState';
 import { Input } from '@/components/Field';
+import { linkedKey } from './link';
 import { safeNext } from './next';
 
 export function SignInPage() {
@@ -14,11 +15,17 @@ export function SignInPage() {
   const router = useRouter();
   // As it was when the page came: the address may change before the page does.
   const [next] = useState(() => safeNext((router.state.location.search as { next?: unknown }).next));
+  const [linked] = useState(() => linkedKey(router.state.location.hash));
   // Signed in already, or nobody asks for a key. What was known before a refusal does not count.
   const isIn = who.data !== undefined && who.error === null;
   useEffect(() => {
     document.title = 'Sign in · Foreman';
   }, []);
+  useEffect(() => {
+    // Out of the address and the history at once.
+    const { pathname, searchStr, hash } = router.state.location;
+    if (hash !== '') router.history.replace(pathname + searchStr);
+  }, [router]);
   useEffect(() => {
     // Only from here, and so only once.
     if (isIn && router.state.location.pathname === '/sign-in') router.history.replace(next);
@@ -29,7 +36,7 @@ export function SignInPage() {
         <div className="flex justify-center">
           <Logo />
         </div>
-        <SignInForm unreachable={isStatus(who.error, 401) ? null : who.error} />
+        <SignInForm linked={linked} unreachable={isStatus(who.error, 401) ? null : who.error} />
         <p className="text-center text-xs text-faint">
           A key is made by whoever runs this server: with{' '}
           <code className="font-mono">foreman keys create</code>, or on the page Keys.
@@ -40,10 +47,17 @@ export function SignInPage() {
 }
 
 /** Swaps the key for a cookie that no script can read; the key itself is kept nowhere. */
-export function SignInForm({ unreachable = null }: { unreachable?: unknown }) {
+export function SignInForm({ linked, unreachable = null }: { linked?: string; unreachable?: unknown }) {
   const id = useId();
   const [key, setKey] = useState('');
   const signIn = useSignIn();
+  const { mutate } = signIn;
+  const used = useRef(false);
+  useEffect(() => {
+    if (linked === undefined || used.current) return;
+    used.current = true;
+    mutate(linked);
+  }, [linked, mutate]);
   const send = (event: FormEvent) => {
     event.preventDefault();
     if (key.trim() === '' || signIn.isPending) return;

@@ -115,9 +115,10 @@ impl Stage {
         assert!(serves, "it did not start: {}", std::fs::read_to_string(&log).unwrap());
         let url = greeting.lines().next().unwrap().rsplit(' ').next().unwrap().to_owned();
         let key = command.as_std().get_envs().find(|(name, _)| *name == "FOREMAN_ADMIN_KEY");
-        let key = key.and_then(|(_, value)| value?.to_str()).map(str::to_owned);
+        let key = key.and_then(|(_, value)| value?.to_str()).map(str::to_owned).or_else(|| own_key(&greeting));
         let client = Client::new(&url, key.as_deref()).unwrap();
-        Server { child, url, client, greeting, log, directory: self.path().to_owned() }
+        let own_key = own_key(&greeting);
+        Server { child, url, client, greeting, log, directory: self.path().to_owned(), own_key }
     }
 
     /// A server that is expected not to start.
@@ -134,6 +135,11 @@ impl Stage {
     }
 }
 
+/// The key that a server has made for itself, out of the link that it prints.
+fn own_key(greeting: &str) -> Option<String> {
+    Some(greeting.split_once("#key=")?.1.split_whitespace().next()?.to_owned())
+}
+
 /// A running server; killed when dropped.
 pub struct Server {
     child: Child,
@@ -142,6 +148,7 @@ pub struct Server {
     pub greeting: String,
     log: PathBuf,
     directory: PathBuf,
+    pub own_key: Option<String>,
 }
 
 impl Server {
@@ -165,6 +172,9 @@ impl Server {
     pub fn command(&self, words: &[&str]) -> Command {
         let mut command = foreman(&self.directory);
         command.env("FOREMAN_API_URL", &self.url).args(words);
+        if let Some(key) = &self.own_key {
+            command.env("FOREMAN_API_KEY", key);
+        }
         command
     }
 
