@@ -33,6 +33,7 @@ use foreman_core::sealed::Keyring;
 use foreman_core::{Clock, Timestamp};
 use foreman_engine::SubmitHandle;
 use foreman_engine::output::OutputHub;
+use foreman_engine::target::command::orphans;
 use foreman_engine::tenants::{self, Tenants};
 use foreman_engine::worker::Drained;
 use foreman_runtime::leadership::Lease;
@@ -69,6 +70,9 @@ pub struct Running {
 
 /// How a part ended.
 pub type Ended = Result<anyhow::Result<Drained>, TaskFailed>;
+
+/// What is served, where jobs come in, and what runs beside it.
+type Roles = (Router, Option<SubmitHandle>, Vec<Part>);
 
 /// What every part may be given.
 struct Ground<'a> {
@@ -121,7 +125,13 @@ async fn on_a_file(ground: &Ground<'_>) -> anyhow::Result<Composed> {
         }
     };
     let address = server.local_addr();
-    let (router, intake, mut parts) = ground.role(&opened);
+    let (router, intake, mut parts) = match ground.role(&opened) {
+        Ok(role) => role,
+        Err(error) => {
+            opened.open.close().await;
+            return Err(error);
+        }
+    };
     parts.push(ground.http(server, router));
     ground.vitals.set_store(Arc::clone(&opened.shared.store));
     let readiness = ground.readiness.clone();
@@ -135,7 +145,7 @@ async fn on_a_database(ground: &Ground<'_>, shutdown: &Shutdown) -> anyhow::Resu
     let door = Door::new(ground.vitals.clone(), ground.gate.clone());
     let http = ground.http(server, door.router()).start(shutdown, ground.tasks);
     let Some(opened) = store::open_postgres(ground, shutdown).await? else { return Ok(None) };
-    let (router, intake, parts) = ground.role(&opened);
+    let (router, intake, parts) = ground.role(&opened)?;
     door.open(router);
     // Not before the door is open: whoever hears that this process is ready asks it for something.
     ground.vitals.set_store(Arc::clone(&opened.shared.store));
@@ -167,8 +177,14 @@ impl<'a> Ground<'a> {
         let readiness = Readiness::new();
         let vitals = Vitals::new(env!("CARGO_PKG_VERSION"), readiness.clone(), meter.clone());
         let keys = settings.admin_key.as_ref().map_or(Keys::None, |key| Keys::asked(key.reveal()));
+        // Roles without an API answer probes, to anyone who reaches them and under any name: they tell nothing of anybody.
         // Without keys, the name in the request is what tells a page in the user's browser from the user.
-        let hosts = if matches!(keys, Keys::None) { Hosts::Local } else { Hosts::Any };
+        // A server with a key of its own listens on this machine only, and has no other name either.
+        let hosts = if role.serves_the_api() && (matches!(keys, Keys::None) || settings.has_own_key) {
+            Hosts::Local
+        } else {
+            Hosts::Any
+        };
         let gate = Gate { hosts, keys, patience: Patience::default(), meter, readiness: readiness.clone() };
         let keyring = settings.secret_key.clone().map(Arc::new);
         Self { role, settings, tasks, metrics, readiness, vitals, gate, keyring }
@@ -196,15 +212,26 @@ impl<'a> Ground<'a> {
     }
 
     /// What is served, where jobs come in, and what runs beside it.
-    fn role(&self, opened: &store::Opened) -> (Router, Option<SubmitHandle>, Vec<Part>) {
-        let shared = &opened.shared;
+    fn role(&self, opened: &store::Opened) -> anyhow::Result<Roles> {
         let output = OutputHub::new(self.settings.output.clone());
-        match self.role {
+        let (router, intake, mut parts) = self.parts_of_role(opened, output)?;
+        if orphans::is_first_process() || (self.role.runs_jobs() && self.settings.commands.allow) {
+            parts.push(part("orphans", |shutdown| async move {
+                orphans::bury(shutdown).await;
+                Ok(Drained::default())
+            }));
+        }
+        Ok((router, intake, parts))
+    }
+
+    fn parts_of_role(&self, opened: &store::Opened, output: OutputHub) -> anyhow::Result<Roles> {
+        let shared = &opened.shared;
+        Ok(match self.role {
             Role::Dev => {
                 let (router, intake, mut parts) = api::parts(self, shared, output.clone());
                 parts.extend(upkeep::parts(self, shared));
                 parts.extend(leading::parts(self, shared, &opened.open));
-                parts.push(worker::part_of(self, shared, output));
+                parts.push(worker::part_of(self, shared, output)?);
                 (router, Some(intake), parts)
             }
             Role::Api => {
@@ -213,7 +240,7 @@ impl<'a> Ground<'a> {
             }
             Role::Worker => {
                 let mut parts = upkeep::parts(self, shared);
-                parts.push(worker::part_of(self, shared, output));
+                parts.push(worker::part_of(self, shared, output)?);
                 (self.probes(), None, parts)
             }
             Role::Scheduler => {
@@ -221,7 +248,7 @@ impl<'a> Ground<'a> {
                 parts.extend(leading::parts(self, shared, &opened.open));
                 (self.probes(), None, parts)
             }
-        }
+        })
     }
 
     /// What is said about tenants, for parts that hold them to it.

@@ -23,9 +23,10 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 pub use agree::warnings;
+pub use command_user::UserRange;
 pub use environment::Environment;
 pub use secret::without_password;
-pub use settings::{LogFormat, Settings, StoreKind};
+pub use settings::{Commands, LogFormat, Settings, StoreKind};
 pub use table::{Setting, settings as known};
 
 use foreman_core::egress::Policy;
@@ -47,7 +48,11 @@ pub struct Loaded {
 
 impl Loaded {
     pub fn origin(&self, setting: &Setting) -> Origin {
-        self.origins.get(setting.path).cloned().unwrap_or(Origin::Default)
+        self.origin_of(setting.path)
+    }
+
+    pub fn origin_of(&self, path: &str) -> Origin {
+        self.origins.get(path).cloned().unwrap_or(Origin::Default)
     }
 }
 
@@ -277,12 +282,12 @@ impl Loader {
 
     /// Whoever can be reached from other machines must be able to tell them apart.
     fn judge_addresses(&mut self, role: Role) {
-        let Settings { listen, health_listen, admin_key, .. } = &self.settings;
-        if admin_key.is_some() {
+        let Settings { listen: address, admin_key, .. } = &self.settings;
+        // Other roles answer probes alone, which tell nothing of anybody: they need no key, and so are given none.
+        if admin_key.is_some() || !role.serves_the_api() {
             return;
         }
-        let (path, address) =
-            if role.serves_the_api() { ("listen", *listen) } else { ("health_listen", *health_listen) };
+        let (path, address) = ("listen", *address);
         if !address.ip().is_loopback() {
             let origin = self.origins.get(path).cloned().unwrap_or(Origin::Default);
             self.mistake(
@@ -304,6 +309,13 @@ impl Loader {
         let mut wrong = Vec::new();
         if !commands.scratch.is_dir() {
             wrong.push(("commands.scratch", format!("there is no directory {}", commands.scratch.display())));
+        }
+        match &commands.users {
+            Some(_) if commands.user.is_some() => {
+                wrong.push(("commands.users", "commands.user is given too; leave out one of them".into()));
+            }
+            Some(users) => wrong.extend(users.judge().err().map(|why| ("commands.users", why))),
+            None => {}
         }
         match commands.user.as_deref().map(command_user::find).transpose() {
             Ok(found) => self.settings.commands.runs_as = found,

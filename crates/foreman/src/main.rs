@@ -7,6 +7,7 @@ mod commands;
 mod compose;
 mod config;
 mod crontab;
+mod data_dir;
 mod demo;
 mod exit;
 mod horizon;
@@ -14,6 +15,7 @@ mod lifecycle;
 mod logs;
 mod metrics;
 mod open_files;
+mod own_key;
 mod render;
 mod role;
 mod secret_key;
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
     if let Some(code) = commands::launch::if_asked() {
         return code;
     }
+    keep_to_ourselves();
     let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -43,6 +46,14 @@ fn main() -> ExitCode {
             complain(&error);
             exit::of_error(&error).into()
         }
+    }
+}
+
+/// Other processes of this user, commands of jobs among them, may not look into our memory or read the environment we were started with,
+/// where the keys are. That holds for every role and for the command line, whatever runs beside them. (Root may do anything.)
+fn keep_to_ourselves() {
+    if let Err(error) = nix::sys::prctl::set_dumpable(false) {
+        complain(&anyhow::anyhow!("other processes of this user may be able to read the keys of this one: {error}"));
     }
 }
 

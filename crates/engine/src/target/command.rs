@@ -12,7 +12,8 @@
 //! machine than its [`Limits`], new privileges, and, where that is set, Foreman's own user. See [`launch`].
 //!
 //! **How it ends.** When the command itself has ended, so has the attempt: whatever it left running in its group is killed.
-//! (Work that should outlive it must leave the group, with `setsid`.) When the try is stopped the whole group gets TERM, some
+//! What left the group on purpose (`setsid`) goes on, unless its tenant has a user of its own: then it ends with the last command of
+//! that user ([`Users`]). When the try is stopped the whole group gets TERM, some
 //! seconds of grace, then KILL. If the attempt is dropped instead, the group is killed on the spot, and so is every group
 //! when the process leaves in a hurry ([`kill_all`]). If *this* process is killed, the kernel kills the command, as its
 //! launcher asked it to; what the command had started itself may run on, and the job is run again elsewhere.
@@ -25,27 +26,29 @@
 mod group;
 pub mod launch;
 mod limits;
+pub mod orphans;
 mod output;
 mod permits;
 mod plan;
 mod scratch;
 mod spawner;
 mod start;
+mod users;
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::process::ExitStatus;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use foreman_core::Target;
 use foreman_core::outcome::{CommandReport, Ended, Report, classify_exit};
 use foreman_core::ports::OutputStream;
 use foreman_core::sealed::Keyring;
 use foreman_core::target::{CommandTarget, Route};
+use foreman_core::{Target, TenantId};
 use nix::sys::signal::Signal;
 use tokio::process::Child;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -58,6 +61,8 @@ use self::output::{Captured, write_input};
 pub use self::permits::{OpenDefault, Permits, Unlocked};
 pub use self::plan::Identity;
 use self::start::Started;
+use self::users::Lease;
+pub use self::users::{NoUser, Users};
 use super::{Ending, Runner, Try};
 use crate::output::OutputHub;
 
@@ -79,9 +84,35 @@ pub struct Config {
     pub scratch: Option<PathBuf>,
     /// `None`: commands are started as they are, with all that this process has.
     pub launcher: Option<Launcher>,
+    /// Whose commands may share a user.
+    pub sharing: Sharing,
     /// Opens the variables of a job.
     pub keyring: Option<Arc<Keyring>>,
 }
+
+/// Whose commands run as the same user of the machine, where they can read each other's variables and files, and end each other.
+#[derive(Clone)]
+pub enum Sharing {
+    /// Everybody's.
+    AnyTenants,
+    /// One tenant's: the first whose command runs here, as long as this process lives. Those of others are tried again elsewhere.
+    OneTenant,
+    /// Each tenant has a user of its own, instead of the launcher's.
+    Nobody(Arc<Users>),
+}
+
+impl std::fmt::Debug for Sharing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Sharing::AnyTenants => "AnyTenants",
+            Sharing::OneTenant => "OneTenant",
+            Sharing::Nobody(_) => "Nobody",
+        })
+    }
+}
+
+/// An attempt at a command that this worker does not run is better made by another; until then it waits.
+const ELSEWHERE: Duration = Duration::from_secs(30);
 
 /// By whom commands are started, and what it holds them to.
 #[derive(Clone, Debug)]
@@ -102,6 +133,7 @@ impl Default for Config {
             capture_bytes: 64 * 1024,
             scratch: None,
             launcher: None,
+            sharing: Sharing::AnyTenants,
             keyring: None,
         }
     }
@@ -111,16 +143,47 @@ pub struct CommandRunner {
     config: Config,
     permits: Arc<dyn Permits>,
     output: OutputHub,
+    /// The only tenant whose commands run here, once there was one.
+    only: OnceLock<TenantId>,
 }
 
 impl CommandRunner {
     pub fn new(config: Config, permits: Arc<dyn Permits>, output: OutputHub) -> Self {
-        Self { config, permits, output }
+        Self { config, permits, output, only: OnceLock::new() }
     }
 
-    async fn see_through(&self, started: Started, target: &CommandTarget, attempt: &Try) -> Ending {
-        // Dropped in the opposite order: the group is killed, its leader reaped, and then their directory removed.
+    /// The user that the command runs as, where its tenant has one; or how an attempt ends that must not begin.
+    async fn seat(&self, tenant: &TenantId) -> Result<Option<Lease>, Ending> {
+        match &self.config.sharing {
+            Sharing::AnyTenants => Ok(None),
+            Sharing::OneTenant => match self.only.get_or_init(|| tenant.clone()) {
+                only if only == tenant => Ok(None),
+                only => Err(Ending {
+                    ended: Ended::Again { after: Some(ELSEWHERE) },
+                    ..Ending::again(format!(
+                        "this worker runs commands of the tenant {only}, and those of {tenant} would run as the same user: set \
+                         commands.users, or give each tenant a worker, or allow it with commands.share_user"
+                    ))
+                }),
+            },
+            Sharing::Nobody(users) => match users.lease(tenant).await {
+                Ok(lease) => Ok(Some(lease)),
+                Err(error) => Err(Ending::again(format!("there is no user to run a command of {tenant} as: {error}"))),
+            },
+        }
+    }
+
+    async fn see_through(
+        &self,
+        started: Started,
+        lease: Option<Lease>,
+        target: &CommandTarget,
+        attempt: &Try,
+    ) -> Ending {
+        // Dropped in the opposite order: the group is killed, its leader reaped, what is left of its user ended, and then their directory
+        // removed.
         let scratch = started.scratch;
+        let lease = lease;
         let mut child = started.spawned.child;
         let mut group = started.spawned.group;
         let mut launch = started.launch;
@@ -156,6 +219,10 @@ impl CommandRunner {
             }
             end
         };
+        // First what it left running, then where that ran.
+        if let Some(lease) = lease {
+            lease.end().await;
+        }
         if let Some(scratch) = scratch {
             scratch.remove().await;
         }
@@ -182,10 +249,15 @@ impl Runner for CommandRunner {
         if let Some(refusal) = permits::refusal(&*self.permits, attempt, &target.program).await {
             return refusal;
         }
-        match start::start(target, attempt, &self.config).await {
+        let lease = match self.seat(&attempt.job.tenant).await {
+            Ok(lease) => lease,
+            Err(ending) => return ending,
+        };
+        let user = lease.as_ref().and_then(Lease::identity);
+        match start::start(target, attempt, &self.config, user).await {
             Ok(started) => {
                 let known = Arc::clone(&started.known);
-                let mut ending = self.see_through(started, target, attempt).await;
+                let mut ending = self.see_through(started, lease, target, attempt).await;
                 ending.report.hide(&known);
                 ending
             }

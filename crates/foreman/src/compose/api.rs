@@ -42,7 +42,11 @@ pub(super) fn parts(ground: &Ground<'_>, shared: &Shared, output: OutputHub) -> 
         bodies: settings.bodies.clone(),
         vitals: ground.vitals.clone(),
         gate: ground.gate.clone(),
-        commands: if settings.commands.allow { Commands::Allowed } else { Commands::Refused },
+        commands: match &settings.commands {
+            commands if !commands.allow => Commands::Refused,
+            _ if settings.has_own_key => Commands::Open,
+            _ => Commands::Allowed,
+        },
         dashboard: Dashboard::built(),
         tasks: ground.tasks.clone(),
         dev: ground.role == Role::Dev,

@@ -2,36 +2,36 @@
 
 use std::sync::Arc;
 
+use anyhow::Context as _;
 use foreman_core::ports::WebhookStore;
 use foreman_engine::output::OutputHub;
 use foreman_engine::target::Targets;
-use foreman_engine::target::command::{self, CommandRunner, OpenDefault, Permits};
+use foreman_engine::target::command::{self, CommandRunner, Launcher, OpenDefault, Permits, Sharing, Users};
 use foreman_engine::target::http::HttpRunner;
 use foreman_engine::target::task::{Handlers, TaskRunner};
 use foreman_engine::target::webhook::WebhookRunner;
 use foreman_engine::{Tenants, Vault, Worker};
-use nix::sys::prctl;
 
 use super::{Ground, Part, Shared, part};
 use crate::commands::launch;
-use crate::role::Role;
+use crate::config::{Commands, UserRange};
 
-pub(super) fn part_of(ground: &Ground<'_>, shared: &Shared, output: OutputHub) -> Part {
+pub(super) fn part_of(ground: &Ground<'_>, shared: &Shared, output: OutputHub) -> anyhow::Result<Part> {
     let config = ground.settings.worker_in_grace();
     ground.metrics.slots.set(i64::try_from(config.slots).unwrap_or(i64::MAX));
     let tenants = ground.tenants(shared);
     let worker = Worker::new(
         Arc::clone(&shared.store),
         Arc::clone(&shared.wakeups),
-        targets(ground, shared, &tenants, output),
+        targets(ground, shared, &tenants, output)?,
         ground.tasks.clone(),
         config,
     )
     .limited_by(tenants);
-    part("worker", |shutdown| async move { Ok(worker.run(shutdown).await?) })
+    Ok(part("worker", |shutdown| async move { Ok(worker.run(shutdown).await?) }))
 }
 
-fn targets(ground: &Ground<'_>, shared: &Shared, tenants: &Arc<Tenants>, output: OutputHub) -> Targets {
+fn targets(ground: &Ground<'_>, shared: &Shared, tenants: &Arc<Tenants>, output: OutputHub) -> anyhow::Result<Targets> {
     let settings = ground.settings;
     let vault = Vault::new(ground.keyring.clone(), Some(Arc::clone(tenants)));
     let http = HttpRunner::new(settings.http.clone()).with_vault(vault.clone());
@@ -42,31 +42,33 @@ fn targets(ground: &Ground<'_>, shared: &Shared, tenants: &Arc<Tenants>, output:
         targets = targets.with(Arc::new(WebhookRunner::new(caller, webhooks, vault)));
     }
     if settings.commands.allow {
-        targets = targets.with(Arc::new(commands(ground, tenants, output)));
+        targets = targets.with(Arc::new(commands(ground, tenants, output)?));
     }
-    targets
+    Ok(targets)
 }
 
-fn commands(ground: &Ground<'_>, tenants: &Arc<Tenants>, output: OutputHub) -> CommandRunner {
+fn commands(ground: &Ground<'_>, tenants: &Arc<Tenants>, output: OutputHub) -> anyhow::Result<CommandRunner> {
     let settings = ground.settings;
-    keep_to_ourselves();
     let user = settings.commands.runs_as.as_ref().map(|user| user.identity);
     let launcher = launch::launcher(settings.commands.limits.clone(), user);
     let keyring = ground.keyring.clone();
-    let config = command::Config { launcher: Some(launcher), keyring, ..settings.command_in_grace() };
-    // A laptop without keys is its user's own; whoever serves tenants runs what is on their lists.
+    let sharing = sharing(&settings.commands, &launcher)?;
+    let config = command::Config { launcher: Some(launcher), sharing, keyring, ..settings.command_in_grace() };
+    // A laptop is its user's own; whoever serves tenants runs what is on their lists.
     let of_tenants = Arc::clone(tenants) as Arc<dyn Permits>;
-    let permits = match (ground.role, &settings.admin_key) {
-        (Role::Dev, None) => Arc::new(OpenDefault(of_tenants)),
-        _ => of_tenants,
-    };
-    CommandRunner::new(config, permits, output)
+    let permits = if settings.has_own_key { Arc::new(OpenDefault(of_tenants)) } else { of_tenants };
+    Ok(CommandRunner::new(config, permits, output))
 }
 
-/// A command that runs as our user may not look into our memory or read the environment we were started with, where the
-/// keys are. (Root may do anything; that is what `commands.user` is for.)
-fn keep_to_ourselves() {
-    if let Err(error) = prctl::set_dumpable(false) {
-        tracing::warn!("commands may be able to read the environment of this process: {error}");
-    }
+/// Commands of several tenants run as several users, or not at all, unless somebody said that they may share one.
+fn sharing(commands: &Commands, launcher: &Launcher) -> anyhow::Result<Sharing> {
+    Ok(match &commands.users {
+        Some(UserRange(range)) => {
+            let Launcher { program, words, .. } = launcher.clone();
+            let users = Users::new(range.clone(), commands.users_dir.clone(), program, words);
+            Sharing::Nobody(Arc::new(users.context("commands.users_dir")?))
+        }
+        None if commands.share_user => Sharing::AnyTenants,
+        None => Sharing::OneTenant,
+    })
 }

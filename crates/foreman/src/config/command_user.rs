@@ -1,7 +1,12 @@
 //! Who commands are run as, found once at the start.
 
+use std::fs;
+use std::ops::RangeInclusive;
+
 use foreman_engine::target::command::Identity;
 use nix::unistd::{Gid, Uid, User};
+
+use super::codec::{self, Codec};
 
 /// A user of this machine that commands can be run as.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +47,62 @@ pub fn find(text: &str) -> Result<CommandUser, String> {
     Ok(found)
 }
 
+/// Users that belong to no account of this machine, one for each tenant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserRange(pub RangeInclusive<u32>);
+
+impl UserRange {
+    /// `60000-61000`. Below 1000 are the machine's own; the last number of all means nobody to the kernel.
+    fn read(text: &str) -> Result<Self, String> {
+        let range = text
+            .split_once('-')
+            .and_then(|(first, last)| Some(first.trim().parse::<u32>().ok()?..=last.trim().parse::<u32>().ok()?));
+        match range {
+            Some(range) if *range.start() >= 1_000 && range.start() <= range.end() && *range.end() < u32::MAX => {
+                Ok(Self(range))
+            }
+            _ => Err(format!("{text:?} is not a range of users; write it like 60000-61000, from 1000 on")),
+        }
+    }
+
+    /// Whether commands can be run as these here; or why not.
+    pub fn judge(&self) -> Result<(), String> {
+        if !Uid::effective().is_root() {
+            return Err(
+                "only root can run commands as other users, and this process is not root; start it as root, or leave \
+                        this setting out and give each tenant a worker of its own"
+                    .into(),
+            );
+        }
+        let accounts = fs::read_to_string("/etc/passwd").unwrap_or_default();
+        match accounts.lines().filter_map(account).find(|(_, uid)| self.0.contains(uid)) {
+            Some((name, uid)) => Err(format!("{uid} is the user {name}; take numbers that belong to no account")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// `name:x:1000:…`
+fn account(line: &str) -> Option<(&str, u32)> {
+    let mut fields = line.split(':');
+    Some((fields.next()?, fields.nth(1)?.parse().ok()?))
+}
+
+/// A range, or `"none"`.
+pub fn range() -> Codec<Option<UserRange>> {
+    let Codec { read, .. } = codec::text();
+    Codec {
+        read: Box::new(move |raw| match read(raw)?.as_str() {
+            "none" => Ok(None),
+            text => UserRange::read(text).map(Some),
+        }),
+        show: |value| {
+            let text = value.as_ref().map(|UserRange(range)| format!("{}-{}", range.start(), range.end()));
+            codec::quoted(text.as_deref().unwrap_or("none"))
+        },
+    }
+}
+
 impl From<User> for Account {
     fn from(user: User) -> Self {
         Self { name: user.name, home: user.dir.to_string_lossy().into_owned() }
@@ -49,6 +110,11 @@ impl From<User> for Account {
 }
 
 impl CommandUser {
+    /// A number without an account, whichever it will be.
+    pub fn of_nobody() -> Self {
+        Self { identity: Identity { uid: u32::MAX, gid: u32::MAX }, account: None }
+    }
+
     /// Variables that would speak of root.
     pub fn correct(&self, inherited: &mut Vec<(String, String)>) {
         inherited.retain_mut(|(name, value)| {
@@ -91,6 +157,19 @@ mod tests {
             assert!(refused.expect_err("root").contains("may do less"));
         }
         assert!(missing.expect_err("missing").contains("there is no user no-such-user"));
+    }
+
+    #[test]
+    fn a_range_of_users_is_of_numbers_that_belong_to_no_account() {
+        assert_eq!(UserRange::read("60000-61000"), Ok(UserRange(60_000..=61_000)));
+        for wrong in ["60000", "0-10", "999-2000", "2000-1000", "60000-4294967295", "a-b", "-5", ""] {
+            assert!(UserRange::read(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(account("nobody:x:65534:65534::/:/bin/false"), Some(("nobody", 65_534)));
+        assert_eq!(account("+::::::"), None);
+        let said = UserRange(65_000..=65_534).judge().expect_err("nobody is among them");
+        assert!(said.contains(if is_root() { "the user nobody" } else { "not root" }), "{said}");
+        assert_eq!(UserRange(61_000..=61_010).judge().is_ok(), is_root());
     }
 
     #[test]

@@ -15,7 +15,7 @@ use foreman_engine::{bookkeeper, courier, output, promoter, pruner, scheduler, s
 
 use super::Environment;
 use super::codec::Choice;
-use super::command_user::CommandUser;
+use super::command_user::{CommandUser, UserRange};
 use super::egress;
 use crate::horizon;
 use crate::role::Role;
@@ -32,6 +32,8 @@ pub struct Settings {
     pub health_listen: SocketAddr,
     /// What everyone who comes to the API must show.
     pub admin_key: Option<Secret>,
+    /// The server made that key itself: it is of whoever started it, and no tenant's list keeps that user from running anything.
+    pub has_own_key: bool,
     /// What secrets are sealed with where they are kept.
     pub secret_key: Option<Keyring>,
     /// Where that is read from, instead.
@@ -85,6 +87,12 @@ pub struct Commands {
     pub user: Option<String>,
     /// The same, found on this machine; only where commands are run.
     pub runs_as: Option<CommandUser>,
+    /// Instead: a user for each tenant, out of these.
+    pub users: Option<UserRange>,
+    /// Where it is kept which tenant has which.
+    pub users_dir: PathBuf,
+    /// May commands of several tenants run as one user?
+    pub share_user: bool,
     /// Where they get a directory of their own.
     pub scratch: PathBuf,
     pub limits: command::Limits,
@@ -97,6 +105,9 @@ impl Default for Commands {
             inherit_env: command::INHERITED.map(String::from).to_vec(),
             user: None,
             runs_as: None,
+            users: None,
+            users_dir: PathBuf::from("/var/lib/foreman/users"),
+            share_user: false,
             scratch: PathBuf::from("/tmp"),
             limits: command::Limits::default(),
         }
@@ -222,6 +233,7 @@ impl Default for Settings {
             store: StoreKind::Sqlite,
             health_listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8081),
             admin_key: None,
+            has_own_key: false,
             secret_key: None,
             secret_key_file: None,
             database: Database::default(),
@@ -276,6 +288,9 @@ impl Settings {
             .collect();
         if let Some(user) = &self.commands.runs_as {
             user.correct(&mut self.command.inherited);
+        }
+        if self.commands.users.is_some() {
+            CommandUser::of_nobody().correct(&mut self.command.inherited);
         }
     }
 

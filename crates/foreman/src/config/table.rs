@@ -10,7 +10,7 @@ use tracing_subscriber::EnvFilter;
 use super::codec::{self, Codec, Raw};
 use super::settings::{LogFormat, Settings, StoreKind};
 use super::unlimited;
-use super::{egress, secret};
+use super::{command_user, egress, secret};
 
 type Read = Box<dyn Fn(Raw<'_>, &mut Settings) -> Result<(), String> + Send + Sync>;
 type Show = Box<dyn Fn(&Settings) -> String + Send + Sync>;
@@ -117,6 +117,9 @@ pub fn settings() -> Vec<Setting> {
         "commands.allow": codec::switch() => commands.allow;
         "commands.inherit_env": codec::list(variable_name) => commands.inherit_env;
         "commands.user": user() => commands.user;
+        "commands.users": command_user::range() => commands.users;
+        "commands.users_dir": codec::path() => commands.users_dir;
+        "commands.share_user": codec::switch() => commands.share_user;
         "commands.scratch": codec::path() => commands.scratch;
         "commands.cpu": unlimited::span(SEC) => commands.limits.cpu;
         "commands.memory": unlimited::bytes(16 * MIB..=GIB * GIB) => commands.limits.memory;

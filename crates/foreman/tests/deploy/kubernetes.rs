@@ -666,7 +666,7 @@ fn workers_call_what_is_public_and_nothing_private() {
     for network in ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "169.254.0.0/16", "127.0.0.0/8"] {
         assert!(four.iter().any(|it| it == network), "{network}");
     }
-    for network in ["fc00::/7", "fe80::/10", "::1/128", "::ffff:0:0/96", "64:ff9b::/96"] {
+    for network in ["fc00::/7", "fe80::/10", "::1/128", "64:ff9b::/96"] {
         assert!(six.iter().any(|it| it == network), "{network}");
     }
     assert_eq!(blocks.len(), 2, "and nothing else");

@@ -192,9 +192,11 @@ async fn dev_on_a_database_migrates_by_itself_and_runs_every_role() {
     assert!(workers.out.contains("\"live\""), "{workers:?}");
     assert!(server.get("/readyz").await.1.contains("leads in term"));
     assert_eq!(server.stop().await, Some(0), "{}", server.log());
-    let files: Vec<_> =
+    let mut files: Vec<_> =
         std::fs::read_dir(stage.path().join(".foreman")).unwrap().map(|file| file.unwrap().file_name()).collect();
-    assert_eq!(files, ["secret.key"], "what is kept is in the database, and its key is not");
+    files.sort();
+    let keys = [".gitignore", "admin.key", "secret.key"];
+    assert_eq!(files, keys, "what is kept is in the database, and its keys are not");
     database.assert_clean().await;
 }
 

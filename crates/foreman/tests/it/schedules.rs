@@ -229,7 +229,7 @@ async fn the_example_of_the_readme_prints_what_the_readme_says() {
         let mut shell = tokio::process::Command::new("sh");
         shell.args(["-ec", &format!("foreman() {{ \"$0\" \"$@\"; }}\n{script}")]);
         shell.arg(direct.as_std().get_program()).current_dir(stage.path());
-        shell.env("FOREMAN_API_URL", &server.url);
+        shell.env("FOREMAN_API_URL", &server.url).env("FOREMAN_DATA_DIR", stage.data());
         let output = shell.output().await.unwrap();
         let out = String::from_utf8(output.stdout).unwrap();
         assert!(output.status.success(), "{script}: {out} {}", String::from_utf8_lossy(&output.stderr));

@@ -141,7 +141,7 @@ async fn many_jobs_are_steered_at_once_after_a_question() {
     assert_eq!(server.client.submit_batch(specs.collect()).await.unwrap().len(), 25);
 
     let said = server.foreman(&["jobs", "cancel", "--queue", "mail", "--dry-run", "-o", "json"]).await;
-    assert_eq!(document(&said.out), serde_json::json!({"matched": 20, "changed": 0}));
+    assert_eq!(document(&said.out), serde_json::json!({"matched": 20, "changed": 0, "skipped": 0}));
     let said = server.foreman(&["jobs", "cancel", "--queue", "mail"]).await;
     assert_eq!(said.code, 2, "nobody can be asked: {said:?}");
     assert!(said.err.contains("20 jobs") && said.err.contains("--yes"), "{said:?}");

@@ -25,7 +25,7 @@ use std::process::Command;
 
 use nix::errno::Errno;
 use nix::sys::prctl;
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::{Mode, umask};
 use nix::unistd::{Gid, Pid, Uid, chdir, close, getppid, setgroups, setresgid, setresuid};
 
@@ -39,6 +39,10 @@ pub fn run(
     words: impl IntoIterator<Item = OsString>,
     environment: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> NotLaunched {
+    let mut words = words.into_iter().peekable();
+    if words.next_if(|word| word == SWEEP).is_some() {
+        return sweep(words.next());
+    }
     let plan = match Plan::read(words) {
         Ok(plan) => plan,
         Err(error) => return NotLaunched::Misused(error),
@@ -52,8 +56,36 @@ pub fn run(
     NotLaunched::Refused(refusal)
 }
 
+const SWEEP: &str = "--sweep";
+
+/// What the launcher is told to end everything of a user, see [`super::users`].
+pub(super) fn sweep_words(Identity { uid, gid }: Identity) -> [String; 2] {
+    [SWEEP.to_owned(), format!("{uid}:{gid}")]
+}
+
+/// Becomes the user and kills all that it may, which is all of that user and nothing else. The call spares whoever makes it.
+fn sweep(user: Option<OsString>) -> NotLaunched {
+    let Some(user) = user.as_ref().and_then(|user| user.to_str()).and_then(Identity::read) else {
+        return NotLaunched::Misused(NotAPlan::Value(SWEEP));
+    };
+    // As root it would be everything there is.
+    if user.uid == 0 {
+        return NotLaunched::Misused(NotAPlan::Value(SWEEP));
+    }
+    if let Err(errno) = become_user(user) {
+        return NotLaunched::Refused(Refusal { step: Step::User, errno });
+    }
+    match kill(Pid::from_raw(-1), Signal::SIGKILL) {
+        // There was nothing.
+        Ok(()) | Err(Errno::ESRCH) => NotLaunched::Swept,
+        Err(errno) => NotLaunched::Refused(Refusal { step: Step::User, errno }),
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum NotLaunched {
+    #[error("nothing was to be launched: everything of a user was ended")]
+    Swept,
     #[error(transparent)]
     Misused(NotAPlan),
     #[error("cannot reach whoever asked: {0}")]
@@ -66,6 +98,7 @@ impl NotLaunched {
     /// As a shell would have it, and `env` and `timeout`: it is 125 that they call a failure of their own.
     pub fn exit_code(&self) -> u8 {
         match self {
+            NotLaunched::Swept => 0,
             NotLaunched::Misused(_) => 2,
             NotLaunched::Refused(Refusal { step: Step::Program, errno: Errno::ENOENT }) => 127,
             NotLaunched::Refused(Refusal { step: Step::Program, .. }) => 126,

@@ -19,6 +19,7 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::group::Group;
+use super::orphans;
 
 static SPAWNER: Mutex<Option<Sender<Order>>> = Mutex::new(None);
 
@@ -73,6 +74,9 @@ fn start(mut command: Command, legacy: Option<OwnedFd>) -> io::Result<Spawned> {
     if let Some(legacy) = &legacy {
         fcntl(legacy, FcntlArg::F_SETFD(FdFlag::empty()))?;
     }
+    let mut started = orphans::started();
     let child = command.spawn()?;
+    started.extend(child.id().and_then(|id| i32::try_from(id).ok()));
+    drop(started);
     Ok(Spawned { group: Group::led_by(&child), child })
 }

@@ -21,7 +21,7 @@ use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
 use tokio::process::Command;
 
-use super::plan::{Plan, Refusal, Said, Step, mark};
+use super::plan::{Identity, Plan, Refusal, Said, Step, mark};
 use super::scratch::Scratch;
 use super::spawner::{self, Spawned};
 use super::{Config, Launcher};
@@ -94,18 +94,25 @@ pub(super) struct Started {
     pub(super) known: Arc<Known>,
 }
 
-pub(super) async fn start(target: &CommandTarget, attempt: &Try, config: &Config) -> Result<Started, NotStarted> {
+/// `user`: instead of the launcher's.
+pub(super) async fn start(
+    target: &CommandTarget,
+    attempt: &Try,
+    config: &Config,
+    user: Option<Identity>,
+) -> Result<Started, NotStarted> {
+    let user = user.or_else(|| config.launcher.as_ref().and_then(|launcher| launcher.user));
     let argv = target.program.argv();
     let program = argv.first().ok_or(NotStarted::Empty)?;
     let (environment, known) = environment(target, attempt, config).map_err(NotStarted::Sealed)?;
     let scratch = match (&target.cwd, &config.scratch) {
-        (None, Some(parent)) => Some(scratch(parent, config)?),
+        (None, Some(parent)) => Some(scratch(parent, user)?),
         _ => None,
     };
     let directory = target.cwd.as_deref().map(Path::new).or_else(|| scratch.as_ref().map(Scratch::path));
     let (spawned, launch) = match &config.launcher {
         Some(launcher) => {
-            let (spawned, launch) = launch(launcher, &argv, &environment, directory, target).await?;
+            let (spawned, launch) = launch(launcher, user, &argv, &environment, directory, target).await?;
             (spawned, Some(launch))
         }
         None => (start_as_it_is(&argv, &environment, directory, target).await?, None),
@@ -136,8 +143,7 @@ fn environment(
     Ok((all, Known::of(&of_job)))
 }
 
-fn scratch(parent: &Path, config: &Config) -> Result<Scratch, NotStarted> {
-    let owner = config.launcher.as_ref().and_then(|launcher| launcher.user);
+fn scratch(parent: &Path, owner: Option<Identity>) -> Result<Scratch, NotStarted> {
     Scratch::make(parent, owner).map_err(|error| NotStarted::Scratch { parent: parent.display().to_string(), error })
 }
 
@@ -188,6 +194,7 @@ const LONGEST: usize = 64;
 
 async fn launch(
     launcher: &Launcher,
+    user: Option<Identity>,
     argv: &[String],
     environment: &BTreeMap<String, String>,
     directory: Option<&Path>,
@@ -198,7 +205,7 @@ async fn launch(
         parent: getpid().as_raw(),
         report: Some(its_end.as_raw_fd()),
         limits: launcher.limits.each(),
-        user: launcher.user,
+        user,
         directory: directory.map(|path| path.as_os_str().to_owned()),
         argv: argv.iter().map(Into::into).collect(),
     };

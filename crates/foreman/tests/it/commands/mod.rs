@@ -5,7 +5,9 @@
 
 mod launcher;
 mod limits;
+mod neighbours;
 mod server;
+mod tenants;
 mod users;
 
 use std::path::{Path, PathBuf};
@@ -16,7 +18,7 @@ use foreman_core::outcome::CommandReport;
 use foreman_core::spec::JobSpec;
 use foreman_core::{Fence, Job, TenantId, Timestamp};
 use foreman_engine::output::OutputHub;
-use foreman_engine::target::command::{self, CommandRunner, Identity, Launcher, Limits, Unlocked};
+use foreman_engine::target::command::{self, CommandRunner, Identity, Launcher, Limits, Sharing, Unlocked};
 use foreman_engine::target::{Ending, Runner as _, Try};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -30,6 +32,7 @@ const STRANGER: Identity = Identity { uid: 54_241, gid: 54_242 };
 struct Commands {
     launcher: Launcher,
     scratch: TempDir,
+    sharing: Sharing,
 }
 
 impl Commands {
@@ -39,7 +42,7 @@ impl Commands {
             Launcher { program, words: vec!["launch-command".into()], limits: Limits::default(), user: None };
         let scratch = TempDir::with_prefix("foreman-it-").unwrap();
         open_to_all(scratch.path());
-        Self { launcher, scratch }
+        Self { launcher, scratch, sharing: Sharing::AnyTenants }
     }
 
     fn with(limits: Limits) -> Self {
@@ -59,6 +62,7 @@ impl Commands {
             inherited: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
             scratch: Some(self.scratch.path().to_owned()),
             launcher: Some(self.launcher.clone()),
+            sharing: self.sharing.clone(),
             ..command::Config::default()
         };
         CommandRunner::new(config, Arc::new(Unlocked), OutputHub::default())
