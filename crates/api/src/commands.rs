@@ -18,7 +18,7 @@ pub(crate) fn may_submit(app: &App, caller: &Caller) -> Result<(), Problem> {
     if app.commands == Commands::Refused {
         return Err(Problem::new(
             Kind::CommandsDisabled,
-            "this server runs no commands; start it with --allow-commands if whoever can reach it may run programs",
+            "this server runs no commands; start it with --allow-commands if those who have a key may run programs on its machine",
         ));
     }
     caller.may(Scope::ExecCommand)

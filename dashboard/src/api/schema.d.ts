@@ -1878,6 +1878,8 @@ export interface components {
                 signs: boolean;
                 /** Format: date-time */
                 updated_at: string;
+                /** @description Variables that its jobs may give these programs: names, beginnings such as `REPORT_*`, or `*`. Where `commands` has `sh` or `*`, all may be given. */
+                variables?: string[];
                 /**
                  * Format: int64
                  * @description Rises with every edit; the `ETag` is this number in quotes.
@@ -2033,6 +2035,7 @@ export interface components {
             limits?: {
                 [key: string]: components["schemas"]["LimitDocument"];
             } | null;
+            variables?: string[] | null;
             /** Format: int32 */
             weight?: number | null;
         };
@@ -2457,6 +2460,8 @@ export interface components {
             signs: boolean;
             /** Format: date-time */
             updated_at: string;
+            /** @description Variables that its jobs may give these programs: names, beginnings such as `REPORT_*`, or `*`. Where `commands` has `sh` or `*`, all may be given. */
+            variables?: string[];
             /**
              * Format: int64
              * @description Rises with every edit; the `ETag` is this number in quotes.
@@ -2475,6 +2480,7 @@ export interface components {
             limits?: {
                 [key: string]: components["schemas"]["LimitDocument"];
             } | null;
+            variables?: string[] | null;
             /** Format: int32 */
             weight?: number | null;
         };
