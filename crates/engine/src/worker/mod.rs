@@ -2,7 +2,7 @@
 //!
 //! Any number of workers may run, in any number of processes. Each lives one session at a time; the store keeps a job in
 //! one session's hands only. A worker whose session is no longer valid (it could not renew it, or was found dead) stops
-//! its work and begins a new life under a new session. The old session is wound down beside it ([`ending`]): outcomes
+//! its work and begins a new life under a new session. The old session is wound down beside it (`ending.rs`): outcomes
 //! that were not recorded yet are sent until the store has answered for them, and what is left is handed back.
 //!
 //! ```text

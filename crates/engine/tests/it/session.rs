@@ -478,9 +478,9 @@ async fn an_outcome_is_recorded_although_the_store_fell_over_it_once() {
 async fn work_that_cannot_be_stopped_is_left_to_lapse_and_its_neighbours_are_not() {
     let scene = Scene::new();
     let worker = scene.worker_with(Config {
-        session_ttl: Duration::from_secs(2),
+        session_ttl: Duration::from_secs(5),
         heartbeat: Duration::from_millis(200),
-        fence_margin: Duration::from_secs(1),
+        fence_margin: Duration::from_secs(2),
         stop_grace: Duration::ZERO,
         ..Config::default()
     });

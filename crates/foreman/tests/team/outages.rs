@@ -249,7 +249,9 @@ async fn an_outcome_that_the_database_refuses_for_a_while_is_recorded_after_it()
     let (database, target) = (Database::on(&cluster).await, Target::start().await);
     let owner = database.connect("owner").await;
     let database = database.as_a_plain_user().await;
-    let mut fleet = Fleet::start(&database, Plan { api: 1, worker: 1, scheduler: 1 }, Pace::Quick).await;
+    // Many heartbeats, and no session that ends because the machine is busy.
+    let mut fleet = Fleet::new(&database, Pace::Quick, &[("FOREMAN_WORKER_SESSION_TTL", "30s")]);
+    fleet.start_plan(Plan { api: 1, worker: 1, scheduler: 1 }, &[]).await;
     let (client, worker) = (fleet.client(), fleet.places(Role::Worker)[0]);
     let id = client.submit(&call(&target.url(Answer::Held))).await.unwrap().id;
     until("it is in flight", async || (target.count() == 1).then_some(())).await;
