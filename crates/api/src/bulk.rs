@@ -11,14 +11,14 @@
 //! A retry submits as many jobs again as it changes, and so goes as fast as its tenant may submit. It waits for room as long as
 //! [`PATIENCE`]; then, or where no waiting helps, it ends with 429 and says how far it came.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse as _, Response};
 use foreman_core::document::{BulkAnswer, BulkRequest, ProblemDocument};
-use foreman_core::ports::{CancelAnswer, JobFilter, RedriveAnswer, RemoveAnswer, StoreError};
-use foreman_core::{JobId, State as JobState, Target, TenantId, Timestamp, Work};
+use foreman_core::outline::TargetOutline;
+use foreman_core::ports::{CancelAnswer, JobFilter, JobSummary, RedriveAnswer, RemoveAnswer, StoreError};
+use foreman_core::{JobId, State as JobState, TenantId, Timestamp};
 use http::StatusCode;
 use tokio::time::Instant;
 
@@ -185,7 +185,7 @@ async fn redrive(
     let until = Instant::now() + PATIENCE;
     let burst = caller.standing.limits.submit_rate().map_or(STEP as u64, |rate| rate.burst);
     let spares_commands = commands::may_submit(app, caller).is_err();
-    let is_spared = |work: &Work| spares_commands && matches!(work.target, Target::Command(_));
+    let is_spared = |job: &JobSummary| spares_commands && matches!(job.outline.target, TargetOutline::Command { .. });
     let step_size = usize::try_from(burst).unwrap_or(STEP).clamp(1, STEP);
     for state in states {
         let filter = JobFilter { state: Some(*state), ..filter.clone() };
@@ -193,15 +193,13 @@ async fn redrive(
         loop {
             let page = app.store.list(&caller.tenant, &filter, after.as_ref(), step_size).await?;
             let matched = page.items.len();
-            let meant = page.items.into_iter().filter(|view| !is_spared(&view.job.work));
-            let found: Vec<(JobId, Arc<Work>)> = meant.map(|view| (view.job.id, view.job.work)).collect();
+            let meant: Vec<JobSummary> = page.items.into_iter().filter(|summary| !is_spared(summary)).collect();
             answer.matched += matched as u64;
-            answer.skipped += (matched - found.len()) as u64;
-            let mut rest = found.as_slice();
+            answer.skipped += (matched - meant.len()) as u64;
+            let mut rest = meant.as_slice();
             while !rest.is_empty() {
-                let works: Vec<Arc<Work>> = rest.iter().map(|(_, work)| Arc::clone(work)).collect();
-                let taken = app.quotas().take_some(app, caller, &works, until).await?;
-                let ids = rest[..taken].iter().map(|(id, _)| *id).collect();
+                let taken = app.quotas().take_some(app, caller, rest, until).await?;
+                let ids = rest[..taken].iter().map(|summary| summary.id).collect();
                 answer.changed += app.to_the_end(step(Verb::Retry, app.clone(), caller.tenant.clone(), ids)).await?;
                 rest = &rest[taken..];
             }
@@ -246,7 +244,7 @@ async fn walk(
     let mut after = None;
     loop {
         let page = app.store.list(tenant, filter, after.as_ref(), STEP).await?;
-        let ids: Vec<JobId> = page.items.iter().map(|view| view.job.id).collect();
+        let ids: Vec<JobId> = page.items.iter().map(|summary| summary.id).collect();
         if !ids.is_empty() {
             answer.matched += ids.len() as u64;
             answer.changed += app.to_the_end(step(verb, app.clone(), tenant.clone(), ids)).await?;

@@ -2,20 +2,22 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use foreman_core::document::{JobDocument, ProblemDocument};
+use foreman_core::document::{AttemptDocument, JobDocument, ListDocument, ProblemDocument};
 use foreman_core::ports::{CancelAnswer, RedriveAnswer, RemoveAnswer, StoreError};
 use foreman_core::{JobId, State as JobState, TenantId};
 use http::StatusCode;
+use serde::Deserialize;
 
 use crate::app::App;
 use crate::caller::Caller;
 use crate::commands;
 use crate::json;
-use crate::params::{Id, Tenant};
+use crate::paging;
+use crate::params::{Id, Params, Tenant};
 use crate::problem::{Kind, Problem};
 use crate::quotas;
 
-/// Read a job with its attempts.
+/// Read a job with its latest attempts.
 #[utoipa::path(get, path = "/api/v1/jobs/{id}", tag = "jobs", operation_id = "get_job",
     params(("id" = String, Path, description = "The job's id")),
     responses(
@@ -24,6 +26,35 @@ use crate::quotas;
     ))]
 pub(crate) async fn get(State(app): State<App>, Tenant(tenant): Tenant, Id(id): Id) -> Result<Response, Problem> {
     read(&app, &tenant, id).await
+}
+
+#[derive(Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct AttemptParams {
+    /// `attempts_next` of the job, or `next` of the page before, unchanged.
+    cursor: Option<String>,
+}
+
+/// List a job's attempts.
+///
+/// The latest first, at most 25 and about a megabyte per page. An attempt that ends between two pages moves the others along, so that
+/// one may be on both. Of more than 200 attempts the first 20 and the latest are kept.
+#[utoipa::path(get, path = "/api/v1/jobs/{id}/attempts", tag = "jobs", operation_id = "list_attempts",
+    params(("id" = String, Path, description = "The job's id"), AttemptParams),
+    responses(
+        (status = 200, description = "A page", body = ListDocument<AttemptDocument>),
+        (status = 404, description = "No such job", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn attempts(
+    State(app): State<App>,
+    Tenant(tenant): Tenant,
+    Id(id): Id,
+    Params(params): Params<AttemptParams>,
+) -> Result<Response, Problem> {
+    let skip = paging::cursor::<u32>(params.cursor.as_deref())?.unwrap_or_default() as usize;
+    let page = app.store.attempts(&tenant, id, skip).await?.ok_or_else(|| Problem::job_not_found(id))?;
+    Ok(json::answer(StatusCode::OK, &ListDocument::of_attempts(page, skip)))
 }
 
 /// Cancel a job.

@@ -137,7 +137,7 @@ async fn page(
         .map_err(|error: NotACursor| Problem::invalid_request(format!("in the query: cursor: {error}")))?;
     let page = app.store.list(tenant, &filter, after.as_ref(), limit).await?;
     let document = ListDocument {
-        items: page.items.into_iter().map(|view| JobDocument::new(view, false)).collect(),
+        items: page.items.into_iter().map(JobDocument::from).collect(),
         next: page.next.map(|cursor| cursor.encode()),
     };
     Ok(json::answer(StatusCode::OK, &document))

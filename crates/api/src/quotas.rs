@@ -19,6 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::response::Response;
+use foreman_core::ports::JobSummary;
 use foreman_core::spec::JobSpec;
 use foreman_core::target::Body;
 use foreman_core::tenant::{Limit, Quota, Rate, Take, TokenBucket};
@@ -83,21 +84,19 @@ impl Quotas {
         &self,
         app: &App,
         caller: &Caller,
-        works: &[Arc<Work>],
+        jobs: &[JobSummary],
         until: Instant,
     ) -> Result<usize, Problem> {
         let book = self.book(&caller.tenant);
-        let mut count = works.len();
-        if let Limit::AtMost(most) = caller.standing.limits.target_hosts_per_minute {
-            for (place, work) in works.iter().enumerate() {
-                match book.take_hosts(std::slice::from_ref(work), most) {
-                    Err(problem) if place == 0 => return Err(problem),
-                    Err(_) => {
-                        count = place;
-                        break;
-                    }
-                    Ok(()) => {}
+        let mut count = jobs.len();
+        for (place, job) in jobs.iter().enumerate() {
+            match self.take_hosts(caller, job.outline.urls()) {
+                Err(problem) if place == 0 => return Err(problem),
+                Err(_) => {
+                    count = place;
+                    break;
                 }
+                Ok(()) => {}
             }
         }
         loop {

@@ -119,6 +119,7 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(jobs::get, jobs::delete))
         .routes(routes!(jobs::cancel))
         .routes(routes!(jobs::retry))
+        .routes(routes!(jobs::attempts))
         .routes(routes!(wait::wait))
         .routes(routes!(output::output))
         .routes(routes!(listing::list_dead))

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use foreman_core::document::{BatchRequest, JobDocument, ProblemDocument};
-use foreman_core::ports::{JobView, Submitted};
+use foreman_core::ports::{AttemptPage, JobView, Submitted};
 use foreman_core::spec::{JobSpec, Mistake};
 use foreman_core::{Job, JobId, NewJob, Start, Target, TenantId, Timestamp, Work};
 use http::header::LOCATION;
@@ -185,7 +185,7 @@ impl Receipt {
             started_at: None,
             finished_at: None,
             error: None,
-            attempts: Vec::new(),
+            attempts: AttemptPage::default(),
         };
         JobDocument::new(view, false)
     }

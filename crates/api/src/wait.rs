@@ -70,9 +70,12 @@ async fn until_final(app: &App, tenant: &TenantId, id: JobId, deadline: Instant)
         .map_err(|_| Problem::new(Kind::Overloaded, "too many requests are waiting for jobs already; ask again"))?;
     let mut may_wait = true;
     loop {
-        let view = app.store.get(tenant, id).await?.ok_or_else(|| Problem::job_not_found(id))?;
-        if view.state.is_final() || !may_wait {
-            return Ok(JobDocument::new(view, true));
+        {
+            // Not kept while it waits: a job may have a megabyte.
+            let view = app.store.get(tenant, id).await?.ok_or_else(|| Problem::job_not_found(id))?;
+            if view.state.is_final() || !may_wait {
+                return Ok(JobDocument::new(view, true));
+            }
         }
         // However the wait ends, the answer is a fresh look.
         may_wait = matches!(timeout_at(deadline, waiter.woken()).await, Ok(Woken::Look));

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::duration::Span;
 use crate::lane::Lane;
 use crate::outcome::{AttemptOutcome, Report};
-use crate::ports::{AttemptRecord, JobView, QueueView, SessionState, SessionView};
+use crate::ports::{AttemptPage, AttemptRecord, JobSummary, JobView, QueueView, SessionState, SessionView};
 use crate::spec::{JobSpec, Mistake};
 use crate::state::State;
 use crate::time::Timestamp;
@@ -36,7 +36,8 @@ pub use tenant::{
 };
 pub use webhook::{DeliveryDocument, WebhookDocument};
 
-/// A job: what was asked, flat, and where it stands.
+/// A job: what was asked, flat, and where it stands. In a list `payload`, `body`, `headers`, `env`, `cwd`, `exit_codes` and `attempts`
+/// are left out, and a command or an error of more than 1,000 characters is cut and ends in `…`; the job itself has them all.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct JobDocument {
@@ -73,9 +74,15 @@ pub struct JobDocument {
     pub scheduled_for: Option<Timestamp>,
     #[serde(flatten)]
     pub asked: Asked,
-    /// Only when one job is read.
+    /// The latest attempts in the order in which they happened, at most 25 and about a megabyte. Only when one job is read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempts: Option<Vec<AttemptDocument>>,
+    /// How many attempts there have been. Of more than 200 the first 20 and the latest are kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempts_total: Option<u64>,
+    /// Where there are older attempts than those in `attempts`: the `cursor` for the first page of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempts_next: Option<String>,
 }
 
 /// The part of a job document that repeats what was asked.
@@ -141,10 +148,17 @@ pub struct AttemptDocument {
 }
 
 impl JobDocument {
-    /// With its attempts: one job that is read. Without: a row of a list.
+    /// One job, with its attempts or without.
     pub fn new(view: JobView, with_attempts: bool) -> Self {
         let work = &view.job.work;
-        let attempts = with_attempts.then(|| view.attempts.into_iter().map(AttemptDocument::from).collect());
+        let (mut attempts, mut attempts_total, mut attempts_next) = (None, None, None);
+        if with_attempts {
+            let AttemptPage { records, kept } = &view.attempts;
+            let dropped = if view.attempts.may_lack_some() { (view.attempt as usize).saturating_sub(*kept) } else { 0 };
+            attempts_total = Some((kept + dropped) as u64);
+            attempts_next = next_attempts(0, records.len(), *kept);
+            attempts = Some(view.attempts.records.into_iter().map(AttemptDocument::from).collect());
+        }
         Self {
             id: view.job.id.to_string(),
             state: view.state,
@@ -164,7 +178,52 @@ impl JobDocument {
             scheduled_for: work.occasion.as_ref().map(|occasion| occasion.nominal),
             asked: Asked::from(JobSpec::from(work.as_ref())),
             attempts,
+            attempts_total,
+            attempts_next,
         }
+    }
+}
+
+/// The cursor of the page of attempts after one of `shown` that left out the latest `skip`.
+fn next_attempts(skip: usize, shown: usize, kept: usize) -> Option<String> {
+    let seen = skip + shown;
+    (seen < kept).then(|| seen.to_string())
+}
+
+/// A row of a list.
+impl From<JobSummary> for JobDocument {
+    fn from(summary: JobSummary) -> Self {
+        let outline = &summary.outline;
+        Self {
+            id: summary.id.to_string(),
+            state: summary.state,
+            queue: outline.queue.to_string(),
+            priority: outline.lane,
+            attempt: summary.attempt,
+            max_attempts: outline.max_attempts,
+            spent: summary.spent,
+            crashes: summary.crashes,
+            sequence: summary.sequence,
+            created_at: summary.created_at,
+            run_at: summary.run_at,
+            started_at: summary.started_at,
+            finished_at: summary.finished_at,
+            error: summary.error,
+            schedule: outline.occasion.as_ref().map(|occasion| occasion.schedule.clone()),
+            scheduled_for: outline.occasion.as_ref().map(|occasion| occasion.nominal),
+            asked: Asked::from(outline),
+            attempts: None,
+            attempts_total: None,
+            attempts_next: None,
+        }
+    }
+}
+
+/// A page of attempts, the latest first.
+impl ListDocument<AttemptDocument> {
+    pub fn of_attempts(page: AttemptPage, skip: usize) -> Self {
+        let next = next_attempts(skip, page.records.len(), page.kept);
+        Self { items: page.records.into_iter().rev().map(AttemptDocument::from).collect(), next }
     }
 }
 

@@ -19,6 +19,7 @@ pub mod limits;
 pub mod memory;
 mod object;
 pub mod outcome;
+pub mod outline;
 pub mod ports;
 pub mod redact;
 pub mod retry;

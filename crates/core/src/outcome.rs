@@ -42,6 +42,11 @@ impl Report {
         Self { error: Some(text.into()), ..Self::default() }
     }
 
+    /// Its bytes as they are stored.
+    pub fn size(&self) -> usize {
+        serde_json::to_string(self).map_or(0, |json| json.len())
+    }
+
     /// Takes out what the attempt was given in confidence and others said back: a report is kept in the clear.
     pub fn hide(&mut self, known: &Known) {
         let headers = self.response.iter_mut().flat_map(|said| said.headers.iter_mut().map(|(_, value)| value));

@@ -6,15 +6,16 @@
 use std::time::Duration;
 
 use foreman_core::job::QueueName;
-use foreman_core::ports::{Step, Topic};
+use foreman_core::ports::{ATTEMPTS_KEPT, FIRST_ATTEMPTS, Step, Topic};
 use foreman_core::target::Route;
 use foreman_core::{Fence, JobId, Lane, SessionId, State, TenantId};
 use tokio_postgres::Row;
+use uuid::Uuid;
 
 use crate::error::Fault;
 use crate::order;
 use crate::rows::Cells;
-use crate::value::Span;
+use crate::value::{Span, bound};
 use crate::write::Transaction;
 
 /// Jobs of a tenant.
@@ -92,5 +93,27 @@ pub(crate) async fn book(tx: &Transaction, rows: &[Row]) -> Result<Vec<Closed>, 
         }
     }
     order::place(tx, &due).await?;
+    let many = closed.iter().filter(|one| one.state.is_none()).map(|one| (one.job, one.moves));
+    drop_attempts(tx, many).await?;
     Ok(closed)
+}
+
+/// Drops those between the first `$2` and the latest that are more than `$3`.
+pub(crate) const DROP_ATTEMPTS: &str = "DELETE FROM attempts USING (
+        SELECT job, place, row_number() OVER (PARTITION BY job ORDER BY place) AS nth,
+               count(*) OVER (PARTITION BY job) AS kept
+        FROM attempts WHERE job = ANY ($1::uuid[])
+    ) AS numbered
+    WHERE attempts.job = numbered.job AND attempts.place = numbered.place
+      AND numbered.nth > $2::bigint AND numbered.nth <= $2 + numbered.kept - $3::bigint";
+
+/// Of jobs of which an attempt was recorded, drops what is too many. With each its moves: every attempt was one.
+pub(crate) async fn drop_attempts(tx: &Transaction, jobs: impl Iterator<Item = (JobId, u32)>) -> Result<(), Fault> {
+    let jobs: Vec<Uuid> = jobs.filter(|(_, moves)| *moves as usize >= ATTEMPTS_KEPT).map(|(job, _)| job.0).collect();
+    if jobs.is_empty() {
+        return Ok(());
+    }
+    let (first, most) = (bound(FIRST_ATTEMPTS), bound(ATTEMPTS_KEPT - 1));
+    tx.rows(DROP_ATTEMPTS, &[&jobs, &first, &most]).await?;
+    Ok(())
 }

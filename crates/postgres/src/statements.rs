@@ -19,7 +19,7 @@ pub fn all() -> Vec<String> {
     texts
 }
 
-const FIXED: [&str; 166] = [
+const FIXED: [&str; 170] = [
     audit::COUNTS,
     changes::ANNOUNCE,
     changes::ANNOUNCED,
@@ -80,10 +80,12 @@ const FIXED: [&str; 166] = [
     passes::SPEND,
     places::FINAL,
     places::HELD,
+    places::DROP_ATTEMPTS,
     places::OWNED,
     places::WAITING,
     query::PING,
     query::get::RECORDS,
+    query::get::THEIRS,
     query::groups::DEAD_GROUPS,
     query::groups::UNGROUPED,
     query::held::HELD_BY,
@@ -96,7 +98,9 @@ const FIXED: [&str; 166] = [
     query::states::FINAL,
     query::states::RUNNING,
     query::states::WAITING,
+    query::view::SUMMARIES,
     query::view::VIEWS,
+    query::view::WORK,
     query::load::RUNNING,
     query::load::WAITING,
     schedules::BY_ID,

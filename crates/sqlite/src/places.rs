@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use foreman_core::error_group::ErrorGroup;
 use foreman_core::outcome::AttemptOutcome;
-use foreman_core::ports::{Step, StoreError, Topic};
+use foreman_core::ports::{ATTEMPTS_KEPT, Step, StoreError, Topic, dropped_attempts};
 use foreman_core::{Fence, JobId, State, Timestamp};
 use rusqlite::{OptionalExtension, params};
 
@@ -244,8 +244,7 @@ pub(crate) fn finish(write: &Write<'_>, traveller: &Traveller, state: State, end
 /// Records an attempt that did not end its job.
 pub(crate) fn record_attempt(
     write: &Write<'_>,
-    job: JobId,
-    number: u32,
+    traveller: &Traveller,
     outcome: AttemptOutcome,
     end: &End<'_>,
 ) -> Result<(), Fault> {
@@ -256,9 +255,9 @@ pub(crate) fn record_attempt(
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         )?
         .execute(params![
-            job.0,
+            traveller.job.0,
             end.tenure.map(|tenure| tenure.claim.0),
-            number,
+            traveller.counters.attempt,
             end.is_settled,
             end.tenure.map(|tenure| tenure.session.0),
             end.tenure.and_then(|tenure| tenure.worker.as_deref()),
@@ -267,5 +266,25 @@ pub(crate) fn record_attempt(
             outcome.as_str(),
             end.report,
         ])?;
+    drop_attempts(write, traveller.job, traveller.counters.moves)
+}
+
+/// Drops those between the first and the latest that are too many. `moves`: every attempt was one.
+pub(crate) fn drop_attempts(write: &Write<'_>, job: JobId, moves: u32) -> Result<(), Fault> {
+    if (moves as usize) < ATTEMPTS_KEPT {
+        return Ok(());
+    }
+    let count: i64 =
+        write.prepared("SELECT count(*) FROM attempts WHERE job = ?1")?.query_row([job.0], |row| row.get(0))?;
+    let dropped = dropped_attempts(usize::try_from(count).unwrap_or_default());
+    if dropped.is_empty() {
+        return Ok(());
+    }
+    write
+        .prepared(
+            "DELETE FROM attempts WHERE place IN
+                 (SELECT place FROM attempts WHERE job = ?1 ORDER BY place LIMIT ?3 OFFSET ?2)",
+        )?
+        .execute((job.0, dropped.start as i64, dropped.len() as i64))?;
     Ok(())
 }

@@ -242,8 +242,7 @@ fn bury(write: &Write<'_>, session: SessionId) -> Result<usize, Fault> {
             if fate.is_death() {
                 places::finish(write, &traveller, State::Dead, &end)?;
             } else {
-                let number = traveller.counters.attempt;
-                places::record_attempt(write, traveller.job, number, AttemptOutcome::Lapsed, &end)?;
+                places::record_attempt(write, &traveller, AttemptOutcome::Lapsed, &end)?;
                 places::put_in_front(write, &mut order, &traveller, end.took(write.now))?;
             }
         }

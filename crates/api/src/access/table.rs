@@ -128,6 +128,7 @@ pub static WAYS: &[Way] = &[
     undo(Method::DELETE, "/api/v1/jobs/{id}", JobsWrite, "job.delete"),
     undo(Method::POST, "/api/v1/jobs/{id}/cancel", JobsWrite, "job.cancel"),
     make("/api/v1/jobs/{id}/retry", JobsWrite, "job.retry"),
+    read("/api/v1/jobs/{id}/attempts", JobsRead),
     read("/api/v1/jobs/{id}/wait", JobsRead),
     read("/api/v1/jobs/{id}/output", JobsRead),
     read("/api/v1/dead", JobsRead),

@@ -4,7 +4,7 @@ use foreman_core::document::{
     HeartbeatEvent, JobEvent, QueueEvent, ResetEvent, ResetReason, ScheduleEvent, ScheduleWhat, SnapshotEvent,
     WorkerEvent,
 };
-use foreman_core::ports::{ChangeRow, JobView, Moved, Note};
+use foreman_core::ports::{ChangeRow, JobSummary, Moved, Note};
 use foreman_core::{TenantId, Timestamp};
 use serde::Serialize;
 
@@ -69,14 +69,14 @@ impl Text {
     }
 
     /// A job as it stands.
-    pub fn standing(&mut self, view: &JobView, place: Place) {
+    pub fn standing(&mut self, summary: &JobSummary, place: Place) {
         let data = JobEvent {
-            id: view.job.id.to_string(),
-            state: view.state,
-            queue: view.job.work.queue.as_str().to_owned(),
-            attempt: view.attempt,
-            at: view.finished_at.or(view.started_at).unwrap_or(view.job.created_at),
-            sequence: view.sequence,
+            id: summary.id.to_string(),
+            state: summary.state,
+            queue: summary.outline.queue.as_str().to_owned(),
+            attempt: summary.attempt,
+            at: summary.finished_at.or(summary.started_at).unwrap_or(summary.created_at),
+            sequence: summary.sequence,
         };
         self.write("job", place, &data);
     }

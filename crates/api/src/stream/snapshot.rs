@@ -4,7 +4,7 @@
 //! while the snapshot is being sent, comes afterwards, perhaps a second time. A client that is cut off half way has no place
 //! after the snapshot, and is shown it again.
 
-use foreman_core::ports::{Cursor, JobFilter, JobView, Store, StoreError};
+use foreman_core::ports::{Cursor, JobFilter, JobSummary, Store, StoreError};
 use foreman_core::{TenantId, Timestamp};
 
 use super::cursor::Place;
@@ -42,7 +42,7 @@ impl Snapshot {
         if let Some(jobs) = &scene.filter.jobs {
             let mut views = Vec::new();
             for job in jobs {
-                views.extend(scene.store.get(scene.tenant, *job).await?);
+                views.extend(scene.store.get(scene.tenant, *job).await?.map(JobSummary::from));
             }
             let told = views.iter().filter(|view| takes(scene.filter, view));
             told.for_each(|view| text.standing(view, unshown));
@@ -69,9 +69,9 @@ impl Snapshot {
     }
 }
 
-fn takes(filter: &Filter, view: &JobView) -> bool {
-    let work = &view.job.work;
-    filter.takes(view.job.id, &work.queue) && filter.takes_labels(work.kind.as_deref(), &work.tags)
+fn takes(filter: &Filter, summary: &JobSummary) -> bool {
+    let outline = &summary.outline;
+    filter.takes(summary.id, &outline.queue) && filter.takes_labels(outline.kind.as_deref(), &outline.tags)
 }
 
 /// What the store can sift by itself.

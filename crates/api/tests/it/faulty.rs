@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use async_trait::async_trait;
 use foreman_core::job::QueueName;
 use foreman_core::ports::{
-    Audit, Bucket, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, CreateAnswer, Cursor, DeadGroups,
-    DeleteAnswer, Depth, Due, DueSchedules, Edit, EditAnswer, Fired, Firing, Heartbeat, HeldView, JobFilter, JobQuery,
-    JobStore, JobView, Labels, Leader, OpenJob, Overdue, Page, Position, Posted, Pruned, Pulse, QueueView, Range,
-    RedriveAnswer, RemoveAnswer, Retention, ScheduleStore, ScheduleView, Seen, SessionInfo, SessionStore, SessionView,
-    Settled, Settlement, Standing, StateCounts, StatisticsStore, StoreError, Stretch, Submitted, TickView, Upkeep,
+    AttemptPage, Audit, Bucket, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, CreateAnswer, Cursor,
+    DeadGroups, DeleteAnswer, Depth, Due, DueSchedules, Edit, EditAnswer, Fired, Firing, Heartbeat, HeldView,
+    JobFilter, JobQuery, JobStore, JobSummary, JobView, Labels, Leader, OpenJob, Overdue, Page, Position, Posted,
+    Pruned, Pulse, QueueView, Range, RedriveAnswer, RemoveAnswer, Retention, ScheduleStore, ScheduleView, Seen,
+    SessionInfo, SessionStore, SessionView, Settled, Settlement, Standing, StateCounts, StatisticsStore, StoreError,
+    Stretch, Submitted, TickView, Upkeep,
 };
 use foreman_core::schedule::{NewSchedule, ScheduleKey, ScheduleName};
 use foreman_core::statistics::Tally;
@@ -200,13 +201,16 @@ impl JobQuery for Faulty {
     async fn get(&self, tenant: &TenantId, id: JobId) -> Answer<Option<JobView>> {
         checked!(self.get(tenant, id))
     }
+    async fn attempts(&self, tenant: &TenantId, id: JobId, skip: usize) -> Answer<Option<AttemptPage>> {
+        checked!(self.attempts(tenant, id, skip))
+    }
     async fn list(
         &self,
         tenant: &TenantId,
         filter: &JobFilter,
         after: Option<&Cursor>,
         limit: usize,
-    ) -> Answer<Page<JobView>> {
+    ) -> Answer<Page<JobSummary>> {
         self.make_the_moves(filter.state).await;
         checked!(self.list(tenant, filter, after, limit))
     }

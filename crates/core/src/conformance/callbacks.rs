@@ -92,6 +92,6 @@ pub async fn what_a_job_is_found_by_stands_in_no_document(subject: &dyn TenancyS
         let tag = new.work.tags.first().cloned();
         let filter = crate::ports::JobFilter { tag, ..Default::default() };
         let page = scene.store.list(&TenantId::default(), &filter, None, 10).await.expect(ANSWERS);
-        assert!(page.items.iter().any(|view| view.job.id == new.id), "by its own tags it is found like any other");
+        assert!(page.items.iter().any(|summary| summary.id == new.id), "by its own tags it is found like any other");
     }
 }

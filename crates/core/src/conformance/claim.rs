@@ -93,7 +93,7 @@ pub async fn a_claimed_job_is_running_and_shows_who_runs_it(subject: &dyn Subjec
     let view = scene.view(id).await;
     assert_eq!((view.state, view.finished_at), (State::Running, None));
     assert!(view.started_at.is_some_and(|time| time >= before));
-    let attempt = view.attempts.last().expect("the attempt under way is shown");
+    let attempt = view.attempts.records.last().expect("the attempt under way is shown");
     assert_eq!((attempt.number, attempt.fence), (1, Some(proof.fence)));
     assert_eq!(attempt.worker.as_deref(), Some("host-1"));
     assert_eq!((attempt.outcome, attempt.finished_at), (None, None));

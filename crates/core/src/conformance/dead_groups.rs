@@ -36,7 +36,7 @@ async fn listed(scene: &Scene<'_>, filter: &JobFilter) -> Vec<JobId> {
     let (mut after, mut ids) = (None, Vec::new());
     loop {
         let page = scene.store.list(&TenantId::default(), filter, after.as_ref(), 2).await.expect("the store answers");
-        ids.extend(page.items.iter().map(|view| view.job.id));
+        ids.extend(page.items.iter().map(|summary| summary.id));
         after = page.next;
         if after.is_none() {
             return ids;

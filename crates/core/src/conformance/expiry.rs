@@ -15,7 +15,7 @@ pub async fn a_job_that_did_not_start_in_time_fails_as_expired(subject: &dyn Sub
     assert_eq!((view.state, view.error.as_deref()), (State::Failed, Some("expired")));
     assert_eq!((view.attempt, view.started_at), (0, None));
     assert!(view.finished_at.is_some());
-    let seen: Vec<_> = view.attempts.iter().map(|attempt| (attempt.number, attempt.outcome)).collect();
+    let seen: Vec<_> = view.attempts.records.iter().map(|attempt| (attempt.number, attempt.outcome)).collect();
     assert_eq!(seen, [(0, Some(AttemptOutcome::Failed))]);
     assert_eq!(scene.promote(PLENTY).await.expired, 0, "it expires once");
 }
@@ -63,7 +63,7 @@ pub async fn a_retry_expires_too(subject: &dyn Subject) {
     scene.wait(HOUR + SECOND).await;
     let view = scene.view(id).await;
     assert_eq!((view.state, view.error.as_deref(), view.attempt), (State::Failed, Some("expired"), 1));
-    assert_eq!(view.attempts.first().and_then(|attempt| attempt.outcome), Some(AttemptOutcome::Retry));
+    assert_eq!(view.attempts.records.first().and_then(|attempt| attempt.outcome), Some(AttemptOutcome::Retry));
 }
 
 pub async fn a_scheduled_job_that_is_due_and_expired_does_not_run(subject: &dyn Subject) {

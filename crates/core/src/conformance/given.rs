@@ -498,7 +498,17 @@ impl<'a> Scene<'a> {
     // --- what can be seen
 
     pub async fn find(&self, id: JobId) -> Option<JobView> {
-        self.store.get(&TenantId::default(), id).await.expect(ANSWERS)
+        let of = TenantId::default();
+        let mut view = self.store.get(&of, id).await.expect(ANSWERS)?;
+        // All its attempts, page by page.
+        while view.attempts.records.len() < view.attempts.kept {
+            let shown = view.attempts.records.len();
+            let mut older = self.store.attempts(&of, id, shown).await.expect(ANSWERS).expect("the job is there");
+            assert!(!older.records.is_empty(), "{shown} of {} attempts are all", view.attempts.kept);
+            older.records.append(&mut view.attempts.records);
+            view.attempts = older;
+        }
+        Some(view)
     }
 
     pub async fn view(&self, id: JobId) -> JobView {
@@ -517,7 +527,7 @@ impl<'a> Scene<'a> {
 
     /// How the attempts of a job ended, in the order in which they are shown; `None` for one under way.
     pub async fn outcomes(&self, id: JobId) -> Vec<Option<AttemptOutcome>> {
-        self.view(id).await.attempts.into_iter().map(|attempt| attempt.outcome).collect()
+        self.view(id).await.attempts.records.into_iter().map(|attempt| attempt.outcome).collect()
     }
 
     pub async fn count(&self, filter: &JobFilter) -> u64 {

@@ -290,6 +290,7 @@ impl Entry {
         }
         let shown: Vec<_> = view
             .attempts
+            .records
             .iter()
             .filter(|attempt| !self.handed_back.contains(&attempt.number))
             .map(|attempt| (attempt.number, attempt.outcome))

@@ -1,14 +1,18 @@
 //! Finding jobs: filters, order and pages.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Subject;
 use super::given::{HOUR, SECOND, Scene, a_job, completed, ids, jobs, queue, sorted};
 use crate::id::{JobId, TenantId};
-use crate::ports::{Cursor, JobFilter, JobView, Page};
+use crate::outcome::{CommandReport, Report, Verdict};
+use crate::outline::Outline;
+use crate::ports::{Cursor, JobFilter, JobSummary, Page};
+use crate::secret_map::SecretMap;
 use crate::state::State;
+use crate::target::{Body, CommandTarget, ExitCodes, HttpTarget, Program, Target};
 
-async fn page(scene: &Scene<'_>, filter: &JobFilter, after: Option<&Cursor>, limit: usize) -> Page<JobView> {
+async fn page(scene: &Scene<'_>, filter: &JobFilter, after: Option<&Cursor>, limit: usize) -> Page<JobSummary> {
     scene.store.list(&TenantId::default(), filter, after, limit).await.expect("the store answers")
 }
 
@@ -18,7 +22,7 @@ async fn walk(scene: &Scene<'_>, filter: &JobFilter, limit: usize) -> Vec<JobId>
     loop {
         let page = page(scene, filter, after.as_ref(), limit).await;
         assert!(page.items.len() <= limit, "a page is no longer than asked");
-        found.extend(page.items.iter().map(|view| view.job.id));
+        found.extend(page.items.iter().map(|summary| summary.id));
         match page.next {
             Some(next) => {
                 assert_eq!(page.items.len(), limit, "only the last page may be short");
@@ -60,7 +64,7 @@ pub async fn a_listed_job_says_where_it_stands(subject: &dyn Subject) {
         scene.job_in(state, a_job()).await;
     }
     for listed in page(&scene, &JobFilter::default(), None, 20).await.items {
-        let one = scene.view(listed.job.id).await;
+        let one = scene.view(listed.id).await;
         assert_eq!(listed.state, one.state);
         assert_eq!((listed.attempt, listed.spent, listed.crashes), (one.attempt, one.spent, one.crashes));
         assert_eq!(
@@ -68,7 +72,49 @@ pub async fn a_listed_job_says_where_it_stands(subject: &dyn Subject) {
             (one.run_at, one.started_at, one.finished_at)
         );
         assert_eq!(listed.error, one.error);
-        assert!(listed.attempts.is_empty(), "attempts come with one job only");
+        assert_eq!(listed, one.into(), "and what was asked");
+    }
+}
+
+/// Small and large work, in every state: what a list shows is the outline of what was asked.
+pub async fn a_list_leaves_out_what_may_be_large(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    let (session, long) = (scene.session().await, "x".repeat(40_000));
+    let asked = |body: &str| {
+        let url = "http://127.0.0.1/".parse().expect("a URL");
+        let headers = SecretMap::from(BTreeMap::from([("x-a".to_owned(), body.to_owned())]));
+        let http = HttpTarget { url, method: "PUT".into(), headers, body: Body::Text(body.into()) };
+        a_job().target(Target::Http(http)).kind("mail").tagged("blue").correlated("order-1")
+    };
+    for body in ["hush", &long] {
+        for state in State::ALL {
+            scene.job_in(state, asked(body)).await;
+        }
+    }
+    let command = |program| {
+        let command = CommandTarget {
+            program,
+            env: SecretMap::default(),
+            cwd: None,
+            input: Body::None,
+            exit_codes: ExitCodes::default(),
+        };
+        a_job().target(Target::Command(command))
+    };
+    scene.submit(command(Program::Shell(long.clone()))).await;
+    scene.submit(command(Program::Argv(vec!["word".into(); 10_000]))).await;
+    let ended = scene.submit(asked("hush")).await;
+    let output = CommandReport { stdout: long.clone(), ..CommandReport::default() };
+    let report = Report { error: Some("\u{1}".repeat(9_000)), output: Some(output), ..Report::default() };
+    scene.run(session, ended, Verdict::Failed(report)).await;
+    let listed = page(&scene, &JobFilter::default(), None, 100).await.items;
+    assert_eq!(listed.len(), 2 * State::ALL.len() + 3);
+    for summary in listed {
+        let one = scene.view(summary.id).await;
+        assert_eq!(summary.outline, Outline::from(one.job.work.as_ref()));
+        assert_eq!(summary, one.into());
+        let shown = format!("{summary:?}");
+        assert!(!shown.contains("hush") && shown.len() < 12_000, "{} characters", shown.len());
     }
 }
 
@@ -195,7 +241,7 @@ pub async fn a_cursor_survives_its_text(subject: &dyn Subject) {
         let read = Cursor::decode(&next.encode()).expect("a cursor");
         let second = page(&scene, &filter, Some(&read), 2).await;
         assert_eq!(second.items.len(), 2);
-        let seen: BTreeSet<_> = first.items.iter().chain(&second.items).map(|view| view.job.id).collect();
+        let seen: BTreeSet<_> = first.items.iter().chain(&second.items).map(|summary| summary.id).collect();
         assert_eq!(seen.len(), 4);
     }
 }
@@ -206,7 +252,7 @@ pub async fn walking_the_pages_while_jobs_come_in_finds_each_old_one_once(subjec
     let (mut found, mut after) = (Vec::new(), None);
     loop {
         let page = page(&scene, &JobFilter::default(), after.as_ref(), 5).await;
-        found.extend(page.items.iter().map(|view| view.job.id));
+        found.extend(page.items.iter().map(|summary| summary.id));
         scene.submit_all(&jobs(3, &a_job())).await;
         match page.next {
             Some(next) => after = Some(next),
@@ -224,7 +270,7 @@ pub async fn walking_the_pages_while_jobs_end_finds_each_once(subject: &dyn Subj
     let (mut found, mut after) = (Vec::new(), None);
     loop {
         let page = page(&scene, &JobFilter::default(), after.as_ref(), 6).await;
-        found.extend(page.items.iter().map(|view| view.job.id));
+        found.extend(page.items.iter().map(|summary| summary.id));
         let held = scene.claim(session, 3).await;
         assert!(ids(&held).iter().all(|id| old.contains(id)));
         for held in held {

@@ -176,7 +176,7 @@ pub async fn pruning_a_session_keeps_the_record_of_its_attempts(subject: &dyn Su
     scene.end(session).await;
     scene.advance(DAY * 2).await;
     assert_eq!(scene.prune(&Retention { sessions: DAY, ..for_ever() }, PLENTY).await.sessions, 1);
-    let attempts = scene.view(id).await.attempts;
+    let attempts = scene.view(id).await.attempts.records;
     assert_eq!(attempts.len(), 1);
     assert_eq!((attempts[0].number, attempts[0].fence), (1, Some(proof.fence)));
 }

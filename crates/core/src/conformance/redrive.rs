@@ -40,7 +40,7 @@ pub async fn the_old_outcome_is_kept_as_an_attempt(subject: &dyn Subject) {
     scene.run(session, id, dead("first life")).await;
     scene.redrive(id).await;
     assert_eq!(scene.outcomes(id).await, [Some(AttemptOutcome::Dead)]);
-    assert_eq!(scene.view(id).await.attempts[0].report.error.as_deref(), Some("first life"));
+    assert_eq!(scene.view(id).await.attempts.records[0].report.error.as_deref(), Some("first life"));
     scene.run(session, id, interrupted()).await;
     scene.run(session, id, completed()).await;
     let expected = [Some(AttemptOutcome::Dead), Some(AttemptOutcome::Interrupted), Some(AttemptOutcome::Completed)];

@@ -79,5 +79,5 @@ pub async fn an_id_submitted_anew_after_its_removal_has_no_past(subject: &dyn Su
     scene.submit_all(std::slice::from_ref(&asked)).await;
     let view = scene.view(asked.id).await;
     assert_eq!((view.state, view.attempt, view.spent), (State::Pending, 0, 0));
-    assert!(view.attempts.is_empty(), "{:?}", view.attempts);
+    assert!(view.attempts.records.is_empty(), "{:?}", view.attempts.records);
 }

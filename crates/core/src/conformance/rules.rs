@@ -228,7 +228,7 @@ pub async fn two_tries_never_carry_one_number(subject: &dyn Subject) {
     let again = scene.claim_next(session).await;
     assert_eq!((again.attempt, again.spent), (2, 1), "the try is refunded, its number is not");
     scene.complete(session, again).await;
-    let numbers: Vec<u32> = scene.view(id).await.attempts.iter().map(|attempt| attempt.number).collect();
+    let numbers: Vec<u32> = scene.view(id).await.attempts.records.iter().map(|attempt| attempt.number).collect();
     assert_eq!(numbers, [1, 2]);
 }
 

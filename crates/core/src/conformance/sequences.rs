@@ -112,8 +112,8 @@ pub async fn every_state_shows_how_often_its_job_has_moved(subject: &dyn Subject
         agrees(&scene, id).await;
     }
     let listed = scene.store.list(&crate::TenantId::default(), &crate::ports::JobFilter::default(), None, 100).await;
-    for view in listed.expect("the store answers").items {
-        assert_eq!(view.sequence, scene.view(view.job.id).await.sequence, "in a list it is the same");
+    for summary in listed.expect("the store answers").items {
+        assert_eq!(summary.sequence, scene.view(summary.id).await.sequence, "in a list it is the same");
     }
 }
 

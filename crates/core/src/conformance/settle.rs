@@ -35,8 +35,8 @@ pub async fn a_completed_job_is_final_with_what_it_left_behind(subject: &dyn Sub
     assert_eq!((view.state, view.attempt, view.spent, view.error.as_deref()), (State::Completed, 1, 1, None));
     let (started, finished) = (view.started_at.expect("it started"), view.finished_at.expect("it finished"));
     assert!(finished >= started.plus(SECOND * 3));
-    assert_eq!(view.attempts.len(), 1);
-    let attempt = &view.attempts[0];
+    assert_eq!(view.attempts.records.len(), 1);
+    let attempt = &view.attempts.records[0];
     assert_eq!((attempt.number, attempt.outcome), (1, Some(AttemptOutcome::Completed)));
     assert_eq!((attempt.fence, attempt.worker.as_deref()), (Some(proof.fence), Some("host-1")));
     assert_eq!((attempt.started_at, attempt.finished_at), (Some(started), Some(finished)));
@@ -60,7 +60,7 @@ pub async fn a_failed_job_is_final_with_its_error(subject: &dyn Subject) {
     scene.run(session, id, Verdict::Failed(report.clone())).await;
     let view = scene.view(id).await;
     assert_eq!((view.state, view.error.as_deref()), (State::Failed, Some("exited with 127")));
-    assert_eq!(view.attempts[0].report, report);
+    assert_eq!(view.attempts.records[0].report, report);
     assert!(scene.claim(session, 10).await.is_empty());
 }
 
@@ -85,7 +85,7 @@ pub async fn a_retry_waits_for_its_delay(subject: &dyn Subject) {
     assert!(view.run_at >= before.plus(HOUR) && view.run_at <= scene.now().await.plus(HOUR));
     assert_eq!(view.finished_at, None);
     assert_eq!(scene.outcomes(id).await, [Some(AttemptOutcome::Retry)]);
-    assert_eq!(view.attempts[0].report.error.as_deref(), Some("it did not work"));
+    assert_eq!(view.attempts.records[0].report.error.as_deref(), Some("it did not work"));
     scene.wait(HOUR + SECOND).await;
     assert_eq!(scene.state(id).await, State::Pending);
 }
@@ -108,8 +108,8 @@ pub async fn a_released_job_is_pending_at_once_and_nothing_says_it_ran(subject: 
     scene.run(session, id, Verdict::Released).await;
     let view = scene.view(id).await;
     assert_eq!((view.state, view.spent, view.crashes), (State::Pending, 0, 0));
-    let ran = view.attempts.iter().any(|attempt| attempt.outcome != Some(AttemptOutcome::Released));
-    assert!(!ran, "{:?}", view.attempts);
+    let ran = view.attempts.records.iter().any(|attempt| attempt.outcome != Some(AttemptOutcome::Released));
+    assert!(!ran, "{:?}", view.attempts.records);
 }
 
 pub async fn another_session_cannot_settle_what_is_held(subject: &dyn Subject) {

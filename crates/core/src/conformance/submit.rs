@@ -78,7 +78,7 @@ pub async fn a_job_without_a_time_is_pending_at_once(subject: &dyn Subject) {
     assert_eq!((view.state, view.attempt, view.spent, view.crashes), (State::Pending, 0, 0, 0));
     assert!(view.job.created_at >= before && view.run_at >= before);
     assert_eq!((view.started_at, view.finished_at, view.error), (None, None, None));
-    assert!(view.attempts.is_empty());
+    assert!(view.attempts.records.is_empty());
 }
 
 pub async fn a_job_for_later_is_scheduled(subject: &dyn Subject) {

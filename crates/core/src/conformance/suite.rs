@@ -77,6 +77,10 @@ macro_rules! for_every_promise {
                 a_job_that_ended_while_it_waited_shows_how_without_a_try,
                 counters_of_neighbours_in_one_claim_are_their_own,
                 attempts_go_on_counting_after_a_redrive,
+                attempts_come_page_by_page,
+                a_page_of_attempts_has_so_many_bytes,
+                of_very_many_attempts_the_first_and_the_latest_are_kept,
+                a_job_cancelled_and_run_again_very_often_keeps_so_many_endings,
             }
             audit {
                 an_empty_store_is_clean,
@@ -234,6 +238,7 @@ macro_rules! for_every_promise {
                 an_empty_store_lists_nothing,
                 jobs_are_listed_newest_first,
                 a_listed_job_says_where_it_stands,
+                a_list_leaves_out_what_may_be_large,
                 every_state_can_be_asked_for,
                 each_filter_finds_its_own,
                 the_time_of_creation_can_be_bounded,

@@ -91,7 +91,8 @@ impl DeliveryDocument {
     pub fn new(delivery: &Delivery, view: Option<JobView>, with_job: bool) -> Self {
         let is_over = view.as_ref().is_none_or(|view| view.state.is_final());
         let answered = |view: &JobView| {
-            view.attempts.iter().rev().find_map(|attempt| attempt.report.response.as_ref().map(|answer| answer.status))
+            let mut latest = view.attempts.records.iter().rev();
+            latest.find_map(|attempt| attempt.report.response.as_ref().map(|answer| answer.status))
         };
         Self {
             id: delivery.job.to_string(),

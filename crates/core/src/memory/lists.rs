@@ -7,8 +7,8 @@ use super::places::Places;
 use crate::error_group::ErrorGroup;
 use crate::id::{JobId, SessionId, TenantId};
 use crate::ports::{
-    ChangeRow, Changes, Counted, Cursor, DeadGroup, DeadGroups, HeldView, JobFilter, JobView, Labels, Page, Position,
-    QueueView, SessionView, StateCounts, WaitingCounts,
+    ChangeRow, Changes, Counted, Cursor, DeadGroup, DeadGroups, HeldView, JobFilter, JobSummary, Labels, Page,
+    Position, QueueView, SessionView, StateCounts, WaitingCounts,
 };
 use crate::state::State;
 use crate::time::Timestamp;
@@ -21,7 +21,7 @@ impl Places {
         after: Option<&Cursor>,
         limit: usize,
         now: Timestamp,
-    ) -> Page<JobView> {
+    ) -> Page<JobSummary> {
         let mut found: Vec<Cursor> =
             self.matching(tenant, filter, now).map(|id| self.place_in_list(id, filter)).collect();
         found.sort_unstable_by_key(|cursor| std::cmp::Reverse((cursor.at, cursor.id)));
@@ -31,7 +31,7 @@ impl Places {
         let more = found.len() > limit;
         found.truncate(limit);
         let next = if more { found.last().copied() } else { None };
-        Page { items: found.into_iter().map(|cursor| self.view(cursor.id, now)).collect(), next }
+        Page { items: found.into_iter().map(|cursor| self.view(cursor.id, now).into()).collect(), next }
     }
 
     pub fn count(&self, tenant: &TenantId, filter: &JobFilter, now: Timestamp) -> u64 {

@@ -38,11 +38,11 @@ use crate::ports::{
     Replacement, RevokeKeyAnswer, TenantStore, TenantUpdate, UpdateTenantAnswer,
 };
 use crate::ports::{
-    Audit, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, CreateAnswer, Cursor, DeleteAnswer, Due,
-    DueSchedules, Edit, EditAnswer, Fired, Firing, Heartbeat, JobFilter, JobQuery, JobStore, JobView, Leader, OpenJob,
-    Page, Position, Pruned, Pulse, QueueView, RedriveAnswer, RemoveAnswer, Retention, ScheduleStore, ScheduleView,
-    Seen, SessionInfo, SessionStore, SessionView, Settled, Settlement, StoreError, Submitted, TickView, Upkeep,
-    Wakeups,
+    AttemptPage, Audit, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, CreateAnswer, Cursor,
+    DeleteAnswer, Due, DueSchedules, Edit, EditAnswer, Fired, Firing, Heartbeat, JobFilter, JobQuery, JobStore,
+    JobSummary, JobView, Leader, OpenJob, Page, Position, Pruned, Pulse, QueueView, RedriveAnswer, RemoveAnswer,
+    Retention, ScheduleStore, ScheduleView, Seen, SessionInfo, SessionStore, SessionView, Settled, Settlement,
+    StoreError, Submitted, TickView, Upkeep, Wakeups,
 };
 use crate::ports::{
     AuditTrail, CreateWebhookAnswer, Delivery, DeliveryNote, NewDelivery, NewWebhook, Posted, Round,
@@ -194,13 +194,17 @@ impl JobQuery for Store {
         Ok(self.read(|places, now| places.get(tenant, id, now)))
     }
 
+    async fn attempts(&self, tenant: &TenantId, id: JobId, skip: usize) -> Result<Option<AttemptPage>, StoreError> {
+        Ok(self.read(|places, _| places.attempts_of(tenant, id, skip)))
+    }
+
     async fn list(
         &self,
         tenant: &TenantId,
         filter: &JobFilter,
         after: Option<&Cursor>,
         limit: usize,
-    ) -> Result<Page<JobView>, StoreError> {
+    ) -> Result<Page<JobSummary>, StoreError> {
         Ok(self.read(|places, now| places.list(tenant, filter, after, limit, now)))
     }
 

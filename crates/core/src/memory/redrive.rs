@@ -24,7 +24,7 @@ impl Places {
             report: outcome.report.clone(),
             is_settled: false,
         });
-        self.attempts.entry(id).or_default().push(record);
+        self.record_attempt(id, record);
         let counters = Counters { spent: 0, crashes: 0, ..outcome.counters };
         if !self.rules.has(Rule::RedriveRemovesOutcome) {
             self.outcomes.insert(id, outcome);

@@ -55,10 +55,10 @@ impl Places {
         if let Some(state) = verdict.final_state() {
             self.end_with(id, state, member.run_at, counters, attempt, now);
         } else if let Verdict::Retry { delay, .. } = verdict {
-            self.attempts.entry(id).or_default().push(attempt);
+            self.record_attempt(id, attempt);
             self.put_back(id, (now.plus(*delay), member.expires_at), counters, Some(took), now);
         } else {
-            self.attempts.entry(id).or_default().push(attempt);
+            self.record_attempt(id, attempt);
             self.put_in_front(id, member, self.refund(counters), took, now);
         }
     }
@@ -141,7 +141,7 @@ impl Places {
             if dies {
                 self.end_with(*id, State::Dead, member.run_at, counters, attempt, now);
             } else {
-                self.attempts.entry(*id).or_default().push(attempt);
+                self.record_attempt(*id, attempt);
                 self.put_in_front(*id, member, counters, took, now);
             }
         }

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use super::places::{AttemptRow, Counters, Places};
 use crate::id::{JobId, TenantId};
 use crate::outcome::{AttemptOutcome, Report};
-use crate::ports::{AttemptRecord, Audit, JobView};
+use crate::outline::listed_error;
+use crate::ports::{AttemptPage, AttemptRecord, Audit, JobView, dropped_attempts};
 use crate::state::State;
 use crate::time::Timestamp;
 
@@ -15,14 +16,33 @@ impl Places {
     pub fn get(&self, tenant: &TenantId, id: JobId, now: Timestamp) -> Option<JobView> {
         self.owned(tenant, id)?;
         let mut view = self.view(id, now);
-        view.attempts = self.records(id);
+        view.attempts = self.attempt_page(id, 0);
         Some(view)
+    }
+
+    pub fn attempts_of(&self, tenant: &TenantId, id: JobId, skip: usize) -> Option<AttemptPage> {
+        self.owned(tenant, id)?;
+        Some(self.attempt_page(id, skip))
+    }
+
+    fn attempt_page(&self, id: JobId, skip: usize) -> AttemptPage {
+        AttemptPage::of(self.records(id).into_iter(), skip)
+    }
+
+    /// Records one more, and drops what is too many.
+    pub fn record_attempt(&mut self, id: JobId, row: AttemptRow) {
+        let rows = self.attempts.entry(id).or_default();
+        rows.push(row);
+        rows.drain(dropped_attempts(rows.len()));
     }
 
     pub fn view(&self, id: JobId, now: Timestamp) -> JobView {
         let job = self.job(id);
-        let last_error =
-            || self.attempts.get(&id).and_then(|rows| rows.last()).and_then(|row| row.report.error.clone());
+        let last_error = || {
+            listed_error(
+                self.attempts.get(&id).and_then(|rows| rows.last()).and_then(|row| row.report.error.as_deref()),
+            )
+        };
         let state = self.state_of(id, now);
         let mut view = JobView {
             state,
@@ -34,7 +54,7 @@ impl Places {
             started_at: None,
             finished_at: None,
             error: None,
-            attempts: Vec::new(),
+            attempts: AttemptPage::default(),
             job,
         };
         let counters: Counters;
@@ -43,7 +63,7 @@ impl Places {
             view.run_at = outcome.run_at;
             view.started_at = outcome.attempt.as_ref().and_then(|attempt| attempt.started_at);
             view.finished_at = Some(outcome.finished_at);
-            view.error.clone_from(&outcome.report.error);
+            view.error = listed_error(outcome.report.error.as_deref());
         } else if let Some(waiting) = self.ready.get(&id) {
             counters = waiting.counters;
             view.run_at = waiting.run_at;

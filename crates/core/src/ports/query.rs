@@ -11,6 +11,7 @@ use crate::error_group::ErrorGroup;
 use crate::id::{Fence, JobId, SessionId, TenantId};
 use crate::job::{Job, QueueName};
 use crate::outcome::{AttemptOutcome, Report};
+use crate::outline::{Outline, listed_error};
 use crate::state::State;
 use crate::time::Timestamp;
 
@@ -19,18 +20,22 @@ pub trait JobQuery: Send + Sync {
     /// Can the store be written and read right now?
     async fn ping(&self) -> Result<(), StoreError>;
 
-    /// One job with all its attempts.
+    /// One job with its latest attempts: the first page of [`Self::attempts`].
     async fn get(&self, tenant: &TenantId, id: JobId) -> Result<Option<JobView>, StoreError>;
 
-    /// A page of jobs without their attempts. Newest first: by creation, or, when one final state is asked for, by the
-    /// time they reached it.
+    /// A page of a job's attempts, without the latest `skip`: at most [`ATTEMPTS_ON_A_PAGE`], and no further one once their reports
+    /// have [`ATTEMPTS_PAGE_BYTES`].
+    async fn attempts(&self, tenant: &TenantId, id: JobId, skip: usize) -> Result<Option<AttemptPage>, StoreError>;
+
+    /// A page of jobs without their content and their attempts, neither of which is read. Newest first: by creation, or, when one
+    /// final state is asked for, by the time they reached it.
     async fn list(
         &self,
         tenant: &TenantId,
         filter: &JobFilter,
         after: Option<&Cursor>,
         limit: usize,
-    ) -> Result<Page<JobView>, StoreError>;
+    ) -> Result<Page<JobSummary>, StoreError>;
 
     /// How many jobs match.
     async fn count(&self, tenant: &TenantId, filter: &JobFilter) -> Result<u64, StoreError>;
@@ -77,10 +82,94 @@ pub struct JobView {
     pub run_at: Timestamp,
     pub started_at: Option<Timestamp>,
     pub finished_at: Option<Timestamp>,
+    /// Why the latest attempt did not complete; cut like that of a [`JobSummary`].
     pub error: Option<String>,
-    /// Filled when one job is read; the attempt under way comes last, without an outcome.
-    pub attempts: Vec<AttemptRecord>,
+    pub attempts: AttemptPage,
 }
+
+/// A job as lists show it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobSummary {
+    pub id: JobId,
+    pub outline: Outline,
+    pub created_at: Timestamp,
+    pub state: State,
+    pub attempt: u32,
+    pub spent: u32,
+    pub crashes: u32,
+    pub sequence: u32,
+    pub run_at: Timestamp,
+    pub started_at: Option<Timestamp>,
+    pub finished_at: Option<Timestamp>,
+    /// At most 1,000 characters of it.
+    pub error: Option<String>,
+}
+
+impl From<JobView> for JobSummary {
+    fn from(view: JobView) -> Self {
+        let JobView { job, state, attempt, spent, crashes, sequence, run_at, started_at, finished_at, error, .. } =
+            view;
+        let (id, outline, created_at) = (job.id, Outline::from(job.work.as_ref()), job.created_at);
+        let error = listed_error(error.as_deref());
+        Self {
+            id,
+            outline,
+            created_at,
+            state,
+            attempt,
+            spent,
+            crashes,
+            sequence,
+            run_at,
+            started_at,
+            finished_at,
+            error,
+        }
+    }
+}
+
+/// Attempts, in the order in which they happened; the one under way comes last, without an outcome.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AttemptPage {
+    pub records: Vec<AttemptRecord>,
+    /// How many are kept of the job, on this page and others.
+    pub kept: usize,
+}
+
+impl AttemptPage {
+    /// The page of `all` attempts, in their order, that a store answers.
+    pub fn of(all: impl DoubleEndedIterator<Item = AttemptRecord> + ExactSizeIterator, skip: usize) -> Self {
+        let kept = all.len();
+        let mut latest = all.rev().skip(skip).take(ATTEMPTS_ON_A_PAGE);
+        let (mut records, mut bytes) = (Vec::new(), 0);
+        while bytes < ATTEMPTS_PAGE_BYTES
+            && let Some(record) = latest.next()
+        {
+            bytes += record.report.size();
+            records.push(record);
+        }
+        records.reverse();
+        Self { records, kept }
+    }
+
+    /// Some between the first and the latest may have been dropped.
+    pub fn may_lack_some(&self) -> bool {
+        self.kept + 1 >= ATTEMPTS_KEPT
+    }
+}
+
+/// Which of a job's `count` attempts, apart from the last that ended or runs, are dropped.
+pub fn dropped_attempts(count: usize) -> std::ops::Range<usize> {
+    let first = FIRST_ATTEMPTS.min(count);
+    first..first + count.saturating_sub(ATTEMPTS_KEPT - 1)
+}
+
+pub const ATTEMPTS_ON_A_PAGE: usize = 25;
+pub const ATTEMPTS_PAGE_BYTES: usize = 1024 * 1024;
+/// Of a job's attempts, the first [`FIRST_ATTEMPTS`] are kept and as many of the latest as make this many. Those in between are
+/// dropped when a further one is recorded; the job's `attempt` goes on counting them.
+pub const ATTEMPTS_KEPT: usize = 200;
+pub const FIRST_ATTEMPTS: usize = 20;
 
 /// One try.
 #[derive(Clone, Debug, PartialEq)]

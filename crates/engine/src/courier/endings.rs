@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use foreman_core::document::{AttemptDocument, JobDocument};
 use foreman_core::outcome::AttemptOutcome;
-use foreman_core::ports::{AttemptRecord, JobView, Leader, Moved, Position, StoreError};
+use foreman_core::ports::{AttemptPage, AttemptRecord, JobView, Leader, Moved, Position, StoreError};
 use foreman_core::target::Addressee;
 use foreman_core::webhook::{About, Ending, Event, Message, RESERVED, Webhook};
 use foreman_core::{JobId, TenantId};
@@ -48,6 +48,7 @@ impl Courier {
                 // One that was removed meanwhile is nothing to tell of.
                 let Some(view) = view else { continue };
                 let callback = if wanted.has_callback { callback(&view) } else { None };
+                let view = self.with_every_attempt(wanted.moved, view).await?;
                 let letter = letter(wanted.moved, wanted.event, view);
                 for to in wanted.to.iter().cloned().chain(callback) {
                     bag.put(&letter, to);
@@ -121,6 +122,24 @@ impl Courier {
         try_join_all(loads).await
     }
 
+    /// A job with all the attempts that are kept, to find the one that a move ended. Of those that it did not, the content is let
+    /// go: many attempts of a command may have printed more than fits into memory.
+    async fn with_every_attempt(&self, moved: &Moved, mut view: JobView) -> Result<JobView, StoreError> {
+        while view.attempts.records.len() < view.attempts.kept {
+            let read = self.store.attempts(&moved.tenant, moved.id, view.attempts.records.len());
+            let Some(mut older) = bounded(self.config.call_timeout, read).await? else { break };
+            if older.records.is_empty() {
+                break;
+            }
+            for record in older.records.iter_mut().filter(|record| record.number != moved.step.attempt) {
+                (record.report.response, record.report.output) = (None, None);
+            }
+            older.records.append(&mut view.attempts.records);
+            view.attempts = older;
+        }
+        Ok(view)
+    }
+
     /// The job of a move; `None` when it is gone, or cannot be read.
     async fn view(&self, moved: &Moved) -> Result<Option<JobView>, StoreError> {
         let Moved { id, tenant, .. } = moved;
@@ -149,7 +168,7 @@ fn callback(view: &JobView) -> Option<Addressee> {
 fn letter(moved: &Moved, event: Event, view: JobView) -> Letter {
     let (sequence, record) = ending(&view.attempts, moved);
     let work = view.job.work.clone();
-    let mut job = Box::new(JobDocument::new(JobView { attempts: Vec::new(), ..view }, false));
+    let mut job = Box::new(JobDocument::new(JobView { attempts: AttemptPage::default(), ..view }, false));
     // As it was then: somebody may have run it again since.
     job.state = moved.step.state;
     job.attempt = moved.step.attempt;
@@ -167,8 +186,8 @@ fn letter(moved: &Moved, event: Event, view: JobView) -> Letter {
 
 /// Which of a job's endings a move was, from 1, and its record. By the time it happened, for a job may end twice alike; the
 /// store may have written the two down a moment apart.
-fn ending(attempts: &[AttemptRecord], moved: &Moved) -> (u32, Option<AttemptRecord>) {
-    let finals = attempts.iter().filter(|record| record.outcome.is_some_and(is_final)).enumerate();
+fn ending(attempts: &AttemptPage, moved: &Moved) -> (u32, Option<AttemptRecord>) {
+    let finals = attempts.records.iter().filter(|record| record.outcome.is_some_and(is_final)).enumerate();
     let distance = |record: &AttemptRecord| {
         record.finished_at.map_or(i64::MAX, |at| at.as_micros().saturating_sub(moved.at.as_micros()).saturating_abs())
     };
@@ -176,6 +195,9 @@ fn ending(attempts: &[AttemptRecord], moved: &Moved) -> (u32, Option<AttemptReco
     let alike = finals
         .filter(|(_, record)| record.outcome == outcome && (record.number == moved.step.attempt || record.number == 0));
     match alike.min_by_key(|(_, record)| distance(record)) {
+        // Where earlier endings have been dropped they cannot be counted; the number of the move is another that rises with each.
+        Some((_, record)) if attempts.may_lack_some() => (moved.step.sequence, Some(record.clone())),
+        None if attempts.may_lack_some() => (moved.step.sequence, None),
         Some((place, record)) => (u32::try_from(place + 1).unwrap_or(u32::MAX), Some(record.clone())),
         None => (1, None),
     }

@@ -99,7 +99,7 @@ fn note(moved: &Moved, view: &JobView) -> Option<DeliveryNote> {
         return None;
     };
     // A delivery that was sent again by hand goes on counting its tries.
-    let record = view.attempts.iter().rev().find(|record| record.number == moved.step.attempt)?;
+    let record = view.attempts.records.iter().rev().find(|record| record.number == moved.step.attempt)?;
     let outcome = record.outcome?;
     let is_not_sent = record.report.error.as_ref().is_some_and(|error| error.starts_with(NOT_SENT));
     let status = record.report.response.as_ref().map(|response| response.status);

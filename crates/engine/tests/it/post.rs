@@ -81,7 +81,12 @@ pub async fn events(scene: &Scene, id: WebhookId) -> Vec<Event> {
 /// All jobs of the courier, told or not.
 pub async fn letters(scene: &Scene) -> Vec<JobView> {
     let filter = JobFilter { queue: Some(QUEUE.parse().unwrap()), ..JobFilter::default() };
-    scene.store.inner.list(&us(), &filter, None, 100_000).await.unwrap().items
+    let listed = scene.store.inner.list(&us(), &filter, None, 100_000).await.unwrap().items;
+    let mut letters = Vec::new();
+    for summary in listed {
+        letters.extend(scene.store.inner.get(&us(), summary.id).await.unwrap());
+    }
+    letters
 }
 
 pub fn target(view: &JobView) -> &WebhookTarget {

@@ -11,11 +11,11 @@ use async_trait::async_trait;
 use foreman_core::job::QueueName;
 use foreman_core::memory;
 use foreman_core::ports::{
-    Audit, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, CreateAnswer, Cursor, DeadGroups, DeleteAnswer,
-    Due, DueSchedules, Edit, EditAnswer, Fired, Firing, Heartbeat, HeldView, JobFilter, JobQuery, JobStore, JobView,
-    Labels, Leader, OpenJob, Overdue, Page, Position, Pruned, Pulse, QueueView, RedriveAnswer, RemoveAnswer, Retention,
-    ScheduleStore, ScheduleView, Seen, SessionInfo, SessionStore, SessionView, Settled, Settlement, Standing,
-    StateCounts, StoreError, Submitted, TickView, Upkeep,
+    AttemptPage, Audit, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, CreateAnswer, Cursor, DeadGroups,
+    DeleteAnswer, Due, DueSchedules, Edit, EditAnswer, Fired, Firing, Heartbeat, HeldView, JobFilter, JobQuery,
+    JobStore, JobSummary, JobView, Labels, Leader, OpenJob, Overdue, Page, Position, Pruned, Pulse, QueueView,
+    RedriveAnswer, RemoveAnswer, Retention, ScheduleStore, ScheduleView, Seen, SessionInfo, SessionStore, SessionView,
+    Settled, Settlement, Standing, StateCounts, StoreError, Submitted, TickView, Upkeep,
 };
 use foreman_core::schedule::{NewSchedule, ScheduleKey, ScheduleName};
 use foreman_core::{ClaimToken, JobId, NewJob, ScheduleId, SessionId, TenantId, Timestamp};
@@ -343,13 +343,17 @@ impl JobQuery for Scripted {
         self.play(Verb::Get, self.inner.get(tenant, id)).await
     }
 
+    async fn attempts(&self, tenant: &TenantId, id: JobId, skip: usize) -> Result<Option<AttemptPage>, StoreError> {
+        self.inner.attempts(tenant, id, skip).await
+    }
+
     async fn list(
         &self,
         tenant: &TenantId,
         filter: &JobFilter,
         after: Option<&Cursor>,
         limit: usize,
-    ) -> Result<Page<JobView>, StoreError> {
+    ) -> Result<Page<JobSummary>, StoreError> {
         self.inner.list(tenant, filter, after, limit).await
     }
 

@@ -21,7 +21,7 @@ async fn sessions(scene: &Scene) -> Vec<SessionView> {
 }
 
 async fn outcomes(scene: &Scene, id: JobId) -> Vec<AttemptOutcome> {
-    scene.view(id).await.attempts.iter().map(|attempt| attempt.outcome.unwrap()).collect()
+    scene.view(id).await.attempts.records.iter().map(|attempt| attempt.outcome.unwrap()).collect()
 }
 
 /// The whole store is away for so long.
@@ -61,7 +61,7 @@ async fn fences_itself(act: Act) {
     assert_eq!(outcomes(&scene, id).await, [AttemptOutcome::Interrupted, AttemptOutcome::Completed]);
     let view = scene.view(id).await;
     assert_eq!((view.attempt, view.spent, view.crashes), (2, 1, 0));
-    assert_eq!(view.attempts[0].report.error.as_deref(), Some("interrupted: the worker lost the store"));
+    assert_eq!(view.attempts.records[0].report.error.as_deref(), Some("interrupted: the worker lost the store"));
     assert_eq!(scene.player.most_at_once(), 1);
     scene.drained(worker).await;
     scene.is_clean().await;
@@ -152,7 +152,7 @@ async fn a_zombies_outcome_leaves_no_trace() {
     let verdict = foreman_core::Verdict::Failed(foreman_core::Report::error("by the other"));
     scene.store.inner.settle(other, &[held.settle(verdict)]).await.unwrap();
     let view = scene.view(id).await;
-    assert_eq!((view.state, view.attempts.last().unwrap().fence), (State::Failed, Some(fence)));
+    assert_eq!((view.state, view.attempts.records.last().unwrap().fence), (State::Failed, Some(fence)));
     scene.drained(worker).await;
     scene.is_clean().await;
 }

@@ -31,7 +31,7 @@ async fn it_starts_returns_a_dead_workers_jobs_within_twenty_seconds_and_stops()
     let took = begun.elapsed();
     assert!((15..20).contains(&took.as_secs()), "{took:?}");
     let view = scene.view(id).await;
-    assert_eq!((view.crashes, view.attempts[0].outcome), (1, Some(AttemptOutcome::Lapsed)));
+    assert_eq!((view.crashes, view.attempts.records[0].outcome), (1, Some(AttemptOutcome::Lapsed)));
     scene.stop.drain();
     sweeper.await.unwrap().unwrap();
     scene.nothing_left().await;

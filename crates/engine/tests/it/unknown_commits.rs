@@ -63,7 +63,7 @@ async fn a_claim_that_was_given_up_is_released_by_the_next_heartbeat_and_not_spe
     scene.until_state(id, State::Completed).await;
     let view = scene.view(id).await;
     assert_eq!((view.attempt, view.spent), (2, 1), "the first try was refunded");
-    assert_eq!(view.attempts[0].outcome, Some(AttemptOutcome::Released));
+    assert_eq!(view.attempts.records[0].outcome, Some(AttemptOutcome::Released));
     assert_eq!(scene.player.started(), [id]);
     scene.drained(worker).await;
     scene.is_clean().await;
@@ -85,7 +85,7 @@ async fn a_claim_that_took_something_and_failed_after_it_is_released() {
         );
         let view = scene.view(id).await;
         assert_eq!((view.attempt, view.spent, view.crashes), (2, 1, 0));
-        assert_eq!(view.attempts[0].outcome, Some(AttemptOutcome::Released));
+        assert_eq!(view.attempts.records[0].outcome, Some(AttemptOutcome::Released));
         scene.drained(worker).await;
         scene.is_clean().await;
     }
@@ -109,7 +109,8 @@ async fn a_given_up_claim_that_commits_long_after_is_released_all_the_same() {
     assert_eq!(scene.state(id).await, State::Running, "held, and nobody knows");
     scene.store.heal();
     scene.until_state(id, State::Completed).await;
-    let outcomes: Vec<_> = scene.view(id).await.attempts.iter().map(|attempt| attempt.outcome.unwrap()).collect();
+    let outcomes: Vec<_> =
+        scene.view(id).await.attempts.records.iter().map(|attempt| attempt.outcome.unwrap()).collect();
     assert_eq!(outcomes, [AttemptOutcome::Released, AttemptOutcome::Completed]);
     assert_eq!(scene.player.started(), [id], "it ran once");
     scene.drained(worker).await;
@@ -129,7 +130,7 @@ async fn an_outcome_whose_answer_is_lost_is_recorded_once() {
     handle.outgoing(held.settle(Verdict::Failed(foreman_core::Report::error("once")))).send().await.unwrap();
     handle.idle().await;
     assert_eq!(handle.counts(), Settlements { before: 1, ..Settlements::default() });
-    assert_eq!(scene.view(id).await.attempts.len(), 1);
+    assert_eq!(scene.view(id).await.attempts.records.len(), 1);
     scene.is_clean().await;
 }
 

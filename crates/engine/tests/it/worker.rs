@@ -18,8 +18,8 @@ async fn it_starts_runs_a_job_and_stops() {
     let id = scene.submitted("").await;
     scene.until_state(id, State::Completed).await;
     let view = scene.view(id).await;
-    assert_eq!((view.attempt, view.attempts[0].outcome), (1, Some(AttemptOutcome::Completed)));
-    assert!(view.attempts[0].report.duration_ms.is_some());
+    assert_eq!((view.attempt, view.attempts.records[0].outcome), (1, Some(AttemptOutcome::Completed)));
+    assert!(view.attempts.records[0].report.duration_ms.is_some());
     assert_eq!(scene.drained(worker).await, Drained::default());
     let sessions = scene.store.sessions().await.unwrap();
     assert_eq!((sessions.len(), sessions[0].state), (1, SessionState::Ended));
@@ -63,7 +63,7 @@ async fn it_gives_up_at_the_deadline_and_hands_back_unspent() {
     assert!((3.0..3.5).contains(&start.elapsed().as_secs_f64()), "{:?}", start.elapsed());
     let view = scene.view(id).await;
     assert_eq!((view.state, view.attempt, view.spent), (State::Pending, 1, 0));
-    assert_eq!(view.attempts[0].outcome, Some(AttemptOutcome::Interrupted));
+    assert_eq!(view.attempts.records[0].outcome, Some(AttemptOutcome::Interrupted));
     scene.is_clean().await;
 }
 
@@ -103,7 +103,7 @@ async fn after_a_long_drain_work_still_has_its_time_to_stop() {
     assert_eq!(scene.drained(worker).await, Drained { handed_back: 2, ..Drained::default() });
     assert_eq!(start.elapsed().as_secs(), 26);
     for id in [deaf, tidy] {
-        assert_eq!(scene.view(id).await.attempts[0].outcome, Some(AttemptOutcome::Interrupted));
+        assert_eq!(scene.view(id).await.attempts.records[0].outcome, Some(AttemptOutcome::Interrupted));
     }
 }
 
@@ -135,7 +135,7 @@ async fn how_an_attempt_ends_decides_what_becomes_of_the_job() {
     scene.until_state(panicked, State::Retrying).await;
     scene.until_state(bored, State::Retrying).await;
     scene.until_state(last.id, State::Dead).await;
-    let error = async |id| scene.view(id).await.attempts[0].report.error.clone().unwrap();
+    let error = async |id| scene.view(id).await.attempts.records[0].report.error.clone().unwrap();
     assert_eq!(error(failed).await, "never");
     assert_eq!(error(again).await, "not yet");
     assert_eq!(error(panicked).await, "the handler panicked: the wheel fell off");
@@ -154,7 +154,7 @@ async fn a_job_that_takes_too_long_is_stopped_and_tried_again() {
         scene.submit(std::slice::from_ref(&slow)).await;
         scene.until_state(slow.id, State::Retrying).await;
         assert_eq!(start.elapsed().as_secs(), 30 + stop_takes, "{payload}");
-        let attempt = &scene.view(slow.id).await.attempts[0];
+        let attempt = &scene.view(slow.id).await.attempts.records[0];
         assert_eq!(attempt.report.error.as_deref(), Some("timed out after 30s"));
     }
     scene.drained(worker).await;
@@ -171,7 +171,7 @@ async fn a_panic_outside_of_the_handler_costs_an_attempt_and_neither_the_job_nor
     assert_eq!(start.elapsed().as_secs(), 36, "its timeout, and the grace");
     let view = scene.view(brittle.id).await;
     assert_eq!((view.spent, view.crashes), (1, 0));
-    let error = view.attempts[0].report.error.as_deref();
+    let error = view.attempts.records[0].report.error.as_deref();
     assert_eq!(error, Some("the worker failed while it ran this job: the wheel broke"));
     let next = scene.submitted("").await;
     scene.until_state(next, State::Completed).await;

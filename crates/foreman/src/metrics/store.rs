@@ -8,12 +8,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use foreman_core::job::QueueName;
 use foreman_core::ports::{
-    Audit, Bucket, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, CreateAnswer, Cursor, DeadGroups,
-    DeleteAnswer, Depth, Due, DueSchedules, Edit, EditAnswer, Fired, Firing, Heartbeat, HeldView, JobFilter, JobQuery,
-    JobStore, JobView, Labels, Leader, OpenJob, Overdue, Page, Position, Posted, Pruned, Pulse, QueueView, Range,
-    RedriveAnswer, RemoveAnswer, Retention, ScheduleStore, ScheduleView, Seen, SessionInfo, SessionStore, SessionView,
-    Settled, Settlement, Standing, StateCounts, StatisticsStore, Store, StoreError, Stretch, Submitted, TickView,
-    Upkeep,
+    AttemptPage, Audit, Bucket, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, CreateAnswer, Cursor,
+    DeadGroups, DeleteAnswer, Depth, Due, DueSchedules, Edit, EditAnswer, Fired, Firing, Heartbeat, HeldView,
+    JobFilter, JobQuery, JobStore, JobSummary, JobView, Labels, Leader, OpenJob, Overdue, Page, Position, Posted,
+    Pruned, Pulse, QueueView, Range, RedriveAnswer, RemoveAnswer, Retention, ScheduleStore, ScheduleView, Seen,
+    SessionInfo, SessionStore, SessionView, Settled, Settlement, Standing, StateCounts, StatisticsStore, Store,
+    StoreError, Stretch, Submitted, TickView, Upkeep,
 };
 use foreman_core::schedule::{NewSchedule, ScheduleKey, ScheduleName};
 use foreman_core::statistics::Tally;
@@ -252,13 +252,17 @@ impl JobQuery for Counted {
         self.call("get", self.store.get(tenant, id)).await
     }
 
+    async fn attempts(&self, tenant: &TenantId, id: JobId, skip: usize) -> Result<Option<AttemptPage>, StoreError> {
+        self.call("attempts", self.store.attempts(tenant, id, skip)).await
+    }
+
     async fn list(
         &self,
         tenant: &TenantId,
         filter: &JobFilter,
         after: Option<&Cursor>,
         limit: usize,
-    ) -> Result<Page<JobView>, StoreError> {
+    ) -> Result<Page<JobSummary>, StoreError> {
         self.call("list", self.store.list(tenant, filter, after, limit)).await
     }
 

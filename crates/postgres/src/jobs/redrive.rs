@@ -13,7 +13,7 @@ use foreman_core::{JobId, Lane, State, TenantId};
 use super::{distinct, nowhere, owned, submit, unfinished, uuids};
 use crate::error::Fault;
 use crate::order::{Demand, Reservation};
-use crate::places::LOOKS;
+use crate::places::{self, LOOKS};
 use crate::rows::Cells;
 use crate::schedules::fire::REOPEN;
 use crate::write::Transaction;
@@ -86,6 +86,7 @@ async fn redrive_all(
             return Err(nowhere(&sought));
         }
         let freed = freed(tx, tenant, &sought).await?;
+        places::drop_attempts(tx, freed.iter().map(|(id, freed)| (*id, freed.moves))).await?;
         revive(tx, tenant, &sought, asked, &freed, reservation).await?;
         found.extend(freed.into_keys().map(|id| (id, RedriveAnswer::Redriven)));
         sought.retain(|id| !found.contains_key(id));

@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
 use foreman_core::job::{NewJob, QueueName, Start};
+use foreman_core::outline::Outline;
 use foreman_core::ports::{Step as Moved, StoreError, Submitted, Topic, USE_IS_NOTED_EVERY};
 use foreman_core::target::Route;
 use foreman_core::{Idempotency, JobId, Lane, State, TenantId, Timestamp};
@@ -20,7 +21,7 @@ use uuid::Uuid;
 
 use crate::error::Fault;
 use crate::order::{self, Demand, Reservation};
-use crate::rows::{Cells, rank};
+use crate::rows::{Cells, json, rank};
 use crate::value::{Arg, Span, Time};
 use crate::write::{Step, Transaction};
 use crate::{PostgresStore, transact};
@@ -65,6 +66,8 @@ pub(crate) struct Prepared {
     start: Start,
     idempotency: Option<Idempotency>,
     work: String,
+    /// Of large work.
+    outline: Option<String>,
 }
 
 impl Prepared {
@@ -107,6 +110,7 @@ pub(crate) fn demand(jobs: &[Prepared]) -> Demand {
 pub(crate) fn prepare(new: &NewJob) -> Result<Prepared, StoreError> {
     let work = serde_json::to_string(&*new.work)
         .map_err(|error| StoreError::Broken(format!("job {} cannot be written down: {error}", new.id)))?;
+    let outline = Outline::beside(&new.work, &work).as_ref().map(json).transpose()?;
     Ok(Prepared {
         id: new.id,
         tenant: new.tenant.clone(),
@@ -121,6 +125,7 @@ pub(crate) fn prepare(new: &NewJob) -> Result<Prepared, StoreError> {
         start: new.start,
         idempotency: new.idempotency.clone(),
         work,
+        outline,
     })
 }
 
@@ -178,6 +183,7 @@ impl<'a> Alike<'a> {
 struct NewRows<'a> {
     ids: Vec<Uuid>,
     works: Vec<&'a str>,
+    outlines: Vec<Option<&'a str>>,
     keys: Vec<i64>,
     tenant: &'a str,
     queue: &'a str,
@@ -215,6 +221,7 @@ async fn accept_new(
         groups.push(NewRows {
             ids: jobs.iter().map(|job| job.id.0).collect(),
             works: jobs.iter().map(|job| job.work.as_str()).collect(),
+            outlines: outlines(&jobs),
             keys: jobs.iter().filter_map(|job| keys.get(&job.id).copied()).collect(),
             tenant: kind.tenant.as_str(),
             queue: kind.queue.as_str(),
@@ -222,13 +229,13 @@ async fn accept_new(
             expires_at: kind.expires_at.map(Time),
         });
     }
-    let group_args: Vec<[&dyn Arg; 11]> = groups
+    let group_args: Vec<[&dyn Arg; 12]> = groups
         .iter()
         .zip(&alike.0)
-        .map(|(rows, (kind, _))| -> [&dyn Arg; 11] {
-            let NewRows { ids, works, keys, tenant, queue, route, expires_at } = rows;
+        .map(|(rows, (kind, _))| -> [&dyn Arg; 12] {
+            let NewRows { ids, works, outlines, keys, tenant, queue, route, expires_at } = rows;
             let Common { lane, kind, correlation_id, max_attempts, .. } = kind;
-            [ids, works, keys, tenant, queue, route, lane, kind, correlation_id, max_attempts, expires_at]
+            [ids, works, keys, tenant, queue, route, lane, kind, correlation_id, max_attempts, expires_at, outlines]
         })
         .collect();
     let opened = queues.columns();
@@ -252,6 +259,14 @@ async fn accept_new(
         }
         Err(fault) => Err(fault),
     }
+}
+
+/// Empty where no work is large, as is usual.
+fn outlines<'a>(jobs: &[&'a Prepared]) -> Vec<Option<&'a str>> {
+    if jobs.iter().all(|job| job.outline.is_none()) {
+        return Vec::new();
+    }
+    jobs.iter().map(|job| job.outline.as_deref()).collect()
 }
 
 /// The first of all moves is to be accepted.
@@ -395,8 +410,21 @@ async fn write_down(tx: &Transaction, jobs: &[&Prepared]) -> Result<HashMap<JobI
         delays.push(Span(delay));
     }
     let works: Vec<&str> = jobs.iter().map(|job| job.work.as_str()).collect();
-    let args: [&dyn Arg; 11] =
-        [&ids, &tenants, &queues, &routes, &lanes, &kinds, &correlations, &max_attempts, &starts, &delays, &works];
+    let outlines = outlines(&jobs);
+    let args: [&dyn Arg; 12] = [
+        &ids,
+        &tenants,
+        &queues,
+        &routes,
+        &lanes,
+        &kinds,
+        &correlations,
+        &max_attempts,
+        &starts,
+        &delays,
+        &works,
+        &outlines,
+    ];
     let rows = tx.rows(ACCEPT, &args).await?;
     rows.iter()
         .map(|row| {
@@ -612,6 +640,7 @@ mod tests {
             start,
             idempotency: None,
             work: "{}".into(),
+            outline: None,
         }
     }
 

@@ -1,15 +1,15 @@
 //! Pages of jobs, and how many there are.
 //!
-//! A page is found first, by ids alone, and only its own jobs are then read in full: a page deep in a long list costs no
-//! more than the first.
+//! A page is found first, by ids alone, and only its own jobs are then read, without their content: a page deep in a long list costs
+//! no more than the first.
 
 use foreman_core::error_group::ErrorGroup;
-use foreman_core::ports::{Cursor, JobFilter, JobView, Page};
+use foreman_core::ports::{Cursor, JobFilter, JobSummary, Page};
 use foreman_core::{JobId, State, TenantId};
 use uuid::Uuid;
 
 use super::filter::Selection;
-use super::view::{self, VIEWS};
+use super::view::{self, SUMMARIES};
 use crate::error::Fault;
 use crate::value::{Arg, Time, bound};
 use crate::write::Transaction;
@@ -20,7 +20,7 @@ pub(super) async fn list(
     filter: &JobFilter,
     after: Option<Cursor>,
     limit: usize,
-) -> Result<Page<JobView>, Fault> {
+) -> Result<Page<JobSummary>, Fault> {
     if matches_nothing(filter) {
         return Ok(Page { items: Vec::new(), next: None });
     }
@@ -34,8 +34,12 @@ pub(super) async fn list(
     let next = if has_more { found.last().copied() } else { None };
     let ids: Vec<Uuid> = found.iter().map(|cursor| cursor.id.0).collect();
     let anyone: Option<String> = None;
-    let rows = if ids.is_empty() { Vec::new() } else { tx.rows(VIEWS, &[&ids, &anyone]).await? };
-    Ok(Page { items: rows.iter().map(view::view).collect::<Result<_, _>>()?, next })
+    let rows = if ids.is_empty() { Vec::new() } else { tx.rows(SUMMARIES, &[&ids, &anyone]).await? };
+    let mut items = Vec::with_capacity(rows.len());
+    for row in &rows {
+        items.push(view::summary(tx, row).await?);
+    }
+    Ok(Page { items, next })
 }
 
 /// One more than asked for, which tells whether there is a next page.

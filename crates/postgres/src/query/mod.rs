@@ -14,8 +14,8 @@ pub(crate) mod view;
 
 use async_trait::async_trait;
 use foreman_core::ports::{
-    Audit, Cursor, DeadGroups, HeldView, JobFilter, JobQuery, JobView, Labels, Page, QueueView, SessionView,
-    StateCounts, StoreError,
+    AttemptPage, Audit, Cursor, DeadGroups, HeldView, JobFilter, JobQuery, JobSummary, JobView, Labels, Page,
+    QueueView, SessionView, StateCounts, StoreError,
 };
 use foreman_core::{JobId, SessionId, TenantId};
 
@@ -36,13 +36,17 @@ impl JobQuery for PostgresStore {
         look!(self, Read, |tx| get::get(&tx, tenant, id).await)
     }
 
+    async fn attempts(&self, tenant: &TenantId, id: JobId, skip: usize) -> Result<Option<AttemptPage>, StoreError> {
+        look!(self, Read, |tx| get::attempts(&tx, tenant, id, skip).await)
+    }
+
     async fn list(
         &self,
         tenant: &TenantId,
         filter: &JobFilter,
         after: Option<&Cursor>,
         limit: usize,
-    ) -> Result<Page<JobView>, StoreError> {
+    ) -> Result<Page<JobSummary>, StoreError> {
         look!(self, Read, |tx| list::list(&tx, tenant, filter, after.copied(), limit).await)
     }
 

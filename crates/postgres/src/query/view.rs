@@ -1,22 +1,30 @@
 //! A job and where it stands, from one row of a join over its possible places.
 
-use foreman_core::ports::{JobView, StoreError};
-use foreman_core::{Report, State};
+use foreman_core::outline::{self, Outline};
+use foreman_core::ports::{AttemptPage, JobSummary, JobView, StoreError};
+use foreman_core::{JobId, State, Timestamp};
 use tokio_postgres::Row;
 
 use crate::error::Fault;
 use crate::rows::{Cells, Counters};
 use crate::work;
+use crate::write::Transaction;
 
 /// A row for each of the jobs `$1`, in their order. Claims are looked through only for those that are in neither of the other
-/// places, and there an array is searched before it is taken apart.
-pub(crate) const VIEWS: &str = "SELECT jobs.id, jobs.tenant, jobs.created_at, jobs.work,
+/// places, and there an array is searched before it is taken apart. Of reports no more is read than where their error stands.
+macro_rules! views {
+    ($work:literal) => {
+        concat!(
+            "SELECT jobs.id, jobs.tenant, jobs.created_at, ",
+            $work,
+            ",
        ready.run_at, ready.attempt, ready.spent, ready.crashes,
        held.run_at, held.attempt, held.spent, held.crashes, held.claimed_at,
        outcomes.run_at, outcomes.attempt, outcomes.spent, outcomes.crashes, outcomes.started_at, outcomes.state,
-       outcomes.finished_at, outcomes.report,
+       outcomes.finished_at, left(outcomes.report, 8192),
        CASE WHEN outcomes.job IS NULL THEN
-           (SELECT attempts.report FROM attempts WHERE attempts.job = jobs.id ORDER BY attempts.place DESC LIMIT 1)
+           (SELECT left(attempts.report, 8192) FROM attempts WHERE attempts.job = jobs.id
+            ORDER BY attempts.place DESC LIMIT 1)
        END,
        ready.run_at <= foreman_now(), ready.moves, held.moves, outcomes.moves
     FROM unnest($1::uuid[]) WITH ORDINALITY AS asked (id, rank)
@@ -32,67 +40,119 @@ pub(crate) const VIEWS: &str = "SELECT jobs.id, jobs.tenant, jobs.created_at, jo
           AND member.job = jobs.id AND get_bit(claims.open, member.place::integer - 1) = 1
     ) AS held ON true
     WHERE $2::text IS NULL OR jobs.tenant = $2
-    ORDER BY asked.rank";
+    ORDER BY asked.rank"
+        )
+    };
+}
+
+/// With all that was asked.
+pub(crate) const VIEWS: &str = views!("jobs.work");
+
+/// With what lists show of it. The size of a text is known without reading it; large work without an outline, which was written by
+/// a binary of an earlier version, is left out here and read by itself ([`WORK`]), so that there is one at a time in memory.
+pub(crate) const SUMMARIES: &str =
+    views!("CASE WHEN jobs.outline IS NULL AND octet_length(jobs.work) <= 4096 THEN jobs.work ELSE jobs.outline END");
+pub(crate) const WORK: &str = "SELECT jobs.work FROM jobs WHERE jobs.id = $1::uuid";
 
 /// Reads a row of [`VIEWS`], without its attempts.
 pub(super) fn view(row: &Row) -> Result<JobView, Fault> {
     let job = work::job(row)?;
-    let id = job.id;
-    let blank = JobView {
-        run_at: job.created_at,
-        job,
-        state: State::Running,
-        attempt: 0,
-        spent: 0,
-        crashes: 0,
-        sequence: 0,
-        started_at: None,
-        finished_at: None,
-        error: None,
-        attempts: Vec::new(),
+    let Standing { state, run_at, started_at, finished_at, error, counters } = Standing::read(row, job.id)?;
+    let Counters { attempt, spent, crashes, moves: sequence } = counters;
+    let attempts = AttemptPage::default();
+    Ok(JobView { job, state, attempt, spent, crashes, sequence, run_at, started_at, finished_at, error, attempts })
+}
+
+/// Reads a row of [`SUMMARIES`].
+pub(super) async fn summary(tx: &Transaction, row: &Row) -> Result<JobSummary, Fault> {
+    let cells = Cells::of_job(row, "jobs", 0)?;
+    let (id, created_at) = (cells.id, cells.time(2, "created_at")?);
+    let outline = match cells.get::<Option<&str>>(3, "outline")? {
+        Some(json) => outlined(id, json)?,
+        None => match tx.row(WORK, &[&id.0]).await? {
+            Some(row) => outlined(id, Cells { row: &row, table: "jobs", id }.get(0, "work")?)?,
+            None => return Err(Fault::misfit("jobs", "work", id, "gone between two looks of one transaction")),
+        },
     };
-    let ready = Cells { row, table: "ready", id };
-    if let Some(run_at) = ready.maybe_time(4, "run_at")? {
-        let counters = Counters::read(&ready, 5, 23)?;
-        let state = State::of_waiting(ready.get(22, "run_at")?, counters.attempt);
-        return Ok(JobView { state, run_at, error: last_error(row, &blank)?, ..blank }.with(counters));
-    }
-    let held = Cells { row, table: "claims", id };
-    if let Some(run_at) = held.maybe_time(8, "run_at")? {
-        let started_at = held.maybe_time(12, "claimed_at")?;
-        let error = last_error(row, &blank)?;
-        return Ok(JobView { run_at, started_at, error, ..blank }.with(Counters::read(&held, 9, 24)?));
-    }
-    let outcome = Cells { row, table: "outcomes", id };
-    let Some(run_at) = outcome.maybe_time(13, "run_at")? else {
-        return Err(StoreError::Damaged(format!("job {id} is in no place")).into());
-    };
-    Ok(JobView {
-        state: outcome.final_state(18)?,
+    let Standing { state, run_at, started_at, finished_at, error, counters } = Standing::read(row, id)?;
+    let Counters { attempt, spent, crashes, moves: sequence } = counters;
+    let summary = JobSummary {
+        id,
+        outline,
+        created_at,
+        state,
+        attempt,
+        spent,
+        crashes,
+        sequence,
         run_at,
-        started_at: outcome.maybe_time(17, "started_at")?,
-        finished_at: outcome.maybe_time(19, "finished_at")?,
-        error: outcome.report(20)?.error,
-        ..blank
+        started_at,
+        finished_at,
+        error,
+    };
+    Ok(summary)
+}
+
+fn outlined(id: JobId, json: &str) -> Result<Outline, Fault> {
+    Outline::read(json).map_err(|error| Fault::misfit("jobs", "outline", id, error))
+}
+
+/// Where a job stands.
+struct Standing {
+    state: State,
+    run_at: Timestamp,
+    started_at: Option<Timestamp>,
+    finished_at: Option<Timestamp>,
+    error: Option<String>,
+    counters: Counters,
+}
+
+impl Standing {
+    fn read(row: &Row, id: JobId) -> Result<Self, Fault> {
+        let (started_at, finished_at) = (None, None);
+        let ready = Cells { row, table: "ready", id };
+        if let Some(run_at) = ready.maybe_time(4, "run_at")? {
+            let counters = Counters::read(&ready, 5, 23)?;
+            let state = State::of_waiting(ready.get(22, "run_at")?, counters.attempt);
+            let error = error(row, "attempts", id, 21)?;
+            return Ok(Self { state, run_at, started_at, finished_at, error, counters });
+        }
+        let held = Cells { row, table: "claims", id };
+        if let Some(run_at) = held.maybe_time(8, "run_at")? {
+            let (state, counters) = (State::Running, Counters::read(&held, 9, 24)?);
+            let started_at = held.maybe_time(12, "claimed_at")?;
+            let error = error(row, "attempts", id, 21)?;
+            return Ok(Self { state, run_at, started_at, finished_at, error, counters });
+        }
+        let outcome = Cells { row, table: "outcomes", id };
+        let Some(run_at) = outcome.maybe_time(13, "run_at")? else {
+            return Err(StoreError::Damaged(format!("job {id} is in no place")).into());
+        };
+        Ok(Self {
+            state: outcome.final_state(18)?,
+            run_at,
+            started_at: outcome.maybe_time(17, "started_at")?,
+            finished_at: outcome.maybe_time(19, "finished_at")?,
+            error: error(row, "outcomes", id, 20)?,
+            counters: Counters::read(&outcome, 14, 25)?,
+        })
     }
-    .with(Counters::read(&outcome, 14, 25)?))
 }
 
-trait With {
-    fn with(self, counters: Counters) -> Self;
+/// Why the latest attempt did not complete: from the beginning of its report.
+fn error(row: &Row, table: &'static str, id: JobId, place: usize) -> Result<Option<String>, Fault> {
+    let cells = Cells { row, table, id };
+    let Some(report) = cells.get::<Option<&str>>(place, "report")? else { return Ok(None) };
+    outline::error_in(report).map_err(|error| Fault::misfit(table, "report", id, error))
 }
 
-impl With for JobView {
-    fn with(self, Counters { attempt, spent, crashes, moves }: Counters) -> Self {
-        Self { attempt, spent, crashes, sequence: moves, ..self }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sizes_in_the_statements_are_those_of_the_core() {
+        assert!(SUMMARIES.contains(&format!("octet_length(jobs.work) <= {} ", outline::LARGE)));
+        assert_eq!(SUMMARIES.matches(&format!("report, {})", outline::REPORT_HEAD)).count(), 2);
     }
-}
-
-/// Why the attempt before did not complete.
-fn last_error(row: &Row, view: &JobView) -> Result<Option<String>, Fault> {
-    let attempts = Cells { row, table: "attempts", id: view.job.id };
-    let Some(report) = attempts.get::<Option<&str>>(21, "report")? else { return Ok(None) };
-    let report: Report =
-        serde_json::from_str(report).map_err(|error| Fault::misfit("attempts", "report", view.job.id, error))?;
-    Ok(report.error)
 }

@@ -39,19 +39,20 @@ fn back_to_three() -> String {
          DROP TABLE statistics, bookkeeper, passes;
          DROP FUNCTION foreman_counted;
          CREATE VIEW held{view};
-         DELETE FROM foreman_migrations WHERE version = 4"
+         ALTER TABLE jobs DROP COLUMN outline;
+         DELETE FROM foreman_migrations WHERE version >= 4"
     )
 }
 
 async fn migrated_again(database: &Database, changes: &str) {
     let sql = format!("{}; {BACK_TO_TWO}; {changes}", back_to_three());
     database.client().await.batch_execute(&sql).await.unwrap();
-    assert_eq!(migrate::up(&Config::at(database.url())).await.unwrap(), [3, 4]);
+    assert_eq!(migrate::up(&Config::at(database.url())).await.unwrap(), (3..=migrate::LATEST).collect::<Vec<_>>());
 }
 
 async fn migrated_from_three(database: &Database) {
     database.client().await.batch_execute(&back_to_three()).await.unwrap();
-    assert_eq!(migrate::up(&Config::at(database.url())).await.unwrap(), [4]);
+    assert_eq!(migrate::up(&Config::at(database.url())).await.unwrap(), (4..=migrate::LATEST).collect::<Vec<_>>());
 }
 
 /// That version kept a job's wish to have somebody called, and left it to this one.
@@ -198,7 +199,7 @@ async fn the_dead_of_the_version_before_are_a_group_of_their_own() {
     assert_eq!((new.group.clone(), new.counted.count, new.sample), (Some(group.clone()), 1, after));
     let of_group = |state| JobFilter { state, error_group: Some(group.clone()), ..JobFilter::default() };
     let found = team.store.list(&tenant, &of_group(None), None, 10).await.unwrap();
-    assert_eq!(found.items.iter().map(|view| view.job.id).collect::<Vec<_>>(), [elsewhere, after]);
+    assert_eq!(found.items.iter().map(|summary| summary.id).collect::<Vec<_>>(), [elsewhere, after]);
     assert_eq!(team.store.count(&tenant, &of_group(Some(State::Dead))).await.unwrap(), 1);
 }
 
@@ -302,7 +303,7 @@ async fn the_index_of_errors_is_made_after_the_migration_while_jobs_end() {
         other.batch_execute("COMMIT").await.unwrap();
     };
     client.batch_execute("SELECT pg_advisory_lock(x'00696e646578'::bigint)").await.unwrap();
-    assert_eq!(migrate::up(&config).await.unwrap(), [4], "somebody else makes the index");
+    assert_eq!(migrate::up(&config).await.unwrap(), (4..=migrate::LATEST).collect::<Vec<_>>(), "somebody else makes the index");
     assert_eq!(indexes_by_error(&client).await, []);
     client.batch_execute("SELECT pg_advisory_unlock(x'00696e646578'::bigint)").await.unwrap();
     // One that has ended a job and not committed: the index waits for it, and nobody else does.
@@ -326,4 +327,28 @@ async fn the_index_of_errors_is_made_after_the_migration_while_jobs_end() {
         .unwrap();
     migrate::up(&config).await.unwrap();
     assert_eq!(indexes_by_error(&client).await, both);
+}
+
+/// The version before wrote no outlines: what is large of its is read, one at a time, and shown like the rest.
+#[tokio::test]
+async fn large_work_of_the_version_before_is_listed_like_any_other() {
+    let team = Team::new().await;
+    let scene = Scene::of(&team);
+    let body = foreman_core::target::Body::Text("x".repeat(100_000));
+    let large = |work: &mut foreman_core::Work| {
+        let foreman_core::Target::Http(http) = &mut work.target else { panic!("a call") };
+        http.body = body.clone();
+    };
+    let ids =
+        [scene.submit(a_job().work(large)).await, scene.submit(a_job().work(large)).await, scene.submit(a_job()).await];
+    let client = team.database.client().await;
+    let outlined = "SELECT count(outline) FROM jobs";
+    assert_eq!(client.query_one(outlined, &[]).await.unwrap().get::<_, i64>(0), 2, "what is small has none");
+    client.execute("UPDATE jobs SET outline = NULL WHERE id = $1", &[&ids[0].0]).await.unwrap();
+    let page = team.store.list(&TenantId::default(), &JobFilter::default(), None, 10).await.unwrap();
+    assert_eq!(page.items.len(), 3);
+    for summary in page.items {
+        let view = scene.view(summary.id).await;
+        assert_eq!(summary, view.into());
+    }
 }

@@ -40,6 +40,7 @@ fn redrive_one(
     }
     let traveller = traveller_of(write, id)?;
     keep_outcome(write, id)?;
+    places::drop_attempts(write, id, traveller.counters.moves)?;
     // The queue may be gone: a final job does not keep it.
     note_use(write, &traveller.tenant, &traveller.queue)?;
     places::put_back(write, order, &traveller, None)?;

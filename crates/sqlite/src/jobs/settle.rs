@@ -108,7 +108,7 @@ pub(crate) fn close(
     if let Some(state) = verdict.final_state() {
         return places::finish(write, &traveller, state, end);
     }
-    places::record_attempt(write, traveller.job, traveller.counters.attempt, verdict.name(), end)?;
+    places::record_attempt(write, &traveller, verdict.name(), end)?;
     if let Verdict::Retry { delay, .. } = verdict {
         traveller.run_at = write.now.plus(*delay);
         places::put_back(write, order, &traveller, end.took(write.now))

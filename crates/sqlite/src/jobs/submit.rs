@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 
 use foreman_core::job::{NewJob, QueueName, Start};
+use foreman_core::outline::Outline;
 use foreman_core::ports::{StoreError, Submitted, USE_IS_NOTED_EVERY};
 use foreman_core::target::Route;
 use foreman_core::{Idempotency, JobId, Lane, TenantId, Timestamp};
@@ -33,6 +34,8 @@ pub(crate) struct Prepared {
     start: Start,
     idempotency: Option<Idempotency>,
     work: String,
+    /// Of large work.
+    outline: Option<String>,
 }
 
 pub(super) fn prepare(jobs: &[NewJob]) -> Result<Vec<Prepared>, StoreError> {
@@ -42,6 +45,10 @@ pub(super) fn prepare(jobs: &[NewJob]) -> Result<Vec<Prepared>, StoreError> {
 pub(crate) fn prepare_one(new: &NewJob) -> Result<Prepared, StoreError> {
     let work = serde_json::to_string(&*new.work)
         .map_err(|error| StoreError::Broken(format!("job {} cannot be written down: {error}", new.id)))?;
+    let outline = Outline::beside(&new.work, &work)
+        .map(|outline| serde_json::to_string(&outline))
+        .transpose()
+        .map_err(|error| StoreError::Broken(format!("job {} cannot be outlined: {error}", new.id)))?;
     Ok(Prepared {
         id: new.id,
         tenant: new.tenant.clone(),
@@ -55,6 +62,7 @@ pub(crate) fn prepare_one(new: &NewJob) -> Result<Prepared, StoreError> {
         start: new.start,
         idempotency: new.idempotency.clone(),
         work,
+        outline,
     })
 }
 
@@ -153,8 +161,8 @@ fn accept(
 fn insert_job(write: &Write<'_>, job: &Prepared, run_at: Timestamp) -> Result<bool, Fault> {
     let inserted = write
         .prepared(
-            "INSERT INTO jobs (id, tenant, queue, kind, lane, created_at, first_run_at, correlation_id, work)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (id) DO NOTHING",
+            "INSERT INTO jobs (id, tenant, queue, kind, lane, created_at, first_run_at, correlation_id, work, outline)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (id) DO NOTHING",
         )?
         .execute(params![
             job.id.0,
@@ -166,6 +174,7 @@ fn insert_job(write: &Write<'_>, job: &Prepared, run_at: Timestamp) -> Result<bo
             run_at.as_micros(),
             job.correlation_id,
             job.work,
+            job.outline,
         ])?;
     Ok(inserted == 1)
 }

@@ -1,15 +1,15 @@
 //! Pages of jobs, and how many there are.
 //!
-//! A page is found first, by ids alone, and only its own jobs are then read in full: a page deep in a long list costs no
-//! more than the first.
+//! A page is found first, by ids alone, and only its own jobs are then read, without their content: a page deep in a long list costs
+//! no more than the first.
 
-use foreman_core::ports::{Cursor, JobFilter, JobView, Page};
+use foreman_core::ports::{Cursor, JobFilter, JobSummary, Page};
 use foreman_core::{JobId, TenantId, Timestamp};
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
 use super::filter::Selection;
-use super::view::{self, COLUMNS, PLACES};
+use super::view::{self, PLACES, SUMMARY};
 use crate::error::Fault;
 use crate::readers::Read;
 
@@ -19,7 +19,7 @@ pub(super) fn list(
     filter: &JobFilter,
     after: Option<Cursor>,
     limit: usize,
-) -> Result<Page<JobView>, Fault> {
+) -> Result<Page<JobSummary>, Fault> {
     let mut selection = Selection::new(tenant, filter, read.now);
     if let Some(cursor) = after {
         selection.after(cursor);
@@ -51,11 +51,11 @@ fn page(sql: &Connection, selection: &Selection, limit: usize) -> Result<Vec<Cur
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-fn one(read: &Read<'_>, id: JobId) -> Result<JobView, Fault> {
-    let mut statement = read.sql.prepare_cached(&format!("SELECT {COLUMNS} FROM jobs {PLACES} WHERE jobs.id = ?1"))?;
+fn one(read: &Read<'_>, id: JobId) -> Result<JobSummary, Fault> {
+    let mut statement = read.sql.prepare_cached(&format!("SELECT {SUMMARY} FROM jobs {PLACES} WHERE jobs.id = ?1"))?;
     let mut rows = statement.query([id.0])?;
     match rows.next()? {
-        Some(row) => view::view(read.sql, row, read.now),
+        Some(row) => view::summary(read.sql, row, read.now),
         None => Err(Fault::misfit("jobs", "id", id, "is in a place but not among the jobs")),
     }
 }

@@ -14,8 +14,8 @@ mod view;
 
 use async_trait::async_trait;
 use foreman_core::ports::{
-    Audit, Cursor, DeadGroups, HeldView, JobFilter, JobQuery, JobView, Labels, Page, QueueView, SessionView,
-    StateCounts, StoreError,
+    AttemptPage, Audit, Cursor, DeadGroups, HeldView, JobFilter, JobQuery, JobSummary, JobView, Labels, Page,
+    QueueView, SessionView, StateCounts, StoreError,
 };
 use foreman_core::{JobId, SessionId, TenantId};
 
@@ -44,13 +44,18 @@ impl JobQuery for SqliteStore {
         self.read(move |read| get::get(read, &tenant, id)).await
     }
 
+    async fn attempts(&self, tenant: &TenantId, id: JobId, skip: usize) -> Result<Option<AttemptPage>, StoreError> {
+        let tenant = tenant.clone();
+        self.read(move |read| get::attempts(read, &tenant, id, skip)).await
+    }
+
     async fn list(
         &self,
         tenant: &TenantId,
         filter: &JobFilter,
         after: Option<&Cursor>,
         limit: usize,
-    ) -> Result<Page<JobView>, StoreError> {
+    ) -> Result<Page<JobSummary>, StoreError> {
         let (tenant, filter, after) = (tenant.clone(), filter.clone(), after.copied());
         self.read(move |read| list::list(read, &tenant, &filter, after, limit)).await
     }

@@ -1,19 +1,32 @@
 //! A job and where it stands, from one row of a join over its possible places.
 
-use foreman_core::ports::{JobView, StoreError};
-use foreman_core::{Report, State, Timestamp};
+use foreman_core::outline::{self, Outline};
+use foreman_core::ports::{AttemptPage, JobSummary, JobView, StoreError};
+use foreman_core::{JobId, State, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::error::Fault;
 use crate::rows::{Cells, Counters};
 use crate::work;
 
-/// The columns of a view. The tables go by their names, `claims` being that of `held`.
-pub(super) const COLUMNS: &str = "jobs.id, jobs.tenant, jobs.created_at, jobs.work,
-    ready.run_at, ready.attempt, ready.spent, ready.crashes, ready.moves,
+/// Where a job may be.
+macro_rules! places {
+    () => {
+        "ready.run_at, ready.attempt, ready.spent, ready.crashes, ready.moves,
     held.run_at, held.attempt, held.spent, held.crashes, held.moves, claims.claimed_at,
     outcomes.run_at, outcomes.attempt, outcomes.spent, outcomes.crashes, outcomes.moves, outcomes.started_at,
-    outcomes.state, outcomes.finished_at, outcomes.report";
+    outcomes.state, outcomes.finished_at, outcomes.report"
+    };
+}
+
+/// The columns of a view. The tables go by their names, `claims` being that of `held`.
+pub(super) const VIEW: &str = concat!("jobs.id, jobs.tenant, jobs.created_at, jobs.work, ", places!());
+
+/// The columns of a summary: the work is read only where no outline stands beside it.
+pub(super) const SUMMARY: &str = concat!(
+    "jobs.id, jobs.tenant, jobs.created_at, CASE WHEN jobs.outline IS NULL THEN jobs.work ELSE jobs.outline END, ",
+    places!()
+);
 
 /// Joins the places to `jobs`. A job is in one of them; the other two stay empty.
 pub(super) const PLACES: &str = "LEFT JOIN ready ON ready.job = jobs.id
@@ -21,69 +34,86 @@ pub(super) const PLACES: &str = "LEFT JOIN ready ON ready.job = jobs.id
     LEFT JOIN claims ON claims.number = held.claim
     LEFT JOIN outcomes ON outcomes.job = jobs.id";
 
-/// Reads a row of [`COLUMNS`], without its attempts.
+/// Reads a row of [`VIEW`], without its attempts.
 pub(super) fn view(sql: &Connection, row: &Row<'_>, now: Timestamp) -> Result<JobView, Fault> {
     let job = work::job(row)?;
-    let blank = JobView {
-        job,
-        state: State::Running,
-        attempt: 0,
-        spent: 0,
-        crashes: 0,
-        sequence: 0,
-        run_at: now,
-        started_at: None,
-        finished_at: None,
-        error: None,
-        attempts: Vec::new(),
-    };
-    let id = blank.job.id;
-    let ready = Cells { row, table: "ready", id };
-    if let Some(run_at) = ready.maybe_time(4, "run_at")? {
-        let counters = Counters::read(&ready, 5)?;
-        let state = State::of_waiting(run_at <= now, counters.attempt);
-        let error = last_error(sql, &blank)?;
-        return Ok(JobView { state, run_at, error, ..blank }.with(counters));
-    }
-    let held = Cells { row, table: "held", id };
-    if let Some(run_at) = held.maybe_time(9, "run_at")? {
-        let started_at = held.maybe_time(14, "claimed_at")?;
-        let error = last_error(sql, &blank)?;
-        return Ok(JobView { run_at, started_at, error, ..blank }.with(Counters::read(&held, 10)?));
-    }
-    let outcome = Cells { row, table: "outcomes", id };
-    let Some(run_at) = outcome.maybe_time(15, "run_at")? else {
-        return Err(StoreError::Damaged(format!("job {id} is in no place")).into());
-    };
-    Ok(JobView {
-        state: outcome.final_state(21)?,
+    let Standing { state, run_at, started_at, finished_at, error, counters } = Standing::read(sql, row, job.id, now)?;
+    let Counters { attempt, spent, crashes, moves: sequence } = counters;
+    let attempts = AttemptPage::default();
+    Ok(JobView { job, state, attempt, spent, crashes, sequence, run_at, started_at, finished_at, error, attempts })
+}
+
+/// Reads a row of [`SUMMARY`]. Where the work was read, its content is skipped here.
+pub(super) fn summary(sql: &Connection, row: &Row<'_>, now: Timestamp) -> Result<JobSummary, Fault> {
+    let cells = Cells::of_job(row, "jobs", 0)?;
+    let (id, created_at) = (cells.id, cells.time(2, "created_at")?);
+    let outline = Outline::read(cells.text(3, "work")?).map_err(|error| Fault::misfit("jobs", "work", id, error))?;
+    let Standing { state, run_at, started_at, finished_at, error, counters } = Standing::read(sql, row, id, now)?;
+    let Counters { attempt, spent, crashes, moves: sequence } = counters;
+    let summary = JobSummary {
+        id,
+        outline,
+        created_at,
+        state,
+        attempt,
+        spent,
+        crashes,
+        sequence,
         run_at,
-        started_at: outcome.maybe_time(20, "started_at")?,
-        finished_at: outcome.maybe_time(22, "finished_at")?,
-        error: outcome.report(23)?.error,
-        ..blank
-    }
-    .with(Counters::read(&outcome, 16)?))
+        started_at,
+        finished_at,
+        error,
+    };
+    Ok(summary)
 }
 
-trait With {
-    fn with(self, counters: Counters) -> Self;
+/// Where a job stands.
+struct Standing {
+    state: State,
+    run_at: Timestamp,
+    started_at: Option<Timestamp>,
+    finished_at: Option<Timestamp>,
+    error: Option<String>,
+    counters: Counters,
 }
 
-impl With for JobView {
-    fn with(self, Counters { attempt, spent, crashes, moves }: Counters) -> Self {
-        Self { attempt, spent, crashes, sequence: moves, ..self }
+impl Standing {
+    fn read(sql: &Connection, row: &Row<'_>, id: JobId, now: Timestamp) -> Result<Self, Fault> {
+        let (started_at, finished_at) = (None, None);
+        let ready = Cells { row, table: "ready", id };
+        if let Some(run_at) = ready.maybe_time(4, "run_at")? {
+            let counters = Counters::read(&ready, 5)?;
+            let state = State::of_waiting(run_at <= now, counters.attempt);
+            return Ok(Self { state, run_at, started_at, finished_at, error: last_error(sql, id)?, counters });
+        }
+        let held = Cells { row, table: "held", id };
+        if let Some(run_at) = held.maybe_time(9, "run_at")? {
+            let (state, counters) = (State::Running, Counters::read(&held, 10)?);
+            let started_at = held.maybe_time(14, "claimed_at")?;
+            return Ok(Self { state, run_at, started_at, finished_at, error: last_error(sql, id)?, counters });
+        }
+        let outcome = Cells { row, table: "outcomes", id };
+        let Some(run_at) = outcome.maybe_time(15, "run_at")? else {
+            return Err(StoreError::Damaged(format!("job {id} is in no place")).into());
+        };
+        let error = outline::error_in(outcome.text(23, "report")?)
+            .map_err(|error| Fault::misfit("outcomes", "report", id, error))?;
+        Ok(Self {
+            state: outcome.final_state(21)?,
+            run_at,
+            started_at: outcome.maybe_time(20, "started_at")?,
+            finished_at: outcome.maybe_time(22, "finished_at")?,
+            error,
+            counters: Counters::read(&outcome, 16)?,
+        })
     }
 }
 
 /// Why the attempt before did not complete.
-fn last_error(sql: &Connection, view: &JobView) -> Result<Option<String>, Fault> {
-    let report: Option<String> = sql
+fn last_error(sql: &Connection, job: JobId) -> Result<Option<String>, Fault> {
+    let error = sql
         .prepare_cached("SELECT report FROM attempts WHERE job = ?1 ORDER BY place DESC LIMIT 1")?
-        .query_row([view.job.id.0], |row| row.get(0))
+        .query_row([job.0], |row| Ok(outline::error_in(row.get_ref(0)?.as_str()?)))
         .optional()?;
-    let Some(report) = report else { return Ok(None) };
-    let report: Report =
-        serde_json::from_str(&report).map_err(|error| Fault::misfit("attempts", "report", view.job.id, error))?;
-    Ok(report.error)
+    error.transpose().map(Option::flatten).map_err(|error| Fault::misfit("attempts", "report", job, error))
 }

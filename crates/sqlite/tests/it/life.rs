@@ -103,7 +103,7 @@ async fn sessions_of_a_dead_process_lapse_at_once_when_the_file_is_opened() {
     let scene = Scene::of(&laptop);
     let view = scene.view(id).await;
     assert_eq!((view.state, view.attempt, view.spent, view.crashes), (State::Pending, 1, 1, 1));
-    assert_eq!(view.attempts[0].outcome, Some(AttemptOutcome::Lapsed));
+    assert_eq!(view.attempts.records[0].outcome, Some(AttemptOutcome::Lapsed));
     let states: Vec<SessionState> =
         laptop.store.sessions().await.unwrap().into_iter().map(|session| session.state).collect();
     assert_eq!(states, [SessionState::Dead, SessionState::Dead]);
