@@ -20,6 +20,7 @@ use tokio::time::Instant;
 
 use crate::app::App;
 use crate::audit::{self, Watch};
+use crate::buffers;
 use crate::caller::Caller;
 use crate::doorkeeper::{Patience, Visitor};
 use crate::health::Readiness;
@@ -27,6 +28,7 @@ use crate::keys::Keys;
 use crate::meter::Meter;
 use crate::problem::{self, Kind, Problem};
 use crate::request_id::{self, RequestId};
+use crate::serve::NoPlace;
 use table::{Found, Needs, Takes};
 
 /// Who is let in, and who counts.
@@ -145,7 +147,15 @@ pub(crate) async fn around(State(entrance): State<Entrance>, mut request: Reques
     let route = request.extensions().get::<MatchedPath>().cloned();
 
     let mut who = Who(None);
-    let passed = match entrance.judge(&request, route.as_ref()) {
+    let judged = if request.extensions().get::<NoPlace>().is_some() {
+        Err(Problem::new(
+            Kind::Overloaded,
+            "as many connections are open as this server serves; connect again in a moment",
+        ))
+    } else {
+        entrance.judge(&request, route.as_ref())
+    };
+    let passed = match judged {
         // A future that holds the request, whose body only one may have, cannot be sent: what it shows can.
         Ok(verdict) => match visitor(&request, route.as_ref()) {
             Ok(visitor) => entrance.admit(verdict, visitor).await,
@@ -160,10 +170,9 @@ pub(crate) async fn around(State(entrance): State<Entrance>, mut request: Reques
                 let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip().to_canonical().to_string());
                 Watch::new(action, &caller, route.as_ref(), request.uri().path(), id.as_str(), peer)
             });
-            request.extensions_mut().insert(caller);
-            match (watch, &entrance.app) {
-                (Some(watch), Some(app)) => audit::watched(app, watch, request, next).await,
-                _ => audit::unwatched(request, next).await,
+            match &entrance.app {
+                Some(app) => served(app, caller, watch, request, next).await,
+                None => audit::unwatched(request, next).await,
             }
         }
         Ok(Passed { caller: None, .. }) => audit::unwatched(request, next).await,
@@ -203,6 +212,21 @@ pub(crate) async fn around(State(entrance): State<Entrance>, mut request: Reques
     }
     response.headers_mut().insert(request_id::HEADER, id.into_header());
     response
+}
+
+/// Serves whoever was let in, within the tenant's share of what there is.
+async fn served(app: &App, caller: Caller, watch: Option<Watch>, mut request: Request, next: Next) -> Response {
+    let tenant = caller.tenant.clone();
+    let under_way = match app.shares().begin(&tenant) {
+        Ok(under_way) => under_way,
+        Err(problem) => return problem.into_response(),
+    };
+    request.extensions_mut().insert(caller);
+    let response = match watch {
+        Some(watch) => audit::watched(app, watch, request, next).await,
+        None => audit::unwatched(request, next).await,
+    };
+    buffers::counted(response, app.answered(), &tenant, under_way)
 }
 
 /// What a request shows of itself. Only the stream, which browsers open where they can send no header, takes anything of it from

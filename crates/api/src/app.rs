@@ -13,12 +13,14 @@ use foreman_runtime::Tasks;
 
 use crate::access::Gate;
 use crate::body::Bodies;
+use crate::buffers::Buffers;
 use crate::dashboard::Dashboard;
 use crate::doorkeeper::Doorkeeper;
 use crate::health::Vitals;
 use crate::overview::Overviews;
 use crate::problem::Problem;
 use crate::quotas::Quotas;
+use crate::shares::Shares;
 use crate::stream::{Hub, KnownLabels};
 use crate::tail::Waits;
 
@@ -32,6 +34,9 @@ struct Inside {
     quotas: Quotas,
     overviews: Overviews,
     labels: KnownLabels,
+    received: Buffers,
+    answered: Buffers,
+    shares: Shares,
 }
 
 /// What the API is plugged into.
@@ -52,6 +57,8 @@ pub struct Parts {
     /// What secrets are sealed with; without it nothing that carries one is accepted.
     pub keyring: Option<Arc<Keyring>>,
     pub bodies: Bodies,
+    /// How many connections are served at once, of which one tenant's requests may keep a share.
+    pub connections: usize,
     pub vitals: Vitals,
     pub gate: Gate,
     pub commands: Commands,
@@ -79,7 +86,14 @@ impl App {
         let doorkeeper = Doorkeeper::new(gate.keys.clone(), tenancy, defaults, gate.patience, &parts.tasks);
         let overviews = Overviews::new(&parts.tasks);
         let labels = KnownLabels::new(Arc::clone(&parts.store), parts.tasks.clone());
-        Self(Arc::new(Inside { parts, doorkeeper, quotas: Quotas::default(), overviews, labels }))
+        let Bodies { in_flight, answers_in_flight, job_bytes, batch_bytes, .. } = parts.bodies;
+        let largest = job_bytes.max(batch_bytes);
+        let received = Buffers::new(in_flight, largest);
+        // An answer repeats what was submitted, with a little around it.
+        let answered = Buffers::new(answers_in_flight, 2 * largest);
+        let shares = Shares::of(parts.connections);
+        let quotas = Quotas::default();
+        Self(Arc::new(Inside { parts, doorkeeper, quotas, overviews, labels, received, answered, shares }))
     }
 
     pub(crate) fn quotas(&self) -> &Quotas {
@@ -92,6 +106,20 @@ impl App {
 
     pub(crate) fn labels(&self) -> &KnownLabels {
         &self.0.labels
+    }
+
+    /// The bodies that are in memory.
+    pub(crate) fn received(&self) -> &Buffers {
+        &self.0.received
+    }
+
+    /// The answers that are.
+    pub(crate) fn answered(&self) -> &Buffers {
+        &self.0.answered
+    }
+
+    pub(crate) fn shares(&self) -> &Shares {
+        &self.0.shares
     }
 
     pub(crate) fn doorkeeper(&self) -> &Doorkeeper {

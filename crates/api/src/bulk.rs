@@ -118,7 +118,7 @@ pub(crate) async fn delete(State(app): State<App>, caller: Caller, request: Requ
 
 async fn run(verb: Verb, app: App, caller: Caller, request: Request) -> Result<Response, Problem> {
     let tenant = caller.tenant.clone();
-    let (_, body) = app.bodies.json(request, app.bodies.job_bytes).await?;
+    let (_, body) = app.json(request, app.bodies.job_bytes).await?;
     let BulkRequest { filter, dry_run } = json::parse(&body, Kind::InvalidRequest)?;
     let states = verb.states(filter.state)?;
     // The names of fields and what was looked for: nothing of the jobs themselves.

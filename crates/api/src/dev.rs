@@ -34,7 +34,7 @@ struct Echo {
 /// Says back what it was sent.
 async fn echo(State(app): State<App>, request: Request) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
-    let body = app.bodies.read(&parts.headers, body, app.bodies.job_bytes).await?;
+    let body = app.body(&parts, body, app.bodies.job_bytes).await?;
     let headers = parts
         .headers
         .iter()

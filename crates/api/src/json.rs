@@ -1,25 +1,59 @@
 //! JSON in, with errors that say where, and JSON out.
 //!
-//! What fits is read in one pass. Only what does not is read a second time, to learn the path of the mistake and every
-//! unknown field, not just the first.
+//! What fits is read in one pass. Only what does not is read again, field by field, to tell everything that is wrong with it in the
+//! words of whoever wrote it: up to [`MOST_MISTAKES`], so that a body of nothing but mistakes costs no more than another.
 
-use std::collections::BTreeMap;
+mod words;
+
+use std::borrow::Cow;
+use std::fmt;
 
 use axum::body::Body;
 use axum::response::Response;
-use foreman_core::spec::Mistake;
+use foreman_core::spec::{Invalid, Mistake};
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
-use serde::{Deserialize, Serialize};
+use serde::de::{DeserializeOwned, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::error::Category;
+use serde_json::value::RawValue;
 use serde_path_to_error::Segment;
 
-use crate::problem::{Kind, Problem};
+use crate::problem::{Kind, MOST_MISTAKES, Problem};
+pub(crate) use words::in_words;
+
+/// So many fields of an object that does not fit are looked at.
+const MOST_FIELDS: usize = 1_000;
+/// So deep in an object every mistake is looked for.
+const DEEPEST: usize = 4;
 
 /// Reads the object in `text`; JSON that does not fit is a problem of the kind `misfit`.
-pub(crate) fn parse<'a, T: Deserialize<'a>>(text: &'a [u8], misfit: Kind) -> Result<T, Problem> {
-    let value = serde_json::from_slice(text).map_err(|error| explain::<T>(text, &error, misfit))?;
+pub(crate) fn parse<T: DeserializeOwned>(text: &[u8], misfit: Kind) -> Result<T, Problem> {
+    read(text, misfit).map_err(Unread::problem)
+}
+
+/// The same, of something that may be judged without the fields that do not fit.
+pub(crate) fn read<T: DeserializeOwned>(text: &[u8], misfit: Kind) -> Result<T, Unread<T>> {
+    let value = serde_json::from_slice(text).map_err(|error| match problem_of(text, &error, misfit) {
+        Some(problem) => Unread::Problem(problem),
+        None => Unread::Misfit(Misfit::explain(text, &error, misfit)),
+    })?;
     // serde also takes an array for a struct, with its fields in the order of their declaration. People do not.
+    if is_object(text) { Ok(value) } else { Err(Unread::Problem(not_an_object(misfit))) }
+}
+
+/// The same, of something that keeps parts of the text; the first mistake is told.
+pub(crate) fn parse_in_place<'a, T: Deserialize<'a>>(text: &'a [u8], misfit: Kind) -> Result<T, Problem> {
+    let value = serde_json::from_slice(text).map_err(|error| {
+        problem_of(text, &error, misfit).unwrap_or_else(|| {
+            let mut misfit = Misfit::<()>::new(misfit);
+            let mut deserializer = serde_json::Deserializer::from_slice(text);
+            if let Err(error) = serde_path_to_error::deserialize::<_, T>(&mut deserializer) {
+                misfit.add(&error);
+            }
+            misfit.problem()
+        })
+    })?;
     if is_object(text) { Ok(value) } else { Err(not_an_object(misfit)) }
 }
 
@@ -39,6 +73,20 @@ fn not_an_object(misfit: Kind) -> Problem {
     Problem::new(misfit, what).with_errors(vec![mistake])
 }
 
+/// What is wrong with text that is not JSON, or not an object.
+#[cold]
+fn problem_of(text: &[u8], error: &serde_json::Error, misfit: Kind) -> Option<Problem> {
+    if error.classify() != Category::Data {
+        let detail = if text.iter().all(u8::is_ascii_whitespace) {
+            "the body is empty, where a JSON object is expected (line 1 column 1)".to_owned()
+        } else {
+            error.to_string()
+        };
+        return Some(Problem::new(Kind::BadJson, detail));
+    }
+    (!is_object(text)).then(|| not_an_object(misfit))
+}
+
 /// A response with `value` as its body.
 pub(crate) fn answer(status: StatusCode, value: &impl Serialize) -> Response {
     let body = serde_json::to_vec(value).expect("documents are plain data with text keys");
@@ -48,34 +96,210 @@ pub(crate) fn answer(status: StatusCode, value: &impl Serialize) -> Response {
     response
 }
 
-#[cold]
-fn explain<'a, T: Deserialize<'a>>(text: &'a [u8], error: &serde_json::Error, misfit: Kind) -> Problem {
-    if error.classify() != Category::Data {
-        let detail = if text.iter().all(u8::is_ascii_whitespace) {
-            "the body is empty, where a JSON object is expected (line 1 column 1)".to_owned()
-        } else {
-            error.to_string()
-        };
-        return Problem::new(Kind::BadJson, detail);
-    }
-    if !is_object(text) {
-        return not_an_object(misfit);
-    }
-    let pointer = pointer_of::<T>(text);
-    let message = without_value(without_position(&error.to_string()));
-    if let Some(unknown) = UnknownField::read(&message) {
-        return unknown.problem(text, &pointer);
-    }
-    let detail = if pointer.is_empty() { message.clone() } else { format!("{pointer}: {message}") };
-    Problem::new(misfit, detail).with_errors(vec![Mistake { pointer, detail: message }])
+/// Why something was not read.
+pub(crate) enum Unread<T> {
+    Problem(Problem),
+    Misfit(Misfit<T>),
 }
 
-/// Where in the document reading stopped.
-fn pointer_of<'a, T: Deserialize<'a>>(text: &'a [u8]) -> String {
-    let mut deserializer = serde_json::Deserializer::from_slice(text);
-    let Err(error) = serde_path_to_error::deserialize::<_, T>(&mut deserializer) else { return String::new() };
+impl<T> Unread<T> {
+    pub fn problem(self) -> Problem {
+        match self {
+            Unread::Problem(problem) => problem,
+            Unread::Misfit(misfit) => misfit.problem(),
+        }
+    }
+
+    /// Together with what is wrong with the fields that could be read.
+    pub fn judged(self, judge: impl FnOnce(T) -> Result<(), Invalid>) -> Problem {
+        match self {
+            Unread::Problem(problem) => problem,
+            Unread::Misfit(misfit) => misfit.judged(judge).problem(),
+        }
+    }
+}
+
+/// JSON whose fields are not those that are expected.
+pub(crate) struct Misfit<T> {
+    kind: Kind,
+    mistakes: Vec<Mistake>,
+    /// The first unknown name, and the known ones where it stands.
+    unknown: Vec<String>,
+    known: Vec<String>,
+    /// What is left without the fields that do not fit.
+    rest: Option<T>,
+}
+
+impl<T> Misfit<T> {
+    fn new(kind: Kind) -> Self {
+        Self { kind, mistakes: Vec::new(), unknown: Vec::new(), known: Vec::new(), rest: None }
+    }
+
+    fn is_full(&self) -> bool {
+        self.mistakes.len() >= MOST_MISTAKES
+    }
+
+    fn add(&mut self, error: &serde_path_to_error::Error<serde_json::Error>) {
+        let (pointer, message) = (pointer(error.path()), without_position(&error.inner().to_string()));
+        let Some(unknown) = UnknownField::read(&message) else {
+            self.mistakes.push(Mistake { pointer, detail: in_words(&message) });
+            return;
+        };
+        let key = format!("/{}", escaped(unknown.name));
+        let parent = pointer.strip_suffix(key.as_str()).unwrap_or(&pointer);
+        let near = unknown.nearest();
+        if near.is_empty() && self.known.is_empty() {
+            self.known = unknown.known.iter().map(|name| (*name).to_owned()).collect();
+        }
+        self.unknown.push(unknown.name.to_owned());
+        self.mistakes.push(Mistake { pointer: format!("{parent}{key}"), detail: format!("is not a field{near}") });
+    }
+
+    fn judged(mut self, judge: impl FnOnce(T) -> Result<(), Invalid>) -> Self {
+        let Some(Err(invalid)) = self.rest.take().map(judge) else { return self };
+        for mistake in invalid.mistakes {
+            // That there is nothing to do, say, may be because of what does not fit.
+            let is_new = self.mistakes.iter().all(|known| known.pointer != mistake.pointer);
+            if is_new && !mistake.pointer.is_empty() {
+                self.mistakes.push(mistake);
+            }
+        }
+        self
+    }
+
+    fn problem(self) -> Problem {
+        let Self { kind, mistakes, unknown, known, .. } = self;
+        let there_are = if known.is_empty() { String::new() } else { format!("; there are: `{}`", known.join("`, `")) };
+        let detail = match (mistakes.as_slice(), unknown.as_slice()) {
+            ([only], [name]) => {
+                format!("there is no field `{name}`{}{there_are}", only.detail.trim_start_matches("is not a field"))
+            }
+            ([only], _) => only.to_string(),
+            (all, names) if all.len() == names.len() => {
+                format!("there are no fields `{}`{there_are}", names.join("`, `"))
+            }
+            (all, _) => format!("there are {} mistakes; `errors` lists them{there_are}", all.len()),
+        };
+        let kind = if unknown.is_empty() { kind } else { Kind::UnknownField };
+        Problem::new(kind, detail).with_errors(mistakes)
+    }
+}
+
+impl<T: DeserializeOwned> Misfit<T> {
+    #[cold]
+    fn explain(text: &[u8], error: &serde_json::Error, kind: Kind) -> Self {
+        let mut found = Self::new(kind);
+        let fields = serde_json::from_slice::<Fields<'_>>(text).map(|fields| fields.0).unwrap_or_default();
+        let mut good = Vec::new();
+        for (name, value) in &fields {
+            if found.is_full() {
+                break;
+            }
+            let before = found.mistakes.len();
+            found.probe(&Wrap::default().inside(name), value);
+            if found.mistakes.len() == before {
+                good.push(format!("{}:{}", quoted(name), value.get()));
+            }
+        }
+        if !found.is_full() {
+            let rest = format!("{{{}}}", good.join(","));
+            let mut deserializer = serde_json::Deserializer::from_str(&rest);
+            match serde_path_to_error::deserialize::<_, T>(&mut deserializer) {
+                Ok(rest) => found.rest = Some(rest),
+                // Something is missing, or given twice. What was given and does not fit is not missing.
+                Err(error) => {
+                    let said = without_position(&error.inner().to_string());
+                    let is_given = |name: &str| fields.iter().any(|(given, _)| given == name);
+                    let missing = said.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'));
+                    if !missing.is_some_and(is_given) {
+                        found.add(&error);
+                    }
+                }
+            }
+        }
+        if found.mistakes.is_empty() {
+            let detail = in_words(&without_position(&error.to_string()));
+            found.mistakes.push(Mistake { pointer: String::new(), detail });
+        }
+        found
+    }
+
+    /// Looks at one field by itself, as if there were no other.
+    fn probe(&mut self, wrap: &Wrap, value: &RawValue) {
+        let text = wrap.around(value.get());
+        let mut deserializer = serde_json::Deserializer::from_str(&text);
+        let Err(error) = serde_path_to_error::deserialize::<_, T>(&mut deserializer) else { return };
+        let depth = error.path().iter().count();
+        let is_about_others = depth < wrap.depth && error.inner().to_string().starts_with("missing field");
+        if is_about_others {
+            return;
+        }
+        let before = self.mistakes.len();
+        if depth > wrap.depth && wrap.depth < DEEPEST && is_object(value.get().as_bytes()) {
+            let fields = serde_json::from_str::<Fields<'_>>(value.get()).map(|fields| fields.0).unwrap_or_default();
+            for (name, value) in &fields {
+                if !self.is_full() {
+                    self.probe(&wrap.inside(name), value);
+                }
+            }
+        }
+        if self.mistakes.len() == before {
+            self.add(&error);
+        }
+    }
+}
+
+/// The objects around a field.
+#[derive(Default)]
+struct Wrap {
+    before: String,
+    depth: usize,
+}
+
+impl Wrap {
+    fn inside(&self, name: &str) -> Self {
+        Self { before: format!("{}{{{}:", self.before, quoted(name)), depth: self.depth + 1 }
+    }
+
+    fn around(&self, value: &str) -> String {
+        format!("{}{value}{}", self.before, "}".repeat(self.depth))
+    }
+}
+
+fn quoted(name: &str) -> String {
+    serde_json::Value::from(name).to_string()
+}
+
+/// The first fields of an object, unread.
+struct Fields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Keep;
+        impl<'de> Visitor<'de> for Keep {
+            type Value = Fields<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
+                let mut fields = Vec::new();
+                while fields.len() < MOST_FIELDS {
+                    let Some(field) = map.next_entry::<Cow<'de, str>, &'de RawValue>()? else { break };
+                    fields.push(field);
+                }
+                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                Ok(Fields(fields))
+            }
+        }
+        deserializer.deserialize_map(Keep)
+    }
+}
+
+fn pointer(path: &serde_path_to_error::Path) -> String {
     let mut pointer = String::new();
-    for segment in error.path() {
+    for segment in path {
         match segment {
             Segment::Seq { index } => pointer.push_str(&format!("/{index}")),
             Segment::Map { key } => pointer.push_str(&format!("/{}", escaped(key))),
@@ -94,17 +318,6 @@ fn without_position(message: &str) -> String {
     message.rsplit_once(" at line ").map_or(message, |(before, _)| before).to_owned()
 }
 
-/// serde repeats text that is not what it expected. Text may be a secret: `headers` given as one string, say.
-fn without_value(message: String) -> String {
-    for what in ["invalid type", "invalid value"] {
-        let given = message.strip_prefix(what).and_then(|rest| rest.strip_prefix(": string \""));
-        if let Some((_, expected)) = given.and_then(|given| given.rsplit_once("\", expected ")) {
-            return format!("{what}: a string, expected {expected}");
-        }
-    }
-    message
-}
-
 /// What serde says of a field it does not know, taken apart.
 struct UnknownField<'m> {
     name: &'m str,
@@ -118,44 +331,17 @@ impl<'m> UnknownField<'m> {
         Some(Self { name, known: expected.split('`').skip(1).step_by(2).collect() })
     }
 
-    fn problem(&self, text: &[u8], pointer: &str) -> Problem {
-        let key = format!("/{}", escaped(self.name));
-        let parent = pointer.strip_suffix(key.as_str()).unwrap_or(pointer);
-        let mut names = vec![self.name.to_owned()];
-        if parent.is_empty()
-            && let Ok(all) = serde_json::from_slice::<BTreeMap<String, serde_json::Value>>(text)
-        {
-            names = all.into_keys().filter(|name| !self.known.contains(&name.as_str())).collect();
-        }
-        let errors: Vec<Mistake> = names
-            .iter()
-            .map(|name| Mistake {
-                pointer: format!("{parent}/{}", escaped(name)),
-                detail: format!("is not a field{}", self.did_you_mean(name)),
-            })
-            .collect();
-        let detail = match names.as_slice() {
-            [only] => format!("there is no field `{only}`{}", self.did_you_mean(only)),
-            several => format!("there are no fields `{}`", several.join("`, `")),
-        };
-        Problem::new(Kind::UnknownField, detail).with_errors(errors)
-    }
-
-    /// The nearest known names, or, where none is near, all of them.
-    fn did_you_mean(&self, name: &str) -> String {
+    /// The nearest known names, if any is near.
+    fn nearest(&self) -> String {
         let mut near: Vec<(usize, &str)> = self
             .known
             .iter()
-            .map(|known| (distance(name, known), *known))
+            .map(|known| (distance(self.name, known), *known))
             .filter(|(distance, known)| *distance <= (known.len() / 3).max(1))
             .collect();
         near.sort_unstable();
         let names: Vec<&str> = near.into_iter().take(3).map(|(_, known)| known).collect();
-        match names.as_slice() {
-            [] if self.known.is_empty() => String::new(),
-            [] => format!("; there are: `{}`", self.known.join("`, `")),
-            names => format!("; did you mean `{}`?", names.join("` or `")),
-        }
+        if names.is_empty() { String::new() } else { format!("; did you mean `{}`?", names.join("` or `")) }
     }
 }
 
@@ -178,6 +364,8 @@ fn distance(left: &str, right: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use foreman_core::spec::JobSpec;
 
@@ -206,7 +394,8 @@ mod tests {
         let errors: BTreeMap<_, _> = problem.errors.iter().map(|e| (e.pointer.as_str(), e.detail.as_str())).collect();
         assert!(errors["/urll"].contains("did you mean `url`"), "{errors:?}");
         assert!(errors["/prioritty"].contains("did you mean `priority`"), "{errors:?}");
-        assert!(errors["/zzzzzzzz"].contains("there are: `url`"), "{errors:?}");
+        assert_eq!(errors["/zzzzzzzz"], "is not a field");
+        assert_eq!(problem.detail.matches("there are: `url`, `command`").count(), 1, "{}", problem.detail);
         for name in ["urll", "prioritty", "zzzzzzzz"] {
             assert!(problem.detail.contains(name), "{}", problem.detail);
         }
@@ -221,29 +410,109 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_does_not_fit_is_pointed_at() {
-        for (text, pointer, word) in [
+    fn a_body_of_nothing_but_mistakes_is_answered_by_a_few() {
+        let fields: Vec<String> = (0..100_000).map(|n| format!("\"f{n}\":0")).collect();
+        let problem = refused(&format!("{{{}}}", fields.join(",")));
+        assert_eq!(problem.errors.len(), MOST_MISTAKES);
+        let written = serde_json::to_string(&problem.document(None)).expect("plain data");
+        assert!(written.len() < 4_000, "{} bytes: {written}", written.len());
+        let long = format!(r#"{{"{}":0,"url":7}}"#, "x".repeat(100_000));
+        let written = serde_json::to_string(&refused(&long).document(None)).expect("plain data");
+        assert!(written.len() < 8_000, "{} bytes", written.len());
+    }
+
+    #[test]
+    fn a_value_that_does_not_fit_is_pointed_at_in_the_users_words() {
+        for (text, pointer, words) in [
             (r#"{"url":"http://a","delay":"soon"}"#, "/delay", "not a duration"),
             (r#"{"url":"http://a","run_at":"tomorrow"}"#, "/run_at", "RFC 3339"),
-            (r#"{"url":7}"#, "/url", "expected a string"),
-            (r#"{"url":"http://a","tags":["a",7]}"#, "/tags/1", "expected a string"),
+            (r#"{"url":7}"#, "/url", "must be a string"),
+            (r#"{"url":"http://a","tags":["a",7]}"#, "/tags/1", "must be a string"),
+            (r#"{"url":"http://a","tags":"a"}"#, "/tags", "must be an array"),
+            (r#"{"url":"http://a","headers":[]}"#, "/headers", "must be an object"),
+            (r#"{"url":"http://a","max_attempts":"abc"}"#, "/max_attempts", "must be a whole number"),
+            (r#"{"url":"http://a","max_attempts":1.5}"#, "/max_attempts", "must be a whole number"),
+            (
+                r#"{"url":"http://a","max_attempts":-5}"#,
+                "/max_attempts",
+                "must be a whole number between 0 and 4294967295",
+            ),
             (r#"{"url":"http://a","backoff":{"base":"x"}}"#, "/backoff/base", "not a duration"),
+            (r#"{"url":"http://a","backoff":{"factor":"x"}}"#, "/backoff/factor", "must be a number"),
             (r#"{"command":7}"#, "/command", "array of strings"),
-            (r#"{"url":"http://a","priority":"urgent"}"#, "/priority", "high"),
+            (
+                r#"{"url":"http://a","priority":"urgent"}"#,
+                "/priority",
+                "`urgent` is not one of `high`, `normal`, `low`",
+            ),
             ("[]", "", "object"),
             (r#"["http://a"]"#, "", "object"),
             ("7", "", "a job is a JSON object"),
             ("null", "", "a job is a JSON object"),
             (r#""http://a""#, "", "a job is a JSON object"),
-            (r#"{"url":"http://a","backoff":["1s"]}"#, "/backoff", "expected a JSON object"),
-            (r#"{"url":"http://a","backoff":7}"#, "/backoff", "expected a JSON object"),
-            (r#"{"command":"true","exit_codes":[[0],[1]]}"#, "/exit_codes", "expected a JSON object"),
+            (r#"{"url":"http://a","backoff":["1s"]}"#, "/backoff", "must be a JSON object"),
+            (r#"{"url":"http://a","backoff":7}"#, "/backoff", "must be a JSON object"),
+            (r#"{"command":"true","exit_codes":[[0],[1]]}"#, "/exit_codes", "must be a JSON object"),
+            (r#"{"url":"http://a","url":"http://b"}"#, "", "`url` is given twice"),
         ] {
             let problem = refused(text);
             assert_eq!(problem.kind, Kind::InvalidJob, "{text}");
             assert_eq!(problem.errors[0].pointer, pointer, "{text}");
-            assert!(problem.detail.contains(word), "{text}: {}", problem.detail);
+            assert!(problem.detail.contains(words), "{text}: {}", problem.detail);
+            for rust in ["u32", "sequence", "a map", "variant", "invalid type", "expected"] {
+                assert!(!problem.detail.contains(rust), "{text}: {}", problem.detail);
+            }
         }
+    }
+
+    #[test]
+    fn every_mistake_is_told_at_once_however_deep() {
+        let problem = refused(
+            r#"{"url":7,"priority":"urgent","max_attempts":"abc","backoff":{"base":"x","factor":"y","oops":1},"tags":"a"}"#,
+        );
+        let pointers: Vec<&str> = problem.errors.iter().map(|mistake| mistake.pointer.as_str()).collect();
+        let all = ["/url", "/priority", "/max_attempts", "/backoff/base", "/backoff/factor", "/backoff/oops", "/tags"];
+        assert_eq!(pointers, all);
+        assert_eq!(problem.kind, Kind::UnknownField, "the type that it had when only the first was told");
+        assert!(problem.detail.contains("7 mistakes"), "{}", problem.detail);
+    }
+
+    #[test]
+    fn what_is_missing_is_told_with_the_rest() {
+        #[derive(Debug, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        #[expect(dead_code, reason = "only read")]
+        struct Needs {
+            one: u8,
+            two: Inner,
+        }
+        #[derive(Debug, Deserialize)]
+        #[expect(dead_code, reason = "only read")]
+        struct Inner {
+            three: bool,
+        }
+        let told = |text: &str| {
+            let problem = parse::<Needs>(text.as_bytes(), Kind::InvalidRequest).expect_err("refused");
+            problem.errors.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(told("{}"), ["`one` is missing"]);
+        assert_eq!(told(r#"{"one":1,"two":{}}"#), ["/two: `three` is missing"]);
+        assert_eq!(told(r#"{"two":{"three":7}}"#)[0], "/two/three: must be `true` or `false`");
+        assert_eq!(told(r#"{"one":300,"two":{"three":true}}"#)[0], "/one: must be a whole number between 0 and 255");
+    }
+
+    #[test]
+    fn the_fields_that_can_be_read_are_judged_too() {
+        let text = r#"{"url":"ftp://a","queue":"a b","max_attempts":"abc","delay":"soon"}"#;
+        let Err(unread) = read::<JobSpec>(text.as_bytes(), Kind::InvalidJob) else { panic!("refused") };
+        let judged = unread.judged(|spec| {
+            let now = foreman_core::Timestamp::from_micros(1);
+            spec.validate(&foreman_core::TenantId::default(), &foreman_core::limits::Limits::default(), now).map(drop)
+        });
+        let mut pointers: Vec<&str> = judged.errors.iter().map(|mistake| mistake.pointer.as_str()).collect();
+        pointers.sort_unstable();
+        assert_eq!(pointers, ["/delay", "/max_attempts", "/queue", "/url"]);
+        assert_eq!(judged.kind, Kind::InvalidJob);
     }
 
     #[test]
@@ -255,7 +524,6 @@ mod tests {
             r#"{"url":"http://a","max_attempts":"hush"}"#,
         ] {
             let problem = refused(text);
-            assert!(problem.detail.contains("a string, expected "), "{}", problem.detail);
             assert!(!format!("{problem:?}").contains("hush"), "{problem:?}");
         }
     }

@@ -7,11 +7,13 @@ use foreman_core::job::QueueName;
 use foreman_core::key::{KeyId, NotAKeyId};
 use foreman_core::schedule::ScheduleKey;
 use foreman_core::{JobId, SessionId, TenantId};
+use http::Uri;
 use http::request::Parts;
 use serde::de::DeserializeOwned;
 
 use crate::caller;
-use crate::problem::Problem;
+use crate::json;
+use crate::problem::{MOST_MISTAKES, Problem};
 use crate::schedules::look::no_key;
 
 /// Whose jobs the request is about, as the gate decided.
@@ -127,17 +129,46 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Params<T> {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         match Query::<T>::from_request_parts(parts, state).await {
             Ok(Query(params)) => Ok(Self(params)),
-            Err(rejection) => Err(refused(&rejection)),
+            Err(rejection) => Err(refused::<T>(&rejection, parts.uri.query().unwrap_or_default())),
         }
     }
 }
 
-fn refused(rejection: &QueryRejection) -> Problem {
+/// Everything that is wrong with a query: each parameter is looked at by itself, as if there were no other.
+fn refused<T: DeserializeOwned>(rejection: &QueryRejection, query: &str) -> Problem {
+    let alone = |pair: &str| {
+        let uri: Uri = format!("/?{pair}").parse().ok()?;
+        Query::<T>::try_from_uri(&uri)
+            .err()
+            .map(|rejection| said(&rejection))
+            .filter(|why| !why.ends_with("is missing"))
+    };
+    let pairs = query.split('&').filter(|pair| !pair.is_empty());
+    let mut mistakes: Vec<String> = pairs.take(MOST_LOOKED_AT).filter_map(alone).take(MOST_MISTAKES).collect();
+    if mistakes.is_empty() {
+        // One that is given twice, or missing.
+        mistakes.push(said(rejection));
+    }
+    Problem::invalid_request(format!("in the query: {}", mistakes.join("; ")))
+}
+
+/// So many parameters are looked at.
+const MOST_LOOKED_AT: usize = 100;
+
+fn said(rejection: &QueryRejection) -> String {
     let text = rejection.body_text();
     let why = text.rsplit_once("deserialize query string: ").map_or(text.as_str(), |(_, why)| why);
     // serde speaks of fields; whoever wrote the address thinks of parameters.
-    Problem::invalid_request(format!(
-        "in the query: {}",
-        why.replace("unknown field", "unknown parameter").replace("duplicate field", "parameter given twice:")
-    ))
+    if let Some(unknown) = why.strip_prefix("unknown field ") {
+        return format!("unknown parameter {unknown}");
+    }
+    match why.split_once(": ") {
+        Some((name, message)) if !name.contains(' ') => match json::in_words(message) {
+            words if words == message && message.starts_with("unknown field ") => {
+                message.replacen("unknown field", "unknown parameter", 1)
+            }
+            words => format!("{name}: {words}"),
+        },
+        _ => json::in_words(why),
+    }
 }

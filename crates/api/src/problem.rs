@@ -16,6 +16,21 @@ use http::{HeaderName, HeaderValue, StatusCode};
 
 pub const MEDIA_TYPE: &str = "application/problem+json";
 
+/// So many mistakes of one request are told.
+pub(crate) const MOST_MISTAKES: usize = 20;
+/// Of what a request said, so many bytes are repeated: with a mistake, and with a problem.
+const LONGEST_TEXT: usize = 500;
+const LONGEST_DETAIL: usize = 2_000;
+
+/// At most so many bytes, the last of them an ellipsis.
+fn cut(text: &mut String, most: usize) {
+    if text.len() > most {
+        text.truncate(text.floor_char_boundary(most - '…'.len_utf8()));
+        text.push('…');
+        text.shrink_to_fit();
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     BadJson,
@@ -431,8 +446,17 @@ impl Problem {
         }
     }
 
+    /// The first [`MOST_MISTAKES`] of them.
     #[must_use]
-    pub fn with_errors(mut self, errors: Vec<Mistake>) -> Self {
+    pub fn with_errors(mut self, mut errors: Vec<Mistake>) -> Self {
+        if errors.len() > MOST_MISTAKES {
+            errors.truncate(MOST_MISTAKES);
+            self.detail.push_str(&format!("; the first {MOST_MISTAKES} are listed"));
+        }
+        for mistake in &mut errors {
+            cut(&mut mistake.pointer, LONGEST_TEXT);
+            cut(&mut mistake.detail, LONGEST_TEXT);
+        }
         self.errors = errors;
         self
     }
@@ -448,7 +472,8 @@ impl Problem {
         self
     }
 
-    pub fn document(self, instance: Option<String>) -> ProblemDocument {
+    pub fn document(mut self, instance: Option<String>) -> ProblemDocument {
+        cut(&mut self.detail, LONGEST_DETAIL);
         ProblemDocument {
             kind: self.kind.path().into(),
             title: self.kind.title().into(),

@@ -1,7 +1,11 @@
 //! Takes connections and gives them to the router, for as long as each behaves.
 //!
 //! `axum::serve` sets no timer, so a half-sent request holds its connection for ever; here every phase of a connection has
-//! its patience (see `guard.rs` for which). Beyond `max_connections`, further clients wait in the kernel's backlog.
+//! its patience (see `guard.rs` for which).
+//!
+//! When `max_connections` are open, those without a request are closed to make room, and a few more are taken on probation: a probe
+//! is answered at once, whatever else is going on; any other request is served if a place is found within a moment, and is
+//! otherwise refused with a `Retry-After`. Further clients wait in the kernel's backlog.
 //!
 //! Draining: nothing more is accepted, idle connections are closed, requests in flight are answered, and then their
 //! connections are closed too. Aborting: everything is dropped where it stands.
@@ -12,17 +16,21 @@ mod sent;
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
 use foreman_runtime::{Backoff, Shutdown, Tasks};
+use http::HeaderValue;
+use http::header::CONNECTION;
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout};
 use tower::Service;
 
 use crate::access::Peer;
@@ -37,7 +45,7 @@ pub struct Config {
     pub idle_timeout: Duration,
     /// A client that takes nothing of its answer for so long is given up.
     pub write_timeout: Duration,
-    /// Connections at once; further ones wait in the kernel's backlog.
+    /// Connections at once, beside a few for probes.
     pub max_connections: usize,
     /// Requests at once on one HTTP/2 connection.
     pub max_streams: u32,
@@ -57,6 +65,27 @@ impl Default for Config {
         }
     }
 }
+
+/// Connections taken on probation when all others are in use.
+const SPARE: usize = 32;
+/// How long a request on one of those waits for a place.
+const PLACE_PATIENCE: Duration = Duration::from_secs(1);
+/// A connection that has sent nothing yet is left alone for so long when places are needed.
+const FIRST_REQUEST: Duration = Duration::from_secs(1);
+/// Those without a request are asked for their places at most so often.
+const ASKED_EVERY: Duration = Duration::from_millis(20);
+
+/// What may be on its way to one request of HTTP/2.
+const STREAM_WINDOW: u32 = 64 * 1024;
+const MIB: u32 = 1024 * 1024;
+
+/// Among the extensions of a request: how many bytes of bodies its connection has in memory.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Connection(pub Arc<AtomicUsize>);
+
+/// Among the extensions of a request that is refused because no place was found for its connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NoPlace;
 
 /// Among the extensions of an answer: whoever takes nothing of it for so long is given up, if that is sooner.
 #[derive(Clone, Copy, Debug)]
@@ -112,19 +141,25 @@ impl Server {
 
     /// Serves until draining, then until the last connection is closed; at the abort that is at once.
     pub async fn serve(self, router: Router, config: Config, shutdown: Shutdown, tasks: Tasks) {
-        let connections = Arc::new(Semaphore::new(config.max_connections));
         let all = u32::try_from(config.max_connections).unwrap_or(u32::MAX);
-        let context = Arc::new(Context { builder: builder(&config, &tasks), config, shutdown: shutdown.clone() });
+        let context = Arc::new(Context {
+            builder: builder(&config, &tasks),
+            places: Arc::new(Semaphore::new(config.max_connections)),
+            spare: Arc::new(Semaphore::new(SPARE)),
+            needed: Notify::new(),
+            config,
+            shutdown: shutdown.clone(),
+        });
+        let mut asked = Instant::now();
         let mut backoff = Backoff::new(Duration::from_millis(10), Duration::from_secs(1));
         loop {
             // A place first, then a connection: what is accepted is always served.
-            let Some(permit) = until_draining(&shutdown, Arc::clone(&connections).acquire_owned()).await else { break };
-            let permit = permit.expect("the semaphore is never closed");
+            let Some(place) = until_draining(&shutdown, context.place(&mut asked)).await else { break };
             let Some(accepted) = until_draining(&shutdown, self.listener.accept()).await else { break };
             match accepted {
                 Ok((stream, peer)) => {
                     backoff.reset();
-                    let connection = serve_connection(Arc::clone(&context), stream, peer, router.clone(), permit);
+                    let connection = serve_connection(Arc::clone(&context), stream, peer, router.clone(), place);
                     drop(tasks.spawn("connection", connection));
                 }
                 // The client is gone already, or there are no more file descriptors: the latter stays for a while.
@@ -138,7 +173,7 @@ impl Server {
         // Closes the socket: whoever connects now is refused at once instead of waiting for nobody.
         drop(self.listener);
         tokio::select! {
-            _ = connections.acquire_many(all) => {}
+            _ = async { (context.places.acquire_many(all).await, context.spare.acquire_many(SPARE as u32).await) } => {}
             () = shutdown.aborting() => {}
         }
     }
@@ -157,6 +192,74 @@ struct Context {
     builder: auto::Builder<Spawner>,
     config: Config,
     shutdown: Shutdown,
+    places: Arc<Semaphore>,
+    spare: Arc<Semaphore>,
+    /// Rung when all places are taken: whoever has no request gives up its own.
+    needed: Notify,
+}
+
+impl Context {
+    /// A place for the next connection, or a spare one.
+    async fn place(&self, asked: &mut Instant) -> Place {
+        if let Ok(permit) = Arc::clone(&self.places).try_acquire_owned() {
+            return Place { own: Some(permit), spare: None };
+        }
+        // Every connection hears it, and a flood of new ones must not cost so much more.
+        if asked.elapsed() >= ASKED_EVERY {
+            self.needed.notify_waiters();
+            *asked = Instant::now();
+        }
+        let (places, spare) = (Arc::clone(&self.places), Arc::clone(&self.spare));
+        let permit = tokio::select! {
+            biased;
+            own = places.acquire_owned() => Place { own: own.ok(), spare: None },
+            spare = spare.acquire_owned() => Place { own: None, spare: spare.ok() },
+        };
+        debug_assert!(permit.own.is_some() || permit.spare.is_some(), "the semaphores are never closed");
+        permit
+    }
+}
+
+/// What lets a connection be served.
+struct Place {
+    own: Option<OwnedSemaphorePermit>,
+    /// Until it has one of its own.
+    spare: Option<OwnedSemaphorePermit>,
+}
+
+/// Where a connection keeps its place.
+#[derive(Clone)]
+struct Seat(Arc<Mutex<Place>>);
+
+impl Seat {
+    fn new(place: Place) -> Self {
+        Self(Arc::new(Mutex::new(place)))
+    }
+
+    fn is_spare(&self) -> bool {
+        self.lock().own.is_none()
+    }
+
+    /// Finds a place for a connection on probation, if one becomes free soon enough.
+    async fn find(&self, context: &Context) -> bool {
+        context.needed.notify_waiters();
+        let Ok(Ok(permit)) = timeout(PLACE_PATIENCE, Arc::clone(&context.places).acquire_owned()).await else {
+            return false;
+        };
+        let mut place = self.lock();
+        place.own.get_or_insert(permit);
+        place.spare = None;
+        true
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Place> {
+        // Nothing in here can panic half way through a change.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn is_probe(path: &str) -> bool {
+    matches!(path, "/healthz" | "/readyz" | "/metrics")
 }
 
 fn builder(config: &Config, tasks: &Tasks) -> auto::Builder<Spawner> {
@@ -172,6 +275,10 @@ fn builder(config: &Config, tasks: &Tasks) -> auto::Builder<Spawner> {
         .http2()
         .timer(TokioTimer::new())
         .max_concurrent_streams(config.max_streams)
+        // What is received of a body whose request does not read it yet. All streams of a connection may have that at once, or one
+        // that waits for room would keep back those that have it.
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(STREAM_WINDOW.saturating_mul(config.max_streams).clamp(MIB, 64 * MIB))
         .max_header_list_size(u32::try_from(config.max_header_bytes).unwrap_or(u32::MAX))
         .keep_alive_interval(config.idle_timeout / 2)
         // A ping waits behind what the client has still to take of its answers.
@@ -179,25 +286,38 @@ fn builder(config: &Config, tasks: &Tasks) -> auto::Builder<Spawner> {
     builder
 }
 
-async fn serve_connection(
-    context: Arc<Context>,
-    stream: TcpStream,
-    peer: SocketAddr,
-    router: Router,
-    permit: OwnedSemaphorePermit,
-) {
-    let _permit = permit;
+async fn serve_connection(context: Arc<Context>, stream: TcpStream, peer: SocketAddr, router: Router, place: Place) {
+    let (seat, since) = (Seat::new(place), Instant::now());
+    let bytes = Connection::default();
     // Small answers go out at once instead of waiting for the client's acknowledgement of the one before.
     let _ = stream.set_nodelay(true);
     let activity = Activity::new();
+    let watched = activity.clone();
     let io = TokioIo::new(Guarded::new(stream, &context.config, activity.clone()));
+    let of_service = (Arc::clone(&context), seat.clone());
     let service = hyper::service::service_fn(move |request: hyper::Request<Incoming>| {
         let (in_flight, activity) = (activity.begin(), activity.clone());
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(Peer(peer));
-        let answer = router.clone().call(request);
+        request.extensions_mut().insert(bytes.clone());
+        let ((context, seat), mut router) = (of_service.clone(), router.clone());
         async move {
-            let answer: Result<axum::response::Response, Infallible> = answer.await;
+            let is_on_probation = seat.is_spare()
+                && (is_probe(request.uri().path()) || {
+                    let has_none = !seat.find(&context).await;
+                    if has_none {
+                        request.extensions_mut().insert(NoPlace);
+                    }
+                    has_none
+                });
+            let is_http2 = request.version() == http::Version::HTTP_2;
+            let mut answer: Result<axum::response::Response, Infallible> = router.call(request).await;
+            if is_on_probation
+                && !is_http2
+                && let Ok(answer) = &mut answer
+            {
+                answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            }
             if let Ok(answer) = &answer
                 && let Some(WritePatience(patience)) = answer.extensions().get()
             {
@@ -212,6 +332,13 @@ async fn serve_connection(
     let mut connection = std::pin::pin!(context.builder.serve_connection(io, service));
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
+        () = given_up(&context, &watched, since) => {
+            connection.as_mut().graceful_shutdown();
+            tokio::select! {
+                ended = connection.as_mut() => ended,
+                () = context.shutdown.aborting() => return,
+            }
+        }
         () = context.shutdown.draining() => {
             connection.as_mut().graceful_shutdown();
             tokio::select! {
@@ -222,6 +349,16 @@ async fn serve_connection(
     };
     if let Err(error) = ended {
         tracing::debug!(target: "foreman::http", "a connection ended early: {error}");
+    }
+}
+
+/// Until others need the place of a connection that has no request.
+async fn given_up(context: &Context, activity: &Activity, since: Instant) {
+    loop {
+        context.needed.notified().await;
+        if activity.is_idle() && (activity.has_begun() || since.elapsed() >= FIRST_REQUEST) {
+            return;
+        }
     }
 }
 

@@ -55,7 +55,7 @@ pub(crate) struct SignIn {
     ))]
 pub(crate) async fn sign_in(State(app): State<App>, request: Request) -> Result<Response, Problem> {
     let visit = Visit::of(&request)?;
-    let (headers, body) = app.bodies.json(request, LARGEST).await?;
+    let (headers, body) = app.json(request, LARGEST).await?;
     let SignIn { key } = json::parse(&body, Kind::InvalidRequest)?;
     let doorkeeper = app.doorkeeper();
     let caller = doorkeeper.key_holder(key.as_bytes(), visit.peer).await?;

@@ -65,7 +65,7 @@ impl Default for Config {
             heartbeat: Duration::from_secs(15),
             write_timeout: Duration::from_secs(10),
             per_tenant: 100,
-            per_process: 10_000,
+            per_process: 500,
             queue_pieces: 256,
             queue_bytes: 256 * 1024,
         }

@@ -50,10 +50,10 @@ const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-re
         (status = 503, description = "Nothing was accepted: overloaded, stopping, or the store is away", body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn submit(State(app): State<App>, caller: Caller, request: Request) -> Result<Response, Problem> {
-    let (headers, body) = app.bodies.json(request, app.bodies.job_bytes).await?;
-    let mut spec: JobSpec = json::parse(&body, Kind::InvalidJob)?;
-    take_key(&headers, &mut spec)?;
+    let (headers, body) = app.json(request, app.bodies.job_bytes).await?;
     let now = app.clock.now();
+    let mut spec = read_spec(&app, &caller, &body, now)?;
+    take_key(&headers, &mut spec)?;
     let job = judge(&app, &caller, spec, now)?;
     let receipt = Receipt::of(&job);
     let jobs = vec![job];
@@ -86,6 +86,19 @@ pub(crate) fn located(mut response: Response, id: JobId) -> Response {
     let path = HeaderValue::try_from(format!("/api/v1/jobs/{id}")).expect("a path of visible characters");
     response.headers_mut().insert(LOCATION, path);
     response
+}
+
+/// A job as it was sent. Where some of it cannot be read, what can be is judged too: everything that is wrong is told at once.
+fn read_spec(app: &App, caller: &Caller, text: &[u8], now: Timestamp) -> Result<JobSpec, Problem> {
+    json::read::<JobSpec>(text, Kind::InvalidJob).map_err(|unread| {
+        let mut problem = unread.judged(|spec| spec.validate(&caller.tenant, &app.limits, now).map(drop));
+        let rule = app.limits.max_attempts_rule();
+        for mistake in problem.errors.iter_mut().filter(|mistake| mistake.pointer == "/max_attempts") {
+            problem.detail = problem.detail.replace(&mistake.detail, &rule);
+            mistake.detail.clone_from(&rule);
+        }
+        problem
+    })
 }
 
 /// A job that may be written as it is.
@@ -224,13 +237,13 @@ pub(crate) async fn submit_batch(
     request: Request,
 ) -> Result<Response, Problem> {
     let tenant = &caller.tenant;
-    let (headers, body) = app.bodies.json(request, app.bodies.batch_bytes).await?;
+    let (headers, body) = app.json(request, app.bodies.batch_bytes).await?;
     if headers.contains_key(IDEMPOTENCY_KEY) {
         return Err(Problem::invalid_request(
             "the header Idempotency-Key says nothing about the jobs of a batch; give each its `idempotency_key`",
         ));
     }
-    let Batch { jobs: Items { items, count } } = json::parse(&body, Kind::InvalidRequest)?;
+    let Batch { jobs: Items { items, count } } = json::parse_in_place(&body, Kind::InvalidRequest)?;
     if count == 0 {
         return Err(Problem::new(Kind::EmptyBatch, "`jobs` is empty; give at least one job"));
     }
@@ -250,7 +263,8 @@ pub(crate) async fn submit_batch(
         if place % 64 == 63 {
             tokio::task::yield_now().await;
         }
-        let job = json::parse(item.get().as_bytes(), Kind::InvalidJob).and_then(|spec| judge(&app, &caller, spec, now));
+        let spec = read_spec(&app, &caller, item.get().as_bytes(), now);
+        let job = spec.and_then(|spec| judge(&app, &caller, spec, now));
         judged.push(job.map(|job| {
             let receipt = Receipt::of(&job);
             jobs.push(job);

@@ -42,6 +42,8 @@ pub struct Config {
     pub page: usize,
     /// Requests that may wait at the same time; further ones are refused.
     pub max_waiters: usize,
+    /// Those of one tenant.
+    pub max_waiters_per_tenant: usize,
     pub streams: stream::Config,
 }
 
@@ -51,7 +53,8 @@ impl Default for Config {
             poll: Duration::from_secs(1),
             gap: Duration::from_millis(5),
             page: 500,
-            max_waiters: 10_000,
+            max_waiters: 400,
+            max_waiters_per_tenant: 200,
             streams: stream::Config::default(),
         }
     }
@@ -72,7 +75,8 @@ pub struct Tail {
 impl Tail {
     pub fn new(store: Arc<dyn Store>, wakeups: &dyn Wakeups, config: Config, readiness: Readiness) -> Self {
         let (someone, released) = (Arc::new(Notify::new()), CancellationToken::new());
-        let waits = Waits::new(config.max_waiters, Arc::clone(&someone), released.clone());
+        let waits =
+            Waits::new(config.max_waiters, config.max_waiters_per_tenant, Arc::clone(&someone), released.clone());
         let hub = Hub::new(config.streams.clone(), Arc::clone(&someone), released.clone());
         Self { store, wake: wakeups.listen(Topic::Changed), config, readiness, someone, released, waits, hub }
     }

@@ -8,6 +8,7 @@ use foreman_core::document::{JobDocument, ProblemDocument};
 use foreman_core::duration::{self, Span};
 use foreman_core::{JobId, TenantId};
 use http::StatusCode;
+use http::header::RETRY_AFTER;
 use serde::Deserialize;
 use tokio::time::{Instant, timeout_at};
 
@@ -16,7 +17,7 @@ use crate::caller::Caller;
 use crate::json;
 use crate::params::{Id, Params};
 use crate::problem::{Kind, Problem};
-use crate::tail::Woken;
+use crate::tail::{TooMany, Woken};
 
 const DEFAULT: Duration = Duration::from_secs(30);
 const LONGEST: Duration = Duration::from_mins(5);
@@ -39,6 +40,7 @@ pub(crate) struct WaitParams {
     responses(
         (status = 200, description = "The job, final or, at the timeout, as it is", body = JobDocument),
         (status = 404, description = "No such job", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 429, description = "As many requests of the tenant wait as may; `Retry-After` says when to come again", body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn wait(
     State(app): State<App>,
@@ -64,10 +66,13 @@ pub(crate) async fn wait(
 }
 
 async fn until_final(app: &App, tenant: &TenantId, id: JobId, deadline: Instant) -> Result<JobDocument, Problem> {
-    let waiter = app
-        .waits
-        .register(id)
-        .map_err(|_| Problem::new(Kind::Overloaded, "too many requests are waiting for jobs already; ask again"))?;
+    let waiter = app.waits.register(tenant, id).map_err(|full| match full {
+        TooMany::OfTenant(_) => {
+            Problem::new(Kind::TooManyRequests, format!("{full}; follow the stream instead, or ask again"))
+                .with_header(RETRY_AFTER, "5")
+        }
+        TooMany::OfProcess => Problem::new(Kind::Overloaded, format!("{full}; ask again in a moment")),
+    })?;
     let mut may_wait = true;
     loop {
         {

@@ -21,6 +21,13 @@ pub struct Limits {
     pub egress: Policy,
 }
 
+impl Limits {
+    /// What a `max_attempts` must be.
+    pub fn max_attempts_rule(&self) -> String {
+        format!("must be a whole number between 1 and {}", self.max_attempts)
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {

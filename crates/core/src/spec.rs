@@ -76,6 +76,7 @@ pub struct JobSpec {
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, example = "1h30m"))]
     pub delay: Option<Span>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     pub max_attempts: Option<u32>,
     #[serde(default, deserialize_with = "object::optional", skip_serializing_if = "Option::is_none")]
     pub backoff: Option<BackoffSpec>,

@@ -197,7 +197,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read a job with its attempts.
+         * Read a job with its latest attempts.
          * @description Needs a key with the scope `jobs:read`.
          */
         get: operations["get_job"];
@@ -208,6 +208,29 @@ export interface paths {
          * @description Needs a key with the scope `jobs:write`.
          */
         delete: operations["delete_job"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{id}/attempts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List a job's attempts.
+         * @description The latest first, at most 25 and about a megabyte per page. An attempt that ends between two pages moves the others along, so that
+         *     one may be on both. Of more than 200 attempts the first 20 and the latest are kept.
+         *
+         *     Needs a key with the scope `jobs:read`.
+         */
+        get: operations["list_attempts"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1469,15 +1492,25 @@ export interface components {
             /** @description The answer was longer than what is kept. */
             truncated?: boolean;
         };
-        /** @description A job: what was asked, flat, and where it stands. */
+        /**
+         * @description A job: what was asked, flat, and where it stands. In a list `payload`, `body`, `headers`, `env`, `cwd`, `exit_codes` and `attempts`
+         *     are left out, and a command or an error of more than 1,000 characters is cut and ends in `…`; the job itself has them all.
+         */
         JobDocument: components["schemas"]["Asked"] & {
             /**
              * Format: int32
              * @description The number of the latest try; it never falls.
              */
             attempt: number;
-            /** @description Only when one job is read. */
+            /** @description The latest attempts in the order in which they happened, at most 25 and about a megabyte. Only when one job is read. */
             attempts?: components["schemas"]["AttemptDocument"][] | null;
+            /** @description Where there are older attempts than those in `attempts`: the `cursor` for the first page of them. */
+            attempts_next?: string | null;
+            /**
+             * Format: int64
+             * @description How many attempts there have been. Of more than 200 the first 20 and the latest are kept.
+             */
+            attempts_total?: number | null;
             /**
              * Format: int32
              * @description How often a worker died while it ran this job.
@@ -1619,6 +1652,33 @@ export interface components {
         /** @description A number, or `unlimited`. */
         LimitDocument: number | components["schemas"]["Unlimited"];
         /** @description A page of anything: `next` is handed back unchanged to get the following one, and `null` on the last. */
+        ListDocument_AttemptDocument: {
+            items: {
+                /** Format: int64 */
+                duration_ms?: number | null;
+                error?: string | null;
+                /**
+                 * Format: int64
+                 * @description The number of the claim it ran under, as sent to the target in `Foreman-Fence`.
+                 */
+                fence?: number | null;
+                /** Format: date-time */
+                finished_at?: string | null;
+                /**
+                 * Format: int32
+                 * @description 0 when the job ended without a try.
+                 */
+                number: number;
+                outcome?: components["schemas"]["AttemptOutcome"] | null;
+                output?: components["schemas"]["CommandReport"] | null;
+                response?: components["schemas"]["HttpReport"] | null;
+                /** Format: date-time */
+                started_at?: string | null;
+                worker?: string | null;
+            }[];
+            next?: string | null;
+        };
+        /** @description A page of anything: `next` is handed back unchanged to get the following one, and `null` on the last. */
         ListDocument_AuditDocument: {
             items: {
                 /** @example key.revoke */
@@ -1702,8 +1762,15 @@ export interface components {
                  * @description The number of the latest try; it never falls.
                  */
                 attempt: number;
-                /** @description Only when one job is read. */
+                /** @description The latest attempts in the order in which they happened, at most 25 and about a megabyte. Only when one job is read. */
                 attempts?: components["schemas"]["AttemptDocument"][] | null;
+                /** @description Where there are older attempts than those in `attempts`: the `cursor` for the first page of them. */
+                attempts_next?: string | null;
+                /**
+                 * Format: int64
+                 * @description How many attempts there have been. Of more than 200 the first 20 and the latest are kept.
+                 */
+                attempts_total?: number | null;
                 /**
                  * Format: int32
                  * @description How often a worker died while it ran this job.
@@ -4150,6 +4217,127 @@ export interface operations {
             };
         };
     };
+    list_attempts: {
+        parameters: {
+            query?: {
+                /** @description `attempts_next` of the job, or `next` of the page before, unchanged. */
+                cursor?: string;
+            };
+            header?: {
+                /** @description The tenant that an operator's request is about; the key's own without it */
+                "Foreman-Tenant"?: string;
+            };
+            path: {
+                /** @description The job's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListDocument_AttemptDocument"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No key, or one that is unknown, expired or revoked */
+            401: {
+                headers: {
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The key has not the scope, or names a tenant that is not its own */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such job */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The request did not arrive in time */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The request names a host that is not this server */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            429: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Overloaded, stopping, or the store is away; send it again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The store has no space left */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
     cancel_job: {
         parameters: {
             query?: never;
@@ -4610,7 +4798,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description As many requests of the tenant wait as may; `Retry-After` says when to come again */
             429: {
                 headers: {
                     "Retry-After"?: number;

@@ -179,7 +179,7 @@ pub(crate) async fn update(
     Key(key): Key,
     request: Request,
 ) -> Result<Response, Problem> {
-    let (headers, body) = app.bodies.json(request, app.bodies.job_bytes).await?;
+    let (headers, body) = app.json(request, app.bodies.job_bytes).await?;
     let expected = Expected::of_existing(&headers)?;
     // Read as fields first: a mistake in the patch is then told by its place in the patch.
     let fields: ScheduleFields = json::parse(&body, Kind::InvalidSchedule)?;
@@ -364,7 +364,7 @@ async fn change(
 
 /// The schedule in a request's body, with the request's headers.
 async fn read(app: &App, caller: &Caller, request: Request) -> Result<(HeaderMap, ScheduleSpec), Problem> {
-    let (headers, body) = app.bodies.json(request, app.bodies.job_bytes).await?;
+    let (headers, body) = app.json(request, app.bodies.job_bytes).await?;
     let spec: ScheduleSpec = json::parse(&body, Kind::InvalidSchedule)?;
     judge_command(app, caller, &spec.job)?;
     quotas::may_schedule(app, caller, &spec.job)?;
@@ -387,7 +387,7 @@ fn judge_command(app: &App, caller: &Caller, job: &JobSpec) -> Result<(), Proble
 
 /// What a schedule cannot be without.
 fn refuse_to_remove(patch: &[u8], names: &[&str]) -> Result<(), Problem> {
-    let fields: BTreeMap<String, &RawValue> = json::parse(patch, Kind::InvalidSchedule)?;
+    let fields: BTreeMap<String, &RawValue> = json::parse_in_place(patch, Kind::InvalidSchedule)?;
     let is_removed = |name: &&&str| fields.get(**name).is_some_and(|value| value.get() == "null");
     let refused = names.iter().filter(is_removed);
     let mistakes: Vec<Mistake> =

@@ -77,7 +77,7 @@ pub(crate) async fn unsaved(
     request: Request,
 ) -> Result<Response, Problem> {
     let n = params.n()?;
-    let (_, body) = app.bodies.json(request, app.bodies.job_bytes).await?;
+    let (_, body) = app.json(request, app.bodies.job_bytes).await?;
     let fields: ScheduleFields = json::parse(&body, Kind::InvalidSchedule)?;
     let (has_name, has_job) = (fields.name.is_some(), fields.job.is_some());
     let spec = ScheduleSpec::from(fields);

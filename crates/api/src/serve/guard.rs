@@ -67,6 +67,17 @@ impl Activity {
         self.0.patience_ms.store(millis, Ordering::Release);
     }
 
+    /// Nothing is asked, and nothing is to be sent.
+    pub fn is_idle(&self) -> bool {
+        let seen = self.seen();
+        !seen.is_busy() && !seen.is_sending()
+    }
+
+    /// Something was asked once.
+    pub fn has_begun(&self) -> bool {
+        self.0.begun.load(Ordering::Acquire) > 0
+    }
+
     fn write_timeout(&self, usual: Duration) -> Duration {
         match self.0.patience_ms.load(Ordering::Acquire) {
             0 => usual,

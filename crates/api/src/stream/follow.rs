@@ -296,6 +296,7 @@ impl Phase {
         match self {
             Phase::Snapshot(snapshot) => {
                 let scene = Scene {
+                    visit: context.visit,
                     store: context.app.store.as_ref(),
                     tenant: context.tenant,
                     filter: context.filter,

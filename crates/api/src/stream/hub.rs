@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use foreman_core::TenantId;
 use foreman_core::ports::{ChangeRow, Changes, Note, Position};
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::Config;
@@ -52,10 +52,17 @@ struct Inside {
 }
 
 /// One tenant's.
-#[derive(Default)]
 struct Room {
     open: usize,
+    /// One snapshot at a time: each reads pages of jobs.
+    snapshots: Arc<Semaphore>,
     members: HashMap<u64, Arc<Member>>,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self { open: 0, snapshots: Arc::new(Semaphore::new(1)), members: HashMap::new() }
+    }
 }
 
 /// One client that has caught up.
@@ -318,6 +325,12 @@ pub(super) struct Visit {
 }
 
 impl Visit {
+    /// Until no other stream of the tenant is shown its snapshot.
+    pub(super) async fn snapshot_turn(&self) -> Option<OwnedSemaphorePermit> {
+        let snapshots = self.hub.lock().rooms.get(&self.tenant).map(|room| Arc::clone(&room.snapshots))?;
+        snapshots.acquire_owned().await.ok()
+    }
+
     pub fn hub(&self) -> &Hub {
         &self.hub
     }

@@ -2,14 +2,16 @@
 //!
 //! Its events carry a place from before the first look, and the log is read on from there: what changes between two looks, or
 //! while the snapshot is being sent, comes afterwards, perhaps a second time. A client that is cut off half way has no place
-//! after the snapshot, and is shown it again.
+//! after the snapshot, and is shown it again. A tenant's snapshots are made one after the other.
 
 use foreman_core::ports::{Cursor, JobFilter, JobSummary, Store, StoreError};
 use foreman_core::{TenantId, Timestamp};
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::cursor::Place;
 use super::event::Text;
 use super::filter::Filter;
+use super::hub::Visit;
 
 /// So many jobs are told, where none is named.
 const MOST: u64 = 1_000;
@@ -23,10 +25,13 @@ pub(super) struct Snapshot {
     after: Option<Cursor>,
     looked_at: usize,
     jobs: u64,
+    /// Held until the snapshot has been told.
+    turn: Option<OwnedSemaphorePermit>,
 }
 
 /// For whom, and where they stand.
 pub(super) struct Scene<'s> {
+    pub visit: &'s Visit,
     pub store: &'s dyn Store,
     pub tenant: &'s TenantId,
     pub filter: &'s Filter,
@@ -37,6 +42,9 @@ pub(super) struct Scene<'s> {
 impl Snapshot {
     /// The next part of it, and whether it was the last. One that is dropped, or fails, half way is begun again.
     pub async fn next(&mut self, scene: Scene<'_>) -> Result<(Text, bool), StoreError> {
+        if self.turn.is_none() {
+            self.turn = scene.visit.snapshot_turn().await;
+        }
         let mut text = Text::default();
         let unshown = Place::unshown(scene.place.position);
         if let Some(jobs) = &scene.filter.jobs {

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use foreman_core::JobId;
+use foreman_core::{JobId, TenantId};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -17,6 +17,7 @@ pub struct Waits {
 
 struct Shared {
     max: usize,
+    max_per_tenant: usize,
     waiting: Mutex<Waiting>,
     /// Rung when somebody begins to wait.
     someone: Arc<Notify>,
@@ -26,13 +27,18 @@ struct Shared {
 #[derive(Default)]
 struct Waiting {
     count: usize,
+    by_tenant: HashMap<TenantId, usize>,
     by_job: HashMap<JobId, Vec<Arc<Notify>>>,
 }
 
 /// As many wait as may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("too many requests are waiting already")]
-pub struct TooMany;
+pub enum TooMany {
+    #[error("{0} requests of the tenant wait for jobs here, as many as may")]
+    OfTenant(usize),
+    #[error("as many requests wait for jobs here as may")]
+    OfProcess,
+}
 
 /// Why a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,23 +50,28 @@ pub enum Woken {
 }
 
 impl Waits {
-    pub(super) fn new(max: usize, someone: Arc<Notify>, released: CancellationToken) -> Self {
-        Self { shared: Arc::new(Shared { max, waiting: Mutex::default(), someone, released }) }
+    pub(super) fn new(max: usize, max_per_tenant: usize, someone: Arc<Notify>, released: CancellationToken) -> Self {
+        Self { shared: Arc::new(Shared { max, max_per_tenant, waiting: Mutex::default(), someone, released }) }
     }
 
     /// Begins to wait for a job. Register first, then look: what happens from now on wakes the waiter.
-    pub fn register(&self, job: JobId) -> Result<Waiter, TooMany> {
+    pub fn register(&self, tenant: &TenantId, job: JobId) -> Result<Waiter, TooMany> {
         let notify = Arc::new(Notify::new());
         {
             let mut waiting = self.lock();
             if waiting.count >= self.shared.max {
-                return Err(TooMany);
+                return Err(TooMany::OfProcess);
             }
+            let own = waiting.by_tenant.get(tenant).copied().unwrap_or_default();
+            if own >= self.shared.max_per_tenant {
+                return Err(TooMany::OfTenant(own));
+            }
+            waiting.by_tenant.insert(tenant.clone(), own + 1);
             waiting.count += 1;
             waiting.by_job.entry(job).or_default().push(Arc::clone(&notify));
         }
         self.shared.someone.notify_one();
-        Ok(Waiter { job, notify, waits: self.clone() })
+        Ok(Waiter { tenant: tenant.clone(), job, notify, waits: self.clone() })
     }
 
     /// How many wait.
@@ -92,6 +103,7 @@ impl Waits {
 
 /// One who waits; gone when dropped.
 pub struct Waiter {
+    tenant: TenantId,
     job: JobId,
     // Keeps one wake-up, so that one which comes during a look is not lost.
     notify: Arc<Notify>,
@@ -112,6 +124,12 @@ impl Drop for Waiter {
     fn drop(&mut self) {
         let mut waiting = self.waits.lock();
         waiting.count -= 1;
+        if let Some(own) = waiting.by_tenant.get_mut(&self.tenant) {
+            *own -= 1;
+            if *own == 0 {
+                waiting.by_tenant.remove(&self.tenant);
+            }
+        }
         if let Some(waiters) = waiting.by_job.get_mut(&self.job) {
             waiters.retain(|notify| !Arc::ptr_eq(notify, &self.notify));
             if waiters.is_empty() {

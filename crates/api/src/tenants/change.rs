@@ -43,7 +43,7 @@ const MOST_COMMANDS: usize = 1_000;
         (status = 422, description = "Not a valid tenant", body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn create(State(app): State<App>, request: Request) -> Result<Response, Problem> {
-    let (_, body) = app.bodies.json(request, app.bodies.job_bytes).await?;
+    let (_, body) = app.json(request, app.bodies.job_bytes).await?;
     let asked: NewTenantDocument = json::parse(&body, Kind::InvalidTenant)?;
     let id: TenantId = asked
         .id
@@ -103,7 +103,7 @@ fn created(app: &App, tenant: Tenant) -> Response {
         (status = 422, description = "It would not be a valid tenant", body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn update(State(app): State<App>, Named(id): Named, request: Request) -> Result<Response, Problem> {
-    let (headers, body) = app.bodies.json(request, app.bodies.job_bytes).await?;
+    let (headers, body) = app.json(request, app.bodies.job_bytes).await?;
     let expected = Expected::of_existing(&headers)?;
     // Read as fields first: a mistake is then told by its place.
     let fields: TenantPatchDocument = json::parse(&body, Kind::InvalidTenant)?;

@@ -89,7 +89,7 @@ pub(crate) async fn create(
     Named(tenant): Named,
     request: Request,
 ) -> Result<Response, Problem> {
-    let (_, body) = app.bodies.json(request, app.bodies.job_bytes).await?;
+    let (_, body) = app.json(request, app.bodies.job_bytes).await?;
     let asked: NewKeyDocument = json::parse(&body, Kind::InvalidKey)?;
     may_give(&caller, asked.scopes)?;
     let name = judged_name(asked.name)?;

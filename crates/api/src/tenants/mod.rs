@@ -25,10 +25,10 @@ const LONGEST_OVERLAP: Duration = Duration::from_hours(720);
 /// The body of a request that may have none.
 pub(crate) async fn body_if_any(app: &App, request: Request) -> Result<Bytes, Problem> {
     if request.headers().contains_key(CONTENT_TYPE) {
-        return Ok(app.bodies.json(request, app.bodies.job_bytes).await?.1);
+        return Ok(app.json(request, app.bodies.job_bytes).await?.1);
     }
     let (parts, body) = request.into_parts();
-    let body = app.bodies.read(&parts.headers, body, app.bodies.job_bytes).await?;
+    let body = app.body(&parts, body, app.bodies.job_bytes).await?;
     if body.is_empty() {
         return Ok(Bytes::from_static(b"{}"));
     }

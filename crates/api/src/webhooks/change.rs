@@ -46,7 +46,7 @@ const ROUNDS: usize = 5;
         (status = 422, description = "Not a valid webhook", body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn create(State(app): State<App>, caller: Caller, request: Request) -> Result<Response, Problem> {
-    let (_, body) = app.bodies.json(request, app.bodies.job_bytes).await?;
+    let (_, body) = app.json(request, app.bodies.job_bytes).await?;
     let spec: WebhookSpec = json::parse(&body, Kind::InvalidWebhook)?;
     let settings = spec.validate(&app.limits).map_err(invalid)?;
     app.quotas().take_hosts(&caller, [settings.url.as_str()])?;
@@ -90,7 +90,7 @@ pub(crate) async fn update(
     Endpoint(id): Endpoint,
     request: Request,
 ) -> Result<Response, Problem> {
-    let (headers, body) = app.bodies.json(request, app.bodies.job_bytes).await?;
+    let (headers, body) = app.json(request, app.bodies.job_bytes).await?;
     let expected = Expected::of_existing(&headers)?;
     let patch: WebhookPatch = json::parse(&body, Kind::InvalidWebhook)?;
     app.quotas().take_hosts(&caller, patch.url.as_deref())?;

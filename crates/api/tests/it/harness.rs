@@ -134,6 +134,7 @@ impl Api {
             tenant_limits: setting.tenant_limits,
             keyring: setting.keyring,
             bodies: setting.bodies,
+            connections: setting.serve.max_connections,
             vitals: vitals.clone(),
             gate: Gate {
                 hosts: setting.hosts,

@@ -25,7 +25,7 @@ const BODIES: &[(&str, u16, &str, Option<&str>, &str)] = &[
     (r#"{"command":""}"#, 422, "invalid-job", Some("/command"), "empty"),
     (r#"{"command":[]}"#, 422, "invalid-job", Some("/command"), "empty"),
     (r#"{"url":"http://a/","delay":"soon"}"#, 422, "invalid-job", Some("/delay"), "not a duration"),
-    (r#"{"url":"http://a/","timeout":5}"#, 422, "invalid-job", Some("/timeout"), "expected a string"),
+    (r#"{"url":"http://a/","timeout":5}"#, 422, "invalid-job", Some("/timeout"), "must be a string"),
     (r#"{"url":"http://a/","delay":"400d"}"#, 422, "invalid-job", Some("/delay"), "a year"),
     (r#"{"url":"ftp://a/"}"#, 422, "invalid-job", Some("/url"), "http"),
     (r#"{"url":"http://a/","run_at":"tomorrow"}"#, 422, "invalid-job", Some("/run_at"), "RFC 3339"),
@@ -33,8 +33,8 @@ const BODIES: &[(&str, u16, &str, Option<&str>, &str)] = &[
     (r#"{"url":"http://a/","idempotency_key":""}"#, 422, "invalid-job", Some("/idempotency_key"), "characters"),
     (r#"["http://a/"]"#, 422, "invalid-job", Some(""), "object"),
     ("null", 422, "invalid-job", Some(""), "a job is a JSON object"),
-    (r#"{"url":"http://a/","backoff":["1s"]}"#, 422, "invalid-job", Some("/backoff"), "expected a JSON object"),
-    (r#"{"command":"true","exit_codes":[[0],[1]]}"#, 422, "invalid-job", Some("/exit_codes"), "expected a JSON object"),
+    (r#"{"url":"http://a/","backoff":["1s"]}"#, 422, "invalid-job", Some("/backoff"), "must be a JSON object"),
+    (r#"{"command":"true","exit_codes":[[0],[1]]}"#, 422, "invalid-job", Some("/exit_codes"), "must be a JSON object"),
 ];
 
 #[tokio::test]
@@ -157,4 +157,51 @@ async fn what_stands_in_the_path_or_the_query_is_judged_too() {
         let problem = api.get(path).await.problem(400, "invalid-request");
         assert!(problem["detail"].as_str().unwrap().contains(word), "{path}: {problem}");
     }
+}
+
+#[tokio::test]
+async fn everything_that_is_wrong_is_told_at_once_in_the_words_of_whoever_sent_it() {
+    let api = Api::start().await;
+    let job = r#"{"url":"ftp://a","queue":"a b","max_attempts":"abc","delay":"soon","priority":"urgent","tags":"a"}"#;
+    let problem = api.submit_text(job).await.problem(422, "invalid-job");
+    let told: std::collections::BTreeMap<&str, &str> = problem["errors"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|mistake| (mistake["pointer"].as_str().unwrap(), mistake["detail"].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        told.keys().copied().collect::<Vec<_>>(),
+        ["/delay", "/max_attempts", "/priority", "/queue", "/tags", "/url"]
+    );
+    assert_eq!(told["/max_attempts"], "must be a whole number between 1 and 1000");
+    assert_eq!(told["/priority"], "`urgent` is not one of `high`, `normal`, `low`");
+    assert_eq!(told["/tags"], "must be an array");
+    let only = api.submit_text(r#"{"url":"http://a/","max_attempts":"abc"}"#).await.problem(422, "invalid-job");
+    assert_eq!(only["detail"], "/max_attempts: must be a whole number between 1 and 1000");
+    for (query, words) in [
+        ("state=bogus", "in the query: state: `bogus` is not one of `scheduled`, `pending`,"),
+        ("limit=abc", "in the query: limit: must be a whole number"),
+        ("limit=abc&state=bogus&oops=1", "limit: must be a whole number; state: `bogus` is not one of"),
+        ("limit=abc&state=bogus&oops=1", "unknown parameter `oops`"),
+        ("limit=1&limit=2", "limit"),
+    ] {
+        let problem = api.get(&format!("/api/v1/jobs?{query}")).await.problem(400, "invalid-request");
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(detail.contains(words), "{query}: {detail}");
+        assert!(!detail.contains("variant") && !detail.contains("digit"), "{query}: {detail}");
+    }
+}
+
+#[tokio::test]
+async fn a_batch_of_nothing_but_mistakes_is_answered_by_less_than_it_sent() {
+    let api = Api::start().await;
+    let fields: Vec<String> = (0..1_000).map(|n| format!("\"{n:03}\":0")).collect();
+    let jobs = vec![format!("{{{}}}", fields.join(",")); 200];
+    let body = format!("{{\"jobs\":[{}]}}", jobs.join(","));
+    let reply = api.send("POST", "/api/v1/jobs/batch", &[("content-type", "application/json")], Some(&body)).await;
+    let length = reply.body.len();
+    let results = reply.expect(200);
+    assert_eq!(results["results"][199]["errors"].as_array().map(Vec::len), Some(20));
+    assert!(length < body.len() / 3, "{length} bytes for {}", body.len());
 }

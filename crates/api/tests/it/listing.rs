@@ -10,7 +10,7 @@ use crate::harness::{Api, id_of};
 
 async fn submit_many(api: &Api, count: usize, queue: &str) {
     for n in 0..count {
-        api.submitted(&format!(r#"{{"url":"http://127.0.0.1:1/","payload":{n},"queue":"{queue}"}}"#)).await;
+        api.submitted(&format!(r#"{{"url":"http://127.0.0.1:1/","kind":"{n}","queue":"{queue}"}}"#)).await;
         api.clock.advance(Duration::from_millis(1));
     }
 }
@@ -29,7 +29,9 @@ async fn pages_walk_over_everything_once_newest_first() {
     loop {
         let page = api.get(&path).await.expect(200);
         pages += 1;
-        seen.extend(page["items"].as_array().unwrap().iter().map(|job| job["payload"].as_u64().unwrap()));
+        seen.extend(
+            page["items"].as_array().unwrap().iter().map(|job| job["kind"].as_str().unwrap().parse::<u64>().unwrap()),
+        );
         // What arrives during the walk is not met by it.
         submit_many(&api, 1, "b").await;
         match page["next"].as_str() {

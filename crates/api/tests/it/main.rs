@@ -19,6 +19,7 @@ mod locks;
 mod matrix;
 mod overview;
 mod pages;
+mod places;
 mod probes;
 mod problems;
 mod queues;

@@ -63,7 +63,7 @@ async fn once_damage_was_met_it_is_told_and_the_server_is_not_ready_until_it_is_
             }
             _ => {
                 api.store.set(damaged());
-                let _waiter = api.waits.register(id.parse().unwrap()).unwrap();
+                let _waiter = api.waits.register(&foreman_core::TenantId::default(), id.parse().unwrap()).unwrap();
                 until("the tail has met it", || api.store.faults_met() > 0).await;
             }
         }

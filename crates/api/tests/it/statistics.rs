@@ -100,7 +100,7 @@ async fn queues_are_told_apart_the_busiest_first() {
 async fn what_cannot_be_asked_is_refused_with_what_can() {
     let api = Api::start().await;
     for (query, says) in [
-        ("step=day", "unknown variant `day`"),
+        ("step=day", "`day` is not one of `minute`, `hour`"),
         ("from=yesterday", "yesterday"),
         ("queue=a%20b", "queue"),
         ("colour=red", "unknown parameter"),

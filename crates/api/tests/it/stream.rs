@@ -354,7 +354,7 @@ async fn one_who_comes_while_the_reader_is_gone_is_told_to_come_back() {
     let api = Api::start().await;
     let id = api.submitted(JOB).await;
     api.store.set(Some(Fault::Panic));
-    let _waiter = api.waits.register(id.parse().unwrap()).unwrap();
+    let _waiter = api.waits.register(&foreman_core::TenantId::default(), id.parse().unwrap()).unwrap();
     until("the reader is gone", || api.tasks.alive().iter().all(|(name, _)| *name != "tail")).await;
     api.store.set(None);
     api.get(STREAM).await.problem(503, "stopping");

@@ -124,7 +124,8 @@ async fn a_store_that_is_away_when_the_first_wait_begins_costs_it_nothing_either
     let id = api.submitted(JOB).await;
     api.store.set(Some(Fault::Error(StoreError::Unavailable("away".into()))));
     // Nobody waited before: the one who follows the log begins now, and cannot find its end.
-    let waiter = api.waits.register(id.parse().expect("an id")).expect("there is room");
+    let waiter =
+        api.waits.register(&foreman_core::TenantId::default(), id.parse().expect("an id")).expect("there is room");
     until("the fault was met", || api.store.faults_met() > 0).await;
     api.store.set(None);
     in_time(waiter.woken()).await;

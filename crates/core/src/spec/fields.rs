@@ -190,7 +190,7 @@ pub(super) fn cwd(given: Option<String>, mistakes: &mut Mistakes) -> Option<Stri
 
 pub(super) fn max_attempts(given: u32, limits: &Limits, mistakes: &mut Mistakes) -> u32 {
     if !(1..=limits.max_attempts).contains(&given) {
-        mistakes.add("/max_attempts", format!("must lie between 1 and {}", limits.max_attempts));
+        mistakes.add("/max_attempts", limits.max_attempts_rule());
     }
     given
 }

@@ -40,6 +40,7 @@ pub(super) fn parts(ground: &Ground<'_>, shared: &Shared, output: OutputHub) -> 
         tenant_limits: settings.tenant_limits.clone(),
         keyring: ground.keyring.clone(),
         bodies: settings.bodies.clone(),
+        connections: settings.serve.max_connections,
         vitals: ground.vitals.clone(),
         gate: ground.gate.clone(),
         commands: match &settings.commands {

@@ -116,6 +116,19 @@ pub fn warnings(settings: &Settings, open_files: Option<u64>) -> Vec<String> {
         "limits.job_body is more than limits.batch_body: a job that may be sent alone may not be sent in a batch"
             .into(),
     );
+    let kept = settings.tail.max_waiters + settings.tail.streams.per_process;
+    warn(
+        kept >= settings.serve.max_connections,
+        format!(
+            "limits.waiters and limits.watchers ({kept} together) are not fewer than limits.connections ({}): those who wait and watch \
+             can keep every connection",
+            settings.serve.max_connections
+        ),
+    );
+    warn(
+        settings.bodies.in_flight < 2 * settings.bodies.batch_bytes,
+        "limits.bodies_in_flight is less than twice limits.batch_body: one tenant's batch can take all of it".into(),
+    );
     warn(
         settings.bodies.stall > settings.bodies.whole,
         "limits.body_stall is longer than limits.body_timeout and never comes to pass".into(),
@@ -185,7 +198,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_together_is_said() {
         type Change = fn(&mut Settings);
-        let changes: [(Change, &str); 13] = [
+        let changes: [(Change, &str); 15] = [
             (|it| it.worker.heartbeat = Duration::from_secs(8), "half of worker.session_ttl"),
             (|it| it.worker.fence_margin = Duration::from_secs(11), "between two heartbeats"),
             (|it| it.leader_ttl = Duration::from_mins(1), "while a dead scheduler is being replaced"),
@@ -199,6 +212,8 @@ mod tests {
             (|it| it.pruner.retention.deliveries = Duration::from_hours(1), "still under way"),
             (|it| it.worker.slots = 10_000, "settle.max_waiting"),
             (|it| it.serve.max_connections = 100_000, "ulimit -n"),
+            (|it| it.tail.max_waiters = 10_000, "can keep every connection"),
+            (|it| it.bodies.in_flight = 8 << 20, "can take all of it"),
         ];
         for (change, expected) in changes {
             let mut settings = Settings::default();

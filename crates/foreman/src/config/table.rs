@@ -197,12 +197,15 @@ pub fn settings() -> Vec<Setting> {
         "limits.payload_bytes": bytes(0..=GIB) => limits.payload_bytes;
         "limits.job_body": bytes(KIB..=GIB) => bodies.job_bytes;
         "limits.batch_body": bytes(KIB..=GIB) => bodies.batch_bytes;
+        "limits.bodies_in_flight": bytes(MIB..=GIB) => bodies.in_flight;
+        "limits.answers_in_flight": bytes(MIB..=GIB) => bodies.answers_in_flight;
         "limits.batch_jobs": count(1..=100_000) => limits.batch_jobs;
         "limits.max_attempts": count(1..=1_000_000) => limits.max_attempts;
         "limits.timeout": span(SEC) => limits.timeout;
         "limits.horizon": span(SEC) => limits.horizon;
         "limits.idempotency_keep": span(SEC) => limits.idempotency_keep;
         "limits.waiters": count(1..=10_000_000) => tail.max_waiters;
+        "limits.waiters_per_tenant": count(1..=10_000_000) => tail.max_waiters_per_tenant;
         "limits.watchers": count(1..=10_000_000) => tail.streams.per_process;
         "limits.watchers_per_tenant": count(1..=10_000_000) => tail.streams.per_tenant;
         "limits.connections": count(1..=1_000_000) => serve.max_connections;

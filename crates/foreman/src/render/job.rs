@@ -84,6 +84,10 @@ pub fn job_page(screen: &Screen, job: &JobDocument, now: Timestamp) -> String {
     field("body", asked.body.as_ref().map(|body| format!("{body:?}")));
     if let Some(attempts) = job.attempts.as_ref().filter(|attempts| !attempts.is_empty()) {
         let _ = write!(text, "\n{}", attempt_table(screen, attempts, now));
+        let total = job.attempts_total.unwrap_or_default();
+        if total > attempts.len() as u64 {
+            let _ = write!(text, "\nthe latest {} of {total} attempts", attempts.len());
+        }
     }
     text.trim_end().to_owned()
 }

@@ -22,6 +22,7 @@ mod egress;
 mod exit_codes;
 mod fairness;
 mod faults;
+mod memory;
 mod own_key;
 mod readme;
 mod roles;

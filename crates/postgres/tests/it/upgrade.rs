@@ -303,7 +303,11 @@ async fn the_index_of_errors_is_made_after_the_migration_while_jobs_end() {
         other.batch_execute("COMMIT").await.unwrap();
     };
     client.batch_execute("SELECT pg_advisory_lock(x'00696e646578'::bigint)").await.unwrap();
-    assert_eq!(migrate::up(&config).await.unwrap(), (4..=migrate::LATEST).collect::<Vec<_>>(), "somebody else makes the index");
+    assert_eq!(
+        migrate::up(&config).await.unwrap(),
+        (4..=migrate::LATEST).collect::<Vec<_>>(),
+        "somebody else makes the index"
+    );
     assert_eq!(indexes_by_error(&client).await, []);
     client.batch_execute("SELECT pg_advisory_unlock(x'00696e646578'::bigint)").await.unwrap();
     // One that has ended a job and not committed: the index waits for it, and nobody else does.

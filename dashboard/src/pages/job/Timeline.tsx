@@ -30,13 +30,23 @@ const SHOWN = 16;
 export function Timeline({ job }: { job: Job }) {
   const [all, setAll] = useState(false);
   const line = steps(job);
-  const [first, ...rest] = line;
-  const hidden = all ? 0 : Math.max(0, rest.length - SHOWN);
   const tries = (job.attempts ?? []).length;
+  /** Attempts that the job does not carry: it has the latest. */
+  const earlier = Math.max(0, (job.attempts_total ?? tries) - tries);
+  const [first, ...others] = line;
+  // What it waited for before an attempt that is not there.
+  const rest = earlier > 0 && others[0]?.type === 'wait' ? others.slice(1) : others;
+  const hidden = all ? 0 : Math.max(0, rest.length - SHOWN);
   return (
-    <Card title="Timeline" note={tries === 0 ? 'not tried yet' : plural(tries, 'attempt')}>
+    <Card title="Timeline" note={tries === 0 ? 'not tried yet' : plural(tries + earlier, 'attempt')}>
       <ol className="relative">
         {first !== undefined && <StepItem step={first} job={job} isEnd={rest.length === 0} />}
+        {earlier > 0 && (
+          <li className="py-1 pl-9 text-xs text-muted">
+            {plural(earlier, 'earlier attempt')} not shown; the API has those that are kept at{' '}
+            <code className="font-mono break-all">/api/v1/jobs/{job.id}/attempts</code>
+          </li>
+        )}
         {hidden > 0 && (
           <li className="py-1 pl-9">
             <Button size="sm" onClick={() => setAll(true)}>

@@ -1,0 +1,235 @@
+//! How much of requests and answers one process has in memory at once, and how much of that one tenant may have.
+//!
+//! A body counts from its first byte until its request is answered: meanwhile it is there several times over, as it was sent, as
+//! jobs, and as what is written down. An answer counts until the client has taken the last of it, which a slow one may put off for
+//! minutes. What is [small](SMALL) does not count: connections are limited in number. Whoever finds no room waits for a moment,
+//! and is then refused with a `Retry-After`; one tenant can take half, so that there is room for another.
+
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use foreman_core::TenantId;
+use hyper::body::{Body as _, Frame, SizeHint};
+use tokio::sync::Notify;
+use tokio::time::{Instant, timeout_at};
+
+use crate::problem::{Kind, Problem};
+
+/// Bodies and answers up to this do not count.
+pub(crate) const SMALL: usize = 16 * 1024;
+
+/// Room for bytes. Clones are the same room.
+#[derive(Clone)]
+pub(crate) struct Buffers(Arc<Shared>);
+
+struct Shared {
+    whole: usize,
+    share: usize,
+    used: Mutex<Used>,
+    freed: Notify,
+}
+
+#[derive(Default)]
+struct Used {
+    bytes: usize,
+    by_tenant: HashMap<TenantId, usize>,
+}
+
+impl Buffers {
+    /// Room for `whole` bytes, of which one tenant may have half, or the `largest` that there may be.
+    pub fn new(whole: usize, largest: usize) -> Self {
+        let (whole, share) = (whole.max(largest), (whole / 2).max(largest));
+        Self(Arc::new(Shared { whole, share, used: Mutex::default(), freed: Notify::new() }))
+    }
+
+    /// What one tenant may have.
+    pub fn share(&self) -> usize {
+        self.0.share
+    }
+
+    pub fn try_take(&self, tenant: &TenantId, bytes: usize) -> Option<Taken> {
+        let mut taken = Taken { buffers: self.clone(), tenant: tenant.clone(), bytes: 0 };
+        taken.grow(bytes).then_some(taken)
+    }
+
+    /// The same, waiting for `patience` for others to give theirs back.
+    pub async fn take(&self, tenant: &TenantId, bytes: usize, patience: Duration) -> Option<Taken> {
+        let end = Instant::now() + patience;
+        loop {
+            // Listening before looking, so that what is given back in between is heard of.
+            let mut freed = std::pin::pin!(self.0.freed.notified());
+            freed.as_mut().enable();
+            if let Some(taken) = self.try_take(tenant, bytes) {
+                return Some(taken);
+            }
+            timeout_at(end, freed).await.ok()?;
+        }
+    }
+
+    fn used(&self) -> MutexGuard<'_, Used> {
+        // Nothing in here can panic half way through a change.
+        self.0.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Bytes that are in memory; given back when dropped.
+pub(crate) struct Taken {
+    buffers: Buffers,
+    tenant: TenantId,
+    bytes: usize,
+}
+
+impl Taken {
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Takes so many more, if there is room.
+    pub fn grow(&mut self, more: usize) -> bool {
+        let Shared { whole, share, .. } = &*self.buffers.0;
+        let mut used = self.buffers.used();
+        let own = used.by_tenant.get(&self.tenant).copied().unwrap_or_default();
+        if used.bytes + more > *whole || own + more > *share {
+            return false;
+        }
+        if more > 0 {
+            used.bytes += more;
+            *used.by_tenant.entry(self.tenant.clone()).or_default() += more;
+            self.bytes += more;
+        }
+        true
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        if self.bytes == 0 {
+            return;
+        }
+        {
+            let mut used = self.buffers.used();
+            used.bytes -= self.bytes;
+            if let Some(own) = used.by_tenant.get_mut(&self.tenant) {
+                *own -= self.bytes;
+                if *own == 0 {
+                    used.by_tenant.remove(&self.tenant);
+                }
+            }
+        }
+        self.buffers.0.freed.notify_waiters();
+    }
+}
+
+/// Bytes with whatever they hold on to.
+pub(crate) struct Holding<T> {
+    bytes: Bytes,
+    _held: T,
+}
+
+impl<T: Send + Sync + 'static> Holding<T> {
+    pub fn bytes(bytes: Bytes, held: T) -> Bytes {
+        Bytes::from_owner(Self { bytes, _held: held })
+    }
+}
+
+impl<T> AsRef<[u8]> for Holding<T> {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// An answer that counts until the client has taken the last of it, or has gone; or the refusal, where there is no room. With it goes
+/// whatever else ends then.
+pub(crate) fn counted<T: Send + Sync + 'static>(
+    response: Response,
+    buffers: &Buffers,
+    tenant: &TenantId,
+    until_sent: T,
+) -> Response {
+    let size = response.body().size_hint().exact().and_then(|size| usize::try_from(size).ok()).unwrap_or_default();
+    let mut taken = None;
+    if size > SMALL {
+        taken = buffers.try_take(tenant, size);
+        if taken.is_none() {
+            let refusal = "the answers to this tenant that their clients have not taken yet are as much as there is room for; \
+                           take them, and ask again";
+            return Problem::new(Kind::Overloaded, refusal).into_response();
+        }
+    }
+    response.map(|inner| Body::new(Counted { inner, held: Arc::new((taken, until_sent)) }))
+}
+
+struct Counted<T> {
+    inner: Body,
+    held: Arc<T>,
+}
+
+impl<T: Send + Sync + 'static> hyper::body::Body for Counted<T> {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        let held = Arc::clone(&self.held);
+        Pin::new(&mut self.inner).poll_frame(cx).map_ok(|frame| frame.map_data(|bytes| Holding::bytes(bytes, held)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn one_tenant_takes_half_and_leaves_room_for_another() {
+        let (buffers, ours, theirs) = (Buffers::new(100, 10), TenantId::new("ours"), TenantId::new("theirs"));
+        let mut first = buffers.try_take(&ours, 30).expect("room");
+        assert!(first.grow(20) && !first.grow(1));
+        assert!(buffers.try_take(&ours, 1).is_none());
+        let second = buffers.try_take(&theirs, 50).expect("room");
+        assert!(buffers.try_take(&TenantId::new("third"), 1).is_none(), "all is taken");
+        drop(second);
+        assert!(buffers.try_take(&theirs, 50).is_some(), "and given back");
+    }
+
+    #[tokio::test]
+    async fn the_largest_that_there_may_be_always_fits() {
+        let buffers = Buffers::new(10, 100);
+        assert!(buffers.try_take(&TenantId::default(), 100).is_some());
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_gets_what_is_given_back() {
+        let (buffers, ours) = (Buffers::new(100, 10), TenantId::default());
+        let taken = buffers.try_take(&ours, 50).expect("room");
+        assert!(buffers.take(&ours, 1, Duration::from_millis(1)).await.is_none(), "not for ever");
+        let wait = buffers.take(&ours, 50, Duration::from_mins(1));
+        let (got, ()) = tokio::join!(wait, async { drop(taken) });
+        assert_eq!(got.map(|got| got.bytes()), Some(50));
+    }
+
+    #[tokio::test]
+    async fn an_answer_counts_until_its_last_byte_is_dropped() {
+        let (buffers, ours) = (Buffers::new(100_000, 10), TenantId::default());
+        let answer = || counted(Response::new(Body::from(vec![0_u8; 40_000])), &buffers, &ours, ());
+        let mut body = answer().into_body();
+        let frame = http_body_util::BodyExt::frame(&mut body).await.expect("a frame").expect("no error");
+        let bytes = frame.into_data().expect("data").slice(1..2);
+        drop(body);
+        assert_eq!(answer().status(), 503, "a piece of it is still there");
+        drop(bytes);
+        assert_eq!(answer().status(), 200);
+    }
+}
