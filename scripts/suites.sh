@@ -31,6 +31,7 @@ suite fuzz 180 600 scripts/check-api
 suite deploy 20 300 tests foreman deploy
 suite foreman 600 3600 with_services tests foreman foreman it
 suite team 240 1800 with_services tests foreman team
+suite release 600 5400 release
 suite browser 300 1800 browser
 suite previous 420 3600 with_services scripts/check-previous-version
 suite doctests 120 1200 cargo test --workspace --doc --locked
