@@ -276,6 +276,7 @@ const NOT_SETTINGS: &[(&str, &str)] = &[
     ("command.inherited", "the values of commands.inherit_env"),
     ("command.keyring", "made from secret_key"),
     ("command.launcher", "made from commands.user and the limits of commands"),
+    ("command.sharing", "made from commands.users, commands.users_dir and commands.share_user"),
     ("courier.step", "how a read is cut into pages"),
     ("courier.slice", "how a read is cut into pages"),
     ("courier.loads", "a share of database.connections"),
