@@ -42,6 +42,6 @@ fn write_pid(file: &mut File) -> std::io::Result<()> {
     writeln!(file, "{}", std::process::id())
 }
 
-fn path_beside(data: &Path) -> PathBuf {
+pub(crate) fn path_beside(data: &Path) -> PathBuf {
     data.with_file_name("foreman.lock")
 }

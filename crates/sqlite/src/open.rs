@@ -1,8 +1,8 @@
 //! Opening the file: lock, look, migrate, clear up after whoever died.
 
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt;
-use std::path::Path;
+use std::fs::{DirBuilder, OpenOptions, Permissions};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use foreman_core::Clock;
@@ -13,13 +13,15 @@ use tracing::{info, warn};
 use crate::config::Config;
 use crate::connection;
 use crate::error::{Fault, OpenError};
-use crate::lock::Lock;
+use crate::lock::{self, Lock};
 use crate::migrate;
 use crate::sessions;
 use crate::write::{Rings, Write};
 
 /// After an unclean stop a file up to this size is looked through before it is used; a larger one would take seconds.
 const CHECKED_AT_OPEN: u64 = 64 << 20;
+
+const OWNER_ALONE: u32 = 0o600;
 
 pub(crate) struct Opened {
     pub connection: Connection,
@@ -29,6 +31,7 @@ pub(crate) struct Opened {
 pub(crate) fn open(config: &Config, clock: &dyn Clock, wakeups: &Arc<dyn Wakeups>) -> Result<Opened, OpenError> {
     make_directory(&config.path)?;
     let lock = Lock::take(&config.path)?;
+    keep_from_others(&config.path)?;
     let named = |fault| OpenError::from_fault(&config.path, fault);
     let mut connection = connection::writing(config).map_err(named)?;
     migrate::bring_up(&mut connection, &config.path, clock)?;
@@ -52,6 +55,29 @@ pub(crate) fn make_directory(path: &Path) -> Result<(), OpenError> {
             .map_err(|error| OpenError::Io { path: directory.to_owned(), reason: error.to_string() }),
         _ => Ok(()),
     }
+}
+
+/// The files are for their owner alone, whatever the umask and the directory say. What SQLite makes beside the data file (the log
+/// of writes and its index) takes over the rights of that; those of an earlier version are corrected.
+fn keep_from_others(path: &Path) -> Result<(), OpenError> {
+    let io = |error: std::io::Error| OpenError::Io { path: path.to_owned(), reason: error.to_string() };
+    OpenOptions::new().write(true).create(true).truncate(false).mode(OWNER_ALONE).open(path).map_err(io)?;
+    let beside = |suffix: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        PathBuf::from(name)
+    };
+    for file in [path.to_owned(), beside("-wal"), beside("-shm"), lock::path_beside(path)] {
+        let Ok(found) = std::fs::metadata(&file) else { continue };
+        if found.permissions().mode() & 0o777 == OWNER_ALONE {
+            continue;
+        }
+        // The file of somebody else that we may write is theirs to guard.
+        if let Err(error) = std::fs::set_permissions(&file, Permissions::from_mode(OWNER_ALONE)) {
+            warn!("other users of this machine may be able to read {}: {error}", file.display());
+        }
+    }
+    Ok(())
 }
 
 fn was_closed_in_order(connection: &Connection) -> Result<bool, Fault> {

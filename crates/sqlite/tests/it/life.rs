@@ -314,3 +314,36 @@ async fn as_a_writer_it_works_until_it_is_killed() {
         }
     }
 }
+
+#[tokio::test]
+async fn nobody_but_the_owner_reads_the_files_whatever_the_directory_says() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let directory = tempfile::tempdir().expect("a directory");
+    std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o755)).expect("changed");
+    let path = directory.path().join("foreman.db");
+    let modes = || {
+        let mut found: Vec<(String, u32)> = std::fs::read_dir(directory.path())
+            .expect("a directory")
+            .map(|entry| {
+                let entry = entry.expect("an entry");
+                let mode = entry.metadata().expect("it is there").permissions().mode() & 0o777;
+                (entry.file_name().to_string_lossy().into_owned(), mode)
+            })
+            .collect();
+        found.sort();
+        found
+    };
+    let alone = |names: &[&str]| names.iter().map(|name| ((*name).to_owned(), 0o600)).collect::<Vec<_>>();
+    let files = ["foreman.db", "foreman.db-shm", "foreman.db-wal", "foreman.lock"];
+    for _ in 0..2 {
+        let store = open_at(&path).unwrap();
+        assert_eq!(modes(), alone(&files));
+        store.close().await;
+        // As a version before left them.
+        for name in modes().into_iter().map(|(name, _)| name) {
+            let open = std::fs::Permissions::from_mode(0o644);
+            std::fs::set_permissions(directory.path().join(name), open).expect("changed");
+        }
+    }
+}
