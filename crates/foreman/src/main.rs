@@ -20,7 +20,7 @@ mod render;
 mod role;
 mod secret_key;
 
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -59,8 +59,10 @@ fn keep_to_ourselves() {
 
 /// One clear sentence, with its causes.
 fn complain(error: &anyhow::Error) {
-    // Standard error may be closed too; there is nobody left to tell.
-    let _ = writeln!(io::stderr(), "foreman: {}", foreman_core::redact::text(&format!("{error:#}")));
+    let said = format!("foreman: {}", foreman_core::redact::text(&format!("{error:#}")));
+    let mut err = io::stderr().lock();
+    // What a server says of a job is in it. Standard error may be closed too; there is nobody left to tell.
+    let _ = writeln!(err, "{}", if err.is_terminal() { render::harmless(&said) } else { said.into() });
 }
 
 /// Whoever read our output has seen enough, as `head` does.

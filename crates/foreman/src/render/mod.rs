@@ -6,9 +6,11 @@ mod result;
 mod schedule;
 mod table;
 mod tenant;
+mod terminal;
 mod time;
 mod webhook;
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, IsTerminal as _, Write as _};
 
@@ -24,6 +26,7 @@ pub use result::{result_of, summary};
 pub use schedule::{preview_list, schedule_list, schedule_page, tick_list};
 pub use table::Table;
 pub use tenant::{audit_list, key_list, tenant_list, tenant_page};
+pub use terminal::harmless;
 pub use time::{age, elapsed};
 pub use webhook::{delivery_list, delivery_page, webhook_list, webhook_page};
 
@@ -64,12 +67,15 @@ impl Screen {
     /// One line of data.
     pub fn line(&self, text: impl Display) -> io::Result<()> {
         let mut out = io::stdout().lock();
+        let text = text.to_string();
+        let text = shown(&text, out.is_terminal());
         writeln!(out, "{text}")
     }
 
-    /// Data to the letter.
+    /// Data to the letter, but for what a terminal would act on.
     pub fn raw(&self, text: &str) -> io::Result<()> {
         let mut out = io::stdout().lock();
+        let text = shown(text, out.is_terminal());
         out.write_all(text.as_bytes())?;
         out.flush()
     }
@@ -82,8 +88,16 @@ impl Screen {
 
     /// Said to the person, not to the next program. A closed standard error is no reason to fail.
     pub fn talk(&self, text: impl Display) {
-        let _ = writeln!(io::stderr(), "{text}");
+        let mut err = io::stderr().lock();
+        let text = text.to_string();
+        let text = shown(&text, err.is_terminal());
+        let _ = writeln!(err, "{text}");
     }
+}
+
+/// What comes from a server is anybody's text.
+fn shown(text: &str, is_terminal: bool) -> Cow<'_, str> {
+    if is_terminal { terminal::harmless(text) } else { Cow::Borrowed(text) }
 }
 
 /// Now, for ages and for "two hours ago".
