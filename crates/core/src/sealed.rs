@@ -10,6 +10,7 @@
 //! each other's values as long as both know both keys. One that dies half way leaves values under either key; the next
 //! goes on.
 
+mod derived;
 mod master_key;
 #[cfg(test)]
 mod tests;
@@ -27,6 +28,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::id::TenantId;
 use crate::secret::Secret;
 
+pub use derived::DerivedKey;
 use master_key::KEY_ID_LETTERS;
 pub use master_key::MasterKey;
 
@@ -139,6 +141,11 @@ impl Keyring {
     /// Which key seals from now on.
     pub fn sealing_key_id(&self) -> &str {
         self.first.id()
+    }
+
+    /// Keys for one purpose, one of each master key; the first is of the one that seals.
+    pub fn derive(&self, purpose: &str) -> Vec<DerivedKey> {
+        self.all().map(|key| DerivedKey::of(&*key.bytes, purpose)).collect()
     }
 
     fn all(&self) -> impl Iterator<Item = &MasterKey> {

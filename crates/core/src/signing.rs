@@ -8,6 +8,7 @@
 //! Nothing here is kept or sent: secrets rest sealed ([`crate::sealed`]), and whoever sends picks the moment.
 
 mod keys;
+mod purpose;
 #[cfg(test)]
 mod tests;
 
@@ -29,6 +30,7 @@ use crate::secret::Secret;
 use crate::time::Timestamp;
 
 pub use keys::{CannotSign, SigningKeys};
+pub use purpose::{Purpose, for_purpose};
 
 pub const ID: &str = "webhook-id";
 pub const TIMESTAMP: &str = "webhook-timestamp";

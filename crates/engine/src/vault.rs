@@ -10,7 +10,7 @@ use std::sync::Arc;
 use foreman_core::ports::StoreError;
 use foreman_core::sealed::{Keyring, Place};
 use foreman_core::secret_map::{CannotOpen, SecretMap};
-use foreman_core::signing::{CannotSign, SigningKeys, SigningSecret};
+use foreman_core::signing::{self, CannotSign, Purpose, SigningKeys, SigningSecret};
 use foreman_core::tenant::SIGNING_PLACE;
 use foreman_core::{TenantId, Timestamp};
 
@@ -62,10 +62,16 @@ impl Vault {
         Ok(keys.open(ring, place, now)?)
     }
 
-    /// What is sent in this tenant's name is signed with; nothing when it has no secret.
-    pub(crate) async fn secrets_of(&self, tenant: &TenantId, now: Timestamp) -> Result<Vec<SigningSecret>, NotSigned> {
+    /// What is sent in this tenant's name for a purpose is signed with; nothing when it has no secret.
+    pub(crate) async fn secrets_of(
+        &self,
+        tenant: &TenantId,
+        purpose: Purpose,
+        now: Timestamp,
+    ) -> Result<Vec<SigningSecret>, NotSigned> {
         let Some(tenants) = &self.tenants else { return Ok(Vec::new()) };
         let Some(settings) = tenants.settings(tenant).await? else { return Ok(Vec::new()) };
-        self.secrets(&settings.signing, Place { tenant, name: SIGNING_PLACE }, now)
+        let secrets = self.secrets(&settings.signing, Place { tenant, name: SIGNING_PLACE }, now)?;
+        Ok(signing::for_purpose(secrets, purpose))
     }
 }

@@ -47,8 +47,7 @@ pub(crate) async fn rotate(
         Ok(TenantSettings { signing, ..old.clone() })
     })
     .await?;
-    let document = SecretDocument { secret: secret.text().reveal().to_owned() };
-    let mut response = json::answer(StatusCode::CREATED, &document);
+    let mut response = json::answer(StatusCode::CREATED, &SecretDocument::new(&secret));
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ok(response)
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::duration::Span;
 use crate::key::{KeyRecord, KeyRefused, Scopes};
+use crate::signing::{Purpose, SigningSecret};
 use crate::tenant::{LimitOverrides, Programs, Tenant, TenantLimits, Variables, Weight};
 use crate::time::Timestamp;
 
@@ -268,8 +269,25 @@ pub struct RotateSecretDocument {
 #[derive(Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SecretDocument {
-    /// `whsec_…`, for whoever verifies.
+    /// `whsec_…`. Signs pushes and callbacks alike, until version 1.0: for receivers that verify with it already.
     pub secret: String,
+    /// `whsec_…`, for targets: signs pushes and nothing else. Derived from `secret`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub push_secret: Option<String>,
+    /// `whsec_…`, for receivers of callbacks: signs those and nothing else. Derived from `secret`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub callback_secret: Option<String>,
+}
+
+impl SecretDocument {
+    pub fn new(secret: &SigningSecret) -> Self {
+        let text = |secret: &SigningSecret| secret.text().reveal().to_owned();
+        Self {
+            secret: text(secret),
+            push_secret: Some(text(&secret.for_purpose(Purpose::Push))),
+            callback_secret: Some(text(&secret.for_purpose(Purpose::Callback))),
+        }
+    }
 }
 
 impl fmt::Debug for SecretDocument {
@@ -301,7 +319,11 @@ mod tests {
 
     #[test]
     fn what_is_shown_once_is_not_shown_by_accident() {
-        let secret = SecretDocument { secret: "whsec_hush".into() };
+        let secret = SecretDocument {
+            secret: "whsec_hush".into(),
+            push_secret: Some("whsec_hush".into()),
+            callback_secret: None,
+        };
         assert!(!format!("{secret:?}").contains("hush"));
         assert_eq!(serde_json::to_string(&secret).expect("plain"), r#"{"secret":"whsec_hush"}"#);
     }

@@ -37,6 +37,7 @@ use foreman_core::egress::Policy;
 use foreman_core::outcome::classify_status;
 use foreman_core::redact::Known;
 use foreman_core::sealed::Place;
+use foreman_core::signing::Purpose;
 use foreman_core::target::{HEADERS_PLACE, HttpTarget, Route};
 use foreman_core::{Target, Timestamp};
 use foreman_runtime::clock;
@@ -130,7 +131,7 @@ impl HttpRunner {
         let headers = headers.map_err(|error| Ending::again(format!("cannot open the headers of the job: {error}")))?;
         let mut outgoing =
             Outgoing::of_job(target, &headers, attempt).map_err(|error| Ending::failed(error.to_string()))?;
-        let secrets = self.vault.secrets_of(&job.tenant, now).await;
+        let secrets = self.vault.secrets_of(&job.tenant, Purpose::Push, now).await;
         let secrets = secrets.map_err(|error| Ending::again(format!("cannot sign the request: {error}")))?;
         outgoing.sign(&secrets, job.id, now, target.body.as_str().as_bytes());
         Ok((outgoing, Known::of(&headers)))

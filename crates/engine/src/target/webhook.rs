@@ -18,7 +18,7 @@ use async_trait::async_trait;
 use foreman_core::outcome::Ended;
 use foreman_core::ports::WebhookStore;
 use foreman_core::sealed::Place;
-use foreman_core::signing::SigningSecret;
+use foreman_core::signing::{Purpose, SigningSecret};
 use foreman_core::target::{Addressee, Route, WebhookTarget};
 use foreman_core::webhook::Webhook;
 use foreman_core::{Target, Timestamp, WebhookId};
@@ -58,7 +58,8 @@ impl WebhookRunner {
         match &target.to {
             Addressee::Webhook(id) => self.endpoint(*id, attempt, now).await,
             Addressee::Callback(url) => {
-                let secrets = self.vault.secrets_of(&attempt.job.tenant, now).await.map_err(|error| again(&error))?;
+                let secrets = self.vault.secrets_of(&attempt.job.tenant, Purpose::Callback, now).await;
+                let secrets = secrets.map_err(|error| again(&error))?;
                 Ok(Address { url: url.clone(), secrets })
             }
         }

@@ -47,7 +47,14 @@ pub async fn run(command: TenantsCommand, registry: &Registry, screen: &Screen) 
                 screen.json(&secret)?;
             } else {
                 screen.line(&secret.secret)?;
-                screen.talk("it is not shown again; give it to whoever verifies what this tenant's jobs send");
+                for (what, secret) in
+                    [("targets verify with", &secret.push_secret), ("callbacks verify with", &secret.callback_secret)]
+                {
+                    if let Some(secret) = secret {
+                        screen.talk(format!("{what} {secret}"));
+                    }
+                }
+                screen.talk("none of them is shown again");
             }
             Ok(Exit::Done)
         }

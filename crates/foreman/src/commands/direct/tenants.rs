@@ -77,8 +77,8 @@ impl Direct {
     pub async fn rotate_tenant_secret(&self, id: &str, overlap: Option<Duration>) -> anyhow::Result<SecretDocument> {
         let id = tenant_id(id)?;
         let ring = self.keyring()?;
-        let secret = SigningSecret::fresh().text();
-        let sealed = ring.seal(Place { tenant: &id, name: SIGNING_PLACE }, &secret);
+        let secret = SigningSecret::fresh();
+        let sealed = ring.seal(Place { tenant: &id, name: SIGNING_PLACE }, &secret.text());
         let now = self.now().await?;
         self.change(&id, None, |settings| {
             let signing = settings.signing.rotated(sealed.clone(), now, overlap.unwrap_or(OVERLAP));
@@ -86,7 +86,7 @@ impl Direct {
         })
         .await?;
         self.note(&id, "signing-secret.rotate", signing_of(&id), 200).await?;
-        Ok(SecretDocument { secret: secret.reveal().to_owned() })
+        Ok(SecretDocument::new(&secret))
     }
 
     pub async fn delete_tenant_secret(&self, id: &str) -> anyhow::Result<()> {
