@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::{JobId, TenantId};
 use crate::lane::Lane;
 use crate::retry::Backoff;
+use crate::sealed::DerivedKey;
 use crate::target::Target;
 use crate::time::Timestamp;
 
@@ -92,8 +93,25 @@ impl Start {
 pub struct Idempotency {
     pub key: String,
     pub fingerprint: [u8; 32],
+    /// Other fingerprints of the same content, that it may have been kept under: by the version before, or before a change of keys.
+    pub former: Vec<[u8; 32]>,
     /// How long the key is remembered.
     pub keep: Duration,
+}
+
+impl Idempotency {
+    /// A fingerprint of what may be secret lets whoever reads it try out guesses. Under a key it does not.
+    pub fn put_under(&mut self, keys: &[DerivedKey]) {
+        let Some((first, others)) = keys.split_first() else { return };
+        let plain = self.fingerprint;
+        self.fingerprint = first.mac(&plain);
+        self.former = std::iter::once(plain).chain(others.iter().map(|key| key.mac(&plain))).collect();
+    }
+
+    /// Whether the key, as it was kept, stands for this very content.
+    pub fn stands_for(&self, kept: &[u8]) -> bool {
+        self.fingerprint == kept || self.former.iter().any(|former| former == kept)
+    }
 }
 
 /// An accepted job.

@@ -203,6 +203,7 @@ impl JobSpec {
         let idempotency = idempotency_key.map(|key| Idempotency {
             key,
             fingerprint: fingerprint(&work, start),
+            former: Vec::new(),
             keep: limits.idempotency_keep,
         });
         Ok(NewJob { id: JobId::fresh(), tenant: tenant.clone(), work: Arc::new(work), start, idempotency })

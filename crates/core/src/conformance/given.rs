@@ -163,7 +163,8 @@ impl Ask {
     #[must_use]
     pub fn keyed(mut self, key: &str, content: u8) -> Self {
         self.work.idempotency_key = Some(key.into());
-        self.idempotency = Some(Idempotency { key: key.into(), fingerprint: [content; 32], keep: DAY });
+        self.idempotency =
+            Some(Idempotency { key: key.into(), fingerprint: [content; 32], former: Vec::new(), keep: DAY });
         self
     }
 

@@ -13,6 +13,20 @@ pub async fn a_key_sent_again_names_the_first_job(subject: &dyn Subject) {
     assert!(scene.find(again.id).await.is_none(), "no second job came of it");
 }
 
+pub async fn a_key_stands_for_content_that_was_kept_under_a_former_fingerprint(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    let first = scene.submit(a_job().keyed("order-1", 1)).await;
+    let keyed = |content: u8, former: &[u8]| {
+        let mut job = a_job().keyed("order-1", content).build();
+        let idempotency = job.idempotency.as_mut().expect("it has a key");
+        idempotency.former = former.iter().map(|content| [*content; 32]).collect();
+        job
+    };
+    let batch = [keyed(7, &[9, 1]), keyed(7, &[9]), keyed(7, &[])];
+    let answers = scene.answers(&batch).await;
+    assert_eq!(answers, [Submitted::Duplicate(first), Submitted::KeyReused(first), Submitted::KeyReused(first)]);
+}
+
 pub async fn a_key_with_other_content_is_refused(subject: &dyn Subject) {
     let scene = Scene::of(subject);
     let first = scene.submit(a_job().keyed("order-1", 1)).await;

@@ -216,6 +216,7 @@ macro_rules! for_every_promise {
                 only_what_is_still_open_is_shown,
             }
             idempotency {
+                a_key_stands_for_content_that_was_kept_under_a_former_fingerprint,
                 a_key_sent_again_names_the_first_job,
                 a_key_with_other_content_is_refused,
                 what_a_key_refuses_writes_nothing,

@@ -30,7 +30,7 @@ impl Places {
     fn known_by_key(&self, new: &NewJob, now: Timestamp) -> Option<Submitted> {
         let idempotency = new.idempotency.as_ref()?;
         let row = self.keys.get(&(new.tenant.clone(), idempotency.key.clone())).filter(|row| row.expires_at > now)?;
-        Some(if row.fingerprint == idempotency.fingerprint {
+        Some(if idempotency.stands_for(&row.fingerprint) {
             Submitted::Duplicate(row.job)
         } else {
             Submitted::KeyReused(row.job)

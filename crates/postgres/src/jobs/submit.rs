@@ -339,7 +339,7 @@ async fn judge(tx: &Transaction, jobs: &[&Prepared]) -> Result<Vec<Option<Submit
         *answer = match (known.get(&job.id), holders.get(&(key.0.to_owned(), key.1.to_owned()))) {
             (Some(created_at), _) => Some(Submitted::Accepted(*created_at)),
             (None, Some((holder, _))) if *holder == job.id => None,
-            (None, Some((holder, fingerprint))) if *fingerprint == idempotency.fingerprint => {
+            (None, Some((holder, fingerprint))) if idempotency.stands_for(fingerprint) => {
                 Some(Submitted::Duplicate(*holder))
             }
             (None, Some((holder, _))) => Some(Submitted::KeyReused(*holder)),

@@ -110,7 +110,7 @@ fn known_by_key(write: &Write<'_>, job: &Prepared) -> Result<Option<Submitted>, 
     if let Some(created_at) = created_at(write, job.id)? {
         return Ok(Some(Submitted::Accepted(created_at)));
     }
-    Ok(Some(if fingerprint == idempotency.fingerprint {
+    Ok(Some(if idempotency.stands_for(&fingerprint) {
         Submitted::Duplicate(JobId(first))
     } else {
         Submitted::KeyReused(JobId(first))
