@@ -66,5 +66,5 @@ pub use keys::Keys;
 pub use meter::Meter;
 pub use routes::{openapi, router};
 pub use serve::{BindError, Server};
-pub use stream::Hub;
+pub use stream::{Cursors, Hub};
 pub use tail::{Tail, Waits};

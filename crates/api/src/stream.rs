@@ -37,6 +37,7 @@ use crate::params::Params;
 use crate::problem::Problem;
 use crate::serve::WritePatience;
 use asked::{Asked, StreamParams};
+pub use cursor::Cursors;
 use filter::Rights;
 use follow::Following;
 pub use hub::{Counts, Hub};

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::health::Readiness;
 use crate::problem::Problem;
-use crate::stream::{self, Hub};
+use crate::stream::{self, Cursors, Hub};
 pub use waits::{TooMany, Waiter, Waits, Woken};
 
 /// Rows read at once while somebody watches, and the time they are given to take them while there is more to read. It is still
@@ -73,11 +73,18 @@ pub struct Tail {
 }
 
 impl Tail {
-    pub fn new(store: Arc<dyn Store>, wakeups: &dyn Wakeups, config: Config, readiness: Readiness) -> Self {
+    /// `cursors`: how clients are told where they stand, the same for every process of a team.
+    pub fn new(
+        store: Arc<dyn Store>,
+        wakeups: &dyn Wakeups,
+        cursors: Cursors,
+        config: Config,
+        readiness: Readiness,
+    ) -> Self {
         let (someone, released) = (Arc::new(Notify::new()), CancellationToken::new());
         let waits =
             Waits::new(config.max_waiters, config.max_waiters_per_tenant, Arc::clone(&someone), released.clone());
-        let hub = Hub::new(config.streams.clone(), Arc::clone(&someone), released.clone());
+        let hub = Hub::new(config.streams.clone(), cursors, Arc::clone(&someone), released.clone());
         Self { store, wake: wakeups.listen(Topic::Changed), config, readiness, someone, released, waits, hub }
     }
 

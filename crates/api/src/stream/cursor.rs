@@ -2,11 +2,21 @@
 //!
 //! A row of the log tells of many jobs, and a connection may break between two of them: the place is a row *and* how many of
 //! its entries came before, counted over all of them, whosever they are. So a client goes on exactly where it was, whatever it
-//! may see and whichever process it comes back to. The text has a version in front; to everyone else it is opaque.
+//! may see and whichever process it comes back to.
+//!
+//! Rows are counted over all tenants, so a place in the clear would tell each how busy the others are: it is hidden under a key that all
+//! API processes derive from what they share ([`Cursors`]). What was given out by a version before, or under a key that is no longer in
+//! force, is no place, and its client is told to begin anew.
+
+use std::sync::Arc;
 
 use foreman_core::ports::{ChangeRow, Position};
+use foreman_core::sealed::{DerivedKey, Keyring};
 
-const VERSION: &str = "1";
+use crate::keys::Keys;
+
+/// The first wrote places in the clear.
+const VERSION: &str = "2";
 const UNSHOWN: &str = "s";
 
 /// Everything up to here has been told.
@@ -62,22 +72,19 @@ impl Place {
         }
     }
 
-    pub fn encode(self) -> String {
+    fn plain(self) -> String {
         let position = self.position.0;
         match self.told {
-            Told::Whole => format!("{VERSION}-{position:x}"),
-            Told::Entries(count) => format!("{VERSION}-{position:x}-{count:x}"),
-            Told::Unshown => format!("{VERSION}-{position:x}-{UNSHOWN}"),
+            Told::Whole => format!("{position:x}"),
+            Told::Entries(count) => format!("{position:x}-{count:x}"),
+            Told::Unshown => format!("{position:x}-{UNSHOWN}"),
         }
     }
 
-    /// Only what [`Place::encode`] could have written.
-    pub fn decode(text: &str) -> Result<Self, NotAPlace> {
+    /// Only what [`Place::plain`] could have written.
+    fn read(text: &str) -> Result<Self, NotAPlace> {
         let mut parts = text.split('-');
-        let (version, position, told) = (parts.next(), parts.next(), parts.next());
-        if version != Some(VERSION) {
-            return Err(NotAPlace);
-        }
+        let (position, told) = (parts.next(), parts.next());
         let position = i64::from_str_radix(position.ok_or(NotAPlace)?, 16).map_err(|_| NotAPlace)?;
         let told = match told {
             None => Told::Whole,
@@ -87,13 +94,71 @@ impl Place {
         let place = Self { position: Position(position), told };
         // The number of a row, and of entries in it, is never 0 where it counts; signs, capitals and zeros in front are not ours.
         let is_possible = position >= i64::from(matches!(told, Told::Entries(_))) && told != Told::Entries(0);
-        if is_possible && place.encode() == text { Ok(place) } else { Err(NotAPlace) }
+        if is_possible && place.plain() == text { Ok(place) } else { Err(NotAPlace) }
+    }
+}
+
+/// Turns places into the text of an `id:` and back.
+#[derive(Clone, Debug)]
+pub struct Cursors {
+    /// The first hides, all of them show.
+    keys: Arc<[DerivedKey]>,
+}
+
+const PURPOSE: &str = "stream cursor 2";
+
+impl Cursors {
+    /// By the master keys; without any, by the key of the configuration, which all processes have too. A server that asks for no key
+    /// has nobody to hide a place from, and is still understood after a restart.
+    pub fn new(keyring: Option<&Keyring>, keys: &Keys) -> Self {
+        let derived = match (keyring, keys) {
+            (Some(ring), _) => ring.derive(PURPOSE),
+            (None, Keys::Asked(admin)) => vec![DerivedKey::of(admin.as_bytes(), PURPOSE)],
+            (None, Keys::None) => vec![DerivedKey::of(b"", PURPOSE)],
+        };
+        Self { keys: derived.into() }
+    }
+
+    pub(super) fn encode(&self, place: Place) -> String {
+        format!("{VERSION}-{}", self.keys[0].hide(&place.plain()))
+    }
+
+    /// Only what [`Cursors::encode`] wrote, here or in another process with the same key.
+    pub(super) fn decode(&self, text: &str) -> Result<Place, NotAPlace> {
+        let hidden = text.strip_prefix(VERSION).and_then(|rest| rest.strip_prefix('-')).ok_or(NotAPlace)?;
+        let plain = self.keys.iter().find_map(|key| key.show(hidden)).ok_or(NotAPlace)?;
+        Place::read(&plain)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use foreman_core::sealed::MasterKey;
+
     use super::*;
+
+    #[test]
+    fn a_cursor_tells_nothing_and_is_read_by_every_process_with_the_key() {
+        let (old, new) = (MasterKey::fresh(), MasterKey::fresh());
+        let text = format!("{},{}", new.text().reveal(), old.text().reveal());
+        let (before, after): (Keyring, Keyring) = (Keyring::new(old), text.parse().expect("a ring"));
+        let place = |position| Place::whole(Position(position));
+        let keys = Keys::asked("the key of the configuration");
+        let (one, other) = (Cursors::new(Some(&before), &keys), Cursors::new(Some(&after), &keys));
+        for (number, cursor) in (1..500).map(|number| (number, one.encode(place(number)))) {
+            assert_eq!((one.decode(&cursor), other.decode(&cursor)), (Ok(place(number)), Ok(place(number))));
+            assert!(cursor.len() <= 40 && cursor.bytes().all(|byte| byte.is_ascii_graphic()), "{cursor}");
+            assert_eq!(one.decode(&other.encode(place(number))), Err(NotAPlace), "a key that is not known yet");
+        }
+        let (near, far) = (one.encode(place(0x20ea)), one.encode(place(0x20eb)));
+        assert!(!near.contains("20ea") && near[2..6] != far[2..6], "{near} {far}");
+        for strange in ["", "1-20ea", "2-20ea", "2-", "2", &near[..near.len() - 1], &format!("{near}A"), &near[2..]] {
+            assert_eq!(one.decode(strange), Err(NotAPlace), "{strange}");
+        }
+        let without = Cursors::new(None, &keys);
+        assert_eq!(Cursors::new(None, &keys).decode(&without.encode(place(7))), Ok(place(7)));
+        assert_eq!(Cursors::new(None, &Keys::None).decode(&without.encode(place(7))), Err(NotAPlace));
+    }
 
     #[test]
     fn a_place_survives_text_and_nothing_else_is_one() {
@@ -103,34 +168,31 @@ mod tests {
                 let place = Place { position, told };
                 let expected =
                     if position.0 == 0 && matches!(told, Told::Entries(_)) { Err(NotAPlace) } else { Ok(place) };
-                assert_eq!(Place::decode(&place.encode()), expected);
+                assert_eq!(Place::read(&place.plain()), expected);
             }
         }
         for text in [
             "",
-            "1",
-            "1-",
             "-",
-            "1-zz",
-            "1--1",
-            "1-+5",
-            "1-5-",
-            "1-5-0",
-            "1-5-+1",
-            "1-5-S",
-            "1-05",
-            "1-A",
-            "1-5-1-1",
-            "2-5",
-            " 1-5",
-            "1-5 ",
-            "1-8000000000000000",
-            "1-5-100000000",
+            "zz",
+            "-1",
+            "+5",
+            "5-",
+            "5-0",
+            "5-+1",
+            "5-S",
+            "05",
+            "A",
+            "5-1-1",
+            " 5",
+            "5 ",
+            "8000000000000000",
+            "5-100000000",
             "nonsense",
-            "1-5\n",
-            "\u{661}-5",
+            "5\n",
+            "\u{665}",
         ] {
-            assert_eq!(Place::decode(text), Err(NotAPlace), "{text:?}");
+            assert_eq!(Place::read(text), Err(NotAPlace), "{text:?}");
         }
     }
 

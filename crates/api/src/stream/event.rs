@@ -8,12 +8,12 @@ use foreman_core::ports::{ChangeRow, JobSummary, Moved, Note};
 use foreman_core::{TenantId, Timestamp};
 use serde::Serialize;
 
-use super::cursor::Place;
+use super::cursor::{Cursors, Place};
 use super::filter::{Filter, Rights};
 
 /// Events, ready to be sent.
-#[derive(Default)]
 pub(super) struct Text {
+    cursors: Cursors,
     pub bytes: Vec<u8>,
     pub events: u64,
 }
@@ -44,6 +44,10 @@ impl View<'_> {
 }
 
 impl Text {
+    pub fn new(cursors: &Cursors) -> Self {
+        Self { cursors: cursors.clone(), bytes: Vec::new(), events: 0 }
+    }
+
     /// What somebody sees of a row, without its first `told` entries.
     pub fn row(&mut self, row: &ChangeRow, view: View<'_>, told: usize) {
         for (entry, moved) in row.moved.iter().enumerate().skip(told).filter(|(_, moved)| view.sees_move(moved)) {
@@ -146,7 +150,8 @@ impl Text {
 
     fn write(&mut self, name: &str, place: Place, data: &impl Serialize) {
         // JSON escapes what would end the line.
-        self.bytes.extend_from_slice(format!("event: {name}\nid: {}\ndata: ", place.encode()).as_bytes());
+        let id = self.cursors.encode(place);
+        self.bytes.extend_from_slice(format!("event: {name}\nid: {id}\ndata: ").as_bytes());
         serde_json::to_writer(&mut self.bytes, data).expect("events are plain data, and a vector takes all of it");
         self.bytes.extend_from_slice(b"\n\n");
         self.events += 1;
@@ -172,7 +177,9 @@ mod tests {
     use foreman_core::ports::{Became, Position, SessionState, Step, TickState};
     use foreman_core::{JobId, ScheduleId, SessionId, State};
 
+    use super::super::cursor::Told;
     use super::*;
+    use crate::keys::Keys;
 
     fn moved(tenant: &TenantId) -> Moved {
         let step = Step { state: State::Completed, attempt: 1, sequence: 3, took: None };
@@ -180,9 +187,18 @@ mod tests {
         Moved { id: JobId::fresh(), tenant: tenant.clone(), queue, at, step }
     }
 
-    fn ids(text: &Text) -> Vec<String> {
+    fn cursors() -> Cursors {
+        Cursors::new(None, &Keys::None)
+    }
+
+    fn place(position: i64, told: Told) -> Place {
+        Place { position: Position(position), told }
+    }
+
+    fn ids(text: &Text) -> Vec<Place> {
         let text = std::str::from_utf8(&text.bytes).expect("text");
-        text.lines().filter_map(|line| line.strip_prefix("id: ")).map(ToOwned::to_owned).collect()
+        let ids = text.lines().filter_map(|line| line.strip_prefix("id: "));
+        ids.map(|id| cursors().decode(id).expect("a place")).collect()
     }
 
     #[test]
@@ -214,15 +230,16 @@ mod tests {
         let filter = Filter::default();
         let all = |schedules, workers| View { tenant: &mine, filter: &filter, rights: Rights { schedules, workers } };
         for (view, told, expected) in [
-            (all(true, true), 0, vec!["1-1f-2", "1-1f-4", "1-1f-6", "1-1f-7", "1-1f-a"]),
-            (all(true, false), 0, vec!["1-1f-2", "1-1f-4", "1-1f-6", "1-1f-7"]),
-            (all(false, true), 0, vec!["1-1f-2", "1-1f-4", "1-1f-6", "1-1f-a"]),
-            (all(true, true), 2, vec!["1-1f-4", "1-1f-6", "1-1f-7", "1-1f-a"]),
-            (all(true, true), 6, vec!["1-1f-7", "1-1f-a"]),
+            (all(true, true), 0, vec![2, 4, 6, 7, 10]),
+            (all(true, false), 0, vec![2, 4, 6, 7]),
+            (all(false, true), 0, vec![2, 4, 6, 10]),
+            (all(true, true), 2, vec![4, 6, 7, 10]),
+            (all(true, true), 6, vec![7, 10]),
             (all(true, true), 11, vec![]),
         ] {
-            let mut text = Text::default();
+            let mut text = Text::new(&cursors());
             text.row(&row, view, told);
+            let expected: Vec<Place> = expected.into_iter().map(|count| place(0x1f, Told::Entries(count))).collect();
             assert_eq!(ids(&text), expected);
             assert_eq!(text.events, expected.len() as u64);
             let text = String::from_utf8(text.bytes).expect("text");
@@ -232,7 +249,7 @@ mod tests {
         }
         let mut found = Vec::new();
         candidates(&row, all(true, true), 2, &mut found);
-        assert_eq!(found.iter().map(|one| one.place.encode()).collect::<Vec<_>>(), ["1-1f-4"]);
+        assert_eq!(found.iter().map(|one| one.place).collect::<Vec<_>>(), [place(0x1f, Told::Entries(4))]);
     }
 
     #[test]
@@ -241,8 +258,8 @@ mod tests {
         let (position, at) = (Position(3), Timestamp::from_micros(1));
         let row = ChangeRow { position, at, moved: vec![moved(&mine), moved(&mine)], notes: Vec::new() };
         let (filter, rights) = (Filter::default(), Rights { schedules: false, workers: false });
-        let mut text = Text::default();
+        let mut text = Text::new(&cursors());
         text.row(&row, View { tenant: &mine, filter: &filter, rights }, 0);
-        assert_eq!(ids(&text), ["1-3-1", "1-3"]);
+        assert_eq!(ids(&text), [place(3, Told::Entries(1)), place(3, Told::Whole)]);
     }
 }

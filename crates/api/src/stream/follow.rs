@@ -117,7 +117,7 @@ impl Following {
             heartbeat,
             is_over: false,
         };
-        let mut opening = Text::default();
+        let mut opening = Text::new(following.visit.hub().cursors());
         opening.retry(rand::rng().random_range(RETRY));
         opening.heartbeat(following.app.clock.now(), following.told());
         if let Some(reason) = reset {
@@ -154,7 +154,7 @@ impl Following {
                 biased;
                 () = hub.released() => {
                     self.is_over = true;
-                    let mut farewell = Text::default();
+                    let mut farewell = Text::new(hub.cursors());
                     farewell.retry(rand::rng().random_range(RETRY_AFTER_DRAIN));
                     return Some(self.sent(farewell));
                 }
@@ -166,7 +166,7 @@ impl Following {
                     if let Some(place) = self.phase.place() {
                         self.place = place;
                     }
-                    let mut text = Text::default();
+                    let mut text = Text::new(hub.cursors());
                     text.heartbeat(self.app.clock.now(), self.told());
                     return Some(self.sent(text));
                 }
@@ -203,7 +203,7 @@ impl Following {
 /// Where to begin, and why not where the client asked for.
 async fn start(app: &App, after: Option<&str>) -> Result<(Place, Option<ResetReason>), Problem> {
     let Some(text) = after else { return Ok((now(app).await?, None)) };
-    let reason = match Place::decode(text) {
+    let reason = match app.streams.cursors().decode(text) {
         Err(_) => ResetReason::Unknown,
         Ok(place) if place.read_after() < app.store.start().await? => ResetReason::Expired,
         Ok(place) => {
@@ -251,7 +251,7 @@ impl Context<'_> {
     async fn decided(&self, candidates: &[Candidate]) -> Result<Text, StoreError> {
         let jobs: Vec<_> = candidates.iter().map(|one| one.moved.id).collect();
         let labels = self.app.labels().of(&jobs).await?;
-        let mut text = Text::default();
+        let mut text = Text::new(self.visit.hub().cursors());
         for Candidate { moved, place } in candidates {
             // A job that is gone matches nothing.
             let known = labels.get(&moved.id);
@@ -270,7 +270,7 @@ impl Context<'_> {
             }
             return self.decided(&found).await;
         }
-        let mut text = Text::default();
+        let mut text = Text::new(self.visit.hub().cursors());
         for row in rows {
             text.row(row, self.view(), place.told_of(row));
         }
@@ -298,6 +298,7 @@ impl Phase {
                 let scene = Scene {
                     visit: context.visit,
                     store: context.app.store.as_ref(),
+                    cursors: context.visit.hub().cursors(),
                     tenant: context.tenant,
                     filter: context.filter,
                     place: *place,
@@ -371,7 +372,7 @@ impl Phase {
             *self = Phase::Snapshot(Snapshot::default());
             shown = Place::unshown(fresh.position);
         }
-        let mut text = Text::default();
+        let mut text = Text::new(context.visit.hub().cursors());
         text.reset(ResetReason::Expired, context.app.clock.now(), shown);
         Ok(text.into())
     }

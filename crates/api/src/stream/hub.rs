@@ -18,7 +18,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::Config;
-use super::cursor::Place;
+use super::cursor::{Cursors, Place};
 use super::event::{Text, View, candidates};
 use super::filter::{Filter, Rights};
 use super::mailbox::{End, Mailbox, Piece, What};
@@ -31,6 +31,7 @@ pub struct Hub {
 
 struct Shared {
     config: Config,
+    cursors: Cursors,
     inside: Mutex<Inside>,
     /// Whether the reader reads.
     reading: watch::Sender<bool>,
@@ -104,10 +105,11 @@ pub(super) enum Joined {
 }
 
 impl Hub {
-    pub(crate) fn new(config: Config, someone: Arc<Notify>, released: CancellationToken) -> Self {
+    pub(crate) fn new(config: Config, cursors: Cursors, someone: Arc<Notify>, released: CancellationToken) -> Self {
         Self {
             shared: Arc::new(Shared {
                 config,
+                cursors,
                 inside: Mutex::default(),
                 reading: watch::Sender::new(false),
                 someone,
@@ -133,6 +135,10 @@ impl Hub {
 
     pub(super) fn config(&self) -> &Config {
         &self.shared.config
+    }
+
+    pub(super) fn cursors(&self) -> &Cursors {
+        &self.shared.cursors
     }
 
     pub(super) fn sent(&self, events: u64) {
@@ -218,7 +224,7 @@ impl Hub {
         let page = Page::new(changes, &inside.rooms);
         let mut slow = 0;
         for (tenant, room) in &mut inside.rooms {
-            slow += room.tell(tenant, &page, &self.shared.config);
+            slow += room.tell(tenant, &page, &self.shared.config, &self.shared.cursors);
         }
         self.shared.slow.fetch_add(slow, Ordering::Relaxed);
     }
@@ -277,7 +283,7 @@ impl<'p> Page<'p> {
 
 impl Room {
     /// Answers how many did not keep up.
-    fn tell(&mut self, tenant: &TenantId, page: &Page<'_>, config: &Config) -> u64 {
+    fn tell(&mut self, tenant: &TenantId, page: &Page<'_>, config: &Config, cursors: &Cursors) -> u64 {
         let with_workers = self.members.values().any(|member| member.rights.workers);
         let rows = page.rows(tenant, with_workers);
         let Some(first) = rows.first().map(|row| row.position) else { return 0 };
@@ -286,13 +292,13 @@ impl Room {
         self.members.retain(|_, member| {
             let view = View { tenant, filter: &member.filter, rights: member.rights };
             let piece = if member.filter.is_open() && member.after < first {
-                shared[member.rights.index()].get_or_insert_with(|| text(&rows, view, page.end)).clone()
+                shared[member.rights.index()].get_or_insert_with(|| text(&rows, view, page.end, cursors)).clone()
             } else {
                 let unread = &rows[rows.partition_point(|row| row.position <= member.after)..];
                 if member.filter.asks_for_labels() {
                     undecided(unread, view, page.end)
                 } else {
-                    text(unread, view, page.end)
+                    text(unread, view, page.end, cursors)
                 }
             };
             piece.is_none_or(|piece| member.mailbox.put(piece, config))
@@ -301,12 +307,12 @@ impl Room {
     }
 }
 
-fn text(rows: &[&ChangeRow], view: View<'_>, end: Position) -> Option<Piece> {
-    let mut text = Text::default();
+fn text(rows: &[&ChangeRow], view: View<'_>, end: Position, cursors: &Cursors) -> Option<Piece> {
+    let mut text = Text::new(cursors);
     for row in rows {
         text.row(row, view, 0);
     }
-    let Text { bytes, events } = text;
+    let Text { bytes, events, .. } = text;
     (events > 0).then(|| Piece { what: What::Text(Bytes::from(bytes)), events, place: Place::whole(end) })
 }
 
@@ -410,7 +416,11 @@ mod tests {
     const NEITHER: Rights = Rights { schedules: false, workers: false };
 
     fn hub() -> Hub {
-        Hub::new(Config::default(), Arc::new(Notify::new()), CancellationToken::new())
+        Hub::new(Config::default(), cursors(), Arc::new(Notify::new()), CancellationToken::new())
+    }
+
+    fn cursors() -> Cursors {
+        Cursors::new(None, &crate::keys::Keys::None)
     }
 
     fn row(position: i64, tenants: &[&str]) -> ChangeRow {
@@ -451,7 +461,7 @@ mod tests {
         let What::Text(bytes) = piece.what else { panic!("undecided") };
         let text = std::str::from_utf8(&bytes).expect("text");
         let ids = text.lines().filter_map(|line| line.strip_prefix("id: "));
-        ids.map(|id| Place::decode(id).expect("a place").position.0).collect()
+        ids.map(|id| cursors().decode(id).expect("a place").position.0).collect()
     }
 
     #[test]

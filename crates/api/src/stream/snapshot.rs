@@ -8,7 +8,7 @@ use foreman_core::ports::{Cursor, JobFilter, JobSummary, Store, StoreError};
 use foreman_core::{TenantId, Timestamp};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::cursor::Place;
+use super::cursor::{Cursors, Place};
 use super::event::Text;
 use super::filter::Filter;
 use super::hub::Visit;
@@ -33,6 +33,7 @@ pub(super) struct Snapshot {
 pub(super) struct Scene<'s> {
     pub visit: &'s Visit,
     pub store: &'s dyn Store,
+    pub cursors: &'s Cursors,
     pub tenant: &'s TenantId,
     pub filter: &'s Filter,
     pub place: Place,
@@ -45,7 +46,7 @@ impl Snapshot {
         if self.turn.is_none() {
             self.turn = scene.visit.snapshot_turn().await;
         }
-        let mut text = Text::default();
+        let mut text = Text::new(scene.cursors);
         let unshown = Place::unshown(scene.place.position);
         if let Some(jobs) = &scene.filter.jobs {
             let mut views = Vec::new();

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use foreman_core::sealed::{DerivedKey, Keyring};
 use serde_json::Value;
 use tokio::time::timeout;
 
-use crate::harness::Api;
+use crate::harness::{Api, MASTER_KEY};
 use crate::http::{Connection, PATIENCE, Reply, written};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -118,4 +119,20 @@ impl Feed {
             self.text.push_str(std::str::from_utf8(&chunk).unwrap());
         }
     }
+}
+
+/// What a server of the tests hides places in the log under. Only within a test: to everybody else they are opaque.
+fn cursor_key() -> DerivedKey {
+    MASTER_KEY.parse::<Keyring>().unwrap().derive("stream cursor 2").remove(0)
+}
+
+/// The cursor of a client that has had everything up to here.
+pub fn cursor(position: i64) -> String {
+    format!("2-{}", cursor_key().hide(&format!("{position:x}")))
+}
+
+/// Where a cursor stands in the log.
+pub fn position(cursor: &str) -> i64 {
+    let place = cursor_key().show(cursor.strip_prefix("2-").unwrap()).unwrap();
+    i64::from_str_radix(place.split('-').next().unwrap(), 16).unwrap()
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use foreman_api::{
-    App, Bodies, Commands, Dashboard, Gate, Hosts, Hub, Keys, Parts, Patience, Readiness, Server, Tail, Vitals, Waits,
-    router, serve, tail,
+    App, Bodies, Commands, Cursors, Dashboard, Gate, Hosts, Hub, Keys, Parts, Patience, Readiness, Server, Tail,
+    Vitals, Waits, router, serve, tail,
 };
 use foreman_core::lane::LanePlan;
 use foreman_core::limits::Limits;
@@ -17,7 +17,7 @@ use foreman_core::ports::{
     ClaimAnswer, ClaimRequest, Company, Held, JobStore, LiveOutput, OutputChunk, OutputLine, OutputStream, Queues,
     SessionInfo, SessionStore, Submit, SubmitError, Submitted, Wanted,
 };
-use foreman_core::sealed::{Keyring, MasterKey};
+use foreman_core::sealed::Keyring;
 use foreman_core::target::Route;
 use foreman_core::tenant::TenantLimits;
 use foreman_core::{ClaimToken, JobId, NewJob, Report, SessionId, Verdict};
@@ -31,6 +31,9 @@ use crate::faulty::Faulty;
 use crate::http::{Connection, PATIENCE, Reply};
 use crate::registry::Registry;
 
+/// Every process of a team has the same.
+pub const MASTER_KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+
 /// What a test may set before the start.
 pub struct Setting {
     pub commands: Commands,
@@ -39,6 +42,8 @@ pub struct Setting {
     pub patience: Patience,
     pub keyring: Option<Arc<Keyring>>,
     pub tenant_limits: TenantLimits,
+    /// Of the default tenant, where they are others.
+    pub own_limits: Option<TenantLimits>,
     pub dashboard: Dashboard,
     pub dev: bool,
     pub limits: Limits,
@@ -54,8 +59,9 @@ impl Default for Setting {
             hosts: Hosts::Local,
             keys: Keys::None,
             patience: Patience::default(),
-            keyring: Some(Arc::new(Keyring::new(MasterKey::fresh()))),
+            keyring: Some(Arc::new(MASTER_KEY.parse().unwrap())),
             tenant_limits: TenantLimits::unlimited(),
+            own_limits: None,
             dashboard: Dashboard::default(),
             dev: true,
             limits: Limits::default(),
@@ -116,7 +122,8 @@ impl Api {
         let submit = Arc::new(Direct::new(store.clone(), tasks.clone()));
         let clerk = Arc::new(Clerk::new(store.clone()));
         let (stop, readiness, output) = (Stop::new(), Readiness::new(), Arc::new(Printed::default()));
-        let tail = Tail::new(store.clone(), wakeups.as_ref(), setting.tail, readiness.clone());
+        let cursors = Cursors::new(setting.keyring.as_deref(), &setting.keys);
+        let tail = Tail::new(store.clone(), wakeups.as_ref(), cursors, setting.tail, readiness.clone());
         let (waits, streams) = (tail.waits(), tail.streams());
         drop(tasks.spawn("tail", tail.run(stop.shutdown())));
         let vitals = Vitals::new("0.0.0-test", readiness.clone(), None);
@@ -131,6 +138,7 @@ impl Api {
             output: output.clone(),
             clock: clock.clone(),
             limits: setting.limits,
+            own_limits: setting.own_limits.unwrap_or_else(|| setting.tenant_limits.clone()),
             tenant_limits: setting.tenant_limits,
             keyring: setting.keyring,
             bodies: setting.bodies,

@@ -11,7 +11,7 @@ use foreman_core::{NewJob, TenantId, Timestamp};
 use serde_json::json;
 
 use crate::faulty::Fault;
-use crate::feed::{Event, Feed, STREAM};
+use crate::feed::{Event, Feed, STREAM, cursor};
 use crate::harness::{Api, Setting, in_time, until};
 use crate::http::written;
 use crate::matrix::{ADMIN, key, keyed, tenant};
@@ -396,7 +396,7 @@ async fn while_nobody_watches_nothing_is_read() {
     api.store.set(None);
     // What happened meanwhile is in the log all the same.
     let head = api.store.inner.head().await.unwrap();
-    let mut feed = Feed::open(&api, &format!("?after=1-{:x}", head.0 - 1), &[]).await;
+    let mut feed = Feed::open(&api, &format!("?after={}", cursor(head.0 - 1)), &[]).await;
     feed.jobs(1).await;
 }
 

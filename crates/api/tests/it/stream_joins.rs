@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use foreman_core::ports::{JobStore as _, Topic, Wakeups as _};
 
-use crate::feed::{Event, Feed};
+use crate::feed::{Event, Feed, position};
 use crate::harness::{Api, Setting, until};
 use crate::stream::new_job;
 
@@ -113,7 +113,6 @@ async fn whoever_joins_or_comes_back_at_whatever_moment_is_told_everything_once_
 
 /// Only within a test: to everybody else a place is opaque.
 fn is_after(place: &str, other: &str) -> bool {
-    let position = |text: &str| i64::from_str_radix(text.split('-').nth(1).unwrap(), 16).unwrap();
     position(place) > position(other)
 }
 

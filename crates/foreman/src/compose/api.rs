@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use axum::Router;
-use foreman_api::{App, Commands, Dashboard, Parts, Tail};
+use foreman_api::{App, Commands, Cursors, Dashboard, Parts, Tail};
 use foreman_core::ports::{JobQuery, JobStore, ScheduleStore, Schedules, Submit};
 use foreman_engine::output::OutputHub;
 use foreman_engine::worker::Drained;
@@ -16,8 +16,14 @@ use crate::role::Role;
 pub(super) fn parts(ground: &Ground<'_>, shared: &Shared, output: OutputHub) -> (Router, SubmitHandle, Vec<Part>) {
     let settings = ground.settings;
     let (submitter, intake) = Submitter::new(Arc::clone(&shared.store) as Arc<dyn JobStore>, settings.submit.clone());
-    let tail =
-        Tail::new(Arc::clone(&shared.store), shared.wakeups.as_ref(), settings.tail.clone(), ground.readiness.clone());
+    let cursors = Cursors::new(ground.keyring.as_deref(), &ground.gate.keys);
+    let tail = Tail::new(
+        Arc::clone(&shared.store),
+        shared.wakeups.as_ref(),
+        cursors,
+        settings.tail.clone(),
+        ground.readiness.clone(),
+    );
     ground.metrics.set_streams(tail.streams());
     let desk = Desk::new(
         Arc::clone(&shared.store) as Arc<dyn ScheduleStore>,
@@ -38,6 +44,7 @@ pub(super) fn parts(ground: &Ground<'_>, shared: &Shared, output: OutputHub) -> 
         clock: clock(),
         limits: settings.limits.clone(),
         tenant_limits: settings.tenant_limits.clone(),
+        own_limits: settings.own_limits.clone(),
         keyring: ground.keyring.clone(),
         bodies: settings.bodies.clone(),
         connections: settings.serve.max_connections,
