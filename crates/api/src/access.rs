@@ -15,11 +15,12 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use foreman_core::audit::Actor;
-use http::header::{ALLOW, HOST, ORIGIN};
+use http::header::{ALLOW, AUTHORIZATION, CACHE_CONTROL, HOST, ORIGIN, X_CONTENT_TYPE_OPTIONS};
+use http::{HeaderName, HeaderValue};
 use tokio::time::Instant;
 
 use crate::app::App;
-use crate::audit::{self, Watch};
+use crate::audit::{self, Origin, Watch};
 use crate::buffers;
 use crate::caller::Caller;
 use crate::doorkeeper::{Patience, Visitor};
@@ -62,6 +63,11 @@ impl Peer {
     pub fn address(request: &Request) -> IpAddr {
         request.extensions().get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0.ip())
     }
+
+    /// As it is written down.
+    pub fn text(request: &Request) -> Option<String> {
+        request.extensions().get::<Peer>().map(|peer| peer.0.ip().to_canonical().to_string())
+    }
 }
 
 /// The gate, and what is behind it: nothing but probes where there is no store.
@@ -93,6 +99,10 @@ struct Passed {
 
 impl Entrance {
     fn judge(&self, request: &Request, route: Option<&MatchedPath>) -> Result<Verdict, Problem> {
+        if request.headers().get_all(HOST).iter().nth(1).is_some() {
+            // Whoever stands between may have judged by the other.
+            return Err(Problem::invalid_request("the header Host is given more than once"));
+        }
         if self.gate.hosts == Hosts::Local && (!names_this_machine(request) || is_sent_by_a_stranger(request)) {
             return Err(host_refused(request));
         }
@@ -146,7 +156,7 @@ pub(crate) async fn around(State(entrance): State<Entrance>, mut request: Reques
     // The template, not the path: a log that counts by route needs few names, and ids belong in fields.
     let route = request.extensions().get::<MatchedPath>().cloned();
 
-    let mut who = Who(None);
+    let (mut who, peer) = (Who(None), Peer::text(&request));
     let judged = if request.extensions().get::<NoPlace>().is_some() {
         Err(Problem::new(
             Kind::Overloaded,
@@ -167,8 +177,7 @@ pub(crate) async fn around(State(entrance): State<Entrance>, mut request: Reques
         Ok(Passed { caller: Some(caller), action }) => {
             who = Who(Some(caller.actor.clone()));
             let watch = action.map(|action| {
-                let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip().to_canonical().to_string());
-                Watch::new(action, &caller, route.as_ref(), request.uri().path(), id.as_str(), peer)
+                Watch::new(action, &caller, route.as_ref(), request.uri().path(), id.as_str(), peer.clone())
             });
             match &entrance.app {
                 Some(app) => served(app, caller, watch, request, next).await,
@@ -176,7 +185,14 @@ pub(crate) async fn around(State(entrance): State<Entrance>, mut request: Reques
             }
         }
         Ok(Passed { caller: None, .. }) => audit::unwatched(request, next).await,
-        Err(problem) => problem.into_response(),
+        Err(problem) => {
+            if problem.kind == Kind::Unauthorized
+                && let (Some(app), Some(object)) = (&entrance.app, shown(&request))
+            {
+                Origin::of(&request).refused(app, "key.refused", object);
+            }
+            problem.into_response()
+        }
     };
 
     let written = problem::write(&mut response, id.as_str());
@@ -191,13 +207,14 @@ pub(crate) async fn around(State(entrance): State<Entrance>, mut request: Reques
         meter.request(&method, route, status, took);
     }
     let (status, duration_ms) = (status.as_u16(), took.as_secs_f64() * 1_000.0);
+    let peer = peer.as_deref().unwrap_or("-");
     match cause {
         Some(cause) if status == 500 => tracing::error!(
-            target: "foreman::http", { request.id = id.as_str(), %method, route, status, duration_ms, %who, cause },
+            target: "foreman::http", { request.id = id.as_str(), %method, route, status, duration_ms, %who, peer, cause },
             "{method} {route} {status}: {cause}"
         ),
         Some(cause) => tracing::warn!(
-            target: "foreman::http", { request.id = id.as_str(), %method, route, status, duration_ms, %who, cause },
+            target: "foreman::http", { request.id = id.as_str(), %method, route, status, duration_ms, %who, peer, cause },
             "{method} {route} {status}: {cause}"
         ),
         // Asked every few seconds by whoever watches. A no is said once, by the probe itself.
@@ -206,11 +223,12 @@ pub(crate) async fn around(State(entrance): State<Entrance>, mut request: Reques
             "{method} {route} {status}"
         ),
         None => tracing::info!(
-            target: "foreman::http", { request.id = id.as_str(), %method, route, status, duration_ms, %who },
+            target: "foreman::http", { request.id = id.as_str(), %method, route, status, duration_ms, %who, peer },
             "{method} {route} {status}"
         ),
     }
     response.headers_mut().insert(request_id::HEADER, id.into_header());
+    guard(&mut response);
     response
 }
 
@@ -227,6 +245,26 @@ async fn served(app: &App, caller: Caller, watch: Option<Watch>, mut request: Re
         None => audit::unwatched(request, next).await,
     };
     buffers::counted(response, app.answered(), &tenant, under_way)
+}
+
+/// What every answer says to a browser, unless it says otherwise itself: it is what its type says and nothing else, is kept nowhere,
+/// and is no part of another site's page.
+fn guard(response: &mut Response) {
+    let said = [
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (CACHE_CONTROL, "no-store"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    ];
+    for (name, value) in said {
+        response.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
+    }
+}
+
+/// What a request that was refused had shown. One that shows nothing has only to be told that a key is asked for.
+fn shown(request: &Request) -> Option<String> {
+    let given = request.headers().get(AUTHORIZATION)?.as_bytes();
+    let key = given.split_at_checked(7).map_or(given, |(_, key)| key.trim_ascii());
+    Some(audit::name_of_key(key))
 }
 
 /// What a request shows of itself. Only the stream, which browsers open where they can send no header, takes anything of it from
@@ -276,23 +314,67 @@ fn is_probe(route: &str) -> bool {
     matches!(route, "/healthz" | "/readyz" | "/metrics")
 }
 
-/// An address, or a name that browsers themselves keep on this machine. A request without a name came from no browser.
+/// An address, or a name that browsers themselves keep on this machine. A request without a name came from no browser. Where the
+/// address of the request names one too, both must be.
 fn names_this_machine(request: &Request) -> bool {
-    host(request).is_none_or(|host| {
-        let name = without_port(host);
-        name.parse::<IpAddr>().is_ok() || is_localhost(name)
+    let in_header = request.headers().get(HOST).map(|value| value.to_str().unwrap_or("?"));
+    let in_address = request.uri().authority().map(http::uri::Authority::as_str);
+    [in_header, in_address].into_iter().flatten().all(|host| match Named::read(host) {
+        Some(Named::Address(_)) => true,
+        Some(Named::Name(name)) => is_localhost(name),
+        None => false,
     })
 }
 
-/// A browser lets any page send a POST without a body to any address, and says in `Origin` whose page it was. What the
-/// page may only read it never gets to see.
+/// A browser lets any page send a POST without a body to any address, and says in `Sec-Fetch-Site` whether the page is of this very
+/// server; an older one says in `Origin` whose it was. What the page may only read it never gets to see.
 fn is_sent_by_a_stranger(request: &Request) -> bool {
+    if request.method().is_safe() {
+        return false;
+    }
+    if let Some(site) = request.headers().get("sec-fetch-site") {
+        // `none`: a person typed it.
+        return !matches!(site.as_bytes(), b"same-origin" | b"none");
+    }
     let is_strange = |page: &str| {
-        let name = without_port(page);
-        let is_here = name.parse().map_or_else(|_| is_localhost(name), |address: IpAddr| address.is_loopback());
+        let is_here = match Named::read(page) {
+            Some(Named::Address(address)) => address.is_loopback(),
+            Some(Named::Name(name)) => is_localhost(name),
+            None => false,
+        };
         !is_here && Some(page) != host(request)
     };
-    !request.method().is_safe() && origin(request).is_some_and(|origin| is_strange(page_host(origin)))
+    origin(request).is_some_and(|origin| is_strange(page_host(origin)))
+}
+
+/// What a `Host` names, without its port.
+#[derive(Debug, PartialEq, Eq)]
+enum Named<'h> {
+    Address(IpAddr),
+    Name(&'h str),
+}
+
+impl<'h> Named<'h> {
+    /// Only what is written as it must be: an address of IPv6 in brackets, a name of letters, digits, hyphens and dots, a port of
+    /// digits.
+    fn read(host: &'h str) -> Option<Self> {
+        let (named, rest) = match host.strip_prefix('[') {
+            Some(inner) => {
+                let (address, rest) = inner.split_once(']')?;
+                (Named::Address(IpAddr::V6(address.parse().ok()?)), rest)
+            }
+            None => {
+                let (name, rest) = host.split_at(host.find(':').unwrap_or(host.len()));
+                let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
+                if name.is_empty() || !name.bytes().all(is_letter) {
+                    return None;
+                }
+                (name.parse().map_or(Named::Name(name), |address| Named::Address(IpAddr::V4(address))), rest)
+            }
+        };
+        let is_port = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u16>().is_ok();
+        (rest.is_empty() || rest.strip_prefix(':').is_some_and(is_port)).then_some(named)
+    }
 }
 
 fn is_localhost(name: &str) -> bool {
@@ -314,16 +396,9 @@ pub(crate) fn host(request: &Request) -> Option<&str> {
     in_header.or_else(|| request.uri().authority().map(http::uri::Authority::as_str))
 }
 
-fn without_port(host: &str) -> &str {
-    if let Some(rest) = host.strip_prefix('[') {
-        return rest.split(']').next().unwrap_or_default();
-    }
-    host.rsplit_once(':').map_or(host, |(name, _)| name)
-}
-
 fn host_refused(request: &Request) -> Problem {
     let detail = if names_this_machine(request) {
-        let page = origin(request).unwrap_or_default();
+        let page = origin(request).unwrap_or("another site");
         format!("this server listens on loopback only and was called by a page of {page:?}; use a page of this machine")
     } else {
         let name = host(request).unwrap_or_default();
@@ -350,9 +425,47 @@ mod tests {
             ("localhost.evil.example", false),
             ("127.0.0.1.evil.example", false),
             ("", false),
+            ("[::1].evil.example", false),
+            ("[::1]evil.example:80", false),
+            ("[::1", false),
+            ("::1", false),
+            ("[127.0.0.1]", false),
+            ("localhost:evil.example", false),
+            ("localhost:", false),
+            ("localhost:+80", false),
+            ("localhost:65536", false),
+            ("localhost:80:80", false),
+            ("localhost/", false),
+            ("evil.example@localhost", false),
+            ("localhost evil.example", false),
         ] {
             let request = Request::builder().header(HOST, host).body(axum::body::Body::empty()).expect("a request");
             assert_eq!(names_this_machine(&request), expected, "{host}");
+        }
+    }
+
+    #[test]
+    fn a_browser_says_whether_the_page_is_of_this_server() {
+        let sent = |method: &str, headers: &[(&str, &str)]| {
+            let mut request = Request::builder().method(method).header(HOST, "localhost:8080");
+            for (name, value) in headers {
+                request = request.header(*name, *value);
+            }
+            is_sent_by_a_stranger(&request.body(axum::body::Body::empty()).expect("a request"))
+        };
+        for (headers, expected) in [
+            (&[][..], false),
+            (&[("sec-fetch-site", "same-origin")], false),
+            (&[("sec-fetch-site", "none")], false),
+            (&[("sec-fetch-site", "cross-site")], true),
+            (&[("sec-fetch-site", "same-site")], true),
+            (&[("sec-fetch-site", "same-site"), ("origin", "http://localhost:3000")], true),
+            (&[("origin", "http://localhost:3000")], false),
+            (&[("origin", "http://[::1].evil.example")], true),
+            (&[("origin", "null")], true),
+        ] {
+            assert_eq!(sent("POST", headers), expected, "{headers:?}");
+            assert!(!sent("GET", headers), "{headers:?}");
         }
     }
 }

@@ -4,18 +4,19 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use axum::extract::FromRef;
-use foreman_core::Clock;
 use foreman_core::limits::Limits;
 use foreman_core::ports::{LiveOutput, Schedules, Store, Submit, Tenancy};
 use foreman_core::sealed::Keyring;
 use foreman_core::tenant::TenantLimits;
+use foreman_core::{Clock, TenantId};
 use foreman_runtime::Tasks;
 
 use crate::access::Gate;
+use crate::audit::Bounds;
 use crate::body::Bodies;
 use crate::buffers::Buffers;
 use crate::dashboard::Dashboard;
-use crate::doorkeeper::Doorkeeper;
+use crate::doorkeeper::{DefaultLimits, Doorkeeper};
 use crate::health::Vitals;
 use crate::overview::Overviews;
 use crate::problem::Problem;
@@ -32,6 +33,7 @@ struct Inside {
     parts: Parts,
     doorkeeper: Doorkeeper,
     quotas: Quotas,
+    bounds: Bounds,
     overviews: Overviews,
     labels: KnownLabels,
     received: Buffers,
@@ -54,6 +56,8 @@ pub struct Parts {
     pub limits: Limits,
     /// What every tenant may ask for, but for what an administrator said about it.
     pub tenant_limits: TenantLimits,
+    /// The same for the tenant `default`, which may be the operator's own.
+    pub own_limits: TenantLimits,
     /// What secrets are sealed with; without it nothing that carries one is accepted.
     pub keyring: Option<Arc<Keyring>>,
     pub bodies: Bodies,
@@ -82,7 +86,7 @@ pub enum Commands {
 impl App {
     pub fn new(parts: Parts) -> Self {
         let (gate, tenancy) = (&parts.gate, Arc::clone(&parts.tenancy));
-        let defaults = parts.tenant_limits.clone();
+        let defaults = DefaultLimits { every: parts.tenant_limits.clone(), own: parts.own_limits.clone() };
         let doorkeeper = Doorkeeper::new(gate.keys.clone(), tenancy, defaults, gate.patience, &parts.tasks);
         let overviews = Overviews::new(&parts.tasks);
         let labels = KnownLabels::new(Arc::clone(&parts.store), parts.tasks.clone());
@@ -93,7 +97,17 @@ impl App {
         let answered = Buffers::new(answers_in_flight, 2 * largest);
         let shares = Shares::of(parts.connections);
         let quotas = Quotas::default();
-        Self(Arc::new(Inside { parts, doorkeeper, quotas, overviews, labels, received, answered, shares }))
+        let bounds = Bounds::default();
+        Self(Arc::new(Inside { parts, doorkeeper, quotas, bounds, overviews, labels, received, answered, shares }))
+    }
+
+    /// What a tenant may ask for unless something was said about it.
+    pub(crate) fn default_limits(&self, tenant: &TenantId) -> &TenantLimits {
+        self.doorkeeper().default_limits(tenant)
+    }
+
+    pub(crate) fn bounds(&self) -> &Bounds {
+        &self.0.bounds
     }
 
     pub(crate) fn quotas(&self) -> &Quotas {

@@ -8,20 +8,72 @@
 //! Two processes write their own. One that dies between the act and its entry loses the entry; the log has the request's
 //! line only if it got that far. An entry that the store does not take is logged with all it would have said.
 
+mod bounds;
+
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use axum::extract::{MatchedPath, Request};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use foreman_core::audit::Act;
+use foreman_core::audit::{Act, Actor};
+use foreman_core::key::ApiKey;
 use foreman_core::{EntryId, TenantId};
 use foreman_runtime::tasks::panic_message;
 use futures_util::FutureExt;
+use http::StatusCode;
 
+use crate::access::Peer;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::problem::Problem;
+use crate::request_id::RequestId;
+pub(crate) use bounds::Bounds;
+
+/// Where a request came from, for its entry.
+#[derive(Clone, Debug)]
+pub(crate) struct Origin {
+    request: Option<String>,
+    peer: Option<String>,
+}
+
+impl Origin {
+    pub fn of(request: &Request) -> Self {
+        Self {
+            request: request.extensions().get::<RequestId>().map(|id| id.as_str().to_owned()),
+            peer: Peer::text(request),
+        }
+    }
+
+    pub fn act(&self, caller: &Caller, action: &str, object: String, status: StatusCode) -> Act {
+        Act {
+            tenant: caller.tenant.clone(),
+            actor: caller.actor.clone(),
+            action: action.into(),
+            object,
+            status: status.as_u16(),
+            request: self.request.clone(),
+            peer: self.peer.clone(),
+        }
+    }
+
+    /// Somebody showed what opens nothing. Whose it was meant to be nobody knows, so it stands under the default tenant. Written
+    /// beside the answer, which does not wait for it.
+    pub fn refused(self, app: &App, action: &'static str, object: String) {
+        let Self { request, peer } = self;
+        let (tenant, actor) = (TenantId::default(), Actor::Nobody);
+        let status = StatusCode::UNAUTHORIZED.as_u16();
+        let act = Act { tenant, actor, action: action.into(), object, status, request, peer };
+        let there = app.clone();
+        drop(app.tasks.spawn("refusal", async move { record(&there, &act).await }));
+    }
+}
+
+/// What a key that was refused is called: its id, if it has the form of one, and nothing of it otherwise.
+pub(crate) fn name_of_key(shown: &[u8]) -> String {
+    let key = std::str::from_utf8(shown).ok().and_then(|text| text.parse::<ApiKey>().ok());
+    key.map_or_else(|| "not a key of this server".into(), |key| format!("key/{}", key.id()))
+}
 
 /// What the request was about, where its path does not say it: among the extensions of the answer.
 #[derive(Clone, Debug)]
@@ -132,8 +184,10 @@ pub(crate) async fn unwatched(request: Request, next: Next) -> Response {
     })
 }
 
-/// Tells the store, and if it does not listen the log.
+/// Tells the store, and if it does not listen the log. Of what one key does very often only some is told; see [`Bounds`].
 pub(crate) async fn record(app: &App, act: &Act) {
+    let Some(act) = app.bounds().admit(act) else { return };
+    let act = &*act;
     let id = EntryId::fresh();
     let mut why = String::new();
     for tried in 0..TRIES {

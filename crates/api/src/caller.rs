@@ -48,6 +48,11 @@ impl Caller {
         if self.scopes.allow(scope) { Ok(()) } else { Err(self.lacks(scope)) }
     }
 
+    /// Whether an answer may tell what a job carries and what came of it.
+    pub fn reads_jobs(&self) -> bool {
+        self.scopes.allow(Scope::JobsRead)
+    }
+
     /// For who runs this server: may name any tenant.
     pub fn is_operator(&self) -> bool {
         self.scopes.allow(Scope::Admin)

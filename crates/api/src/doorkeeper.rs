@@ -21,7 +21,7 @@ use std::time::Duration;
 use foreman_core::audit::Actor;
 use foreman_core::key::{self, ApiKey, KeyHash, KeyId, KeyRecord, Scopes};
 use foreman_core::ports::{Pass, Tenancy};
-use foreman_core::tenant::TenantLimits;
+use foreman_core::tenant::{Tenant, TenantLimits};
 use foreman_core::{TenantId, Timestamp};
 use foreman_runtime::Tasks;
 use http::header::RETRY_AFTER;
@@ -48,14 +48,31 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 pub(crate) struct Doorkeeper {
     keys: Keys,
     tenancy: Arc<dyn Tenancy>,
-    /// The limits of every tenant, but for what was said about it.
-    defaults: TenantLimits,
+    defaults: Arc<DefaultLimits>,
     known_keys: Answers<KeyId, Option<Arc<Known>>>,
     known_tenants: Answers<TenantId, Option<Arc<Standing>>>,
     /// By the hash of what is shown.
     known_sessions: Answers<[u8; 32], Option<Arc<Pass>>>,
     attempts: Attempts,
     uses: Arc<Uses>,
+}
+
+/// The limits of tenants, but for what was said about each.
+pub(crate) struct DefaultLimits {
+    pub every: TenantLimits,
+    /// Of the tenant `default`.
+    pub own: TenantLimits,
+}
+
+impl DefaultLimits {
+    fn of(&self, tenant: &TenantId) -> &TenantLimits {
+        if *tenant == TenantId::default() { &self.own } else { &self.every }
+    }
+
+    fn standing(&self, tenant: Tenant) -> Arc<Standing> {
+        let limits = self.of(&tenant.id);
+        Arc::new(Standing::new(tenant, limits))
+    }
 }
 
 /// What a request shows of itself at the door.
@@ -83,13 +100,13 @@ impl Doorkeeper {
     pub fn new(
         keys: Keys,
         tenancy: Arc<dyn Tenancy>,
-        defaults: TenantLimits,
+        defaults: DefaultLimits,
         patience: Patience,
         tasks: &Tasks,
     ) -> Self {
         Self {
             keys,
-            defaults,
+            defaults: Arc::new(defaults),
             known_keys: Answers::new(FRESH, tasks.clone()),
             known_tenants: Answers::new(FRESH, tasks.clone()),
             known_sessions: Answers::new(FRESH, tasks.clone()),
@@ -119,8 +136,21 @@ impl Doorkeeper {
     pub async fn key_holder(&self, shown: &[u8], peer: IpAddr) -> Result<Caller, Problem> {
         match &self.keys {
             Keys::None if !shown.starts_with(b"fm_") => self.everything(Actor::Nobody).await,
-            Keys::Asked(admin) if KeyHash::of(shown) == *admin => self.everything(Actor::Bootstrap).await,
+            Keys::Asked(admin) if self.is_admin(shown, admin, peer)? => self.everything(Actor::Bootstrap).await,
             Keys::None | Keys::Asked(_) => self.holder(shown, peer).await,
+        }
+    }
+
+    /// Whether this is the key of the configuration. A person chose it, so guesses at it are slowed down like any other, and a few in
+    /// a second are compared all the same: one stranger behind an address does not lock out its operator for good.
+    fn is_admin(&self, shown: &[u8], admin: &KeyHash, peer: IpAddr) -> Result<bool, Problem> {
+        if shown.starts_with(b"fm_") && std::str::from_utf8(shown).is_ok_and(|text| text.parse::<ApiKey>().is_ok()) {
+            // A key of the store, whose place in line is not taken from it.
+            return Ok(KeyHash::of(shown) == *admin);
+        }
+        match self.attempts.wait(peer) {
+            Some(wait) if !self.attempts.may_look_up(peer) => Err(too_many_attempts(wait)),
+            _ => Ok(KeyHash::of(shown) == *admin),
         }
     }
 
@@ -190,23 +220,24 @@ impl Doorkeeper {
 
     async fn look_up(&self, id: &KeyId) -> Result<Answer<Option<Arc<Known>>>, Problem> {
         let ask = || {
-            let (tenancy, id, defaults) = (Arc::clone(&self.tenancy), id.clone(), self.defaults.clone());
+            let (tenancy, id, defaults) = (Arc::clone(&self.tenancy), id.clone(), Arc::clone(&self.defaults));
             async move {
                 let found = tenancy.look_up_key(&id).await?;
-                Ok(found.map(|at| {
-                    let standing = Arc::new(Standing::new(at.tenant, &defaults));
-                    Arc::new(Known { key: at.key, standing, now: at.now })
-                }))
+                Ok(found.map(|at| Arc::new(Known { key: at.key, standing: defaults.standing(at.tenant), now: at.now })))
             }
         };
         Ok(self.known_keys.get(id, ask).await?)
     }
 
+    pub fn default_limits(&self, tenant: &TenantId) -> &TenantLimits {
+        self.defaults.of(tenant)
+    }
+
     /// A tenant with its limits, at most a few seconds old.
     pub async fn standing(&self, tenant: &TenantId) -> Result<Option<Arc<Standing>>, Problem> {
         let ask = || {
-            let (tenancy, tenant, defaults) = (Arc::clone(&self.tenancy), tenant.clone(), self.defaults.clone());
-            async move { Ok(tenancy.tenant(&tenant).await?.map(|tenant| Arc::new(Standing::new(tenant, &defaults)))) }
+            let (tenancy, tenant, defaults) = (Arc::clone(&self.tenancy), tenant.clone(), Arc::clone(&self.defaults));
+            async move { Ok(tenancy.tenant(&tenant).await?.map(|tenant| defaults.standing(tenant))) }
         };
         Ok(self.known_tenants.get(tenant, ask).await?.value)
     }

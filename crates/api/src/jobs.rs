@@ -60,7 +60,7 @@ pub(crate) async fn attempts(
 /// Cancel a job.
 ///
 /// One that waits is cancelled at once. One that runs is cancelled at once too: its worker is told and stops the work, and
-/// what it reports later is refused.
+/// what it reports later is refused. Without the scope `jobs:read` the answer tells where the job stands, and nothing of its content.
 #[utoipa::path(post, path = "/api/v1/jobs/{id}/cancel", tag = "jobs", operation_id = "cancel_job",
     params(("id" = String, Path, description = "The job's id")),
     responses(
@@ -68,10 +68,11 @@ pub(crate) async fn attempts(
         (status = 404, description = "No such job", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 409, description = "It has already ended; `state` says how", body = ProblemDocument, content_type = "application/problem+json"),
     ))]
-pub(crate) async fn cancel(State(app): State<App>, Tenant(tenant): Tenant, Id(id): Id) -> Result<Response, Problem> {
-    let answer = write(&app, &tenant, id, |app, tenant| async move { app.store.cancel(&tenant, &[id]).await }).await?;
+pub(crate) async fn cancel(State(app): State<App>, caller: Caller, Id(id): Id) -> Result<Response, Problem> {
+    let tenant = &caller.tenant;
+    let answer = write(&app, tenant, id, |app, tenant| async move { app.store.cancel(&tenant, &[id]).await }).await?;
     match answer {
-        CancelAnswer::WasWaiting | CancelAnswer::WasHeld(_) => read(&app, &tenant, id).await,
+        CancelAnswer::WasWaiting | CancelAnswer::WasHeld(_) => changed(&app, &caller, id).await,
         CancelAnswer::AlreadyFinal(state) => Err(Problem::in_state(
             Kind::JobFinal,
             state,
@@ -84,6 +85,7 @@ pub(crate) async fn cancel(State(app): State<App>, Tenant(tenant): Tenant, Id(id
 ///
 /// The same job under the same id: its attempts are counted anew, and the earlier ones are kept and shown. A command needs the scope
 /// `exec:command`, as when it was submitted.
+/// Without the scope `jobs:read` the answer tells where the job stands, and nothing of its content.
 #[utoipa::path(post, path = "/api/v1/jobs/{id}/retry", tag = "jobs", operation_id = "retry_job",
     params(("id" = String, Path, description = "The job's id")),
     responses(
@@ -101,11 +103,11 @@ pub(crate) async fn retry(State(app): State<App>, caller: Caller, Id(id): Id) ->
         return Err(not_final(id, view.state, "run again"));
     }
     let quota = app.quotas().take(&app, &caller, &[view.job.work]).await?;
-    let tenant = caller.tenant;
-    let answer = write(&app, &tenant, id, |app, tenant| async move { app.store.redrive(&tenant, &[id]).await }).await?;
+    let tenant = &caller.tenant;
+    let answer = write(&app, tenant, id, |app, tenant| async move { app.store.redrive(&tenant, &[id]).await }).await?;
     match answer {
         RedriveAnswer::Redriven => {
-            let mut response = read(&app, &tenant, id).await?;
+            let mut response = changed(&app, &caller, id).await?;
             quotas::tell(&mut response, quota);
             Ok(response)
         }
@@ -146,6 +148,15 @@ where
 {
     let answers = app.to_the_end(verb(app.clone(), tenant.clone())).await?;
     answers.into_iter().next().flatten().ok_or_else(|| Problem::job_not_found(id))
+}
+
+/// A job that was changed, for who may not be one who may read it.
+async fn changed(app: &App, caller: &Caller, id: JobId) -> Result<Response, Problem> {
+    if caller.reads_jobs() {
+        return read(app, &caller.tenant, id).await;
+    }
+    let view = app.store.get(&caller.tenant, id).await?.ok_or_else(|| Problem::job_not_found(id))?;
+    Ok(json::answer(StatusCode::OK, &JobDocument::new(view, false).without_content()))
 }
 
 async fn read(app: &App, tenant: &TenantId, id: JobId) -> Result<Response, Problem> {

@@ -40,6 +40,12 @@ impl PassText {
         KeyHash::of(self.text.reveal().as_bytes())
     }
 
+    /// What is kept of the configured key beside this pass. Only who has the pass can compute it: a reader of the database, who has
+    /// no more than its hash, cannot try out guesses at the key.
+    pub fn bound_to(&self, admin: &KeyHash) -> KeyHash {
+        admin.under(self.text.reveal().as_bytes())
+    }
+
     /// For its holder.
     pub fn reveal(&self) -> &str {
         self.text.reveal()
@@ -81,6 +87,10 @@ mod tests {
                 assert!(PassText::read(kind, wrong).is_none(), "{wrong}");
             }
         }
+        let (one, other) = (PassText::fresh(PassKind::Session), PassText::fresh(PassKind::Session));
+        let admin = KeyHash::of(b"the key of the configuration");
+        assert!(one.bound_to(&admin) == one.bound_to(&admin) && one.bound_to(&admin) != other.bound_to(&admin));
+        assert!(one.bound_to(&admin) != admin && one.bound_to(&admin) != one.bound_to(&KeyHash::of(b"another")));
         let many: HashSet<String> = (0..1_000).map(|_| PassText::fresh(PassKind::Ticket).reveal().to_owned()).collect();
         assert_eq!(many.len(), 1_000);
     }

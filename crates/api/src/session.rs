@@ -9,7 +9,7 @@ mod origin;
 
 use axum::extract::{Request, State};
 use axum::response::Response;
-use foreman_core::audit::{Act, Actor};
+use foreman_core::audit::Actor;
 use foreman_core::document::{ProblemDocument, WhoamiDocument};
 use foreman_core::ports::PassKind;
 use http::header::{CACHE_CONTROL, SET_COOKIE};
@@ -18,12 +18,11 @@ use serde::Deserialize;
 
 use crate::access::{self, Peer};
 use crate::app::App;
-use crate::caller::Caller;
+use crate::audit::{self, Origin};
+use crate::json;
 use crate::passes::PassText;
 use crate::problem::{Kind, Problem};
-use crate::request_id::RequestId;
 use crate::tenants::whoami;
-use crate::{audit, json};
 pub(crate) use cookie::shown;
 pub(crate) use origin::{is_of_a_stranger, is_of_this_page};
 
@@ -58,7 +57,13 @@ pub(crate) async fn sign_in(State(app): State<App>, request: Request) -> Result<
     let (headers, body) = app.json(request, LARGEST).await?;
     let SignIn { key } = json::parse(&body, Kind::InvalidRequest)?;
     let doorkeeper = app.doorkeeper();
-    let caller = doorkeeper.key_holder(key.as_bytes(), visit.peer).await?;
+    let caller = match doorkeeper.key_holder(key.as_bytes(), visit.peer).await {
+        Err(problem) if problem.kind == Kind::Unauthorized => {
+            visit.from.refused(&app, "session.refused", audit::name_of_key(key.as_bytes()));
+            return Err(problem);
+        }
+        caller => caller?,
+    };
     let mut answer = json::answer(StatusCode::OK, &whoami::document(&caller));
     answer.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if caller.actor != Actor::Nobody {
@@ -70,7 +75,8 @@ pub(crate) async fn sign_in(State(app): State<App>, request: Request) -> Result<
             doorkeeper.end(&before).await?;
         }
         answer.headers_mut().insert(SET_COOKIE, cookie::set(&text, &headers));
-        audit::record(&app, &visit.act("session.create", &caller, StatusCode::OK)).await;
+        let act = visit.from.act(&caller, "session.create", "session".into(), StatusCode::OK);
+        audit::record(&app, &act).await;
     }
     Ok(answer)
 }
@@ -95,7 +101,8 @@ pub(crate) async fn sign_out(State(app): State<App>, request: Request) -> Result
         let holder = doorkeeper.session_holder(&text).await;
         doorkeeper.end(&text).await?;
         if let Ok(Some(caller)) = holder {
-            audit::record(&app, &visit.act("session.delete", &caller, StatusCode::NO_CONTENT)).await;
+            let act = visit.from.act(&caller, "session.delete", "session".into(), StatusCode::NO_CONTENT);
+            audit::record(&app, &act).await;
         }
     }
     let mut answer = Response::default();
@@ -108,7 +115,7 @@ pub(crate) async fn sign_out(State(app): State<App>, request: Request) -> Result
 struct Visit {
     host: Option<String>,
     peer: std::net::IpAddr,
-    request: Option<String>,
+    from: Origin,
 }
 
 impl Visit {
@@ -118,20 +125,7 @@ impl Visit {
         if is_of_a_stranger(request.headers(), host.as_deref()) {
             return Err(cross_origin());
         }
-        let id = request.extensions().get::<RequestId>().map(|id| id.as_str().to_owned());
-        Ok(Self { host, peer: Peer::address(request), request: id })
-    }
-
-    fn act(&self, action: &str, caller: &Caller, status: StatusCode) -> Act {
-        Act {
-            tenant: caller.tenant.clone(),
-            actor: caller.actor.clone(),
-            action: action.into(),
-            object: "session".into(),
-            status: status.as_u16(),
-            request: self.request.clone(),
-            peer: Some(self.peer.to_canonical().to_string()),
-        }
+        Ok(Self { host, peer: Peer::address(request), from: Origin::of(request) })
     }
 }
 

@@ -20,6 +20,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use crate::app::App;
+use crate::audit::{self, Origin};
 use crate::caller::Caller;
 use crate::commands;
 use crate::json;
@@ -28,6 +29,9 @@ use crate::quotas;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+
+/// What fingerprints of jobs with secrets are kept under.
+const FINGERPRINTS: &str = "idempotency fingerprint";
 
 /// Submit a job.
 ///
@@ -50,6 +54,7 @@ const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-re
         (status = 503, description = "Nothing was accepted: overloaded, stopping, or the store is away", body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn submit(State(app): State<App>, caller: Caller, request: Request) -> Result<Response, Problem> {
+    let from = Origin::of(&request);
     let (headers, body) = app.json(request, app.bodies.job_bytes).await?;
     let now = app.clock.now();
     let mut spec = read_spec(&app, &caller, &body, now)?;
@@ -58,9 +63,9 @@ pub(crate) async fn submit(State(app): State<App>, caller: Caller, request: Requ
     let receipt = Receipt::of(&job);
     let jobs = vec![job];
     let quota = app.quotas().take(&app, &caller, &works(&jobs)).await?;
-    let answers = app.submit.submit(jobs).await?;
+    let answers = accepted(&app, &caller, jobs, from).await?;
     let answer = answers.into_iter().next().ok_or_else(|| Problem::internal("the submitter gave no answer"))?;
-    let mut response = respond(&app, &caller.tenant, receipt, answer).await?;
+    let mut response = respond(&app, &caller, receipt, answer).await?;
     quotas::tell(&mut response, quota);
     Ok(response)
 }
@@ -69,12 +74,37 @@ fn works(jobs: &[NewJob]) -> Vec<Arc<Work>> {
     jobs.iter().map(|job| Arc::clone(&job.work)).collect()
 }
 
-async fn respond(app: &App, tenant: &TenantId, receipt: Receipt, answer: Submitted) -> Result<Response, Problem> {
-    let id = receipt.id;
+/// Submits. Who had a program run stands in the audit log: a job does not say which key it came with. Only there, for other jobs
+/// are many and do nothing on a machine of ours.
+async fn accepted(app: &App, caller: &Caller, jobs: Vec<NewJob>, from: Origin) -> Result<Vec<Submitted>, Problem> {
+    let is_command = |job: &NewJob| matches!(job.work.target, Target::Command(_));
+    if !jobs.iter().any(is_command) {
+        return Ok(app.submit.submit(jobs).await?);
+    }
+    let commands: Vec<Option<JobId>> = jobs.iter().map(|job| is_command(job).then_some(job.id)).collect();
+    let (there, caller) = (app.clone(), caller.clone());
+    app.to_the_end(async move {
+        let answers = there.submit.submit(jobs).await?;
+        let is_new = |answer: &Submitted| matches!(answer, Submitted::Accepted(_));
+        let made = commands.iter().zip(&answers).filter(|(_, answer)| is_new(answer)).filter_map(|(id, _)| *id);
+        let made: Vec<JobId> = made.collect();
+        let object = match made[..] {
+            [] => return Ok(answers),
+            [only] => format!("job/{only}"),
+            [first, ..] => format!("{} jobs, the first is job/{first}", made.len()),
+        };
+        audit::record(&there, &from.act(&caller, "command.submit", object, StatusCode::ACCEPTED)).await;
+        Ok::<_, Problem>(answers)
+    })
+    .await
+}
+
+async fn respond(app: &App, caller: &Caller, receipt: Receipt, answer: Submitted) -> Result<Response, Problem> {
+    let (id, tenant) = (receipt.id, &caller.tenant);
     match answer {
         Submitted::Accepted(at) => Ok(located(json::answer(StatusCode::ACCEPTED, &receipt.document(tenant, at)), id)),
         Submitted::Duplicate(first) => {
-            let mut response = located(json::answer(StatusCode::OK, &read(app, tenant, first).await?), first);
+            let mut response = located(json::answer(StatusCode::OK, &read(app, caller, first).await?), first);
             response.headers_mut().insert(IDEMPOTENCY_REPLAYED, HeaderValue::from_static("true"));
             Ok(response)
         }
@@ -118,8 +148,8 @@ fn judge(app: &App, caller: &Caller, spec: JobSpec, now: Timestamp) -> Result<Ne
     Ok(job)
 }
 
-/// What may be secret in it is sealed before anybody writes it down. The fingerprint is of what was sent: sealed twice, the
-/// same job would look like two.
+/// What may be secret in it is sealed before anybody writes it down. The fingerprint is of what was sent (sealed twice, the same job
+/// would look like two) and so is kept under a key. That of a job without secrets is as plain as the job.
 fn seal(app: &App, tenant: &TenantId, job: &mut NewJob) -> Result<(), Problem> {
     if job.work.target.is_safe_to_keep() {
         return Ok(());
@@ -129,6 +159,9 @@ fn seal(app: &App, tenant: &TenantId, job: &mut NewJob) -> Result<(), Problem> {
         return Err(Problem::mistake(Kind::InvalidJob, pointer, no_ring()));
     };
     Arc::make_mut(&mut job.work).target.seal(ring, tenant);
+    if let Some(idempotency) = &mut job.idempotency {
+        idempotency.put_under(&ring.derive(FINGERPRINTS));
+    }
     Ok(())
 }
 
@@ -166,10 +199,11 @@ fn key_reused(first: JobId) -> Problem {
     )
 }
 
-/// The job that an idempotency key stands for.
-async fn read(app: &App, tenant: &TenantId, first: JobId) -> Result<JobDocument, Problem> {
-    let view = app.store.get(tenant, first).await?.ok_or_else(|| Problem::job_not_found(first))?;
-    Ok(JobDocument::new(view, false))
+/// The job that an idempotency key stands for. Without `jobs:read`, where it stands alone.
+async fn read(app: &App, caller: &Caller, first: JobId) -> Result<JobDocument, Problem> {
+    let view = app.store.get(&caller.tenant, first).await?.ok_or_else(|| Problem::job_not_found(first))?;
+    let document = JobDocument::new(view, false);
+    Ok(if caller.reads_jobs() { document } else { document.without_content() })
 }
 
 /// What is kept of a job while the submitter has it: enough for the answer.
@@ -237,6 +271,7 @@ pub(crate) async fn submit_batch(
     request: Request,
 ) -> Result<Response, Problem> {
     let tenant = &caller.tenant;
+    let from = Origin::of(&request);
     let (headers, body) = app.json(request, app.bodies.batch_bytes).await?;
     if headers.contains_key(IDEMPOTENCY_KEY) {
         return Err(Problem::invalid_request(
@@ -272,7 +307,7 @@ pub(crate) async fn submit_batch(
         }));
     }
     let quota = if jobs.is_empty() { None } else { app.quotas().take(&app, &caller, &works(&jobs)).await? };
-    let mut answers = if jobs.is_empty() { Vec::new() } else { app.submit.submit(jobs).await? }.into_iter();
+    let mut answers = if jobs.is_empty() { Vec::new() } else { accepted(&app, &caller, jobs, from).await? }.into_iter();
 
     let mut results = Vec::with_capacity(count);
     for judged in judged {
@@ -280,7 +315,7 @@ pub(crate) async fn submit_batch(
             Err(problem) => Err(problem),
             Ok(receipt) => match answers.next() {
                 Some(Submitted::Accepted(at)) => Ok(receipt.document(tenant, at)),
-                Some(Submitted::Duplicate(first)) => read(&app, tenant, first).await,
+                Some(Submitted::Duplicate(first)) => read(&app, &caller, first).await,
                 Some(Submitted::KeyReused(first)) => Err(key_reused(first)),
                 None => return Err(Problem::internal("the submitter gave fewer answers than jobs")),
             },

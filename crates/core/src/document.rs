@@ -228,6 +228,23 @@ impl ListDocument<AttemptDocument> {
     }
 }
 
+impl JobDocument {
+    /// Where it stands, without what was asked, what came back and why: for who may change jobs and not read them.
+    #[must_use]
+    pub fn without_content(self) -> Self {
+        Self {
+            error: None,
+            schedule: None,
+            scheduled_for: None,
+            asked: Asked::default(),
+            attempts: None,
+            attempts_total: None,
+            attempts_next: None,
+            ..self
+        }
+    }
+}
+
 impl From<JobSpec> for Asked {
     fn from(spec: JobSpec) -> Self {
         Self {

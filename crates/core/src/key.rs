@@ -17,6 +17,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq;
 
+use crate::sealed::DerivedKey;
 use crate::secret::Secret;
 
 pub use record::{KeyRecord, KeyRefused, admit};
@@ -178,6 +179,12 @@ impl KeyHash {
 
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
+    }
+
+    /// This under a secret, without which nobody can try out what it might be of.
+    #[must_use]
+    pub fn under(&self, secret: &[u8]) -> Self {
+        Self(DerivedKey::of(secret, "key hash").mac(&self.0))
     }
 
     /// Reads back what a store kept.

@@ -30,6 +30,7 @@ pub use settings::{Commands, LogFormat, Settings, StoreKind};
 pub use table::{Setting, settings as known};
 
 use foreman_core::egress::Policy;
+use foreman_core::tenant::TenantLimits;
 
 use crate::cli::ServerFlags;
 use crate::role::Role;
@@ -38,6 +39,8 @@ use codec::Raw;
 
 /// Looked for where the process was started, when no other is named.
 const FILE: &str = "foreman.toml";
+
+const TENANT_LIMITS: &str = "limits.tenant.";
 
 /// The settings in force, and where each of them came from.
 #[derive(Debug)]
@@ -162,7 +165,7 @@ impl Loader {
         // No balancer stands before it.
         self.set("shutdown.not_ready", Raw::Text("0s"), Origin::Dev);
         let paths = self.known.iter().map(|setting| setting.path);
-        for limit in paths.filter(|path| path.starts_with("limits.tenant.")).collect::<Vec<_>>() {
+        for limit in paths.filter(|path| path.starts_with(TENANT_LIMITS)).collect::<Vec<_>>() {
             self.set(limit, Raw::Text("unlimited"), Origin::Dev);
         }
     }
@@ -327,6 +330,21 @@ impl Loader {
         }
     }
 
+    /// Without keys whoever reaches the API runs the server, and works as the tenant `default`: it is held only to what was set. Workers
+    /// and schedulers cannot tell whether the API asks for keys.
+    fn own_limits(&self, role: Option<Role>) -> TenantLimits {
+        let mut settings = self.settings.clone();
+        if role.is_some_and(Role::serves_the_api) && settings.admin_key.is_none() {
+            let unset = |setting: &&Setting| {
+                setting.path.starts_with(TENANT_LIMITS) && !self.origins.contains_key(setting.path)
+            };
+            for setting in self.known.iter().filter(unset) {
+                setting.read(Raw::Text("unlimited"), &mut settings).expect("every limit of a tenant may be unlimited");
+            }
+        }
+        settings.tenant_limits
+    }
+
     /// Of the two only one may be given, or nobody knows which is in force.
     fn read_secret_key(&mut self) {
         let Some(path) = self.settings.secret_key_file.clone() else { return };
@@ -345,6 +363,7 @@ impl Loader {
         if !self.mistakes.is_empty() {
             return Err(Mistakes(self.mistakes));
         }
+        self.settings.own_limits = self.own_limits(role);
         self.settings.complete(environment, role);
         Ok(Loaded { settings: self.settings, origins: self.origins })
     }

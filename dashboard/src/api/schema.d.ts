@@ -248,7 +248,7 @@ export interface paths {
         /**
          * Cancel a job.
          * @description One that waits is cancelled at once. One that runs is cancelled at once too: its worker is told and stops the work, and
-         *     what it reports later is refused.
+         *     what it reports later is refused. Without the scope `jobs:read` the answer tells where the job stands, and nothing of its content.
          *
          *     Needs a key with the scope `jobs:write`.
          */
@@ -2419,7 +2419,11 @@ export interface components {
         Scope: "jobs:read" | "jobs:write" | "schedules:read" | "schedules:write" | "stream:read" | "workers" | "exec:command" | "admin";
         /** @description A signing secret that was just made. This is the one moment in which it is shown. */
         SecretDocument: {
-            /** @description `whsec_…`, for whoever verifies. */
+            /** @description `whsec_…`, for receivers of callbacks: signs those and nothing else. Derived from `secret`. */
+            callback_secret?: string | null;
+            /** @description `whsec_…`, for targets: signs pushes and nothing else. Derived from `secret`. */
+            push_secret?: string | null;
+            /** @description `whsec_…`. Signs pushes and callbacks alike, until version 1.0: for receivers that verify with it already. */
             secret: string;
         };
         /** @enum {string} */

@@ -22,7 +22,7 @@ impl Doorkeeper {
     pub async fn issue(&self, text: &PassText, caller: &Caller) -> Result<Timestamp, Problem> {
         let holder = match (&caller.actor, &self.keys) {
             (Actor::Key(id), _) => Holder::Key(id.clone()),
-            (Actor::Bootstrap, Keys::Asked(admin)) => Holder::Bootstrap(*admin),
+            (Actor::Bootstrap, Keys::Asked(admin)) => Holder::Bootstrap(text.bound_to(admin)),
             (Actor::Nobody, Keys::None) => Holder::Nobody,
             (actor, _) => return Err(Problem::internal(format!("{actor} asks for a pass over HTTP"))),
         };
@@ -35,7 +35,7 @@ impl Doorkeeper {
     pub async fn session_holder(&self, text: &PassText) -> Result<Option<Caller>, Problem> {
         let hash = text.hash();
         let Some(pass) = self.session(&hash).await? else { return Ok(None) };
-        let caller = self.pass_holder(&pass).await?;
+        let caller = self.pass_holder(text, &pass).await?;
         Ok(Some(Caller { session: Some(hash), ..caller }))
     }
 
@@ -66,23 +66,27 @@ impl Doorkeeper {
         {
             return Err(too_many_attempts(wait));
         }
-        let pass = match PassText::read(PassKind::Ticket, shown) {
+        let text = PassText::read(PassKind::Ticket, shown);
+        let pass = match &text {
             Some(text) => self.tenancy.spend_ticket(&text.hash()).await?,
             None => None,
         };
-        let Some(pass) = pass else {
+        let (Some(text), Some(pass)) = (text, pass) else {
             self.attempts.failed(peer);
             let detail = "the ticket is unknown, used or older than 30 s; get a new one from /api/v1/stream/tickets";
             return Err(Problem::new(Kind::Unauthorized, detail));
         };
-        self.pass_holder(&pass).await
+        self.pass_holder(&text, &pass).await
     }
 
     /// What the key behind a pass is worth now.
-    async fn pass_holder(&self, pass: &Pass) -> Result<Caller, Problem> {
+    async fn pass_holder(&self, text: &PassText, pass: &Pass) -> Result<Caller, Problem> {
         let caller = match (&pass.holder, &self.keys) {
             (Holder::Nobody, Keys::None) => self.everything(Actor::Nobody).await?,
-            (Holder::Bootstrap(hash), Keys::Asked(admin)) if hash == admin => self.everything(Actor::Bootstrap).await?,
+            (Holder::Bootstrap(bound), Keys::Asked(admin)) if *bound == text.bound_to(admin) || bound == admin => {
+                // The second is how the version before wrote it down, good for as long as its passes are.
+                self.everything(Actor::Bootstrap).await?
+            }
             (Holder::Key(id), _) => {
                 let answer = self.look_up(id).await?;
                 let known = answer.value.ok_or_else(gone)?;

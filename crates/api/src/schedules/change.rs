@@ -331,6 +331,7 @@ pub(crate) async fn run(State(app): State<App>, caller: Caller, Key(key): Key) -
     // Who may not run commands fires the version that was judged, and no later one, which may be a command.
     let only_if = commands::may_submit(&app, &caller).is_err().then_some(view.seen.version);
     let quota = app.quotas().take(&app, &caller, &[view.schedule.work]).await?;
+    let reads = caller.reads_jobs();
     let tenant = caller.tenant;
     let (desk, whose) = (app.schedules.clone(), tenant.clone());
     let made = async move {
@@ -341,7 +342,9 @@ pub(crate) async fn run(State(app): State<App>, caller: Caller, Key(key): Key) -
     };
     let id = app.to_the_end(made).await?;
     let view = app.store.get(&tenant, id).await?.ok_or_else(|| Problem::job_not_found(id))?;
-    let mut response = submit::located(json::answer(StatusCode::ACCEPTED, &JobDocument::new(view, false)), id);
+    let document = JobDocument::new(view, false);
+    let document = if reads { document } else { document.without_content() };
+    let mut response = submit::located(json::answer(StatusCode::ACCEPTED, &document), id);
     quotas::tell(&mut response, quota);
     Ok(response)
 }

@@ -25,7 +25,7 @@ pub(crate) async fn list(State(app): State<App>, Params(params): Params<PagePara
     let after: Option<TenantId> = params.cursor()?;
     let tenants = app.tenancy.tenants(after.as_ref(), limit + 1).await?;
     let page = page_of(tenants, limit, |tenant| tenant.id.to_string());
-    let items = page.items.into_iter().map(|tenant| TenantDocument::new(tenant, &app.tenant_limits)).collect();
+    let items = page.items.into_iter().map(|tenant| document(&app, tenant)).collect();
     Ok(json::answer(StatusCode::OK, &ListDocument::<TenantDocument> { items, next: page.next }))
 }
 
@@ -64,5 +64,10 @@ fn etag(tenant: &Tenant) -> String {
 
 pub(super) fn answer(app: &App, status: StatusCode, tenant: Tenant) -> Response {
     let tag = etag(&tenant);
-    condition::tagged(json::answer(status, &TenantDocument::new(tenant, &app.tenant_limits)), tag)
+    condition::tagged(json::answer(status, &document(app, tenant)), tag)
+}
+
+fn document(app: &App, tenant: Tenant) -> TenantDocument {
+    let limits = app.default_limits(&tenant.id);
+    TenantDocument::new(tenant, limits)
 }

@@ -85,12 +85,13 @@ pub(crate) async fn resend(
     listed(&app, &caller.tenant, webhook, id).await?;
     let view = app.store.get(&caller.tenant, id).await?.ok_or_else(|| outlived(id))?;
     let quota = if view.state.is_final() { app.quotas().take(&app, &caller, &[view.job.work]).await? } else { None };
+    let reads = caller.reads_jobs();
     let tenant = caller.tenant;
     let (store, owner) = (app.store.clone(), tenant.clone());
     let answers = app.to_the_end(async move { store.redrive(&owner, &[id]).await }).await?;
     match answers.into_iter().next().flatten() {
         Some(RedriveAnswer::Redriven) => {
-            let mut response = read(&app, &tenant, webhook, id).await?;
+            let mut response = changed(&app, &tenant, webhook, id, reads).await?;
             quotas::tell(&mut response, quota);
             Ok(response)
         }
@@ -122,7 +123,7 @@ pub(crate) async fn test(State(app): State<App>, caller: Caller, Endpoint(id): E
     let job = delivery.job.id;
     let tenancy = app.tenancy.clone();
     app.to_the_end(async move { tenancy.post_one(&delivery).await }).await?;
-    let mut response = read(&app, &tenant, id, job).await?;
+    let mut response = changed(&app, &tenant, id, job, caller.reads_jobs()).await?;
     *response.status_mut() = StatusCode::ACCEPTED;
     Touched::mark(&mut response, format!("webhook/{id}/deliveries/{job}"));
     quotas::tell(&mut response, quota);
@@ -143,6 +144,22 @@ async fn listed(app: &App, tenant: &TenantId, webhook: WebhookId, id: JobId) -> 
     delivery.ok_or_else(|| {
         Problem::new(Kind::DeliveryNotFound, format!("the webhook {webhook} has no delivery with the id {id}"))
     })
+}
+
+/// A delivery that was changed, for who may not be one who may read it.
+async fn changed(
+    app: &App,
+    tenant: &TenantId,
+    webhook: WebhookId,
+    id: JobId,
+    reads: bool,
+) -> Result<Response, Problem> {
+    if reads {
+        return read(app, tenant, webhook, id).await;
+    }
+    let delivery = listed(app, tenant, webhook, id).await?;
+    let view = app.store.get(tenant, id).await?;
+    Ok(json::answer(StatusCode::OK, &DeliveryDocument::new(&delivery, view, false).without_content()))
 }
 
 async fn read(app: &App, tenant: &TenantId, webhook: WebhookId, id: JobId) -> Result<Response, Problem> {

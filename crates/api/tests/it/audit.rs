@@ -163,3 +163,83 @@ async fn an_act_that_cannot_be_written_down_is_done_all_the_same() {
     api.registry.set_trail(None);
     assert!(trail(&api).await.is_empty());
 }
+
+/// Until an entry is there: refusals are written beside the answer.
+async fn until_listed(api: &Api, action: &str) -> Value {
+    in_time(async {
+        loop {
+            if let Some(entry) = trail(api).await.into_iter().find(|entry| entry["action"] == action) {
+                break entry;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn who_shows_a_wrong_key_is_written_down_and_the_key_is_not() {
+    let api = keyed().await;
+    tenant(&api, "acme").await;
+    let (revoked, id) = key(&api, "acme", &["jobs:*"]).await;
+    api.send_as(ADMIN, None, "DELETE", &format!("/api/v1/tenants/acme/keys/{id}"), None).await.expect(200);
+    api.send_as(&revoked, None, "GET", "/api/v1/jobs", None).await.problem(401, "unauthorized");
+    let refused = until_listed(&api, "key.refused").await;
+    assert_eq!((refused["object"].as_str(), refused["status"].as_u64()), (Some(&*format!("key/{id}")), Some(401)));
+    assert_eq!((&refused["actor"], &refused["peer"]), (&json!("nobody"), &json!("127.0.0.1")));
+
+    let body = json!({ "key": "a guess at the key" }).to_string();
+    let headers = [("content-type", "application/json"), ("sec-fetch-site", "same-origin")];
+    api.send("POST", "/api/v1/session", &headers, Some(&body)).await.problem(401, "unauthorized");
+    let refused = until_listed(&api, "session.refused").await;
+    assert_eq!(refused["object"], "not a key of this server");
+    assert!(!json!(trail(&api).await).to_string().contains("guess"));
+}
+
+#[tokio::test]
+async fn who_had_a_program_run_is_written_down() {
+    let api = keyed().await;
+    tenant(&api, "acme").await;
+    let commands = r#"{"commands":["/bin/true"]}"#;
+    api.send_as(ADMIN, None, "PATCH", "/api/v1/tenants/acme", Some(commands)).await.expect(200);
+    let (acme, id) = key(&api, "acme", &["jobs:*", "exec:command"]).await;
+    let begun = trail(&api).await.len();
+    let command = r#"{"command":["/bin/true"],"idempotency_key":"once"}"#;
+    let job = api.send_as(&acme, None, "POST", "/api/v1/jobs", Some(command)).await.expect(202);
+    api.send_as(&acme, None, "POST", "/api/v1/jobs", Some(command)).await.expect(200);
+    let batch = format!(r#"{{"jobs":[{JOB},{{"command":["/bin/true"]}},{{"command":["/bin/true"]}}]}}"#);
+    let answers = api.send_as(&acme, None, "POST", "/api/v1/jobs/batch", Some(&batch)).await.expect(200);
+    let found = trail(&api).await;
+    assert_eq!(found.len(), begun + 2, "once for each request that made one");
+    let second = answers["results"][1]["id"].as_str().unwrap();
+    assert_eq!(found[0]["object"], json!(format!("2 jobs, the first is job/{second}")));
+    assert_eq!(found[1]["object"], json!(format!("job/{}", job["id"].as_str().unwrap())));
+    for entry in &found[..2] {
+        assert_eq!((&entry["action"], &entry["actor"]), (&json!("command.submit"), &json!(id)));
+        assert_eq!((&entry["tenant"], &entry["peer"]), (&json!("acme"), &json!("127.0.0.1")));
+    }
+}
+
+#[tokio::test]
+async fn one_key_does_not_fill_the_audit_log() {
+    let api = keyed().await;
+    tenant(&api, "acme").await;
+    let (acme, _) = key(&api, "acme", &["jobs:*"]).await;
+    let bearer = format!("Bearer {acme}");
+    let mut connection = api.connect().await;
+    for number in 0..2_100 {
+        let path = format!("/api/v1/queues/made-up-{number}/pause");
+        connection.request("POST", &path, &[("authorization", &bearer)], None).await.expect(200);
+    }
+    let mut entries: Vec<Value> = Vec::new();
+    let mut next = Some(String::new());
+    while let Some(cursor) = next {
+        let path = format!("/api/v1/audit?tenant=acme&limit=500{cursor}");
+        let page = api.send_as(ADMIN, None, "GET", &path, None).await.expect(200);
+        entries.extend(page["items"].as_array().unwrap().iter().filter(|it| it["action"] == "queue.pause").cloned());
+        next = page["next"].as_str().map(|cursor| format!("&cursor={cursor}"));
+    }
+    assert_eq!(entries.len(), 1_001);
+    let last = entries[0]["object"].as_str().unwrap();
+    assert_eq!(last, "queue/made-up-1999 (number 2000 of this hour; those between are not listed)");
+}

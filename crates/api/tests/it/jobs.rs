@@ -4,6 +4,7 @@ use foreman_core::{JobId, Report, Verdict};
 use serde_json::json;
 
 use crate::harness::Api;
+use crate::matrix::{key, keyed, tenant};
 
 const JOB: &str = r#"{"url":"http://127.0.0.1:1/"}"#;
 const UNKNOWN: &str = "0198c5e2-7f3a-7c6e-9a52-3f1f0e8f6a11";
@@ -104,4 +105,36 @@ async fn what_a_running_command_prints_is_read_line_by_line() {
     assert_eq!(chunk["lines"][0], json!({"stream": "stdout", "text": "1"}));
     let rest = api.get(&format!("{path}?after=2")).await.expect(200);
     assert_eq!((rest["lines"].as_array().unwrap().len(), &rest["next_line"]), (1, &json!(3)));
+}
+
+#[tokio::test]
+async fn a_key_that_may_not_read_jobs_is_told_where_they_stand_and_nothing_of_their_content() {
+    let api = keyed().await;
+    tenant(&api, "acme").await;
+    let (reader, _) = key(&api, "acme", &["jobs:*", "schedules:*"]).await;
+    let (writer, _) = key(&api, "acme", &["jobs:write", "schedules:write"]).await;
+    let job = r#"{"url":"http://127.0.0.1:1/?hush","payload":{"ssn":"hush"},"tags":["hush"],"idempotency_key":"once"}"#;
+    let made = api.send_as(&reader, None, "POST", "/api/v1/jobs", Some(job)).await.expect(202);
+    let id = made["id"].as_str().unwrap().to_owned();
+    api.run_all(|| Verdict::Dead(Report::error("hush"))).await;
+    let schedule = r#"{"name":"s","every":"1h","job":{"url":"http://127.0.0.1:1/?hush","payload":"hush"}}"#;
+    api.send_as(&reader, None, "POST", "/api/v1/schedules", Some(schedule)).await.expect(201);
+    let (retry, cancel) = (format!("/api/v1/jobs/{id}/retry"), format!("/api/v1/jobs/{id}/cancel"));
+    let batch = format!(r#"{{"jobs":[{job}]}}"#);
+    let asked: [(&str, Option<&str>, u16); 5] = [
+        ("/api/v1/jobs", Some(job), 200),
+        ("/api/v1/jobs/batch", Some(&batch), 200),
+        (&retry, None, 200),
+        (&cancel, None, 200),
+        ("/api/v1/schedules/s/run", None, 202),
+    ];
+    for (path, body, status) in asked {
+        let answer = api.send_as(&writer, None, "POST", path, body).await.expect(status);
+        assert!(!answer.to_string().contains("hush"), "{path}: {answer}");
+        let one = answer["results"].get(0).unwrap_or(&answer);
+        assert!(one["id"].is_string() && one["state"].is_string(), "{path}: {answer}");
+    }
+    let shown = api.send_as(&reader, None, "POST", &retry, None).await.expect(200);
+    assert_eq!((&shown["payload"]["ssn"], shown["attempts"].is_array()), (&"hush".into(), true));
+    api.send_as(&writer, None, "GET", &format!("/api/v1/jobs/{id}"), None).await.problem(403, "forbidden");
 }

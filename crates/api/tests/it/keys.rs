@@ -114,3 +114,72 @@ async fn before_there_is_a_store_whoever_asks_is_told_to_come_back() {
     get("/readyz").await.expect(200);
     get("/api/v1/jobs").await.problem(404, "not-found");
 }
+
+#[tokio::test]
+async fn guesses_at_the_configured_key_are_slowed_down_too() {
+    let patience = Patience { attempts: 3, within: Duration::from_mins(10) };
+    let setting = Setting { keys: Keys::asked(KEY), hosts: Hosts::Any, patience, ..Setting::default() };
+    let api = Api::with(setting).await;
+    let show = async |key: &str| {
+        let bearer = format!("Bearer {key}");
+        api.send("GET", "/api/v1/jobs", &[("authorization", &bearer)], None).await.status
+    };
+    assert_eq!(show(KEY).await, 200);
+    for _ in 0..3 {
+        assert_eq!(show("a-key-that-somebody-guesses").await, 401);
+    }
+    let began = std::time::Instant::now();
+    let mut opened = 0;
+    for _ in 0..200 {
+        match show(KEY).await {
+            200 => opened += 1,
+            429 => {}
+            other => panic!("{other}"),
+        }
+    }
+    let most = 5 * (began.elapsed().as_secs() + 2);
+    assert!(opened >= 1 && opened <= most, "{opened} of 200 were compared, {most} at most");
+}
+
+#[tokio::test]
+async fn every_answer_tells_a_browser_what_not_to_do_with_it() {
+    let api = Api::with(Setting { keys: Keys::asked(KEY), hosts: Hosts::Any, ..Setting::default() }).await;
+    let bearer = format!("Bearer {KEY}");
+    let with_key = [("authorization", bearer.as_str())];
+    for (path, headers) in [
+        ("/api/v1/jobs", &with_key[..]),
+        ("/api/v1/jobs", &[]),
+        ("/api/v1/nothing", &with_key),
+        ("/healthz", &[]),
+        ("/nothing", &[]),
+    ] {
+        let reply = api.send("GET", path, headers, None).await;
+        for (name, value) in [
+            ("x-content-type-options", "nosniff"),
+            ("cache-control", "no-store"),
+            ("cross-origin-resource-policy", "same-origin"),
+        ] {
+            assert_eq!(reply.header(name), Some(value), "{path}: {name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_request_for_two_hosts_is_for_none() {
+    let api = Api::start().await;
+    let reply = api.send("GET", "/api/v1/jobs", &[("host", "localhost"), ("host", "evil.example")], None).await;
+    assert!(reply.problem(400, "invalid-request")["detail"].as_str().unwrap().contains("Host"));
+}
+
+#[tokio::test]
+async fn without_keys_a_page_of_another_site_changes_nothing() {
+    let api = Api::start().await;
+    for site in ["cross-site", "same-site"] {
+        let headers = [("sec-fetch-site", site)];
+        api.send("POST", "/api/v1/queues/mail/pause", &headers, None).await.problem(421, "host-refused");
+        api.send("GET", "/api/v1/queues", &headers, None).await.expect(200);
+    }
+    for site in ["same-origin", "none"] {
+        api.send("POST", "/api/v1/queues/mail/pause", &[("sec-fetch-site", site)], None).await.expect(200);
+    }
+}

@@ -354,3 +354,21 @@ async fn a_key_signs_in_so_often_and_no_oftener() {
     api.clock.advance(Duration::from_secs(1));
     sign_in().await.expect(200);
 }
+
+#[tokio::test]
+async fn the_default_tenant_may_have_limits_of_its_own_and_created_ones_keep_theirs() {
+    let mut tenant_limits = TenantLimits::unlimited();
+    tenant_limits.queued_jobs = Limit::AtMost(1);
+    let own_limits = Some(TenantLimits::unlimited());
+    let api = Api::with(Setting { tenant_limits, own_limits, ..Setting::default() }).await;
+    batch(&api, 10).await.expect(200);
+    api.post_json("/api/v1/tenants", r#"{"id":"acme"}"#).await.expect(201);
+    let key = r#"{"name":"k","scopes":["jobs:write"]}"#;
+    let key = api.post_json("/api/v1/tenants/acme/keys", key).await.expect(201)["key"].as_str().unwrap().to_owned();
+    api.send_as(&key, None, "POST", "/api/v1/jobs", Some(JOB)).await.expect(202);
+    api.send_as(&key, None, "POST", "/api/v1/jobs", Some(JOB)).await.problem(429, "too-many-requests");
+    for (tenant, limit) in [("default", json!("unlimited")), ("acme", json!(1))] {
+        let shown = api.get(&format!("/api/v1/tenants/{tenant}")).await.expect(200);
+        assert_eq!(shown["limits_in_force"]["queued_jobs"], limit, "{tenant}: {shown}");
+    }
+}

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use foreman_api::{Hosts, Keys};
 use foreman_core::TenantId;
-use foreman_core::key::KeyId;
-use foreman_core::ports::KeyStore as _;
+use foreman_core::key::{KeyHash, KeyId};
+use foreman_core::ports::{Holder, KeyStore as _, NewPass, PassKind, PassStore as _};
 use serde_json::json;
 
 use crate::feed::{Feed, STREAM};
@@ -307,4 +307,26 @@ async fn any_server_of_a_team_knows_a_session_and_a_new_configured_key_ends_thos
     get(&Api::over(&api, Setting { keys: Keys::asked(ADMIN), ..Setting::default() }).await, &holder, "/api/v1/whoami")
         .await
         .problem(401, "unauthorized");
+}
+
+#[tokio::test]
+async fn nothing_that_is_kept_lets_a_reader_guess_the_configured_key() {
+    let api = keyed().await;
+    let cookie = signed_in(&api, ADMIN).await;
+    let text = cookie.split_once('=').unwrap().1;
+    let pass = api.registry.pass(&KeyHash::of(text.as_bytes())).await.unwrap().expect("a session");
+    assert!(matches!(&pass.holder, Holder::Bootstrap(kept) if *kept != KeyHash::of(ADMIN.as_bytes())), "{pass:?}");
+    get(&api, &cookie, "/api/v1/tenants").await.expect(200);
+
+    // As the version before wrote it down.
+    let text = format!("fs_{}", "a".repeat(43));
+    let old = NewPass {
+        hash: KeyHash::of(text.as_bytes()),
+        kind: PassKind::Session,
+        holder: Holder::Bootstrap(KeyHash::of(ADMIN.as_bytes())),
+        tenant: TenantId::default(),
+        keep: Duration::from_hours(1),
+    };
+    api.registry.issue_pass(&old).await.unwrap();
+    get(&api, &format!("foreman_session={text}"), "/api/v1/tenants").await.expect(200);
 }

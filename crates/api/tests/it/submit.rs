@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use foreman_core::ports::{JobFilter, JobQuery};
+use foreman_core::sealed::MasterKey;
 use foreman_core::{Clock, TenantId};
 
-use crate::harness::{ALL, Api, id_of, until};
+use crate::harness::{ALL, Api, MASTER_KEY, Setting, id_of, until};
 use crate::http::written;
 
 const JSON: (&str, &str) = ("content-type", "application/json");
@@ -152,4 +153,24 @@ async fn a_job_stays_accepted_when_its_client_leaves_before_the_answer() {
 
 async fn accepted(api: &Api) -> u64 {
     api.store.count(&TenantId::default(), &JobFilter::default()).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_key_stands_for_a_job_with_secrets_however_its_fingerprint_was_kept() {
+    let api = Api::start().await;
+    let job = |value: &str| {
+        format!(r#"{{"url":"http://127.0.0.1:1/","headers":{{"X-Token":"{value}"}},"idempotency_key":"once"}}"#)
+    };
+    let id = api.submitted(&job("hush")).await;
+    let again = api.submit_text(&job("hush")).await;
+    assert_eq!(again.header("idempotency-replayed"), Some("true"));
+    assert_eq!(again.expect(200)["id"].as_str(), Some(id.as_str()));
+    api.submit_text(&job("other")).await.problem(422, "idempotency-key-reused");
+
+    // A process after a change of the master key, which knows the one before too.
+    let ring = format!("{},{}", MasterKey::fresh().text().reveal(), MASTER_KEY);
+    let keyring = Some(Arc::new(ring.parse().unwrap()));
+    let other = Api::over(&api, Setting { keyring, ..Setting::default() }).await;
+    other.submit_text(&job("hush")).await.expect(200);
+    other.submit_text(&job("other")).await.problem(422, "idempotency-key-reused");
 }

@@ -87,6 +87,12 @@ pub struct DeliveryDocument {
 }
 
 impl DeliveryDocument {
+    /// Where it stands, without the message and what was answered: for who may change jobs and not read them.
+    #[must_use]
+    pub fn without_content(self) -> Self {
+        Self { status: None, error: None, job: None, ..self }
+    }
+
     /// With its job: one delivery that is read. Without: a row of a list.
     pub fn new(delivery: &Delivery, view: Option<JobView>, with_job: bool) -> Self {
         let is_over = view.as_ref().is_none_or(|view| view.state.is_final());

@@ -65,7 +65,7 @@ impl PassKind {
 pub enum Holder {
     /// Somebody on a server that asks for no key.
     Nobody,
-    /// The holder of the configured key, as long as this is its hash.
+    /// The holder of the configured key, as long as this can be computed from that key and the pass.
     Bootstrap(KeyHash),
     Key(KeyId),
 }

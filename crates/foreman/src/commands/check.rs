@@ -6,6 +6,7 @@ use anyhow::Context as _;
 use comfy_table::Cell;
 use foreman_core::memory::LocalWakeups;
 use foreman_core::ports::{Audit, JobQuery as _};
+use foreman_core::tenant::TenantLimits;
 use foreman_postgres::PostgresStore;
 use serde_json::{Map, Value, json};
 
@@ -22,8 +23,9 @@ pub fn run(check: &Check, environment: &Environment, screen: &Screen) -> anyhow:
     }
     let loaded = config::load(&check.flags, environment, Role::Dev)?;
     let warnings = config::warnings(&loaded.settings, open_files::raise());
+    let notes = notes(check, environment);
     if screen.is_json() {
-        screen.json(&document(&loaded, &warnings))?;
+        screen.json(&document(&loaded, &warnings, &notes))?;
     } else {
         let mut table = Table::new(screen, &["setting", "value", "from"]);
         for setting in config::known() {
@@ -31,6 +33,9 @@ pub fn run(check: &Check, environment: &Environment, screen: &Screen) -> anyhow:
             table.row(vec![Cell::new(setting.path), Cell::new(setting.show(&loaded.settings)), Cell::new(origin)]);
         }
         screen.line(table)?;
+        for note in &notes {
+            screen.talk(format!("note: {note}"));
+        }
         for warning in &warnings {
             screen.talk(format!("warning: {warning}"));
         }
@@ -38,7 +43,25 @@ pub fn run(check: &Check, environment: &Environment, screen: &Screen) -> anyhow:
     Ok(Exit::Done)
 }
 
-fn document(loaded: &Loaded, warnings: &[String]) -> Value {
+/// What is in force elsewhere than under `foreman dev`, whose settings are shown.
+fn notes(check: &Check, environment: &Environment) -> Vec<String> {
+    let Ok(Loaded { settings, .. }) = config::load(&check.flags, environment, Role::Api) else { return Vec::new() };
+    let (own, every) = (&settings.own_limits, &settings.tenant_limits);
+    let listed = |limits: &TenantLimits| {
+        let Ok(Value::Object(limits)) = serde_json::to_value(limits) else { return String::new() };
+        limits.iter().map(|(name, limit)| format!("{name} {limit}")).collect::<Vec<_>>().join(", ").replace('"', "")
+    };
+    let mut notes = vec![format!("`foreman api` holds a tenant to: {}", listed(every))];
+    if own != every {
+        notes.push(format!(
+            "without FOREMAN_ADMIN_KEY the tenant default is your own, and `foreman api` holds it only to what is set: {}",
+            listed(own)
+        ));
+    }
+    notes
+}
+
+fn document(loaded: &Loaded, warnings: &[String], notes: &[String]) -> Value {
     let settings: Map<String, Value> = config::known()
         .iter()
         .map(|setting| {
@@ -46,7 +69,7 @@ fn document(loaded: &Loaded, warnings: &[String]) -> Value {
             (setting.path.to_owned(), json!({ "value": value, "from": from }))
         })
         .collect();
-    json!({ "settings": settings, "warnings": warnings })
+    json!({ "settings": settings, "warnings": warnings, "notes": notes })
 }
 
 /// Reads the whole store, beside servers that may be running on it.

@@ -1,5 +1,7 @@
 //! Values that must not be seen: not in `foreman check`, not in a log, not in a panic.
 
+use std::collections::BTreeSet;
+
 use foreman_core::sealed::Keyring;
 use foreman_core::secret::Secret;
 
@@ -18,6 +20,8 @@ pub fn without_value(pair: &str) -> &str {
 
 /// The shortest admin key. One that a person would think up is not much of a key.
 const SHORTEST_KEY: usize = 24;
+/// Of 24 random hexadecimal digits fewer are different once in a hundred million times.
+const FEWEST_LETTERS: usize = 6;
 
 /// A key, or `"none"`. Shown as `"hidden"`.
 pub fn key() -> Codec<Option<Secret>> {
@@ -33,6 +37,9 @@ pub fn key() -> Codec<Option<Secret>> {
                 Err("it has characters that cannot be sent in a header; use letters, digits and signs, no spaces"
                     .into())
             }
+            text if text.bytes().collect::<BTreeSet<u8>>().len() < FEWEST_LETTERS => Err(format!(
+                "it is easy to guess: it has fewer than {FEWEST_LETTERS} different characters; take what `openssl rand -hex 24` prints"
+            )),
             text => Ok(Some(Secret::new(text))),
         }),
         show: |value| codec::quoted(if value.is_some() { "hidden" } else { "none" }),
@@ -142,7 +149,12 @@ mod tests {
 
     #[test]
     fn a_key_is_long_and_can_be_sent() {
-        for (given, expected) in [("sesame", "24 characters"), ("sesame sesame sesame sesame", "no spaces")] {
+        for (given, expected) in [
+            ("sesame", "24 characters"),
+            ("sesame sesame sesame sesame", "no spaces"),
+            ("sesamesesamesesamesesamesesame", "easy to guess"),
+            ("aaaaaaaaaaaaaaaaaaaaaaaa", "easy to guess"),
+        ] {
             let said = (key().read)(Raw::Text(given)).expect_err(given);
             assert!(said.contains(expected) && !said.contains("sesame"), "{said}");
         }

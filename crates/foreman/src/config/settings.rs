@@ -60,6 +60,8 @@ pub struct Settings {
     pub limits: Limits,
     /// How much each tenant may ask for, unless something else was said about it.
     pub tenant_limits: TenantLimits,
+    /// Those of the tenant `default`, which on a server without keys is its operator's own.
+    pub own_limits: TenantLimits,
     pub bodies: Bodies,
     pub serve: serve::Config,
     pub tail: tail::Config,
@@ -255,6 +257,7 @@ impl Default for Settings {
             scheduler: scheduler::Config::default(),
             limits: Limits::default(),
             tenant_limits: TenantLimits::default(),
+            own_limits: TenantLimits::default(),
             bodies: Bodies::default(),
             serve: serve::Config::default(),
             tail: tail::Config::default(),

@@ -213,6 +213,18 @@ fn dev_limits_no_tenant_unless_it_is_told_to() {
 }
 
 #[test]
+fn the_default_tenant_of_an_api_without_keys_is_held_only_to_what_was_set() {
+    let loaded = |role, set: &[&str]| load(&flags(set), &Environment::default(), role).expect("fine").settings;
+    let settings = loaded(Role::Api, &["limits.tenant.schedules=3"]);
+    let own = TenantLimits { schedules: Limit::AtMost(3), ..TenantLimits::unlimited() };
+    assert_eq!(settings.own_limits, own);
+    assert_eq!(settings.tenant_limits, TenantLimits { schedules: Limit::AtMost(3), ..TenantLimits::default() });
+    let keyed = loaded(Role::Api, &["admin_key=a-key-that-nobody-can-guess"]);
+    assert_eq!((keyed.own_limits, keyed.tenant_limits), (TenantLimits::default(), TenantLimits::default()));
+    assert_eq!(loaded(Role::Scheduler, &[]).own_limits, TenantLimits::default());
+}
+
+#[test]
 fn a_variable_in_a_section_of_ours_must_be_a_setting() {
     let said = load(&flags(&[]), &Environment::of([("FOREMAN_LIMITS_COLOUR", "red")]), Role::Dev)
         .expect_err("unknown")
