@@ -4,6 +4,9 @@
 //! change log can be read: queues slow down, and whoever waits for a job waits longer. Nobody else can see why. So whoever
 //! does it for over a minute is named, with its process, its application and since when: once when found, once when it is over.
 //!
+//! The same for a transaction of ours that has announced a change and does not commit: everyone who reads the change log waits
+//! behind it, which is a moment unless its process is frozen.
+//!
 //! It reads only, so any number may watch; each names what it finds. One that dies has said less.
 
 use std::collections::BTreeMap;
@@ -11,12 +14,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use foreman_core::duration::{Span, format};
-use foreman_postgres::doctor::{self, Holder, What};
+use foreman_postgres::doctor::{self, Announcer, Holder, Horizon, What};
 use foreman_runtime::{Shutdown, Tick, Ticker};
 use tokio::sync::watch;
 use tracing::{debug, info, warn};
 
 use crate::metrics::Metrics;
+
+/// Between its announcement and its commit a transaction only writes one row.
+const LONG_ANNOUNCEMENT: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -38,11 +44,13 @@ pub struct Watch {
     config: Config,
     /// Who has been named, and how.
     named: BTreeMap<String, String>,
+    /// The process that was named because it holds the change log back.
+    announcer: Option<i32>,
 }
 
 impl Watch {
     pub fn new(database: foreman_postgres::Config, metrics: Arc<Metrics>, config: Config) -> Self {
-        Self { database, metrics, config, named: BTreeMap::new() }
+        Self { database, metrics, config, named: BTreeMap::new(), announcer: None }
     }
 
     /// Until draining. A look that fails is only a look that fails: others say that the database is away.
@@ -57,7 +65,10 @@ impl Watch {
                 found = doctor::horizon(&self.database) => found,
             };
             match found {
-                Ok(holders) => self.note(&holders),
+                Ok(Horizon { holders, announcer }) => {
+                    self.note(&holders);
+                    self.note_announcer(announcer.as_ref());
+                }
                 Err(error) => debug!("could not look for old transactions: {error}"),
             }
             if ticker.next_until(None, &mut wake, &shutdown).await == Tick::Draining {
@@ -71,6 +82,12 @@ impl Watch {
         self.metrics.horizon_age.set(oldest.unwrap_or_default().as_secs_f64());
         let late: Vec<&Holder> = holders.iter().filter(|holder| holder.age > self.config.limit).collect();
         self.metrics.horizon_holders.set(i64::try_from(late.len()).unwrap_or(i64::MAX));
+        // A slot does not say since when; whoever does comes first.
+        let longest = late.iter().max_by_key(|holder| (holder.since.is_some(), holder.age));
+        self.metrics.set_horizon_holder(longest.map(|holder| {
+            let age = if holder.since.is_some() { holder.age } else { self.config.limit };
+            (labels(holder), age)
+        }));
         let late: BTreeMap<String, String> = late.into_iter().map(|holder| (identity(holder), name(holder))).collect();
         for (identity, name) in &late {
             if !self.named.contains_key(identity) {
@@ -84,6 +101,36 @@ impl Watch {
         }
         self.named = late;
     }
+}
+
+impl Watch {
+    fn note_announcer(&mut self, announcer: Option<&Announcer>) {
+        self.metrics.announcement_age.set(announcer.map_or(0.0, |it| it.age.as_secs_f64()));
+        let late = announcer.filter(|it| it.age > LONG_ANNOUNCEMENT);
+        if let Some(Announcer { pid, application, age }) = late
+            && self.announcer != Some(*pid)
+        {
+            warn!(
+                "the transaction of {application:?} (pid {pid}) has held the change log back for {}: streams, webhooks and \
+                 statistics wait; if its process is frozen, end it with SELECT pg_terminate_backend({pid})",
+                format(Duration::from_secs(age.as_secs()))
+            );
+        }
+        if self.announcer.is_some() && late.is_none() {
+            info!("the change log is no longer held back");
+        }
+        self.announcer = late.map(|it| it.pid);
+    }
+}
+
+/// For the metrics: what it is, its process, and its application or its own name.
+fn labels(holder: &Holder) -> [(&'static str, String); 3] {
+    let (kind, pid, name) = match &holder.what {
+        What::Transaction { pid, .. } => ("transaction", pid.to_string(), holder.application.clone()),
+        What::Prepared { gid } => ("prepared transaction", String::new(), gid.clone()),
+        What::ReplicationSlot { name, .. } => ("replication slot", String::new(), name.clone()),
+    };
+    [("kind", kind.to_owned()), ("pid", pid), ("application", name)]
 }
 
 /// The same transaction at the next look.
@@ -137,6 +184,8 @@ mod tests {
     use foreman_core::Timestamp;
 
     use super::*;
+    use foreman_api::Meter as _;
+
     use crate::role::Role;
 
     fn holder(pid: i32, age: u64) -> Holder {
@@ -160,8 +209,33 @@ mod tests {
         assert!(said.contains("psql") && said.contains("pid 1") && said.contains("since 20"), "{said}");
         watch.note(&[holder(1, 71), holder(2, 69)]);
         assert_eq!(watch.named.len(), 2);
+        let shown = || -> Vec<String> {
+            let text = metrics.text();
+            text.lines()
+                .filter(|line| line.starts_with("foreman_xmin_horizon_holder_age_seconds{"))
+                .map(str::to_owned)
+                .collect()
+        };
+        let line = "foreman_xmin_horizon_holder_age_seconds{kind=\"transaction\",pid=\"1\",application=\"psql\"} 71.0";
+        assert_eq!(shown(), [line], "the one that has held it longest, alone");
+        watch.note(&[holder(2, 79)]);
+        assert!(matches!(shown().as_slice(), [line] if line.contains("pid=\"2\"")), "{:?}", shown());
         watch.note(&[]);
+        assert_eq!(shown(), [""; 0], "gone with it");
         assert!(watch.named.is_empty());
         assert_eq!((metrics.horizon_holders.get(), metrics.horizon_age.get()), (0, 0.0));
+    }
+
+    #[test]
+    fn a_transaction_that_holds_the_change_log_back_is_measured_and_named_once() {
+        let metrics = Arc::new(Metrics::new(Role::Scheduler));
+        let mut watch = Watch::new(foreman_postgres::Config::at(""), Arc::clone(&metrics), Config::default());
+        let announcer = |age| Announcer { pid: 7, application: "foreman-api".into(), age: Duration::from_secs(age) };
+        watch.note_announcer(Some(&announcer(3)));
+        assert_eq!((metrics.announcement_age.get(), watch.announcer), (3.0, None));
+        watch.note_announcer(Some(&announcer(13)));
+        assert_eq!((metrics.announcement_age.get(), watch.announcer), (13.0, Some(7)));
+        watch.note_announcer(None);
+        assert_eq!((metrics.announcement_age.get(), watch.announcer), (0.0, None));
     }
 }

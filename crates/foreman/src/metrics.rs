@@ -33,6 +33,8 @@ type One = [(&'static str, &'static str); 1];
 type Two = [(&'static str, &'static str); 2];
 type Request = [(&'static str, String); 3];
 type Route = [(&'static str, String); 1];
+/// Who holds back clean-up. One at a time, so that applications, whose names anyone may choose, make no lines without number.
+type Holder = [(&'static str, String); 3];
 /// How long things took, by something.
 type Took<By> = Family<By, Histogram, fn() -> Histogram>;
 type Seconds = Gauge<f64, AtomicU64>;
@@ -70,6 +72,8 @@ pub struct Metrics {
     term: Gauge,
     pub horizon_age: Seconds,
     pub horizon_holders: Gauge,
+    horizon_holder: Family<Holder, Seconds>,
+    pub announcement_age: Seconds,
     running: Gauge,
     heartbeat_age: Seconds,
     requests: Family<Request, Counter>,
@@ -153,6 +157,16 @@ impl Metrics {
                 "How long the oldest transaction has held back clean-up in the database",
             ),
             horizon_holders: add(registry_ref, "xmin_horizon_holders", "Transactions that hold it back for too long"),
+            horizon_holder: add(
+                registry_ref,
+                "xmin_horizon_holder_age_seconds",
+                "How long the oldest of them has held it back, with its process and application; absent while there is none",
+            ),
+            announcement_age: add(
+                registry_ref,
+                "changes_announcement_age_seconds",
+                "How long the transaction that readers of the change log wait for has been about to commit; 0 while there is none",
+            ),
             running: add(registry_ref, "worker_running", "Jobs this worker holds"),
             heartbeat_age: add(
                 registry_ref,
@@ -202,6 +216,14 @@ impl Metrics {
     /// And who follows the stream.
     pub fn set_streams(&self, hub: Hub) {
         let _ = self.hub.set(hub);
+    }
+
+    /// Who has held back clean-up for longest, of those who do so for too long.
+    pub fn set_horizon_holder(&self, holder: Option<(Holder, Duration)>) {
+        self.horizon_holder.clear();
+        if let Some((labels, age)) = holder {
+            self.horizon_holder.get_or_create(&labels).set(age.as_secs_f64());
+        }
     }
 
     /// A heartbeat was answered.

@@ -45,6 +45,8 @@ pub struct Connections {
     pub used: i64,
     /// Those of foreman, this look's own not counted.
     pub ours: i64,
+    /// How many processes of foreman they belong to. Where the address names them all alike, it counts as one.
+    pub processes: i64,
 }
 
 /// What our own tables tell.
@@ -125,6 +127,7 @@ pub async fn examine(config: &Config) -> Result<Examination, OpenError> {
                 reserved: connections.try_get("reserved")?,
                 used: connections.try_get("used")?,
                 ours: connections.try_get("ours")?,
+                processes: connections.try_get("processes")?,
             },
             skew_micros,
             round_trip,
@@ -135,9 +138,40 @@ pub async fn examine(config: &Config) -> Result<Examination, OpenError> {
     .await
 }
 
-/// Who holds the horizon, the oldest first.
-pub async fn horizon(config: &Config) -> Result<Vec<Holder>, OpenError> {
-    on_a_connection(config, holders).await
+/// What a watch asks for again and again.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Horizon {
+    /// Who holds the horizon, the oldest first.
+    pub holders: Vec<Holder>,
+    /// Who holds the change log back, if anyone does at this moment: the writer of the lowest announcement.
+    pub announcer: Option<Announcer>,
+}
+
+/// A transaction that has announced a change and not ended yet (see `changes.rs`). Readers wait behind it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Announcer {
+    pub pid: i32,
+    pub application: String,
+    /// Since its last statement began; it announces in the one before the last. Zero where this user may not see it.
+    pub age: Duration,
+}
+
+pub async fn horizon(config: &Config) -> Result<Horizon, OpenError> {
+    let tag = changes::tag(&config.schema);
+    on_a_connection(config, async |client| {
+        let row = client.query_opt(ANNOUNCER, &[&tag]).await?;
+        let announcer = row
+            .map(|row| -> Result<_, Fault> {
+                Ok(Announcer {
+                    pid: row.try_get("pid")?,
+                    application: row.try_get("application")?,
+                    age: Duration::from_secs_f64(row.try_get("age")?),
+                })
+            })
+            .transpose()?;
+        Ok(Horizon { holders: holders(client).await?, announcer })
+    })
+    .await
 }
 
 /// Opens a connection, asks, and closes it. The connection is driven by whoever waits for the answer, so nothing is left behind
@@ -189,7 +223,8 @@ const CONNECTIONS: &str = "
 SELECT current_setting('max_connections')::bigint AS max,
        current_setting('superuser_reserved_connections')::bigint AS reserved,
        count(*) FILTER (WHERE backend_type = 'client backend') AS used,
-       count(*) FILTER (WHERE application_name LIKE 'foreman%' AND pid <> pg_backend_pid()) AS ours
+       count(*) FILTER (WHERE application_name LIKE 'foreman%' AND pid <> pg_backend_pid()) AS ours,
+       count(DISTINCT application_name) FILTER (WHERE application_name LIKE 'foreman%' AND pid <> pg_backend_pid()) AS processes
 FROM pg_stat_activity";
 
 const SETTINGS: &str = "
@@ -210,6 +245,14 @@ WHERE (backend_xid IS NOT NULL OR backend_xmin IS NOT NULL AND coalesce(datname,
       AND xact_start IS NOT NULL
       AND pid <> pg_backend_pid() AND backend_type <> 'autovacuum worker'
 ORDER BY xact_start";
+
+const ANNOUNCER: &str = "
+SELECT pg_locks.pid, coalesce(application_name, '') AS application,
+       coalesce(greatest(extract(epoch FROM clock_timestamp() - coalesce(query_start, xact_start)), 0), 0)::float8 AS age
+FROM pg_locks LEFT JOIN pg_stat_activity ON pg_stat_activity.pid = pg_locks.pid
+WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND classid::bigint >> 16 = $1::bigint >> 48
+  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+ORDER BY (classid::bigint & 65535) << 32 | objid::bigint LIMIT 1";
 
 const PREPARED: &str = "
 SELECT gid, owner::text AS who, (extract(epoch FROM prepared) * 1e6)::bigint AS since,

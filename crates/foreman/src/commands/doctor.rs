@@ -19,18 +19,29 @@ struct Finding {
     /// What was looked at, in a word or two.
     about: &'static str,
     found: String,
-    /// What to do; `None` when it is fine.
+    /// What to do; `None` when there is nothing to do.
     advice: Option<String>,
+    /// Whether it is worth an alarm; advice may also be about what could be better.
+    is_fine: bool,
 }
 
 impl Finding {
     fn fine(about: &'static str, found: impl Into<String>) -> Self {
-        Self { about, found: found.into(), advice: None }
+        Self { about, found: found.into(), advice: None, is_fine: true }
+    }
+
+    /// Fine, and could be better.
+    fn hint(about: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self { advice: Some(advice.into()), ..Self::fine(about, found) }
+    }
+
+    fn alarm(about: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self { is_fine: false, ..Self::hint(about, found, advice) }
     }
 
     /// Fine unless `doubtful`, and then what to do.
     fn judged(about: &'static str, found: impl Into<String>, doubtful: bool, advice: impl FnOnce() -> String) -> Self {
-        Self { about, found: found.into(), advice: doubtful.then(advice) }
+        if doubtful { Self::alarm(about, found, advice()) } else { Self::fine(about, found) }
     }
 }
 
@@ -41,11 +52,11 @@ pub fn run(doctor: &Doctor, environment: &Environment, screen: &Screen) -> anyho
         StoreKind::Sqlite => sqlite::examine(&settings)?,
         StoreKind::Postgres => super::wait_for(postgres::examine(&settings))?,
     };
-    let is_fine = findings.iter().all(|finding| finding.advice.is_none());
+    let is_fine = findings.iter().all(|finding| finding.is_fine);
     if screen.is_json() {
         let items: Vec<Value> = findings
             .iter()
-            .map(|it| json!({ "about": it.about, "found": it.found, "ok": it.advice.is_none(), "advice": it.advice }))
+            .map(|it| json!({ "about": it.about, "found": it.found, "ok": it.is_fine, "advice": it.advice }))
             .collect();
         screen.json(&json!({ "ok": is_fine, "findings": items }))?;
     } else {
@@ -67,17 +78,22 @@ fn print(findings: &[Finding], screen: &Screen) -> anyhow::Result<()> {
     let mut table = Table::new(screen, &["", "about", "found"]);
     for finding in findings {
         // Never by colour alone: the word is there too.
-        let (word, colour) = if finding.advice.is_some() { ("look", Color::Red) } else { ("ok", Color::Green) };
+        let (word, colour) = if finding.is_fine { ("ok", Color::Green) } else { ("look", Color::Red) };
         let word = if screen.is_coloured() { Cell::new(word).fg(colour) } else { Cell::new(word) };
         table.row(vec![word, Cell::new(finding.about), Cell::new(&finding.found)]);
     }
     screen.line(table)?;
-    let advice: Vec<&Finding> = findings.iter().filter(|finding| finding.advice.is_some()).collect();
-    if advice.is_empty() {
+    let (hints, alarms): (Vec<&Finding>, Vec<&Finding>) =
+        findings.iter().filter(|finding| finding.advice.is_some()).partition(|finding| finding.is_fine);
+    if alarms.is_empty() {
         screen.line("\nnothing needs attention")?;
-    } else {
-        screen.line("\nWhat to do:")?;
-        for finding in advice {
+    }
+    for (title, findings) in [("What to do:", alarms), ("Could be better:", hints)] {
+        if findings.is_empty() {
+            continue;
+        }
+        screen.line(format!("\n{title}"))?;
+        for finding in findings {
             screen.line(format!("  {}: {}", finding.about, finding.advice.as_deref().unwrap_or_default()))?;
         }
     }

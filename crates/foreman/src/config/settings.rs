@@ -307,7 +307,7 @@ impl Settings {
         config.data_connections = database.connections;
         config.control_connections = database.control_connections;
         config.prepare = database.prepare;
-        config.application_name = format!("foreman-{what}");
+        config.application_name = application_name(what);
         config.acquire_timeout = database.acquire_timeout;
         config.connect_timeout = database.connect_timeout;
         config.max_connection_age = database.max_connection_age;
@@ -343,6 +343,14 @@ impl Settings {
         let kill_grace = self.command.kill_grace.min(self.worker_in_grace().stop_grace);
         command::Config { kill_grace, scratch: Some(self.commands.scratch.clone()), ..self.command.clone() }
     }
+}
+
+/// What the server shows beside our connections: the role, the machine and the process, so that an operator knows which one to look
+/// at. `foreman doctor` counts processes by it. The server cuts names off after 63 bytes.
+fn application_name(what: &str) -> String {
+    let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let machine: String = machine.trim().chars().filter(char::is_ascii_graphic).take(30).collect();
+    format!("foreman-{what} {machine}:{}", std::process::id())
 }
 
 fn machine_name(environment: &Environment) -> String {

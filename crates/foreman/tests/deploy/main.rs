@@ -4,6 +4,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a file that is not what it should be is the failure")]
 
+mod alerts;
 mod binary;
 mod compose;
 mod image;
