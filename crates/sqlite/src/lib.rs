@@ -17,6 +17,7 @@ mod config;
 mod connection;
 pub mod doctor;
 mod error;
+mod filesystem;
 mod jobs;
 mod keys;
 mod lock;
@@ -51,6 +52,7 @@ use foreman_core::ports::{StoreError, Wakeups};
 pub use audit::{audit_file, check_file};
 pub use config::Config;
 pub use error::OpenError;
+pub use filesystem::shared_file_system;
 
 use error::Fault;
 use jobs::lines::Rotation;

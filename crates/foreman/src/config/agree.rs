@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use foreman_core::duration::format;
 use foreman_core::egress::Destination;
+use foreman_sqlite::shared_file_system;
 
 use super::Settings;
 use super::settings::StoreKind;
@@ -25,6 +26,10 @@ fn covers_metadata(destination: &Destination) -> bool {
     matches!(destination, Destination::Network(network) if network.contains(METADATA))
 }
 
+/// What to do about a store on a network file system.
+pub const LOCAL_DISK: &str = "its locks may let a second machine in, which destroys the store: put data_dir on a local disk, or use \
+                              Postgres (DATABASE_URL)";
+
 /// What should be looked at, each in one sentence. `open_files` is how many the process may have.
 pub fn warnings(settings: &Settings, open_files: Option<u64>) -> Vec<String> {
     let mut found = Vec::new();
@@ -33,6 +38,11 @@ pub fn warnings(settings: &Settings, open_files: Option<u64>) -> Vec<String> {
             found.push(text);
         }
     };
+    let shared = (settings.store == StoreKind::Sqlite).then(|| shared_file_system(&settings.sqlite.path)).flatten();
+    warn(
+        shared.is_some(),
+        format!("data_dir lies on a network file system ({}): {LOCAL_DISK}", shared.as_deref().unwrap_or_default()),
+    );
     let worker = &settings.worker;
     let (ttl, heartbeat) = (worker.session_ttl, worker.heartbeat);
     warn(

@@ -38,6 +38,10 @@ pub(super) fn examine(settings: &Settings) -> anyhow::Result<Vec<Finding>> {
     findings.push(Finding::judged("log", size(facts.wal_bytes), facts.wal_bytes > LONG_LOG, || {
         "somebody reads the file for a long time, such as a backup, and keeps the log from being folded into it: let them end".into()
     }));
+    findings.push(match foreman_sqlite::shared_file_system(path) {
+        Some(kind) => Finding::alarm("file system", kind, crate::config::LOCAL_DISK),
+        None => Finding::fine("file system", "local"),
+    });
     findings.push(Finding::fine(
         "in use by",
         match facts.last_holder {
