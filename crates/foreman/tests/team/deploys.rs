@@ -65,7 +65,8 @@ async fn work_that_a_stopped_worker_could_not_finish_is_taken_over_at_once_and_n
     let last = target.calls().iter().map(|call| call.at).max().unwrap();
     let took = last.saturating_duration_since(gone);
     println!("the last job of a stopped worker was taken over {took:?} after it had gone");
-    assert!(took < Duration::from_secs(1), "{took:?}");
+    // A moment, where the machine has nothing else to do. Had the session been left to lapse, it would be its fifteen seconds or more.
+    assert!(took < Duration::from_secs(10), "{took:?}");
     target.open();
     for id in &jobs {
         let job = state(&client, id, State::Completed).await;

@@ -37,7 +37,9 @@ async fn a_leader_that_stops_is_replaced_within_a_second() {
         assert_eq!(fleet.stop(first).await, Some(0));
         let took = replaced(&fleet, first, Instant::now()).await;
         println!("a leader that stopped was replaced after {took:?}");
-        assert!(took < Duration::from_secs(1), "{took:?}");
+        // On a machine with nothing else to do it takes a few milliseconds. A lease that was left to run out takes ten to fifteen
+        // seconds, for it is renewed every five.
+        assert!(took < Duration::from_secs(5), "{took:?}");
         fleet.start_again(first).await;
     }
     fleet.faults.assert_at_least(&[(Fault::Stopped(Role::Scheduler), 3)]);

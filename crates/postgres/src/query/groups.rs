@@ -9,7 +9,7 @@
 
 use foreman_core::error_group::ErrorGroup;
 use foreman_core::ports::{Counted, DeadGroup, DeadGroups};
-use foreman_core::{Report, TenantId};
+use foreman_core::{Report, State, TenantId};
 use tokio_postgres::Row;
 
 use crate::error::Fault;
@@ -33,7 +33,10 @@ pub(super) async fn dead_groups(
     // One more than is wanted says whether there are more; it also says whether the walk saw all when none is wanted.
     let groups = bound(limit).saturating_add(1);
     let answers = tx
-        .all(&[(DEAD_GROUPS, &[&tenant, &enough_rows, &groups, &bound(MOST)]), (UNGROUPED, &[&tenant, &enough_rows])])
+        .all(&[
+            (DEAD_GROUPS, &[&tenant, &enough_rows, &groups, &bound(MOST), &State::Dead.as_str()]),
+            (UNGROUPED, &[&tenant, &enough_rows]),
+        ])
         .await?;
     let saw_all =
         answers.first().and_then(|rows| rows.first()).map_or(Ok(true), |row| row.try_get::<_, bool>("saw_all"))?;

@@ -4,7 +4,10 @@
 -- Then, and only then, which groups it met was left to chance, and those among the `newest` of the dead join them, so that what
 -- is failing now is not missed. `counted` counts each no further than is enough, and only the largest are looked at more closely.
 --
---   $1 tenant   $2 rows that are enough, and one   $3 how many groups   $4 how many at most are looked at, of each kind
+-- `newest` is asked for by a parameter that is always 'dead': the planner cannot know, and so does not take the index by error, which it
+-- likes better once a vacuum has been there, and by which all the dead would be read and sorted.
+--
+--   $1 tenant   $2 rows that are enough, and one   $3 how many groups   $4 how many at most are looked at, of each kind   $5 'dead'
 WITH RECURSIVE walk (error_group, step) AS (
     (SELECT outcomes.error_group, 1 FROM outcomes
      WHERE outcomes.tenant = $1::text AND outcomes.state = 'dead' AND outcomes.error_group IS NOT NULL
@@ -17,7 +20,7 @@ WITH RECURSIVE walk (error_group, step) AS (
 ),
 newest AS MATERIALIZED (
     SELECT outcomes.error_group, outcomes.finished_at FROM outcomes
-    WHERE outcomes.tenant = $1 AND outcomes.state = 'dead'
+    WHERE outcomes.tenant = $1 AND outcomes.state = $5::text
       AND EXISTS (SELECT FROM walk WHERE walk.step > $4 AND walk.error_group IS NOT NULL)
     ORDER BY outcomes.finished_at DESC, outcomes.job DESC LIMIT 10000
 ),

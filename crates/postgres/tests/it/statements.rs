@@ -91,6 +91,9 @@ async fn history(client: &Client, state: &str, group: Option<&str>, count: i64) 
 
 /// How a statement went on what is there: its plan, and how many rows it read of `outcomes`.
 async fn read_of_outcomes(client: &Client, text: &str, args: &str) -> (String, u64) {
+    // A vacuum takes dead entries away and lets an index answer alone, which other plans are chosen for. It is made here, so that
+    // nothing depends on when the server makes its own.
+    client.batch_execute("VACUUM outcomes").await.unwrap();
     let body = text.lines().filter(|line| !line.starts_with("--")).collect::<Vec<_>>().join("\n");
     client.batch_execute(&format!("PREPARE planned AS {body}")).await.unwrap();
     let sql = format!("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE planned ({args})");
@@ -148,7 +151,7 @@ async fn neither_states_nor_groups_of_the_dead_are_counted_by_walking_over_a_his
     let (plan, read) = read_of_outcomes(
         &client,
         &statement(&["RECURSIVE walk", "largest"]),
-        &format!("'default', {enough}, 100, 2000"),
+        &format!("'default', {enough}, 100, 2000, 'dead'"),
     )
     .await;
     assert!((14..100).contains(&read), "{read} rows were read\n{plan}");
@@ -207,7 +210,7 @@ async fn a_large_group_behind_thousands_of_others_comes_first() {
     // The newest are looked up once, by time; more that died long ago are not read.
     client.batch_execute(&statements::settings(&Config::at(team.database.url()))).await.unwrap();
     let text = statement(&["RECURSIVE walk", "largest"]);
-    let args = "'default', 201, 101, 2000";
+    let args = "'default', 201, 101, 2000, 'dead'";
     history(&client, "dead", Some("fffffffffffffff1"), 10_000).await;
     let (_, some) = read_of_outcomes(&client, &text, args).await;
     client.execute("UPDATE outcomes SET finished_at = finished_at + interval '1 day'", &[]).await.unwrap();
