@@ -42,6 +42,10 @@ pub(crate) const READ: &str = "SELECT position, at, moved, notes FROM changes
 pub(crate) const HEAD: &str = "SELECT greatest(
         (SELECT position FROM changes WHERE position <= $1::bigint ORDER BY position DESC LIMIT 1),
         (SELECT position FROM log_end))";
+/// Readable or not: what was read before is behind it, also while somebody has announced something older since.
+pub(crate) const LAST: &str = "SELECT greatest(
+        (SELECT position FROM changes ORDER BY position DESC LIMIT 1),
+        (SELECT position FROM log_end))";
 /// How far it was pruned: nothing behind this was. Noted with every removal (`sql/cut_changes.sql`), by binaries of every version.
 pub(crate) const START: &str = "SELECT position FROM log_end";
 /// Whether anything is committed after a position, readable or not.
@@ -71,8 +75,12 @@ impl ChangeLog for PostgresStore {
         }
     }
 
+    async fn last(&self) -> Result<Position, StoreError> {
+        look!(self, Look, |tx| one_position(&tx, LAST).await)
+    }
+
     async fn start(&self) -> Result<Position, StoreError> {
-        look!(self, Look, |tx| start(&tx).await)
+        look!(self, Look, |tx| one_position(&tx, START).await)
     }
 
     async fn changes(&self, after: Position, limit: usize) -> Result<Changes, StoreError> {
@@ -110,8 +118,8 @@ async fn has_more(tx: &Transaction, after: Position) -> Result<bool, Fault> {
     Ok(row.map(|row| row.try_get(0)).transpose()?.unwrap_or_default())
 }
 
-async fn start(tx: &Transaction) -> Result<Position, Fault> {
-    let row = tx.row(START, &[]).await?;
+async fn one_position(tx: &Transaction, sql: &str) -> Result<Position, Fault> {
+    let row = tx.row(sql, &[]).await?;
     Ok(Position(row.map(|row| row.try_get(0)).transpose()?.unwrap_or_default()))
 }
 

@@ -17,6 +17,7 @@ use foreman_core::ports::StoreError;
 use sha2::{Digest, Sha256};
 use tokio::time::sleep;
 use tokio_postgres::error::SqlState;
+use tracing::warn;
 
 use crate::config::Config;
 use crate::connection;
@@ -58,6 +59,8 @@ const ONE_BY_ONE: i64 = 0x66_6f72_656d_616e;
 /// How often it gives way to those who work on the tables, and how long it lets them: three minutes in all.
 const TRIES: usize = 60;
 const PAUSE: Duration = Duration::from_secs(1);
+/// The same for partitions.
+const PARTITION_TRIES: usize = 5;
 
 /// One migration, and when it was applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,9 +134,22 @@ pub async fn up(config: &Config) -> Result<Vec<i64>, OpenError> {
             }
         }
     };
-    partitions::ensure(&connection).await?;
+    make_partitions(&connection).await;
     indexes::ensure(&connection).await;
     Ok(done)
+}
+
+/// What was asked for is done by then, so this does not fail it: a week that cannot be made now, because somebody works on the
+/// tables all the time, is made by a scheduler, and jobs go to the default partition until then.
+async fn make_partitions(connection: &Object) {
+    for left in (0..PARTITION_TRIES).rev() {
+        let Err(fault) = partitions::ensure(connection).await else { return };
+        if left == 0 || !Hitch::Failed(fault).may_pass() {
+            break;
+        }
+        sleep(PAUSE).await;
+    }
+    warn!("the partitions of the coming weeks are not all made yet; a scheduler makes them within ten minutes");
 }
 
 /// Why it did not come about.

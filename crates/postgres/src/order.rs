@@ -22,12 +22,22 @@ use crate::write::Transaction;
 use crate::{PostgresStore, transact};
 
 pub(crate) const RESERVE: &str = include_str!("sql/reserve.sql");
-pub(crate) const GIVE_BACK: &str = "UPDATE line_shares SET last_key = given_back.used
-    FROM unnest($1::text[], $2::smallint[], $3::text[], $4::text[], $5::bigint[], $6::bigint[])
-         AS given_back (queue, lane, route, tenant, last_key, used)
-    WHERE line_shares.queue = given_back.queue AND line_shares.lane = given_back.lane
-      AND line_shares.route = given_back.route AND line_shares.tenant = given_back.tenant
-      AND line_shares.last_key = given_back.last_key";
+/// In the order of the names as the database has it, like [`RESERVE`]: neither waits for the other.
+pub(crate) const GIVE_BACK: &str = "WITH given_back AS MATERIALIZED (
+        SELECT * FROM unnest($1::text[], $2::smallint[], $3::text[], $4::text[], $5::bigint[], $6::bigint[])
+               AS given_back (queue, lane, route, tenant, last_key, used)
+    ),
+    locked AS MATERIALIZED (
+        SELECT line_shares.queue, line_shares.lane, line_shares.route, line_shares.tenant FROM line_shares
+        JOIN given_back ON given_back.queue = line_shares.queue AND given_back.lane = line_shares.lane
+                       AND given_back.route = line_shares.route AND given_back.tenant = line_shares.tenant
+        ORDER BY line_shares.queue, line_shares.lane, line_shares.route, line_shares.tenant
+        FOR UPDATE OF line_shares
+    )
+    UPDATE line_shares SET last_key = given_back.used
+    FROM locked JOIN given_back USING (queue, lane, route, tenant)
+    WHERE line_shares.queue = locked.queue AND line_shares.lane = locked.lane AND line_shares.route = locked.route
+      AND line_shares.tenant = locked.tenant AND line_shares.last_key = given_back.last_key";
 pub(crate) const SERVED: &str = "INSERT INTO line_fronts AS known (queue, lane, route, v)
     SELECT queue, lane, route, v
     FROM unnest($1::text[], $2::smallint[], $3::text[], $4::bigint[]) AS served (queue, lane, route, v)

@@ -19,13 +19,14 @@ pub fn all() -> Vec<String> {
     texts
 }
 
-const FIXED: [&str; 170] = [
+const FIXED: [&str; 172] = [
     audit::COUNTS,
     changes::ANNOUNCE,
     changes::ANNOUNCED,
     changes::APPEND,
     changes::DRAWN,
     changes::HEAD,
+    changes::LAST,
     changes::MORE,
     changes::READ,
     changes::START,
@@ -36,6 +37,7 @@ const FIXED: [&str; 170] = [
     jobs::claim::CLAIMED,
     jobs::claim::ONE_BY_ONE,
     jobs::claim::PEEK,
+    jobs::claim::WORK,
     jobs::pause::PAUSE,
     jobs::pause::RESUME,
     jobs::redrive::ASKED,
@@ -223,7 +225,7 @@ pub const IN_ORDER: [(&str, &str, &str); 33] = [
     (upkeep::EXPIRE, "ready_expiring", "ready"),
     (upkeep::NEXT, "ready_later", "ready"),
     (upkeep::NEXT, "ready_expiring", "ready"),
-    (upkeep::CUT_CHANGES, "changes_by_time", "changes"),
+    (upkeep::CUT_CHANGES, "changes_pkey", "changes"),
     (webhooks::LIST, "webhooks_of_tenant", "webhooks"),
     (webhooks::deliveries::CUT_DELIVERIES, "deliveries_by_time", "deliveries"),
     (webhooks::deliveries::LIST, "deliveries_pkey", "deliveries"),

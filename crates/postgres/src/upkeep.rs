@@ -178,7 +178,7 @@ async fn forget_outlived(tx: &Transaction, state: State, keep: Duration, limit: 
         return Ok(0);
     }
     let found: Vec<Uuid> = found.iter().map(|row| Ok(row.try_get(0)?)).collect::<Result<_, Fault>>()?;
-    let locked = tx.rows(LOCK_OUTLIVED, &[&found, &state.as_str(), &Span(keep)]).await?;
+    let locked = tx.rows_by_id(LOCK_OUTLIVED, &[&found, &state.as_str(), &Span(keep)]).await?;
     let old: Vec<JobId> = locked.iter().map(|row| Ok(JobId(row.try_get(0)?))).collect::<Result<_, Fault>>()?;
     forget(tx, &old).await?;
     Ok(old.len())

@@ -32,6 +32,10 @@ const TRIES: u32 = 6;
 /// first was met. A database that can only be read is refused when connecting, and told at once.
 const STALE: u32 = 32;
 
+/// See [`Transaction::by_id`].
+const FOR_THESE: &str = "SET LOCAL plan_cache_mode = force_custom_plan";
+const FOR_ANY: &str = "SET LOCAL plan_cache_mode = force_generic_plan";
+
 /// A statement and its parameters.
 pub(crate) type Step<'a> = (&'a str, &'a [&'a dyn Arg]);
 
@@ -82,6 +86,12 @@ impl Transaction {
         Ok(answers.pop().unwrap_or_default())
     }
 
+    /// See [`Self::by_id`].
+    pub async fn rows_by_id(&self, sql: &str, args: &[&dyn Arg]) -> Result<Vec<Row>, Fault> {
+        let mut answers = self.by_id(&[(sql, args)]).await?;
+        Ok(answers.pop().unwrap_or_default())
+    }
+
     pub async fn row(&self, sql: &str, args: &[&dyn Arg]) -> Result<Option<Row>, Fault> {
         Ok(self.rows(sql, args).await?.into_iter().next())
     }
@@ -96,11 +106,39 @@ impl Transaction {
         Ok(answers.into_iter().collect::<Result<_, _>>()?)
     }
 
+    /// Sends statements that find rows of `jobs` or `outcomes` by their ids (`… = ANY ($1)`), which are planned anew for these ids.
+    ///
+    /// The plan that a connection keeps is for any id, so it names every partition, and whoever runs it locks them all, with
+    /// their indexes: after a year 120 locks for a look at one job. The server's table of locks has room for 64 for each connection.
+    /// (Without any id nothing says which partitions are concerned: not to be called so.)
+    pub async fn by_id(&self, steps: &[Step<'_>]) -> Result<Vec<Vec<Row>>, Fault> {
+        let prepared = self.prepared(steps).await?;
+        let sent = join_all(steps.iter().zip(&prepared).map(|(step, statement)| self.send(step, statement.as_ref())));
+        let (for_these, for_any) =
+            (self.connection().batch_execute(FOR_THESE), self.connection().batch_execute(FOR_ANY));
+        // Polled in this order, so that is the order on the wire.
+        let (begun, (set, (answers, reset))) = join(self.begun(), join(for_these, join(sent, for_any))).await;
+        begun?;
+        set?;
+        let answers = answers.into_iter().collect::<Result<_, _>>()?;
+        reset?;
+        Ok(answers)
+    }
+
     /// The last statements of a transaction, with the change row and COMMIT right behind them: one round trip for a write
     /// that knows beforehand what it will say. Where a statement fails, the server takes that COMMIT for a rollback.
     ///
     /// `is_hint`: it may be done twice, so a connection that is lost here is nothing to tell the caller.
     pub async fn last(&self, steps: &[Step<'_>], is_hint: bool) -> Result<Vec<Vec<Row>>, Fault> {
+        self.end_with(steps, is_hint, "").await
+    }
+
+    /// The same for a last look at rows that are found by their ids ([`Self::by_id`]).
+    pub async fn last_by_id(&self, step: Step<'_>) -> Result<Vec<Row>, Fault> {
+        Ok(self.end_with(&[step], false, FOR_THESE).await?.into_iter().next().unwrap_or_default())
+    }
+
+    async fn end_with(&self, steps: &[Step<'_>], is_hint: bool, first: &str) -> Result<Vec<Vec<Row>>, Fault> {
         let told = self.moved.lock().unwrap_or_else(std::sync::PoisonError::into_inner).text();
         let (moved, notes) = told.clone().unwrap_or_default();
         let log: [Step<'_>; 2] = [(changes::ANNOUNCE, &[&self.log_tag]), (changes::APPEND, &[&moved, &notes])];
@@ -110,8 +148,11 @@ impl Transaction {
         self.was_sent.store(!is_hint, Ordering::Relaxed);
         let sent = join_all(steps.iter().zip(&prepared).map(|(step, statement)| self.send(step, statement.as_ref())));
         // Polled in this order, so that is the order on the wire.
-        let (begun, (answers, ended)) = join(self.begun(), join(sent, self.connection().batch_execute("COMMIT"))).await;
+        let set = async { if first.is_empty() { Ok(()) } else { self.connection().batch_execute(first).await } };
+        let ended = self.connection().batch_execute("COMMIT");
+        let (begun, (set, (answers, ended))) = join(self.begun(), join(set, join(sent, ended))).await;
         begun?;
+        set?;
         let answers = answers.into_iter().collect::<Result<_, _>>()?;
         ended?;
         Ok(answers)

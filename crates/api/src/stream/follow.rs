@@ -207,9 +207,10 @@ async fn start(app: &App, after: Option<&str>) -> Result<(Place, Option<ResetRea
         Err(_) => ResetReason::Unknown,
         Ok(place) if place.read_after() < app.store.start().await? => ResetReason::Expired,
         Ok(place) => {
-            // The reader of another process may have been ahead of ours; the log itself knows.
+            // The reader of another process may have been ahead of ours; the log itself knows. By its last row: how far it can be
+            // read may have fallen back since the client was told.
             let is_read = app.streams.position().is_some_and(|reader| place.position <= reader);
-            if is_read || place.position <= app.store.head().await? {
+            if is_read || place.position <= app.store.last().await? {
                 return Ok((place, None));
             }
             ResetReason::Unknown

@@ -97,3 +97,15 @@ pub async fn the_start_goes_along_with_pruning_in_steps(subject: &dyn Subject) {
     }
     assert_eq!(scene.prune(&kept_for_a_day(), 1).await.changes, 0);
 }
+
+pub async fn no_place_that_was_told_lies_beyond_the_last(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    let last = async || scene.store.last().await.expect("the store answers");
+    assert!(scene.head().await <= last().await);
+    scene.submit(a_job()).await;
+    let told = scene.store.changes(scene.start().await, PLENTY).await.expect("the store answers").position;
+    assert!(told <= last().await);
+    scene.advance(DAY + SECOND).await;
+    scene.prune(&kept_for_a_day(), PLENTY).await;
+    assert!(told <= last().await, "the end of a log is not taken back when all of it was pruned");
+}

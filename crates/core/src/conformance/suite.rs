@@ -260,6 +260,7 @@ macro_rules! for_every_promise {
                 who_stood_before_what_was_pruned_is_known,
                 who_has_read_everything_can_read_on_whatever_was_pruned,
                 the_start_goes_along_with_pruning_in_steps,
+                no_place_that_was_told_lies_beyond_the_last,
             }
             machine {
                 falling_due_follows_the_table,

@@ -18,6 +18,12 @@ pub trait ChangeLog: Send + Sync {
     /// The end of the log, to start reading from.
     async fn head(&self) -> Result<Position, StoreError>;
 
+    /// The last place there is. [`Self::head`] may fall behind it for a moment, where a row that is on its way could still come
+    /// before others; this never falls, and no place that was ever told lies beyond it.
+    async fn last(&self) -> Result<Position, StoreError> {
+        self.head().await
+    }
+
     /// Nothing after this place has been pruned: whoever stood here or later can read on. One who stood before it may have
     /// missed something.
     async fn start(&self) -> Result<Position, StoreError>;

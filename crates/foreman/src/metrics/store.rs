@@ -305,6 +305,10 @@ impl ChangeLog for Counted {
         self.call("head", self.store.head()).await
     }
 
+    async fn last(&self) -> Result<Position, StoreError> {
+        self.call("last", self.store.last()).await
+    }
+
     async fn start(&self) -> Result<Position, StoreError> {
         self.call("start", self.store.start()).await
     }

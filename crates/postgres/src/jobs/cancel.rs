@@ -70,7 +70,7 @@ async fn from_claims(tx: &Transaction, ids: &[JobId], found: &mut HashMap<JobId,
 }
 
 async fn from_outcomes(tx: &Transaction, ids: &[JobId], found: &mut HashMap<JobId, CancelAnswer>) -> Result<(), Fault> {
-    for row in &tx.rows(places::FINAL, &[&uuids(ids)]).await? {
+    for row in &tx.rows_by_id(places::FINAL, &[&uuids(ids)]).await? {
         let cells = Cells::of_job(row, "outcomes", 0)?;
         found.insert(cells.id, CancelAnswer::AlreadyFinal(cells.final_state(1)?));
     }

@@ -47,8 +47,10 @@ pub(crate) const BY_IDS: &str = concat!(
 pub(crate) const ONE_BY_ONE: &str = "SELECT pg_advisory_xact_lock($1::integer, $2::integer)";
 pub(crate) const CLAIMED: &str =
     "SELECT held.job, held.tenant, held.queue, held.lane, NULL::bigint, held.attempt, held.spent,
-           held.crashes, jobs.created_at, jobs.work, held.route, held.moves, held.run_at, held.claimed_at
-    FROM held LEFT JOIN jobs ON jobs.id = held.job WHERE held.claim = $1::bigint ORDER BY held.job";
+           held.crashes, held.route, held.moves, held.run_at, held.claimed_at
+    FROM held WHERE held.claim = $1::bigint ORDER BY held.job";
+/// What was asked of them.
+pub(crate) const WORK: &str = "SELECT id, created_at, work FROM jobs WHERE id = ANY ($1::uuid[])";
 
 /// How far below V a scan begins that trusts it: more than are ever on their way at once.
 const SLACK: i64 = 4_096 * UNIT;
@@ -150,8 +152,8 @@ struct Written {
     route: Route,
     key: Option<i64>,
     counters: Counters,
-    created_at: Option<Timestamp>,
-    work: Option<String>,
+    /// When, and what, as text; none when it is not among the jobs.
+    asked: Option<(Timestamp, String)>,
     /// How long it had waited since it was due.
     waited: Duration,
 }
@@ -187,7 +189,31 @@ fn are_in_turn(jobs: &[Written], request: &ClaimRequest) -> bool {
     matches!(request.wanted, Wanted::ByOrder { .. }) && !jobs.iter().any(|job| is_fragile(job.counters.crashes))
 }
 
+/// Takes what there is, reads what was asked of it and commits, the last two in one round trip.
 async fn take(tx: &Transaction, request: &ClaimRequest, slack: Option<i64>, parts: &Parts) -> Result<Taken, Fault> {
+    let mut taken = take_rows(tx, request, slack, parts).await?;
+    if let Taken::Claimed { jobs, .. } = &mut taken
+        && !jobs.is_empty()
+    {
+        let ids: Vec<Uuid> = jobs.iter().map(|job| job.id.0).collect();
+        let mut work = HashMap::with_capacity(ids.len());
+        for row in &tx.last_by_id((WORK, &[&ids])).await? {
+            let cells = Cells::of_job(row, "jobs", 0)?;
+            work.insert(cells.id, (cells.time(1, "created_at")?, cells.get(2, "work")?));
+        }
+        for job in jobs {
+            job.asked = work.remove(&job.id);
+        }
+    }
+    Ok(taken)
+}
+
+async fn take_rows(
+    tx: &Transaction,
+    request: &ClaimRequest,
+    slack: Option<i64>,
+    parts: &Parts,
+) -> Result<Taken, Fault> {
     let queues: Option<Vec<&str>> = match &request.queues {
         Queues::All => None,
         Queues::Named(names) => Some(names.iter().map(QueueName::as_str).collect()),
@@ -477,11 +503,10 @@ fn written(row: &Row, first: usize) -> Result<Written, Fault> {
         queue: cells.queue(first + 2)?,
         lane: cells.lane(first + 3)?,
         key: cells.get(first + 4, "key")?,
-        counters: Counters::read(&cells, first + 5, first + 11)?,
-        created_at: cells.maybe_time(first + 8, "created_at")?,
-        work: cells.get(first + 9, "work")?,
-        route: Route::from_stored(cells.get(first + 10, "route")?),
-        waited: cells.time(first + 13, "claimed_at")?.since(cells.time(first + 12, "run_at")?),
+        counters: Counters::read(&cells, first + 5, first + 9)?,
+        asked: None,
+        route: Route::from_stored(cells.get(first + 8, "route")?),
+        waited: cells.time(first + 11, "claimed_at")?.since(cells.time(first + 10, "run_at")?),
     })
 }
 
@@ -518,8 +543,8 @@ async fn answer(store: &PostgresStore, session: SessionId, taken: Taken) -> Resu
 }
 
 fn job(one: Written) -> Result<foreman_core::Job, Fault> {
-    match (one.created_at, one.work) {
-        (Some(created_at), Some(text)) => work::read(one.id, one.tenant, created_at, &text),
-        _ => Err(Fault::misfit("jobs", "id", one.id, "is in a place but not among the jobs")),
+    match one.asked {
+        Some((created_at, text)) => work::read(one.id, one.tenant, created_at, &text),
+        None => Err(Fault::misfit("jobs", "id", one.id, "is in a place but not among the jobs")),
     }
 }

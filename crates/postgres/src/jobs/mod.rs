@@ -78,7 +78,10 @@ fn uuids(ids: &[JobId]) -> Vec<Uuid> {
 
 /// Which of these are this tenant's.
 async fn owned(tx: &Transaction, tenant: &TenantId, ids: &[JobId]) -> Result<Vec<JobId>, Fault> {
-    let rows = tx.rows(places::OWNED, &[&uuids(ids), &tenant.as_str()]).await?;
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let rows = tx.rows_by_id(places::OWNED, &[&uuids(ids), &tenant.as_str()]).await?;
     let found: std::collections::HashSet<JobId> =
         rows.iter().map(|row| Ok(JobId(row.try_get(0)?))).collect::<Result<_, Fault>>()?;
     Ok(ids.iter().copied().filter(|id| found.contains(id)).collect())

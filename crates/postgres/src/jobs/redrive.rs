@@ -21,7 +21,7 @@ use crate::{PostgresStore, look, transact};
 
 /// What a job was asked to be, for those that look final.
 pub(crate) const ASKED: &str = "SELECT jobs.id, jobs.queue, jobs.route, jobs.lane, jobs.kind,
-           EXISTS (SELECT FROM outcomes WHERE outcomes.job = jobs.id)
+           EXISTS (SELECT FROM outcomes WHERE outcomes.job = jobs.id AND outcomes.job = ANY ($1))
     FROM jobs WHERE jobs.id = ANY ($1::uuid[]) AND jobs.tenant = $2::text";
 pub(crate) const REDRIVE: &str = include_str!("../sql/redrive.sql");
 
@@ -51,7 +51,7 @@ pub(super) async fn redrive(
 
 async fn asked(tx: &Transaction, tenant: &TenantId, ids: &[JobId]) -> Result<(HashMap<JobId, Asked>, Demand), Fault> {
     let (mut asked, mut demand) = (HashMap::new(), Demand::default());
-    for row in &tx.rows(ASKED, &[&uuids(ids), &tenant.as_str()]).await? {
+    for row in &tx.rows_by_id(ASKED, &[&uuids(ids), &tenant.as_str()]).await? {
         let cells = Cells::of_job(row, "jobs", 0)?;
         let one = Asked {
             queue: cells.queue(1)?,
@@ -107,7 +107,7 @@ struct Freed {
 /// Takes outcomes away. To the schedules that made them, the jobs are open again.
 async fn freed(tx: &Transaction, tenant: &TenantId, ids: &[JobId]) -> Result<HashMap<JobId, Freed>, Fault> {
     let ids = uuids(ids);
-    let answers = tx.all(&[(REDRIVE, &[&ids, &tenant.as_str()]), (REOPEN, &[&ids])]).await?;
+    let answers = tx.by_id(&[(REDRIVE, &[&ids, &tenant.as_str()]), (REOPEN, &[&ids])]).await?;
     answers[0]
         .iter()
         .map(|row| {

@@ -42,7 +42,7 @@ pub(super) async fn remove(
         if look == LOOKS {
             return Err(nowhere(&sought));
         }
-        let gone = locked(&tx.rows(LOCK_FINAL, &[&uuids(&sought), &tenant.as_str()]).await?)?;
+        let gone = locked(&tx.rows_by_id(LOCK_FINAL, &[&uuids(&sought), &tenant.as_str()]).await?)?;
         forget(tx, &gone).await?;
         found.extend(gone.into_iter().map(|id| (id, RemoveAnswer::Removed)));
         sought.retain(|id| !found.contains_key(id));
@@ -63,7 +63,7 @@ pub(crate) async fn forget(tx: &Transaction, ids: &[JobId]) -> Result<(), Fault>
     }
     let ids = uuids(ids);
     let args: [&dyn crate::value::Arg; 1] = [&ids];
-    tx.all(&FORGET.map(|sql| (sql, &args[..]))).await?;
+    tx.by_id(&FORGET.map(|sql| (sql, &args[..]))).await?;
     Ok(())
 }
 

@@ -23,7 +23,7 @@ pub(crate) const SETTLE_FINAL: &str = include_str!("../sql/settle_final.sql");
 /// Which of these attempts have left their own record before.
 pub(crate) const RECORDED: &str = "SELECT asked.claim, asked.job
     FROM unnest($2::bigint[], $3::uuid[]) AS asked (claim, job)
-    WHERE EXISTS (SELECT FROM outcomes WHERE outcomes.job = asked.job AND outcomes.claim = asked.claim
+    WHERE EXISTS (SELECT FROM outcomes WHERE outcomes.job = asked.job AND outcomes.job = ANY ($3) AND outcomes.claim = asked.claim
                   AND outcomes.session = $1::uuid AND outcomes.settled)
        OR EXISTS (SELECT FROM attempts WHERE attempts.job = asked.job AND attempts.claim = asked.claim
                   AND attempts.session = $1 AND attempts.settled)";
@@ -137,7 +137,7 @@ pub(super) async fn settle(tx: &Transaction, session: SessionId, batch: &Batch) 
     let claims: Vec<i64> = attempts().map(|(claim, _)| claim.0).collect();
     let jobs: Vec<Uuid> = attempts().map(|(_, job)| job.0).collect();
     if !claims.is_empty() {
-        for row in tx.rows(RECORDED, &[&session.0, &claims, &jobs]).await? {
+        for row in tx.rows_by_id(RECORDED, &[&session.0, &claims, &jobs]).await? {
             answers.insert((Fence(row.try_get(0)?), JobId(row.try_get(1)?)), Settled::Before);
         }
     }

@@ -302,7 +302,7 @@ pub(crate) async fn accept(
 }
 
 async fn known(tx: &Transaction, ids: &Vec<Uuid>) -> Result<HashMap<JobId, Timestamp>, Fault> {
-    let rows = tx.rows(KNOWN, &[ids]).await?;
+    let rows = tx.rows_by_id(KNOWN, &[ids]).await?;
     rows.iter()
         .map(|row| {
             let cells = Cells::of_job(row, "jobs", 0)?;
@@ -384,7 +384,8 @@ struct Accepted {
     run_at: Timestamp,
 }
 
-/// Inserts what is not there yet; what that was.
+/// Inserts what is not there yet; what that was. Queues before jobs, as [`accept_new`] does: two that bring the same jobs to the
+/// same new queue must not wait for each other.
 async fn write_down(tx: &Transaction, jobs: &[&Prepared]) -> Result<HashMap<JobId, Accepted>, Fault> {
     if jobs.is_empty() {
         return Ok(HashMap::new());
@@ -425,7 +426,15 @@ async fn write_down(tx: &Transaction, jobs: &[&Prepared]) -> Result<HashMap<JobI
         &works,
         &outlines,
     ];
-    let rows = tx.rows(ACCEPT, &args).await?;
+    let mut queues = Opened::default();
+    for job in &jobs {
+        queues.add(job.queue.as_str(), job.tenant.as_str(), job.lane);
+    }
+    let opened = queues.columns();
+    let open_args = opened.args();
+    let mut steps = open_args.steps();
+    steps.push((ACCEPT, &args));
+    let rows = tx.all(&steps).await?.pop().unwrap_or_default();
     rows.iter()
         .map(|row| {
             let cells = Cells::of_job(row, "jobs", 0)?;
@@ -443,7 +452,7 @@ async fn line_up(
     keys: &mut Reservation,
 ) -> Result<(), Fault> {
     let (mut line, mut late) = (Line::default(), Vec::new());
-    let (mut queues, mut tags) = (Opened::default(), Tags::default());
+    let mut tags = Tags::default();
     for job in jobs {
         let Some(Accepted { created_at, run_at }) = accepted.get(&job.id) else { continue };
         let is_due = run_at <= created_at;
@@ -455,7 +464,6 @@ async fn line_up(
         line.when(Some(*run_at), job.expires_at, key);
         line.counted(0, 1);
         tags.push(job);
-        queues.add(job.queue.as_str(), job.tenant.as_str(), job.lane);
         tx.note(job.id, &job.tenant, &job.queue, first_move(is_due));
         if is_due {
             tx.ring(Topic::Ready);
@@ -467,11 +475,9 @@ async fn line_up(
     if line.ids.is_empty() {
         return Ok(());
     }
-    let opened = queues.columns();
-    let (open_args, line_args) = (opened.args(), line.args());
+    let line_args = line.args();
     let tag_args: [&dyn Arg; 3] = [&tags.tenants, &tags.names, &tags.jobs];
-    let mut steps = open_args.steps();
-    steps.push((WAIT, &line_args[..]));
+    let mut steps = vec![(WAIT, &line_args[..])];
     if !tags.jobs.is_empty() {
         steps.push((TAG, &tag_args[..]));
     }

@@ -46,7 +46,7 @@ pub(super) async fn get(tx: &Transaction, tenant: &TenantId, id: JobId) -> Resul
     let asked = vec![id.0];
     let wanted = Wanted::after(0);
     let answers = tx
-        .all(&[(VIEWS, &[&asked, &tenant.as_str()]), (RECORDS, &[&id.0, &wanted.skip, &wanted.most, &wanted.bytes])])
+        .by_id(&[(VIEWS, &[&asked, &tenant.as_str()]), (RECORDS, &[&id.0, &wanted.skip, &wanted.most, &wanted.bytes])])
         .await?;
     let Some(row) = answers[0].first() else { return Ok(None) };
     let mut view = view::view(row)?;

@@ -14,7 +14,7 @@ pub(crate) const LABELS: &str = "SELECT jobs.id, jobs.kind, ARRAY(
         SELECT job_tags.tag FROM job_tags WHERE job_tags.job = jobs.id AND NOT starts_with(job_tags.tag, $2::text)
         ORDER BY job_tags.tag COLLATE \"C\")
     FROM unnest($1::uuid[]) WITH ORDINALITY AS asked (id, rank)
-    JOIN jobs ON jobs.id = asked.id
+    JOIN jobs ON jobs.id = asked.id AND jobs.id = ANY ($1)
     ORDER BY asked.rank";
 
 pub(super) async fn labels(tx: &Transaction, jobs: &[JobId]) -> Result<Vec<Labels>, Fault> {
@@ -22,7 +22,7 @@ pub(super) async fn labels(tx: &Transaction, jobs: &[JobId]) -> Result<Vec<Label
         return Ok(Vec::new());
     }
     let ids: Vec<Uuid> = jobs.iter().map(|job| job.0).collect();
-    let rows = tx.rows(LABELS, &[&ids, &RESERVED_TAGS]).await?;
+    let rows = tx.rows_by_id(LABELS, &[&ids, &RESERVED_TAGS]).await?;
     rows.iter()
         .map(|row| {
             let cells = Cells::of_job(row, "jobs", 0)?;

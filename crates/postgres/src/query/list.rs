@@ -34,7 +34,7 @@ pub(super) async fn list(
     let next = if has_more { found.last().copied() } else { None };
     let ids: Vec<Uuid> = found.iter().map(|cursor| cursor.id.0).collect();
     let anyone: Option<String> = None;
-    let rows = if ids.is_empty() { Vec::new() } else { tx.rows(SUMMARIES, &[&ids, &anyone]).await? };
+    let rows = if ids.is_empty() { Vec::new() } else { tx.rows_by_id(SUMMARIES, &[&ids, &anyone]).await? };
     let mut items = Vec::with_capacity(rows.len());
     for row in &rows {
         items.push(view::summary(tx, row).await?);

@@ -28,9 +28,9 @@ macro_rules! views {
        END,
        ready.run_at <= foreman_now(), ready.moves, held.moves, outcomes.moves
     FROM unnest($1::uuid[]) WITH ORDINALITY AS asked (id, rank)
-    JOIN jobs ON jobs.id = asked.id
+    JOIN jobs ON jobs.id = asked.id AND jobs.id = ANY ($1)
     LEFT JOIN ready ON ready.job = jobs.id
-    LEFT JOIN outcomes ON outcomes.job = jobs.id
+    LEFT JOIN outcomes ON outcomes.job = jobs.id AND outcomes.job = ANY ($1)
     LEFT JOIN LATERAL (
         SELECT claims.claimed_at, member.run_at, member.attempt, member.spent, member.crashes, member.moves
         FROM claims
@@ -69,7 +69,7 @@ pub(super) async fn summary(tx: &Transaction, row: &Row) -> Result<JobSummary, F
     let (id, created_at) = (cells.id, cells.time(2, "created_at")?);
     let outline = match cells.get::<Option<&str>>(3, "outline")? {
         Some(json) => outlined(id, json)?,
-        None => match tx.row(WORK, &[&id.0]).await? {
+        None => match tx.rows_by_id(WORK, &[&id.0]).await?.into_iter().next() {
             Some(row) => outlined(id, Cells { row: &row, table: "jobs", id }.get(0, "work")?)?,
             None => return Err(Fault::misfit("jobs", "work", id, "gone between two looks of one transaction")),
         },

@@ -1,7 +1,8 @@
 -- Out of `ready`, into one numbered claim: the end of both ways to claim.
 --
 -- The number is drawn after the rows are taken, in this very statement: one drawn before could be overtaken. The answer has
--- one row at least, which says whether the session lives and whether the call was answered before.
+-- one row at least, which says whether the session lives and whether the call was answered before. What was asked of the jobs
+-- is read by a statement of its own, along with the commit: here, where their ids are not known beforehand, every partition would be locked.
 members AS MATERIALIZED (
     SELECT taken.*, picked.rank FROM taken JOIN picked ON picked.job = taken.job
 ),
@@ -20,8 +21,8 @@ SELECT EXISTS (SELECT FROM session) AS is_live,
        (SELECT number FROM known) AS known,
        EXISTS (SELECT FROM fragile) AS fragile_waiting,
        claim.number, members.job, members.tenant, members.queue, members.lane, members.key,
-       members.attempt + 1 AS attempt, members.spent + 1 AS spent, members.crashes, jobs.created_at, jobs.work,
-       members.route, foreman_counted(members.moves, members.attempt) + 1 AS moves, members.run_at, claim.claimed_at
+       members.attempt + 1 AS attempt, members.spent + 1 AS spent, members.crashes, members.route,
+       foreman_counted(members.moves, members.attempt) + 1 AS moves, members.run_at, claim.claimed_at
 FROM (SELECT) AS always
-LEFT JOIN (claim CROSS JOIN members LEFT JOIN jobs ON jobs.id = members.job) ON true
+LEFT JOIN (claim CROSS JOIN members) ON true
 ORDER BY members.rank

@@ -1,23 +1,24 @@
--- Forgets old rows of the change log, but for what the courier has not read yet; that too when it is very old.
+-- Forgets old rows of the change log, from its beginning, but for what the courier has not read yet; that too when it is very old.
 --
--- Rows are found by their time, and the courier stands at a position. So the time of the first row that it has not read bounds
--- the search: a courier that stays behind for days does not make every pass walk over all that waits for it. Where the
--- log ended is noted: the end of a log is not taken back.
+-- A row's time is when its transaction began, and its position is drawn at its end: an older row may stand behind a younger one. So
+-- rows are taken in the order of their positions, up to the first that stays, and nothing behind a row that stays is removed: whoever reads on from
+-- there is not told that the log was cut. Where it ended is noted: the end of a log is not taken back.
+--
+-- Reads at most $1 rows, by the primary key.
 --
 --   $1 limit   $2 how long they are kept   $3 how long at most, read or not
-WITH unread AS MATERIALIZED (
-    SELECT (SELECT changes.at FROM changes WHERE changes.position > courier.position ORDER BY changes.position LIMIT 1) AS at,
-           courier.position
-    FROM courier
+WITH first AS MATERIALIZED (
+    SELECT changes.ctid AS spot, changes.position,
+           changes.at <= foreman_now() - $3::interval
+               OR changes.at <= foreman_now() - $2::interval
+                  AND changes.position <= coalesce((SELECT courier.position FROM courier), 9223372036854775807) AS is_old
+    FROM changes ORDER BY changes.position LIMIT $1::bigint
 ),
 gone AS (
     DELETE FROM changes WHERE ctid = ANY (ARRAY(
-        SELECT ctid FROM changes
-        WHERE at <= greatest(least(foreman_now() - $2::interval, (SELECT unread.at FROM unread)), foreman_now() - $3::interval)
-          AND (position <= coalesce((SELECT unread.position FROM unread), 9223372036854775807)
-               OR at <= foreman_now() - $3)
-        ORDER BY at LIMIT $1::bigint
-        FOR UPDATE SKIP LOCKED)) RETURNING position
+        SELECT spot FROM first
+        WHERE position < coalesce((SELECT min(position) FROM first WHERE NOT is_old), 9223372036854775807)))
+    RETURNING position
 ),
 last AS (SELECT max(position) AS position FROM gone),
 kept AS (

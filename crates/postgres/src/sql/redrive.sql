@@ -7,7 +7,8 @@ WITH locked AS MATERIALIZED (
     WHERE outcomes.job = ANY ($1::uuid[]) AND outcomes.tenant = $2::text ORDER BY outcomes.job FOR UPDATE
 ),
 gone AS (
-    DELETE FROM outcomes USING locked WHERE outcomes.job = locked.job RETURNING outcomes.*
+    -- By the ids too, for they say which partitions are concerned.
+    DELETE FROM outcomes USING locked WHERE outcomes.job = locked.job AND outcomes.job = ANY ($1) RETURNING outcomes.*
 ),
 recorded AS (
     INSERT INTO attempts (job, claim, number, settled, session, worker, started_at, finished_at, outcome, report)

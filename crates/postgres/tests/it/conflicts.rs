@@ -124,3 +124,71 @@ async fn a_deadlock_with_a_neighbour_is_survived() {
     assert!(row.get::<_, i64>(0) >= 1, "there was no deadlock: this run proves nothing");
     assert!(team.store.audit().await.unwrap().is_clean());
 }
+
+/// Whoever brings jobs to a queue takes the queue first and then the jobs, whichever way they are written.
+#[tokio::test]
+async fn a_queue_is_taken_before_the_jobs_that_come_to_it() {
+    let team = Team::new().await;
+    let holder = team.database.client().await;
+    holder
+        .batch_execute("BEGIN; INSERT INTO queues (queue, tenant, used_at) VALUES ('default', 'default', now())")
+        .await
+        .unwrap();
+    let watcher = team.database.client().await;
+    // With a key they are written the careful way.
+    for job in [a_job(), a_job().keyed("once", 1)] {
+        let store = team.store.clone();
+        let batch = jobs(1, &job);
+        let submitting = foreman_runtime::Tasks::new().spawn("a submission", async move { store.submit(&batch).await });
+        let deadline = Instant::now() + Duration::from_secs(10);
+        let waiting = loop {
+            let sql = "SELECT pid FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'
+                       AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database()) LIMIT 1";
+            if let Some(row) = watcher.query_opt(sql, &[]).await.unwrap() {
+                break row.get::<_, i32>(0);
+            }
+            assert!(Instant::now() < deadline, "it waits for the queue");
+            sleep(Duration::from_millis(5)).await;
+        };
+        let sql = "SELECT count(*) FROM pg_locks WHERE pid = $1 AND mode = 'RowExclusiveLock'
+                   AND relation = ANY (SELECT inhrelid FROM pg_inherits WHERE inhparent = 'jobs'::regclass)";
+        let taken: i64 = watcher.query_one(sql, &[&waiting]).await.unwrap().get(0);
+        assert_eq!(taken, 0, "no job is written before the queue is there");
+        assert!(submitting.await.unwrap().is_err(), "it gives up when it has waited for too long");
+    }
+}
+
+/// Places in line are taken and given back in the order of their names, in whatever order they are named.
+#[tokio::test]
+async fn places_are_given_back_in_the_order_in_which_they_are_reserved() {
+    let team = Team::new().await;
+    let (holder, giver, probe) =
+        (team.database.client().await, team.database.client().await, team.database.client().await);
+    holder
+        .batch_execute(
+            "INSERT INTO line_shares (queue, lane, route, tenant, last_key, given)
+             VALUES ('a', 1, 'http', 't', 10, 10), ('b', 1, 'http', 't', 10, 10)",
+        )
+        .await
+        .unwrap();
+    holder.batch_execute("BEGIN; SELECT FROM line_shares WHERE queue = 'a' FOR UPDATE").await.unwrap();
+    let statements = foreman_postgres::statements::all();
+    let text = statements.iter().find(|text| text.contains("given_back.used")).unwrap();
+    giver.batch_execute(&format!("PREPARE give_back AS {text}")).await.unwrap();
+    let pid: i32 = giver.query_one("SELECT pg_backend_pid()", &[]).await.unwrap().get(0);
+    let giving = foreman_runtime::Tasks::new().spawn("gives back", async move {
+        let sql = "EXECUTE give_back ('{b,a}', '{1,1}', '{http,http}', '{t,t}', '{10,10}', '{5,5}')";
+        giver.batch_execute(sql).await
+    });
+    let deadline = Instant::now() + Duration::from_secs(10);
+    let is_waiting = "SELECT EXISTS (SELECT FROM pg_locks WHERE pid = $1 AND NOT granted)";
+    while !probe.query_one(is_waiting, &[&pid]).await.unwrap().get::<_, bool>(0) {
+        assert!(Instant::now() < deadline, "it waits for the first of them");
+        sleep(Duration::from_millis(5)).await;
+    }
+    probe.batch_execute("BEGIN; SELECT FROM line_shares WHERE queue = 'b' FOR UPDATE NOWAIT; COMMIT").await.unwrap();
+    holder.batch_execute("COMMIT").await.unwrap();
+    giving.await.unwrap().unwrap();
+    let keys = probe.query("SELECT last_key FROM line_shares ORDER BY queue", &[]).await.unwrap();
+    assert_eq!(keys.iter().map(|row| row.get::<_, i64>(0)).collect::<Vec<_>>(), [5, 5]);
+}

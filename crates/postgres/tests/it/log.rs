@@ -230,3 +230,44 @@ async fn eight_writers_and_twenty_thousand_events_and_none_is_lost() {
     assert_eq!(twice, 0, "no event was read twice");
     assert!(naively < WRITERS * ROUNDS, "the window was wide enough for a naive reader to lose: {naively}");
 }
+
+/// A writer reads the last position, is held up, and announces it when others have long been read. Nobody who was told of those is
+/// to hear that there is no such place.
+#[tokio::test]
+async fn an_announcement_that_comes_late_does_not_make_a_place_unknown_that_was_told() {
+    let team = Team::with(|config| config.changes_patience = Duration::ZERO).await;
+    let (late, fast) = (team.database.client().await, team.database.client().await);
+    append(&fast).await;
+    append(&fast).await;
+    append(&fast).await;
+    let (seen, told) = positions(&team.store, Position::default()).await;
+    assert_eq!(seen, [1, 2, 3]);
+    let tag = statements::log_tag("foreman");
+    late.execute("SELECT pg_advisory_lock_shared($1::bigint | 1)", &[&tag]).await.unwrap();
+    assert_eq!(team.store.head().await.unwrap(), Position(1), "what may still be overtaken is not read");
+    assert_eq!(team.store.last().await.unwrap(), told);
+    let page = team.store.changes(told, 10).await.unwrap();
+    assert_eq!((page.rows.len(), page.position), (0, told), "and whoever stands there goes on from there");
+}
+
+/// The time of a row is when its transaction began, its position when it ended: an old row may stand behind a young one.
+#[tokio::test]
+async fn a_log_is_cut_from_its_beginning_and_no_further_than_its_first_young_row() {
+    let team = Team::new().await;
+    let client = team.database.client().await;
+    for age in ["3 hours", "0 seconds", "3 hours", "3 hours"] {
+        append(&client).await;
+        let sql = "UPDATE changes SET at = $1::text::timestamptz - $2::text::interval
+                   WHERE position = (SELECT max(position) FROM changes)";
+        client.execute(sql, &[&foreman_core::Clock::now(&*team.clock).to_string(), &age]).await.unwrap();
+    }
+    let retention = Retention { changes: HOUR, ..Retention::default() };
+    team.store.prune(&retention, 100).await.unwrap();
+    let start = team.store.start().await.unwrap();
+    assert_eq!(start, Position(1), "whoever has read the first row has missed nothing");
+    assert_eq!(positions(&team.store, start).await.0, [2, 3, 4]);
+    team.clock.advance(HOUR * 2);
+    assert_eq!(team.store.prune(&retention, 2).await.unwrap().changes, 2, "no more than asked for");
+    assert_eq!(team.store.start().await.unwrap(), Position(3));
+    assert_eq!(positions(&team.store, Position(3)).await.0, [4]);
+}

@@ -7,6 +7,7 @@ mod cuts;
 mod failover;
 mod given;
 mod leases;
+mod locks;
 mod log;
 mod migrations;
 mod neighbours;

@@ -214,3 +214,32 @@ async fn an_address_that_is_none_is_refused_without_repeating_its_password() {
     let error = migrate::status(&Config::at("postgres://me:secret@host:port/x")).await.unwrap_err();
     assert!(!format!("{error} {error:?}").contains("secret"), "{error:?}");
 }
+
+#[tokio::test]
+async fn a_migration_that_was_applied_is_a_success_although_the_tables_are_busy() {
+    let database = Database::blank().await.spoil();
+    let config = Config::at(database.url());
+    migrate::up(&config).await.unwrap();
+    let (admin, busy) = (database.client().await, database.client().await);
+    let weeks = async || -> i64 {
+        let sql = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'jobs'::regclass";
+        admin.query_one(sql, &[]).await.unwrap().get(0)
+    };
+    let before = weeks().await;
+    let last: String = admin
+        .query_one(
+            "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'jobs'::regclass ORDER BY 1 DESC LIMIT 1",
+            &[],
+        )
+        .await
+        .unwrap()
+        .get(0);
+    admin.batch_execute(&format!("DROP TABLE {last}")).await.unwrap();
+    // Somebody is always at work on what a partition is made beside.
+    busy.batch_execute("BEGIN; LOCK TABLE jobs, jobs_default IN ROW EXCLUSIVE MODE").await.unwrap();
+    assert_eq!(migrate::up(&config).await.unwrap(), [0_i64; 0]);
+    assert_eq!(weeks().await, before - 1, "it could not be made");
+    busy.batch_execute("ROLLBACK").await.unwrap();
+    migrate::up(&config).await.unwrap();
+    assert_eq!(weeks().await, before);
+}
