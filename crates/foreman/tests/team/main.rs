@@ -15,6 +15,7 @@
 mod crashes;
 mod dead_workers;
 mod deploys;
+mod failover;
 mod idle;
 mod leaders;
 mod outages;

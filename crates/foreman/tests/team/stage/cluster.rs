@@ -30,6 +30,27 @@ impl Cluster {
         Self { directory, url }
     }
 
+    /// A server that follows this one, with its databases, and can only be read.
+    pub async fn standby(&self) -> Self {
+        let directory = TempDir::with_prefix("foreman-pg-").unwrap();
+        let mut copy = script();
+        copy.arg("standby").arg(directory.path().join("postgres")).arg(self.place());
+        let url = told("standby", &copy.output().await.unwrap());
+        Self { directory, url }
+    }
+
+    /// Follows nobody any more, and can be written.
+    pub async fn promote(&self) {
+        let output = script().arg("promote").arg(self.place()).output().await.unwrap();
+        assert_done("promote", &output);
+    }
+
+    /// Where it listens: host and port.
+    pub fn address(&self) -> &str {
+        let (_, place) = self.url.rsplit_once('@').expect("it names its user");
+        place.split_once('/').expect("it names its database").0
+    }
+
     /// As a crash stops it: nothing is closed, nothing is flushed, every connection is gone.
     pub async fn crash(&self) {
         let output = script().arg("stop").arg(self.place()).arg("immediate").output().await.unwrap();
@@ -73,8 +94,13 @@ impl Drop for Cluster {
 async fn start(directory: &Path, settings: &[&str]) -> String {
     let place = if directory.ends_with("postgres") { directory.to_owned() } else { directory.join("postgres") };
     let output = script().arg("start").arg(&place).args(settings).output().await.unwrap();
-    assert_done("start", &output);
-    let said = String::from_utf8(output.stdout).unwrap();
+    told("start", &output)
+}
+
+/// The address that the script tells.
+fn told(what: &str, output: &Output) -> String {
+    assert_done(what, output);
+    let said = String::from_utf8_lossy(&output.stdout);
     let url = said.lines().find_map(|line| line.strip_prefix("export FOREMAN_TEST_POSTGRES="));
     url.expect("it says where it is").trim_matches('\'').to_owned()
 }
