@@ -22,8 +22,8 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-pub use command_user::UserRange;
 pub use agree::{LOCAL_DISK, warnings};
+pub use command_user::UserRange;
 pub use environment::Environment;
 pub use secret::without_password;
 pub use settings::{Commands, LogFormat, Settings, StoreKind};

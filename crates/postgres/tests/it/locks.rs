@@ -17,7 +17,7 @@ use crate::given::{Database, Team};
 const WEEKS: i64 = 58;
 
 /// What a server keeps room for, for each of its connections, unless it is told otherwise. Measured with 58 weeks, the first time that
-/// a connection plans its statements: submit 17 to 26, claim 46, settle 13, get 22, cancel 20, retry 42, forget 29. Where every week is
+/// a connection plans its statements: submit 17 to 26, claim 46, settle 13, get 22, cancel 24, retry 46, forget 29. Where every week is
 /// locked, a look at one job takes 120, and to forget one 468.
 const MOST: i64 = 64;
 

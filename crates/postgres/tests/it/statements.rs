@@ -216,7 +216,9 @@ async fn a_large_group_behind_thousands_of_others_comes_first() {
     client.execute("UPDATE outcomes SET finished_at = finished_at + interval '1 day'", &[]).await.unwrap();
     history(&client, "dead", Some("fffffffffffffff2"), 20_000).await;
     let (plan, more) = read_of_outcomes(&client, &text, args).await;
-    assert!((10_000..40_000).contains(&some) && more <= some, "{some} rows were read, then {more}\n{plan}");
+    // Which groups are among the newest is another matter each time, and so are the few thousand rows by which they are counted. Were
+    // those that died long ago read, it would be all the 20,000 that came to them.
+    assert!((10_000..40_000).contains(&some) && more < some + 10_000, "{some} rows were read, then {more}\n{plan}");
     client.batch_execute("TRUNCATE outcomes").await.unwrap();
 }
 
