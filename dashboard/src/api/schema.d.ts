@@ -294,6 +294,7 @@ export interface paths {
          * Run a job again that has ended.
          * @description The same job under the same id: its attempts are counted anew, and the earlier ones are kept and shown. A command needs the scope
          *     `exec:command`, as when it was submitted.
+         *     Without the scope `jobs:read` the answer tells where the job stands, and nothing of its content.
          *
          *     Needs a key with the scope `jobs:write`.
          */
