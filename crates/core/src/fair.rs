@@ -8,7 +8,12 @@
 //! single command of a tenant, claimed at once, would move V past its 100,000 pushes that wait.
 //!
 //! Between the lines of a lane tenants take turns ([`Turns`]), so that nobody gains by spreading jobs over many queues, and a
-//! claim of one job is as fair as a claim of a hundred.
+//! claim of one job is as fair as a claim of a hundred. Of each line every tenant's first job is on offer, so that nobody's
+//! job hides another's: a tenant whose turn comes in another queue would otherwise keep everyone waiting who is behind it here.
+//! Only jobs that were taken back through no fault of theirs go before all others of their line.
+//!
+//! A claim looks for them at two places of a line: at its beginning, where those wait that were passed over, and at V, where
+//! newcomers are let in and where the next job of anyone lies whose last one was just served ([`window`]).
 
 mod turns;
 
@@ -57,6 +62,21 @@ pub fn out_of_turn(virtual_time: i64, key: i64, count: usize) -> i64 {
     let most = UNIT.saturating_mul(i64::try_from(count).unwrap_or(i64::MAX));
     virtual_time.max(key.min(virtual_time.saturating_add(most)))
 }
+
+/// How many jobs of a line a claim of so many looks at: of those up to V, and of those beyond it. As many as it may take; and
+/// beyond V so many at least that several tenants are among them, however few it takes.
+pub fn window(limit: usize) -> (usize, usize) {
+    (limit.max(2), limit.max(BEYOND))
+}
+
+/// Whether a job was taken back through no fault of its own: it stands at V of that moment. Those that lie at the beginning of a
+/// line go before everything else in it.
+pub fn is_returned(key: i64, virtual_time: i64, (attempt, spent, crashes): (u32, u32, u32)) -> bool {
+    key <= virtual_time && (attempt > spent || crashes > 0)
+}
+
+/// At least so many are looked at beyond V.
+const BEYOND: usize = 4;
 
 /// What the keys of a line are compared with, when its first job waits at `first`.
 ///

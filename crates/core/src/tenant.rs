@@ -35,7 +35,7 @@ pub struct Tenant {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TenantSettings {
-    /// Its keys open nothing, and nothing of it is fired. What is there stays.
+    /// Its keys are refused, and nothing of it is claimed, fired or delivered. What waits is kept.
     pub is_disabled: bool,
     /// Where it differs from the limits of every tenant.
     pub limits: LimitOverrides,

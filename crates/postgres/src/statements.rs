@@ -19,7 +19,7 @@ pub fn all() -> Vec<String> {
     texts
 }
 
-const FIXED: [&str; 172] = [
+const FIXED: [&str; 173] = [
     audit::COUNTS,
     changes::ANNOUNCE,
     changes::ANNOUNCED,
@@ -32,6 +32,7 @@ const FIXED: [&str; 172] = [
     changes::START,
     jobs::cancel::CANCEL_HELD,
     jobs::cancel::CANCEL_READY,
+    jobs::claim::ANY_DISABLED,
     jobs::claim::BY_IDS,
     jobs::claim::BY_ORDER,
     jobs::claim::CLAIMED,

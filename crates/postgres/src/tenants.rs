@@ -7,7 +7,7 @@
 use async_trait::async_trait;
 use foreman_core::TenantId;
 use foreman_core::ports::{
-    CreateTenantAnswer, DeleteTenantAnswer, NewTenant, StoreError, TenantStore, TenantUpdate, UpdateTenantAnswer,
+    CreateTenantAnswer, DeleteTenantAnswer, NewTenant, StoreError, TenantStore, TenantUpdate, Topic, UpdateTenantAnswer,
 };
 use foreman_core::tenant::{Tenant, TenantSettings};
 use tokio_postgres::Row;
@@ -153,7 +153,14 @@ async fn update(tx: &Transaction, update: &TenantUpdate, settings: &str) -> Resu
     let kept = answers[1].first().map(kept).transpose()?;
     Ok(match kept.filter(|kept| !kept.is_deleted) {
         None => UpdateTenantAnswer::Gone,
-        Some(kept) if kept.edited_by == Some(edit) => UpdateTenantAnswer::Updated(kept.tenant),
+        Some(kept) if kept.edited_by == Some(edit) => {
+            if !kept.tenant.settings.is_disabled {
+                // It may have been: what waited is due at once. Also when it is sent again, for the first ring may be lost.
+                tx.ring(Topic::Ready);
+                tx.ring(Topic::Scheduled);
+            }
+            UpdateTenantAnswer::Updated(kept.tenant)
+        }
         Some(_) => UpdateTenantAnswer::Stale,
     })
 }

@@ -15,6 +15,7 @@ mod bare;
 mod changes;
 mod config;
 mod connection;
+mod disabled;
 pub mod doctor;
 mod error;
 mod filesystem;

@@ -82,8 +82,8 @@ impl ScheduleStore for SqliteStore {
     }
 
     async fn due_schedules(&self, limit: usize) -> Result<DueSchedules, StoreError> {
-        let unreadable = Arc::clone(&self.parts.unreadable);
-        self.read(move |read| due::due(read, limit, &unreadable)).await
+        let (unreadable, rotation) = (Arc::clone(&self.parts.unreadable), Arc::clone(&self.parts.rotation));
+        self.read(move |read| due::due(read, limit, &unreadable, rotation.disabled())).await
     }
 
     /// There are no terms: one process has the file for itself.

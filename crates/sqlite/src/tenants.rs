@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use foreman_core::ports::{
-    CreateTenantAnswer, DeleteTenantAnswer, NewTenant, StoreError, TenantStore, TenantUpdate, UpdateTenantAnswer,
+    CreateTenantAnswer, DeleteTenantAnswer, NewTenant, StoreError, TenantStore, TenantUpdate, Topic, UpdateTenantAnswer,
 };
 use foreman_core::tenant::{Tenant, TenantSettings};
 use foreman_core::{EditId, TenantId, Timestamp};
@@ -25,7 +25,9 @@ use crate::write::Write;
 impl TenantStore for SqliteStore {
     async fn create_tenant(&self, new: &NewTenant) -> Result<CreateTenantAnswer, StoreError> {
         let (new, settings) = (new.clone(), written_down(&new.id, &new.settings)?);
-        self.write(move |write| create(write, &new, &settings)).await
+        let answer = self.write(move |write| create(write, &new, &settings)).await;
+        self.parts.rotation.disabled().forget();
+        answer
     }
 
     /// One that this version cannot read is [`StoreError::Damaged`].
@@ -42,12 +44,16 @@ impl TenantStore for SqliteStore {
 
     async fn update_tenant(&self, update: &TenantUpdate) -> Result<UpdateTenantAnswer, StoreError> {
         let (update, settings) = (update.clone(), written_down(&update.tenant, &update.settings)?);
-        self.write(move |write| change(write, &update, &settings)).await
+        let answer = self.write(move |write| change(write, &update, &settings)).await;
+        self.parts.rotation.disabled().forget();
+        answer
     }
 
     async fn delete_tenant(&self, id: &TenantId, version: i64) -> Result<DeleteTenantAnswer, StoreError> {
         let id = id.clone();
-        self.write(move |write| delete(write, &id, version)).await
+        let answer = self.write(move |write| delete(write, &id, version)).await;
+        self.parts.rotation.disabled().forget();
+        answer
     }
 }
 
@@ -191,7 +197,13 @@ fn change(write: &Write<'_>, update: &TenantUpdate, settings: &str) -> Result<Up
                 settings,
             ])?;
     }
-    look(write, &update.tenant).map(UpdateTenantAnswer::Updated)
+    let tenant = look(write, &update.tenant)?;
+    if !tenant.settings.is_disabled {
+        // It may have been: what waited is due at once. Also when it is sent again, for the first ring may be lost.
+        write.ring(Topic::Ready);
+        write.ring(Topic::Scheduled);
+    }
+    Ok(UpdateTenantAnswer::Updated(tenant))
 }
 
 fn delete(write: &Write<'_>, id: &TenantId, version: i64) -> Result<DeleteTenantAnswer, Fault> {

@@ -58,9 +58,9 @@ pub async fn a_single_job_is_in_one_of_the_next_two_claims(subject: &dyn Subject
     let scene = Scene::of(subject);
     let session = scene.session().await;
     burst(&scene, BURST, &a_job().of("burst")).await;
-    for (n, a_claim) in CLAIMS.into_iter().enumerate() {
+    for a_claim in CLAIMS {
         serve(&scene, session, 5 * a_claim, a_claim).await;
-        let job = scene.submit(a_job().of(&format!("single-{n}"))).await;
+        let job = scene.submit(a_job().of("single")).await;
         is_soon(&scene, session, job, a_claim, "in the middle of a burst").await;
     }
 }
@@ -69,9 +69,9 @@ pub async fn a_single_job_in_another_queue_is_as_soon(subject: &dyn Subject) {
     let scene = Scene::of(subject);
     let session = scene.session().await;
     burst(&scene, BURST, &a_job().of("burst")).await;
-    for (n, a_claim) in CLAIMS.into_iter().enumerate() {
+    for a_claim in CLAIMS {
         serve(&scene, session, 3 * a_claim, a_claim).await;
-        let job = scene.submit(a_job().of(&format!("single-{n}")).queued("another")).await;
+        let job = scene.submit(a_job().of("single").queued("another")).await;
         is_soon(&scene, session, job, a_claim, "in a queue of its own").await;
     }
 }
@@ -81,9 +81,9 @@ pub async fn single_jobs_one_after_another_are_each_as_soon(subject: &dyn Subjec
     let scene = Scene::of(subject);
     let session = scene.session().await;
     burst(&scene, BURST, &a_job().of("burst")).await;
-    for (n, a_claim) in CLAIMS.into_iter().enumerate() {
-        for name in ["default", "another"] {
-            let single = a_job().of(&format!("single-{n}")).queued(name);
+    for a_claim in CLAIMS {
+        for name in ["default", "another", "default"] {
+            let single = a_job().of("single").queued(name);
             for turn in 0..6 {
                 let job = scene.submit(single.clone()).await;
                 is_soon(&scene, session, job, a_claim, &format!("number {turn} in {name}")).await;
@@ -117,8 +117,8 @@ pub async fn single_jobs_one_after_another_leave_the_burst_its_half(subject: &dy
 pub async fn a_single_retry_is_as_soon(subject: &dyn Subject) {
     let scene = Scene::of(subject);
     let session = scene.session().await;
-    for (n, a_claim) in CLAIMS.into_iter().enumerate() {
-        let job = scene.submit(a_job().of(&format!("single-{n}"))).await;
+    for a_claim in CLAIMS {
+        let job = scene.submit(a_job().of("single")).await;
         scene.run(session, job, retry(SECOND * 5)).await;
         burst(&scene, BURST / 3, &a_job().of("burst")).await;
         serve(&scene, session, 3 * a_claim, a_claim).await;
@@ -162,11 +162,11 @@ pub async fn a_burst_over_many_queues_delays_no_more(subject: &dyn Subject) {
     for batch in all.chunks(1_000) {
         scene.submit_all(batch).await;
     }
-    for (n, a_claim) in CLAIMS.into_iter().enumerate() {
-        for name in ["q7", "mine"] {
+    for a_claim in CLAIMS {
+        for name in ["q7", "mine", "q7", "q33"] {
             serve(&scene, session, 2 * a_claim, a_claim).await;
-            let single = a_job().of(&format!("single-{n}")).queued(name);
-            for turn in 0..4 {
+            let single = a_job().of("single").queued(name);
+            for turn in 0..8 {
                 let job = scene.submit(single.clone()).await;
                 is_soon(&scene, session, job, a_claim, &format!("number {turn} in {name}")).await;
             }
@@ -180,9 +180,11 @@ pub async fn a_burst_over_very_many_queues_delays_no_more(subject: &dyn Subject)
     let session = scene.session().await;
     let all: Vec<_> = (0..1_200).map(|n| a_job().of("burst").queued(&format!("q{}", n % 600)).build()).collect();
     scene.submit_all(&all).await;
-    for (n, name) in ["a", "q300", "z"].into_iter().enumerate() {
-        let job = scene.submit(a_job().of(&format!("single-{n}")).queued(name)).await;
-        is_soon(&scene, session, job, 4, name).await;
+    for (turn, name) in ["a", "q300", "z", "q300", "a", "q300", "q300"].into_iter().enumerate() {
+        for a_claim in [4, 1] {
+            let job = scene.submit(a_job().of("single").queued(name)).await;
+            is_soon(&scene, session, job, a_claim, &format!("number {turn} in {name}")).await;
+        }
     }
 }
 
@@ -194,9 +196,9 @@ pub async fn a_burst_of_many_batches_at_once_delays_no_more(subject: &dyn Subjec
         async move { store.submit(&batch).await.expect("the store answers") }
     }))
     .await;
-    for (n, a_claim) in CLAIMS.into_iter().enumerate() {
+    for a_claim in CLAIMS {
         serve(&scene, session, 2 * a_claim, a_claim).await;
-        let job = scene.submit(a_job().of(&format!("single-{n}"))).await;
+        let job = scene.submit(a_job().of("single")).await;
         is_soon(&scene, session, job, a_claim, "after fifty batches").await;
     }
 }
@@ -222,12 +224,12 @@ pub async fn what_is_claimed_by_other_workers_pushes_no_newcomer_back(subject: &
     let commands = || ClaimRequest { routes: vec![Route::command()], ..by_order(session, 64) };
     burst(&scene, 20, &a_job().of("burst").command()).await;
     assert_eq!(scene.take(commands()).await.len(), 20);
-    for (n, a_claim) in CLAIMS.into_iter().enumerate() {
-        let job = scene.submit(a_job().of(&format!("single-{n}"))).await;
+    for a_claim in CLAIMS {
+        let job = scene.submit(a_job().of("single")).await;
         is_soon(&scene, session, job, a_claim, "after a command of the burst").await;
     }
     // Nor does the queue whose commands were served go before the others.
-    let job = scene.submit(a_job().of("single-0").queued("another")).await;
+    let job = scene.submit(a_job().of("single").queued("another")).await;
     is_soon(&scene, session, job, 1, "in another queue").await;
 }
 

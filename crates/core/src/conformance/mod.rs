@@ -61,6 +61,7 @@ pub mod submit;
 mod suite;
 mod tenancy;
 pub mod tenants;
+pub mod tenants_disabled;
 pub mod tenants_kept;
 pub mod timetable;
 pub mod trail;

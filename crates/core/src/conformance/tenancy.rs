@@ -98,6 +98,16 @@ macro_rules! for_every_tenancy_promise {
                 a_pass_that_is_over_was_not_revoked,
                 what_is_good_for_nothing_is_pruned,
             }
+            tenants_disabled {
+                nothing_of_a_disabled_tenant_is_claimed,
+                its_backlog_holds_nobody_up,
+                a_job_that_must_run_alone_waits_too,
+                what_runs_may_be_recorded_and_is_not_run_again,
+                its_schedules_are_not_due_until_it_is_enabled,
+                a_held_tick_waits_too,
+                its_deliveries_wait,
+                enabling_it_wakes_those_who_claim_and_fire,
+            }
             tenants_kept {
                 the_default_tenant_is_always_there,
                 a_tenant_reads_back_as_it_was_made,

@@ -1,6 +1,6 @@
 //! Tenants are made once, changed by who has seen them, and deleted when nothing is left of them.
 
-use super::given::{HOUR, SECOND, Scene, a_job, at_once, completed, tenant};
+use super::given::{SECOND, Scene, a_job, at_once, completed, tenant};
 use super::timetable::every_minute;
 use super::{TenancySubject, keys};
 use crate::id::{EditId, TenantId};
@@ -21,7 +21,7 @@ pub(super) fn settings(weight: u32) -> TenantSettings {
     TenantSettings { weight: Weight::try_from(weight).expect("a weight"), ..TenantSettings::default() }
 }
 
-fn disabled() -> TenantSettings {
+pub(super) fn disabled() -> TenantSettings {
     TenantSettings { is_disabled: true, ..TenantSettings::default() }
 }
 
@@ -216,12 +216,13 @@ pub async fn a_tenant_is_deleted_when_it_is_disabled_and_owns_nothing(subject: &
     let scene = Scene::of(subject);
     let tenant = made(subject, "acme").await;
     assert_eq!(delete(subject, &tenant).await, DeleteTenantAnswer::Enabled);
-    let tenant = changed(subject, &tenant, disabled()).await;
-    let job = scene.submit(a_job().of("acme").after(HOUR)).await;
-    assert_eq!(delete(subject, &tenant).await, DeleteTenantAnswer::InUse, "a job waits");
-    scene.wait(HOUR).await;
+    let job = scene.submit(a_job().of("acme")).await;
+    let disabled_now = changed(subject, &tenant, disabled()).await;
+    assert_eq!(delete(subject, &disabled_now).await, DeleteTenantAnswer::InUse, "a job waits");
+    let enabled = changed(subject, &disabled_now, TenantSettings::default()).await;
     let session = scene.session().await;
     let proof = scene.claim_job(session, job).await;
+    let tenant = changed(subject, &enabled, disabled()).await;
     assert_eq!(delete(subject, &tenant).await, DeleteTenantAnswer::InUse, "a job is held");
     scene.end_attempt(proof, completed()).await;
     assert_eq!(delete(subject, &tenant).await, DeleteTenantAnswer::InUse, "a job is on record");

@@ -17,7 +17,7 @@ pub struct TenantDocument {
     pub id: String,
     /// Rises with every edit; the `ETag` is this number in quotes.
     pub version: i64,
-    /// Its keys open nothing, and nothing of it is fired.
+    /// Stopped: its keys are refused, and nothing of it is claimed, fired or delivered until it is enabled again. What waits is kept.
     pub disabled: bool,
     /// Where it differs from the limits of every tenant: a number, or `unlimited`.
     #[cfg_attr(feature = "openapi", schema(value_type = std::collections::BTreeMap<String, LimitDocument>))]
@@ -87,6 +87,7 @@ pub struct NewTenantDocument {
     /// 1 to 63 of a-z, 0-9 and the hyphen, with a letter or digit first and last. It is never used again.
     #[cfg_attr(feature = "openapi", schema(pattern = "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"))]
     pub id: String,
+    /// Its keys are refused, and nothing of it is claimed, fired or delivered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disabled: Option<bool>,
     #[serde(default, deserialize_with = "crate::object::optional", skip_serializing_if = "Option::is_none")]
@@ -108,6 +109,8 @@ pub struct NewTenantDocument {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TenantPatchDocument {
+    /// `true` stops the tenant: at once nothing of it is claimed, fired or delivered; within five seconds its keys are refused and its
+    /// running attempts are stopped, unspent. `false` lets it go on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disabled: Option<bool>,
     #[serde(default, deserialize_with = "crate::object::optional", skip_serializing_if = "Option::is_none")]

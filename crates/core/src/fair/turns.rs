@@ -7,9 +7,14 @@
 //!
 //! Kept in memory by each process that claims, for the jobs it claims itself: every claimer is fair to all who wait, so all of
 //! them together are. It is lost with the process and starts anew.
+//!
+//! A claim reads it and notes its own picks beside it, so nothing is copied; what was really taken is added afterwards. Each
+//! lane remembers a fixed number of tenants and lines ([`REMEMBERED`]), the latest ones.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use std::collections::hash_map::RandomState;
+use std::collections::{BinaryHeap, HashMap};
+use std::hash::{BuildHasher, Hash};
 
 use super::{behind, step};
 use crate::id::{JobId, TenantId};
@@ -17,37 +22,47 @@ use crate::job::QueueName;
 use crate::lane::Lane;
 use crate::target::Route;
 
-/// More tenants, or queues, than this are not remembered all the time: those that have nothing to wait for are forgotten.
-const REMEMBERED: usize = 4_096;
+/// The most tenants, and the most lines, that are remembered of a lane.
+const REMEMBERED: usize = 8_192;
 
 /// How far tenants have come, lane by lane.
-#[derive(Clone, Debug, Default)]
-pub struct Turns(BTreeMap<Lane, LaneTurns>);
+#[derive(Debug, Default)]
+pub struct Turns([LaneTurns; Lane::ALL.len()]);
 
 /// How far tenants have come in one lane.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct LaneTurns {
     /// Where the one served last began.
     now: i64,
-    /// Where each tenant's next turn begins; now, when it is not here.
-    next: HashMap<TenantId, i64>,
+    /// Where each tenant's next turn begins; now, when it is not here. One that is forgotten gains a single turn at most:
+    /// its next begins a step after its last, and that began no later than now.
+    next: Recent<TenantId, i64>,
     picks: u64,
     /// When each line was served last, counted in picks.
-    served: HashMap<Route, HashMap<QueueName, u64>>,
+    served: Recent<LineHash, u64>,
+    hasher: RandomState,
 }
 
-impl Turns {
-    pub fn lane(&self, lane: Lane) -> LaneTurns {
-        self.0.get(&lane).cloned().unwrap_or_default()
-    }
+/// A line by the hash of its names. Two with the same hash share when they were served last, which decides between
+/// otherwise equal lines of one tenant and nothing else.
+type LineHash = u64;
 
-    pub fn keep(&mut self, lane: Lane, turns: LaneTurns) {
-        self.0.insert(lane, turns);
+impl Turns {
+    pub fn lane(&self, lane: Lane) -> &LaneTurns {
+        &self.0[place(lane)]
     }
 
     /// A job was claimed in its turn.
     pub fn took(&mut self, lane: Lane, route: &Route, queue: &QueueName, tenant: &TenantId, weight: u32) {
-        self.0.entry(lane).or_default().took(route, queue, tenant, weight);
+        self.0[place(lane)].took(route, queue, tenant, weight);
+    }
+}
+
+fn place(lane: Lane) -> usize {
+    match lane {
+        Lane::High => 0,
+        Lane::Normal => 1,
+        Lane::Low => 2,
     }
 }
 
@@ -56,30 +71,51 @@ impl LaneTurns {
         let start = self.start(tenant);
         self.now = start;
         self.picks += 1;
-        if self.next.len() >= REMEMBERED && !self.next.contains_key(tenant) {
-            self.next.retain(|_, next| *next > start);
-        }
         self.next.insert(tenant.clone(), start + step(weight));
-        self.note(route, queue);
+        let line = self.hash(route, queue);
+        self.served.insert(line, self.picks);
     }
 
     fn start(&self, tenant: &TenantId) -> i64 {
         self.next.get(tenant).map_or(self.now, |next| self.now.max(*next))
     }
 
-    fn note(&mut self, route: &Route, queue: &QueueName) {
-        if let Some(served) = self.served.get_mut(route).and_then(|lines| lines.get_mut(queue)) {
-            *served = self.picks;
-            return;
-        }
-        if self.served.values().map(HashMap::len).sum::<usize>() >= REMEMBERED {
-            self.served.clear();
-        }
-        self.served.entry(route.clone()).or_default().insert(queue.clone(), self.picks);
+    fn hash(&self, route: &Route, queue: &QueueName) -> LineHash {
+        self.hasher.hash_one((route, queue))
+    }
+}
+
+/// A map that keeps the latest entries and forgets the rest: at most [`REMEMBERED`], at least half of that once it was full.
+///
+/// Two halves. Entries go into the young one; when it is full it becomes the old one, and what was old is forgotten. So no
+/// entry is ever looked for to be forgotten, and an insertion costs the same however many there are.
+#[derive(Debug)]
+struct Recent<K, V> {
+    young: HashMap<K, V>,
+    old: HashMap<K, V>,
+}
+
+impl<K, V> Default for Recent<K, V> {
+    fn default() -> Self {
+        Self { young: HashMap::new(), old: HashMap::new() }
+    }
+}
+
+impl<K: Eq + Hash, V> Recent<K, V> {
+    fn get(&self, key: &K) -> Option<&V> {
+        self.young.get(key).or_else(|| self.old.get(key))
     }
 
-    fn served(&self, route: &Route, queue: &QueueName) -> u64 {
-        self.served.get(route).and_then(|lines| lines.get(queue)).copied().unwrap_or_default()
+    fn insert(&mut self, key: K, value: V) {
+        if self.young.len() >= REMEMBERED / 2 && !self.young.contains_key(&key) {
+            self.old = std::mem::take(&mut self.young);
+        }
+        self.young.insert(key, value);
+    }
+
+    #[cfg(test)]
+    fn len(&self) -> usize {
+        self.young.len() + self.old.len()
     }
 }
 
@@ -102,11 +138,16 @@ pub struct Offer<'a> {
     pub job: JobId,
 }
 
-/// One claim's choice between lines. Of each line the first job is offered, and all that stand at the same place: a tenant that
-/// has come far must not hide another's job behind its own. Whoever takes the first offers the next.
-#[derive(Debug, Default)]
-pub struct Round {
-    turns: LaneTurns,
+/// One claim's choice between lines. Of each line every tenant's first job is offered: a tenant that has come far must not
+/// hide another's job behind its own. Whoever takes it offers that tenant's next.
+#[derive(Debug)]
+pub struct Round<'t> {
+    turns: &'t LaneTurns,
+    /// What the picks of this round add to the turns.
+    now: i64,
+    next: HashMap<TenantId, i64>,
+    picks: u64,
+    served: HashMap<LineHash, u64>,
     numbers: HashMap<TenantId, usize>,
     parties: Vec<Party>,
 }
@@ -121,9 +162,17 @@ struct Party {
 /// How far behind, when its line was served last, the job, and the number of its line.
 type Place = (i64, u64, JobId, usize);
 
-impl Round {
-    pub fn new(turns: LaneTurns) -> Self {
-        Self { turns, ..Self::default() }
+impl<'t> Round<'t> {
+    pub fn new(turns: &'t LaneTurns) -> Self {
+        Self {
+            turns,
+            now: turns.now,
+            next: HashMap::new(),
+            picks: turns.picks,
+            served: HashMap::new(),
+            numbers: HashMap::new(),
+            parties: Vec::new(),
+        }
     }
 
     pub fn offer(&mut self, line: Line<'_>, Offer { tenant, key, job }: Offer<'_>) {
@@ -132,7 +181,7 @@ impl Round {
             self.numbers.insert(tenant.clone(), self.parties.len() - 1);
             self.parties.len() - 1
         });
-        let served = self.turns.served(line.route, line.queue);
+        let served = self.served(line.route, line.queue);
         self.parties[number].offers.push(Reverse((behind(key, line.front), served, job, line.number)));
     }
 
@@ -143,8 +192,7 @@ impl Round {
 
     /// The job whose turn it is, and the number of its line. It is not on offer any more.
     pub fn choose(&mut self) -> Option<(usize, JobId)> {
-        let turns = &self.turns;
-        let place = |party: &Party| party.offers.peek().map(|offer| (turns.start(&party.tenant), offer.0));
+        let place = |party: &Party| party.offers.peek().map(|offer| (self.start(&party.tenant), offer.0));
         let places = self.parties.iter().enumerate().filter_map(|(number, party)| Some((place(party)?, number)));
         let (_, number) = places.min()?;
         self.parties[number].offers.pop().map(|Reverse((_, _, job, line))| (line, job))
@@ -152,12 +200,21 @@ impl Round {
 
     /// What was chosen is taken.
     pub fn took(&mut self, route: &Route, queue: &QueueName, tenant: &TenantId, weight: u32) {
-        self.turns.took(route, queue, tenant, weight);
+        let start = self.start(tenant);
+        self.now = start;
+        self.picks += 1;
+        self.next.insert(tenant.clone(), start + step(weight));
+        self.served.insert(self.turns.hash(route, queue), self.picks);
     }
 
-    /// How far everybody has come now.
-    pub fn end(self) -> LaneTurns {
-        self.turns
+    fn start(&self, tenant: &TenantId) -> i64 {
+        let next = self.next.get(tenant).or_else(|| self.turns.next.get(tenant));
+        next.map_or(self.now, |next| self.now.max(*next))
+    }
+
+    fn served(&self, route: &Route, queue: &QueueName) -> u64 {
+        let line = self.turns.hash(route, queue);
+        self.served.get(&line).or_else(|| self.turns.served.get(&line)).copied().unwrap_or_default()
     }
 }
 
@@ -188,7 +245,9 @@ mod tests {
                 keys[line] += UNIT;
                 offer(&mut round, line, keys[line]);
             }
-            turns.keep(Lane::Normal, round.end());
+            for line in &order[order.len() - a_claim..] {
+                turns.took(Lane::Normal, &route, &queues[*line], &tenants[*line], lines[*line].1);
+            }
         }
         order
     }
@@ -234,16 +293,39 @@ mod tests {
         assert!(turns.start(&idle) > turns.start(&busy), "it goes before the other once, not a hundred times");
     }
 
+    /// Nobody's turn is over, however many there are: everyone was served once, at the same place.
     #[test]
     fn what_is_remembered_has_an_end() {
         let mut turns = LaneTurns::default();
         for n in 0..3 * REMEMBERED {
             let (tenant, queue) = (TenantId::new(format!("t{n}")), QueueName::from_stored(&format!("q{n}")));
             turns.took(&Route::http(), &queue, &tenant, 1);
-            // Another is served as often: now moves on.
-            turns.took(&Route::http(), &queue, &TenantId::new("other"), 1);
         }
-        assert!(turns.next.len() <= REMEMBERED + 1, "{}", turns.next.len());
-        assert!(turns.served.values().map(HashMap::len).sum::<usize>() <= REMEMBERED);
+        assert!(turns.next.len() <= REMEMBERED, "{}", turns.next.len());
+        assert!(turns.served.len() <= REMEMBERED, "{}", turns.served.len());
+        assert_eq!(turns.start(&TenantId::new(format!("t{}", 3 * REMEMBERED - 1))), UNIT, "the latest are remembered");
+    }
+
+    #[test]
+    fn who_is_forgotten_gains_a_single_turn() {
+        let (mut turns, route, queue) = (LaneTurns::default(), Route::http(), QueueName::default());
+        let busy = TenantId::new("busy");
+        turns.took(&route, &queue, &busy, 1);
+        for n in 0..REMEMBERED {
+            turns.took(&route, &queue, &TenantId::new(format!("t{n}")), 1);
+        }
+        assert_eq!(turns.start(&busy), turns.now, "forgotten");
+        turns.took(&route, &queue, &busy, 1);
+        assert_eq!(turns.start(&busy), turns.now + UNIT, "and remembered again");
+    }
+
+    #[test]
+    fn a_round_sees_its_own_picks_and_leaves_the_turns_as_they_are() {
+        let (turns, route, queue) = (LaneTurns::default(), Route::http(), QueueName::default());
+        let (one, other) = (TenantId::new("one"), TenantId::new("other"));
+        let mut round = Round::new(&turns);
+        round.took(&route, &queue, &one, 1);
+        assert!(round.start(&one) > round.start(&other));
+        assert_eq!(turns.start(&one), turns.start(&other));
     }
 }

@@ -1,10 +1,11 @@
 //! Taking due jobs into a numbered claim.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Bound;
 
 use super::places::{ClaimRow, Line, Member, Places, line_of};
 use super::rules::Rule;
-use crate::fair::{self, Offer, Round, Turns};
+use crate::fair::{self, Offer, Round};
 use crate::id::{Fence, JobId, TenantId};
 use crate::job::Job;
 use crate::lane::Lane;
@@ -12,31 +13,49 @@ use crate::ports::{Claim, ClaimAnswer, ClaimRequest, Company, Held, Queues, Room
 use crate::state::State;
 use crate::time::Timestamp;
 
-/// The first jobs of a line, those on offer first.
+/// What a claim has seen of a lane.
+struct LaneSeen<'a> {
+    round: Round<'a>,
+    heads: Vec<Head<'a>>,
+}
+
+/// The jobs of a line that a claim looks at, tenant by tenant: those at its beginning that were taken back, then all others. The
+/// first of each tenant is on offer.
 struct Head<'a> {
     line: &'a Line,
     front: i64,
-    waiting: VecDeque<(i64, JobId)>,
-    offered: usize,
+    groups: VecDeque<BTreeMap<TenantId, VecDeque<(i64, JobId)>>>,
 }
 
 impl Head<'_> {
-    /// Offers the first, and what stands at the same place.
-    fn offer(&mut self, places: &Places, number: usize, round: &mut Round) {
-        let (queue, route, _) = self.line;
-        let line = fair::Line { number, route, queue, front: self.front };
-        while let Some((key, job)) = self.waiting.get(self.offered).copied() {
-            if self.waiting[0].0 != key {
-                break;
-            }
-            round.offer(line, Offer { tenant: &places.job(job).tenant, key, job });
-            self.offered += 1;
+    /// Offers the first of each tenant.
+    fn offer_all(&self, number: usize, round: &mut Round<'_>) {
+        for tenant in self.groups.front().into_iter().flat_map(BTreeMap::keys) {
+            self.offer(tenant, number, round);
         }
     }
 
-    fn take(&mut self, job: JobId) {
-        self.waiting.retain(|(_, id)| *id != job);
-        self.offered -= 1;
+    fn offer(&self, tenant: &TenantId, number: usize, round: &mut Round<'_>) {
+        let (queue, route, _) = self.line;
+        let line = fair::Line { number, route, queue, front: self.front };
+        let jobs = self.groups.front().and_then(|group| group.get(tenant));
+        if let Some((key, job)) = jobs.and_then(|jobs| jobs.front().copied()) {
+            round.offer(line, Offer { tenant, key, job });
+        }
+    }
+
+    /// What was on offer of a tenant is taken: its next is, or all that comes after those that were taken back.
+    fn take(&mut self, tenant: &TenantId, number: usize, round: &mut Round<'_>) {
+        let Some(group) = self.groups.front_mut() else { return };
+        if let Some(jobs) = group.get_mut(tenant) {
+            jobs.pop_front();
+        }
+        if group.values().all(VecDeque::is_empty) {
+            self.groups.pop_front();
+            self.offer_all(number, round);
+        } else {
+            self.offer(tenant, number, round);
+        }
     }
 }
 
@@ -71,10 +90,12 @@ impl Places {
     fn choose(&self, request: &ClaimRequest, now: Timestamp) -> (Vec<JobId>, bool) {
         let candidates: Vec<JobId> = match &request.wanted {
             Wanted::ByOrder { plan, limit } => {
-                let (mut picked, mut turns): (Vec<JobId>, Turns) = (Vec::new(), self.turns.clone());
+                // A lane may be asked twice: the second time it goes on where it stopped.
+                let (mut picked, mut lanes): (Vec<JobId>, BTreeMap<Lane, LaneSeen<'_>>) = Default::default();
                 for pick in &plan.0 {
                     let room = pick.up_to.min(limit.saturating_sub(picked.len()));
-                    self.first_in_order(request, (pick.lane, room), &mut turns, &mut picked, now);
+                    let seen = lanes.entry(pick.lane).or_insert_with(|| self.look_at(request, pick.lane, *limit, now));
+                    self.take_in_turn(seen, room, &mut picked);
                 }
                 picked
             }
@@ -106,42 +127,46 @@ impl Places {
         candidates.into_iter().filter(|id| has_room(id)).collect()
     }
 
-    /// The first `room` due jobs of one lane that need not run alone: tenants in turn, over all lines served.
-    fn first_in_order(
-        &self,
-        request: &ClaimRequest,
-        (lane, room): (Lane, usize),
-        turns: &mut Turns,
-        picked: &mut Vec<JobId>,
-        now: Timestamp,
-    ) {
-        let is_free = |id: JobId| !picked.contains(&id) && !self.is_fragile(id) && self.may_take(id, request, now);
-        let mut lines: Vec<Head<'_>> = self
-            .order
-            .iter()
-            .filter(|((_, route, of), _)| *of == lane && request.routes.contains(route))
-            .filter_map(|(line, keys)| {
-                let mut waiting = keys.iter().copied().filter(|(_, id)| is_free(*id)).peekable();
-                let first = waiting.peek()?.0;
-                let front = fair::front(self.virtual_time(line), first);
-                let enough = waiting.clone().take_while(|(key, _)| *key == first).count().max(room);
-                Some(Head { line, front, waiting: waiting.take(enough).collect(), offered: 0 })
-            })
-            .collect();
-        let mut round = Round::new(turns.lane(lane));
-        for (number, head) in lines.iter_mut().enumerate() {
-            head.offer(self, number, &mut round);
+    /// What a claim of so many sees of one lane: due jobs that need not run alone, of all lines served.
+    fn look_at(&self, request: &ClaimRequest, lane: Lane, limit: usize, now: Timestamp) -> LaneSeen<'_> {
+        let is_free = |id: JobId| !self.is_fragile(id) && self.may_take(id, request, now);
+        let (up_to, beyond) = fair::window(limit);
+        let lines = self.order.iter().filter(|((_, route, of), _)| *of == lane && request.routes.contains(route));
+        let heads = lines.filter_map(|(line, keys)| {
+            let time = self.virtual_time(line);
+            let at_v = (time, JobId(uuid::Uuid::max()));
+            let old = keys.range(..=at_v).copied().filter(|(_, id)| is_free(*id)).take(up_to);
+            let new = keys.range((Bound::Excluded(at_v), Bound::Unbounded)).copied();
+            let seen: Vec<(i64, JobId)> = old.chain(new.filter(|(_, id)| is_free(*id)).take(beyond)).collect();
+            let front = fair::front(time, seen.first()?.0);
+            let returned = seen.iter().take_while(|(key, id)| self.is_returned(*key, time, *id)).count();
+            let (returned, others) = seen.split_at(returned);
+            let groups = [returned, others].into_iter().filter(|group| !group.is_empty()).map(|group| {
+                let mut of_tenants: BTreeMap<TenantId, VecDeque<(i64, JobId)>> = BTreeMap::new();
+                for (key, id) in group {
+                    of_tenants.entry(self.job(*id).tenant).or_default().push_back((*key, *id));
+                }
+                of_tenants
+            });
+            Some(Head { line, front, groups: groups.collect() })
+        });
+        let (heads, mut round): (Vec<Head<'_>>, _) = (heads.collect(), Round::new(self.turns.lane(lane)));
+        for (number, head) in heads.iter().enumerate() {
+            head.offer_all(number, &mut round);
         }
+        LaneSeen { round, heads }
+    }
+
+    /// The next `room` of a lane: tenants in turn, over all its lines.
+    fn take_in_turn(&self, LaneSeen { round, heads }: &mut LaneSeen<'_>, room: usize, picked: &mut Vec<JobId>) {
         for _ in 0..room {
             let Some((number, id)) = round.choose() else { break };
             let tenant = self.job(id).tenant;
-            let (queue, route, _) = lines[number].line;
+            let (queue, route, _) = heads[number].line;
             round.took(route, queue, &tenant, self.tenants.weight(&tenant));
-            lines[number].take(id);
-            lines[number].offer(self, number, &mut round);
+            heads[number].take(&tenant, number, round);
             picked.push(id);
         }
-        turns.keep(lane, round.end());
     }
 
     /// The first due job that must run alone.
@@ -155,6 +180,13 @@ impl Places {
             .copied()
             .filter(|id| self.is_fragile(*id) && wanted(id) && self.may_take(*id, request, now))
             .min_by_key(|id| (self.ready.get(id).and_then(|waiting| waiting.key), *id))
+    }
+
+    fn is_returned(&self, key: i64, time: i64, id: JobId) -> bool {
+        self.ready.get(&id).is_some_and(|waiting| {
+            let counters = waiting.counters;
+            fair::is_returned(key, time, (counters.attempt, counters.spent, counters.crashes))
+        })
     }
 
     fn is_fragile(&self, id: JobId) -> bool {
@@ -178,6 +210,7 @@ impl Places {
         in_queues
             && request.routes.contains(&job.work.target.route())
             && !self.paused.contains(&(job.tenant.clone(), queue.clone()))
+            && !self.tenants.is_disabled(&job.tenant)
             && !self.rooms(request).iter().any(|room| room.jobs == 0 && room.tenant == job.tenant)
     }
 

@@ -154,12 +154,13 @@ impl Places {
     }
 
     pub fn due_schedules(&self, limit: usize, now: Timestamp) -> DueSchedules {
+        let enabled = || self.schedules.values().filter(|row| !self.tenants.is_disabled(&row.schedule.tenant));
         let mut waiting: Vec<(Timestamp, &ScheduleRow)> =
-            self.schedules.values().filter_map(|row| Some((row.seen.next?, row))).collect();
+            enabled().filter_map(|row| Some((row.seen.next?, row))).collect();
         waiting.sort_by_key(|(next, row)| (*next, row.schedule.id));
         let due = waiting.iter().take_while(|(next, _)| *next <= now).take(limit).map(|(_, row)| row.due()).collect();
         let next = waiting.iter().map(|(next, _)| *next).find(|next| *next > now);
-        let mut held = self.schedules.values().filter(|row| row.seen.held.is_some() && !row.is_paused).peekable();
+        let mut held = enabled().filter(|row| row.seen.held.is_some() && !row.is_paused).peekable();
         let is_any_held = held.peek().is_some();
         let freed = held.filter(|row| self.open_jobs_of(row.schedule.id).is_empty()).take(limit);
         DueSchedules {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::places::Places;
 use crate::id::{EditId, TenantId};
-use crate::ports::{CreateTenantAnswer, DeleteTenantAnswer, NewTenant, TenantUpdate, UpdateTenantAnswer};
+use crate::ports::{CreateTenantAnswer, DeleteTenantAnswer, NewTenant, TenantUpdate, Topic, UpdateTenantAnswer};
 use crate::tenant::{Tenant, TenantSettings, Weight};
 use crate::time::Timestamp;
 
@@ -37,6 +37,11 @@ impl Tenants {
     /// One that nobody made weighs as much as any other.
     pub fn weight(&self, id: &TenantId) -> u32 {
         self.0.get(id).map_or_else(Weight::default, |row| row.tenant.settings.weight).get()
+    }
+
+    /// Nothing of it is claimed or fired. One that nobody made is not disabled.
+    pub fn is_disabled(&self, id: &TenantId) -> bool {
+        self.0.get(id).is_some_and(|row| !row.is_deleted && row.tenant.settings.is_disabled)
     }
 }
 
@@ -74,7 +79,12 @@ impl Places {
             row.tenant.edited_at = now;
             row.edited_by = Some(update.edit);
         }
-        UpdateTenantAnswer::Updated(row.tenant.clone())
+        let tenant = row.tenant.clone();
+        if !tenant.settings.is_disabled {
+            // It may have been: what waited is due at once. Also when it is sent again, for the first ring may be lost.
+            self.rung.extend([Topic::Ready, Topic::Scheduled]);
+        }
+        UpdateTenantAnswer::Updated(tenant)
     }
 
     pub fn delete_tenant(&mut self, id: &TenantId, version: i64, now: Timestamp) -> DeleteTenantAnswer {

@@ -20,7 +20,7 @@ pub trait JobStore: Send + Sync {
     async fn submit(&self, jobs: &[NewJob]) -> Result<Vec<Submitted>, StoreError>;
 
     /// Takes due jobs out of `ready` into one numbered claim, and counts the attempt. Takes nothing unless the session
-    /// is live and accepting. Sent again with the same token it answers the same claim, with what is still open in it.
+    /// is live and accepting, and nothing of a tenant that is disabled. Sent again with the same token it answers the same claim, with what is still open in it.
     async fn claim(&self, request: &ClaimRequest) -> Result<ClaimAnswer, StoreError>;
 
     /// Records how attempts ended, each only while its job is still open in that claim of that session. Sent again, it

@@ -68,7 +68,8 @@ pub trait ScheduleStore: Send + Sync {
     async fn delete_schedule(&self, tenant: &TenantId, id: ScheduleId, seen: Seen) -> Result<DeleteAnswer, StoreError>;
 
     /// Schedules whose next tick is due, the most overdue first, and those with a held tick that no longer has to wait
-    /// and that are not paused; at most `limit` of each. One that cannot be read is left out, and said so in the log.
+    /// and that are not paused; at most `limit` of each. None of a tenant that is disabled: its ticks stay due until it is
+    /// enabled. One that cannot be read is left out, and said so in the log.
     async fn due_schedules(&self, limit: usize) -> Result<DueSchedules, StoreError>;
 
     /// Fires each schedule that is still what was seen: writes the ticks, submits their jobs and moves on, all in one

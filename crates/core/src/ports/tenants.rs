@@ -24,7 +24,8 @@ pub trait TenantStore: Send + Sync {
     async fn tenants(&self, after: Option<&TenantId>, limit: usize) -> Result<Vec<Tenant>, StoreError>;
 
     /// Changes a tenant, only while it is at the version that was seen. Sent again it answers
-    /// [`UpdateTenantAnswer::Updated`] again, unless another change came after it.
+    /// [`UpdateTenantAnswer::Updated`] again, unless another change came after it. From then on nothing of a disabled
+    /// tenant is claimed or due; when it is enabled, whoever claims and fires is woken.
     async fn update_tenant(&self, update: &TenantUpdate) -> Result<UpdateTenantAnswer, StoreError>;
 
     /// Removes a tenant and its keys, under the same condition. Sent again it answers [`DeleteTenantAnswer::Deleted`]

@@ -7,7 +7,8 @@
 //! Between the look and the taking others may have been faster. Each line then gives what it has further back; where all of
 //! it is gone there is another look.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -67,15 +68,38 @@ const JUST_NOW: Duration = Duration::from_millis(100);
 /// How often a claim looks again when others have taken everything it had seen.
 const LOOKS: usize = 3;
 
+/// Whether a disabled tenant has something waiting.
+pub(crate) const ANY_DISABLED: &str = "SELECT EXISTS (
+        SELECT FROM tenants WHERE tenants.disabled AND EXISTS (SELECT FROM ready WHERE ready.tenant = tenants.id))";
+
 /// Where a claim begins to look.
 ///
 /// What has been claimed leaves dead entries at the beginning of the index until the vacuum takes them away, and that may be
 /// long after if somebody keeps a transaction open: 100,000 of them cost a claim 9 ms instead of 0.2. So a scan begins a
-/// little below V. Anything further back (left by a pause, or by workers that could not run it) is found by the scans from the
-/// very beginning: one a second, or as seldom as one in [`SELDOM`] where they have become dear, and one more when there
-/// seems to be nothing at all.
+/// little below V. Anything further back (left by a pause, by a tenant that had no room, or by workers that could not run it) is
+/// found by the scans from the very beginning: one a second, or as seldom as one in [`SELDOM`] where they have become dear, and
+/// one more when there seems to be nothing at all. A line in which one of these finds something further back is then looked
+/// into from there by every claim, until there is nothing left: otherwise a tenant that was resumed with a backlog would be
+/// served with one claim a second.
 pub(crate) struct Floor {
     scanned: Mutex<Scanned>,
+    further: Mutex<HashMap<FurtherBack, i64>>,
+    /// A disabled tenant has something waiting, as the last scan from the very beginning saw it.
+    passes_disabled: AtomicBool,
+}
+
+/// A line in which something waits further back than a scan begins.
+type FurtherBack = (i16, Route, QueueName);
+
+/// So many of those are remembered; beyond it, a line waits until another is forgotten.
+const MOST_FURTHER: usize = 256;
+
+#[derive(Default)]
+struct FurtherLines {
+    lanes: Vec<i16>,
+    routes: Vec<String>,
+    queues: Vec<String>,
+    keys: Vec<i64>,
 }
 
 /// The last scan from the very beginning.
@@ -87,7 +111,38 @@ struct Scanned {
 
 impl Floor {
     pub fn new() -> Self {
-        Self { scanned: Mutex::default() }
+        Self { scanned: Mutex::default(), further: Mutex::default(), passes_disabled: AtomicBool::new(false) }
+    }
+
+    /// The lines that begin further back, column by column.
+    fn further(&self) -> FurtherLines {
+        let further = self.further.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lines = FurtherLines::default();
+        for ((lane, route, queue), key) in further.iter() {
+            lines.lanes.push(*lane);
+            lines.routes.push(route.as_str().into());
+            lines.queues.push(queue.as_str().into());
+            lines.keys.push(*key);
+        }
+        lines
+    }
+
+    /// What a scan saw of some lines, each with its first key and its V. Those that were asked for and are not among them
+    /// have nothing further back any more.
+    fn saw(&self, asked: &FurtherLines, seen: &[Row]) -> Result<(), Fault> {
+        let mut further = self.further.lock().unwrap_or_else(PoisonError::into_inner);
+        for ((lane, route), queue) in asked.lanes.iter().zip(&asked.routes).zip(&asked.queues) {
+            further.remove(&(*lane, Route::from_stored(route), QueueName::from_stored(queue)));
+        }
+        for row in seen {
+            let (time, first, key): (i64, i64, i64) = (row.try_get(3)?, row.try_get(4)?, row.try_get(5)?);
+            if key == first && first < time.saturating_sub(NEAR) && further.len() < MOST_FURTHER {
+                let line =
+                    (row.try_get(0)?, Route::from_stored(row.try_get(1)?), QueueName::from_stored(row.try_get(2)?));
+                further.insert(line, first);
+            }
+        }
+        Ok(())
     }
 
     /// The distance below V, or none for the very beginning.
@@ -113,7 +168,7 @@ impl Floor {
 
 /// The part of a line that is scanned, as seen from V; without an end it goes on to the very end of the line.
 ///
-/// A tenant that has no room for another running job may have a million waiting, and to walk over them takes 280 ms. But whoever
+/// A tenant that has no room for another running job, or is disabled, may have a million waiting, and to walk over them takes 280 ms. But whoever
 /// else waits has its first job within a job of V, for that is where newcomers are let in, and V moves with those who are
 /// served. So where somebody is passed over, a scan stays near V; what lies further off (behind jobs that were cancelled, say) is
 /// found by the scans from the very beginning, as [`Floor`] has them made.
@@ -229,23 +284,59 @@ async fn take_rows(
             let lanes: Vec<i16> = plan.0.iter().map(|pick| rank(pick.lane)).collect();
             let limit = bound(*wanted);
             let text = token.to_string();
-            let Stretch { below, beyond } = &Stretch::of(slack, !full.is_empty(), *wanted);
-            let peek: (&str, &[&dyn Arg]) =
-                (PEEK, &[&text, &queues, &routes, &lanes, &limit, below, full, beyond, &UNIT]);
+            let passes_over = !full.is_empty() || parts.floor.passes_disabled.load(Ordering::Relaxed);
+            let Stretch { below, beyond } = &Stretch::of(slack, passes_over, *wanted);
+            let (up_to, further_on) = fair::window(*wanted);
+            let (up_to, further_on) = (bound(up_to), bound(further_on));
+            // A scan from the very beginning finds out by itself.
+            let further = if slack.is_some() { parts.floor.further() } else { FurtherLines::default() };
+            let FurtherLines { lanes: far_lanes, routes: far_routes, queues: far_queues, keys: far_keys } = &further;
+            let stretch = below.unwrap_or(SLACK);
+            let peek: (&str, &[&dyn Arg]) = (
+                PEEK,
+                &[
+                    &text,
+                    &queues,
+                    &routes,
+                    &lanes,
+                    &limit,
+                    below,
+                    full,
+                    beyond,
+                    &UNIT,
+                    &up_to,
+                    &further_on,
+                    far_lanes,
+                    far_routes,
+                    far_queues,
+                    far_keys,
+                    &stretch,
+                ],
+            );
             let begun = Instant::now();
-            let mut answers = tx.all(&[one_by_one, peek]).await?;
-            if slack.is_none() {
+            let mut seen = if slack.is_some() {
+                tx.all(&[one_by_one, peek]).await?.pop().unwrap_or_default()
+            } else {
+                let mut answers = tx.all(&[one_by_one, (ANY_DISABLED, &[]), peek]).await?;
+                let seen = answers.pop().unwrap_or_default();
+                if let Some(row) = answers.pop().unwrap_or_default().first() {
+                    parts.floor.passes_disabled.store(row.try_get(0)?, Ordering::Relaxed);
+                }
                 parts.floor.scanned(begun.elapsed());
-            }
-            let mut seen = answers.pop().unwrap_or_default();
+                seen
+            };
+            parts.floor.saw(&further, &seen)?;
             let mut looks = 0;
             let rows = loop {
-                let turns = parts.turns.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                let lines = Lines::choose(&seen, plan, *wanted, &turns)?;
-                let Lines { lanes, routes: of, queues: named, fronts, numbers, firsts, first_jobs } = &lines;
-                let args: [&dyn Arg; 17] = [
+                let runs = {
+                    let turns = parts.turns.lock().unwrap_or_else(PoisonError::into_inner);
+                    Runs::choose(&seen, plan, *wanted, &turns)?
+                };
+                let Runs { lanes, routes: of, queues: named, fronts, numbers, firsts, first_jobs, .. } = &runs;
+                let Runs { untils, until_jobs, .. } = &runs;
+                let args: [&dyn Arg; 19] = [
                     &session, &token, &queues, &routes, &limit, &is_alone, full, limited, rooms, firsts, lanes, of,
-                    named, fronts, numbers, beyond, first_jobs,
+                    named, fronts, numbers, beyond, first_jobs, untils, until_jobs,
                 ];
                 let rows = tx.rows(BY_ORDER, &args).await?;
                 looks += 1;
@@ -311,9 +402,10 @@ fn note_turns(taken: &Taken, request: &ClaimRequest, seen: &[Row], parts: &Parts
     Ok(())
 }
 
-/// How many to take of each line, column by column.
+/// Runs of jobs that lie next to each other in a line, column by column: where each begins, how many to take of it, and where
+/// the next one begins.
 #[derive(Default)]
-struct Lines {
+struct Runs {
     lanes: Vec<i16>,
     routes: Vec<String>,
     queues: Vec<String>,
@@ -322,17 +414,22 @@ struct Lines {
     /// The key of the first that is wanted. Nobody walks over the dead entries in front of it a second time.
     firsts: Vec<i64>,
     first_jobs: Vec<Uuid>,
+    untils: Vec<i64>,
+    until_jobs: Vec<Uuid>,
 }
 
-impl Lines {
+impl Runs {
     /// Goes through the plan with what was seen, tenants in turn.
     fn choose(seen: &[Row], plan: &LanePlan, limit: usize, turns: &Turns) -> Result<Self, Fault> {
-        let mut lanes: BTreeMap<i16, LaneSeen> = BTreeMap::new();
+        let mut lanes: BTreeMap<i16, LaneSeen<'_>> = BTreeMap::new();
         for row in seen {
             let cells = Cells::of_job(row, "ready", 6)?;
             let lane = cells.lane(0)?;
             let seen = lanes.entry(rank(lane)).or_insert_with(|| LaneSeen::new(turns.lane(lane)));
             seen.push(&cells)?;
+        }
+        for seen in lanes.values_mut() {
+            seen.offer();
         }
         let mut left = limit;
         for pick in &plan.0 {
@@ -340,30 +437,57 @@ impl Lines {
                 left -= seen.take(pick.up_to.min(left));
             }
         }
-        let mut lines = Self::default();
+        let mut runs = Self::default();
         for (lane, seen) in lanes {
             for line in seen.lines {
-                lines.push(lane, line);
+                runs.push(lane, &line);
             }
         }
-        Ok(lines)
+        Ok(runs)
     }
 
-    fn push(&mut self, lane: i16, line: LineSeen) {
-        let Some((first, job)) = line.first_taken else { return };
+    fn push(&mut self, lane: i16, line: &LineSeen) {
+        let mut before: Option<&Candidate> = None;
+        let mut first_of_line = true;
+        for one in &line.waiting {
+            if one.is_taken {
+                // What lies between the two places that were looked at was not seen.
+                let goes_on =
+                    before.is_some_and(|before| before.is_taken && (before.key > line.time) == (one.key > line.time));
+                if goes_on {
+                    if let Some(number) = self.numbers.last_mut() {
+                        *number += 1;
+                    }
+                } else {
+                    if let (false, Some(until), Some(job)) =
+                        (first_of_line, self.untils.last_mut(), self.until_jobs.last_mut())
+                    {
+                        (*until, *job) = (one.key, one.job.0);
+                    }
+                    first_of_line = false;
+                    self.begin(lane, line, one);
+                }
+            }
+            before = Some(one);
+        }
+    }
+
+    fn begin(&mut self, lane: i16, line: &LineSeen, first: &Candidate) {
         self.lanes.push(lane);
         self.routes.push(line.route.as_str().into());
         self.queues.push(line.queue.as_str().into());
         self.fronts.push(line.time);
-        self.numbers.push(line.taken);
-        self.firsts.push(first);
-        self.first_jobs.push(job.0);
+        self.numbers.push(1);
+        self.firsts.push(first.key);
+        self.first_jobs.push(first.job.0);
+        self.untils.push(i64::MAX);
+        self.until_jobs.push(Uuid::max());
     }
 }
 
 /// What was seen of a lane.
-struct LaneSeen {
-    round: Round,
+struct LaneSeen<'t> {
+    round: Round<'t>,
     lines: Vec<LineSeen>,
 }
 
@@ -373,12 +497,11 @@ struct LineSeen {
     /// V.
     time: i64,
     front: i64,
-    waiting: VecDeque<Candidate>,
-    /// So many of them are on offer.
-    offered: usize,
-    taken: i64,
-    /// The smallest that is taken.
-    first_taken: Option<(i64, JobId)>,
+    /// In the order of their keys.
+    waiting: Vec<Candidate>,
+    /// So many of them are on offer, or were: those at the beginning that were taken back, until they are all taken; then all.
+    /// Of each tenant the first that is not taken.
+    open: usize,
 }
 
 struct Candidate {
@@ -386,10 +509,13 @@ struct Candidate {
     job: JobId,
     tenant: TenantId,
     weight: u32,
+    /// Through no fault of its own.
+    is_returned: bool,
+    is_taken: bool,
 }
 
-impl LaneSeen {
-    fn new(turns: LaneTurns) -> Self {
+impl<'t> LaneSeen<'t> {
+    fn new(turns: &'t LaneTurns) -> Self {
         Self { round: Round::new(turns), lines: Vec::new() }
     }
 
@@ -405,10 +531,8 @@ impl LaneSeen {
                 queue: QueueName::from_stored(queue),
                 time,
                 front: fair::front(time, first),
-                waiting: VecDeque::new(),
-                offered: 0,
-                taken: 0,
-                first_taken: None,
+                waiting: Vec::new(),
+                open: 0,
             });
         }
         let candidate = Candidate {
@@ -416,51 +540,68 @@ impl LaneSeen {
             job: cells.id,
             tenant: cells.tenant(7)?,
             weight: cells.count(8, "weight")?,
+            is_returned: cells.get(9, "is_returned")?,
+            is_taken: false,
         };
         if let Some(line) = self.lines.last_mut() {
-            line.waiting.push_back(candidate);
+            line.waiting.push(candidate);
         }
         Ok(())
     }
 
-    /// Chooses up to `room`; how many there were.
-    fn take(&mut self, room: usize) -> usize {
+    /// Offers the first of each line.
+    fn offer(&mut self) {
         for (number, line) in self.lines.iter_mut().enumerate() {
+            let returned = line.waiting.iter().take_while(|one| one.is_returned).count();
+            line.open = if returned > 0 { returned } else { line.waiting.len() };
             line.offer(number, &mut self.round);
         }
+    }
+
+    /// Chooses up to `room`; how many there were.
+    fn take(&mut self, room: usize) -> usize {
         for taken in 0..room {
             let Some((number, job)) = self.round.choose() else { return taken };
             let line = &mut self.lines[number];
-            if let Some(one) = line.take(job) {
-                self.round.took(&line.route, &line.queue, &one.tenant, one.weight);
+            let Some(place) = line.waiting.iter().position(|one| one.job == job) else { continue };
+            line.waiting[place].is_taken = true;
+            let one = &line.waiting[place];
+            self.round.took(&line.route, &line.queue, &one.tenant, one.weight);
+            if line.waiting[..line.open].iter().all(|one| one.is_taken) {
+                line.open = line.waiting.len();
+                line.offer(number, &mut self.round);
+            } else if let Some(next) = line.next_of(place) {
+                self.round.offer(line.numbered(number), next.offer());
             }
-            line.offer(number, &mut self.round);
         }
         room
     }
 }
 
 impl LineSeen {
-    /// Offers the first, and what stands at the same key.
-    fn offer(&mut self, number: usize, round: &mut Round) {
-        let line = fair::Line { number, route: &self.route, queue: &self.queue, front: self.front };
-        while let Some(next) = self.waiting.get(self.offered) {
-            if self.waiting[0].key != next.key {
-                break;
-            }
-            round.offer(line, Offer { tenant: &next.tenant, key: next.key, job: next.job });
-            self.offered += 1;
+    /// Offers the first of each tenant.
+    fn offer(&self, number: usize, round: &mut Round<'_>) {
+        let mut offered = HashSet::new();
+        let waiting = self.waiting[..self.open].iter().filter(|one| !one.is_taken);
+        for one in waiting.filter(|one| offered.insert(&one.tenant)) {
+            round.offer(self.numbered(number), one.offer());
         }
     }
 
-    fn take(&mut self, job: JobId) -> Option<Candidate> {
-        let place = self.waiting.iter().take(self.offered).position(|one| one.job == job)?;
-        let one = self.waiting.remove(place)?;
-        self.offered -= 1;
-        self.taken += 1;
-        let place = (one.key, one.job);
-        self.first_taken = Some(self.first_taken.map_or(place, |first| first.min(place)));
-        Some(one)
+    /// What the tenant of a job has next.
+    fn next_of(&self, place: usize) -> Option<&Candidate> {
+        let rest = self.waiting.get(place..self.open)?;
+        rest.iter().find(|next| !next.is_taken && next.tenant == self.waiting[place].tenant)
+    }
+
+    fn numbered(&self, number: usize) -> fair::Line<'_> {
+        fair::Line { number, route: &self.route, queue: &self.queue, front: self.front }
+    }
+}
+
+impl Candidate {
+    fn offer(&self) -> Offer<'_> {
+        Offer { tenant: &self.tenant, key: self.key, job: self.job }
     }
 }
 

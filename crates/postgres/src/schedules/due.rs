@@ -1,7 +1,7 @@
 //! Which schedules are due, and which of those that hold a tick may let it go.
 //!
 //! One moment, in one round trip: both are found by their index, the most overdue first. What cannot be read is passed by, and
-//! as many are looked at behind it.
+//! as many are looked at behind it. Those of disabled tenants are passed over: as many as have come due since.
 
 use std::time::Duration;
 
@@ -24,6 +24,7 @@ pub(crate) const DUE: &str = concat!(
     FROM schedules
     WHERE schedules.next_fire_at <= foreman_now()
       AND (schedules.next_fire_at, schedules.id) > ($2::timestamptz, $3::uuid)
+      AND (SELECT tenants.disabled FROM tenants WHERE tenants.id = schedules.tenant) IS NOT TRUE
     ORDER BY schedules.next_fire_at, schedules.id LIMIT $1::bigint"
 );
 /// After an id. What is not free yet is mostly found out by its latest job.
@@ -33,6 +34,7 @@ pub(crate) const FREED: &str = concat!(
     "
     FROM schedules
     WHERE schedules.held IS NOT NULL AND NOT schedules.paused AND schedules.id > $2::uuid
+      AND (SELECT tenants.disabled FROM tenants WHERE tenants.id = schedules.tenant) IS NOT TRUE
       AND NOT EXISTS (
           SELECT FROM (
               SELECT ticks.job FROM ticks WHERE ticks.schedule = schedules.id AND ticks.open
@@ -47,7 +49,8 @@ pub(crate) const FREED: &str = concat!(
 pub(crate) const NEXT: &str = "SELECT
         (SELECT next_fire_at FROM schedules WHERE next_fire_at > foreman_now() ORDER BY next_fire_at LIMIT 1),
         foreman_now(),
-        EXISTS (SELECT FROM schedules WHERE held IS NOT NULL AND NOT paused)";
+        EXISTS (SELECT FROM schedules WHERE held IS NOT NULL AND NOT paused
+                AND (SELECT tenants.disabled FROM tenants WHERE tenants.id = schedules.tenant) IS NOT TRUE)";
 
 /// A tenant's ticks that nobody has decided about yet, the longest due first. Of other tenants' as many are passed over as are
 /// due: none, while the scheduler does its work. IS TRUE keeps the planner from walking over all of the tenant's schedules.

@@ -1,4 +1,4 @@
--- Which jobs to take, by name: those that wait, are due, not paused and served.
+-- Which jobs to take, by name: those that wait, are due, not paused, of no disabled tenant, and served.
 --
 -- A delivery waits for whoever has a row locked, in the order of the ids so that two of them never wait for each other; what
 -- is not there after the wait is not ours. Not by physical place: a row that was updated while we waited has moved.
@@ -11,6 +11,7 @@ locked AS MATERIALIZED (
       AND EXISTS (SELECT FROM may) AND ready.route = ANY ($4::text[]) AND ($3::text[] IS NULL OR ready.queue = ANY ($3))
       AND (ready.expires_at IS NULL OR ready.expires_at > foreman_now())
       AND ready.tenant <> ALL ($7::text[])
+      AND (SELECT tenants.disabled FROM tenants WHERE tenants.id = ready.tenant) IS NOT TRUE
       AND NOT EXISTS (SELECT FROM queues WHERE queues.queue = ready.queue AND queues.tenant = ready.tenant
                       AND queues.paused_at IS NOT NULL)
     ORDER BY ready.job

@@ -74,6 +74,31 @@ async fn a_job_far_behind_the_backlog_of_a_full_tenant_is_found_in_a_while() {
     assert_eq!(found, [last.id]);
 }
 
+/// A tenant that paused its queue while another was served thousands of jobs there is far behind where claims begin to look.
+#[tokio::test]
+async fn a_backlog_that_was_left_far_behind_is_served_by_every_claim_once_it_is_found() {
+    let team = Team::new().await;
+    let session = session(&team).await;
+    let (left, queue) = (tenant("left"), a_job().build().work.queue.clone());
+    team.store.submit(&jobs(300, &a_job().of("left"))).await.unwrap();
+    team.store.pause(&left, &queue).await.unwrap();
+    for _ in 0..BACKLOG / 1_000 {
+        team.store.submit(&jobs(1_000, &a_job().of("free"))).await.unwrap();
+        assert_eq!(claimed(&team, &by_order(session, 1_000)).await.len(), 1_000);
+    }
+    team.store.resume(&left, &queue).await.unwrap();
+    let start = Instant::now();
+    while claimed(&team, &by_order(session, 20)).await.is_empty() {
+        assert!(start.elapsed() < Duration::from_secs(30), "it is not found");
+        sleep(Duration::from_millis(20)).await;
+    }
+    // One claim a second would take as many seconds.
+    for round in 0..14 {
+        assert_eq!(claimed(&team, &by_order(session, 20)).await.len(), 20, "round {round}");
+    }
+    assert!(claimed(&team, &by_order(session, 20)).await.is_empty());
+}
+
 #[tokio::test]
 async fn the_backlog_of_a_full_tenant_is_not_walked_over() {
     let database = Database::ready().await.spoil();
@@ -89,7 +114,8 @@ async fn the_backlog_of_a_full_tenant_is_not_walked_over() {
         let below = if beyond == "NULL" { "NULL".into() } else { (512 * UNIT).to_string() };
         let sql = format!(
             "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE planned
-             ('token', '{{default}}', '{{http}}', '{{1}}', 10, {below}, '{full}', {beyond}, {UNIT})"
+             ('token', '{{default}}', '{{http}}', '{{1}}', 10, {below}, '{full}', {beyond}, {UNIT}, 10, 10,
+              '{{}}', '{{}}', '{{}}', '{{}}', 0)"
         );
         let rows = client.query(&sql, &[]).await.unwrap();
         let plan: Vec<String> = rows.iter().map(|row| row.get(0)).collect();

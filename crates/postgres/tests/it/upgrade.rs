@@ -40,6 +40,7 @@ fn back_to_three() -> String {
          DROP FUNCTION foreman_counted;
          CREATE VIEW held{view};
          ALTER TABLE jobs DROP COLUMN outline;
+         ALTER TABLE tenants DROP COLUMN disabled;
          DELETE FROM foreman_migrations WHERE version >= 4"
     )
 }

@@ -5,6 +5,7 @@
 //! every queue there ever was is told in [`super::lines`].
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 use foreman_core::error_group::ErrorGroup;
 use foreman_core::lane::{LanePlan, Pick};
@@ -15,7 +16,7 @@ use foreman_core::{Fence, JobId, Lane, Report, State, TenantId};
 use rusqlite::OptionalExtension;
 use tracing::error;
 
-use super::lines::{self, LaneLines, Rotation};
+use super::lines::{self, Everywhere, LaneLines, Rotation};
 use crate::SqliteStore;
 use crate::error::Fault;
 use crate::order;
@@ -75,7 +76,7 @@ fn claimed_before(write: &Write<'_>, request: &ClaimRequest) -> Result<Option<Fe
 
 /// Which jobs to take, and whether one that must run alone was passed over.
 fn choose(write: &Write<'_>, request: &ClaimRequest, rotation: &Rotation) -> Result<(Vec<Waiting>, bool), Fault> {
-    let served = Served::by(write, request)?;
+    let served = Served::by(write, request, rotation)?;
     let (mut chosen, fragile) = match &request.wanted {
         Wanted::ByOrder { limit: 0, .. } => return Ok((Vec::new(), false)),
         Wanted::ByOrder { plan, limit } => {
@@ -122,11 +123,13 @@ struct Served<'r> {
     request: &'r ClaimRequest,
     /// Without any there is nothing to look up.
     is_any_paused: bool,
+    everywhere: Arc<Everywhere>,
 }
 
 impl<'r> Served<'r> {
-    fn by(write: &Write<'_>, request: &'r ClaimRequest) -> Result<Self, Fault> {
-        Ok(Self { request, is_any_paused: lines::is_any_paused(write)? })
+    fn by(write: &Write<'_>, request: &'r ClaimRequest, rotation: &Rotation) -> Result<Self, Fault> {
+        let everywhere = Arc::new(Everywhere::of(request, rotation.disabled().look(write.sql)?));
+        Ok(Self { request, is_any_paused: lines::is_any_paused(write)?, everywhere })
     }
 
     /// Step by step through the plan, at most `limit` in all.
@@ -138,15 +141,18 @@ impl<'r> Served<'r> {
         limit: usize,
     ) -> Result<Vec<Waiting>, Fault> {
         // A lane may be asked twice: the second time it goes on where it stopped.
-        let mut lanes: BTreeMap<Lane, LaneLines> = BTreeMap::new();
+        let turns = rotation.turns();
+        let mut lanes: BTreeMap<Lane, LaneLines<'_>> = BTreeMap::new();
         let mut chosen = Vec::new();
         for Pick { lane, up_to } in &plan.0 {
             let room = (*up_to).min(limit.saturating_sub(chosen.len()));
             if room == 0 {
                 continue;
             }
-            let lines =
-                lanes.entry(*lane).or_insert_with(|| LaneLines::of(*lane, self.request, self.is_any_paused, rotation));
+            let closed = (self.is_any_paused, &self.everywhere);
+            let lines = lanes
+                .entry(*lane)
+                .or_insert_with(|| LaneLines::of(*lane, self.request, limit, closed, rotation, &turns));
             lines.take(write, room, &mut chosen)?;
         }
         for lines in lanes.into_values() {
@@ -196,8 +202,8 @@ impl<'r> Served<'r> {
         Ok((chosen, fragile))
     }
 
-    /// Served, neither past its start-by, which the promoter has not seen yet, nor of a tenant that has paused it or has no
-    /// room.
+    /// Served, neither past its start-by, which the promoter has not seen yet, nor of a tenant that has paused it, has no room
+    /// or is disabled.
     fn may_take(&self, write: &Write<'_>, waiting: &Waiting) -> Result<bool, Fault> {
         let Traveller { queue, tenant, route, expires_at, .. } = &waiting.traveller;
         let is_named = match &self.request.queues {
@@ -208,7 +214,7 @@ impl<'r> Served<'r> {
         Ok(is_named
             && may_start
             && self.request.routes.contains(route)
-            && !self.request.rooms.iter().any(|room| room.jobs == 0 && room.tenant == *tenant)
+            && !self.everywhere.has(tenant)
             && !(self.is_any_paused && lines::is_paused(write, queue, tenant)?))
     }
 }

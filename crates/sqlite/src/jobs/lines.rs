@@ -2,21 +2,23 @@
 //!
 //! A line is what is due in one lane for one route in one queue, in the order of its keys. A claim skips through the claim
 //! index from one line to the next, so that it costs what the lines with something in them cost, however many queues have
-//! ever been named; then tenants take turns until it is full ([`foreman_core::fair`]). Of each line the first is on offer, and
-//! all that stand at the same key.
+//! ever been named; then tenants take turns until it is full ([`foreman_core::fair`]). Of each line every tenant's first is on
+//! offer, as far as the claim looks ([`foreman_core::fair::window`]). A line that one tenant has to itself is read only when
+//! its turn comes; one that several share is read before, up to V and beyond it.
 //!
 //! One claim looks at no more than [`AT_ONCE`] lines of a lane and route. Up to so many it sees them all, and the order is
 //! exact. With more of them it goes round: each claim looks at the next [`AT_ONCE`], and beside them at the lines that each
 //! tenant has come to last. So nobody hides another tenant's single job among queues without number, and every line has its
 //! turn once in a round. Lanes stay strict all the same, for each lane is looked at for itself: a job of a lower lane is
 //! never taken in place of one of a higher lane. A claim that is not full after its share looks at the next one, so it never
-//! comes back with nothing while anything is due. Lines in which all tenants have paused or have no room are passed over and
-//! do not count; how single tenants are passed over is told in [`super::passed`].
+//! comes back with nothing while anything is due. Lines that nobody may take from (its tenants have paused it, have no room, or
+//! are disabled) are passed over and do not count, up to [`CLOSED_AT_ONCE`] in a claim; how single tenants are passed over is
+//! told in [`super::passed`].
 //!
 //! Where the next claim goes on, and how far tenants have come, is kept in memory. It is lost with the process and starts
 //! anew.
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foreman_core::fair::{Offer, Round as Turn, Turns};
@@ -28,6 +30,7 @@ use rusqlite::{OptionalExtension, Row};
 use uuid::Uuid;
 
 use super::passed::{Part, Passed};
+use crate::disabled::Disabled;
 use crate::error::Fault;
 use crate::order::Weights;
 use crate::rows::{Waiting, traveller_columns};
@@ -36,19 +39,23 @@ use crate::write::Write;
 /// So many lines of a lane and route are looked at together: about half a millisecond of the writer.
 const AT_ONCE: usize = 256;
 
+/// So many lines that nobody may take from are passed over in one claim: about two milliseconds of the writer. The next claim
+/// goes on behind them; what others have come to last is looked at all the same.
+const CLOSED_AT_ONCE: usize = 8 * AT_ONCE;
+
 /// So many jobs of a line are read ahead while it may be another line's turn.
 const AHEAD: usize = 16;
 
 /// So many of a tenant's latest lines are looked at where there are too many lines for all of them.
 const LATEST: usize = 4;
 
-/// What is known of a line before it is read: its first, whether another stands at the same key, and V.
+/// What is known of a line before it is read: its first, whether another tenant has ever come to it, and V.
 macro_rules! found {
     () => {
         "SELECT queue, key, job, tenant,
-         EXISTS (SELECT 1 FROM ready AS tied INDEXED BY ready_in_order
-                 WHERE tied.lane = ready.lane AND tied.route = ready.route AND tied.queue = ready.queue
-                 AND tied.key = ready.key AND tied.job > ready.job),
+         EXISTS (SELECT 1 FROM line_shares AS share
+                 WHERE share.queue = ready.queue AND share.lane = ready.lane AND share.route = ready.route
+                 AND share.tenant <> ready.tenant),
          (SELECT v FROM line_fronts AS front
           WHERE front.queue = ready.queue AND front.lane = ready.lane AND front.route = ready.route)
          FROM ready INDEXED BY ready_in_order "
@@ -91,6 +98,7 @@ pub(crate) struct Rotation {
     places: Mutex<HashMap<(Lane, Route), Place>>,
     turns: Mutex<Turns>,
     passed: Arc<Passed>,
+    disabled: Disabled,
 }
 
 /// After which queue, and after which tenant's latest lines, the next claim goes on, where there were more lines than one
@@ -121,6 +129,15 @@ impl Rotation {
         self.passed.forget();
     }
 
+    /// Whose turn it is. Claims come one after the other; nobody else holds it for longer than a line takes.
+    pub fn turns(&self) -> MutexGuard<'_, Turns> {
+        lock(&self.turns)
+    }
+
+    pub fn disabled(&self) -> &Disabled {
+        &self.disabled
+    }
+
     /// These were claimed in their turn.
     pub fn took(&self, write: &Write<'_>, chosen: &[Waiting]) -> Result<(), Fault> {
         let (mut turns, mut weights) = (lock(&self.turns), Weights::default());
@@ -137,24 +154,67 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The lines of one lane that a request may take from.
-pub(super) struct LaneLines {
+pub(super) struct LaneLines<'t> {
     lane: Lane,
+    limit: usize,
     closing: Closing,
     source: Source,
     lines: Vec<Line>,
     known: HashSet<(Route, QueueName)>,
     /// Lines of which all that was read is taken.
     drained: Vec<usize>,
-    turn: Turn,
+    turn: Turn<'t>,
     weights: Weights,
+    /// Lines that may still be passed over.
+    closed_left: usize,
 }
 
 /// What keeps jobs from being taken.
 struct Closing {
     is_any_paused: bool,
-    /// Tenants that have no room.
-    full: HashSet<TenantId>,
+    everywhere: Arc<Everywhere>,
     passed: Arc<Passed>,
+}
+
+/// Tenants of which nothing is taken, whatever the queue.
+#[derive(Debug, Default)]
+pub(super) struct Everywhere {
+    /// They have no room.
+    full: HashSet<TenantId>,
+    disabled: Arc<HashSet<TenantId>>,
+}
+
+impl Everywhere {
+    pub fn of(request: &ClaimRequest, disabled: Arc<HashSet<TenantId>>) -> Self {
+        let full = request.rooms.iter().filter(|room| room.jobs == 0).map(|room| room.tenant.clone()).collect();
+        Self { full, disabled }
+    }
+
+    pub fn has(&self, tenant: &TenantId) -> bool {
+        self.full.contains(tenant) || self.disabled.contains(tenant)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.full.is_empty() && self.disabled.is_empty()
+    }
+}
+
+/// Tenants of which nothing of a line is taken.
+#[derive(Debug, Default)]
+pub(super) struct Closed {
+    /// They have paused it.
+    here: HashSet<TenantId>,
+    everywhere: Arc<Everywhere>,
+}
+
+impl Closed {
+    pub fn has(&self, tenant: &TenantId) -> bool {
+        self.here.contains(tenant) || self.everywhere.has(tenant)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.here.is_empty() && self.everywhere.is_empty()
+    }
 }
 
 /// Where lines come from.
@@ -172,23 +232,40 @@ struct Line {
     front: i64,
     /// Whose the first is, as far as is known before it is read.
     first: (i64, JobId, TenantId),
-    is_tied: bool,
-    /// Who has paused it, or has no room.
-    closed: HashSet<TenantId>,
+    /// Another tenant has come to it too.
+    is_shared: bool,
+    closed: Closed,
     /// What of it has to be read for the others.
     part: Part,
-    /// The key and id of the last that was read; none: it was not read yet.
-    read_to: Option<(i64, JobId)>,
-    is_read_out: bool,
+    /// How far it was read: up to V and beyond it where it is shared, all of it as one where it is not. Empty: not yet.
+    sections: Vec<Section>,
     /// One that may start was read.
     is_met: bool,
-    ahead: VecDeque<Waiting>,
-    /// So many of those are on offer.
-    offered: usize,
+    waiting: BTreeMap<(i64, JobId), Waiting>,
+    /// Which of those are on offer: the first of each tenant.
+    offered: HashMap<TenantId, (i64, JobId)>,
+    /// Those at its beginning that were taken back: while there are any, nothing else is on offer. None: it was not read yet.
+    leading: Option<BTreeSet<(i64, JobId)>>,
 }
 
-impl LaneLines {
-    pub fn of(lane: Lane, request: &ClaimRequest, is_any_paused: bool, rotation: &Rotation) -> Self {
+/// A stretch of a line that is read from its beginning.
+#[derive(Clone, Copy, Debug)]
+struct Section {
+    read_to: (i64, JobId),
+    /// Its last key.
+    last: i64,
+    is_read_out: bool,
+}
+
+impl<'t> LaneLines<'t> {
+    pub fn of(
+        lane: Lane,
+        request: &ClaimRequest,
+        limit: usize,
+        (is_any_paused, everywhere): (bool, &Arc<Everywhere>),
+        rotation: &Rotation,
+        turns: &'t Turns,
+    ) -> Self {
         let routes: BTreeSet<&Route> = request.routes.iter().collect();
         let source = match &request.queues {
             Queues::All => Source::Rounds(
@@ -201,11 +278,19 @@ impl LaneLines {
                 Source::Named(pairs.collect())
             }
         };
-        let full = request.rooms.iter().filter(|room| room.jobs == 0).map(|room| room.tenant.clone()).collect();
-        let closing = Closing { is_any_paused, full, passed: Arc::clone(&rotation.passed) };
-        let turn = Turn::new(lock(&rotation.turns).lane(lane));
-        let (lines, known, drained, weights) = (Vec::new(), HashSet::new(), Vec::new(), Weights::default());
-        Self { lane, closing, source, lines, known, drained, turn, weights }
+        let everywhere = Arc::clone(everywhere);
+        Self {
+            lane,
+            limit,
+            closing: Closing { is_any_paused, everywhere, passed: Arc::clone(&rotation.passed) },
+            source,
+            lines: Vec::new(),
+            known: HashSet::new(),
+            drained: Vec::new(),
+            turn: Turn::new(turns.lane(lane)),
+            weights: Weights::default(),
+            closed_left: CLOSED_AT_ONCE,
+        }
     }
 
     /// The next `room` due jobs that need not run alone.
@@ -240,15 +325,15 @@ impl LaneLines {
         }
         while let Some((number, job)) = self.turn.choose() {
             let line = &mut self.lines[number];
-            if line.read_to.is_none() {
+            if line.sections.is_empty() {
                 self.read_on(write, number, room)?;
                 continue;
             }
             let Some(waiting) = line.take(job) else { continue };
             let tenant = &waiting.traveller.tenant;
             self.turn.took(&line.route, &line.queue, tenant, self.weights.of(write.sql, tenant)?);
-            line.offer(number, &mut self.turn);
-            if line.ahead.is_empty() && !line.is_read_out {
+            line.offer_next(number, tenant, &mut self.turn);
+            if line.is_drained() {
                 self.drained.push(number);
             }
             return Ok(Some(waiting));
@@ -260,7 +345,7 @@ impl LaneLines {
     fn read_on(&mut self, write: &Write<'_>, number: usize, room: usize) -> Result<(), Fault> {
         let ahead = if self.turn.is_empty() { room } else { room.min(AHEAD) };
         let line = &mut self.lines[number];
-        line.read_on(write, self.lane, ahead)?;
+        line.read_on(write, self.lane, (ahead, ahead))?;
         line.offer(number, &mut self.turn);
         Ok(())
     }
@@ -272,10 +357,13 @@ impl LaneLines {
             Source::Rounds(rounds) => {
                 for round in rounds {
                     let enough = self.lines.len() + AT_ONCE;
-                    while self.lines.len() < enough {
+                    while self.lines.len() < enough && self.closed_left > 0 {
                         let Some(line) = round.next(write, self.lane)? else { break };
                         if self.known.insert((line.route.clone(), line.queue.clone())) {
-                            self.lines.extend(line.unless_closed(write, self.lane, &self.closing)?);
+                            match line.unless_closed(write, self.lane, &self.closing)? {
+                                Some(line) => self.lines.push(line),
+                                None => self.closed_left -= 1,
+                            }
                         }
                     }
                     for queue in round.latest(write, self.lane)? {
@@ -298,8 +386,9 @@ impl LaneLines {
         }
         for number in before..self.lines.len() {
             let line = &mut self.lines[number];
-            if line.is_tied || line.closed.contains(&line.first.2) {
-                line.read_on(write, self.lane, AHEAD)?;
+            if line.is_shared || line.closed.has(&line.first.2) {
+                let (up_to, beyond) = fair::window(self.limit);
+                line.read_on(write, self.lane, (up_to.min(AHEAD), beyond.min(AHEAD)))?;
             }
             line.offer(number, &mut self.turn);
         }
@@ -311,81 +400,153 @@ impl Line {
     /// Lines that nobody can take from are passed over.
     fn unless_closed(mut self, write: &Write<'_>, lane: Lane, closing: &Closing) -> Result<Option<Self>, Fault> {
         if closing.is_any_paused {
-            self.closed = paused_in(write, &self.queue)?;
+            self.closed.here = paused_in(write, &self.queue)?;
         }
-        self.closed.extend(closing.full.iter().cloned());
+        self.closed.everywhere = Arc::clone(&closing.everywhere);
         if self.closed.is_empty() {
             return Ok(Some(self));
         }
-        if !is_open_to_anyone(write, &self.queue, &closing.full)? {
+        if !is_open_to_anyone(write, &self.queue, &closing.everywhere)? {
             return Ok(None);
         }
         self.part = closing.passed.part(write, (lane, &self.route, &self.queue), self.time, &self.closed)?;
         Ok(Some(self))
     }
 
-    /// Reads on until `count` that may start are at hand.
-    fn read_on(&mut self, write: &Write<'_>, lane: Lane, count: usize) -> Result<(), Fault> {
+    /// What there is to read of it, before anything of it was.
+    fn begin(&self) -> Vec<Section> {
+        let begin = self.part.after.end().unwrap_or((i64::MIN, JobId(Uuid::nil())));
+        let last = self.part.last;
+        let section = |read_to, last| Section { read_to, last, is_read_out: false };
+        if self.is_shared {
+            vec![section(begin, last.min(self.time)), section((self.time, JobId(Uuid::max())), last)]
+        } else {
+            vec![section(begin, last)]
+        }
+    }
+
+    /// Reads on until so many that may start are at hand: of what lies up to V, and of what lies beyond it.
+    fn read_on(&mut self, write: &Write<'_>, lane: Lane, (up_to, beyond): (usize, usize)) -> Result<(), Fault> {
+        let mut sections = std::mem::take(&mut self.sections);
+        if sections.is_empty() {
+            sections = self.begin();
+        }
+        for (section, count) in sections.iter_mut().zip([up_to, beyond]) {
+            self.read_section(write, lane, section, count)?;
+        }
+        self.sections = sections;
+        Ok(())
+    }
+
+    fn read_section(
+        &mut self,
+        write: &Write<'_>,
+        lane: Lane,
+        section: &mut Section,
+        count: usize,
+    ) -> Result<(), Fault> {
+        let mut at_hand = self.at_hand(section).count();
+        if section.is_read_out || at_hand >= count {
+            return Ok(());
+        }
         let mut statement = write.prepared(REST_OF_LINE)?;
-        let begin = || self.part.after.end().unwrap_or((i64::MIN, JobId(Uuid::nil())));
-        let (key, job) = self.read_to.unwrap_or_else(begin);
+        let (key, job) = section.read_to;
         let mut rows = statement.query((lane.rank(), self.route.as_str(), self.queue.as_str(), key, job.0))?;
-        while self.ahead.len() < count {
-            let Some(row) = rows.next()? else {
-                self.is_read_out = true;
+        while at_hand < count {
+            let row = rows.next()?;
+            let waiting = row.map(Waiting::try_from).transpose()?;
+            let Some(waiting) = waiting.filter(|waiting| waiting.key.unwrap_or_default() <= section.last) else {
+                section.is_read_out = true;
                 break;
             };
-            let waiting = Waiting::try_from(row)?;
-            let read_to = (waiting.key.unwrap_or_default(), waiting.traveller.job);
-            if read_to.0 > self.part.last {
-                self.is_read_out = true;
-                break;
-            }
+            let place = (waiting.key.unwrap_or_default(), waiting.traveller.job);
             // `crashes` is compared here and not in the statement: a fragile job is rare, and the scan stays on its index.
             if !is_fragile(waiting.traveller.counters.crashes) && self.may_start(&waiting, write.now) {
                 if !self.is_met {
-                    self.front = fair::front(self.time, read_to.0);
+                    self.front = fair::front(self.time, place.0);
                     self.is_met = true;
                 }
-                self.ahead.push_back(waiting);
-            } else if !self.closed.is_empty() && !self.is_met && read_to.0 < self.time {
+                self.waiting.insert(place, waiting);
+                at_hand += 1;
+            } else if !self.closed.is_empty() && !self.is_met && place.0 < self.time {
                 let tenant = &waiting.traveller.tenant;
-                self.part.after.add(read_to, self.closed.contains(tenant).then_some(tenant));
+                self.part.after.add(place, self.closed.has(tenant).then_some(tenant));
             }
-            self.read_to = Some(read_to);
+            section.read_to = place;
         }
-        self.read_to.get_or_insert((key, job));
         Ok(())
+    }
+
+    /// What was read of a section and is not taken yet.
+    fn at_hand(&self, section: &Section) -> impl Iterator<Item = &(i64, JobId)> {
+        let is_beyond = self.is_shared && section.last > self.time;
+        let (last, time) = (section.last, self.time);
+        self.waiting.keys().filter(move |(key, _)| *key <= last && !(is_beyond && *key <= time))
+    }
+
+    /// Of a section all that was read is taken, and there may be more of it.
+    fn is_drained(&self) -> bool {
+        self.sections.iter().any(|section| !section.is_read_out && self.at_hand(section).next().is_none())
     }
 
     /// Neither past its start-by, which the promoter has not seen yet, nor of a tenant that has paused it or has no room.
     fn may_start(&self, waiting: &Waiting, now: Timestamp) -> bool {
-        waiting.traveller.expires_at.is_none_or(|time| time > now) && !self.closed.contains(&waiting.traveller.tenant)
+        waiting.traveller.expires_at.is_none_or(|time| time > now) && !self.closed.has(&waiting.traveller.tenant)
     }
 
-    /// Offers the first, and what stands at the same key. Before it is read that is what was found of it.
-    fn offer(&mut self, number: usize, turn: &mut Turn) {
+    /// Offers the first of each tenant that has none on offer. Before it is read that is what was found of it.
+    fn offer(&mut self, number: usize, turn: &mut Turn<'_>) {
         let line = fair::Line { number, route: &self.route, queue: &self.queue, front: self.front };
-        if self.read_to.is_none() {
+        if self.sections.is_empty() {
             let (key, job, tenant) = &self.first;
             turn.offer(line, Offer { tenant, key: *key, job: *job });
             return;
         }
-        while let Some(waiting) = self.ahead.get(self.offered) {
-            if self.ahead[0].key != waiting.key {
-                break;
+        let leading = self.leading.take().unwrap_or_else(|| {
+            let returned = self.waiting.iter().take_while(|(_, waiting)| self.is_returned(waiting));
+            returned.map(|(place, _)| *place).collect()
+        });
+        let on_offer = self.waiting.iter().filter(|(place, _)| leading.is_empty() || leading.contains(*place));
+        for ((key, job), waiting) in on_offer {
+            let tenant = &waiting.traveller.tenant;
+            if !self.offered.contains_key(tenant) {
+                turn.offer(line, Offer { tenant, key: *key, job: *job });
+                self.offered.insert(tenant.clone(), (*key, *job));
             }
-            let (key, tenant) = (waiting.key.unwrap_or_default(), &waiting.traveller.tenant);
-            turn.offer(line, Offer { tenant, key, job: waiting.traveller.job });
-            self.offered += 1;
+        }
+        self.leading = Some(leading);
+    }
+
+    /// Taken back through no fault of its own.
+    fn is_returned(&self, waiting: &Waiting) -> bool {
+        let counters = waiting.traveller.counters;
+        let counts = (counters.attempt, counters.spent, counters.crashes);
+        fair::is_returned(waiting.key.unwrap_or_default(), self.time, counts)
+    }
+
+    /// Offers the next of a tenant whose first was taken; and when the last of the leading ones is, the first of everyone.
+    fn offer_next(&mut self, number: usize, tenant: &TenantId, turn: &mut Turn<'_>) {
+        if self.offered.is_empty() || self.leading.as_ref().is_some_and(|leading| !leading.is_empty()) {
+            self.offer(number, turn);
+            return;
+        }
+        let line = fair::Line { number, route: &self.route, queue: &self.queue, front: self.front };
+        let next = self.waiting.iter().find(|(_, waiting)| waiting.traveller.tenant == *tenant);
+        if let Some(((key, job), _)) = next {
+            turn.offer(line, Offer { tenant, key: *key, job: *job });
+            self.offered.insert(tenant.clone(), (*key, *job));
         }
     }
 
     /// Takes one that was on offer.
     fn take(&mut self, job: JobId) -> Option<Waiting> {
-        let place = self.ahead.iter().take(self.offered).position(|waiting| waiting.traveller.job == job)?;
-        self.offered -= 1;
-        self.ahead.remove(place)
+        let place = self.offered.values().copied().find(|(_, offered)| *offered == job)?;
+        let waiting = self.waiting.remove(&place)?;
+        self.offered.remove(&waiting.traveller.tenant);
+        if let Some(leading) = &mut self.leading {
+            leading.remove(&place);
+        }
+        Some(waiting)
     }
 }
 
@@ -456,14 +617,14 @@ fn find(write: &Write<'_>, sql: &'static str, lane: Lane, route: &Route, queue: 
             time,
             front: fair::front(time, first),
             first: (first, JobId(row.get(2)?), TenantId::new(row.get_ref(3)?.as_str()?)),
-            is_tied: row.get(4)?,
-            closed: HashSet::new(),
+            is_shared: row.get(4)?,
+            closed: Closed::default(),
             part: Part::whole(),
-            read_to: None,
-            is_read_out: false,
+            sections: Vec::new(),
             is_met: false,
-            ahead: VecDeque::new(),
-            offered: 0,
+            waiting: BTreeMap::new(),
+            offered: HashMap::new(),
+            leading: None,
         })
     };
     Ok(write.prepared(sql)?.query_row((lane.rank(), route.as_str(), queue), read).optional()?)
@@ -490,12 +651,12 @@ fn paused_in(write: &Write<'_>, queue: &QueueName) -> Result<HashSet<TenantId>, 
     Ok(tenants)
 }
 
-/// Whether a tenant of this queue has not paused it, and has room.
-fn is_open_to_anyone(write: &Write<'_>, queue: &QueueName, full: &HashSet<TenantId>) -> Result<bool, Fault> {
+/// Whether a tenant of this queue has not paused it, has room and is not disabled.
+fn is_open_to_anyone(write: &Write<'_>, queue: &QueueName, everywhere: &Everywhere) -> Result<bool, Fault> {
     let mut statement = write.prepared("SELECT tenant FROM queues WHERE queue = ?1 AND paused_at IS NULL")?;
     let mut rows = statement.query([queue.as_str()])?;
     while let Some(row) = rows.next()? {
-        if !full.contains(&TenantId::new(row.get::<_, String>(0)?)) {
+        if !everywhere.has(&TenantId::new(row.get::<_, String>(0)?)) {
             return Ok(true);
         }
     }
@@ -622,7 +783,7 @@ mod tests {
         let bare = Bare::new();
         let besides = [
             "SEARCH front USING PRIMARY KEY (queue=? AND lane=? AND route=?)",
-            "SEARCH tied USING COVERING INDEX ready_in_order (lane=? AND route=? AND queue=? AND key=? AND job>?)",
+            "SEARCH share USING PRIMARY KEY (queue=? AND lane=? AND route=?)",
         ];
         for (question, expected) in [
             (NEXT_LINE, "SEARCH ready USING INDEX ready_in_order (lane=? AND route=? AND queue>?)"),

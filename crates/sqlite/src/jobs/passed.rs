@@ -1,4 +1,5 @@
-//! What a claim passes over: the backlog of tenants that have paused a queue or have no room for another running job.
+//! What a claim passes over: the backlog of tenants that have paused a queue, have no room for another running job, or are
+//! disabled.
 //!
 //! Such a backlog may be long (100,000 jobs are 150 ms of the one writer to walk over), it stands in the way of everybody
 //! else in its line, and it is met by every claim. So a line is read from where the last claim found that its beginning is
@@ -17,6 +18,7 @@ use foreman_core::job::QueueName;
 use foreman_core::target::Route;
 use foreman_core::{JobId, Lane, TenantId};
 
+use super::lines::Closed;
 use crate::error::Fault;
 use crate::write::Write;
 
@@ -89,7 +91,7 @@ impl Passed {
         write: &Write<'_>,
         line: (Lane, &Route, &QueueName),
         time: i64,
-        closed: &HashSet<TenantId>,
+        closed: &Closed,
     ) -> Result<Part, Fault> {
         let (lane, route, queue) = line;
         let known = {
@@ -100,13 +102,14 @@ impl Passed {
             }
             found.stretches.get(&(lane, route.clone(), queue.clone())).cloned()
         };
-        let is_good =
-            |stretch: &Stretch| stretch.to.is_some_and(|(key, _)| key < time) && stretch.theirs.is_subset(closed);
+        let is_good = |stretch: &Stretch| {
+            stretch.to.is_some_and(|(key, _)| key < time) && stretch.theirs.iter().all(|tenant| closed.has(tenant))
+        };
         let mut last = time;
         let mut statement = write.prepared(SHARES)?;
         let mut rows = statement.query((queue.as_str(), lane.rank(), route.as_str()))?;
         while let Some(row) = rows.next()? {
-            if !closed.contains(&TenantId::new(row.get::<_, String>(0)?)) {
+            if !closed.has(&TenantId::new(row.get::<_, String>(0)?)) {
                 last = last.max(row.get(1)?);
             }
         }

@@ -14,6 +14,7 @@ use rusqlite::Connection;
 
 use super::edit::Creation;
 use super::{due, fire};
+use crate::disabled::Disabled;
 use crate::error::Fault;
 use crate::migrate;
 use crate::readers::Read;
@@ -42,7 +43,8 @@ impl Bare {
     }
 
     pub fn due(&self, limit: usize) -> DueSchedules {
-        due::due(&Read { sql: &self.sql, now: self.clock.now() }, limit, &self.unreadable).expect("the store answers")
+        let read = Read { sql: &self.sql, now: self.clock.now() };
+        due::due(&read, limit, &self.unreadable, &Disabled::default()).expect("the store answers")
     }
 
     /// So many more, due in a minute for the first time.

@@ -6,6 +6,7 @@ use rusqlite::{CachedStatement, OptionalExtension, Params, Row};
 
 use super::open::{OPEN, Oldest, open_jobs};
 use super::row::{self, Written, schedule_columns};
+use crate::disabled::Disabled;
 use crate::error::Fault;
 use crate::readers::Read;
 use crate::rows::Cells;
@@ -22,8 +23,11 @@ const DUE: &str = concat!(
 const NEXT: &str = "SELECT next_fire_at FROM schedules INDEXED BY schedules_due
      WHERE next_fire_at IS NOT NULL AND next_fire_at > ?1 ORDER BY next_fire_at LIMIT 1";
 
-const ANY_HELD: &str =
-    "SELECT 1 FROM schedules INDEXED BY schedules_held WHERE held IS NOT NULL AND paused = 0 LIMIT 1";
+/// Where `schedule_columns!` has the tenant.
+const TENANT: usize = 1;
+
+/// Whose the held ones are.
+const ANY_HELD: &str = "SELECT tenant FROM schedules INDEXED BY schedules_held WHERE held IS NOT NULL AND paused = 0";
 
 /// A tenant's, no further than enough. It goes through the due ones of all tenants, which are few unless the scheduler is away.
 const OVERDUE: &str = "SELECT count(*), min(next_fire_at) FROM (
@@ -37,22 +41,40 @@ const HELD: &str = concat!(
     " FROM schedules INDEXED BY schedules_held WHERE held IS NOT NULL AND paused = 0 ORDER BY id"
 );
 
-pub(super) fn due(read: &Read<'_>, limit: usize, unreadable: &Unreadable) -> Result<DueSchedules, Fault> {
+/// Those of disabled tenants are passed over: as many as have come due since.
+pub(super) fn due(
+    read: &Read<'_>,
+    limit: usize,
+    unreadable: &Unreadable,
+    disabled: &Disabled,
+) -> Result<DueSchedules, Fault> {
     let now = read.now.as_micros();
+    let disabled = disabled.look(read.sql)?;
     let next: Option<i64> = read.sql.prepare_cached(NEXT)?.query_row([now], |row| row.get(0)).optional()?;
-    let any_held: Option<()> = read.sql.prepare_cached(ANY_HELD)?.query_row([], |_| Ok(())).optional()?;
-    let any = |_: &Row<'_>| Ok(true);
+    let is_enabled = |row: &Row<'_>, place: usize| -> Result<bool, Fault> {
+        Ok(disabled.is_empty() || !disabled.contains(&TenantId::new(row.get::<_, String>(place)?)))
+    };
+    let is_any_held = {
+        let mut statement = read.sql.prepare_cached(ANY_HELD)?;
+        let (mut rows, mut found) = (statement.query([])?, false);
+        while !found {
+            let Some(row) = rows.next()? else { break };
+            found = is_enabled(row, 0)?;
+        }
+        found
+    };
+    let any = |row: &Row<'_>| is_enabled(row, TENANT);
     let (oldest, mut open) = (Oldest::look(read.sql)?, read.sql.prepare_cached(OPEN)?);
     let nothing_open = |row: &Row<'_>| {
         let cells = Cells::of_schedule(row, "schedules", 0)?;
-        Ok(open_jobs(&mut open, cells.id, oldest, 1)?.is_empty())
+        Ok(is_enabled(row, TENANT)? && open_jobs(&mut open, cells.id, oldest, 1)?.is_empty())
     };
     Ok(DueSchedules {
         now: read.now,
         due: collect(read.sql.prepare_cached(DUE)?, [now], limit, unreadable, any)?,
         freed: collect(read.sql.prepare_cached(HELD)?, [], limit, unreadable, nothing_open)?,
         next_in: next.map(|next| Timestamp::from_micros(next).since(read.now)),
-        is_any_held: any_held.is_some(),
+        is_any_held,
     })
 }
 
