@@ -72,6 +72,10 @@ pub struct RunningLimits {
     others: Arc<HashMap<TenantId, Limit>>,
     /// All there are: needed only where the limit of everybody is so low that one claim may pass it.
     all: Arc<Vec<TenantId>>,
+    /// Those of another weight than 1.
+    weights: Arc<HashMap<TenantId, u32>>,
+    /// How many are not disabled.
+    enabled: usize,
 }
 
 /// How many jobs of each tenant may wait.
@@ -159,6 +163,7 @@ impl Tenants {
     async fn read_running_limits(&self) -> Result<RunningLimits, StoreError> {
         let default = self.config.limits.running_jobs;
         let (mut others, mut all) = (HashMap::new(), Vec::new());
+        let (mut weights, mut enabled) = (HashMap::new(), 0);
         loop {
             let page = bounded(self.config.call_timeout, self.store.tenants(all.last(), PAGE)).await?;
             let was_full = page.len() >= PAGE;
@@ -167,16 +172,31 @@ impl Tenants {
                 if limit != default {
                     others.insert(tenant.id.clone(), limit);
                 }
+                let weight = tenant.settings.weight.get();
+                if weight != 1 {
+                    weights.insert(tenant.id.clone(), weight);
+                }
+                enabled += usize::from(!tenant.settings.is_disabled);
                 all.push(tenant.id);
             }
             if !was_full {
-                return Ok(RunningLimits { default, others: Arc::new(others), all: Arc::new(all) });
+                let (others, all, weights) = (Arc::new(others), Arc::new(all), Arc::new(weights));
+                return Ok(RunningLimits { default, others, all, weights, enabled });
             }
         }
     }
 }
 
 impl RunningLimits {
+    /// There is more than one tenant that could want to run something.
+    pub fn is_shared(&self) -> bool {
+        self.enabled > 1
+    }
+
+    pub fn weight(&self, tenant: &TenantId) -> u32 {
+        self.weights.get(tenant).copied().unwrap_or(1)
+    }
+
     /// Nobody is limited: there is nothing to count.
     pub fn are_unlimited(&self) -> bool {
         self.default == Limit::Unlimited && self.others.values().all(|limit| *limit == Limit::Unlimited)
@@ -223,7 +243,8 @@ mod tests {
         let named = others.iter().map(|(name, limit)| (TenantId::new(*name), *limit)).collect();
         let all = ["busy", "idle"].map(TenantId::new).into_iter();
         let all = all.chain(others.iter().map(|(name, _)| TenantId::new(*name))).collect();
-        RunningLimits { default, others: Arc::new(named), all: Arc::new(all) }
+        let (others, all, weights) = (Arc::new(named), Arc::new(all), Arc::default());
+        RunningLimits { default, others, all, weights, enabled: 2 }
     }
 
     fn rooms(limits: &RunningLimits, running: &[(&str, u64)], enough: u64) -> Vec<(String, u64)> {

@@ -1931,7 +1931,7 @@ export interface components {
                 commands: string[];
                 /** Format: date-time */
                 created_at: string;
-                /** @description Its keys open nothing, and nothing of it is fired. */
+                /** @description Stopped: its keys are refused, and nothing of it is claimed, fired or delivered until it is enabled again. What waits is kept. */
                 disabled: boolean;
                 id: string;
                 /** @description Where it differs from the limits of every tenant: a number, or `unlimited`. */
@@ -2097,6 +2097,7 @@ export interface components {
         /** @description A tenant to be made. */
         NewTenantDocument: {
             commands?: string[] | null;
+            /** @description Its keys are refused, and nothing of it is claimed, fired or delivered. */
             disabled?: boolean | null;
             /** @description 1 to 63 of a-z, 0-9 and the hyphen, with a letter or digit first and last. It is never used again. */
             id: string;
@@ -2517,7 +2518,7 @@ export interface components {
             commands: string[];
             /** Format: date-time */
             created_at: string;
-            /** @description Its keys open nothing, and nothing of it is fired. */
+            /** @description Stopped: its keys are refused, and nothing of it is claimed, fired or delivered until it is enabled again. What waits is kept. */
             disabled: boolean;
             id: string;
             /** @description Where it differs from the limits of every tenant: a number, or `unlimited`. */
@@ -2548,6 +2549,10 @@ export interface components {
         /** @description What of a tenant changes: a JSON merge patch. `null` sets back to the default, and so inside `limits`. */
         TenantPatchDocument: {
             commands?: string[] | null;
+            /**
+             * @description `true` stops the tenant: at once nothing of it is claimed, fired or delivered; within five seconds its keys are refused and its
+             *     running attempts are stopped, unspent. `false` lets it go on.
+             */
             disabled?: boolean | null;
             limits?: {
                 [key: string]: components["schemas"]["LimitDocument"];

@@ -24,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
 use super::running::Ticket;
+use super::seats::Seat;
 use crate::pool::Fate;
 use crate::settle::SettleHandle;
 use crate::target::{Ending, Targets, Try};
@@ -49,8 +50,8 @@ enum Came {
     NotBack,
 }
 
-pub(crate) async fn run(held: Held, ticket: Ticket, around: &Surroundings) -> Fate {
-    let verdict = match AssertUnwindSafe(make(&held, &ticket, around)).catch_unwind().await {
+pub(crate) async fn run(held: Held, ticket: Ticket, seat: Seat, around: &Surroundings) -> Fate {
+    let verdict = match AssertUnwindSafe(make(&held, &ticket, &seat, around)).catch_unwind().await {
         Ok(Some(verdict)) => verdict,
         Ok(None) => return Fate::Finished,
         Err(panic) => broke_down(&held, &panic_message(panic.as_ref())),
@@ -59,7 +60,7 @@ pub(crate) async fn run(held: Held, ticket: Ticket, around: &Surroundings) -> Fa
 }
 
 /// Makes the attempt; `None` when the job was cancelled and there is nothing to record.
-async fn make(held: &Held, ticket: &Ticket, around: &Surroundings) -> Option<Verdict> {
+async fn make(held: &Held, ticket: &Ticket, seat: &Seat, around: &Surroundings) -> Option<Verdict> {
     let work = held.job.work.clone();
     let route = work.target.route();
     let Some(runner) = around.targets.runner(&route) else {
@@ -98,8 +99,16 @@ async fn make(held: &Held, ticket: &Ticket, around: &Surroundings) -> Option<Ver
         info!(job.id = %id, attempt = held.attempt, "stopped job {id}: it was cancelled");
         return None;
     }
-    let was_stopped = (attempt.stop.is_cancelled() && !timed_out)
-        .then(|| if around.lost.is_cancelled() { "the worker lost the store" } else { "the worker stopped" });
+    let why = || {
+        if seat.is_expelled() {
+            "its tenant was disabled"
+        } else if around.lost.is_cancelled() {
+            "the worker lost the store"
+        } else {
+            "the worker stopped"
+        }
+    };
+    let was_stopped = (attempt.stop.is_cancelled() && !timed_out).then(why);
     let (ended, mut report) = judge(came, was_stopped, timed_out.then_some(work.timeout));
     report.duration_ms = Some(started.elapsed().as_millis() as u64);
     if let (Ended::Again { .. } | Ended::Failed | Ended::Interrupted, Some(error)) = (ended, &report.error) {

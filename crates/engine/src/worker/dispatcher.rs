@@ -10,6 +10,9 @@
 //!
 //! **Tenants near their limit** of running jobs ([`super::rooms`]) are given no more room than they have. What was passed over
 //! for that is looked for again when something, anywhere, has ended.
+//!
+//! **Where there are several tenants** they share the slots ([`super::shares`]): some claims are for those alone that hold less
+//! than their share, and some slots stay free for whoever comes.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -17,18 +20,20 @@ use std::time::Duration;
 
 use foreman_core::lane::StarvationGuard;
 use foreman_core::ports::{
-    Claim, ClaimAnswer, ClaimRequest, Company, Held, OpenJob, Queues, Store, StoreError, Topic, Wakeups, Wanted,
+    Claim, ClaimAnswer, ClaimRequest, Company, Held, OpenJob, Queues, Room, Store, StoreError, Topic, Wakeups, Wanted,
 };
-use foreman_core::{ClaimToken, Verdict};
+use foreman_core::{ClaimToken, TenantId, Verdict};
 use foreman_runtime::{Backoff, Shutdown, Tasks, Tick, Ticker};
 use tokio::sync::watch;
 use tokio::task::yield_now;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tracing::{debug, info, warn};
 
 use super::attempt::{self, Surroundings};
-use super::rooms::{Rooms, held_back};
+use super::rooms::{Rooms, held_back, narrowed};
+use super::seats::Seats;
 use super::session::Session;
+use super::shares::{Holder, Look, Shares, Step};
 use super::{Config, Error};
 use crate::outage::{Outage, bounded};
 use crate::pool::{Pool, Slots};
@@ -57,6 +62,13 @@ pub(crate) struct Dispatcher {
     request: ClaimRequest,
     fragile: Fragile,
     rooms: Rooms,
+    /// What the limits left room for, the last time they were looked at.
+    limited: Vec<Room>,
+    tenants: Option<Arc<Tenants>>,
+    seats: Seats,
+    shares: Shares,
+    /// Nothing may be taken before so many slots are free, or before that moment.
+    capped: Option<(usize, Option<Instant>)>,
     /// Something waits that a tenant's limit kept from being taken; the bell that says that something ended.
     is_held_back: bool,
     changed: watch::Receiver<u64>,
@@ -77,6 +89,13 @@ enum Next {
     /// Nothing more is due.
     Wait,
     Leave,
+}
+
+/// What became of a look.
+enum Looked {
+    Claim(Look, ClaimAnswer),
+    /// The slots that are free are kept for others.
+    Wait,
 }
 
 impl Dispatcher {
@@ -102,6 +121,11 @@ impl Dispatcher {
         };
         Self {
             rooms: Rooms::unlimited(),
+            limited: Vec::new(),
+            tenants: None,
+            seats: Seats::default(),
+            shares: Shares::new(pool.size()),
+            capped: None,
             wake: wakeups.listen(Topic::Ready),
             changed: wakeups.listen(Topic::Changed),
             is_held_back: false,
@@ -118,14 +142,24 @@ impl Dispatcher {
         }
     }
 
-    /// Takes no more of a tenant than it may have running.
+    /// Takes no more of a tenant than it may have running, shares the slots between them, and stops the work of those that are
+    /// disabled.
     pub fn limited_by(self, tenants: Option<Arc<Tenants>>) -> Self {
-        let rooms = Rooms::new(tenants, self.config.slots, self.config.call_timeout);
-        Self { rooms, ..self }
+        let rooms = Rooms::new(tenants.clone(), self.config.slots, self.config.call_timeout);
+        Self { rooms, tenants, ..self }
     }
 
     /// Runs until draining, or until the session is lost. Answers how many jobs were claimed and handed back unstarted.
-    pub async fn run(mut self) -> Result<usize, Error> {
+    pub async fn run(self) -> Result<usize, Error> {
+        let watch = self.seats.clone().watch(self.tenants.clone());
+        tokio::select! {
+            biased;
+            done = self.dispatch() => done,
+            never = watch => match never {},
+        }
+    }
+
+    async fn dispatch(mut self) -> Result<usize, Error> {
         let mut ticker = Ticker::new(self.config.poll, 0.2);
         let mut outage = Outage::new("dispatcher");
         let mut next = Next::Claim;
@@ -134,7 +168,8 @@ impl Dispatcher {
             match next {
                 Next::Leave => return Ok(self.released),
                 Next::Wait => {
-                    has_more = false;
+                    // Where slots are kept free on purpose there is more to take as soon as others are.
+                    has_more = self.capped.is_some();
                     if self.wait(&mut ticker).await == Tick::Draining {
                         return Ok(self.released);
                     }
@@ -143,15 +178,19 @@ impl Dispatcher {
             }
             self.run_dry_if_due().await;
             let Some(slots) = self.slots(has_more).await else { return Ok(self.released) };
+            if self.wake.has_changed().unwrap_or_default() {
+                self.shares.rung();
+            }
             // Register for the wake-up before looking: what is rung during the claim wakes the next wait.
             self.wake.mark_unchanged();
             self.changed.mark_unchanged();
-            next = match self.claim(slots.count()).await {
-                Ok(answer) => {
+            next = match self.look(slots.count()).await {
+                Ok(Looked::Claim(look, answer)) => {
                     outage.is_over();
                     has_more = true;
-                    self.start(answer, slots).await
+                    self.start(answer, slots, &look).await
                 }
+                Ok(Looked::Wait) => Next::Wait,
                 Err(error) => {
                     self.session.claim_calls.end_all();
                     drop(slots);
@@ -181,17 +220,50 @@ impl Dispatcher {
         .flatten()
     }
 
+    /// Claims as much as the tenants' shares of so many free slots allow.
+    async fn look(&mut self, free: usize) -> Result<Looked, StoreError> {
+        let step = match self.unless_lost(self.share(free)).await {
+            Some(step) => step?,
+            None => Step::Claim(Look::whole(free)),
+        };
+        match step {
+            Step::Claim(look) => {
+                let answer = self.claim(&look).await?;
+                Ok(Looked::Claim(look, answer))
+            }
+            Step::Wait { free, until } => {
+                self.capped = Some((free, until));
+                Ok(Looked::Wait)
+            }
+        }
+    }
+
+    async fn share(&self, free: usize) -> Result<Step, StoreError> {
+        let Some(tenants) = &self.tenants else { return Ok(Step::Claim(Look::whole(free))) };
+        let limits = tenants.running_limits().await?;
+        if !limits.is_shared() {
+            return Ok(Step::Claim(Look::whole(free)));
+        }
+        let (held, now) = (self.seats.held(), Instant::now());
+        let recent = self.shares.recent(&held, now).map(|tenant| (tenant.clone(), 0));
+        let holder = |(tenant, slots): (TenantId, usize)| Holder { weight: limits.weight(&tenant), tenant, slots };
+        let holders: Vec<Holder> = held.iter().cloned().chain(recent).map(holder).collect();
+        Ok(self.shares.next(free, &holders, now))
+    }
+
     /// One claim, sent again under the same token while its answer is lost.
-    async fn claim(&mut self, limit: usize) -> Result<ClaimAnswer, StoreError> {
+    async fn claim(&mut self, look: &Look) -> Result<ClaimAnswer, StoreError> {
+        let limit = look.limit;
         self.request.token = ClaimToken::fresh();
         self.request.wanted = Wanted::ByOrder { plan: self.guard.plan(limit), limit };
         self.request.company = if self.is_alone() { Company::Nobody } else { Company::Others };
         let lost = self.session.lost.clone();
-        self.request.rooms = tokio::select! {
+        self.limited = tokio::select! {
             biased;
             () = lost.cancelled() => return Ok(ClaimAnswer::SessionGone),
             rooms = self.rooms.look(&*self.store) => rooms?,
         };
+        self.request.rooms = narrowed(&self.limited, &look.rooms);
         let mut backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(1));
         self.session.claim_calls.begin();
         loop {
@@ -213,7 +285,12 @@ impl Dispatcher {
         }
     }
 
-    async fn start(&mut self, answer: ClaimAnswer, slots: Slots<Tasks>) -> Next {
+    async fn start(&mut self, answer: ClaimAnswer, slots: Slots<Tasks>, look: &Look) -> Next {
+        let taken = if let ClaimAnswer::Claimed(claim) = &answer { claim.jobs.len() } else { 0 };
+        self.shares.looked(look, slots.count(), taken, Instant::now());
+        // Somebody was left out for the sake of others: after these, everyone.
+        let claim = if let ClaimAnswer::Claimed(claim) = &answer { Some(claim) } else { None };
+        let is_second_due = look.is_for_others && held_back(&look.rooms, claim);
         match answer {
             ClaimAnswer::SessionGone => {
                 if !self.session.is_lost() {
@@ -224,15 +301,16 @@ impl Dispatcher {
             }
             ClaimAnswer::Nothing { fragile_waiting } => {
                 self.session.claim_calls.end_all();
-                self.fragile.seen(fragile_waiting);
-                self.is_held_back = held_back(&self.request.rooms, None);
-                Next::Wait
+                self.saw_fragile(look, fragile_waiting);
+                self.is_held_back = held_back(&self.limited, None);
+                if is_second_due { Next::Claim } else { Next::Wait }
             }
             ClaimAnswer::Claimed(claim) => {
-                let (count, asked) = (claim.jobs.len(), slots.count());
-                self.fragile.seen(claim.fragile_waiting);
-                self.is_held_back = held_back(&self.request.rooms, Some(&claim));
+                let (count, asked) = (claim.jobs.len(), look.limit);
+                self.saw_fragile(look, claim.fragile_waiting);
+                self.is_held_back = held_back(&self.limited, Some(&claim));
                 self.guard.picked(count);
+                self.shares.served(claim.jobs.iter().map(|held| &held.job.tenant), Instant::now());
                 if claim.jobs.iter().any(Held::is_fragile) {
                     self.start_alone(claim, slots).await;
                     return Next::Claim;
@@ -240,8 +318,15 @@ impl Dispatcher {
                 self.start_all(claim, slots).await;
                 // Less than was asked for: the store has no more for now, and rings when it does. But where somebody had no
                 // room for more, others may have been passed over with them: the next claim leaves the former out.
-                if count < asked && !self.is_held_back { Next::Wait } else { Next::Claim }
+                if count < asked && !self.is_held_back && !is_second_due { Next::Wait } else { Next::Claim }
             }
+        }
+    }
+
+    /// A claim for the others says nothing about those it leaves out.
+    fn saw_fragile(&mut self, look: &Look, is_waiting: bool) {
+        if is_waiting || !look.is_for_others {
+            self.fragile.seen(is_waiting);
         }
     }
 
@@ -267,9 +352,10 @@ impl Dispatcher {
         for held in claim.jobs {
             let open = OpenJob { fence: held.fence, job: held.job.id };
             let ticket = self.session.running.enter(open, self.pool.stop().child_token());
+            let seat = self.seats.take(&held.job.tenant, ticket.stop.clone());
             let around = Arc::clone(&self.around);
-            let work = |(held, ticket)| async move { attempt::run(held, ticket, &around).await };
-            if let Err((held, _)) = slots.run((held, ticket), work) {
+            let work = |(held, ticket, seat)| async move { attempt::run(held, ticket, seat, &around).await };
+            if let Err((held, ..)) = slots.run((held, ticket, seat), work) {
                 self.release(held).await;
             }
         }
@@ -306,6 +392,19 @@ impl Dispatcher {
             pool.idle().await;
             settle.idle().await;
         };
+        let (free, until) = self.capped.take().map_or((None, None), |(free, until)| (Some(free), until));
+        let freed = async {
+            match free {
+                Some(free) => pool.has_free(free).await,
+                None => pending().await,
+            }
+        };
+        let others = async {
+            match until {
+                Some(until) => sleep_until(until).await,
+                None => pending().await,
+            }
+        };
         let (is_held_back, changed) = (self.is_held_back, &mut self.changed);
         let room = async {
             if !is_held_back {
@@ -321,7 +420,14 @@ impl Dispatcher {
             () = self.session.lost.cancelled() => Tick::Draining,
             () = alone => Tick::Woken,
             () = room => Tick::Woken,
-            tick = ticker.next(&mut self.wake, &self.shutdown) => tick,
+            () = freed => Tick::Woken,
+            () = others => Tick::Woken,
+            tick = ticker.next(&mut self.wake, &self.shutdown) => {
+                if tick == Tick::Woken {
+                    self.shares.rung();
+                }
+                tick
+            }
         }
     }
 

@@ -20,7 +20,9 @@ mod ending;
 mod forgotten;
 mod rooms;
 mod running;
+mod seats;
 mod session;
+mod shares;
 
 use std::future::ready;
 use std::sync::Arc;
@@ -151,7 +153,8 @@ impl Worker {
         Self { store, wakeups, targets, tasks, tenants: None, config: Arc::new(config) }
     }
 
-    /// Takes no more jobs of a tenant than these say may run. Without it, nobody is limited.
+    /// Takes no more jobs of a tenant than these say may run, shares its slots between them, and stops the work of those that are
+    /// disabled. Without it, there is one tenant, and nobody is limited.
     #[must_use]
     pub fn limited_by(self, tenants: Arc<Tenants>) -> Self {
         Self { tenants: Some(tenants), ..self }

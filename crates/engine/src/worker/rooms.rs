@@ -7,9 +7,11 @@
 //! Two workers that look at the same moment see the same room, and both may fill it: a limit is passed by what several claims
 //! take in one round trip to the store, and by nothing more, for the next look counts it.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use foreman_core::TenantId;
 use foreman_core::ports::{Claim, JobQuery, Room, StoreError};
 use tokio::time::Instant;
 
@@ -58,6 +60,15 @@ impl Rooms {
         self.far_since = rooms.is_empty().then_some(looked_at);
         Ok(rooms)
     }
+}
+
+/// The smaller room of each.
+pub(super) fn narrowed(rooms: &[Room], others: &[Room]) -> Vec<Room> {
+    let mut narrowed: HashMap<&TenantId, u32> = HashMap::new();
+    for room in rooms.iter().chain(others) {
+        narrowed.entry(&room.tenant).and_modify(|jobs| *jobs = room.jobs.min(*jobs)).or_insert(room.jobs);
+    }
+    narrowed.into_iter().map(|(tenant, jobs)| Room { tenant: tenant.clone(), jobs }).collect()
 }
 
 /// Somebody was given all the room there was: there may be more that was passed over.

@@ -19,7 +19,7 @@ fn at_most(running: u64) -> TenantSettings {
     TenantSettings { limits, ..TenantSettings::default() }
 }
 
-async fn tenant(scene: &Scene, name: &str, settings: TenantSettings) -> TenantId {
+pub async fn tenant(scene: &Scene, name: &str, settings: TenantSettings) -> TenantId {
     let new = NewTenant { edit: EditId::fresh(), id: TenantId::new(name), settings };
     let answer = scene.store.inner.create_tenant(&new).await.unwrap();
     assert!(matches!(answer, CreateTenantAnswer::Created(_)));
@@ -31,7 +31,7 @@ fn tenants(scene: &Scene, limits: TenantLimits) -> Arc<Tenants> {
     Arc::new(Tenants::new(Arc::new(scene.store.clone()), config))
 }
 
-fn worker(scene: &Scene, slots: usize, limits: TenantLimits) -> Running {
+pub fn worker(scene: &Scene, slots: usize, limits: TenantLimits) -> Running {
     let targets = Targets::default().with(Arc::clone(&scene.player) as _);
     let config = worker::Config { slots, ..worker::Config::default() };
     let worker = Worker::new(scene.store(), scene.wakeups(), targets, scene.tasks.clone(), config);
@@ -39,11 +39,11 @@ fn worker(scene: &Scene, slots: usize, limits: TenantLimits) -> Running {
     scene.tasks.spawn("worker", worker.run(scene.stop.shutdown()))
 }
 
-fn jobs_of(tenant: &TenantId, count: usize, payload: &str) -> Vec<NewJob> {
+pub fn jobs_of(tenant: &TenantId, count: usize, payload: &str) -> Vec<NewJob> {
     (0..count).map(|_| NewJob { tenant: tenant.clone(), ..job(payload) }).collect()
 }
 
-async fn running(scene: &Scene, tenant: &TenantId) -> u64 {
+pub async fn running(scene: &Scene, tenant: &TenantId) -> u64 {
     let all = scene.store.inner.running().await.unwrap();
     all.into_iter().find(|(of, _)| of == tenant).map_or(0, |(_, count)| count)
 }

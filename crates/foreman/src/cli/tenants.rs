@@ -117,7 +117,7 @@ impl TenantFlags {
 pub struct CreateTenant {
     /// Letters from a to z, digits and hyphens; nobody can have it a second time
     pub id: String,
-    /// Its keys open nothing yet
+    /// Do not accept, run or send anything for it yet
     #[arg(long)]
     pub disabled: bool,
     #[command(flatten)]
@@ -129,10 +129,10 @@ pub struct CreateTenant {
 pub struct UpdateTenant {
     /// The tenant
     pub id: String,
-    /// Its keys open nothing from now on, and nothing of it is fired; what is there stays
+    /// Stop the tenant: refuse its keys, claim, fire and deliver nothing of it, stop its running attempts; what waits is kept
     #[arg(long, conflicts_with = "enable")]
     pub disable: bool,
-    /// Its keys open again
+    /// Let the tenant go on with what waits
     #[arg(long)]
     pub enable: bool,
     #[command(flatten)]

@@ -34,7 +34,11 @@ pub async fn run(command: TenantsCommand, registry: &Registry, screen: &Screen) 
         TenantsCommand::Update(asked) => {
             let tenant = registry.update_tenant(&asked.id, &asked.patch(), asked.if_version).await?;
             let words = if asked.disable {
-                format!("the tenant {} is disabled: its keys open nothing within five seconds", tenant.id)
+                format!(
+                    "the tenant {} is disabled: nothing of it is claimed, fired or delivered any more; within five seconds \
+                     its keys are refused and its running attempts are stopped",
+                    tenant.id
+                )
             } else {
                 format!("the tenant {} is at version {}", tenant.id, tenant.version)
             };

@@ -28,6 +28,7 @@ mod readme;
 mod roles;
 mod schedules;
 mod secret_key;
+mod shares;
 mod stage;
 mod starting;
 mod stopping;

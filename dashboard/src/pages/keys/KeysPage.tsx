@@ -96,7 +96,7 @@ function TenantField({ tenant, tenants, onChange }: TenantFieldProps) {
         </Select>
       </Field>
       {shown?.disabled === true && (
-        <Badge tone="warn" title="Its keys open nothing, and nothing of it is fired">
+        <Badge tone="warn" title="Stopped: its keys are refused, and nothing of it is run, fired or sent">
           disabled
         </Badge>
       )}
