@@ -75,9 +75,11 @@ struct Signs {
     condition: Mutex<Condition>,
     lead: OnceLock<Say>,
     punctuality: OnceLock<Judge>,
+    pruning: OnceLock<Complain>,
 }
 
 type Say = Box<dyn Fn() -> String + Send + Sync>;
+type Complain = Box<dyn Fn() -> Option<String> + Send + Sync>;
 type Judge = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +101,7 @@ impl Vitals {
             condition,
             lead: OnceLock::new(),
             punctuality: OnceLock::new(),
+            pruning: OnceLock::new(),
         }))
     }
 
@@ -121,6 +124,11 @@ impl Vitals {
     /// Do schedules fire on time? If not, why.
     pub fn set_punctuality(&self, judge: impl Fn() -> Result<(), String> + Send + Sync + 'static) {
         let _ = self.0.punctuality.set(Box::new(judge));
+    }
+
+    /// Which kinds of pruning are behind, if any. The process is ready all the same.
+    pub fn set_pruning(&self, complain: impl Fn() -> Option<String> + Send + Sync + 'static) {
+        let _ = self.0.pruning.set(Box::new(complain));
     }
 
     pub(crate) fn meter(&self) -> Option<&dyn Meter> {
@@ -180,6 +188,11 @@ impl Vitals {
     fn lead(&self) -> Option<Check> {
         let say = self.0.lead.get()?;
         Some(Check { name: "leader", ok: true, detail: Some(say()) })
+    }
+
+    fn pruning(&self) -> Option<Check> {
+        let complain = self.0.pruning.get()?;
+        Some(Check { name: "pruning", ok: true, detail: complain() })
     }
 
     fn punctuality(&self) -> Option<Check> {
@@ -243,6 +256,7 @@ pub(crate) async fn ready(State(vitals): State<Vitals>) -> Response {
     let mut checks = vec![vitals.intake(), vitals.store().await];
     checks.extend(vitals.lead());
     checks.extend(vitals.punctuality());
+    checks.extend(vitals.pruning());
     let ready = checks.iter().all(|check| check.ok);
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     json::answer(status, &Ready { ready, checks })

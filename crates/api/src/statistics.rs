@@ -10,7 +10,7 @@ use foreman_core::document::{
 };
 use foreman_core::job::{NotAQueueName, QueueName};
 use foreman_core::ports::Range;
-use foreman_core::statistics::{Slot, Tally};
+use foreman_core::statistics::{MINUTES_KEPT, Slot, Tally};
 use http::StatusCode;
 use serde::Deserialize;
 
@@ -59,8 +59,9 @@ pub(crate) struct ByQueueParams {
 
 /// How many jobs were submitted, started and ended, and how long they waited and ran, minute by minute or hour by hour.
 ///
-/// At most 1,500 buckets; one in which nothing happened is left out. The newest are a second or two behind. Kept for
-/// `retention.statistics`, which is 30 days where nobody says otherwise.
+/// At most 1,500 buckets; one in which nothing happened is left out, and queues are as deep in it as in the one before. The newest are
+/// a second or two behind. Hours are kept for `retention.statistics`, which is 30 days by default, and minutes for two days: a time
+/// that begins earlier is answered by the hour, and `step` says so.
 #[utoipa::path(get, path = "/api/v1/statistics", tag = "statistics", operation_id = "get_statistics", params(OverTimeParams),
     responses(
         (status = 200, description = "The numbers, oldest first", body = StatisticsDocument),
@@ -83,6 +84,8 @@ pub(crate) async fn over_time(
 }
 
 /// The same numbers summed over the time, queue by queue: the busiest first, at most 100.
+///
+/// A time that begins more than two days ago is summed by the hour.
 #[utoipa::path(get, path = "/api/v1/statistics/queues", tag = "statistics", operation_id = "get_queue_statistics",
     params(ByQueueParams),
     responses(
@@ -104,8 +107,8 @@ pub(crate) async fn by_queue(
 
 /// The time that is asked about, from a whole bucket on.
 fn range(step: Option<Slot>, from: Option<Timestamp>, to: Option<Timestamp>, now: Timestamp) -> Result<Range, Problem> {
-    let slot = step.unwrap_or_default();
-    let usual = match slot {
+    let asked_slot = step.unwrap_or_default();
+    let usual = match asked_slot {
         Slot::Minute => Duration::from_hours(1),
         Slot::Hour => Duration::from_hours(24),
     };
@@ -116,6 +119,8 @@ fn range(step: Option<Slot>, from: Option<Timestamp>, to: Option<Timestamp>, now
         let hint = "from must lie before to, which is now where it is not given";
         return Err(Problem::invalid_request(format!("in the query: {hint}; asked for were {asked} and {to}")));
     }
+    // What is older is kept by the hour alone.
+    let slot = if asked < now.minus(MINUTES_KEPT) { Slot::Hour } else { asked_slot };
     let from = slot.of(asked);
     let buckets = to.since(from).as_micros().div_ceil(slot.length().as_micros());
     if buckets > MOST_BUCKETS {
@@ -158,6 +163,19 @@ mod tests {
         let within = at(0).plus(Duration::from_secs(59));
         assert!(range(None, Some(within), Some(at(1_501)), at(0)).is_err());
         assert!(range(Some(Slot::Hour), Some(at(0)), Some(at(1_500 * 60)), at(0)).is_ok());
+    }
+
+    #[test]
+    fn a_time_of_which_no_minutes_are_kept_is_answered_by_the_hour() {
+        let two_days = 2 * 24 * 60;
+        let young = range(Some(Slot::Minute), Some(at(-two_days)), Some(at(60 - two_days)), at(0)).expect("a range");
+        assert_eq!((young.slot, young.from), (Slot::Minute, at(-two_days)));
+        let old = range(Some(Slot::Minute), Some(at(-two_days - 1)), Some(at(60 - two_days)), at(0)).expect("a range");
+        assert_eq!((old.slot, old.from), (Slot::Hour, Slot::Hour.of(at(-two_days - 1))));
+        assert!(
+            range(Some(Slot::Minute), Some(at(-7 * 24 * 60)), None, at(0)).is_ok(),
+            "a week of hours is not too much"
+        );
     }
 
     #[test]

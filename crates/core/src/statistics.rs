@@ -1,15 +1,18 @@
 //! Numbers about jobs over time: what is counted, and how a stretch of the change log becomes numbers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::id::TenantId;
 use crate::job::QueueName;
-use crate::ports::{Depth, Moved};
+use crate::ports::{Bucket, Depth, Moved, Range};
 use crate::state::State;
 use crate::time::Timestamp;
+
+/// Minutes are kept for so long, or for the retention of statistics where that is shorter; hours for that retention.
+pub const MINUTES_KEPT: Duration = Duration::from_hours(48);
 
 /// How long one bucket is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -79,6 +82,25 @@ pub struct Tally {
     /// The most that were seen running.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub running: Option<u64>,
+    /// What was seen last. Queues are sampled once a minute, and a sample that equals the one before is not written: until the next
+    /// one they are as deep as this says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last: Option<Level>,
+}
+
+/// How deep a queue was, or all of a tenant's together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Level {
+    /// When it was sampled, in microseconds since 1970.
+    pub at_us: i64,
+    pub waiting: u64,
+    pub running: u64,
+}
+
+impl Level {
+    pub fn is_empty(&self) -> bool {
+        self.waiting == 0 && self.running == 0
+    }
 }
 
 impl Tally {
@@ -94,6 +116,18 @@ impl Tally {
         self.run.add(&other.run);
         self.waiting = self.waiting.max(other.waiting);
         self.running = self.running.max(other.running);
+        self.last = self.last.into_iter().chain(other.last).max_by_key(|level| level.at_us);
+    }
+
+    /// How deep it was at the end, as far as that was sampled. A version that kept no `last` sampled every minute.
+    pub fn level(&self, at: Timestamp) -> Option<Level> {
+        let seen = || Some(Level { at_us: at.as_micros(), waiting: self.waiting?, running: self.running? });
+        self.last.or_else(seen)
+    }
+
+    /// Of a time in which nothing happened and something waited or ran.
+    pub fn idle(level: Level) -> Self {
+        Self { waiting: Some(level.waiting), running: Some(level.running), ..Self::default() }
     }
 
     /// Jobs that reached a final state.
@@ -210,23 +244,22 @@ impl Ledger {
 
     /// Notes how deep queues are at a moment; also how deep all of a tenant's are together.
     pub fn sample(&mut self, depths: &[Depth], now: Timestamp) {
-        let mut totals: BTreeMap<&TenantId, (u64, u64)> = BTreeMap::new();
-        for depth in depths {
-            let total = totals.entry(&depth.tenant).or_default();
-            total.0 += depth.waiting;
-            total.1 += depth.running;
-            self.see(&depth.tenant, Some(&depth.queue), (depth.waiting, depth.running), now);
-        }
-        for (tenant, numbers) in totals {
-            self.see(tenant, None, numbers, now);
+        for change in Levels::default().changes(depths) {
+            self.see(&change, now);
         }
     }
 
-    fn see(&mut self, tenant: &TenantId, queue: Option<&QueueName>, (waiting, running): (u64, u64), now: Timestamp) {
+    /// Notes that a queue, or all of a tenant's together, is deeper or less deep than it was.
+    pub fn see(&mut self, change: &Change, now: Timestamp) {
+        let Change { tenant, queue, before, after } = change;
         for slot in Slot::ALL {
-            let tally = self.tallies.entry((tenant.clone(), queue.cloned(), slot, slot.of(now))).or_default();
-            tally.waiting = tally.waiting.max(Some(waiting));
-            tally.running = tally.running.max(Some(running));
+            let tally = self.tallies.entry((tenant.clone(), queue.clone(), slot, slot.of(now))).or_default();
+            // What an hour began with was seen in it too.
+            let seen = if slot == Slot::Hour { (before.0.max(after.0), before.1.max(after.1)) } else { *after };
+            tally.waiting = tally.waiting.max(Some(seen.0));
+            tally.running = tally.running.max(Some(seen.1));
+            let level = Level { at_us: now.as_micros(), waiting: after.0, running: after.1 };
+            tally.last = tally.last.into_iter().chain([level]).max_by_key(|level| level.at_us);
         }
     }
 
@@ -241,6 +274,85 @@ impl Ledger {
     pub fn entries(self) -> Vec<Entry> {
         let entries = self.tallies.into_iter();
         entries.map(|((tenant, queue, slot, at), tally)| Entry { tenant, queue, slot, at, tally }).collect()
+    }
+}
+
+/// How deep queues were when they were last sampled: those in which anything waited or ran.
+#[derive(Clone, Debug, Default)]
+pub struct Levels(HashMap<(TenantId, Option<QueueName>), (u64, u64)>);
+
+/// A queue, or all of a tenant's together, is deeper or less deep than it was: so many wait, so many run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    pub tenant: TenantId,
+    pub queue: Option<QueueName>,
+    pub before: (u64, u64),
+    pub after: (u64, u64),
+}
+
+/// How deep a queue, or all of a tenant's together, was when it was last sampled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Known {
+    pub tenant: TenantId,
+    pub queue: Option<QueueName>,
+    pub level: Level,
+}
+
+impl Levels {
+    pub fn of(known: impl IntoIterator<Item = Known>) -> Self {
+        let level = |it: Known| ((it.tenant, it.queue), (it.level.waiting, it.level.running));
+        Self(known.into_iter().map(level).collect())
+    }
+
+    /// What is not as it was. `depths` has every queue in which anything waits or runs.
+    pub fn changes(&self, depths: &[Depth]) -> Vec<Change> {
+        let mut now: BTreeMap<(&TenantId, Option<&QueueName>), (u64, u64)> = BTreeMap::new();
+        for depth in depths {
+            for queue in [Some(&depth.queue), None] {
+                let sum = now.entry((&depth.tenant, queue)).or_default();
+                sum.0 += depth.waiting;
+                sum.1 += depth.running;
+            }
+        }
+        let emptied = self.0.keys().filter(|(tenant, queue)| !now.contains_key(&(tenant, queue.as_ref())));
+        let mut emptied: Vec<_> = emptied.map(|(tenant, queue)| (tenant, queue.as_ref())).collect();
+        emptied.sort_unstable();
+        let places = now.into_iter().chain(emptied.into_iter().map(|place| (place, (0, 0))));
+        let change = |((tenant, queue), after): ((&TenantId, Option<&QueueName>), (u64, u64))| {
+            let (tenant, queue) = (tenant.clone(), queue.cloned());
+            let before = self.0.get(&(tenant.clone(), queue.clone())).copied().unwrap_or_default();
+            (before != after).then_some(Change { tenant, queue, before, after })
+        };
+        places.filter_map(change).collect()
+    }
+
+    /// It was written down.
+    pub fn note(&mut self, change: &Change) {
+        let place = (change.tenant.clone(), change.queue.clone());
+        if change.after == (0, 0) {
+            self.0.remove(&place);
+        } else {
+            self.0.insert(place, change.after);
+        }
+    }
+}
+
+/// Says how deep it was where no sample was written because nothing had changed: in buckets that have other numbers, and in the first
+/// of the range. `before`: how deep it was when the range begins.
+pub fn carry(buckets: &mut Vec<Bucket>, range: &Range, before: Option<Level>, now: Timestamp) {
+    let mut level = before;
+    for bucket in buckets.iter_mut() {
+        let own = bucket.tally.level(bucket.at);
+        bucket.tally.waiting = bucket.tally.waiting.or(level.map(|level| level.waiting));
+        bucket.tally.running = bucket.tally.running.or(level.map(|level| level.running));
+        level = own.or(level);
+    }
+    let Some(before) = before.filter(|level| !level.is_empty()) else { return };
+    let start = range.slot.of(range.from);
+    let first = if start < range.from { start.plus(range.slot.length()) } else { start };
+    if first < range.to && first <= now && buckets.first().is_none_or(|bucket| bucket.at > first) {
+        let (waiting, running) = (Some(before.waiting), Some(before.running));
+        buckets.insert(0, Bucket { at: first, tally: Tally { waiting, running, ..Tally::default() } });
     }
 }
 
@@ -323,6 +435,49 @@ mod tests {
         back.add(&tally(&[&one]));
         assert_eq!(forth, back);
         assert_eq!(forth, tally(&[&one, &other]));
+    }
+
+    fn depth_of(tenant: &str, queue: &str, waiting: u64) -> Depth {
+        Depth { tenant: TenantId::new(tenant), queue: queue.parse().expect("a queue's name"), waiting, running: 0 }
+    }
+
+    #[test]
+    fn only_what_changed_is_a_change() {
+        let mut levels = Levels::default();
+        let idle: Vec<Depth> = (0..10_000).map(|n| depth_of(&format!("t{n}"), "sleeping", 1)).collect();
+        let first = levels.changes(&idle);
+        assert_eq!(first.len(), 20_000, "each queue, and all of each tenant together");
+        first.iter().for_each(|change| levels.note(change));
+        assert_eq!(levels.changes(&idle), []);
+        let mut later = idle;
+        later[7].waiting = 2;
+        later.remove(8);
+        let changes = levels.changes(&later);
+        let seen: Vec<_> =
+            changes.iter().map(|it| (it.tenant.as_str(), it.queue.is_some(), it.before.0, it.after.0)).collect();
+        assert_eq!(seen, [("t7", false, 1, 2), ("t7", true, 1, 2), ("t8", false, 1, 0), ("t8", true, 1, 0)]);
+    }
+
+    #[test]
+    fn a_bucket_without_a_sample_is_as_deep_as_the_one_before() {
+        let at = |n: i64| Timestamp::from_micros(n * 60_000_000);
+        let level = |n: i64, waiting| Level { at_us: at(n).as_micros(), waiting, running: 0 };
+        let bucket = |n: i64, tally: Tally| Bucket { at: at(n), tally };
+        let range = Range { slot: Slot::Minute, from: at(10), to: at(20), queue: None };
+        let sampled = Tally { waiting: Some(9), running: Some(0), last: Some(level(14, 2)), ..Tally::default() };
+        let mut buckets = vec![
+            bucket(12, Tally { submitted: 1, ..Tally::default() }),
+            bucket(14, sampled),
+            bucket(16, Tally::default()),
+        ];
+        carry(&mut buckets, &range, Some(level(3, 5)), at(17));
+        let seen: Vec<_> = buckets.iter().map(|bucket| (bucket.at, bucket.tally.waiting)).collect();
+        assert_eq!(seen, [(at(10), Some(5)), (at(12), Some(5)), (at(14), Some(9)), (at(16), Some(2))]);
+        for (before, now) in [(None, 17), (Some(level(3, 0)), 17), (Some(level(3, 5)), 9)] {
+            let mut none = Vec::new();
+            carry(&mut none, &range, before, at(now));
+            assert_eq!(none, [], "nothing is known, or it was empty, or it has not begun");
+        }
     }
 
     #[test]

@@ -114,6 +114,8 @@ pub struct TaskTarget {
 pub struct WebhookTarget {
     pub to: Addressee,
     pub event: crate::webhook::Event,
+    #[serde(default, skip_serializing_if = "crate::webhook::Wish::is_known")]
+    pub wish: crate::webhook::Wish,
     /// The message, to the letter.
     pub body: Box<RawValue>,
 }
@@ -134,6 +136,9 @@ pub enum Addressee {
 pub struct Route(Arc<str>);
 
 impl Route {
+    /// How the names of routes begin that belong to one task each: there may be any number of them.
+    pub const TASK: &str = "task:";
+
     pub fn http() -> Self {
         Self("http".into())
     }
@@ -158,7 +163,7 @@ impl Route {
     }
 
     pub fn task(name: &str) -> Self {
-        Self(format!("task:{name}").into())
+        Self(format!("{}{name}", Self::TASK).into())
     }
 
     pub fn as_str(&self) -> &str {

@@ -17,7 +17,7 @@ use crate::id::{TenantId, WebhookId};
 use crate::signing::SigningKeys;
 use crate::time::Timestamp;
 
-pub use delivery::{Dispatch, TIMEOUT};
+pub use delivery::{Dispatch, TIMEOUT, Wish};
 pub use event::{Event, Events, NotAnEvent};
 pub use message::{About, Ending, Message};
 pub use spec::{WebhookPatch, WebhookSpec};

@@ -2,7 +2,8 @@
 //!
 //! The bookkeeper has one place in the log, kept by the store. A round reads on from there, adds up what it reads in a
 //! [`Ledger`], and writes the sums in the transaction that moves its place: every move is counted once. Once a minute it looks
-//! how deep the queues are and notes that too. Between two rounds it holds nothing but its place.
+//! how deep the queues are and writes down those that are not as deep as a minute before ([`Levels`]), a few hundred at a time: queues
+//! in which nothing happens cost nothing. Between two rounds it holds its place and those numbers.
 //!
 //! **Two of it.** One works at a time, the one that leads. Should two, one is overtaken at its next write: nothing of what it
 //! added up is written, and it looks again where the other stands.
@@ -17,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use foreman_core::ports::{Changes, Leader, Position, Posted, Store, StoreError, Stretch, Topic, Wakeups};
-use foreman_core::statistics::{Ledger, Slot};
+use foreman_core::statistics::{Change, Ledger, Levels, Slot};
 use foreman_core::{Clock, Timestamp};
 use foreman_runtime::{Lead, Shutdown, Term, Tick, Ticker, clock};
 use tokio::time::{Instant, timeout};
@@ -71,6 +72,8 @@ struct Desk {
     stand: Option<Stand>,
     /// When to look how deep the queues are; not yet known, at once.
     sample_at: Option<Instant>,
+    /// How deep they were when they were last sampled; not yet known, the store is asked.
+    levels: Option<Levels>,
     /// The last look at them failed.
     is_blind: bool,
     /// Nothing before this place is said to be missing again.
@@ -140,6 +143,7 @@ impl Bookkeeper {
                 // Who does not lead is not behind, and does not know how deep anything is.
                 self.lag.set(Duration::ZERO);
                 desk.sample_at = None;
+                desk.levels = None;
             }
             let Some(term) = self.led.elected(&shutdown).await else { return Ok(()) };
             desk.stand = desk.stand.filter(|stand| stand.term == term);
@@ -152,8 +156,9 @@ impl Bookkeeper {
                     desk.sample_at
                 }
                 Err(error) => {
-                    // Whether the last write was made is known from the place alone.
+                    // Whether the last write was made is known from the place alone, and from what is known of the queues.
                     desk.stand = None;
+                    desk.levels = None;
                     Some(Instant::now() + outage.goes_on(error)?)
                 }
             };
@@ -185,10 +190,12 @@ impl Bookkeeper {
                 Err(Stopped::Store(error)) => return Err(error),
                 Err(Stopped::Overtaken) => {
                     desk.stand = None;
+                    desk.levels = None;
                     overtaken += 1;
                 }
                 Err(Stopped::Deposed) => {
                     desk.stand = None;
+                    desk.levels = None;
                     self.led.until_deposed(term, shutdown).await;
                     return Ok(());
                 }
@@ -243,8 +250,8 @@ impl Bookkeeper {
                 since = Instant::now();
             }
         }
-        self.sample_if_due(&mut ledger, desk).await?;
-        self.book(leader.as_ref(), here, read, &mut ledger).await
+        self.book(leader.as_ref(), here, read, &mut ledger).await?;
+        self.sample_if_due(leader.as_ref(), here, desk).await
     }
 
     /// Writes what is in the ledger, and moves on.
@@ -274,7 +281,7 @@ impl Bookkeeper {
 
     /// Once in every minute of the store's clock. That the queues cannot be counted is no reason not to count anything: it is
     /// said once and tried again with the next minute.
-    async fn sample_if_due(&self, ledger: &mut Ledger, desk: &mut Desk) -> Result<(), StoreError> {
+    async fn sample_if_due(&self, leader: Option<&Leader>, here: &mut Stand, desk: &mut Desk) -> Result<(), Stopped> {
         if desk.sample_at.is_some_and(|at| at > Instant::now()) {
             return Ok(());
         }
@@ -282,19 +289,39 @@ impl Bookkeeper {
         let now = bounded(limit, self.store.time()).await?;
         let left = Slot::Minute.of(now).plus(Slot::Minute.length()).since(now);
         desk.sample_at = Some(Instant::now() + left);
-        match bounded(limit, self.store.depths()).await {
-            Ok(depths) => {
-                ledger.sample(&depths, now);
+        match self.look_at_queues(desk.levels.take()).await {
+            Ok((mut levels, changes)) => {
                 desk.is_blind = false;
+                // A queue has two buckets, of the minute and of the hour.
+                for some in changes.chunks((self.config.most_buckets / 2).max(1)) {
+                    let mut ledger = Ledger::default();
+                    some.iter().for_each(|change| ledger.see(change, now));
+                    let place = here.kept;
+                    self.book(leader, here, place, &mut ledger).await?;
+                    some.iter().for_each(|change| levels.note(change));
+                }
+                desk.levels = Some(levels);
             }
             Err(error) if error.is_transient() => {
                 if !std::mem::replace(&mut desk.is_blind, true) {
                     warn!("how deep queues are is not known for this minute: {error}");
                 }
             }
-            Err(error) => return Err(error),
+            Err(error) => return Err(error.into()),
         }
         Ok(())
+    }
+
+    /// What was known of the queues, and what is not so any more.
+    async fn look_at_queues(&self, known: Option<Levels>) -> Result<(Levels, Vec<Change>), StoreError> {
+        let limit = self.config.call_timeout;
+        let levels = match known {
+            Some(levels) => levels,
+            None => Levels::of(bounded(limit, self.store.known_depths()).await?),
+        };
+        let depths = bounded(limit, self.store.depths()).await?;
+        let changes = levels.changes(&depths);
+        Ok((levels, changes))
     }
 
     fn note_lag(&self, changes: &Changes) {

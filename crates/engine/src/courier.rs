@@ -218,9 +218,13 @@ impl Courier {
             if !self.led.holds(term) {
                 return Ok(Some(Duration::ZERO));
             }
-            let mut here = match *stand {
-                Some(here) => here,
+            let found = match *stand {
+                Some(here) => Some(here),
                 None => self.find_place(term).await?,
+            };
+            let Some(mut here) = found else {
+                self.led.until_deposed(term, shutdown).await;
+                return Ok(Some(Duration::ZERO));
             };
             let changes = self.reader.read(here.read, self.config.step).await?;
             self.note_lag(&changes);
@@ -249,9 +253,14 @@ impl Courier {
         }
     }
 
-    async fn find_place(&self, term: Term) -> Result<Stand, StoreError> {
-        let kept = bounded(self.config.call_timeout, self.tenancy.courier()).await?;
-        Ok(Stand { term, kept, read: kept, moved_at: Instant::now() })
+    /// `None` when the term is over.
+    async fn find_place(&self, term: Term) -> Result<Option<Stand>, StoreError> {
+        let limit = self.config.call_timeout;
+        let kept = match self.led.leader(term) {
+            Some(leader) => bounded(limit, self.tenancy.courier_as(&leader)).await?,
+            None => Some(bounded(limit, self.tenancy.courier()).await?),
+        };
+        Ok(kept.map(|kept| Stand { term, kept, read: kept, moved_at: Instant::now() }))
     }
 
     /// Tells what there is to tell of a stretch of the log, and moves on.
@@ -262,7 +271,7 @@ impl Courier {
             changes.moved().filter(|moved| endings::is_one(moved) || health::is_one(moved)).collect();
         for slice in moved.chunks(self.config.slice.max(1)) {
             self.tell_endings(slice, leader, here.kept, &mut bag).await?;
-            has_noted |= self.note_health(slice, &mut bag).await?;
+            has_noted |= self.note_health(slice, leader, &mut bag).await?;
             self.empty_if_full(&mut bag, leader, here.kept).await?;
         }
         here.read = changes.position;

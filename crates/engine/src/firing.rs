@@ -140,7 +140,9 @@ impl Gun {
                     Fired::Done(jobs) => done.jobs.extend(jobs),
                     Fired::Stale => done.stale.push(ready.firing.schedule),
                     Fired::CancelFirst(open) => {
-                        bounded(self.call_timeout, self.jobs.cancel(&ready.tenant, &open)).await?;
+                        if !self.cancel(leader, &ready.tenant, &open).await? {
+                            return Ok(None);
+                        }
                         again.push(ready);
                     }
                 }
@@ -149,6 +151,17 @@ impl Gun {
         }
         done.stale.extend(ready.into_iter().map(|ready| ready.firing.schedule));
         Ok(Some(done))
+    }
+
+    /// `false` when the leader's term is over.
+    async fn cancel(&self, leader: Option<&Leader>, tenant: &TenantId, open: &[JobId]) -> Result<bool, StoreError> {
+        match leader {
+            Some(leader) => {
+                let answer = bounded(self.call_timeout, self.jobs.cancel_as(leader, tenant, open)).await?;
+                Ok(answer.is_some())
+            }
+            None => bounded(self.call_timeout, self.jobs.cancel(tenant, open)).await.map(|_| true),
+        }
     }
 }
 

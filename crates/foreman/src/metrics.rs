@@ -11,8 +11,9 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use foreman_api::{Hub, Meter};
+use foreman_core::ports::PruneKind;
 use foreman_engine::scheduler::Lag;
-use foreman_engine::{bookkeeper, courier};
+use foreman_engine::{bookkeeper, courier, pruner};
 use foreman_runtime::Lead;
 use http::{Method, StatusCode};
 use prometheus_client::encoding::text::encode;
@@ -59,6 +60,7 @@ pub struct Metrics {
     endpoints_disabled: Counter,
     courier_lag: Seconds,
     bookkeeper_lag: Seconds,
+    prune_behind: Family<One, Seconds>,
     streams: Gauge,
     stream_events: Counter,
     streams_slow: Counter,
@@ -83,6 +85,7 @@ pub struct Metrics {
     lag: OnceLock<Lag>,
     courier: OnceLock<(courier::Lag, courier::Tally)>,
     bookkeeper: OnceLock<bookkeeper::Lag>,
+    pruning: OnceLock<pruner::Progress>,
     hub: OnceLock<Hub>,
     /// When the last heartbeat was answered; `None` without a session.
     last_beat: Mutex<Option<Instant>>,
@@ -130,6 +133,11 @@ impl Metrics {
                 registry_ref,
                 "statistics_lag_seconds",
                 "How long ago the oldest change happened that was not counted at the last look; 0 while this process does not lead",
+            ),
+            prune_behind: add(
+                registry_ref,
+                "prune_behind_seconds",
+                "Since when a kind of pruning has not finished; 0 when its last turn did, and while this process does not lead",
             ),
             streams: add(registry_ref, "streams", "Clients that follow the stream of this process"),
             stream_events: add(registry_ref, "stream_events", "Events sent to clients of the stream"),
@@ -185,6 +193,7 @@ impl Metrics {
             lag: OnceLock::new(),
             courier: OnceLock::new(),
             bookkeeper: OnceLock::new(),
+            pruning: OnceLock::new(),
             hub: OnceLock::new(),
             last_beat: Mutex::default(),
             registry: Registry::default(),
@@ -211,6 +220,11 @@ impl Metrics {
     /// And how far counting is.
     pub fn set_bookkeeper(&self, lag: bookkeeper::Lag) {
         let _ = self.bookkeeper.set(lag);
+    }
+
+    /// And which kinds of pruning are.
+    pub fn set_pruning(&self, progress: pruner::Progress) {
+        let _ = self.pruning.set(progress);
     }
 
     /// And who follows the stream.
@@ -284,6 +298,12 @@ impl Meter for Metrics {
             catch_up(&self.endpoints_disabled, tally.disabled());
         }
         self.bookkeeper_lag.set(self.bookkeeper.get().map_or(0.0, |lag| lag.get().as_secs_f64()));
+        if let Some(progress) = self.pruning.get() {
+            for kind in PruneKind::ALL {
+                let behind = progress.behind(kind).as_secs_f64();
+                self.prune_behind.get_or_create(&[("kind", kind.as_str())]).set(behind);
+            }
+        }
         if let Some(hub) = self.hub.get() {
             let counts = hub.counts();
             self.streams.set(i64::try_from(counts.open).unwrap_or(i64::MAX));
@@ -306,6 +326,7 @@ mod tests {
         metrics.submitted.get_or_create(&[("answer", "accepted")]).inc_by(3);
         metrics.outcomes.get_or_create(&[("outcome", "completed"), ("answer", "now")]).inc();
         metrics.slots.set(32);
+        metrics.set_pruning(pruner::Progress::default());
         metrics.request(&Method::GET, "/healthz", StatusCode::OK, Duration::from_millis(1));
         metrics.request(&Method::from_bytes(b"BREW").expect("a method"), "-", StatusCode::NOT_FOUND, Duration::ZERO);
         let text = metrics.text();
@@ -320,6 +341,8 @@ mod tests {
             "foreman_webhook_deliveries_total 0",
             "foreman_webhook_lag_seconds 0.0",
             "foreman_statistics_lag_seconds 0.0",
+            "foreman_prune_behind_seconds{kind=\"partitions\"} 0.0",
+            "foreman_prune_behind_seconds{kind=\"jobs\"} 0.0",
             "foreman_streams 0",
             "foreman_stream_events_total 0",
             "foreman_streams_slow_total 0",

@@ -66,6 +66,8 @@ pub struct StoreFacts {
     /// Rows of `ready` that are dead and not yet cleaned up, by the server's own estimate.
     pub dead_rows: i64,
     pub live_rows: i64,
+    /// Which kind of pruning was last finished how long ago; none that never was.
+    pub pruned: Vec<(String, Duration)>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -342,6 +344,18 @@ SELECT (SELECT count(*) FROM ready WHERE run_at <= now()) AS due,
 const LEADERS: &str =
     "SELECT name, term, extract(epoch FROM expires_at - now())::float8 AS left_secs FROM leases ORDER BY name";
 
+/// A database that waits for its migrations has no such table yet.
+const PRUNED: &str =
+    "SELECT kind, extract(epoch FROM now() - done_at)::float8 AS ago FROM upkeep ORDER BY done_at, kind";
+
+async fn pruned(client: &Client) -> Result<Vec<(String, Duration)>, Fault> {
+    if !client.query_one("SELECT to_regclass('upkeep') IS NOT NULL", &[]).await?.try_get::<_, bool>(0)? {
+        return Ok(Vec::new());
+    }
+    let rows = client.query(PRUNED, &[]).await?;
+    rows.iter().map(|row| Ok((row.try_get("kind")?, span(row, "ago")?.unwrap_or_default()))).collect()
+}
+
 async fn store(client: &Client, schema: &str) -> Result<Option<StoreFacts>, Fault> {
     if !client.query_one(IS_MIGRATED, &[]).await?.try_get::<_, bool>(0)? {
         return Ok(None);
@@ -361,6 +375,7 @@ async fn store(client: &Client, schema: &str) -> Result<Option<StoreFacts>, Faul
             .collect::<Result<_, Fault>>()?,
         dead_rows: facts.try_get("dead_rows")?,
         live_rows: facts.try_get("live_rows")?,
+        pruned: pruned(client).await?,
     }))
 }
 

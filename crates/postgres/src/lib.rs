@@ -22,9 +22,11 @@ mod indexes;
 mod jobs;
 mod keys;
 pub mod leases;
+mod lines;
 pub mod migrate;
 mod open;
 mod order;
+mod outlived;
 mod partitions;
 mod passes;
 mod places;
@@ -83,6 +85,12 @@ pub(crate) struct Parts {
     /// Whose turn it is between the lines of a lane, as far as this process has claimed.
     turns: Mutex<foreman_core::fair::Turns>,
     unreadable: schedules::Unreadable,
+    /// How far the search for jobs to prune has got.
+    outlived: outlived::Outlived,
+    minutes: statistics::Minutes,
+    lines: lines::Lines,
+    /// How long a statement may take that all others wait for.
+    ddl_timeout: Duration,
     /// When this process last looked after the partitions.
     tended_at: Mutex<Option<Instant>>,
 }

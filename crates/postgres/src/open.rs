@@ -10,8 +10,11 @@ use crate::config::Config;
 use crate::connection::{self, Beginning};
 use crate::error::OpenError;
 use crate::jobs::Floor;
+use crate::lines::Lines;
 use crate::migrate;
+use crate::outlived::Outlived;
 use crate::schedules::Unreadable;
+use crate::statistics::Minutes;
 use crate::{Parts, PostgresStore, changes};
 
 pub(crate) async fn open(config: Config, wakeups: Arc<dyn Wakeups>) -> Result<PostgresStore, OpenError> {
@@ -27,6 +30,7 @@ pub(crate) async fn open(config: Config, wakeups: Arc<dyn Wakeups>) -> Result<Po
         );
     }
     let beginning = Beginning::new(&config);
+    let ddl_timeout = config.statement_timeout / 2;
     let Config { schema, prepare, clock, call_timeout, audit_timeout, changes_patience, .. } = config;
     Ok(PostgresStore {
         parts: Arc::new(Parts {
@@ -44,6 +48,10 @@ pub(crate) async fn open(config: Config, wakeups: Arc<dyn Wakeups>) -> Result<Po
             floor: Floor::new(),
             turns: Mutex::default(),
             unreadable: Unreadable::default(),
+            outlived: Outlived::default(),
+            minutes: Minutes::default(),
+            lines: Lines::default(),
+            ddl_timeout,
             tended_at: Mutex::new(None),
         }),
     })

@@ -1,28 +1,38 @@
 //! The weeks of `jobs` and `outcomes`.
 //!
-//! A partition holds the jobs whose ids were made within one week, from Monday to Monday, UTC. They are made ahead, this week
-//! and the next few; should nobody have done so for long, jobs go to the default partition meanwhile, and are moved out of it
-//! when their week is made. A week that is long past is dropped whole once hardly anything is left in it: what has not
-//! outlived its retention goes back to the default partition first.
+//! A partition holds the jobs whose ids were made within one week, from Monday to Monday, UTC. They are created ahead, this week
+//! and the next few. Ids outside all of them go to the default partition: those of a machine whose clock is wrong, and those of a
+//! week whose partition was not created in time. A week that is long past is dropped whole once hardly anything is left in it;
+//! jobs that are kept longer move to the default partition first.
+//!
+//! Attaching a partition makes Postgres read the whole default partition under its strongest lock, to see that nothing in it
+//! belongs to the new week, unless a CHECK constraint says so already. A few thousand rows are read in a moment. Where the default
+//! partition is large, the constraint is added first, unchecked, then checked while everyone works (VALIDATE CONSTRAINT blocks
+//! neither reads nor writes), and the partition is attached in a third transaction that reads nothing: 0.5 ms beside 200,000 rows,
+//! of which checking took 39 ms. From the first of these to the last no job of that week can be inserted, so this is done only for
+//! weeks that have not begun. A week that has begun stays in a default partition that is large; the following ones do not.
 //!
 //! Any number of processes may do this at once: one at a time does, the others leave it to that one. Each step is one
-//! transaction that gives up quickly when it would have to wait for somebody's lock, for everybody else would wait behind
-//! it; the next round tries again. For the same reason a week of which too much lies in the default partition stays there.
+//! transaction that gives up quickly when it would have to wait for a lock, because everyone else would wait behind it; the next
+//! round tries again. A step that fails does not keep the others from being tried. A process that dies between the steps leaves a
+//! constraint on the default partition; the next one finishes what it began.
 //!
-//! On a connection that is closed afterwards: whoever stops waiting half way leaves no lock behind.
+//! On a connection that is closed afterwards: a caller that stops waiting half way leaves no lock behind.
 
 use std::time::Duration;
 
 use deadpool_postgres::{ClientWrapper, Object};
-use foreman_core::Timestamp;
-use foreman_core::ports::StoreError;
+use foreman_core::ports::{Leader, PruneStep, StoreError};
+use foreman_core::{Clock, Timestamp};
 use tokio::time::Instant;
+use tokio_postgres::error::SqlState;
 use tracing::{debug, info, warn};
 use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::connection::unavailable;
 use crate::error::Fault;
+use crate::upkeep::LEADS;
 use crate::value::Time;
 
 const WEEK: i64 = 7 * 86_400_000_000;
@@ -39,18 +49,23 @@ const TABLES: [(&str, &str); 2] = [("jobs", "id"), ("outcomes", "job")];
 /// "weeks": one process at a time.
 const ONE_BY_ONE: i64 = 0x0077_6565_6b73;
 
-/// How long it may take in all: it is part of a prune, which is not waited for for ever.
-const LIMIT: Duration = Duration::from_secs(6);
+/// How long it may take in all, and how long checking one constraint may take within it.
+const LIMIT: Duration = Duration::from_mins(15);
 
-/// How often a process looks at all.
-pub(crate) const INTERVAL: Duration = Duration::from_mins(10);
+/// How often a process looks.
+const INTERVAL: Duration = Duration::from_mins(10);
 
-/// Begins a step that must not keep others waiting.
-const BEGIN: &str =
-    "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '200ms'; SET LOCAL statement_timeout = '5s'";
+/// How long a step that others have to wait for waits itself.
+const LOCK_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// So many rows at most are moved while everybody else waits: a fraction of a second.
+/// So many rows at most are moved while everyone else waits: a fraction of a second.
 const MOST_MOVED: i64 = 10_000;
+
+/// A default partition with so many rows is read in a moment: 274 ms for two million that are cached.
+const FEW: i64 = 50_000;
+
+/// A week that begins so soon may already be written to, by machines whose clocks are ahead.
+const SOON: i64 = 86_400_000_000;
 
 /// A week, by the moment it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,57 +93,263 @@ impl Week {
     }
 }
 
-/// Makes the partitions of this and the next few weeks, as far as they are not there.
+/// How steps begin, and for whom they are done.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Terms<'a> {
+    leader: Option<&'a Leader>,
+    clock: Option<&'a dyn Clock>,
+    /// How long a statement may take that others have to wait for.
+    limit: Option<Duration>,
+}
+
+impl Terms<'_> {
+    /// Begins a step that must not keep others waiting. `false`, and it is not to be done: the leader's term is over.
+    async fn begin(&self, connection: &ClientWrapper) -> Result<bool, Fault> {
+        let limit = self.limit.unwrap_or(Duration::from_secs(5));
+        self.begin_with(connection, limit).await
+    }
+
+    async fn begin_with(&self, connection: &ClientWrapper, limit: Duration) -> Result<bool, Fault> {
+        let mut text = format!(
+            "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '{}'; SET LOCAL statement_timeout = '{}'",
+            LOCK_TIMEOUT.as_millis(),
+            limit.as_millis()
+        );
+        if let Some(clock) = self.clock {
+            text.push_str(&format!("; SET LOCAL foreman.now = '{}'", clock.now()));
+        }
+        connection.batch_execute(&text).await?;
+        let Some(Leader { office, term }) = self.leader else { return Ok(true) };
+        let term = i64::try_from(*term).unwrap_or(i64::MAX);
+        Ok(connection.query_opt(LEADS, &[office, &term]).await?.is_some())
+    }
+}
+
+/// What was done, and the first thing that could not be.
+#[derive(Default)]
+struct Tended {
+    made: usize,
+    dropped: usize,
+    is_deposed: bool,
+    fault: Option<Fault>,
+}
+
+/// What became of a step.
+enum Step {
+    Done,
+    NotNeeded,
+    /// The leader's term is over.
+    Deposed,
+}
+
+impl Tended {
+    fn count(&mut self, what: &str, step: Result<Step, Fault>) -> usize {
+        match step {
+            Ok(Step::Done) => return 1,
+            Ok(Step::NotNeeded) => {}
+            Ok(Step::Deposed) => self.is_deposed = true,
+            Err(fault) => {
+                debug!("{what} is left as it is for now: {fault}");
+                self.fault.get_or_insert(fault);
+            }
+        }
+        0
+    }
+}
+
+/// Creates the partitions of this and the next few weeks that are missing.
 pub(crate) async fn ensure(connection: &ClientWrapper) -> Result<usize, Fault> {
+    let mut tended = Tended::default();
+    create_missing(connection, Terms::default(), &mut tended).await?;
+    tended.fault.map_or(Ok(tended.made), Err)
+}
+
+async fn create_missing(connection: &ClientWrapper, terms: Terms<'_>, tended: &mut Tended) -> Result<(), Fault> {
     let now: Time = connection.query_one("SELECT now()", &[]).await?.try_get(0)?;
     let this = Week::of(now.0);
-    let mut made = 0;
     for week in (0..=AHEAD).map(|ahead| this.plus(ahead)) {
         for (table, column) in TABLES {
-            made += usize::from(make(connection, table, column, week).await?);
+            if tended.is_deposed {
+                return Ok(());
+            }
+            let partition = Partition { table, column, week, now: now.0 };
+            let step = partition.make(connection, terms).await;
+            tended.made += tended.count(&partition.name(), step);
         }
     }
-    Ok(made)
+    Ok(())
 }
 
-async fn make(connection: &ClientWrapper, table: &str, column: &str, week: Week) -> Result<bool, Fault> {
-    let name = format!("{table}_{}", week.name());
-    if exists(connection, &name).await? {
-        return Ok(false);
+/// A partition that may be missing.
+struct Partition {
+    table: &'static str,
+    column: &'static str,
+    week: Week,
+    now: Timestamp,
+}
+
+impl Partition {
+    fn name(&self) -> String {
+        format!("{}_{}", self.table, self.week.name())
     }
-    let (from, to) = (week.floor(), week.plus(1).floor());
-    let text = format!(
-        "SELECT count(*) FROM (
-             SELECT FROM {table}_default WHERE {column} >= '{from}' AND {column} < '{to}' LIMIT {}) AS few",
-        MOST_MOVED + 1
-    );
-    if connection.query_one(&text, &[]).await?.try_get::<_, i64>(0)? > MOST_MOVED {
+
+    /// Of the constraint that keeps its rows out of the default partition.
+    fn check(&self) -> String {
+        format!("{}_default_not_{}", self.table, self.week.name())
+    }
+
+    fn bounds(&self) -> (Uuid, Uuid) {
+        (self.week.floor(), self.week.plus(1).floor())
+    }
+
+    async fn make(&self, connection: &ClientWrapper, terms: Terms<'_>) -> Result<Step, Fault> {
+        if exists(connection, &self.name()).await? {
+            return Ok(Step::NotNeeded);
+        }
+        let Self { table, column, .. } = self;
+        let (from, to) = self.bounds();
+        let own = format!("{table}_default WHERE {column} >= '{from}' AND {column} < '{to}'");
+        let has_begun = self.week.0 <= self.now.as_micros() + SOON;
+        let is_checked = self.has_check(connection).await?;
+        if !is_checked && !is_more_than(connection, &format!("{table}_default"), FEW).await? {
+            if !is_more_than(connection, &own, MOST_MOVED).await? {
+                return self.attach(connection, terms).await;
+            }
+        } else if is_checked || (!has_begun && !is_more_than(connection, &own, 0).await?) {
+            return self.attach_unread(connection, terms).await;
+        }
+        // Said each time somebody looks, which is not often.
         warn!(
-            "partition {name} is not made: more rows of that week are in {table}_default than can be moved in a moment"
+            "partition {} is not created: jobs of that week are in {table}_default, too many to be moved at once; they stay there",
+            self.name()
         );
-        return Ok(false);
+        Ok(Step::NotNeeded)
     }
-    let step = async {
-        connection.batch_execute(BEGIN).await?;
-        connection.execute("SELECT pg_advisory_xact_lock($1)", &[&ONE_BY_ONE]).await?;
-        if exists(connection, &name).await? {
-            return Ok(false);
+
+    /// In one transaction: whatever of this week is in the default partition moves over, and nothing is added to it meanwhile.
+    async fn attach(&self, connection: &ClientWrapper, terms: Terms<'_>) -> Result<Step, Fault> {
+        let (Self { table, column, .. }, name, (from, to)) = (self, self.name(), self.bounds());
+        let step = async {
+            if !terms.begin(connection).await? {
+                return Ok(Step::Deposed);
+            }
+            connection.execute("SELECT pg_advisory_xact_lock($1)", &[&ONE_BY_ONE]).await?;
+            if exists(connection, &name).await? {
+                return Ok(Step::NotNeeded);
+            }
+            let text = format!(
+                "LOCK TABLE {table}_default IN ACCESS EXCLUSIVE MODE;
+                 CREATE TABLE {name} (LIKE {table} INCLUDING ALL);
+                 WITH moved AS (DELETE FROM {table}_default WHERE {column} >= '{from}' AND {column} < '{to}' RETURNING *)
+                 INSERT INTO {name} SELECT * FROM moved;
+                 ALTER TABLE {table} ATTACH PARTITION {name} FOR VALUES FROM ('{from}') TO ('{to}')"
+            );
+            connection.batch_execute(&text).await?;
+            Ok(Step::Done)
+        };
+        finish(connection, step.await).await
+    }
+
+    /// In three transactions, none of which reads the default partition while others wait.
+    async fn attach_unread(&self, connection: &ClientWrapper, terms: Terms<'_>) -> Result<Step, Fault> {
+        let steps = async {
+            match self.add_check(connection, terms).await? {
+                Step::Done => {}
+                step => return Ok(step),
+            }
+            match self.validate(connection, terms).await? {
+                Step::Done => {}
+                step => return Ok(step),
+            }
+            self.attach_checked(connection, terms).await
+        };
+        let step = steps.await;
+        if let Err(Fault::Sql(error)) = &step
+            && error.code() == Some(&SqlState::CHECK_VIOLATION)
+        {
+            // A job of that week came in just before the constraint. It must not keep others out.
+            let text = format!("ALTER TABLE {}_default DROP CONSTRAINT IF EXISTS {}", self.table, self.check());
+            if terms.begin(connection).await? {
+                connection.batch_execute(&text).await?;
+            }
+            finish(connection, Ok(Step::Done)).await?;
         }
-        // Whatever of this week is in the default partition moves over; nobody adds to it meanwhile.
-        let text = format!(
-            "LOCK TABLE {table}_default IN ACCESS EXCLUSIVE MODE;
-             CREATE TABLE {name} (LIKE {table} INCLUDING ALL);
-             WITH moved AS (DELETE FROM {table}_default WHERE {column} >= '{from}' AND {column} < '{to}' RETURNING *)
-             INSERT INTO {name} SELECT * FROM moved;
-             ALTER TABLE {table} ATTACH PARTITION {name} FOR VALUES FROM ('{from}') TO ('{to}')"
-        );
-        connection.batch_execute(&text).await?;
-        Ok::<_, Fault>(true)
-    };
-    finish(connection, step.await).await
+        step
+    }
+
+    async fn has_check(&self, connection: &ClientWrapper) -> Result<bool, Fault> {
+        let text = "SELECT EXISTS (SELECT FROM pg_constraint WHERE conname = $1
+                                   AND connamespace = current_schema()::regnamespace)";
+        Ok(connection.query_one(text, &[&self.check()]).await?.try_get(0)?)
+    }
+
+    /// From here on nothing of this week comes into the default partition.
+    async fn add_check(&self, connection: &ClientWrapper, terms: Terms<'_>) -> Result<Step, Fault> {
+        let (Self { table, column, .. }, check, (from, to)) = (self, self.check(), self.bounds());
+        let step = async {
+            if !terms.begin(connection).await? {
+                return Ok(Step::Deposed);
+            }
+            let mine: bool =
+                connection.query_one("SELECT pg_try_advisory_xact_lock($1)", &[&ONE_BY_ONE]).await?.try_get(0)?;
+            if !mine || exists(connection, &self.name()).await? {
+                return Ok(Step::NotNeeded);
+            }
+            if !self.has_check(connection).await? {
+                let text = format!(
+                    "ALTER TABLE {table}_default
+                     ADD CONSTRAINT {check} CHECK ({column} < '{from}' OR {column} >= '{to}') NOT VALID"
+                );
+                connection.batch_execute(&text).await?;
+            }
+            Ok(Step::Done)
+        };
+        finish(connection, step.await).await
+    }
+
+    /// Reads everything, under a lock that keeps out neither readers nor writers.
+    async fn validate(&self, connection: &ClientWrapper, terms: Terms<'_>) -> Result<Step, Fault> {
+        let step = async {
+            if !terms.begin_with(connection, LIMIT).await? {
+                return Ok(Step::Deposed);
+            }
+            let text = format!("ALTER TABLE {}_default VALIDATE CONSTRAINT {}", self.table, self.check());
+            connection.batch_execute(&text).await?;
+            Ok(Step::Done)
+        };
+        finish(connection, step.await).await
+    }
+
+    async fn attach_checked(&self, connection: &ClientWrapper, terms: Terms<'_>) -> Result<Step, Fault> {
+        let (Self { table, .. }, name, check, (from, to)) = (self, self.name(), self.check(), self.bounds());
+        let step = async {
+            if !terms.begin(connection).await? {
+                return Ok(Step::Deposed);
+            }
+            connection.execute("SELECT pg_advisory_xact_lock($1)", &[&ONE_BY_ONE]).await?;
+            if exists(connection, &name).await? {
+                return Ok(Step::NotNeeded);
+            }
+            // The constraint goes again: what is left of the week when it is dropped comes back to the default partition.
+            let text = format!(
+                "CREATE TABLE {name} (LIKE {table} INCLUDING ALL);
+                 ALTER TABLE {table} ATTACH PARTITION {name} FOR VALUES FROM ('{from}') TO ('{to}');
+                 ALTER TABLE {table}_default DROP CONSTRAINT {check}"
+            );
+            connection.batch_execute(&text).await?;
+            Ok(Step::Done)
+        };
+        finish(connection, step.await).await
+    }
 }
 
-async fn finish<T>(connection: &ClientWrapper, done: Result<T, Fault>) -> Result<T, Fault> {
+/// Whether there are more rows than so many, reading no more than that.
+async fn is_more_than(connection: &ClientWrapper, rows: &str, count: i64) -> Result<bool, Fault> {
+    let text = format!("SELECT count(*) FROM (SELECT FROM {rows} LIMIT {}) AS few", count + 1);
+    Ok(connection.query_one(&text, &[]).await?.try_get::<_, i64>(0)? > count)
+}
+
+async fn finish(connection: &ClientWrapper, done: Result<Step, Fault>) -> Result<Step, Fault> {
     match done {
         Ok(answer) => {
             connection.batch_execute("COMMIT").await?;
@@ -149,10 +370,14 @@ async fn exists(connection: &ClientWrapper, name: &str) -> Result<bool, Fault> {
     Ok(connection.query_one(text, &[&name]).await?.try_get(0)?)
 }
 
-/// Drops weeks that are over and in which at most `limit` jobs are left. How many partitions that were.
-async fn drop_old(connection: &ClientWrapper, limit: usize) -> Result<usize, Fault> {
+/// Drops weeks that are over and in which at most `limit` jobs are left.
+async fn drop_old(
+    connection: &ClientWrapper,
+    terms: Terms<'_>,
+    limit: usize,
+    tended: &mut Tended,
+) -> Result<(), Fault> {
     let now: Time = connection.query_one("SELECT now()", &[]).await?.try_get(0)?;
-    let mut dropped = 0;
     for (table, _) in TABLES {
         let rows = connection
             .query(
@@ -162,12 +387,16 @@ async fn drop_old(connection: &ClientWrapper, limit: usize) -> Result<usize, Fau
             )
             .await?;
         for row in rows {
+            if tended.is_deposed {
+                return Ok(());
+            }
             let name: String = row.try_get(0)?;
             let Some(week) = week_of(&name) else { continue };
-            dropped += usize::from(drop_one(connection, table, &name, week, now.0, limit).await?);
+            let step = drop_one(connection, terms, table, &name, week, now.0, limit).await;
+            tended.dropped += tended.count(&name, step);
         }
     }
-    Ok(dropped)
+    Ok(())
 }
 
 fn week_of(name: &str) -> Option<Week> {
@@ -178,71 +407,95 @@ fn week_of(name: &str) -> Option<Week> {
 
 async fn drop_one(
     connection: &ClientWrapper,
+    terms: Terms<'_>,
     table: &str,
     name: &str,
     week: Week,
     now: Timestamp,
     limit: usize,
-) -> Result<bool, Fault> {
+) -> Result<Step, Fault> {
     let ended = week.plus(1).0;
     if ended + WEEK > now.as_micros() {
-        return Ok(false);
+        return Ok(Step::NotNeeded);
     }
     let text = format!("SELECT count(*) FROM (SELECT FROM {name} LIMIT {}) AS few", limit.saturating_add(1));
     let left: i64 = connection.query_one(&text, &[]).await?.try_get(0)?;
     let may_move = ended + OLD <= now.as_micros() && left <= i64::try_from(limit).unwrap_or(i64::MAX);
     if left > 0 && !may_move {
-        return Ok(false);
+        return Ok(Step::NotNeeded);
     }
     let step = async {
-        connection.batch_execute(BEGIN).await?;
+        if !terms.begin(connection).await? {
+            return Ok(Step::Deposed);
+        }
         let mine: bool =
             connection.query_one("SELECT pg_try_advisory_xact_lock($1)", &[&ONE_BY_ONE]).await?.try_get(0)?;
         if !mine || !exists(connection, name).await? {
-            return Ok(false);
+            return Ok(Step::NotNeeded);
         }
-        // Inserted anew into the whole table, survivors find their way to the default partition.
+        // Inserted again into the whole table, survivors find their way to the default partition.
         let text = format!(
             "ALTER TABLE {table} DETACH PARTITION {name};
              INSERT INTO {table} SELECT * FROM {name};
              DROP TABLE {name}"
         );
         connection.batch_execute(&text).await?;
-        Ok::<_, Fault>(true)
+        Ok(Step::Done)
     };
     let dropped = finish(connection, step.await).await?;
-    if dropped {
+    if matches!(dropped, Step::Done) {
         info!("partition {name} is dropped; {left} jobs that are kept longer moved to the default one");
     }
     Ok(dropped)
 }
 
 impl PostgresStore {
-    /// Makes the partitions of the coming weeks and drops those of weeks long past. Answers how many of each.
+    /// Creates the partitions of the coming weeks and drops those of weeks long past. Answers how many of each.
     pub async fn tend_partitions(&self, limit: usize) -> Result<(usize, usize), StoreError> {
+        let tended = self.tend(None, limit).await?;
+        tended.fault.map_or(Ok((tended.made, tended.dropped)), |fault| Err(fault.into()))
+    }
+
+    async fn tend(&self, leader: Option<&Leader>, limit: usize) -> Result<Tended, StoreError> {
+        let terms = Terms { leader, clock: self.parts.clock.as_deref(), limit: Some(self.parts.ddl_timeout) };
         let tend = async {
             let connection = Object::take(self.parts.direct.get().await.map_err(|error| unavailable(&error))?);
-            let made = ensure(&connection).await?;
-            Ok((made, drop_old(&connection, limit).await?))
+            let mut tended = Tended::default();
+            create_missing(&connection, terms, &mut tended).await?;
+            if !tended.is_deposed {
+                drop_old(&connection, terms, limit, &mut tended).await?;
+            }
+            Ok(tended)
         };
-        self.in_time(LIMIT, tend).await
+        let tended = self.in_time(LIMIT, tend).await?;
+        if tended.dropped > 0 {
+            self.parts.outlived.survivors_moved();
+        }
+        Ok(tended)
     }
 }
 
-/// Part of every prune, every few minutes. What could not be done now is done the next time.
-pub(crate) async fn tend(store: &PostgresStore, limit: usize) {
-    {
-        let mut tended_at = store.parts.tended_at.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if tended_at.is_some_and(|time: Instant| time.elapsed() < INTERVAL) {
-            return;
-        }
-        *tended_at = Some(Instant::now());
+/// Part of every round of pruning, every few minutes. What could not be done now is done the next time.
+pub(crate) async fn prune(
+    store: &PostgresStore,
+    leader: Option<&Leader>,
+    limit: usize,
+) -> Result<Option<PruneStep>, StoreError> {
+    let done = PruneStep { removed: 0, is_done: true };
+    let tended_at = || store.parts.tended_at.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if tended_at().is_some_and(|time: Instant| time.elapsed() < INTERVAL) {
+        return Ok(Some(done));
     }
-    match store.tend_partitions(limit).await {
-        Ok(_) => {}
-        Err(StoreError::Unavailable(why)) => debug!("the partitions are left as they are for now: {why}"),
-        // Such as a user who may not make tables. Four weeks later all jobs would go to the default partition.
-        Err(error) => warn!("the partitions of the coming weeks cannot be made: {error}"),
+    let Tended { made, dropped, is_deposed, fault } = store.tend(leader, limit).await?;
+    debug!("created {made} partitions and dropped {dropped}");
+    match fault {
+        // Such as a user who may not create tables. Four weeks later all jobs would go to the default partition.
+        Some(fault) => Err(fault.into()),
+        None if is_deposed => Ok(None),
+        None => {
+            *tended_at() = Some(Instant::now());
+            Ok(Some(done))
+        }
     }
 }
 

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use crate::{
-    audit, changes, jobs, keys, leases, order, passes, places, query, schedules, sessions, statistics, tenants, trail,
-    upkeep, webhooks,
+    audit, changes, jobs, keys, leases, lines, order, outlived, passes, places, query, schedules, sessions, statistics,
+    tenants, trail, upkeep, webhooks,
 };
 
 /// All of them, by their text.
@@ -19,7 +19,7 @@ pub fn all() -> Vec<String> {
     texts
 }
 
-const FIXED: [&str; 173] = [
+const FIXED: [&str; 185] = [
     audit::COUNTS,
     changes::ANNOUNCE,
     changes::ANNOUNCED,
@@ -70,11 +70,16 @@ const FIXED: [&str; 173] = [
     leases::ACQUIRE,
     leases::RENEW,
     leases::RESIGN,
+    lines::CUT_LINES,
     order::GIVE_BACK,
     order::PLACE,
     order::RESERVE,
     order::SERVED,
     order::SERVED_OUT_OF_TURN,
+    outlived::LOCK,
+    outlived::OLD,
+    outlived::PARTITIONS,
+    outlived::WALK,
     passes::CUT_PASSES,
     passes::FIND,
     passes::ISSUE,
@@ -143,12 +148,20 @@ const FIXED: [&str; 173] = [
     sessions::RELEASE,
     sessions::RENEW,
     statistics::ADD,
+    statistics::BEFORE,
     statistics::BUCKETS,
     statistics::BY_QUEUE,
+    statistics::CURRENT,
+    statistics::CUT_MINUTES,
     statistics::CUT_STATISTICS,
     statistics::DEPTHS,
+    statistics::EMPTIED,
+    statistics::IDLE,
+    statistics::KNOWN,
+    statistics::LEVELS,
     statistics::LOCK,
     statistics::MOVE,
+    statistics::OLDEST,
     statistics::STANDS,
     statistics::TOUCHED,
     tenants::BY_ID,
@@ -168,9 +181,8 @@ const FIXED: [&str; 173] = [
     upkeep::DUE,
     upkeep::EXPIRE,
     upkeep::LEADS,
-    upkeep::LOCK_OUTLIVED,
+    upkeep::NOTE_DONE,
     upkeep::NEXT,
-    upkeep::OUTLIVED,
     webhooks::APPOINT,
     webhooks::BY_ID,
     webhooks::CREATE,
@@ -196,7 +208,7 @@ const FIXED: [&str; 173] = [
 ];
 
 /// Those that take or find the first of many, with the index they read in order and its table.
-pub const IN_ORDER: [(&str, &str, &str); 33] = [
+pub const IN_ORDER: [(&str, &str, &str); 36] = [
     (jobs::claim::PEEK, "ready_in_order", "ready"),
     (jobs::claim::BY_ORDER, "ready_in_order", "ready"),
     (jobs::claim::BY_ORDER, "ready_fragile", "ready"),
@@ -214,7 +226,10 @@ pub const IN_ORDER: [(&str, &str, &str); 33] = [
     (schedules::fire::OPEN, "ticks_open", "ticks"),
     (schedules::ticks::CUT_TICKS, "ticks_by_time", "ticks"),
     (schedules::ticks::LATEST, "ticks_pkey", "ticks"),
+    (statistics::BEFORE, "statistics_pkey", "statistics"),
     (statistics::BUCKETS, "statistics_pkey", "statistics"),
+    (statistics::CUT_MINUTES, "statistics_by_time", "statistics"),
+    (statistics::OLDEST, "statistics_by_time", "statistics"),
     (statistics::BY_QUEUE, "statistics_pkey", "statistics"),
     (statistics::CUT_STATISTICS, "statistics_by_time", "statistics"),
     (statistics::TOUCHED, "statistics_pkey", "statistics"),
@@ -253,5 +268,9 @@ pub fn settings(config: &crate::Config) -> String {
 /// Whether a statement is one of [`all`], or of a shape that is.
 pub(crate) fn is_known(text: &str) -> bool {
     static KNOWN: LazyLock<HashSet<String>> = LazyLock::new(|| all().into_iter().collect());
-    KNOWN.contains(text) || text.starts_with("SELECT count(*) FROM ") || text.contains(" DESC LIMIT $")
+    let is_of_a_week = || outlived::of_default(text).is_some_and(|text| KNOWN.contains(&text));
+    KNOWN.contains(text)
+        || is_of_a_week()
+        || text.starts_with("SELECT count(*) FROM ")
+        || text.contains(" DESC LIMIT $")
 }

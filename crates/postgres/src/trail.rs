@@ -6,12 +6,13 @@ use async_trait::async_trait;
 use foreman_core::TenantId;
 use foreman_core::audit::{Act, Entry};
 use foreman_core::id::EntryId;
-use foreman_core::ports::{AuditTrail, StoreError};
+use foreman_core::ports::{AuditTrail, Leader, StoreError};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::error::Fault;
 use crate::rows::{Cells, json};
+use crate::upkeep::leads;
 use crate::value::bound;
 use crate::write::Transaction;
 use crate::{PostgresStore, look, transact};
@@ -31,6 +32,15 @@ impl AuditTrail for PostgresStore {
     async fn record(&self, id: EntryId, act: &Act) -> Result<(), StoreError> {
         let (text, tenant) = (json(act)?, act.tenant.as_str());
         transact!(self, data, Write, |tx| tx.rows(KEEP, &[&id.0, &tenant, &text]).await.map(|_| ()))
+    }
+
+    async fn record_as(&self, leader: &Leader, id: EntryId, act: &Act) -> Result<Option<()>, StoreError> {
+        let (text, tenant) = (json(act)?, act.tenant.as_str());
+        transact!(self, data, Write, |tx| match leads(&tx, Some(leader)).await {
+            Ok(true) => tx.rows(KEEP, &[&id.0, &tenant, &text]).await.map(|_| Some(())),
+            Ok(false) => Ok(None),
+            Err(fault) => Err(fault),
+        })
     }
 
     async fn trail(

@@ -3,27 +3,27 @@
 //! Any number may do this at once: rows that another is working on are skipped, and each step is at most `limit` of a kind.
 //! Places in line are reserved for jobs that are locked, so that each is charged once.
 
-use std::time::Duration;
-
 use async_trait::async_trait;
 use foreman_core::error_group::ErrorGroup;
-use foreman_core::ports::{Due, Leader, Pruned, Retention, Step, StoreError, UNREAD_KEPT, USE_IS_NOTED_EVERY, Upkeep};
+use foreman_core::ports::{
+    DONE_IS_NOTED_EVERY, Due, Leader, PruneKind, PruneStep, Retention, Step, StoreError, UNREAD_KEPT,
+    USE_IS_NOTED_EVERY, Upkeep,
+};
 use foreman_core::target::Route;
-use foreman_core::{JobId, Report, State, Timestamp};
-use uuid::Uuid;
+use foreman_core::{Report, State, Timestamp};
 
 use crate::error::Fault;
-use crate::jobs::remove::forget;
+use crate::lines::{Lines, Place};
 use crate::order::{self, Placeless};
 use crate::passes::CUT_PASSES;
 use crate::rows::{Cells, json};
 use crate::schedules::ticks::CUT_TICKS;
-use crate::statistics::CUT_STATISTICS;
+use crate::statistics::Minutes;
 use crate::trail::CUT_TRAIL;
 use crate::value::{Span, Time, bound};
 use crate::webhooks::deliveries::CUT_DELIVERIES;
 use crate::write::Transaction;
-use crate::{PostgresStore, partitions, transact};
+use crate::{PostgresStore, outlived, partitions, transact};
 
 pub(crate) const EXPIRE: &str = include_str!("sql/expire.sql");
 /// What has fallen due. A job that another promoter is moving, or has moved, is left to it: whoever reserved a place first and
@@ -37,28 +37,12 @@ pub(crate) const NEXT: &str = "SELECT least(
         (SELECT run_at FROM ready WHERE key IS NULL ORDER BY run_at LIMIT 1),
         (SELECT expires_at FROM ready WHERE expires_at IS NOT NULL ORDER BY expires_at LIMIT 1)), foreman_now()";
 
-/// The oldest in a final state, over all tenants: a skip through the index by tenant, then a range of times.
-pub(crate) const OUTLIVED: &str = "WITH RECURSIVE tenants (tenant) AS (
-        (SELECT tenant FROM outcomes ORDER BY tenant LIMIT 1)
-        UNION ALL
-        SELECT (SELECT outcomes.tenant FROM outcomes WHERE outcomes.tenant > tenants.tenant ORDER BY outcomes.tenant LIMIT 1)
-        FROM tenants WHERE tenants.tenant IS NOT NULL
-    )
-    SELECT old.job FROM tenants
-    CROSS JOIN LATERAL (
-        SELECT outcomes.job FROM outcomes
-        WHERE outcomes.tenant = tenants.tenant AND outcomes.state = $1::text
-          AND outcomes.finished_at <= foreman_now() - $2::interval
-        ORDER BY outcomes.finished_at LIMIT $3::bigint
-    ) AS old
-    WHERE tenants.tenant IS NOT NULL LIMIT $3";
-/// What was found to be old, if it still is: a re-drive may have been faster.
-pub(crate) const LOCK_OUTLIVED: &str = "SELECT job FROM outcomes
-    WHERE job = ANY ($1::uuid[]) AND state = $2::text AND finished_at <= foreman_now() - $3::interval
-    ORDER BY job FOR UPDATE SKIP LOCKED";
 /// A plain read: a share lock on the lease would block its own renewal, and what keeps the data safe is locks on the data.
 pub(crate) const LEADS: &str =
     "SELECT 1 FROM leases WHERE name = $1::text AND term = $2::bigint AND expires_at > foreman_now()";
+pub(crate) const NOTE_DONE: &str = "INSERT INTO upkeep (kind, done_at) VALUES ($1::text, foreman_now())
+    ON CONFLICT (kind) DO UPDATE SET done_at = excluded.done_at
+    WHERE upkeep.done_at <= excluded.done_at - $2::interval";
 pub(crate) const CUT_KEYS: &str = "DELETE FROM idempotency WHERE ctid = ANY (ARRAY(
         SELECT ctid FROM idempotency WHERE expires_at <= foreman_now() ORDER BY expires_at LIMIT $1::bigint
         FOR UPDATE SKIP LOCKED)) RETURNING 1";
@@ -76,17 +60,45 @@ impl Upkeep for PostgresStore {
         transact!(self, data, Write, |tx| promote(&tx, limit).await)
     }
 
-    async fn prune(&self, retention: &Retention, limit: usize) -> Result<Pruned, StoreError> {
-        Ok(prune(self, None, retention, limit).await?.unwrap_or_default())
-    }
-
-    async fn prune_as(
+    async fn prune_kind(
         &self,
-        leader: &Leader,
+        leader: Option<&Leader>,
+        kind: PruneKind,
         retention: &Retention,
         limit: usize,
-    ) -> Result<Option<Pruned>, StoreError> {
-        prune(self, Some(leader), retention, limit).await
+    ) -> Result<Option<PruneStep>, StoreError> {
+        match kind {
+            PruneKind::Partitions => {
+                // Also where there is nothing to do.
+                if !transact!(self, data, Write, |tx| leads(&tx, leader).await)? {
+                    return Ok(None);
+                }
+                let step = partitions::prune(self, leader, limit).await?;
+                transact!(self, data, Write, |tx| match leads(&tx, leader).await {
+                    Ok(true) if step.is_some() => note_done(&tx, kind).await.map(|()| step),
+                    Ok(_) => Ok(None),
+                    Err(fault) => Err(fault),
+                })
+            }
+            PruneKind::Jobs => outlived::prune(self, leader, retention, limit).await,
+            PruneKind::Lines => {
+                let lines = &self.parts.lines;
+                let step = transact!(self, data, Write, |tx| forget_lines(&tx, lines, leader, retention, limit).await)?;
+                Ok(step.map(|(step, place)| {
+                    lines.reached(place);
+                    step
+                }))
+            }
+            PruneKind::Statistics => {
+                let minutes = &self.parts.minutes;
+                let step = transact!(self, data, Write, |tx| statistics(&tx, minutes, leader, retention, limit).await)?;
+                if let Some((_, Some(place))) = step {
+                    minutes.reached(place);
+                }
+                Ok(step.map(|(step, _)| step))
+            }
+            _ => transact!(self, data, Write, |tx| prune(&tx, leader, kind, retention, limit).await),
+        }
     }
 }
 
@@ -128,41 +140,81 @@ async fn next(tx: &Transaction) -> Result<Next, Fault> {
     Ok((row.try_get::<_, Option<Time>>(0)?.map(|time| time.0), row.try_get::<_, Time>(1)?.0))
 }
 
-/// Each transaction reads the term before it removes anything: `None` when it is over.
+/// Reads the term before it removes anything: `None` when it is over.
 async fn prune(
-    store: &PostgresStore,
+    tx: &Transaction,
+    leader: Option<&Leader>,
+    kind: PruneKind,
+    retention: &Retention,
+    limit: usize,
+) -> Result<Option<PruneStep>, Fault> {
+    if !leads(tx, leader).await? {
+        return Ok(None);
+    }
+    let most = bound(limit);
+    let removed = match kind {
+        PruneKind::Keys => tx.rows(CUT_KEYS, &[&most]).await?,
+        PruneKind::Changes => {
+            let unread = Span(retention.changes.max(UNREAD_KEPT));
+            tx.rows(CUT_CHANGES, &[&most, &Span(retention.changes), &unread]).await?
+        }
+        PruneKind::Sessions => tx.rows(CUT_SESSIONS, &[&most, &Span(retention.sessions)]).await?,
+        PruneKind::Queues => {
+            let unused = Span(retention.queues.saturating_add(USE_IS_NOTED_EVERY));
+            tx.rows(CUT_QUEUES, &[&most, &unused]).await?
+        }
+        PruneKind::Ticks => tx.rows(CUT_TICKS, &[&most, &Span(retention.ticks)]).await?,
+        PruneKind::Deliveries => tx.rows(CUT_DELIVERIES, &[&most, &Span(retention.deliveries)]).await?,
+        PruneKind::Audit => tx.rows(CUT_TRAIL, &[&most, &Span(retention.audit)]).await?,
+        PruneKind::Passes => tx.rows(CUT_PASSES, &[&most]).await?,
+        // These take more than a statement.
+        PruneKind::Partitions | PruneKind::Lines | PruneKind::Statistics | PruneKind::Jobs => Vec::new(),
+    };
+    let step = PruneStep::of(removed.len(), limit);
+    if step.is_done {
+        note_done(tx, kind).await?;
+    }
+    Ok(Some(step))
+}
+
+async fn forget_lines(
+    tx: &Transaction,
+    lines: &Lines,
     leader: Option<&Leader>,
     retention: &Retention,
     limit: usize,
-) -> Result<Option<Pruned>, StoreError> {
-    let kept: [(State, Option<Duration>); 4] = [
-        (State::Completed, retention.completed),
-        (State::Failed, retention.failed),
-        (State::Cancelled, retention.cancelled),
-        (State::Dead, retention.dead),
-    ];
-    let mut pruned = Pruned::default();
-    for (state, keep) in kept {
-        let (Some(keep), room) = (keep, limit - pruned.jobs) else { continue };
-        if room == 0 {
-            break;
-        }
-        let step = transact!(store, data, Write, |tx| match leads(&tx, leader).await {
-            Ok(true) => forget_outlived(&tx, state, keep, room).await.map(Some),
-            Ok(false) => Ok(None),
-            Err(fault) => Err(fault),
-        })?;
-        let Some(jobs) = step else { return Ok(None) };
-        pruned.jobs += jobs;
+) -> Result<Option<(PruneStep, Place)>, Fault> {
+    if !leads(tx, leader).await? {
+        return Ok(None);
     }
-    let cut = transact!(store, data, Write, |tx| match leads(&tx, leader).await {
-        Ok(true) => cut(&tx, retention, limit).await.map(Some),
-        Ok(false) => Ok(None),
-        Err(fault) => Err(fault),
-    })?;
-    let Some(cut) = cut else { return Ok(None) };
-    partitions::tend(store, limit).await;
-    Ok(Some(Pruned { jobs: pruned.jobs, ..cut }))
+    let step = lines.prune(tx, retention, limit).await?;
+    if step.0.is_done {
+        note_done(tx, PruneKind::Lines).await?;
+    }
+    Ok(Some(step))
+}
+
+async fn statistics(
+    tx: &Transaction,
+    minutes: &Minutes,
+    leader: Option<&Leader>,
+    retention: &Retention,
+    limit: usize,
+) -> Result<Option<(PruneStep, Option<Timestamp>)>, Fault> {
+    if !leads(tx, leader).await? {
+        return Ok(None);
+    }
+    let step = minutes.prune(tx, retention.statistics, limit).await?;
+    if step.0.is_done {
+        note_done(tx, PruneKind::Statistics).await?;
+    }
+    Ok(Some(step))
+}
+
+/// For whoever looks at the database from outside. Most of the time there is nothing to write.
+pub(crate) async fn note_done(tx: &Transaction, kind: PruneKind) -> Result<(), Fault> {
+    tx.rows(NOTE_DONE, &[&kind.as_str(), &Span(DONE_IS_NOTED_EVERY)]).await?;
+    Ok(())
 }
 
 /// Whether the leader's term is still the one in force. Whoever acts for nobody's sake always may.
@@ -170,51 +222,4 @@ pub(crate) async fn leads(tx: &Transaction, leader: Option<&Leader>) -> Result<b
     let Some(Leader { office, term }) = leader else { return Ok(true) };
     let term = i64::try_from(*term).unwrap_or(i64::MAX);
     Ok(tx.row(LEADS, &[office, &term]).await?.is_some())
-}
-
-async fn forget_outlived(tx: &Transaction, state: State, keep: Duration, limit: usize) -> Result<usize, Fault> {
-    let found = tx.rows(OUTLIVED, &[&state.as_str(), &Span(keep), &bound(limit)]).await?;
-    if found.is_empty() {
-        return Ok(0);
-    }
-    let found: Vec<Uuid> = found.iter().map(|row| Ok(row.try_get(0)?)).collect::<Result<_, Fault>>()?;
-    let locked = tx.rows_by_id(LOCK_OUTLIVED, &[&found, &state.as_str(), &Span(keep)]).await?;
-    let old: Vec<JobId> = locked.iter().map(|row| Ok(JobId(row.try_get(0)?))).collect::<Result<_, Fault>>()?;
-    forget(tx, &old).await?;
-    Ok(old.len())
-}
-
-async fn cut(tx: &Transaction, retention: &Retention, limit: usize) -> Result<Pruned, Fault> {
-    let limit = bound(limit);
-    let (changes, sessions, ticks) = (Span(retention.changes), Span(retention.sessions), Span(retention.ticks));
-    let unread = Span(retention.changes.max(UNREAD_KEPT));
-    let (deliveries, audit) = (Span(retention.deliveries), Span(retention.audit));
-    let statistics = Span(retention.statistics);
-    let queues = Span(retention.queues.saturating_add(USE_IS_NOTED_EVERY));
-    let answers = tx
-        .all(&[
-            (CUT_KEYS, &[&limit]),
-            (CUT_CHANGES, &[&limit, &changes, &unread]),
-            (CUT_SESSIONS, &[&limit, &sessions]),
-            (CUT_QUEUES, &[&limit, &queues]),
-            (CUT_TICKS, &[&limit, &ticks]),
-            (CUT_DELIVERIES, &[&limit, &deliveries]),
-            (CUT_TRAIL, &[&limit, &audit]),
-            (CUT_STATISTICS, &[&limit, &statistics]),
-            (CUT_PASSES, &[&limit]),
-        ])
-        .await?;
-    let count = |place: usize| answers[place].len();
-    Ok(Pruned {
-        jobs: 0,
-        keys: count(0),
-        changes: count(1),
-        sessions: count(2),
-        queues: count(3),
-        ticks: count(4),
-        deliveries: count(5),
-        audit: count(6),
-        statistics: count(7),
-        passes: count(8),
-    })
 }

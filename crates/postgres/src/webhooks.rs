@@ -4,8 +4,8 @@
 //! there. Their health is written beside that by the courier (`health.rs`), and deliveries are made with the courier's
 //! next place in one transaction (`post.rs`). A process that dies half way leaves all as it was.
 //!
-//! An endpoint that cannot be read, because a later version has written it, fails whatever asks for it, and is named: a courier
-//! that went on without it would have told it nothing, for good.
+//! An endpoint that cannot be read, because a later version has written it, fails whatever asks for it, and is named. The courier is
+//! told its id: it makes deliveries for it that a worker of the later version sends.
 
 pub(crate) mod deliveries;
 pub(crate) mod health;
@@ -13,8 +13,8 @@ pub(crate) mod post;
 
 use async_trait::async_trait;
 use foreman_core::ports::{
-    ChangeLog, CreateWebhookAnswer, Delivery, DeliveryNote, Leader, NewDelivery, NewWebhook, Position, Posted, Round,
-    StoreError, UpdateWebhookAnswer, WebhookStore, WebhookUpdate,
+    ChangeLog, CreateWebhookAnswer, Delivery, DeliveryNote, Endpoints, Leader, NewDelivery, NewWebhook, Position,
+    Posted, Round, StoreError, UpdateWebhookAnswer, WebhookStore, WebhookUpdate,
 };
 use foreman_core::webhook::Webhook;
 use foreman_core::{JobId, TenantId, WebhookId};
@@ -24,6 +24,7 @@ use uuid::Uuid;
 use crate::error::Fault;
 use crate::places::LOOKS;
 use crate::rows::{Cells, json};
+use crate::upkeep::leads;
 use crate::value::bound;
 use crate::write::Transaction;
 use crate::{PostgresStore, look, transact};
@@ -92,7 +93,7 @@ impl WebhookStore for PostgresStore {
         look!(self, Look, |tx| list(&tx, tenant, after, limit).await)
     }
 
-    async fn webhooks_of(&self, tenants: &[TenantId]) -> Result<Vec<Webhook>, StoreError> {
+    async fn webhooks_of(&self, tenants: &[TenantId]) -> Result<Endpoints, StoreError> {
         look!(self, Look, |tx| enabled(&tx, tenants).await)
     }
 
@@ -108,23 +109,31 @@ impl WebhookStore for PostgresStore {
     }
 
     async fn note_deliveries(&self, notes: &[DeliveryNote]) -> Result<Vec<Webhook>, StoreError> {
-        health::note(self, notes).await
+        health::note(self, None, notes).await.map(Option::unwrap_or_default)
+    }
+
+    async fn note_deliveries_as(
+        &self,
+        leader: &Leader,
+        notes: &[DeliveryNote],
+    ) -> Result<Option<Vec<Webhook>>, StoreError> {
+        health::note(self, Some(leader), notes).await
     }
 
     async fn courier(&self) -> Result<Position, StoreError> {
-        for _ in 0..LOOKS {
-            if let Some(position) = look!(self, Look, |tx| stands(&tx).await)? {
-                return Ok(position);
-            }
-            let head = self.head().await?;
-            // Whoever appoints one at the same moment has read the end of the same log. Dismissed since, it begins anew.
-            transact!(self, data, Write, |tx| tx.rows(APPOINT, &[&head.0]).await.map(|_| ()))?;
-        }
-        Err(StoreError::Unavailable("the courier is dismissed as often as it is appointed".into()))
+        courier(self, None).await.map(Option::unwrap_or_default)
+    }
+
+    async fn courier_as(&self, leader: &Leader) -> Result<Option<Position>, StoreError> {
+        courier(self, Some(leader)).await
     }
 
     async fn dismiss_courier(&self) -> Result<(), StoreError> {
-        transact!(self, data, Write, |tx| tx.rows(DISMISS, &[]).await.map(|_| ()))
+        transact!(self, data, Write, |tx| led(&tx, None, DISMISS, &[]).await.map(|_| ()))
+    }
+
+    async fn dismiss_courier_as(&self, leader: &Leader) -> Result<Option<()>, StoreError> {
+        transact!(self, data, Write, |tx| led(&tx, Some(leader), DISMISS, &[]).await)
     }
 
     async fn post(&self, leader: Option<&Leader>, round: &Round) -> Result<Option<Posted>, StoreError> {
@@ -157,6 +166,36 @@ impl WebhookStore for PostgresStore {
     ) -> Result<Option<Delivery>, StoreError> {
         look!(self, Look, |tx| deliveries::one(&tx, tenant, webhook, job).await)
     }
+}
+
+/// Where the courier stands; `None` when none is appointed because the leader's term is over.
+async fn courier(store: &PostgresStore, leader: Option<&Leader>) -> Result<Option<Position>, StoreError> {
+    for _ in 0..LOOKS {
+        if let Some(position) = look!(store, Look, |tx| stands(&tx).await)? {
+            return Ok(Some(position));
+        }
+        let head = store.head().await?;
+        // Whoever appoints one at the same moment has read the end of the same log. Dismissed since, it begins again.
+        let appointed = transact!(store, data, Write, |tx| led(&tx, leader, APPOINT, &[&head.0]).await)?;
+        if appointed.is_none() {
+            return Ok(None);
+        }
+    }
+    Err(StoreError::Unavailable("the courier is dismissed as often as it is appointed".into()))
+}
+
+/// A write of one statement; `None`, and it is not made, when the leader's term is over.
+async fn led(
+    tx: &Transaction,
+    leader: Option<&Leader>,
+    sql: &str,
+    args: &[&dyn crate::value::Arg],
+) -> Result<Option<()>, Fault> {
+    if !leads(tx, leader).await? {
+        return Ok(None);
+    }
+    tx.rows(sql, args).await?;
+    Ok(Some(()))
 }
 
 /// From the columns of [`columns`], the first of a row.
@@ -212,9 +251,19 @@ async fn list(
     tx.rows(LIST, &[&tenant.as_str(), &after, &bound(limit)]).await?.iter().map(read).collect()
 }
 
-async fn enabled(tx: &Transaction, tenants: &[TenantId]) -> Result<Vec<Webhook>, Fault> {
+async fn enabled(tx: &Transaction, tenants: &[TenantId]) -> Result<Endpoints, Fault> {
     let tenants: Vec<&str> = tenants.iter().map(TenantId::as_str).collect();
-    tx.rows(ENABLED, &[&tenants]).await?.iter().map(read).collect()
+    let mut found = Endpoints::default();
+    for row in &tx.rows(ENABLED, &[&tenants]).await? {
+        match read(row) {
+            Ok(webhook) => found.readable.push(webhook),
+            Err(Fault::Store(StoreError::Damaged(_))) => {
+                found.unreadable.push((TenantId::new(row.try_get::<_, &str>(1)?), WebhookId(row.try_get(0)?)));
+            }
+            Err(fault) => return Err(fault),
+        }
+    }
+    Ok(found)
 }
 
 async fn update(

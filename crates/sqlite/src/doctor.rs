@@ -20,6 +20,8 @@ pub struct Examination {
     pub held: u64,
     /// When the job that has waited longest could have run.
     pub oldest_due: Option<Timestamp>,
+    /// Which kind of pruning was last finished when.
+    pub pruned: Vec<(String, Timestamp)>,
 }
 
 pub fn examine(path: &Path, now: Timestamp) -> Result<Examination, OpenError> {
@@ -39,6 +41,13 @@ pub fn examine(path: &Path, now: Timestamp) -> Result<Examination, OpenError> {
             |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, Option<i64>>(2)?)),
         )
         .map_err(|error| OpenError::from_fault(path, Fault::Sql(error)))?;
+    let pruned = connection
+        .prepare("SELECT kind, done_at FROM upkeep ORDER BY done_at, kind")
+        .and_then(|mut statement| {
+            let rows = statement.query_map([], |row| Ok((row.get(0)?, Timestamp::from_micros(row.get(1)?))))?;
+            rows.collect::<Result<_, _>>()
+        })
+        .map_err(|error| OpenError::from_fault(path, Fault::Sql(error)))?;
     let last_holder = std::fs::read_to_string(path.with_file_name("foreman.lock")).ok();
     Ok(Examination {
         bytes: size(""),
@@ -47,5 +56,6 @@ pub fn examine(path: &Path, now: Timestamp) -> Result<Examination, OpenError> {
         waiting: facts.0.unsigned_abs(),
         held: facts.1.unsigned_abs(),
         oldest_due: facts.2.map(Timestamp::from_micros),
+        pruned,
     })
 }

@@ -94,3 +94,33 @@ fn forget_order(write: &Write<'_>, queue: &str, tenant: &str) -> Result<(), Faul
         .execute([queue])?;
     Ok(())
 }
+
+/// Forgets the order of tasks that have been unused for long, where none is due: every task has lines of its own, in a queue that is
+/// used for others. V goes with the last tenant of a line.
+pub(crate) fn forget_lines(write: &Write<'_>, until: Timestamp, limit: usize) -> Result<usize, Fault> {
+    let unused: Vec<(String, i64, String, String)> = {
+        let mut statement = write.prepared(
+            "SELECT queue, lane, route, tenant FROM line_shares
+             WHERE lane IN (0, 1, 2) AND route >= 'task:' AND route < 'task;' AND given_at <= ?1
+                   AND NOT EXISTS (SELECT 1 FROM ready WHERE ready.lane = line_shares.lane AND ready.route = line_shares.route
+                                   AND ready.queue = line_shares.queue AND ready.key IS NOT NULL)
+             LIMIT ?2",
+        )?;
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let rows = statement
+            .query_map((until.as_micros(), limit), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
+        rows.collect::<Result<_, _>>()?
+    };
+    for (queue, lane, route, tenant) in &unused {
+        write
+            .prepared("DELETE FROM line_shares WHERE queue = ?1 AND lane = ?2 AND route = ?3 AND tenant = ?4")?
+            .execute((queue, lane, route, tenant))?;
+        write
+            .prepared(
+                "DELETE FROM line_fronts WHERE queue = ?1 AND lane = ?2 AND route = ?3 AND NOT EXISTS (
+                     SELECT 1 FROM line_shares AS other WHERE other.queue = ?1 AND other.lane = ?2 AND other.route = ?3)",
+            )?
+            .execute((queue, lane, route))?;
+    }
+    Ok(unused.len())
+}

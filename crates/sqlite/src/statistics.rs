@@ -9,12 +9,13 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use foreman_core::job::QueueName;
 use foreman_core::ports::{Bucket, Depth, Leader, Position, Posted, Range, StatisticsStore, StoreError, Stretch};
-use foreman_core::statistics::{Entry, Tally};
+use foreman_core::statistics::{Entry, Known, Level, Slot, Tally, carry};
 use foreman_core::{TenantId, Timestamp};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::SqliteStore;
 use crate::error::Fault;
+use crate::readers::Read;
 use crate::rows::Cells;
 use crate::write::Write;
 
@@ -23,6 +24,10 @@ const TOGETHER: &str = "";
 
 const OF_ONE: &str = "SELECT at, tally FROM statistics
      WHERE tenant = ?1 AND slot = ?2 AND queue = ?3 AND at >= ?4 AND at < ?5 ORDER BY at LIMIT ?6";
+
+/// The last sample. Of minutes and hours there are a few thousand at most, and most have one.
+const BEFORE: &str = "SELECT at, tally FROM statistics
+     WHERE tenant = ?1 AND slot = ?2 AND queue = ?3 AND at < ?4 AND tally LIKE '%\"waiting\":%' ORDER BY at DESC LIMIT 1";
 
 const OF_EACH: &str = "SELECT queue, tally FROM statistics INDEXED BY statistics_of_queues
      WHERE tenant = ?1 AND slot = ?2 AND queue <> '' AND at >= ?3 AND at < ?4";
@@ -44,9 +49,19 @@ impl StatisticsStore for SqliteStore {
         self.read(|read| depths(read.sql)).await
     }
 
+    async fn known_depths(&self) -> Result<Vec<Known>, StoreError> {
+        self.read(|read| known_depths(read.sql)).await
+    }
+
     async fn statistics(&self, tenant: &TenantId, range: &Range, limit: usize) -> Result<Vec<Bucket>, StoreError> {
         let (tenant, range) = (tenant.clone(), range.clone());
-        self.read(move |read| of_one(read.sql, &tenant, &range, limit)).await
+        let look = move |read: &Read<'_>| {
+            let mut buckets = of_one(read.sql, &tenant, &range, limit)?;
+            carry(&mut buckets, &range, before(read.sql, &tenant, &range)?, read.now);
+            buckets.truncate(limit);
+            Ok(buckets)
+        };
+        self.read(look).await
     }
 
     async fn statistics_by_queue(
@@ -80,8 +95,73 @@ fn book(write: &Write<'_>, stretch: &Stretch) -> Result<Posted, Fault> {
     }
     for entry in &stretch.entries {
         add(write, entry)?;
+        note_level(write, entry)?;
     }
     Ok(Posted::Done)
+}
+
+/// How deep it was when last sampled, unless later is known.
+fn note_level(write: &Write<'_>, entry: &Entry) -> Result<(), Fault> {
+    let Entry { tenant, queue, slot, tally, .. } = entry;
+    let Some(level) = tally.last.filter(|_| *slot == Slot::Minute) else { return Ok(()) };
+    let (tenant, queue) = (tenant.as_str(), queue.as_ref().map_or(TOGETHER, QueueName::as_str));
+    if level.is_empty() {
+        write.prepared("DELETE FROM depths WHERE tenant = ?1 AND queue = ?2 AND since <= ?3")?.execute((
+            tenant,
+            queue,
+            level.at_us,
+        ))?;
+        return Ok(());
+    }
+    let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+    write
+        .prepared(
+            "INSERT INTO depths (tenant, queue, waiting, running, since) VALUES (?1, ?2, ?3, ?4, ?5)
+             ON CONFLICT DO UPDATE SET waiting = excluded.waiting, running = excluded.running, since = excluded.since
+             WHERE since <= excluded.since",
+        )?
+        .execute((tenant, queue, number(level.waiting), number(level.running), level.at_us))?;
+    Ok(())
+}
+
+fn level(row: &Row<'_>, first: usize) -> rusqlite::Result<Level> {
+    let count = |place: usize| row.get::<_, i64>(place).map(i64::unsigned_abs);
+    Ok(Level { waiting: count(first)?, running: count(first + 1)?, at_us: row.get(first + 2)? })
+}
+
+fn known_depths(sql: &Connection) -> Result<Vec<Known>, Fault> {
+    let mut statement = sql.prepare_cached("SELECT tenant, queue, waiting, running, since FROM depths")?;
+    let rows = statement.query_map([], |row| {
+        let queue: String = row.get(1)?;
+        Ok(Known {
+            tenant: TenantId::new(row.get::<_, String>(0)?),
+            queue: (queue != TOGETHER).then(|| QueueName::from_stored(&queue)),
+            level: level(row, 2)?,
+        })
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// How deep it was when the range begins.
+fn before(sql: &Connection, tenant: &TenantId, range: &Range) -> Result<Option<Level>, Fault> {
+    let queue = range.queue.as_ref().map_or(TOGETHER, QueueName::as_str);
+    let current = sql
+        .prepare_cached("SELECT waiting, running, since FROM depths WHERE tenant = ?1 AND queue = ?2 AND since <= ?3")?
+        .query_row((tenant.as_str(), queue, range.from.as_micros()), |row| level(row, 0))
+        .optional()?;
+    if current.is_some() {
+        return Ok(current);
+    }
+    for (slot, until) in [(range.slot, range.from), (Slot::Hour, Slot::Hour.of(range.from))] {
+        let mut statement = sql.prepare_cached(BEFORE)?;
+        let mut rows = statement.query((tenant.as_str(), slot.as_str(), queue, until.as_micros()))?;
+        if let Some(row) = rows.next()? {
+            let at = Timestamp::from_micros(row.get(0)?);
+            let tally: Tally = Cells { row, table: "statistics", id: at.as_micros() }.json(1, "tally")?;
+            return Ok(tally.level(at));
+        }
+    }
+    Ok(None)
 }
 
 fn add(write: &Write<'_>, entry: &Entry) -> Result<(), Fault> {
@@ -159,6 +239,15 @@ fn of_each(sql: &Connection, tenant: &TenantId, range: &Range) -> Result<BTreeMa
         let name: String = row.get(0)?;
         let tally: Tally = Cells { row, table: "statistics", id: &name }.json(1, "tally")?;
         sums.entry(QueueName::from_stored(&name)).or_default().add(&tally);
+    }
+    // As deep as this all the time.
+    let mut statement = sql.prepare_cached(
+        "SELECT queue, waiting, running, since FROM depths WHERE tenant = ?1 AND queue <> '' AND since <= ?2",
+    )?;
+    let mut rows = statement.query((tenant.as_str(), range.from.as_micros()))?;
+    while let Some(row) = rows.next()? {
+        let queue = QueueName::from_stored(&row.get::<_, String>(0)?);
+        sums.entry(queue).or_default().add(&Tally::idle(level(row, 1)?));
     }
     Ok(sums)
 }

@@ -1,13 +1,17 @@
 //! What falls due, expires, or has outlived its retention.
 //!
-//! Each call is one operation of the one writer (queues and ticks are looked for by a reader before) and does at most `limit` of a kind, so that nobody waits long behind it.
+//! Each call is one operation of the one writer (queues, ticks and jobs are looked for by a reader before) and does at most `limit` of
+//! a kind, so that nobody waits long behind it.
 //! Pages that are freed are used again by what is written next; the file keeps its size, and a full one has room again.
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 use foreman_core::error_group::ErrorGroup;
-use foreman_core::ports::{Due, Pruned, Retention, StoreError, Topic, USE_IS_NOTED_EVERY, Upkeep};
+use foreman_core::ports::{
+    DONE_IS_NOTED_EVERY, Due, Leader, PruneKind, PruneStep, Retention, StoreError, Topic, USE_IS_NOTED_EVERY, Upkeep,
+};
+use foreman_core::statistics::MINUTES_KEPT;
 use foreman_core::{JobId, Report, State, Timestamp};
 use rusqlite::OptionalExtension;
 
@@ -29,19 +33,43 @@ impl Upkeep for SqliteStore {
         self.write(move |write| promote(write, limit)).await
     }
 
-    async fn prune(&self, retention: &Retention, limit: usize) -> Result<Pruned, StoreError> {
-        let retention = retention.clone();
-        // By a reader: whether anything waits in a queue is a question to all that waits, and whether a tick is over one to
-        // everything old.
-        let (since, ticks) = (retention.queues.saturating_add(USE_IS_NOTED_EVERY), retention.ticks);
-        let look =
-            move |read: &Read<'_>| Ok((queues::unused(read, since, limit)?, OldTicks::find(read, ticks, limit)?));
-        let (unused, ticks) = self.read(look).await?;
-        let pruned = self.write(move |write| prune(write, &retention, &unused, &ticks, limit)).await?;
-        if pruned.queues > 0 {
+    /// There are no terms: one process has the file for itself.
+    async fn prune_kind(
+        &self,
+        _leader: Option<&Leader>,
+        kind: PruneKind,
+        retention: &Retention,
+        limit: usize,
+    ) -> Result<Option<PruneStep>, StoreError> {
+        let (retention, look) = (retention.clone(), retention.clone());
+        // By a reader: what is to go is looked for among everything that is old, or that waits.
+        let found = self.read(move |read| Found::look(read, kind, &look, limit)).await?;
+        let step = self.write(move |write| prune(write, kind, &retention, &found, limit)).await?;
+        if matches!(kind, PruneKind::Queues | PruneKind::Lines) && step.removed > 0 {
             self.parts.rotation.forget_lines();
         }
-        Ok(pruned)
+        Ok(Some(step))
+    }
+}
+
+/// What a reader found, for those kinds that the writer must not look for itself.
+enum Found {
+    Queues(Unused),
+    Ticks(OldTicks),
+    Jobs(Vec<(JobId, State, Timestamp)>),
+    Nothing,
+}
+
+impl Found {
+    fn look(read: &Read<'_>, kind: PruneKind, retention: &Retention, limit: usize) -> Result<Self, Fault> {
+        Ok(match kind {
+            PruneKind::Queues => {
+                Found::Queues(queues::unused(read, retention.queues.saturating_add(USE_IS_NOTED_EVERY), limit)?)
+            }
+            PruneKind::Ticks => Found::Ticks(OldTicks::find(read, retention.ticks, limit)?),
+            PruneKind::Jobs => Found::Jobs(outlived(read, retention, limit)?),
+            _ => Found::Nothing,
+        })
     }
 }
 
@@ -132,97 +160,136 @@ fn next(write: &Write<'_>) -> Result<Option<Timestamp>, Fault> {
 
 fn prune(
     write: &Write<'_>,
+    kind: PruneKind,
     retention: &Retention,
-    unused: &Unused,
-    ticks: &OldTicks,
+    found: &Found,
     limit: usize,
-) -> Result<Pruned, Fault> {
+) -> Result<PruneStep, Fault> {
     let now = write.now;
-    Ok(Pruned {
-        jobs: prune_jobs(write, retention, limit)?,
-        keys: cut(
+    let removed = match (kind, found) {
+        (_, Found::Queues(unused)) => unused.prune(write)?,
+        (_, Found::Ticks(ticks)) => ticks.prune(write)?,
+        (_, Found::Jobs(old)) => prune_jobs(write, old)?,
+        (PruneKind::Keys, _) => cut(
             write,
             "DELETE FROM idempotency WHERE (tenant, key) IN
              (SELECT tenant, key FROM idempotency WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2)",
             now,
             limit,
         )?,
-        changes: OldChanges::find(write, now.minus(retention.changes))?.prune(write, bound(limit))?,
-        sessions: cut(
+        (PruneKind::Changes, _) => OldChanges::find(write, now.minus(retention.changes))?.prune(write, bound(limit))?,
+        (PruneKind::Sessions, _) => cut(
             write,
             "DELETE FROM sessions WHERE id IN
              (SELECT id FROM sessions WHERE state IN ('ended', 'dead') AND renewed_at <= ?1 LIMIT ?2)",
             now.minus(retention.sessions),
             limit,
         )?,
-        queues: unused.prune(write)?,
-        ticks: ticks.prune(write)?,
-        deliveries: cut(
+        (PruneKind::Deliveries, _) => cut(
             write,
             "DELETE FROM deliveries WHERE (tenant, webhook, job) IN
              (SELECT tenant, webhook, job FROM deliveries WHERE created_at <= ?1 ORDER BY created_at LIMIT ?2)",
             now.minus(retention.deliveries),
             limit,
         )?,
-        audit: cut(
+        (PruneKind::Audit, _) => cut(
             write,
             "DELETE FROM audit_trail WHERE id IN
              (SELECT id FROM audit_trail WHERE at <= ?1 ORDER BY at LIMIT ?2)",
             now.minus(retention.audit),
             limit,
         )?,
-        statistics: cut(
-            write,
-            "DELETE FROM statistics WHERE (tenant, slot, queue, at) IN
-             (SELECT tenant, slot, queue, at FROM statistics WHERE at <= ?1 ORDER BY at LIMIT ?2)",
-            now.minus(retention.statistics),
-            limit,
-        )?,
-        passes: cut(
+        (PruneKind::Statistics, _) => {
+            let minutes = now.minus(retention.statistics.min(MINUTES_KEPT));
+            let minutes = cut(write, CUT_MINUTES, minutes, limit)?;
+            minutes + cut(write, CUT_HOURS, now.minus(retention.statistics), limit - minutes)?
+        }
+        (PruneKind::Passes, _) => cut(
             write,
             "DELETE FROM passes WHERE hash IN
              (SELECT hash FROM passes WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2)",
             now,
             limit,
         )?,
-    })
+        (PruneKind::Lines, _) => {
+            queues::forget_lines(write, now.minus(retention.queues).minus(USE_IS_NOTED_EVERY), limit)?
+        }
+        // There are none here.
+        (PruneKind::Partitions, _) => 0,
+        (PruneKind::Queues | PruneKind::Ticks | PruneKind::Jobs, Found::Nothing) => 0,
+    };
+    let step = PruneStep::of(removed, limit);
+    if step.is_done {
+        note_done(write, kind)?;
+    }
+    Ok(step)
 }
+
+/// For whoever looks at the file from outside. Most of the time there is nothing to write.
+fn note_done(write: &Write<'_>, kind: PruneKind) -> Result<(), Fault> {
+    write
+        .prepared(
+            "INSERT INTO upkeep (kind, done_at) VALUES (?1, ?2)
+             ON CONFLICT DO UPDATE SET done_at = excluded.done_at WHERE done_at <= ?3",
+        )?
+        .execute((kind.as_str(), write.now.as_micros(), write.now.minus(DONE_IS_NOTED_EVERY).as_micros()))?;
+    Ok(())
+}
+
+const CUT_MINUTES: &str = "DELETE FROM statistics WHERE (tenant, slot, queue, at) IN
+     (SELECT tenant, slot, queue, at FROM statistics WHERE slot = 'minute' AND at <= ?1 ORDER BY at LIMIT ?2)";
+const CUT_HOURS: &str = "DELETE FROM statistics WHERE (tenant, slot, queue, at) IN
+     (SELECT tenant, slot, queue, at FROM statistics WHERE slot = 'hour' AND at <= ?1 ORDER BY at LIMIT ?2)";
 
 fn cut(write: &Write<'_>, sql: &'static str, until: Timestamp, limit: usize) -> Result<usize, Fault> {
     Ok(write.prepared(sql)?.execute((until.as_micros(), bound(limit)))?)
 }
 
-fn prune_jobs(write: &Write<'_>, retention: &Retention, limit: usize) -> Result<usize, Fault> {
-    let kept: [(State, Option<Duration>); 4] = [
-        (State::Completed, retention.completed),
-        (State::Failed, retention.failed),
-        (State::Cancelled, retention.cancelled),
-        (State::Dead, retention.dead),
-    ];
+/// Those that are still as they were found: a re-drive may have been faster.
+fn prune_jobs(write: &Write<'_>, old: &[(JobId, State, Timestamp)]) -> Result<usize, Fault> {
     let mut pruned = 0;
-    for (state, keep) in kept {
-        let Some(keep) = keep else { continue };
-        for id in outlived(write, state, write.now.minus(keep), limit - pruned)? {
-            forget(write, id)?;
+    for (id, state, finished_at) in old {
+        let is_there = write
+            .prepared("SELECT 1 FROM outcomes WHERE job = ?1 AND state = ?2 AND finished_at = ?3")?
+            .exists((id.0, state.as_str(), finished_at.as_micros()))?;
+        if is_there {
+            forget(write, *id)?;
             pruned += 1;
         }
     }
     Ok(pruned)
 }
 
-/// The oldest in a final state, over all tenants: a skip through the index by tenant, then a range of times.
-fn outlived(write: &Write<'_>, state: State, until: Timestamp, limit: usize) -> Result<Vec<JobId>, Fault> {
-    let mut statement = write.prepared(
+/// Final jobs that are kept no longer, at most `limit`.
+fn outlived(read: &Read<'_>, retention: &Retention, limit: usize) -> Result<Vec<(JobId, State, Timestamp)>, Fault> {
+    let kept: [(State, Option<Duration>); 4] = [
+        (State::Completed, retention.completed),
+        (State::Failed, retention.failed),
+        (State::Cancelled, retention.cancelled),
+        (State::Dead, retention.dead),
+    ];
+    // Over all tenants: a skip through the index from one to the next, then a range of times.
+    let mut statement = read.sql.prepare_cached(
         "WITH RECURSIVE tenants (tenant) AS (
              SELECT min(tenant) FROM outcomes
              UNION ALL
              SELECT (SELECT min(tenant) FROM outcomes WHERE tenant > tenants.tenant)
              FROM tenants WHERE tenants.tenant IS NOT NULL
          )
-         SELECT outcomes.job FROM tenants CROSS JOIN outcomes INDEXED BY outcomes_by_state
+         SELECT outcomes.job, outcomes.finished_at
+         FROM tenants CROSS JOIN outcomes INDEXED BY outcomes_by_state
          ON outcomes.tenant = tenants.tenant AND outcomes.state = ?1 AND outcomes.finished_at <= ?2
          LIMIT ?3",
     )?;
-    let ids = statement.query_map((state.as_str(), until.as_micros(), bound(limit)), |row| row.get(0).map(JobId))?;
-    Ok(ids.collect::<Result<_, _>>()?)
+    let mut found = Vec::new();
+    for (state, keep) in kept {
+        let Some(keep) = keep else { continue };
+        let asked = (state.as_str(), read.now.minus(keep).as_micros(), bound(limit - found.len()));
+        let rows =
+            statement.query_map(asked, |row| Ok((JobId(row.get(0)?), state, Timestamp::from_micros(row.get(1)?))))?;
+        for row in rows {
+            found.push(row?);
+        }
+    }
+    Ok(found)
 }

@@ -4,7 +4,7 @@
 //! is listed of them and the courier's new place are written together or not at all, and a round that begins elsewhere than
 //! the courier stands writes nothing. Sent again, it begins elsewhere.
 //!
-//! An endpoint that this version cannot read harms no other: it is left out of lists and of what the courier is told, and
+//! An endpoint that this version cannot read harms no other: it is left out of lists, the courier is told its id alone, and
 //! the log says so once. Asked for by id it is called damaged; a delete does not read it, so one can be rid of it.
 
 mod courier;
@@ -19,8 +19,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use foreman_core::ports::{
-    CreateWebhookAnswer, Delivery, DeliveryNote, Leader, NewDelivery, NewWebhook, Position, Posted, Round, StoreError,
-    UpdateWebhookAnswer, WebhookStore, WebhookUpdate,
+    CreateWebhookAnswer, Delivery, DeliveryNote, Endpoints, Leader, NewDelivery, NewWebhook, Position, Posted, Round,
+    StoreError, UpdateWebhookAnswer, WebhookStore, WebhookUpdate,
 };
 use foreman_core::webhook::Webhook;
 use foreman_core::{JobId, TenantId, WebhookId};
@@ -49,9 +49,9 @@ impl WebhookStore for SqliteStore {
         self.read(move |read| row::list(read.sql, &tenant, after, limit, &unreadable)).await
     }
 
-    async fn webhooks_of(&self, tenants: &[TenantId]) -> Result<Vec<Webhook>, StoreError> {
+    async fn webhooks_of(&self, tenants: &[TenantId]) -> Result<Endpoints, StoreError> {
         if tenants.is_empty() {
-            return Ok(Vec::new());
+            return Ok(Endpoints::default());
         }
         let (tenants, unreadable) = (tenants.to_vec(), Arc::clone(&self.parts.unreadable));
         self.read(move |read| row::enabled_of(read.sql, &tenants, &unreadable)).await

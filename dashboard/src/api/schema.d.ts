@@ -648,8 +648,9 @@ export interface paths {
         };
         /**
          * How many jobs were submitted, started and ended, and how long they waited and ran, minute by minute or hour by hour.
-         * @description At most 1,500 buckets; one in which nothing happened is left out. The newest are a second or two behind. Kept for
-         *     `retention.statistics`, which is 30 days where nobody says otherwise.
+         * @description At most 1,500 buckets; one in which nothing happened is left out, and queues are as deep in it as in the one before. The newest are
+         *     a second or two behind. Hours are kept for `retention.statistics`, which is 30 days by default, and minutes for two days: a time
+         *     that begins earlier is answered by the hour, and `step` says so.
          *
          *     Needs a key with the scope `jobs:read`.
          */
@@ -671,7 +672,9 @@ export interface paths {
         };
         /**
          * The same numbers summed over the time, queue by queue: the busiest first, at most 100.
-         * @description Needs a key with the scope `jobs:read`.
+         * @description A time that begins more than two days ago is summed by the hour.
+         *
+         *     Needs a key with the scope `jobs:read`.
          */
         get: operations["get_queue_statistics"];
         put?: never;
@@ -2470,7 +2473,7 @@ export interface components {
         StatisticsDocument: {
             /** Format: date-time */
             from: string;
-            /** @description Oldest first; a time without anything is left out. */
+            /** @description Oldest first; a time without anything is left out, and queues are as deep in it as in the one before. */
             items: components["schemas"]["BucketDocument"][];
             step: components["schemas"]["Slot"];
             /** Format: date-time */
@@ -2508,7 +2511,7 @@ export interface components {
             wait?: components["schemas"]["SpreadDocument"] | null;
             /**
              * Format: int64
-             * @description The most that were seen waiting; looked at once a minute.
+             * @description The most that were seen waiting; looked at once a minute, and the same as before where nothing changed.
              */
             waiting?: number | null;
         };

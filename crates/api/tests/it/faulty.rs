@@ -9,12 +9,12 @@ use foreman_core::ports::{
     AttemptPage, Audit, Bucket, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, CreateAnswer, Cursor,
     DeadGroups, DeleteAnswer, Depth, Due, DueSchedules, Edit, EditAnswer, Fired, Firing, Heartbeat, HeldView,
     JobFilter, JobQuery, JobStore, JobSummary, JobView, Labels, Leader, OpenJob, Overdue, Page, Position, Posted,
-    Pruned, Pulse, QueueView, Range, RedriveAnswer, RemoveAnswer, Retention, ScheduleStore, ScheduleView, Seen,
-    SessionInfo, SessionStore, SessionView, Settled, Settlement, Standing, StateCounts, StatisticsStore, StoreError,
-    Stretch, Submitted, TickView, Upkeep,
+    PruneKind, PruneStep, Pulse, QueueView, Range, RedriveAnswer, RemoveAnswer, Retention, ScheduleStore, ScheduleView,
+    Seen, SessionInfo, SessionStore, SessionView, Settled, Settlement, Standing, StateCounts, StatisticsStore,
+    StoreError, Stretch, Submitted, TickView, Upkeep,
 };
 use foreman_core::schedule::{NewSchedule, ScheduleKey, ScheduleName};
-use foreman_core::statistics::Tally;
+use foreman_core::statistics::{Known, Tally};
 use foreman_core::{ClaimToken, JobId, NewJob, ScheduleId, SessionId, State, TenantId, Timestamp, memory};
 
 #[derive(Clone)]
@@ -188,8 +188,14 @@ impl Upkeep for Faulty {
     async fn promote(&self, limit: usize) -> Answer<Due> {
         checked!(self.promote(limit))
     }
-    async fn prune(&self, retention: &Retention, limit: usize) -> Answer<Pruned> {
-        checked!(self.prune(retention, limit))
+    async fn prune_kind(
+        &self,
+        leader: Option<&Leader>,
+        kind: PruneKind,
+        retention: &Retention,
+        limit: usize,
+    ) -> Answer<Option<PruneStep>> {
+        checked!(self.prune_kind(leader, kind, retention, limit))
     }
 }
 
@@ -319,6 +325,9 @@ impl StatisticsStore for Faulty {
     }
     async fn depths(&self) -> Answer<Vec<Depth>> {
         checked!(self.depths())
+    }
+    async fn known_depths(&self) -> Answer<Vec<Known>> {
+        checked!(self.known_depths())
     }
     async fn statistics(&self, tenant: &TenantId, range: &Range, limit: usize) -> Answer<Vec<Bucket>> {
         checked!(self.statistics(tenant, range, limit))

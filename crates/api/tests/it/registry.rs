@@ -8,8 +8,8 @@ use foreman_core::audit::{Act, Entry};
 use foreman_core::key::{KeyHash, KeyId, KeyRecord};
 use foreman_core::ports::{
     AtTheDoor, AuditTrail, CreateKeyAnswer, CreateTenantAnswer, CreateWebhookAnswer, DeleteTenantAnswer, Delivery,
-    DeliveryNote, KeyStore, Leader, NewDelivery, NewKey, NewPass, NewTenant, NewWebhook, Pass, PassStore, Position,
-    Posted, ReplaceKeyAnswer, Replacement, RevokeKeyAnswer, Round, StoreError, TenantStore, TenantUpdate,
+    DeliveryNote, Endpoints, KeyStore, Leader, NewDelivery, NewKey, NewPass, NewTenant, NewWebhook, Pass, PassStore,
+    Position, Posted, ReplaceKeyAnswer, Replacement, RevokeKeyAnswer, Round, StoreError, TenantStore, TenantUpdate,
     UpdateTenantAnswer, UpdateWebhookAnswer, WebhookStore, WebhookUpdate,
 };
 use foreman_core::tenant::Tenant;
@@ -178,7 +178,7 @@ impl WebhookStore for Registry {
         self.check()?;
         self.inner.webhooks(tenant, after, limit).await
     }
-    async fn webhooks_of(&self, tenants: &[TenantId]) -> Answer<Vec<Webhook>> {
+    async fn webhooks_of(&self, tenants: &[TenantId]) -> Answer<Endpoints> {
         self.check()?;
         self.inner.webhooks_of(tenants).await
     }

@@ -63,6 +63,7 @@ mod tenancy;
 pub mod tenants;
 pub mod tenants_disabled;
 pub mod tenants_kept;
+pub mod terms;
 pub mod timetable;
 pub mod trail;
 pub mod wakeups;
@@ -75,7 +76,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::ports::{Store, Tenancy, Wakeups};
+use crate::ports::{Leader, Store, Tenancy, Wakeups};
 use crate::time::Timestamp;
 
 /// A fresh, empty store, and its clock in the test's hands.
@@ -97,13 +98,26 @@ pub trait Subject: Send + Sync {
         200
     }
 
-    /// How often [`schedule_races`] runs each of its races. More when there is time.
+    /// How many races [`schedule_races`] runs. More when there is time.
     fn races(&self) -> u64 {
-        100
+        1_000
     }
 }
 
 /// A store that keeps tenants, their keys and webhooks, and the audit trail too.
+#[async_trait]
 pub trait TenancySubject: Subject {
     fn tenancy(&self) -> Arc<dyn Tenancy>;
+
+    /// Two leaders one after the other; none where the store has no terms.
+    async fn reigns(&self) -> Option<Reigns> {
+        None
+    }
+}
+
+/// A leader whose term is over, and the one that leads since.
+#[derive(Clone, Debug)]
+pub struct Reigns {
+    pub over: Leader,
+    pub current: Leader,
 }

@@ -10,7 +10,7 @@ use crate::id::{JobId, SessionId, TenantId, WebhookId};
 use crate::job::{NewJob, Work};
 use crate::ports::{ClaimRequest, Delivery, NewDelivery, Position, Posted, Round, Tenancy};
 use crate::target::{Addressee, Route, Target, WebhookTarget};
-use crate::webhook::{Event, KIND, QUEUE};
+use crate::webhook::{Event, KIND, QUEUE, Wish};
 
 const ANSWERS: &str = "the store answers";
 
@@ -19,7 +19,12 @@ pub const BODY: &str =
     r#"{ "type":"job.completed" ,"n":123456789012345678901234567890, "e":1e400,"t":"ä\u0000\"'; --" }"#;
 
 fn target(to: Addressee, event: Event) -> Target {
-    Target::Webhook(WebhookTarget { to, event, body: RawValue::from_string(BODY.into()).expect("valid JSON") })
+    Target::Webhook(WebhookTarget {
+        to,
+        event,
+        wish: Wish::Known,
+        body: RawValue::from_string(BODY.into()).expect("valid JSON"),
+    })
 }
 
 fn job(of: &str, target: Target) -> NewJob {

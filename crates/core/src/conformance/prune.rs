@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use super::Subject;
-use super::given::{DAY, HOUR, PLENTY, SECOND, Scene, a_job, completed, jobs, queue, retry, tenant};
+use super::given::{DAY, HOUR, PLENTY, SECOND, Scene, a_job, by_order, completed, jobs, queue, retry, tenant};
 use crate::id::{JobId, TenantId};
 use crate::lane::Lane;
-use crate::ports::{Heartbeat, JobFilter, Pruned, RedriveAnswer, Retention, USE_IS_NOTED_EVERY};
+use crate::ports::{ClaimRequest, Heartbeat, JobFilter, Pruned, RedriveAnswer, Retention, USE_IS_NOTED_EVERY};
 use crate::state::State;
+use crate::target::Route;
 
 /// Keeps everything for ever.
-pub(super) fn for_ever() -> Retention {
+pub fn for_ever() -> Retention {
     let long = DAY * 100_000;
     Retention {
         completed: None,
@@ -304,6 +305,37 @@ pub async fn a_queue_that_comes_back_starts_its_order_anew(subject: &dyn Subject
         }
         assert_eq!(scene.claim(session, 100).await.len(), 9);
     }
+}
+
+pub async fn the_order_of_a_task_that_nobody_uses_goes_and_that_of_others_stays(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    let session = scene.session().await;
+    let routes: Vec<Route> = ["old", "new", "due"].map(Route::task).into();
+    let claim = async |limit| {
+        let request = ClaimRequest { routes: routes.clone(), ..by_order(session, limit) };
+        let held = scene.take(request).await;
+        let ids: Vec<JobId> = held.iter().map(|held| held.job.id).collect();
+        for held in held {
+            scene.complete(session, held).await;
+        }
+        ids
+    };
+    scene.submit_all(&jobs(3, &a_job().task("old"))).await;
+    assert_eq!(claim(3).await.len(), 3);
+    scene.submit(a_job().task("due")).await;
+    scene.pause("default").await;
+    scene.advance(GONE).await;
+    scene.submit(a_job().task("new")).await;
+    scene.resume("default").await;
+    // The queue itself is in use.
+    let pruned = scene.prune(&queues_for_a_day(), PLENTY).await;
+    assert_eq!(pruned, Pruned { lines: 1, ..Pruned::default() }, "one is due, one was used a moment ago");
+    assert_eq!(claim(10).await.len(), 2);
+    let (first, second) =
+        (scene.submit(a_job().task("old").of("a")).await, scene.submit(a_job().task("old").of("b")).await);
+    assert_eq!(claim(10).await, [first, second], "the order of the line begins again");
+    scene.advance(GONE).await;
+    assert_eq!(scene.prune(&Retention { queues: DAY * 9, ..for_ever() }, PLENTY).await.lines, 0, "kept for longer");
 }
 
 pub async fn a_job_of_a_queue_that_went_can_be_redriven(subject: &dyn Subject) {

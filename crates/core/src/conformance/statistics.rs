@@ -10,7 +10,7 @@ use super::prune::for_ever;
 use crate::id::TenantId;
 use crate::job::QueueName;
 use crate::ports::{Bucket, Depth, Position, Posted, Pruned, Range, Retention, Store, Stretch};
-use crate::statistics::{Entry, Ledger, Slot, Spread, Tally};
+use crate::statistics::{Entry, Ledger, Levels, Slot, Spread, Tally};
 use crate::time::Timestamp;
 
 const ANSWERS: &str = "the store answers";
@@ -140,6 +140,7 @@ pub async fn what_is_booked_is_added_to_what_is_there(subject: &dyn Subject) {
         run: spread(n * 100),
         waiting: Some(n),
         running: None,
+        last: None,
     };
     let mut expected = Tally::default();
     for n in [7, 3, u64::from(u32::MAX) * 1_000] {
@@ -345,6 +346,110 @@ pub async fn the_deepest_that_was_seen_is_kept(subject: &dyn Subject) {
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].tally.waiting, found[0].tally.running), (Some(9), Some(3)));
     }
+}
+
+/// A sample of one queue, at a moment.
+async fn sample(scene: &Scene<'_>, waiting: u64, running: u64, at: Timestamp) {
+    let depth = Depth { tenant: TenantId::default(), queue: queue("mail"), waiting, running };
+    let known = Levels::of(scene.store.known_depths().await.expect(ANSWERS));
+    let depths = if (waiting, running) == (0, 0) { Vec::new() } else { vec![depth] };
+    let mut ledger = Ledger::default();
+    known.changes(&depths).iter().for_each(|change| ledger.see(change, at));
+    add(scene, ledger.entries()).await;
+}
+
+fn waiting(buckets: &[Bucket]) -> Vec<(Timestamp, Option<u64>)> {
+    buckets.iter().map(|bucket| (bucket.at, bucket.tally.waiting)).collect()
+}
+
+pub async fn an_idle_queue_is_as_deep_as_it_was_when_last_sampled(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    let first = Slot::Hour.of(scene.now().await);
+    sample(&scene, 5, 0, first).await;
+    scene.advance(HOUR * 2).await;
+    sample(&scene, 5, 0, first.plus(HOUR)).await;
+    let known = scene.store.known_depths().await.expect(ANSWERS);
+    assert_eq!(known.len(), 2, "the queue, and all together: {known:?}");
+    assert!(known.iter().all(|it| (it.level.waiting, it.level.at_us) == (5, first.as_micros())), "{known:?}");
+    let at = |n: u32| first.plus(MINUTE * n);
+    for name in [Some("mail"), None] {
+        let range = minutes(at(60), at(90), name);
+        assert_eq!(
+            waiting(&read(&scene, &range).await),
+            [(at(60), Some(5))],
+            "since before the time that is asked for"
+        );
+        // Something happens that does not change how deep it is.
+        add(&scene, vec![submitted(name, at(70), 1)]).await;
+        assert_eq!(waiting(&read(&scene, &range).await), [(at(60), Some(5)), (at(70), Some(5))]);
+        assert_eq!(waiting(&read(&scene, &minutes(at(0), at(1), name)).await), [(at(0), Some(5))], "the sample itself");
+        assert_eq!(read(&scene, &minutes(first.minus(HOUR), at(0), name)).await, [], "nothing is known of before");
+        assert_eq!(read(&scene, &minutes(at(600), at(660), name)).await, [], "nor of what is to come");
+    }
+    let found = by_queue(&scene, &minutes(at(80), at(90), None), PLENTY).await;
+    let seen: Vec<_> = found.iter().map(|(queue, sum)| (queue.as_str(), sum.submitted, sum.waiting)).collect();
+    assert_eq!(seen, [("mail", 0, Some(5))]);
+    sample(&scene, 2, 1, at(95)).await;
+    let seen = waiting(&read(&scene, &minutes(at(90), at(100), Some("mail"))).await);
+    assert_eq!(seen, [(at(90), Some(5)), (at(95), Some(2))], "from the sample before the time to the one in it");
+    let hours = Range { slot: Slot::Hour, ..minutes(at(60), at(120), Some("mail")) };
+    assert_eq!(waiting(&read(&scene, &hours).await), [(at(60), Some(5))], "the most of the hour");
+}
+
+pub async fn a_queue_that_was_emptied_is_not_deep_any_more(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    let first = Slot::Minute.of(scene.now().await);
+    let at = |n: u32| first.plus(MINUTE * n);
+    sample(&scene, 5, 1, first).await;
+    sample(&scene, 0, 0, at(3)).await;
+    scene.advance(HOUR).await;
+    assert_eq!(scene.store.known_depths().await.expect(ANSWERS), []);
+    let seen = waiting(&read(&scene, &minutes(at(0), at(30), Some("mail"))).await);
+    assert_eq!(seen, [(at(0), Some(5)), (at(3), Some(0))]);
+    assert_eq!(read(&scene, &minutes(at(10), at(30), Some("mail"))).await, []);
+    assert_eq!(by_queue(&scene, &minutes(at(10), at(30), None), PLENTY).await, []);
+}
+
+pub async fn minutes_are_kept_for_two_days_and_hours_for_their_retention(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    let first = Slot::Hour.of(scene.now().await);
+    let hour = |entry: Entry| Entry { slot: Slot::Hour, at: Slot::Hour.of(entry.at), ..entry };
+    for n in [0, 30, 60, 90] {
+        let entry = submitted(None, first.plus(MINUTE * n), 1);
+        add(&scene, vec![entry.clone(), hour(entry)]).await;
+    }
+    sample(&scene, 5, 0, first).await;
+    let retention = Retention { statistics: DAY * 30, ..for_ever() };
+    let pruned = async || {
+        let mut removed = 0;
+        loop {
+            let step = scene.prune(&retention, 2).await;
+            assert!(step.statistics <= 2, "at most so many in one step");
+            removed += step.statistics;
+            if step.statistics == 0 {
+                return removed;
+            }
+        }
+    };
+    scene.advance(DAY * 2 - HOUR).await;
+    assert_eq!(pruned().await, 0, "not before two days are over");
+    scene.advance(HOUR * 2 + MINUTE * 5).await;
+    assert_eq!(pruned().await, 4, "three minutes of all together, and one of the queue");
+    assert_eq!(counts(&read(&scene, &ever(Slot::Minute, None)).await), [(first.plus(MINUTE * 90), 1)]);
+    scene.advance(DAY).await;
+    assert_eq!(pruned().await, 1);
+    assert_eq!(read(&scene, &ever(Slot::Minute, None)).await, []);
+    let hours = read(&scene, &ever(Slot::Hour, None)).await;
+    assert_eq!(counts(&hours), [(first, 2), (first.plus(HOUR), 2)], "hours are all there");
+    // Nothing has changed since, so this is how deep it is.
+    let now = Slot::Minute.of(scene.now().await);
+    let seen = waiting(&read(&scene, &minutes(now.minus(MINUTE * 9), now, Some("mail"))).await);
+    assert_eq!(seen, [(now.minus(MINUTE * 9), Some(5))]);
+    scene.advance(DAY * 30).await;
+    assert_eq!(pruned().await, 3, "two hours of all together, one of the queue");
+    let now = Slot::Minute.of(scene.now().await);
+    let seen = waiting(&read(&scene, &minutes(now.minus(MINUTE * 9), now, None)).await);
+    assert_eq!(seen, [(now.minus(MINUTE * 9), Some(5))], "and still it is");
 }
 
 pub async fn depths_count_what_waits_and_what_runs(subject: &dyn Subject) {

@@ -353,6 +353,7 @@ macro_rules! for_every_promise {
                 a_queue_that_comes_back_starts_its_order_anew,
                 a_job_of_a_queue_that_went_can_be_redriven,
                 at_most_so_many_queues_are_pruned_in_one_step,
+                the_order_of_a_task_that_nobody_uses_goes_and_that_of_others_stays,
             }
             queues {
                 a_queue_counts_its_jobs_by_state,
@@ -604,6 +605,9 @@ macro_rules! for_every_promise {
                 depths_count_what_waits_and_what_runs,
                 numbers_are_kept_for_their_retention,
                 at_most_so_many_numbers_are_pruned_in_one_step,
+                an_idle_queue_is_as_deep_as_it_was_when_last_sampled,
+                a_queue_that_was_emptied_is_not_deep_any_more,
+                minutes_are_kept_for_two_days_and_hours_for_their_retention,
             }
             submit {
                 an_accepted_job_reads_back_as_it_was_asked,

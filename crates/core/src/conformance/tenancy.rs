@@ -127,6 +127,9 @@ macro_rules! for_every_tenancy_promise {
                 a_deletion_sent_again_is_answered_the_same,
                 the_id_of_a_deleted_tenant_is_never_given_again,
             }
+            terms {
+                a_write_under_a_term_that_is_over_does_nothing,
+            }
             trail {
                 an_act_reads_back_as_it_was_told,
                 an_act_told_again_is_kept_once,

@@ -10,7 +10,7 @@ use crate::ports::{Pruned, Retention};
 
 const ANSWERS: &str = "the store answers";
 
-fn act(of: &str, action: &str) -> Act {
+pub(super) fn act(of: &str, action: &str) -> Act {
     Act {
         tenant: tenant(of),
         actor: Actor::Bootstrap,

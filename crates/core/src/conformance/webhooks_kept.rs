@@ -222,7 +222,7 @@ pub async fn the_courier_is_told_of_those_that_are_enabled(subject: &dyn Tenancy
     let off = turned(subject, &made(subject, "acme").await, Some(Disabled::ByOwner)).await;
     made(subject, "third").await;
     let told = |tenants: Vec<TenantId>| async move {
-        let found = subject.tenancy().webhooks_of(&tenants).await.expect(ANSWERS);
+        let found = subject.tenancy().webhooks_of(&tenants).await.expect(ANSWERS).readable;
         sorted(found.into_iter().map(|webhook| webhook.id))
     };
     assert_eq!(told(vec![]).await, []);
@@ -230,7 +230,7 @@ pub async fn the_courier_is_told_of_those_that_are_enabled(subject: &dyn Tenancy
     assert_eq!(told(vec![tenant("acme"), tenant("nobody"), tenant("other")]).await, sorted([acme.id, other.id]));
     turned(subject, &off, None).await;
     assert_eq!(told(vec![tenant("acme")]).await, sorted([acme.id, off.id]));
-    let whole = subject.tenancy().webhooks_of(&[tenant("other")]).await.expect(ANSWERS);
+    let whole = subject.tenancy().webhooks_of(&[tenant("other")]).await.expect(ANSWERS).readable;
     assert_eq!(whole, [other], "with all that is needed to write to them");
 }
 
@@ -294,7 +294,7 @@ pub async fn a_deleted_endpoint_is_gone(subject: &dyn TenancySubject) {
     assert_eq!(listed(subject, "acme").await, [bystander.id]);
     let edit = change(&webhook, webhook.settings.clone());
     assert_eq!(update(subject, &edit).await, UpdateWebhookAnswer::Gone);
-    let told = subject.tenancy().webhooks_of(std::slice::from_ref(&webhook.tenant)).await.expect(ANSWERS);
+    let told = subject.tenancy().webhooks_of(std::slice::from_ref(&webhook.tenant)).await.expect(ANSWERS).readable;
     assert_eq!(told, [bystander]);
     let note =
         DeliveryNote { tenant: webhook.tenant.clone(), webhook: webhook.id, at: subject.now().await, went: Went::Gone };
@@ -312,5 +312,5 @@ pub async fn a_deleted_tenant_takes_its_endpoints_along(subject: &dyn TenancySub
     assert_eq!(find(subject, &tenant.id, webhook.id).await, None);
     assert_eq!(listed(subject, "acme").await, []);
     let tenants = [tenant.id, bystander.tenant.clone()];
-    assert_eq!(subject.tenancy().webhooks_of(&tenants).await.expect(ANSWERS), [bystander]);
+    assert_eq!(subject.tenancy().webhooks_of(&tenants).await.expect(ANSWERS).readable, [bystander]);
 }

@@ -15,7 +15,7 @@ pub struct StatisticsDocument {
     pub from: Timestamp,
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub to: Timestamp,
-    /// Oldest first; a time without anything is left out.
+    /// Oldest first; a time without anything is left out, and queues are as deep in it as in the one before.
     pub items: Vec<BucketDocument>,
 }
 
@@ -53,7 +53,7 @@ pub struct TallyDocument {
     pub wait: Option<SpreadDocument>,
     /// How long attempts ran.
     pub run: Option<SpreadDocument>,
-    /// The most that were seen waiting; looked at once a minute.
+    /// The most that were seen waiting; looked at once a minute, and the same as before where nothing changed.
     pub waiting: Option<u64>,
     /// The most that were seen running.
     pub running: Option<u64>,

@@ -39,10 +39,10 @@ use crate::ports::{
 };
 use crate::ports::{
     AttemptPage, Audit, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, CreateAnswer, Cursor,
-    DeleteAnswer, Due, DueSchedules, Edit, EditAnswer, Fired, Firing, Heartbeat, JobFilter, JobQuery, JobStore,
-    JobSummary, JobView, Leader, OpenJob, Page, Position, Pruned, Pulse, QueueView, RedriveAnswer, RemoveAnswer,
-    Retention, ScheduleStore, ScheduleView, Seen, SessionInfo, SessionStore, SessionView, Settled, Settlement,
-    StoreError, Submitted, TickView, Upkeep, Wakeups,
+    DeleteAnswer, Due, DueSchedules, Edit, EditAnswer, Endpoints, Fired, Firing, Heartbeat, JobFilter, JobQuery,
+    JobStore, JobSummary, JobView, Leader, OpenJob, Page, Position, PruneKind, PruneStep, Pulse, QueueView,
+    RedriveAnswer, RemoveAnswer, Retention, ScheduleStore, ScheduleView, Seen, SessionInfo, SessionStore, SessionView,
+    Settled, Settlement, StoreError, Submitted, TickView, Upkeep, Wakeups,
 };
 use crate::ports::{
     AuditTrail, CreateWebhookAnswer, Delivery, DeliveryNote, NewDelivery, NewWebhook, Posted, Round,
@@ -53,7 +53,7 @@ use crate::ports::{
     StatisticsStore, Stretch,
 };
 use crate::schedule::{NewSchedule, ScheduleKey, ScheduleName};
-use crate::statistics::Tally;
+use crate::statistics::{Known, Tally};
 use crate::tenant::Tenant;
 use crate::time::{Clock, Timestamp};
 use crate::webhook::Webhook;
@@ -179,8 +179,14 @@ impl Upkeep for Store {
         Ok(self.write(|places, now| places.promote(limit, now)))
     }
 
-    async fn prune(&self, retention: &Retention, limit: usize) -> Result<Pruned, StoreError> {
-        Ok(self.write(|places, now| places.prune(retention, limit, now)))
+    async fn prune_kind(
+        &self,
+        _leader: Option<&Leader>,
+        kind: PruneKind,
+        retention: &Retention,
+        limit: usize,
+    ) -> Result<Option<PruneStep>, StoreError> {
+        Ok(Some(self.write(|places, now| places.prune(kind, retention, limit, now))))
     }
 }
 
@@ -264,8 +270,12 @@ impl StatisticsStore for Store {
         Ok(self.read(|places, _| places.depths()))
     }
 
+    async fn known_depths(&self) -> Result<Vec<Known>, StoreError> {
+        Ok(self.read(|places, _| places.books.known_depths()))
+    }
+
     async fn statistics(&self, tenant: &TenantId, range: &Range, limit: usize) -> Result<Vec<Bucket>, StoreError> {
-        Ok(self.read(|places, _| places.books.statistics(tenant, range, limit)))
+        Ok(self.read(|places, now| places.books.statistics(tenant, range, limit, now)))
     }
 
     async fn statistics_by_queue(
@@ -440,8 +450,8 @@ impl WebhookStore for Store {
         Ok(self.read(|places, _| places.webhooks(tenant, after, limit)))
     }
 
-    async fn webhooks_of(&self, tenants: &[TenantId]) -> Result<Vec<Webhook>, StoreError> {
-        Ok(self.read(|places, _| places.webhooks_of(tenants)))
+    async fn webhooks_of(&self, tenants: &[TenantId]) -> Result<Endpoints, StoreError> {
+        Ok(Endpoints { readable: self.read(|places, _| places.webhooks_of(tenants)), unreadable: Vec::new() })
     }
 
     async fn update_webhook(&self, update: &WebhookUpdate) -> Result<UpdateWebhookAnswer, StoreError> {

@@ -57,7 +57,8 @@ pub(super) struct Places {
     pub webhooks: Webhooks,
     pub trail: BTreeMap<EntryId, Entry>,
     virtual_time: HashMap<Line, i64>,
-    last_key: HashMap<(TenantId, Line), i64>,
+    /// The last key given to a tenant in a line, and when.
+    last_key: HashMap<(TenantId, Line), (i64, Timestamp)>,
     pub turns: Turns,
     last_fence: i64,
     pub log: BTreeMap<Position, ChangeRow>,
@@ -178,7 +179,7 @@ impl Places {
         now: Timestamp,
     ) {
         let counters = counters.moved();
-        let key = (run_at <= now).then(|| self.next_key(id));
+        let key = (run_at <= now).then(|| self.next_key(id, now));
         self.put(id, Waiting { run_at, key, expires_at, counters });
         self.note(id, counters.step(State::of_waiting(run_at <= now, counters.attempt), took), now);
     }
@@ -234,14 +235,15 @@ impl Places {
         Some(waiting)
     }
 
-    fn next_key(&mut self, id: JobId) -> i64 {
+    fn next_key(&mut self, id: JobId, now: Timestamp) -> i64 {
         let job = self.job(id);
         let line = line_of(&job);
         let (virtual_time, weight) = (self.virtual_time(&line), self.tenants.weight(&job.tenant));
         let share = if self.rules.has(Rule::KeysAreFair) { job.tenant } else { TenantId::default() };
         let share = (share, line);
-        let key = Keys::reserve(virtual_time, self.last_key.get(&share).copied(), weight, 1).last();
-        self.last_key.insert(share, key);
+        let last = self.last_key.get(&share).map(|(key, _)| *key);
+        let key = Keys::reserve(virtual_time, last, weight, 1).last();
+        self.last_key.insert(share, (key, now));
         key
     }
 
@@ -271,6 +273,22 @@ impl Places {
         if !is_left {
             self.virtual_time.retain(|line, _| line.0 != *queue);
         }
+    }
+
+    /// Forgets the order of tasks that have been unused for long, where none is due. V goes with the last tenant of a line.
+    pub fn forget_lines(&mut self, until: Timestamp, limit: usize) -> usize {
+        let is_unused = |(_, line): &(TenantId, Line), given_at: Timestamp| {
+            given_at <= until && line.1.as_str().starts_with(Route::TASK) && !self.order.contains_key(line)
+        };
+        let unused = self.last_key.iter().filter(|(share, (_, given_at))| is_unused(share, *given_at));
+        let unused: Vec<(TenantId, Line)> = unused.map(|(share, _)| share.clone()).take(limit).collect();
+        for share in &unused {
+            self.last_key.remove(share);
+            if !self.last_key.keys().any(|(_, line)| *line == share.1) {
+                self.virtual_time.remove(&share.1);
+            }
+        }
+        unused.len()
     }
 
     /// Drawn after the rows are taken, and never used again.

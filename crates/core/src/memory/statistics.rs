@@ -6,13 +6,15 @@ use super::places::Places;
 use crate::id::TenantId;
 use crate::job::QueueName;
 use crate::ports::{Bucket, Depth, Position, Posted, Range, Stretch};
-use crate::statistics::{Slot, Tally};
+use crate::statistics::{Entry, Known, Level, Slot, Tally, carry};
 use crate::time::Timestamp;
 
 #[derive(Default)]
 pub(super) struct Books {
     bookkeeper: Position,
     tallies: BTreeMap<(Slot, Timestamp, TenantId, Option<QueueName>), Tally>,
+    /// How deep queues were when last sampled; since when.
+    depths: BTreeMap<(TenantId, Option<QueueName>), Level>,
 }
 
 impl Books {
@@ -28,13 +30,53 @@ impl Books {
         for entry in &stretch.entries {
             let place = (entry.slot, entry.at, entry.tenant.clone(), entry.queue.clone());
             self.tallies.entry(place).or_default().add(&entry.tally);
+            self.note(entry);
         }
         Posted::Done
     }
 
-    pub fn statistics(&self, tenant: &TenantId, range: &Range, limit: usize) -> Vec<Bucket> {
+    fn note(&mut self, entry: &Entry) {
+        let Some(level) = entry.tally.last.filter(|_| entry.slot == Slot::Minute) else { return };
+        let place = (entry.tenant.clone(), entry.queue.clone());
+        if self.depths.get(&place).is_some_and(|known| known.at_us > level.at_us) {
+            return;
+        }
+        if level.is_empty() {
+            self.depths.remove(&place);
+        } else {
+            self.depths.insert(place, level);
+        }
+    }
+
+    pub fn known_depths(&self) -> Vec<Known> {
+        let known = self.depths.iter();
+        known
+            .map(|((tenant, queue), level)| Known { tenant: tenant.clone(), queue: queue.clone(), level: *level })
+            .collect()
+    }
+
+    /// How deep a queue was when the range begins.
+    fn before(&self, tenant: &TenantId, range: &Range) -> Option<Level> {
+        let sampled = |slot: Slot, until: Timestamp| {
+            let own = self.tallies.iter().filter(|((of_slot, at, of, queue), _)| {
+                *of_slot == slot && *at < until && of == tenant && *queue == range.queue
+            });
+            own.filter_map(|((_, at, ..), tally)| tally.level(*at)).next_back()
+        };
+        let current = self.depths.get(&(tenant.clone(), range.queue.clone()));
+        current
+            .filter(|level| level.at_us <= range.from.as_micros())
+            .copied()
+            .or_else(|| sampled(range.slot, range.from))
+            .or_else(|| sampled(Slot::Hour, Slot::Hour.of(range.from)))
+    }
+
+    pub fn statistics(&self, tenant: &TenantId, range: &Range, limit: usize, now: Timestamp) -> Vec<Bucket> {
         let own = self.of(tenant, range).filter(|(queue, _, _)| **queue == range.queue);
-        own.take(limit).map(|(_, at, tally)| Bucket { at, tally: tally.clone() }).collect()
+        let mut buckets = own.take(limit).map(|(_, at, tally)| Bucket { at, tally: tally.clone() }).collect();
+        carry(&mut buckets, range, self.before(tenant, range), now);
+        buckets.truncate(limit);
+        buckets
     }
 
     pub fn by_queue(&self, tenant: &TenantId, range: &Range, limit: usize) -> Vec<(QueueName, Tally)> {
@@ -43,6 +85,12 @@ impl Books {
             if let Some(queue) = queue {
                 sums.entry(queue.clone()).or_default().add(tally);
             }
+        }
+        for ((of, queue), level) in &self.depths {
+            let Some(queue) = queue.as_ref().filter(|_| of == tenant && level.at_us <= range.from.as_micros()) else {
+                continue;
+            };
+            sums.entry(queue.clone()).or_default().add(&Tally::idle(*level));
         }
         let mut sums: Vec<_> = sums.into_iter().collect();
         sums.sort_by_key(|(queue, tally)| (std::cmp::Reverse(tally.submitted.max(tally.ended())), queue.clone()));
@@ -63,8 +111,10 @@ impl Books {
             .map(|((_, at, _, queue), tally)| (queue, *at, tally))
     }
 
-    pub fn prune(&mut self, until: Timestamp, limit: usize) -> usize {
-        let old: Vec<_> = self.tallies.keys().filter(|place| place.1 <= until).take(limit).cloned().collect();
+    /// Minutes go sooner than hours.
+    pub fn prune(&mut self, minutes: Timestamp, hours: Timestamp, limit: usize) -> usize {
+        let until = |slot: Slot| if slot == Slot::Minute { minutes } else { hours };
+        let old: Vec<_> = self.tallies.keys().filter(|place| place.1 <= until(place.0)).take(limit).cloned().collect();
         for place in &old {
             self.tallies.remove(place);
         }

@@ -1,11 +1,14 @@
 //! What falls due, expires, or has outlived its retention.
 
+use std::time::Duration;
+
 use super::places::{OutcomeRow, Places, Waiting};
 use crate::id::{JobId, TenantId};
 use crate::job::QueueName;
 use crate::outcome::Report;
-use crate::ports::{Due, Pruned, Retention, SessionState, UNREAD_KEPT, USE_IS_NOTED_EVERY};
+use crate::ports::{Due, PruneKind, PruneStep, Retention, SessionState, UNREAD_KEPT, USE_IS_NOTED_EVERY};
 use crate::state::State;
+use crate::statistics::MINUTES_KEPT;
 use crate::time::Timestamp;
 
 impl Places {
@@ -24,7 +27,28 @@ impl Places {
         Due { promoted: due.len(), expired: expired.len(), next, next_in: next.map(|time| time.since(now)) }
     }
 
-    pub fn prune(&mut self, retention: &Retention, limit: usize, now: Timestamp) -> Pruned {
+    pub fn prune(&mut self, kind: PruneKind, retention: &Retention, limit: usize, now: Timestamp) -> PruneStep {
+        let removed = match kind {
+            PruneKind::Partitions => return PruneStep { removed: 0, is_done: true },
+            PruneKind::Jobs => self.prune_jobs(retention, limit, now),
+            PruneKind::Keys => self.prune_keys(limit, now),
+            PruneKind::Changes => self.prune_changes(retention.changes, limit, now),
+            PruneKind::Sessions => self.prune_sessions(now.minus(retention.sessions), limit),
+            PruneKind::Queues => self.prune_queues(now.minus(retention.queues).minus(USE_IS_NOTED_EVERY), limit, now),
+            PruneKind::Lines => self.forget_lines(now.minus(retention.queues).minus(USE_IS_NOTED_EVERY), limit),
+            PruneKind::Ticks => self.prune_ticks(now.minus(retention.ticks), limit),
+            PruneKind::Deliveries => self.prune_deliveries(now.minus(retention.deliveries), limit),
+            PruneKind::Audit => self.prune_trail(now.minus(retention.audit), limit),
+            PruneKind::Statistics => {
+                let minutes = retention.statistics.min(MINUTES_KEPT);
+                self.books.prune(now.minus(minutes), now.minus(retention.statistics), limit)
+            }
+            PruneKind::Passes => self.passes.prune(now, limit),
+        };
+        PruneStep::of(removed, limit)
+    }
+
+    fn prune_jobs(&mut self, retention: &Retention, limit: usize, now: Timestamp) -> usize {
         let old: Vec<JobId> = self
             .outcomes
             .iter()
@@ -44,15 +68,23 @@ impl Places {
         for id in &old {
             self.forget(*id);
         }
+        old.len()
+    }
+
+    fn prune_keys(&mut self, limit: usize, now: Timestamp) -> usize {
         let keys: Vec<_> =
             self.keys.iter().filter(|(_, row)| row.expires_at <= now).map(|(key, _)| key.clone()).take(limit).collect();
         for key in &keys {
             self.keys.remove(key);
         }
+        keys.len()
+    }
+
+    fn prune_changes(&mut self, keep: Duration, limit: usize, now: Timestamp) -> usize {
         let changes: Vec<_> = self
             .log
             .iter()
-            .take_while(|(_, row)| row.at.plus(retention.changes) <= now)
+            .take_while(|(_, row)| row.at.plus(keep) <= now)
             .take_while(|(position, row)| self.is_read(**position) || row.at.plus(UNREAD_KEPT) <= now)
             .map(|(position, _)| *position)
             .take(limit)
@@ -60,35 +92,22 @@ impl Places {
         for position in &changes {
             self.log.remove(position);
         }
+        changes.len()
+    }
+
+    fn prune_sessions(&mut self, until: Timestamp, limit: usize) -> usize {
         let sessions: Vec<_> = self
             .sessions
             .iter()
             .filter(|(_, row)| matches!(row.state, SessionState::Ended | SessionState::Dead))
-            .filter(|(_, row)| row.renewed_at.plus(retention.sessions) <= now)
+            .filter(|(_, row)| row.renewed_at <= until)
             .map(|(id, _)| *id)
             .take(limit)
             .collect();
         for id in &sessions {
             self.sessions.remove(id);
         }
-        let queues = self.prune_queues(now.minus(retention.queues).minus(USE_IS_NOTED_EVERY), limit, now);
-        let ticks = self.prune_ticks(now.minus(retention.ticks), limit);
-        let deliveries = self.prune_deliveries(now.minus(retention.deliveries), limit);
-        let audit = self.prune_trail(now.minus(retention.audit), limit);
-        let statistics = self.books.prune(now.minus(retention.statistics), limit);
-        let passes = self.passes.prune(now, limit);
-        Pruned {
-            jobs: old.len(),
-            keys: keys.len(),
-            changes: changes.len(),
-            sessions: sessions.len(),
-            queues,
-            ticks,
-            deliveries,
-            audit,
-            statistics,
-            passes,
-        }
+        sessions.len()
     }
 
     /// Of the queues longest unused: those with nothing in them go, the others are in use as of now.

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 
 use super::StoreError;
+use super::upkeep::Leader;
 use crate::id::{ClaimToken, Fence, JobId, SessionId, TenantId};
 use crate::job::{Job, NewJob, QueueName};
 use crate::lane::LanePlan;
@@ -29,6 +30,17 @@ pub trait JobStore: Send + Sync {
 
     /// Ends jobs at once, waiting or held, in the order given; `None` for a job this tenant does not have.
     async fn cancel(&self, tenant: &TenantId, ids: &[JobId]) -> Result<Vec<Option<CancelAnswer>>, StoreError>;
+
+    /// The same by a leader, for a schedule: `None`, and nothing is cancelled, when its term is over. A store that one process has
+    /// for itself has no terms.
+    async fn cancel_as(
+        &self,
+        _leader: &Leader,
+        tenant: &TenantId,
+        ids: &[JobId],
+    ) -> Result<Option<Vec<Option<CancelAnswer>>>, StoreError> {
+        self.cancel(tenant, ids).await.map(Some)
+    }
 
     /// Returns final jobs to `ready` with their attempts counted anew: same id, the old outcome kept as an attempt.
     async fn redrive(&self, tenant: &TenantId, ids: &[JobId]) -> Result<Vec<Option<RedriveAnswer>>, StoreError>;

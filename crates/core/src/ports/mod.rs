@@ -48,10 +48,12 @@ pub use statistics::{Bucket, Depth, Range, StatisticsStore, Stretch};
 pub use submit::{Submit, SubmitError};
 pub use tenants::{CreateTenantAnswer, DeleteTenantAnswer, NewTenant, TenantStore, TenantUpdate, UpdateTenantAnswer};
 pub use trail::AuditTrail;
-pub use upkeep::{Due, Leader, Pruned, Retention, USE_IS_NOTED_EVERY, Upkeep};
+pub use upkeep::{
+    DONE_IS_NOTED_EVERY, Due, Leader, PruneKind, PruneStep, Pruned, Retention, USE_IS_NOTED_EVERY, Upkeep,
+};
 pub use wakeups::{Topic, Wakeups};
 pub use webhooks::{
-    CreateWebhookAnswer, Delivery, DeliveryNote, NewDelivery, NewWebhook, Posted, Round, UNREAD_KEPT,
+    CreateWebhookAnswer, Delivery, DeliveryNote, Endpoints, NewDelivery, NewWebhook, Posted, Round, UNREAD_KEPT,
     UpdateWebhookAnswer, WebhookStore, WebhookUpdate, Went,
 };
 

@@ -12,7 +12,7 @@ use super::upkeep::Leader;
 use super::webhooks::Posted;
 use crate::id::TenantId;
 use crate::job::QueueName;
-use crate::statistics::{Entry, Slot, Tally};
+use crate::statistics::{Entry, Known, Slot, Tally};
 use crate::time::Timestamp;
 
 #[async_trait]
@@ -20,18 +20,24 @@ pub trait StatisticsStore: Send + Sync {
     /// Where the bookkeeper stands.
     async fn bookkeeper(&self) -> Result<Position, StoreError>;
 
-    /// Adds the entries to what is there and moves the bookkeeper, in one transaction. `None`, and nothing is done, when the
-    /// leader's term is over.
+    /// Adds the entries to what is there and moves the bookkeeper, in one transaction. What an entry about a minute says last of how
+    /// deep a queue was ([`Tally::last`]) is kept beside, unless later is known. `None`, and nothing is done, when the leader's
+    /// term is over.
     async fn book(&self, leader: Option<&Leader>, stretch: &Stretch) -> Result<Option<Posted>, StoreError>;
 
     /// How many jobs wait and run in each queue of each tenant right now; empty ones are left out.
     async fn depths(&self) -> Result<Vec<Depth>, StoreError>;
 
-    /// A tenant's numbers of one queue, or of all together, oldest first; times without any are left out. At most `limit`.
+    /// How deep queues, and all of each tenant's together, were when last sampled; those that were empty are left out. Kept for as
+    /// long as it is so, whatever the retention of statistics.
+    async fn known_depths(&self) -> Result<Vec<Known>, StoreError>;
+
+    /// A tenant's numbers of one queue, or of all together, oldest first; times without any are left out. At most `limit`. How deep
+    /// they were is carried on from one sample to the next, and into the range from before it ([`crate::statistics::carry`]).
     async fn statistics(&self, tenant: &TenantId, range: &Range, limit: usize) -> Result<Vec<Bucket>, StoreError>;
 
     /// The same summed over the time, for each queue apart; those that most was submitted to or ended in first, at most
-    /// `limit`.
+    /// `limit`. A queue in which something has waited or run all the time, and nothing happened, is among the last.
     async fn statistics_by_queue(
         &self,
         tenant: &TenantId,

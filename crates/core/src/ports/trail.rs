@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 
 use super::StoreError;
+use super::upkeep::Leader;
 use crate::audit::{Act, Entry};
 use crate::id::{EntryId, TenantId};
 
@@ -10,6 +11,12 @@ use crate::id::{EntryId, TenantId};
 pub trait AuditTrail: Send + Sync {
     /// Sent again under the same id it is kept once.
     async fn record(&self, id: EntryId, act: &Act) -> Result<(), StoreError>;
+
+    /// The same by a leader: `None`, and nothing is recorded, when its term is over. A store that one process has for itself has no
+    /// terms.
+    async fn record_as(&self, _leader: &Leader, id: EntryId, act: &Act) -> Result<Option<()>, StoreError> {
+        self.record(id, act).await.map(Some)
+    }
 
     /// The newest first, those before `before`, at most `limit`; of all tenants when none is named.
     async fn trail(

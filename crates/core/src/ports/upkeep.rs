@@ -13,20 +13,110 @@ pub trait Upkeep: Send + Sync {
     /// with error `expired`; at most `limit` of each. Call again while it was busy.
     async fn promote(&self, limit: usize) -> Result<Due, StoreError>;
 
-    /// Removes what has outlived its retention, at most `limit` rows of a kind. Call again while it was busy.
-    async fn prune(&self, retention: &Retention, limit: usize) -> Result<Pruned, StoreError>;
-
-    /// The same, by whoever leads: `None`, and nothing is removed, when its term is over. A store that one process has for
+    /// One step of one kind: removes what has outlived its retention, at most `limit` rows, and remembers where it stopped. Call
+    /// again until it is done. `None`, and nothing is removed, when the leader's term is over; a store that one process has for
     /// itself has no terms.
-    async fn prune_as(
+    async fn prune_kind(
         &self,
-        _leader: &Leader,
+        leader: Option<&Leader>,
+        kind: PruneKind,
         retention: &Retention,
         limit: usize,
-    ) -> Result<Option<Pruned>, StoreError> {
-        self.prune(retention, limit).await.map(Some)
+    ) -> Result<Option<PruneStep>, StoreError>;
+
+    /// Every kind once: each removes at most `limit` rows. Call again while it was busy.
+    async fn prune(&self, retention: &Retention, limit: usize) -> Result<Pruned, StoreError> {
+        let mut pruned = Pruned::default();
+        for kind in PruneKind::ALL {
+            // A step may look at a part of a large store, and find nothing there.
+            while let Some(step) = self.prune_kind(None, kind, retention, limit).await? {
+                pruned.add(kind, step.removed);
+                if step.is_done || step.removed > 0 {
+                    break;
+                }
+            }
+        }
+        Ok(pruned)
     }
 }
+
+/// What is pruned. Each kind has transactions and a time limit of its own, so that one that is slow or fails holds up no other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PruneKind {
+    /// Not removed, but part of the same upkeep: the coming weeks are created, and weeks that are empty dropped.
+    Partitions,
+    Keys,
+    Changes,
+    Sessions,
+    Queues,
+    /// What is known of the order of jobs of one task in a queue, which is in use for other tasks.
+    Lines,
+    Ticks,
+    Deliveries,
+    Audit,
+    Statistics,
+    Passes,
+    Jobs,
+}
+
+impl PruneKind {
+    /// In the order of a round: what others depend on first, what takes longest last.
+    pub const ALL: [PruneKind; 12] = [
+        PruneKind::Partitions,
+        PruneKind::Keys,
+        PruneKind::Changes,
+        PruneKind::Sessions,
+        PruneKind::Queues,
+        PruneKind::Lines,
+        PruneKind::Ticks,
+        PruneKind::Deliveries,
+        PruneKind::Audit,
+        PruneKind::Statistics,
+        PruneKind::Passes,
+        PruneKind::Jobs,
+    ];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            PruneKind::Partitions => "partitions",
+            PruneKind::Keys => "keys",
+            PruneKind::Changes => "changes",
+            PruneKind::Sessions => "sessions",
+            PruneKind::Queues => "queues",
+            PruneKind::Lines => "lines",
+            PruneKind::Ticks => "ticks",
+            PruneKind::Deliveries => "deliveries",
+            PruneKind::Audit => "audit",
+            PruneKind::Statistics => "statistics",
+            PruneKind::Passes => "passes",
+            PruneKind::Jobs => "jobs",
+        }
+    }
+}
+
+impl std::fmt::Display for PruneKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What one step of pruning did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PruneStep {
+    pub removed: usize,
+    /// Nothing more of this kind has outlived its retention.
+    pub is_done: bool,
+}
+
+impl PruneStep {
+    /// A step that would have removed more than `limit`, had there been more.
+    pub fn of(removed: usize, limit: usize) -> Self {
+        Self { removed, is_done: removed < limit }
+    }
+}
+
+/// A store notes in a table of its own, for `foreman doctor`, when each kind was last done, at most this often.
+pub const DONE_IS_NOTED_EVERY: Duration = Duration::from_mins(10);
 
 /// Who writes what only a leader writes: which office it holds, and since which election.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,6 +194,9 @@ pub struct Pruned {
     pub sessions: usize,
     /// A tenant's queues: neither paused nor used, with nothing waiting or held. The order in them starts anew.
     pub queues: usize,
+    /// A tenant's places in the order of jobs of one task in one queue, when nothing of the task is due there. Kept as long as
+    /// unused queues.
+    pub lines: usize,
     pub ticks: usize,
     pub deliveries: usize,
     pub audit: usize,
@@ -113,8 +206,27 @@ pub struct Pruned {
 }
 
 impl Pruned {
+    fn add(&mut self, kind: PruneKind, removed: usize) {
+        let count = match kind {
+            // Of partitions nothing is counted: what was in them was counted as jobs.
+            PruneKind::Partitions => return,
+            PruneKind::Keys => &mut self.keys,
+            PruneKind::Changes => &mut self.changes,
+            PruneKind::Sessions => &mut self.sessions,
+            PruneKind::Queues => &mut self.queues,
+            PruneKind::Lines => &mut self.lines,
+            PruneKind::Ticks => &mut self.ticks,
+            PruneKind::Deliveries => &mut self.deliveries,
+            PruneKind::Audit => &mut self.audit,
+            PruneKind::Statistics => &mut self.statistics,
+            PruneKind::Passes => &mut self.passes,
+            PruneKind::Jobs => &mut self.jobs,
+        };
+        *count += removed;
+    }
+
     pub fn was_busy(&self, limit: usize) -> bool {
-        let rest = [self.ticks, self.deliveries, self.audit, self.statistics, self.passes];
+        let rest = [self.lines, self.ticks, self.deliveries, self.audit, self.statistics, self.passes];
         [self.jobs, self.keys, self.changes, self.sessions, self.queues]
             .into_iter()
             .chain(rest)

@@ -39,8 +39,8 @@ pub trait WebhookStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Webhook>, StoreError>;
 
-    /// All that are enabled, of all these tenants: whom the courier has to tell.
-    async fn webhooks_of(&self, tenants: &[TenantId]) -> Result<Vec<Webhook>, StoreError>;
+    /// All that are enabled, of all these tenants: whom the courier has to tell. One that cannot be read is named beside them.
+    async fn webhooks_of(&self, tenants: &[TenantId]) -> Result<Endpoints, StoreError>;
 
     /// Changes an endpoint, only while it is at the version that was seen. Enabling it begins its health anew. Sent again it
     /// answers [`UpdateWebhookAnswer::Updated`] again, unless another change came after it.
@@ -56,13 +56,35 @@ pub trait WebhookStore: Send + Sync {
     /// Notes come twice and out of order, and the times of the tries decide. A try that ended no later than the latest
     /// arrival noted, or than the moment its endpoint was last enabled, says nothing any more. An arrival ends the failing
     /// unless all of that came after it; a failure from before the first one known moves the beginning back.
+    ///
+    /// An endpoint that cannot be read is passed by too.
     async fn note_deliveries(&self, notes: &[DeliveryNote]) -> Result<Vec<Webhook>, StoreError>;
+
+    /// The same by a leader: `None`, and nothing is noted, when its term is over. A store that one process has for itself has no
+    /// terms.
+    async fn note_deliveries_as(
+        &self,
+        _leader: &Leader,
+        notes: &[DeliveryNote],
+    ) -> Result<Option<Vec<Webhook>>, StoreError> {
+        self.note_deliveries(notes).await.map(Some)
+    }
 
     /// Where the courier stands; at its first question the end of the log, which is kept.
     async fn courier(&self) -> Result<Position, StoreError>;
 
+    /// The same by a leader: `None`, and no courier is appointed, when its term is over.
+    async fn courier_as(&self, _leader: &Leader) -> Result<Option<Position>, StoreError> {
+        self.courier().await.map(Some)
+    }
+
     /// There is no courier any more: nothing is kept for it, and the next one begins at the end of the log.
     async fn dismiss_courier(&self) -> Result<(), StoreError>;
+
+    /// The same by a leader: `None`, and the courier stays, when its term is over.
+    async fn dismiss_courier_as(&self, _leader: &Leader) -> Result<Option<()>, StoreError> {
+        self.dismiss_courier().await.map(Some)
+    }
 
     /// Makes deliveries and moves the courier, in one transaction. `None`, and nothing is done, when the leader's term is over.
     async fn post(&self, leader: Option<&Leader>, round: &Round) -> Result<Option<Posted>, StoreError>;
@@ -85,6 +107,14 @@ pub trait WebhookStore: Send + Sync {
     /// One of an endpoint's deliveries.
     async fn delivery(&self, tenant: &TenantId, webhook: WebhookId, job: JobId)
     -> Result<Option<Delivery>, StoreError>;
+}
+
+/// The endpoints of some tenants.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Endpoints {
+    pub readable: Vec<Webhook>,
+    /// Written by a later version, as in the middle of an upgrade.
+    pub unreadable: Vec<(TenantId, WebhookId)>,
 }
 
 #[derive(Clone, Debug)]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{KIND, Message, QUEUE};
@@ -25,27 +26,45 @@ pub struct Dispatch {
     pub about: Option<JobId>,
     pub correlation_id: Option<String>,
     pub max_attempts: u32,
+    pub wish: Wish,
+}
+
+/// Whether an endpoint wants to hear of an event.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Wish {
+    /// It did when the delivery was made.
+    #[default]
+    Known,
+    /// Whoever made the delivery could not read the endpoint. The worker that can asks it before it sends.
+    Unknown,
+}
+
+impl Wish {
+    pub fn is_known(&self) -> bool {
+        *self == Wish::Known
+    }
 }
 
 impl Dispatch {
     /// Tried as often as there are waits, and once before them.
     pub fn to(to: Addressee) -> Self {
         let max_attempts = u32::try_from(DELIVERY_WAITS.len() + 1).expect("a short list");
-        Self { to, lane: Lane::default(), about: None, correlation_id: None, max_attempts }
+        Self { to, lane: Lane::default(), about: None, correlation_id: None, max_attempts, wish: Wish::Known }
     }
 }
 
 impl Message {
     /// The delivery that carries it, as a job of its own with a fresh id.
     pub fn deliver(&self, tenant: &TenantId, dispatch: Dispatch) -> serde_json::Result<NewDelivery> {
-        let Dispatch { to, lane, about, correlation_id, max_attempts } = dispatch;
+        let Dispatch { to, lane, about, correlation_id, max_attempts, wish } = dispatch;
         let webhook = match &to {
             Addressee::Webhook(id) => Some(*id),
             Addressee::Callback(_) => None,
         };
         let body = RawValue::from_string(serde_json::to_string(self)?)?;
         let work = Work {
-            target: Target::Webhook(WebhookTarget { to, event: self.event, body }),
+            target: Target::Webhook(WebhookTarget { to, event: self.event, wish, body }),
             kind: Some(KIND.into()),
             queue: QueueName::from_stored(QUEUE),
             lane,

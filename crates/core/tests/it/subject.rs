@@ -51,6 +51,7 @@ impl Subject for Memory {
     }
 }
 
+#[async_trait]
 impl TenancySubject for Memory {
     fn tenancy(&self) -> Arc<dyn ports::Tenancy> {
         Arc::new(self.store.clone())

@@ -10,10 +10,10 @@ use foreman_core::document::{AttemptDocument, JobDocument};
 use foreman_core::outcome::AttemptOutcome;
 use foreman_core::ports::{AttemptPage, AttemptRecord, JobView, Leader, Moved, Position, StoreError};
 use foreman_core::target::Addressee;
-use foreman_core::webhook::{About, Ending, Event, Message, RESERVED, Webhook};
-use foreman_core::{JobId, TenantId};
+use foreman_core::webhook::{About, Ending, Event, Message, RESERVED, Webhook, Wish};
+use foreman_core::{JobId, TenantId, WebhookId};
 use futures_util::future::try_join_all;
-use tracing::{error, warn};
+use tracing::{debug, error, warn};
 use url::Url;
 
 use super::letter::{Bag, Letter};
@@ -29,8 +29,33 @@ pub(super) fn is_one(moved: &Moved) -> bool {
 struct Wanted<'a> {
     moved: &'a Moved,
     event: Event,
-    to: Vec<Addressee>,
+    to: Vec<(WebhookId, Wish)>,
     has_callback: bool,
+}
+
+/// An endpoint that may have to be told.
+pub(super) enum Endpoint {
+    Known(Webhook),
+    /// A later version has written it, and this one cannot read what it wants to hear of. Its deliveries are made all the same, and
+    /// wait for a worker that can: a courier that went on without it would have told it nothing, for good.
+    Newer(WebhookId),
+}
+
+impl Endpoint {
+    pub(super) fn id(&self) -> WebhookId {
+        match self {
+            Endpoint::Known(webhook) => webhook.id,
+            Endpoint::Newer(id) => *id,
+        }
+    }
+
+    /// Whether it wants to hear of this; `None`: it does not.
+    pub(super) fn wish(&self, event: Event) -> Option<Wish> {
+        match self {
+            Endpoint::Known(webhook) => webhook.settings.wants(event).then_some(Wish::Known),
+            Endpoint::Newer(_) => Some(Wish::Unknown),
+        }
+    }
 }
 
 impl Courier {
@@ -50,8 +75,11 @@ impl Courier {
                 let callback = if wanted.has_callback { callback(&view) } else { None };
                 let view = self.with_every_attempt(wanted.moved, view).await?;
                 let letter = letter(wanted.moved, wanted.event, view);
-                for to in wanted.to.iter().cloned().chain(callback) {
-                    bag.put(&letter, to);
+                for (id, wish) in &wanted.to {
+                    bag.put(&letter, Addressee::Webhook(*id), *wish);
+                }
+                if let Some(callback) = callback {
+                    bag.put(&letter, callback, Wish::Known);
                 }
                 self.empty_if_full(bag, leader, kept).await?;
             }
@@ -72,43 +100,27 @@ impl Courier {
         let wanted = ended.into_iter().filter_map(|moved| {
             let event = Event::of(moved.step.state)?;
             let own = endpoints.get(&moved.tenant).into_iter().flatten();
-            let to: Vec<Addressee> = own
-                .filter(|webhook| webhook.settings.wants(event))
-                .map(|webhook| Addressee::Webhook(webhook.id))
-                .collect();
+            let to: Vec<(WebhookId, Wish)> =
+                own.filter_map(|endpoint| endpoint.wish(event).map(|wish| (endpoint.id(), wish))).collect();
             let has_callback = with_callback.contains(&moved.id);
             (has_callback || !to.is_empty()).then_some(Wanted { moved, event, to, has_callback })
         });
         Ok(wanted.collect())
     }
 
-    /// Everyone who may be told something, by tenant. What cannot be read of one tenant is no reason to tell nobody.
+    /// Every endpoint that may have to be told something, by tenant.
     pub(super) async fn endpoints_of(
         &self,
         tenants: &[TenantId],
-    ) -> Result<HashMap<TenantId, Vec<Webhook>>, StoreError> {
-        let ask = |tenants: Vec<TenantId>| async move {
-            bounded(self.config.call_timeout, self.tenancy.webhooks_of(&tenants)).await
-        };
-        let found = match ask(tenants.to_vec()).await {
-            Err(StoreError::Damaged(_)) => {
-                let mut found = Vec::new();
-                for tenant in tenants {
-                    match ask(vec![tenant.clone()]).await {
-                        Ok(webhooks) => found.extend(webhooks),
-                        Err(StoreError::Damaged(why)) => {
-                            error!(%tenant, "a webhook of tenant {tenant} cannot be read, and none of its webhooks is told: {why}");
-                        }
-                        Err(error) => return Err(error),
-                    }
-                }
-                found
-            }
-            answer => answer?,
-        };
-        let mut by_tenant: HashMap<TenantId, Vec<Webhook>> = HashMap::new();
-        for webhook in found {
-            by_tenant.entry(webhook.tenant.clone()).or_default().push(webhook);
+    ) -> Result<HashMap<TenantId, Vec<Endpoint>>, StoreError> {
+        let found = bounded(self.config.call_timeout, self.tenancy.webhooks_of(tenants)).await?;
+        let mut by_tenant: HashMap<TenantId, Vec<Endpoint>> = HashMap::new();
+        for webhook in found.readable {
+            by_tenant.entry(webhook.tenant.clone()).or_default().push(Endpoint::Known(webhook));
+        }
+        for (tenant, id) in found.unreadable {
+            debug!(webhook.id = %id, %tenant, "webhook {id} of tenant {tenant} cannot be read: its deliveries wait for a newer worker");
+            by_tenant.entry(tenant).or_default().push(Endpoint::Newer(id));
         }
         Ok(by_tenant)
     }

@@ -9,14 +9,14 @@ use std::sync::atomic::Ordering;
 
 use foreman_core::audit::{Act, Actor};
 use foreman_core::outcome::AttemptOutcome;
-use foreman_core::ports::{DeliveryNote, JobView, Moved, StoreError, Went};
+use foreman_core::ports::{DeliveryNote, JobView, Leader, Moved, StoreError, Went};
 use foreman_core::target::{Addressee, WebhookTarget};
 use foreman_core::webhook::{About, Disabled, Event, Message, QUEUE, Webhook};
 use foreman_core::{State, Target, TenantId, WebhookId};
 use tracing::warn;
 
-use super::Courier;
 use super::letter::{Bag, Letter, entry_id};
+use super::{Courier, Stopped};
 use crate::outage::bounded;
 use crate::target::webhook::NOT_SENT;
 
@@ -30,7 +30,12 @@ pub(super) fn is_one(moved: &Moved) -> bool {
 
 impl Courier {
     /// Whether anything was noted.
-    pub(super) async fn note_health(&self, slice: &[&Moved], bag: &mut Bag) -> Result<bool, StoreError> {
+    pub(super) async fn note_health(
+        &self,
+        slice: &[&Moved],
+        leader: Option<&Leader>,
+        bag: &mut Bag,
+    ) -> Result<bool, Stopped> {
         let tries: Vec<&Moved> = slice.iter().copied().filter(|moved| is_one(moved)).collect();
         let mut notes = Vec::new();
         for some in tries.chunks(self.config.loads.max(1)) {
@@ -40,7 +45,7 @@ impl Courier {
         if notes.is_empty() {
             return Ok(false);
         }
-        for disabled in bounded(self.config.call_timeout, self.tenancy.note_deliveries(&notes)).await? {
+        for disabled in self.note(leader, &notes).await? {
             self.tally.disabled.fetch_add(1, Ordering::Relaxed);
             let Webhook { id, tenant, .. } = &disabled;
             warn!(webhook.id = %id, %tenant, "disabled webhook {id} of tenant {tenant}: {}", why(&disabled));
@@ -48,18 +53,32 @@ impl Courier {
         let failing: BTreeSet<(&TenantId, WebhookId)> =
             notes.iter().filter(|note| note.went != Went::Arrived).map(|note| (&note.tenant, note.webhook)).collect();
         for (tenant, id) in failing {
-            let found = bounded(self.config.call_timeout, self.tenancy.webhook(tenant, id)).await?;
+            let found = match bounded(self.config.call_timeout, self.tenancy.webhook(tenant, id)).await {
+                // Of a later version, which will look after it.
+                Err(StoreError::Damaged(_)) => None,
+                answer => answer?,
+            };
             let is_ours =
                 |webhook: &Webhook| matches!(webhook.settings.disabled, Some(Disabled::Gone | Disabled::Failing));
             if let Some(webhook) = found.filter(is_ours) {
-                self.tell_disabled(&webhook, bag).await?;
+                self.tell_disabled(&webhook, leader, bag).await?;
             }
         }
         Ok(true)
     }
 
+    async fn note(&self, leader: Option<&Leader>, notes: &[DeliveryNote]) -> Result<Vec<Webhook>, Stopped> {
+        let limit = self.config.call_timeout;
+        match leader {
+            Some(leader) => {
+                bounded(limit, self.tenancy.note_deliveries_as(leader, notes)).await?.ok_or(Stopped::Deposed)
+            }
+            None => Ok(bounded(limit, self.tenancy.note_deliveries(notes)).await?),
+        }
+    }
+
     /// Tells the tenant's other endpoints, and the audit trail.
-    async fn tell_disabled(&self, webhook: &Webhook, bag: &mut Bag) -> Result<(), StoreError> {
+    async fn tell_disabled(&self, webhook: &Webhook, leader: Option<&Leader>, bag: &mut Bag) -> Result<(), Stopped> {
         let Webhook { id, tenant, edited_at, version, .. } = webhook;
         let occasion = format!("{id}/disabled/{version}").into_bytes();
         let act = Act {
@@ -72,14 +91,20 @@ impl Courier {
             peer: None,
         };
         let entry = entry_id(*edited_at, &occasion);
-        bounded(self.config.call_timeout, self.tenancy.record(entry, &act)).await?;
+        let limit = self.config.call_timeout;
+        match leader {
+            Some(leader) => {
+                bounded(limit, self.tenancy.record_as(leader, entry, &act)).await?.ok_or(Stopped::Deposed)?;
+            }
+            None => bounded(limit, self.tenancy.record(entry, &act)).await?,
+        }
         let data = About::Webhook { webhook: *id, detail: why(webhook).into() };
         let message = Message { event: Event::WebhookDisabled, timestamp: *edited_at, data };
         let letter = Letter::new(tenant.clone(), message, occasion);
         let others = self.endpoints_of(std::slice::from_ref(tenant)).await?;
-        for other in others.into_values().flatten() {
-            if other.id != *id && other.settings.wants(Event::WebhookDisabled) {
-                bag.put(&letter, Addressee::Webhook(other.id));
+        for other in others.into_values().flatten().filter(|other| other.id() != *id) {
+            if let Some(wish) = other.wish(Event::WebhookDisabled) {
+                bag.put(&letter, Addressee::Webhook(other.id()), wish);
             }
         }
         Ok(())

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use foreman_core::ports::NewDelivery;
 use foreman_core::target::Addressee;
-use foreman_core::webhook::{Dispatch, Message};
+use foreman_core::webhook::{Dispatch, Message, Wish};
 use foreman_core::{EntryId, JobId, Lane, Target, TenantId, Timestamp, WebhookId, Work};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
@@ -35,9 +35,9 @@ impl Letter {
         Self { about: Some(job), lane: work.lane, correlation_id: work.correlation_id.clone(), ..self }
     }
 
-    fn to(&self, to: Addressee) -> NewDelivery {
+    fn to(&self, to: Addressee, wish: Wish) -> NewDelivery {
         let (about, lane, correlation_id) = (self.about, self.lane, self.correlation_id.clone());
-        let dispatch = Dispatch { about, lane, correlation_id, ..Dispatch::to(to) };
+        let dispatch = Dispatch { about, lane, correlation_id, wish, ..Dispatch::to(to) };
         let mut delivery =
             self.message.deliver(&self.tenant, dispatch).expect("a message is plain data with text keys");
         delivery.job.id = JobId(self.id(delivery.webhook));
@@ -83,8 +83,8 @@ pub(super) struct Bag {
 }
 
 impl Bag {
-    pub(super) fn put(&mut self, letter: &Letter, to: Addressee) {
-        let delivery = letter.to(to);
+    pub(super) fn put(&mut self, letter: &Letter, to: Addressee, wish: Wish) {
+        let delivery = letter.to(to, wish);
         if !self.ids.insert(delivery.job.id) {
             return;
         }

@@ -15,12 +15,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use foreman_core::outcome::Ended;
+use foreman_core::outcome::{Ended, Report};
 use foreman_core::ports::WebhookStore;
 use foreman_core::sealed::Place;
 use foreman_core::signing::{Purpose, SigningSecret};
 use foreman_core::target::{Addressee, Route, WebhookTarget};
-use foreman_core::webhook::Webhook;
+use foreman_core::webhook::{Webhook, Wish};
 use foreman_core::{Target, Timestamp, WebhookId};
 use foreman_runtime::clock;
 use url::Url;
@@ -56,7 +56,7 @@ impl WebhookRunner {
 
     async fn address(&self, target: &WebhookTarget, attempt: &Try, now: Timestamp) -> Result<Address, Ending> {
         match &target.to {
-            Addressee::Webhook(id) => self.endpoint(*id, attempt, now).await,
+            Addressee::Webhook(id) => self.endpoint(*id, target, attempt, now).await,
             Addressee::Callback(url) => {
                 let secrets = self.vault.secrets_of(&attempt.job.tenant, Purpose::Callback, now).await;
                 let secrets = secrets.map_err(|error| again(&error))?;
@@ -65,12 +65,22 @@ impl WebhookRunner {
         }
     }
 
-    async fn endpoint(&self, id: WebhookId, attempt: &Try, now: Timestamp) -> Result<Address, Ending> {
+    async fn endpoint(
+        &self,
+        id: WebhookId,
+        target: &WebhookTarget,
+        attempt: &Try,
+        now: Timestamp,
+    ) -> Result<Address, Ending> {
         let tenant = &attempt.job.tenant;
         let found = bounded(LOOK_UP_TIMEOUT, self.webhooks.webhook(tenant, id)).await.map_err(|error| again(&error))?;
         let Some(webhook) = found else { return Err(Ending::failed(format!("{NOT_SENT}the webhook {id} is gone"))) };
         if !webhook.settings.is_enabled() {
             return Err(Ending::failed(format!("{NOT_SENT}the webhook {id} is disabled")));
+        }
+        if target.wish == Wish::Unknown && !webhook.settings.wants(target.event) {
+            // It was made for an endpoint that the courier could not read. Nothing went wrong.
+            return Err(Ending::completed(Report::default()));
         }
         let place = Webhook::place_name(id);
         let secrets = self.vault.secrets(&webhook.signing, Place { tenant, name: &place }, now);

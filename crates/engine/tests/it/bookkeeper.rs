@@ -5,11 +5,11 @@ use std::io::Write;
 use std::sync::{Arc, Once};
 use std::time::Duration;
 
-use foreman_core::job::QueueName;
+use foreman_core::job::{QueueName, Start};
 use foreman_core::memory::LocalWakeups;
 use foreman_core::ports::{ChangeLog, JobStore, Range, Retention, StatisticsStore, StoreError, Upkeep};
 use foreman_core::statistics::{Slot, Tally};
-use foreman_core::{Report, TenantId, Timestamp, Verdict};
+use foreman_core::{NewJob, Report, TenantId, Timestamp, Verdict};
 use foreman_engine::Bookkeeper;
 use foreman_engine::bookkeeper::{Config, Error};
 use foreman_runtime::leadership::{self, AlwaysLeader};
@@ -193,7 +193,7 @@ async fn much_of_many_queues_is_written_in_parts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn how_deep_queues_are_is_noted_at_the_start_and_once_a_minute() {
+async fn how_deep_queues_are_is_looked_at_once_a_minute_and_noted_when_it_changed() {
     let scene = Scene::new();
     scene.submit(&[job(""), job("")]).await;
     let _bookkeeper = start(&scene, Config::default());
@@ -205,8 +205,51 @@ async fn how_deep_queues_are_is_noted_at_the_start_and_once_a_minute() {
     sleep(Duration::from_mins(10)).await;
     let buckets = scene.store.inner.statistics(&us(), &ever(Slot::Minute, None), 100).await.unwrap();
     let depths: Vec<_> = buckets.iter().map(|bucket| bucket.tally.waiting).collect();
-    assert_eq!(depths[..3], [Some(2), Some(3), Some(3)]);
-    assert!((10..=11).contains(&depths.len()), "one in each minute: {depths:?}");
+    assert_eq!(depths, [Some(2), Some(3)]);
+    let looks = scene.store.calls(Verb::Depths);
+    assert!((10..=12).contains(&looks), "one in each minute: {looks}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn queues_in_which_nothing_happens_cost_nothing() {
+    const TENANTS: u32 = 500;
+    let scene = Scene::new();
+    let sleeping = |n: u32| NewJob {
+        tenant: TenantId::new(format!("tenant-{n}")),
+        start: Start::After(Duration::from_hours(24 * 90)),
+        ..job("")
+    };
+    let jobs: Vec<NewJob> = (0..TENANTS).map(sleeping).collect();
+    for some in jobs.chunks(10) {
+        scene.submit(some).await;
+    }
+    let first = start(&scene, Config { most_buckets: 100, ..Config::default() });
+    sleep(Duration::from_secs(30)).await;
+    let booked = scene.store.booked();
+    // What was submitted, and how deep that made queues: of each tenant one queue and all together, by minute and by hour.
+    assert_eq!(booked.iter().sum::<usize>(), 2 * 4 * TENANTS as usize, "{booked:?}");
+    assert!(booked.iter().all(|count| *count <= 140), "a few in each write: {booked:?}");
+    sleep(Duration::from_hours(3)).await;
+    assert_eq!(scene.store.booked().iter().sum::<usize>(), 0, "nothing has changed");
+    scene.stop.drain();
+    first.await.unwrap().unwrap();
+
+    // Nobody counts, and one is cancelled.
+    let cancelled = &jobs[7];
+    scene.store.inner.cancel(&cancelled.tenant, &[cancelled.id]).await.unwrap();
+    let stop = Stop::new();
+    let second = scene.tasks.spawn("bookkeeper", bookkeeper(&scene, Config::default()).run(stop.shutdown()));
+    sleep(Duration::from_mins(3)).await;
+    // The cancellation itself and how deep that left the queue share their buckets, unless a minute ended in between.
+    let booked: usize = scene.store.booked().iter().sum();
+    assert!((8..=10).contains(&booked), "{booked}");
+    let depth = async |tenant: &TenantId| {
+        let buckets = scene.store.inner.statistics(tenant, &ever(Slot::Minute, None), 100).await.unwrap();
+        buckets.last().and_then(|bucket| bucket.tally.waiting)
+    };
+    assert_eq!((depth(&cancelled.tenant).await, depth(&jobs[8].tenant).await), (Some(0), Some(1)));
+    stop.drain();
+    second.await.unwrap().unwrap();
 }
 
 #[tokio::test(start_paused = true)]

@@ -49,11 +49,20 @@ pub async fn endpoint(scene: &Scene, events: &[&str]) -> WebhookId {
     endpoint_of(scene, us(), events).await.id
 }
 
+/// One that can be read though its tenant's webhooks are spoilt.
+pub async fn readable_endpoint(scene: &Scene, events: &[&str]) -> WebhookId {
+    described(scene, us(), events, "readable").await.id
+}
+
 pub async fn endpoint_of(scene: &Scene, tenant: TenantId, events: &[&str]) -> Webhook {
+    described(scene, tenant, events, "").await
+}
+
+async fn described(scene: &Scene, tenant: TenantId, events: &[&str], description: &str) -> Webhook {
     let settings = WebhookSettings {
         url: "https://hooks.example/in".parse().unwrap(),
         events: Events::parse(events.iter().copied()).unwrap(),
-        description: String::new(),
+        description: description.into(),
         disabled: None,
     };
     let new = NewWebhook { id: WebhookId::fresh(), tenant, settings, signing: SigningKeys::default(), at_most: 50 };

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use foreman_core::ports::Retention;
+use foreman_core::ports::{PruneKind, Retention};
 use foreman_core::{Report, State, Verdict};
-use foreman_engine::pruner::{Config, Error, Pruner};
+use foreman_engine::pruner::{Config, Error, FAR_BEHIND, Progress, Pruner};
 use foreman_runtime::leadership::{self, AlwaysLeader};
 use foreman_runtime::{Leadership, Stop, Task};
 use tokio::time::{Instant, sleep};
@@ -89,7 +89,9 @@ async fn it_gives_up_at_the_deadline() {
 async fn it_survives_an_outage() {
     let scene = Scene::new();
     completed(&scene, 5).await;
-    scene.store.always(Verb::Prune, away());
+    for verb in [Verb::Prune, Verb::PruneRest, Verb::PrunePartitions] {
+        scene.store.always(verb, away());
+    }
     let pruner = start(&scene);
     sleep(KEPT * 2).await;
     scene.store.heal();
@@ -97,6 +99,70 @@ async fn it_survives_an_outage() {
     assert_eq!(scene.count(State::Completed).await, 0);
     scene.stop.drain();
     pruner.await.unwrap().unwrap();
+}
+
+/// A pruner, and how far it is behind.
+fn watched(scene: &Scene, config: Config) -> (Task<Result<(), Error>>, Progress) {
+    let retention = Retention { completed: Some(KEPT), ..Retention::default() };
+    let pruner = Pruner::new(scene.store(), Config { step: 10, retention, ..config });
+    let progress = pruner.progress();
+    (scene.tasks.spawn("pruner", pruner.run(scene.stop.shutdown())), progress)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_fails_does_not_keep_the_others_from_their_turn() {
+    let scene = Scene::new();
+    completed(&scene, 25).await;
+    scene.store.always(Verb::PruneRest, away());
+    let (_pruner, progress) = watched(&scene, Config::default());
+    sleep(KEPT + Duration::from_secs(80)).await;
+    assert_eq!(scene.count(State::Completed).await, 0, "jobs are pruned");
+    assert_eq!(progress.behind(PruneKind::Jobs), Duration::ZERO);
+    assert!(progress.behind(PruneKind::Changes) >= KEPT, "{:?}", progress.behind(PruneKind::Changes));
+    let behind = progress.far_behind();
+    assert_eq!(behind.len(), PruneKind::ALL.len() - 2, "all but jobs and partitions: {behind:?}");
+    assert!(behind.iter().all(|behind| behind.why.as_ref().is_some_and(|why| why.contains("scripted"))), "{behind:?}");
+    scene.store.heal();
+    sleep(Duration::from_secs(80)).await;
+    assert_eq!(progress.far_behind(), []);
+    assert_eq!(progress.behind(PruneKind::Changes), Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_hangs_takes_its_own_time_and_no_more() {
+    let scene = Scene::new();
+    completed(&scene, 25).await;
+    sleep(KEPT * 2).await;
+    scene.store.always(Verb::PruneRest, Act::Hang);
+    scene.store.always(Verb::PrunePartitions, Act::Hang);
+    let (_pruner, progress) = watched(&scene, Config::default());
+    // Ten kinds hang for ten seconds each; creating partitions hangs beside them.
+    sleep(Duration::from_secs(105)).await;
+    assert_eq!(scene.count(State::Completed).await, 0);
+    assert!(progress.behind(PruneKind::Keys) > Duration::ZERO);
+    // The first try takes a quarter of an hour.
+    sleep(FAR_BEHIND * 2).await;
+    let partitions = progress.far_behind().into_iter().find(|behind| behind.kind == PruneKind::Partitions);
+    assert!(partitions.is_some_and(|behind| behind.why.is_some_and(|why| why.contains("15m"))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_backlog_that_takes_longer_than_a_turn_gives_way_and_goes_on() {
+    let scene = Scene::new();
+    completed(&scene, 200).await;
+    sleep(KEPT * 2).await;
+    scene.store.always(Verb::Prune, Act::Delay(Duration::from_secs(10)));
+    let config = Config { call_timeout: Duration::from_secs(11), ..Config::default() };
+    let (_pruner, progress) = watched(&scene, config);
+    // Twenty steps of ten seconds: more than three minutes, in which the others are due twice and more.
+    sleep(Duration::from_secs(120)).await;
+    let others = scene.store.calls(Verb::PruneRest);
+    assert!((20..45).contains(&others), "each of ten kinds once a minute: {others}");
+    assert!(progress.behind(PruneKind::Jobs) > Duration::from_mins(1), "{:?}", progress.behind(PruneKind::Jobs));
+    sleep(Duration::from_secs(100)).await;
+    assert_eq!(scene.count(State::Completed).await, 0, "without a pause");
+    sleep(Duration::from_secs(80)).await;
+    assert_eq!(progress.behind(PruneKind::Jobs), Duration::ZERO);
 }
 
 #[tokio::test(start_paused = true)]

@@ -13,9 +13,9 @@ use foreman_core::memory;
 use foreman_core::ports::{
     AttemptPage, Audit, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, CreateAnswer, Cursor, DeadGroups,
     DeleteAnswer, Due, DueSchedules, Edit, EditAnswer, Fired, Firing, Heartbeat, HeldView, JobFilter, JobQuery,
-    JobStore, JobSummary, JobView, Labels, Leader, OpenJob, Overdue, Page, Position, Pruned, Pulse, QueueView,
-    RedriveAnswer, RemoveAnswer, Retention, ScheduleStore, ScheduleView, Seen, SessionInfo, SessionStore, SessionView,
-    Settled, Settlement, Standing, StateCounts, StoreError, Submitted, TickView, Upkeep,
+    JobStore, JobSummary, JobView, Labels, Leader, OpenJob, Overdue, Page, Position, PruneKind, PruneStep, Pulse,
+    QueueView, RedriveAnswer, RemoveAnswer, Retention, ScheduleStore, ScheduleView, Seen, SessionInfo, SessionStore,
+    SessionView, Settled, Settlement, Standing, StateCounts, StoreError, Submitted, TickView, Upkeep,
 };
 use foreman_core::schedule::{NewSchedule, ScheduleKey, ScheduleName};
 use foreman_core::{ClaimToken, JobId, NewJob, ScheduleId, SessionId, TenantId, Timestamp};
@@ -36,7 +36,11 @@ pub enum Verb {
     Pulses,
     Lapse,
     Promote,
+    /// Jobs.
     Prune,
+    PrunePartitions,
+    /// Every other kind.
+    PruneRest,
     Cancel,
     Time,
     CreateSchedule,
@@ -59,6 +63,7 @@ pub enum Verb {
     Bookkeeper,
     Book,
     Depths,
+    KnownDepths,
 }
 
 #[derive(Clone, Debug)]
@@ -115,6 +120,7 @@ struct Script {
     spoilt: Vec<JobId>,
     /// Tenants with a webhook that cannot be read.
     spoilt_tenants: Vec<TenantId>,
+    booked: Vec<usize>,
 }
 
 impl Scripted {
@@ -171,6 +177,11 @@ impl Scripted {
 
     pub fn spoil_webhooks_of(&self, tenant: TenantId) {
         self.script.lock().unwrap().spoilt_tenants.push(tenant);
+    }
+
+    /// How many entries each booking had since the last time this was asked.
+    pub fn booked(&self) -> Vec<usize> {
+        std::mem::take(&mut self.script.lock().unwrap().booked)
     }
 
     /// Every earlier leader's term is over, by the store's account.
@@ -325,8 +336,19 @@ impl Upkeep for Scripted {
         self.play(Verb::Promote, self.inner.promote(limit)).await
     }
 
-    async fn prune(&self, retention: &Retention, limit: usize) -> Result<Pruned, StoreError> {
-        self.play(Verb::Prune, self.inner.prune(retention, limit)).await
+    async fn prune_kind(
+        &self,
+        leader: Option<&Leader>,
+        kind: PruneKind,
+        retention: &Retention,
+        limit: usize,
+    ) -> Result<Option<PruneStep>, StoreError> {
+        let verb = match kind {
+            PruneKind::Jobs => Verb::Prune,
+            PruneKind::Partitions => Verb::PrunePartitions,
+            _ => Verb::PruneRest,
+        };
+        self.play(verb, self.inner.prune_kind(leader, kind, retention, limit)).await
     }
 }
 

@@ -10,7 +10,7 @@ use foreman_core::ports::WebhookStore;
 use foreman_core::retry::Backoff;
 use foreman_core::signing::{ID, SIGNATURE, SigningKeys, SigningSecret, TIMESTAMP};
 use foreman_core::target::{Addressee, Route, WebhookTarget};
-use foreman_core::webhook::{Disabled, Event, KIND, QUEUE};
+use foreman_core::webhook::{Disabled, Event, Events, KIND, QUEUE, Wish};
 use foreman_core::{Job, JobId, Lane, Target, WebhookId, Work};
 use foreman_engine::target::webhook::WebhookRunner;
 use foreman_engine::target::{Ending, Runner, Try};
@@ -27,7 +27,7 @@ const BODY: &str = r#"{"type":"job.completed", "n": 1.0}"#;
 fn delivery(to: Addressee) -> Try {
     let body = RawValue::from_string(BODY.into()).unwrap();
     let work = Work {
-        target: Target::Webhook(WebhookTarget { to, event: Event::JobCompleted, body }),
+        target: Target::Webhook(WebhookTarget { to, event: Event::JobCompleted, wish: Wish::Known, body }),
         kind: Some(KIND.into()),
         queue: QueueName::from_stored(QUEUE),
         lane: Lane::Normal,
@@ -108,6 +108,26 @@ async fn one_that_is_gone_or_disabled_is_called_no_more() {
     assert_eq!(ending.ended, Ended::Failed);
     assert!(error_of(&ending).ends_with("is gone"), "{}", error_of(&ending));
     assert_eq!(server.seen.requests(), 1);
+}
+
+/// The courier could not read the endpoint; this worker can.
+#[tokio::test]
+async fn a_delivery_that_nobody_may_want_is_sent_only_if_it_is_wanted() {
+    let (house, server, secret) = (House::new(), Server::answering(OK).await, SigningSecret::fresh());
+    let hook = house.endpoint(&server.url(), &secret).await;
+    let mut unsure = to(hook.id);
+    let mut work = (*unsure.job.work).clone();
+    let Target::Webhook(target) = &mut work.target else { panic!("a delivery") };
+    target.wish = Wish::Unknown;
+    unsure.job.work = Arc::new(work);
+    let other = house.change(&hook, |hook| hook.settings.events = Events::parse(["job.dead"]).unwrap()).await;
+    assert_eq!(run(&house.webhooks(), &unsure).await.ended, Ended::Completed);
+    assert_eq!(server.seen.requests(), 0, "it does not want to hear of this");
+    assert_eq!(run(&house.webhooks(), &to(hook.id)).await.ended, Ended::Completed);
+    assert_eq!(server.seen.requests(), 1, "it did when this one was made");
+    house.change(&other, |hook| hook.settings.events = Events::parse(["job.*"]).unwrap()).await;
+    assert_eq!(run(&house.webhooks(), &unsure).await.ended, Ended::Completed);
+    assert_eq!(server.seen.requests(), 2);
 }
 
 #[tokio::test]

@@ -5,7 +5,10 @@
 mod postgres;
 mod sqlite;
 
+use std::time::Duration;
+
 use comfy_table::{Cell, Color};
+use foreman_core::duration::Span;
 use serde_json::{Value, json};
 
 use crate::cli::Doctor;
@@ -72,6 +75,25 @@ fn version(found: i64, known: i64) -> String {
     } else {
         format!("version {found}")
     }
+}
+
+/// Each kind of pruning is finished every minute or so, and that is noted every ten. Noted last so long ago, it falls behind.
+const LONG_UNPRUNED: Duration = Duration::from_hours(1);
+
+/// From the kinds of pruning, and how long ago each was last finished.
+fn pruning(kinds: &[(String, Duration)], is_anyone_pruning: bool) -> Finding {
+    let behind: Vec<&(String, Duration)> = kinds.iter().filter(|(_, ago)| *ago > LONG_UNPRUNED).collect();
+    let found = if kinds.is_empty() {
+        "never finished yet".to_owned()
+    } else if behind.is_empty() {
+        "keeps up".to_owned()
+    } else {
+        let each = behind.iter().map(|(kind, ago)| format!("{kind} {} ago", Span(Duration::from_secs(ago.as_secs()))));
+        format!("last finished: {}", each.collect::<Vec<_>>().join(", "))
+    };
+    Finding::judged("pruning", found, is_anyone_pruning && !behind.is_empty(), || {
+        "what is kept no longer is not removed: the log of the scheduler that leads and its foreman_prune_behind_seconds say why".into()
+    })
 }
 
 fn print(findings: &[Finding], screen: &Screen) -> anyhow::Result<()> {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use foreman_core::duration::format;
-use foreman_core::ports::{JobQuery, JobStore, ScheduleStore, Tenancy, Upkeep};
+use foreman_core::ports::{JobQuery, JobStore, Leader, ScheduleStore, Tenancy, Upkeep};
+use foreman_engine::pruner::{self, Behind};
 use foreman_engine::worker::Drained;
 use foreman_engine::{Bookkeeper, Courier, Pruner, Scheduler};
 use foreman_runtime::{Backoff, Lead, Leadership, leadership};
@@ -30,6 +31,7 @@ pub(super) fn parts(ground: &Ground<'_>, shared: &Shared, open: &OpenStore) -> V
     ground.metrics.set_lead(lead.clone());
     let pruner =
         Pruner::new(Arc::clone(&shared.store) as Arc<dyn Upkeep>, settings.pruner.clone()).led_by(OFFICE, lead.clone());
+    report_pruning(ground, pruner.progress());
     let scheduler = scheduler(ground, shared).led_by(OFFICE, lead.clone());
     let mut parts = vec![
         part("leadership", |shutdown| async move {
@@ -53,6 +55,19 @@ pub(super) fn parts(ground: &Ground<'_>, shared: &Shared, open: &OpenStore) -> V
         }));
     }
     parts
+}
+
+/// Says which kinds of pruning are behind to whoever scrapes, and beside the probes. That is no reason to send this process no work.
+fn report_pruning(ground: &Ground<'_>, progress: pruner::Progress) {
+    ground.metrics.set_pruning(progress.clone());
+    ground.vitals.set_pruning(move || {
+        let behind = progress.far_behind();
+        let kinds = behind.iter().map(|Behind { kind, since, why }| {
+            let why = why.as_ref().map_or_else(|| "there is more than it removes".into(), Clone::clone);
+            format!("{kind} for {} ({why})", format(Duration::from_secs(since.as_secs())))
+        });
+        (!behind.is_empty()).then(|| format!("behind: {}", kinds.collect::<Vec<_>>().join(", ")))
+    });
 }
 
 /// Whoever leads and tells nobody anything says so once, so that nothing is kept for a courier that does not come.
@@ -83,13 +98,17 @@ fn bookkeeper(ground: &Ground<'_>, shared: &Shared, lead: Lead) -> Part {
 }
 
 async fn dismiss(tenancy: Arc<dyn Tenancy>, lead: Lead) {
-    lead.elected().await;
     let mut backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(30));
-    while let Err(error) = tenancy.dismiss_courier().await {
-        tracing::warn!("webhooks are turned off, and the store could not be told so: {error}");
+    loop {
+        let leader = Leader { office: OFFICE.into(), term: lead.elected().await.0 };
+        match tenancy.dismiss_courier_as(&leader).await {
+            Ok(Some(())) => break,
+            Ok(None) => tracing::debug!("the term is over: another leader says that webhooks are turned off"),
+            Err(error) => tracing::warn!("webhooks are turned off, and the store could not be told so: {error}"),
+        }
         sleep(backoff.next()).await;
     }
-    tracing::info!("webhooks are turned off: nobody is told how jobs end");
+    tracing::info!("webhooks are turned off: no delivery is made");
 }
 
 /// Says how far behind it is to whoever scrapes, and to whoever asks whether this process is well.

@@ -165,6 +165,8 @@ pub fn settings() -> Vec<Setting> {
         "sweeper.every": span(MS * 100) => sweeper.every;
         "pruner.every": span(MS * 100) => pruner.every;
         "pruner.step": count(1..=100_000) => pruner.step;
+        "pruner.turn": span(MS * 100) => pruner.turn;
+        "pruner.partitions_timeout": span(SEC) => pruner.partitions_timeout;
 
         "scheduler.poll": span(MS * 10) => scheduler.poll;
         "scheduler.step": count(1..=10_000) => scheduler.step;

@@ -11,12 +11,12 @@ use foreman_core::ports::{
     AttemptPage, Audit, Bucket, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, CreateAnswer, Cursor,
     DeadGroups, DeleteAnswer, Depth, Due, DueSchedules, Edit, EditAnswer, Fired, Firing, Heartbeat, HeldView,
     JobFilter, JobQuery, JobStore, JobSummary, JobView, Labels, Leader, OpenJob, Overdue, Page, Position, Posted,
-    Pruned, Pulse, QueueView, Range, RedriveAnswer, RemoveAnswer, Retention, ScheduleStore, ScheduleView, Seen,
-    SessionInfo, SessionStore, SessionView, Settled, Settlement, Standing, StateCounts, StatisticsStore, Store,
+    PruneKind, PruneStep, Pulse, QueueView, Range, RedriveAnswer, RemoveAnswer, Retention, ScheduleStore, ScheduleView,
+    Seen, SessionInfo, SessionStore, SessionView, Settled, Settlement, Standing, StateCounts, StatisticsStore, Store,
     StoreError, Stretch, Submitted, TickView, Upkeep,
 };
 use foreman_core::schedule::{NewSchedule, ScheduleKey, ScheduleName};
-use foreman_core::statistics::Tally;
+use foreman_core::statistics::{Known, Tally};
 use foreman_core::{ClaimToken, JobId, NewJob, ScheduleId, SessionId, TenantId, Timestamp};
 use tokio::time::Instant;
 
@@ -135,6 +135,15 @@ impl JobStore for Counted {
         self.call("cancel", self.store.cancel(tenant, ids)).await
     }
 
+    async fn cancel_as(
+        &self,
+        leader: &Leader,
+        tenant: &TenantId,
+        ids: &[JobId],
+    ) -> Result<Option<Vec<Option<CancelAnswer>>>, StoreError> {
+        self.call("cancel", self.store.cancel_as(leader, tenant, ids)).await
+    }
+
     async fn redrive(&self, tenant: &TenantId, ids: &[JobId]) -> Result<Vec<Option<RedriveAnswer>>, StoreError> {
         self.call("redrive", self.store.redrive(tenant, ids)).await
     }
@@ -214,23 +223,21 @@ impl Upkeep for Counted {
         Ok(due)
     }
 
-    async fn prune(&self, retention: &Retention, limit: usize) -> Result<Pruned, StoreError> {
-        let pruned = self.call("prune", self.store.prune(retention, limit)).await?;
-        self.metrics.pruned.inc_by(pruned.jobs as u64);
-        self.metrics.ticks_pruned.inc_by(pruned.ticks as u64);
-        Ok(pruned)
-    }
-
-    async fn prune_as(
+    async fn prune_kind(
         &self,
-        leader: &Leader,
+        leader: Option<&Leader>,
+        kind: PruneKind,
         retention: &Retention,
         limit: usize,
-    ) -> Result<Option<Pruned>, StoreError> {
-        let pruned = self.call("prune", self.store.prune_as(leader, retention, limit)).await?;
-        self.metrics.pruned.inc_by(pruned.map_or(0, |pruned| pruned.jobs as u64));
-        self.metrics.ticks_pruned.inc_by(pruned.map_or(0, |pruned| pruned.ticks as u64));
-        Ok(pruned)
+    ) -> Result<Option<PruneStep>, StoreError> {
+        let step = self.call("prune", self.store.prune_kind(leader, kind, retention, limit)).await?;
+        let removed = step.map_or(0, |step| step.removed as u64);
+        match kind {
+            PruneKind::Jobs => drop(self.metrics.pruned.inc_by(removed)),
+            PruneKind::Ticks => drop(self.metrics.ticks_pruned.inc_by(removed)),
+            _ => {}
+        }
+        Ok(step)
     }
 }
 
@@ -330,6 +337,10 @@ impl StatisticsStore for Counted {
 
     async fn depths(&self) -> Result<Vec<Depth>, StoreError> {
         self.call("depths", self.store.depths()).await
+    }
+
+    async fn known_depths(&self) -> Result<Vec<Known>, StoreError> {
+        self.call("known_depths", self.store.known_depths()).await
     }
 
     async fn statistics(&self, tenant: &TenantId, range: &Range, limit: usize) -> Result<Vec<Bucket>, StoreError> {

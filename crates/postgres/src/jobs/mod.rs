@@ -18,8 +18,8 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 use foreman_core::job::{NewJob, QueueName};
 use foreman_core::ports::{
-    CancelAnswer, ClaimAnswer, ClaimRequest, JobStore, RedriveAnswer, RemoveAnswer, Settled, Settlement, StoreError,
-    Submitted,
+    CancelAnswer, ClaimAnswer, ClaimRequest, JobStore, Leader, RedriveAnswer, RemoveAnswer, Settled, Settlement,
+    StoreError, Submitted,
 };
 use foreman_core::{JobId, SessionId, State, TenantId};
 use uuid::Uuid;
@@ -27,6 +27,7 @@ use uuid::Uuid;
 use crate::error::Fault;
 use crate::places;
 use crate::rows::Cells;
+use crate::upkeep::leads;
 use crate::write::Transaction;
 use crate::{PostgresStore, transact};
 
@@ -47,6 +48,19 @@ impl JobStore for PostgresStore {
 
     async fn cancel(&self, tenant: &TenantId, ids: &[JobId]) -> Result<Vec<Option<CancelAnswer>>, StoreError> {
         transact!(self, data, Write, |tx| cancel::cancel(&tx, tenant, ids).await)
+    }
+
+    async fn cancel_as(
+        &self,
+        leader: &Leader,
+        tenant: &TenantId,
+        ids: &[JobId],
+    ) -> Result<Option<Vec<Option<CancelAnswer>>>, StoreError> {
+        transact!(self, data, Write, |tx| match leads(&tx, Some(leader)).await {
+            Ok(true) => cancel::cancel(&tx, tenant, ids).await.map(Some),
+            Ok(false) => Ok(None),
+            Err(fault) => Err(fault),
+        })
     }
 
     async fn redrive(&self, tenant: &TenantId, ids: &[JobId]) -> Result<Vec<Option<RedriveAnswer>>, StoreError> {

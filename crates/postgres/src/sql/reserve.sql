@@ -14,15 +14,16 @@ WITH asked AS MATERIALIZED (
     LEFT JOIN tenants ON tenants.id = asked.tenant
 ),
 given AS (
-    INSERT INTO line_shares AS known (queue, lane, route, tenant, last_key, given)
+    INSERT INTO line_shares AS known (queue, lane, route, tenant, last_key, given, given_at)
     SELECT asked.queue, asked.lane, asked.route, asked.tenant,
-           coalesce(line_fronts.v, 0) + 1 + (asked.number - 1) * asked.step, asked.number * asked.step
+           coalesce(line_fronts.v, 0) + 1 + (asked.number - 1) * asked.step, asked.number * asked.step, foreman_now()
     FROM asked
     LEFT JOIN line_fronts ON line_fronts.queue = asked.queue AND line_fronts.lane = asked.lane
                          AND line_fronts.route = asked.route
     ORDER BY asked.queue, asked.lane, asked.route, asked.tenant
     ON CONFLICT (queue, lane, route, tenant) DO UPDATE
-    SET last_key = greatest(known.last_key + excluded.given, excluded.last_key), given = excluded.given
+    SET last_key = greatest(known.last_key + excluded.given, excluded.last_key), given = excluded.given,
+        given_at = excluded.given_at
     RETURNING queue, lane, route, tenant, last_key
 )
 SELECT given.queue, given.lane, given.route, given.tenant, given.last_key, asked.step

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use foreman_core::ports::{DeliveryNote, StoreError, Went};
+use foreman_core::ports::{DeliveryNote, Leader, StoreError, Went};
 use foreman_core::webhook::{Disabled, PATIENCE, Webhook};
 use foreman_core::{Timestamp, WebhookId};
 use tokio_postgres::Row;
@@ -15,6 +15,7 @@ use uuid::Uuid;
 use super::{EDITED_BY, columns, read};
 use crate::error::Fault;
 use crate::rows::{Cells, json};
+use crate::upkeep::leads;
 use crate::value::Time;
 use crate::write::Transaction;
 use crate::{PostgresStore, transact};
@@ -39,11 +40,20 @@ pub(crate) const DISABLE: &str = concat!(
     columns!()
 );
 
-pub(super) async fn note(store: &PostgresStore, notes: &[DeliveryNote]) -> Result<Vec<Webhook>, StoreError> {
+/// `None` when the leader's term is over.
+pub(super) async fn note(
+    store: &PostgresStore,
+    leader: Option<&Leader>,
+    notes: &[DeliveryNote],
+) -> Result<Option<Vec<Webhook>>, StoreError> {
     if notes.is_empty() {
-        return Ok(Vec::new());
+        return Ok(Some(Vec::new()));
     }
-    transact!(store, data, Write, |tx| note_all(&tx, notes).await)
+    transact!(store, data, Write, |tx| match leads(&tx, leader).await {
+        Ok(true) => note_all(&tx, notes).await.map(Some),
+        Ok(false) => Ok(None),
+        Err(fault) => Err(fault),
+    })
 }
 
 async fn note_all(tx: &Transaction, notes: &[DeliveryNote]) -> Result<Vec<Webhook>, Fault> {
@@ -52,8 +62,12 @@ async fn note_all(tx: &Transaction, notes: &[DeliveryNote]) -> Result<Vec<Webhoo
     let rows = tx.rows(LOCK, &[&tenants, &ids]).await?;
     let mut patients: BTreeMap<WebhookId, Patient> = BTreeMap::new();
     for row in &rows {
-        let patient = Patient::new(row)?;
-        patients.insert(patient.webhook.id, patient);
+        match Patient::new(row) {
+            Ok(patient) => drop(patients.insert(patient.webhook.id, patient)),
+            // Of a later version, which will note how it goes on.
+            Err(Fault::Store(StoreError::Damaged(_))) => {}
+            Err(fault) => return Err(fault),
+        }
     }
     let mut disabled = Vec::new();
     for note in notes {

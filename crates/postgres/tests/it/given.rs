@@ -7,12 +7,14 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use foreman_core::conformance::{Subject, TenancySubject};
+use foreman_core::conformance::{Reigns, Subject, TenancySubject};
 use foreman_core::memory::{LocalWakeups, ManualClock};
-use foreman_core::ports::{Store, Tenancy, Wakeups};
+use foreman_core::ports::{Leader, Store, Tenancy, Wakeups};
 use foreman_core::{Clock, Timestamp};
+use foreman_postgres::leases::PgLeases;
 use foreman_postgres::{Config, PostgresStore, migrate};
 use foreman_runtime::Tasks;
+use foreman_runtime::leadership::Lease;
 use tokio_postgres::{Client, NoTls};
 
 /// The server to test on: a superuser's address, such as `postgres://postgres@127.0.0.1:5432/postgres`.
@@ -94,7 +96,8 @@ impl Database {
                  WHERE datname = current_database() AND pid <> pg_backend_pid();
                  TRUNCATE jobs, job_tags, ready, claims, outcomes, attempts, idempotency, sessions, queues, lanes, shares,
                           line_fronts, line_shares, changes, leases, schedules, ticks, tenants, api_keys, webhooks,
-                          deliveries, courier, audit_trail, statistics, passes RESTART IDENTITY;
+                          deliveries, courier, audit_trail, statistics, passes, upkeep, depths
+                          RESTART IDENTITY;
                  UPDATE bookkeeper SET position = 0;
                  INSERT INTO tenants (id, settings, weight, version, created_at, edited_at)
                  VALUES ('default', '{}', 1, 1, now(), now());
@@ -210,13 +213,27 @@ impl Subject for Team {
     }
 
     fn races(&self) -> u64 {
-        if is_torture() { 1_000 } else { 100 }
+        if is_torture() { 10_000 } else { 1_000 }
     }
 }
 
+#[async_trait]
 impl TenancySubject for Team {
     fn tenancy(&self) -> Arc<dyn Tenancy> {
         Arc::new(self.store.clone())
+    }
+
+    async fn reigns(&self) -> Option<Reigns> {
+        const OFFICE: &str = "scheduler";
+        let mut config = Config::at(self.database.url());
+        config.clock = Some(self.clock.clone());
+        let leases = PgLeases::new(&config).unwrap();
+        let ttl = Duration::from_hours(1);
+        let first = leases.acquire(OFFICE, "a", ttl).await.unwrap().unwrap();
+        leases.resign(OFFICE, first).await.unwrap();
+        let second = leases.acquire(OFFICE, "b", ttl).await.unwrap().unwrap();
+        let leader = |term: u64| Leader { office: OFFICE.into(), term };
+        Some(Reigns { over: leader(first.0), current: leader(second.0) })
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use foreman_core::conformance::given::a_job;
 use foreman_core::memory::ManualClock;
-use foreman_core::ports::{ChangeLog, JobStore, Leader, Posted, Retention, StatisticsStore, Stretch, Upkeep};
+use foreman_core::ports::{ChangeLog, JobStore, Leader, Posted, StatisticsStore, Stretch};
 use foreman_postgres::Config;
 use foreman_postgres::leases::PgLeases;
 use foreman_runtime::leadership::{self, Leadership, Lease, Term};
@@ -92,24 +92,6 @@ async fn of_many_that_ask_at_once_one_is_granted() {
         assert!(terms.insert(granted[0]), "a term is never given twice");
         clock.advance(TTL * 2);
     }
-}
-
-#[tokio::test]
-async fn a_leader_whose_term_is_over_prunes_nothing() {
-    let team = Team::new().await;
-    let leases = leases(&team.database, Some(&team.clock));
-    let term = leases.acquire(OFFICE, "a", TTL).await.unwrap().unwrap();
-    let leader = Leader { office: OFFICE.into(), term: term.0 };
-    let retention = Retention::default();
-    assert!(team.store.prune_as(&leader, &retention, 10).await.unwrap().is_some());
-    leases.resign(OFFICE, term).await.unwrap();
-    assert_eq!(team.store.prune_as(&leader, &retention, 10).await.unwrap(), None);
-    let next = leases.acquire(OFFICE, "b", TTL).await.unwrap().unwrap();
-    assert_eq!(team.store.prune_as(&leader, &retention, 10).await.unwrap(), None);
-    let next = Leader { office: OFFICE.into(), term: next.0 };
-    assert!(team.store.prune_as(&next, &retention, 10).await.unwrap().is_some());
-    team.clock.advance(TTL * 2);
-    assert_eq!(team.store.prune_as(&next, &retention, 10).await.unwrap(), None, "its time is over");
 }
 
 #[tokio::test]

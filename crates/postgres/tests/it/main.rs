@@ -11,6 +11,7 @@ mod locks;
 mod log;
 mod migrations;
 mod neighbours;
+mod outlived;
 mod partitions;
 mod pooler;
 mod rooms;

@@ -1,15 +1,20 @@
 //! The weeks of `jobs` and `outcomes`.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use foreman_core::JobId;
 use foreman_core::conformance::given::{a_job, completed};
 use foreman_core::conformance::given::{by_order, session_info, taken};
+use foreman_core::memory::LocalWakeups;
 use foreman_core::ports::{JobQuery, JobStore, SessionStore, Submitted};
 use foreman_core::{NewJob, SessionId, TenantId};
+use foreman_postgres::{Config, PostgresStore};
+use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
 use uuid::Uuid;
 
-use crate::given::Team;
+use crate::given::{Database, Team};
 
 const WEEK: u64 = 7 * 86_400;
 
@@ -154,6 +159,102 @@ async fn a_week_of_which_too_much_is_in_the_default_stays_there() {
     client.execute("DELETE FROM jobs_default WHERE id IN (SELECT id FROM jobs_default LIMIT 1)", &[]).await.unwrap();
     assert_eq!(team.store.tend_partitions(100).await.unwrap().0, 1);
     assert_eq!(client.query_one("SELECT count(*) FROM jobs_default", &[]).await.unwrap().get::<_, i64>(0), 0);
+}
+
+/// A default partition that is large, and a store whose statements may take so long while others wait that reading it takes longer.
+async fn beside_a_large_default(team: &Team) -> PostgresStore {
+    const ROWS: i64 = 250_000;
+    let client = team.database.client().await;
+    client
+        .execute(
+            "INSERT INTO jobs_default (id, tenant, queue, route, lane, max_attempts, created_at, first_run_at, work)
+             SELECT ('00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, '', 'default', 'http', 1, 1, now(), now(),
+                    '{}'
+             FROM generate_series(1, $1::bigint) AS n",
+            &[&ROWS],
+        )
+        .await
+        .unwrap();
+    client.batch_execute("SET statement_timeout = '20ms'").await.unwrap();
+    for _ in 0..3 {
+        let scan = "ALTER TABLE jobs_default ADD CONSTRAINT scanned CHECK (id IS NOT NULL AND tenant IS NOT NULL)";
+        let error = client.batch_execute(scan).await.unwrap_err();
+        assert_eq!(error.code(), Some(&SqlState::QUERY_CANCELED), "reading it takes too long: {error}");
+    }
+    let mut config = Config::at(team.database.url());
+    config.statement_timeout = Duration::from_millis(40);
+    loop {
+        // On a busy machine the look at the schema may take longer, too.
+        if let Ok(store) = PostgresStore::open(config.clone(), Arc::new(LocalWakeups::new())).await {
+            return store;
+        }
+    }
+}
+
+/// The last week that is made ahead.
+async fn last_week(client: &Client) -> (String, Uuid) {
+    let row = client
+        .query_one(
+            "SELECT child.relname::text, pg_get_expr(child.relpartbound, child.oid)
+             FROM pg_inherits JOIN pg_class AS child ON child.oid = inhrelid
+             WHERE inhparent = 'jobs'::regclass AND child.relname ~ '_w' ORDER BY 1 DESC LIMIT 1",
+            &[],
+        )
+        .await
+        .unwrap();
+    (row.get(0), row.get::<_, String>(1).split('\'').nth(1).unwrap().parse().unwrap())
+}
+
+async fn constraints_of_the_default(client: &Client) -> i64 {
+    let text = "SELECT count(*) FROM pg_constraint WHERE conrelid = 'jobs_default'::regclass AND contype = 'c'";
+    client.query_one(text, &[]).await.unwrap().get(0)
+}
+
+#[tokio::test]
+async fn a_week_is_created_beside_a_default_partition_that_is_too_large_to_be_read() {
+    let team = Team::on(Database::ready().await.spoil(), |_| {}).await;
+    let client = team.database.client().await;
+    let (last, first_id) = last_week(&client).await;
+    client.batch_execute(&format!("DROP TABLE {last}")).await.unwrap();
+    let hurried = beside_a_large_default(&team).await;
+    // As often as the pruner tries: a statement that reads nothing may take too long on a busy machine, one that reads everything
+    // always does.
+    let mut made = false;
+    for _ in 0..500 {
+        let _ = hurried.tend_partitions(0).await;
+        made = client.query_one("SELECT to_regclass($1) IS NOT NULL", &[&last]).await.unwrap().get(0);
+        if made {
+            break;
+        }
+    }
+    hurried.close();
+    assert!(made, "{last} is created");
+    assert_eq!(constraints_of_the_default(&client).await, 0, "nothing is left behind");
+    let job = NewJob { id: JobId(first_id), ..a_job().build() };
+    team.store.submit(std::slice::from_ref(&job)).await.unwrap();
+    assert_eq!(place_of(&team, "jobs", "id", job.id).await.unwrap(), last);
+}
+
+#[tokio::test]
+async fn a_job_of_a_coming_week_in_a_large_default_partition_stays_and_keeps_nothing_out() {
+    let team = Team::on(Database::ready().await.spoil(), |_| {}).await;
+    let client = team.database.client().await;
+    let (last, first_id) = last_week(&client).await;
+    client.batch_execute(&format!("DROP TABLE {last}")).await.unwrap();
+    beside_a_large_default(&team).await.close();
+    let job = |n: u128| NewJob { id: JobId(Uuid::from_u128(first_id.as_u128() + n)), ..a_job().build() };
+    team.store.submit(&[job(1)]).await.unwrap();
+    // Unseen by the look before: as if it came in at that moment.
+    let check = format!(
+        "ALTER TABLE jobs_default ADD CONSTRAINT jobs_default_not_{} CHECK (id < '{first_id}') NOT VALID",
+        &last[5..]
+    );
+    client.batch_execute(&check).await.unwrap();
+    assert!(team.store.tend_partitions(0).await.is_err(), "it is refused");
+    assert_eq!(constraints_of_the_default(&client).await, 0, "and the constraint is gone");
+    assert_eq!(team.store.tend_partitions(0).await.unwrap().0, 0, "seen beforehand, it is not tried");
+    team.store.submit(&[job(2)]).await.unwrap();
+    assert_eq!(place_of(&team, "jobs", "id", job(2).id).await.unwrap(), "jobs_default");
 }
 
 #[tokio::test]

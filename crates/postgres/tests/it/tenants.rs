@@ -6,9 +6,9 @@ use std::time::Duration;
 use foreman_core::conformance::given::{at_once, tenant};
 use foreman_core::key::{ApiKey, KeyRecord};
 use foreman_core::ports::{
-    CreateKeyAnswer, CreateTenantAnswer, CreateWebhookAnswer, DeleteTenantAnswer, JobQuery, KeyStore, NewKey,
-    NewTenant, NewWebhook, ReplaceKeyAnswer, Replacement, StoreError, TenantStore, TenantUpdate, UpdateTenantAnswer,
-    WebhookStore,
+    CreateKeyAnswer, CreateTenantAnswer, CreateWebhookAnswer, DeleteTenantAnswer, DeliveryNote, JobQuery, KeyStore,
+    NewKey, NewTenant, NewWebhook, ReplaceKeyAnswer, Replacement, StoreError, TenantStore, TenantUpdate,
+    UpdateTenantAnswer, WebhookStore, Went,
 };
 use foreman_core::signing::SigningKeys;
 use foreman_core::tenant::{Tenant, TenantSettings};
@@ -159,7 +159,7 @@ async fn a_row_that_cannot_be_read_is_named() {
     let own = tenant("default");
     let said = [
         team.store.look_up_key(&key.id).await.map(|_| ()).unwrap_err(),
-        team.store.webhooks_of(std::slice::from_ref(&own)).await.map(|_| ()).unwrap_err(),
+        team.store.webhook(&own, webhook.id).await.map(|_| ()).unwrap_err(),
         team.store.tenants(None, 10).await.map(|_| ()).unwrap_err(),
     ];
     let rows = [
@@ -170,6 +170,11 @@ async fn a_row_that_cannot_be_read_is_named() {
     for (error, row) in said.iter().zip(rows) {
         assert!(matches!(error, StoreError::Damaged(text) if text.contains(&row)), "{row}: {error:?}");
     }
+    let found = team.store.webhooks_of(std::slice::from_ref(&own)).await.unwrap();
+    assert_eq!((found.readable, found.unreadable), (Vec::new(), vec![(own.clone(), webhook.id)]));
+    let at = foreman_core::Timestamp::from_micros(i64::MAX / 2);
+    let gone = DeliveryNote { tenant: own, webhook: webhook.id, at, went: Went::Gone };
+    assert_eq!(team.store.note_deliveries(&[gone]).await.unwrap(), [], "and its health is left to others");
 }
 
 /// Each broken by hand, as no code of ours does it.

@@ -36,7 +36,8 @@ fn back_to_three() -> String {
          DROP INDEX outcomes_by_error;
          ALTER TABLE outcomes DROP COLUMN moves, DROP COLUMN error_group;
          ALTER TABLE changes DROP COLUMN notes;
-         DROP TABLE statistics, bookkeeper, passes;
+         DROP TABLE statistics, bookkeeper, passes, upkeep, depths;
+         ALTER TABLE line_shares DROP COLUMN given_at;
          DROP FUNCTION foreman_counted;
          CREATE VIEW held{view};
          ALTER TABLE jobs DROP COLUMN outline;

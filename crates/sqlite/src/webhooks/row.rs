@@ -1,5 +1,6 @@
 //! A row of `webhooks`, and the questions that find one.
 
+use foreman_core::ports::Endpoints;
 use foreman_core::webhook::Webhook;
 use foreman_core::{EditId, TenantId, Timestamp, WebhookId};
 use rusqlite::{Connection, Row};
@@ -98,15 +99,20 @@ pub(super) fn list(
     Ok(webhooks)
 }
 
-pub(super) fn enabled_of(
-    sql: &Connection,
-    tenants: &[TenantId],
-    unreadable: &Unreadable,
-) -> Result<Vec<Webhook>, Fault> {
-    let mut webhooks = Vec::new();
+pub(super) fn enabled_of(sql: &Connection, tenants: &[TenantId], unreadable: &Unreadable) -> Result<Endpoints, Fault> {
+    let mut found = Endpoints::default();
+    let mut statement =
+        sql.prepare_cached(concat!("SELECT ", webhook_columns!(), " FROM webhooks WHERE tenant = ?1 ORDER BY id"))?;
     for tenant in tenants {
-        let all = list(sql, tenant, None, usize::MAX, unreadable)?;
-        webhooks.extend(all.into_iter().filter(|webhook| webhook.settings.is_enabled()));
+        let mut rows = statement.query([tenant.as_str()])?;
+        while let Some(row) = rows.next()? {
+            match unreadable.left_out(|| called(row), webhook(row))? {
+                Some(webhook) if webhook.settings.is_enabled() => found.readable.push(webhook),
+                Some(_) => {}
+                // Whether it is enabled cannot be read either.
+                None => found.unreadable.push((tenant.clone(), WebhookId(row.get(0)?))),
+            }
+        }
     }
-    Ok(webhooks)
+    Ok(found)
 }

@@ -393,7 +393,7 @@ async fn use_everything(store: &SqliteStore, ids: &[JobId]) -> Vec<String> {
         ask!(store.note_keys_used(std::slice::from_ref(&key.id)));
         ask!(store.revoke_key(&acme, &key.id));
     }
-    let webhooks = ask!(store.webhooks_of(&[tenant.clone(), acme.clone()])).unwrap_or_default();
+    let webhooks = ask!(store.webhooks_of(&[tenant.clone(), acme.clone()])).unwrap_or_default().readable;
     for webhook in ask!(store.webhooks(&acme, None, 10)).unwrap_or_default() {
         let (tenant, at) = (webhook.tenant.clone(), webhook.created_at);
         ask!(store.note_deliveries(&[DeliveryNote { tenant, webhook: webhook.id, at, went: Went::Failed }]));

@@ -76,6 +76,7 @@ impl Subject for Laptop {
     }
 }
 
+#[async_trait]
 impl TenancySubject for Laptop {
     fn tenancy(&self) -> Arc<dyn Tenancy> {
         Arc::new(self.store.clone())

@@ -95,8 +95,10 @@ async fn an_endpoint_of_a_later_version_harms_no_other() {
     drop(sql);
 
     let tenants = [TenantId::new("acme"), TenantId::new("other")];
-    let enabled = laptop.store.webhooks_of(&tenants).await.unwrap();
-    assert_eq!(enabled, webhooks[2..], "those that can be told are told");
+    let found = laptop.store.webhooks_of(&tenants).await.unwrap();
+    assert_eq!(found.readable, webhooks[2..], "those that can be told are told");
+    let newer: Vec<_> = webhooks[..2].iter().map(|webhook| (webhook.tenant.clone(), webhook.id)).collect();
+    assert_eq!(found.unreadable, newer, "and the others are named");
     assert_eq!(laptop.store.webhooks(&tenants[0], None, 1).await.unwrap(), webhooks[2..3], "the page is full");
     for (number, column) in [(0, "settings"), (1, "signing")] {
         let damaged = laptop.store.webhook(&tenants[0], webhooks[number].id).await.unwrap_err();

@@ -236,7 +236,7 @@ impl Pair {
             found.sort_by_key(|webhook| webhook.id);
             found
         };
-        both!(both, "enabled", |store| store.webhooks_of(&tenants).await.map(by_id));
+        both!(both, "enabled", |store| store.webhooks_of(&tenants).await.map(|found| by_id(found.readable)));
         Ok(())
     }
 }

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use foreman_core::TenantId;
 use foreman_core::job::QueueName;
 use foreman_core::ports::{Bucket, Depth, Leader, Position, Posted, Range, StatisticsStore, StoreError, Stretch};
-use foreman_core::statistics::Tally;
+use foreman_core::statistics::{Known, Tally};
 
 use super::{Scripted, Verb};
 
@@ -20,6 +20,7 @@ impl StatisticsStore for Scripted {
             if leader.is_some_and(|leader| leader.term < self.script.lock().unwrap().term) {
                 return Ok(None);
             }
+            self.script.lock().unwrap().booked.push(stretch.entries.len());
             self.inner.book(leader, stretch).await
         };
         self.play(Verb::Book, call).await
@@ -27,6 +28,10 @@ impl StatisticsStore for Scripted {
 
     async fn depths(&self) -> Result<Vec<Depth>, StoreError> {
         self.play(Verb::Depths, self.inner.depths()).await
+    }
+
+    async fn known_depths(&self) -> Result<Vec<Known>, StoreError> {
+        self.play(Verb::KnownDepths, self.inner.known_depths()).await
     }
 
     async fn statistics(&self, tenant: &TenantId, range: &Range, limit: usize) -> Result<Vec<Bucket>, StoreError> {

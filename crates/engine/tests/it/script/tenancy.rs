@@ -5,8 +5,8 @@ use foreman_core::audit::{Act as Done, Entry};
 use foreman_core::key::{KeyHash, KeyId, KeyRecord};
 use foreman_core::ports::{
     AtTheDoor, AuditTrail, CreateKeyAnswer, CreateTenantAnswer, CreateWebhookAnswer, DeleteTenantAnswer, Delivery,
-    DeliveryNote, KeyStore, Leader, NewDelivery, NewKey, NewPass, NewTenant, NewWebhook, Pass, PassStore, Position,
-    Posted, ReplaceKeyAnswer, Replacement, RevokeKeyAnswer, Round, StoreError, TenantStore, TenantUpdate,
+    DeliveryNote, Endpoints, KeyStore, Leader, NewDelivery, NewKey, NewPass, NewTenant, NewWebhook, Pass, PassStore,
+    Position, Posted, ReplaceKeyAnswer, Replacement, RevokeKeyAnswer, Round, StoreError, TenantStore, TenantUpdate,
     UpdateTenantAnswer, UpdateWebhookAnswer, WebhookStore, WebhookUpdate,
 };
 use foreman_core::tenant::Tenant;
@@ -107,13 +107,16 @@ impl WebhookStore for Scripted {
         self.inner.webhooks(tenant, after, limit).await
     }
 
-    async fn webhooks_of(&self, tenants: &[TenantId]) -> Result<Vec<Webhook>, StoreError> {
+    async fn webhooks_of(&self, tenants: &[TenantId]) -> Result<Endpoints, StoreError> {
         let call = async {
             let is_spoilt = |tenant: &TenantId| self.script.lock().unwrap().spoilt_tenants.contains(tenant);
-            if tenants.iter().any(is_spoilt) {
-                return Err(StoreError::Damaged("scripted".into()));
-            }
-            self.inner.webhooks_of(tenants).await
+            let mut found = self.inner.webhooks_of(tenants).await?;
+            let is_readable =
+                |webhook: &Webhook| !is_spoilt(&webhook.tenant) || webhook.settings.description == "readable";
+            let (readable, unreadable): (Vec<_>, Vec<_>) = found.readable.into_iter().partition(is_readable);
+            found.readable = readable;
+            found.unreadable = unreadable.into_iter().map(|webhook| (webhook.tenant, webhook.id)).collect();
+            Ok(found)
         };
         self.play(Verb::WebhooksOf, call).await
     }

@@ -192,6 +192,7 @@ fn contents(store: &StoreFacts, settings: &Settings) -> Vec<Finding> {
                 )
             },
         ),
+        super::pruning(&store.pruned, leader.is_some()),
         Finding::judged(
             "dead rows",
             format!("{} beside {} living ones in the queue", store.dead_rows, store.live_rows),
@@ -252,6 +253,7 @@ mod tests {
                 leaders: vec![doctor::Reign { office: "scheduler".into(), term: 3, left_secs: 9.0 }],
                 dead_rows: 100,
                 live_rows: 3,
+                pruned: vec![("jobs".into(), Duration::from_mins(9))],
             }),
         }
     }
@@ -279,7 +281,7 @@ mod tests {
     #[test]
     fn each_thing_that_is_wrong_is_found_alone_and_says_what_to_do() {
         type Spoil = fn(&mut Examination);
-        let cases: [(&str, &str, Spoil); 14] = [
+        let cases: [(&str, &str, Spoil); 15] = [
             ("version", "upgrade", |it| it.version_number = 130_015),
             ("role of the server", "primary", |it| it.is_standby = true),
             ("synchronous_commit", "synchronous_commit = on", |it| it.settings[0].1 = "off".into()),
@@ -294,6 +296,7 @@ mod tests {
                 contents_of(it).longest_overdue = Some(Duration::from_secs(61));
             }),
             ("leader", "start one", |it| contents_of(it).leaders[0].left_secs = -1.0),
+            ("pruning", "foreman_prune_behind_seconds", |it| contents_of(it).pruned[0].1 = Duration::from_mins(61)),
             ("dead rows", "long transactions", |it| contents_of(it).dead_rows = 1_000_000),
             ("long transaction", "pg_terminate_backend(4711)", |it| it.holders.push(holder())),
             ("long transaction", "ROLLBACK PREPARED 'left'", |it| {

@@ -49,6 +49,9 @@ pub(super) fn examine(settings: &Settings) -> anyhow::Result<Vec<Finding>> {
             _ => "nobody".into(),
         },
     ));
+    let is_running = facts.last_holder.is_some_and(lives);
+    let pruned: Vec<_> = facts.pruned.iter().map(|(kind, at)| (kind.clone(), now().since(*at))).collect();
+    findings.push(super::pruning(&pruned, is_running));
     findings.push(Finding::fine("jobs", format!("{} waiting, {} held", facts.waiting, facts.held)));
     let oldest = facts.oldest_due.map(|due| now().since(due));
     findings.push(Finding::judged(
