@@ -31,11 +31,14 @@ async fn seen(store: &dyn Store, id: ScheduleId) -> Option<ScheduleView> {
     store.schedule(&TenantId::default(), &ScheduleKey::Id(id)).await.expect("the store answers")
 }
 
-/// Fires the schedule's tick whenever it is due, until the other is done.
-async fn scheduler(store: Arc<dyn Store>, id: ScheduleId, is_over: Arc<AtomicBool>) {
+/// So many races are run at the same time, on schedules of their own.
+const AT_ONCE: u64 = 10;
+
+/// Fires every tick that is due, until the others are done.
+async fn scheduler(store: Arc<dyn Store>, is_over: Arc<AtomicBool>) {
     while !is_over.load(Ordering::SeqCst) {
-        let look = store.due_schedules(10).await.expect("the store answers");
-        for due in look.due.iter().filter(|due| due.schedule.id == id) {
+        let look = store.due_schedules(2 * AT_ONCE as usize).await.expect("the store answers");
+        for due in &look.due {
             // Computed from what the look saw, however old that is by now.
             let view = ScheduleView {
                 schedule: due.schedule.clone(),
@@ -81,46 +84,71 @@ async fn meddler(store: Arc<dyn Store>, id: ScheduleId, what: Meddling) -> Meddl
     }
 }
 
-pub async fn a_change_and_a_tick_at_the_same_moment_are_one_after_the_other(subject: &dyn Subject) {
-    let scene = Scene::of(subject);
-    for round in 0..subject.races() {
+/// One schedule, and what is done to it while its tick falls due.
+struct Race {
+    what: Meddling,
+    queue: String,
+    view: ScheduleView,
+}
+
+impl Race {
+    async fn new(scene: &Scene<'_>, round: u64) -> Self {
         let what = [Meddling::Edit, Meddling::Pause, Meddling::Delete][(round % 3) as usize];
-        let name = format!("race-{round}");
-        let view = scene.plant(every_minute(&name).first_in(SECOND).queued(&name)).await;
-        let (id, old) = (view.schedule.id, view.seen.next.expect("it has one"));
-        let is_over = Arc::new(AtomicBool::new(false));
-        let schedulers = at_once((0..2).map(|_| scheduler(subject.store(), id, Arc::clone(&is_over))));
-        let clock = async {
-            // Sometimes the tick is due before anything else happens, sometimes in between.
-            for _ in 0..(round / 3) % 4 {
-                tokio::task::yield_now().await;
-            }
-            scene.advance(SECOND).await;
-        };
-        let changed = async {
-            let done = at_once([meddler(subject.store(), id, what)]).await;
-            is_over.store(true, Ordering::SeqCst);
-            done.into_iter().next().expect("there is one")
-        };
-        let (_, (), changed) = tokio::join!(schedulers, clock, changed);
-        let ticks = scene.ticks(&view).await;
+        let queue = format!("race-{round}");
+        let view = scene.plant(every_minute(&queue).first_in(SECOND).queued(&queue)).await;
+        Self { what, queue, view }
+    }
+
+    async fn judge(&self, scene: &Scene<'_>, changed: Meddled) {
+        let Self { what, queue, view } = self;
+        let old = view.seen.next.expect("it has one");
+        let ticks = scene.ticks(view).await;
         let of_old_rule = ticks.iter().filter(|tick| tick.nominal == old).count();
         assert!(ticks.iter().all(|tick| tick.state == TickState::Fired), "{what:?}: {ticks:?}");
-        assert_eq!(scene.count_in(&name).await, ticks.len() as u64, "one job for each tick: {ticks:?}");
+        assert_eq!(scene.count_in(queue).await, ticks.len() as u64, "one job for each tick: {ticks:?}");
         match changed {
             Meddled::Edited(edited) => {
                 let was_due = edited.edited_at >= old;
                 assert_eq!(of_old_rule, usize::from(was_due), "{what:?} at {}: {ticks:?}", edited.edited_at);
                 let after = ticks.iter().filter(|tick| tick.nominal > edited.edited_at);
                 assert_eq!(after.count(), 0, "nothing of the old rule comes after the edit: {ticks:?}");
-                let now = scene.again(&view).await;
-                assert_eq!((now.seen, now.is_paused), (edited.seen, what == Meddling::Pause));
+                let now = scene.again(view).await;
+                assert_eq!((now.seen, now.is_paused), (edited.seen, *what == Meddling::Pause));
                 scene.delete(&now).await;
             }
             Meddled::Deleted => {
                 assert!(of_old_rule <= 1, "{ticks:?}");
-                assert!(scene.find_schedule(id).await.is_none());
+                assert!(scene.find_schedule(view.schedule.id).await.is_none());
             }
+        }
+    }
+}
+
+pub async fn a_change_and_a_tick_at_the_same_moment_are_one_after_the_other(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    for batch in 0..subject.races().div_ceil(AT_ONCE) {
+        let mut races = Vec::new();
+        for place in 0..AT_ONCE {
+            races.push(Race::new(&scene, batch * AT_ONCE + place).await);
+        }
+        let is_over = Arc::new(AtomicBool::new(false));
+        let schedulers = at_once((0..2).map(|_| scheduler(subject.store(), Arc::clone(&is_over))));
+        let clock = async {
+            // Sometimes the ticks are due before anything else happens, sometimes in between.
+            for _ in 0..batch % 4 {
+                tokio::task::yield_now().await;
+            }
+            scene.advance(SECOND).await;
+        };
+        let changed = async {
+            let meddlers = races.iter().map(|race| meddler(subject.store(), race.view.schedule.id, race.what));
+            let done = at_once(meddlers).await;
+            is_over.store(true, Ordering::SeqCst);
+            done
+        };
+        let (_, (), changed) = tokio::join!(schedulers, clock, changed);
+        for (race, changed) in races.iter().zip(changed) {
+            race.judge(&scene, changed).await;
         }
     }
 }
@@ -132,7 +160,7 @@ pub async fn a_schedule_edited_all_the_time_loses_no_tick(subject: &dyn Subject)
     let view = scene.plant(every_minute("busy").queued("busy")).await;
     let (id, first) = (view.schedule.id, view.seen.next.expect("it has one"));
     let is_over = Arc::new(AtomicBool::new(false));
-    let schedulers = at_once((0..2).map(|_| scheduler(subject.store(), id, Arc::clone(&is_over))));
+    let schedulers = at_once((0..2).map(|_| scheduler(subject.store(), Arc::clone(&is_over))));
     let editors = at_once((0..2).map(|_| {
         let (store, is_over) = (subject.store(), Arc::clone(&is_over));
         async move {

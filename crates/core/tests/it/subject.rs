@@ -45,10 +45,6 @@ impl Subject for Memory {
     async fn advance(&self, by: Duration) {
         self.clock.advance(by);
     }
-
-    fn races(&self) -> u64 {
-        1_000
-    }
 }
 
 #[async_trait]
