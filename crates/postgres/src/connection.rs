@@ -102,7 +102,7 @@ fn probes() -> [(&'static str, String); 4] {
 }
 
 /// Does nothing on a server before Postgres 17, which does not know the setting.
-fn set_transaction_timeout(limit: Duration, is_local: bool) -> String {
+pub(crate) fn set_transaction_timeout(limit: Duration, is_local: bool) -> String {
     format!(
         "SELECT set_config('transaction_timeout', '{}', {is_local})
          WHERE current_setting('server_version_num')::integer >= 170000",

@@ -30,7 +30,7 @@ use tracing::{debug, info, warn};
 use uuid::Uuid;
 
 use crate::PostgresStore;
-use crate::connection::unavailable;
+use crate::connection::{set_transaction_timeout, unavailable};
 use crate::error::Fault;
 use crate::upkeep::LEADS;
 use crate::value::Time;
@@ -115,6 +115,9 @@ impl Terms<'_> {
             LOCK_TIMEOUT.as_millis(),
             limit.as_millis()
         );
+        // Each statement has its limit. One for the whole transaction, where the server has that, is shorter.
+        text.push_str("; ");
+        text.push_str(&set_transaction_timeout(Duration::ZERO, true));
         if let Some(clock) = self.clock {
             text.push_str(&format!("; SET LOCAL foreman.now = '{}'", clock.now()));
         }
