@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse as _, Response};
-use foreman_core::document::{BulkAnswer, BulkRequest, ProblemDocument};
+use foreman_core::document::{BulkAnswer, BulkRequest, FilterDocument, ProblemDocument};
 use foreman_core::outline::TargetOutline;
 use foreman_core::ports::{CancelAnswer, JobFilter, JobSummary, RedriveAnswer, RemoveAnswer, StoreError};
 use foreman_core::{JobId, State as JobState, TenantId, Timestamp};
@@ -55,17 +55,19 @@ impl Verb {
         }
     }
 
-    /// Where the filter names no state. To run everything again that ever completed is nobody's wish.
-    fn without_a_state(self) -> &'static [JobState] {
+    /// Where the filter names no state. Nobody wants to run everything again that ever completed; a filter by an error means
+    /// whatever ended with it.
+    fn without_a_state(self, has_group: bool) -> &'static [JobState] {
         match self {
+            Verb::Retry if has_group => &JobState::FAILURES,
             Verb::Retry => &[JobState::Dead],
             Verb::Cancel | Verb::Delete => self.applies_to(),
         }
     }
 
-    fn states(self, asked: Option<JobState>) -> Result<Vec<JobState>, Problem> {
-        match asked {
-            None => Ok(self.without_a_state().to_vec()),
+    fn states(self, filter: &FilterDocument) -> Result<Vec<JobState>, Problem> {
+        match filter.state {
+            None => Ok(self.without_a_state(filter.error_group.is_some()).to_vec()),
             Some(state) if self.applies_to().contains(&state) => Ok(vec![state]),
             Some(state) => {
                 let names: Vec<&str> = self.applies_to().iter().map(|state| state.as_str()).collect();
@@ -80,8 +82,9 @@ impl Verb {
 
 /// Run many ended jobs again.
 ///
-/// The filter's `state` is one of the final states; without it, `dead`. Commands are left alone and counted in `skipped` where the key
-/// lacks the scope `exec:command`, or the server runs no commands.
+/// The filter's `state` is one of the final states. Without it, `dead`; with an `error_group`, `failed` and `dead`. The deliveries of
+/// webhooks are left out unless `queue` names theirs.
+/// Commands are left alone and counted in `skipped` where the key lacks the scope `exec:command`, or the server runs no commands.
 #[utoipa::path(post, path = "/api/v1/jobs/retry", tag = "bulk", operation_id = "retry_jobs", request_body = BulkRequest,
     responses(
         (status = 200, description = "How many", body = BulkAnswer),
@@ -94,7 +97,8 @@ pub(crate) async fn retry(State(app): State<App>, caller: Caller, request: Reque
 
 /// Cancel many jobs that have not ended.
 ///
-/// The filter's `state` is one of the states before the end; without it, all of them.
+/// The filter's `state` is one of the states before the end; without it, all of them. The deliveries of webhooks are left out unless
+/// `queue` names theirs.
 #[utoipa::path(post, path = "/api/v1/jobs/cancel", tag = "bulk", operation_id = "cancel_jobs", request_body = BulkRequest,
     responses(
         (status = 200, description = "How many", body = BulkAnswer),
@@ -106,7 +110,8 @@ pub(crate) async fn cancel(State(app): State<App>, caller: Caller, request: Requ
 
 /// Delete many ended jobs.
 ///
-/// The filter's `state` is one of the final states; without it, all of them.
+/// The filter's `state` is one of the final states; without it, all of them. The deliveries of webhooks are left out unless `queue`
+/// names theirs.
 #[utoipa::path(post, path = "/api/v1/jobs/delete", tag = "bulk", operation_id = "delete_jobs", request_body = BulkRequest,
     responses(
         (status = 200, description = "How many", body = BulkAnswer),
@@ -120,7 +125,7 @@ async fn run(verb: Verb, app: App, caller: Caller, request: Request) -> Result<R
     let tenant = caller.tenant.clone();
     let (_, body) = app.json(request, app.bodies.job_bytes).await?;
     let BulkRequest { filter, dry_run } = json::parse(&body, Kind::InvalidRequest)?;
-    let states = verb.states(filter.state)?;
+    let states = verb.states(&filter)?;
     // The names of fields and what was looked for: nothing of the jobs themselves.
     let chosen = serde_json::to_string(&filter).unwrap_or_default();
     let filter = listing::filter(filter)?;

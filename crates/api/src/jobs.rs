@@ -11,6 +11,7 @@ use serde::Deserialize;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::commands;
+use crate::hints;
 use crate::json;
 use crate::paging;
 use crate::params::{Id, Params, Tenant};
@@ -161,5 +162,7 @@ async fn changed(app: &App, caller: &Caller, id: JobId) -> Result<Response, Prob
 
 async fn read(app: &App, tenant: &TenantId, id: JobId) -> Result<Response, Problem> {
     let view = app.store.get(tenant, id).await?.ok_or_else(|| Problem::job_not_found(id))?;
-    Ok(json::answer(StatusCode::OK, &JobDocument::new(view, true)))
+    let mut document = JobDocument::new(view, true);
+    hints::add(app, &mut document).await;
+    Ok(json::answer(StatusCode::OK, &document))
 }

@@ -75,7 +75,8 @@ pub(crate) struct DeadParams {
 
 /// List jobs.
 ///
-/// Newest first: by submission, or, when one final state is asked for, by the time they reached it.
+/// Newest first: by submission, or, when one final state is asked for, by the time they reached it. The deliveries of webhooks, which
+/// are jobs too, are left out unless `queue=foreman.webhooks` names them.
 #[utoipa::path(get, path = "/api/v1/jobs", tag = "jobs", operation_id = "list_jobs", params(ListParams),
     responses(
         (status = 200, description = "A page", body = ListDocument<JobDocument>),
@@ -102,7 +103,7 @@ pub(crate) async fn list(
     page(&app, &tenant, asked, limit, cursor.as_deref()).await
 }
 
-/// List dead jobs: given up, and kept until somebody decides.
+/// List dead jobs: all attempts failed, and kept until somebody retries or deletes them.
 ///
 /// The same as the list of jobs in the state `dead`, latest death first.
 #[utoipa::path(get, path = "/api/v1/dead", tag = "jobs", operation_id = "list_dead_jobs", params(DeadParams),

@@ -14,7 +14,9 @@ use axum::response::Response;
 use foreman_core::document::{CountDocument, OldestWaitingDocument, OverviewDocument, WorkersDocument};
 use foreman_core::duration::Span;
 use foreman_core::key::Scope;
-use foreman_core::ports::{Overdue, QueueView, SessionState, SessionView, StateCounts, StoreError};
+use foreman_core::ports::{
+    Counted, Overdue, QueueView, SessionState, SessionView, StateCounts, StoreError, WaitingTask,
+};
 use foreman_core::webhook::{MOST_ENDPOINTS, Webhook};
 use foreman_core::{State as JobState, TenantId, Timestamp};
 use foreman_runtime::Tasks;
@@ -23,6 +25,7 @@ use http::StatusCode;
 use crate::answers::Answers;
 use crate::app::App;
 use crate::caller::Caller;
+use crate::hints;
 use crate::json;
 use crate::problem::Problem;
 
@@ -32,7 +35,13 @@ const FRESH: Duration = Duration::from_secs(1);
 /// Counted so far: whoever has more wants to know that, not how many.
 const ENOUGH: u64 = 1_000;
 
-/// Who has been gone for longer is history.
+/// Tasks that are looked at: of more it is told how many more there are.
+const MOST_TASKS: usize = 100;
+
+/// Waiting jobs that are looked at for them.
+const LOOKED_AT: u64 = 20_000;
+
+/// What happened before that is history.
 const LATELY: Duration = Duration::from_hours(1);
 
 /// What was seen a moment ago.
@@ -45,9 +54,12 @@ pub(crate) struct Overviews {
 /// All that concerns one tenant.
 struct Scene {
     states: StateCounts,
+    /// In the last hour.
+    failed: Counted,
     queues: Vec<QueueView>,
     overdue: Overdue,
     webhooks: Vec<Webhook>,
+    tasks: Vec<WaitingTask>,
 }
 
 impl Overviews {
@@ -63,7 +75,7 @@ impl Overviews {
         Ok(self.of_tenants.get(tenant, ask).await?.value)
     }
 
-    async fn sessions(&self, app: &App) -> Result<Arc<Vec<SessionView>>, Problem> {
+    pub async fn sessions(&self, app: &App) -> Result<Arc<Vec<SessionView>>, Problem> {
         let ask = || {
             let store = Arc::clone(&app.store);
             async move { Ok(Arc::new(store.sessions().await?)) }
@@ -77,28 +89,35 @@ async fn look(app: App, tenant: TenantId) -> Result<Arc<Scene>, StoreError> {
     let most = usize::try_from(MOST_ENDPOINTS).unwrap_or(usize::MAX);
     Ok(Arc::new(Scene {
         states: app.store.states(&tenant, ENOUGH).await?,
+        failed: app.store.ended_since(&tenant, JobState::Failed, app.clock.now().minus(LATELY), ENOUGH).await?,
         queues: app.store.queues(&tenant).await?,
         overdue: app.store.overdue(&tenant, ENOUGH).await?,
         webhooks: app.tenancy.webhooks(&tenant, None, most).await?,
+        tasks: app.store.waiting_tasks(&tenant, MOST_TASKS, LOOKED_AT).await?,
     }))
 }
 
 /// What there is, who works, and what needs a person. At most a second or two old.
 ///
-/// A count with `estimate` is "at least so many": no list is counted further than 1,000. Workers are shown to operators (scope
+/// A count with `estimate` is "at least so many": no list is counted further than 1,000. The deliveries of webhooks are not
+/// counted. Workers are shown to operators (scope
 /// `admin`), late schedules to those with `schedules:read`.
 #[utoipa::path(get, path = "/api/v1/overview", tag = "statistics", operation_id = "get_overview",
     responses((status = 200, description = "The overview", body = OverviewDocument)))]
 pub(crate) async fn overview(State(app): State<App>, caller: Caller) -> Result<Response, Problem> {
     let scene = app.overviews().scene(&app, &caller.tenant).await?;
-    let sessions = if caller.is_operator() { Some(app.overviews().sessions(&app).await?) } else { None };
+    let all = app.overviews().sessions(&app).await?;
+    let unserved = hints::unserved(&scene.tasks, &all);
+    let sessions = caller.is_operator().then_some(&all);
     let now = app.clock.now();
-    let lapsed = sessions.iter().flat_map(|sessions| lapsed(sessions, now)).collect::<Vec<_>>();
+    let lapsed = sessions.into_iter().flat_map(|sessions| lapsed(sessions, now)).collect::<Vec<_>>();
 
     let mut items = Vec::new();
     items.extend(attention::dead_jobs(scene.states.get(JobState::Dead)));
+    items.extend(attention::failed_jobs(scene.failed));
+    items.extend(attention::unserved_tasks(&unserved));
     items.extend(attention::paused_queues(&scene.queues));
-    items.extend(attention::lapsed_workers(&lapsed, sessions.as_deref().map_or(&[], Vec::as_slice)));
+    items.extend(attention::lapsed_workers(&lapsed, &all));
     if caller.scopes.allow(Scope::SchedulesRead) {
         items.extend(attention::late_schedules(&scene.overdue, now));
     }
@@ -108,16 +127,17 @@ pub(crate) async fn overview(State(app): State<App>, caller: Caller) -> Result<R
     let document = OverviewDocument {
         at: now,
         states: states.map(|state| (state.to_string(), CountDocument::from(scene.states.get(state)))).collect(),
-        queues: scene.queues.len() as u64,
+        queues: scene.queues.iter().filter(|queue| !queue.queue.is_internal()).count() as u64,
         oldest_waiting: oldest(&scene.queues),
-        workers: sessions.as_deref().map(|sessions| workers(sessions, lapsed.len())),
+        workers: sessions.map(|sessions| workers(sessions, lapsed.len())),
         attention: items,
     };
     Ok(json::answer(StatusCode::OK, &document))
 }
 
 fn oldest(queues: &[QueueView]) -> Option<OldestWaitingDocument> {
-    let waiting = queues.iter().filter_map(|queue| Some((queue.oldest_wait?, queue)));
+    let of_users = queues.iter().filter(|queue| !queue.queue.is_internal());
+    let waiting = of_users.filter_map(|queue| Some((queue.oldest_wait?, queue)));
     let (age, queue) = waiting.max_by_key(|(age, _)| *age)?;
     Some(OldestWaitingDocument { queue: queue.queue.to_string(), age: Span(age) })
 }

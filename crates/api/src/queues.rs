@@ -3,12 +3,14 @@
 use axum::extract::State;
 use axum::response::Response;
 use foreman_core::document::{ListDocument, ProblemDocument, QueueDocument};
+use foreman_core::job::{NotAQueueName, QueueName};
+use foreman_core::ports::JobFilter;
 use http::StatusCode;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::app::App;
 use crate::json;
-use crate::params::{Queue, Tenant};
+use crate::params::{Params, Queue, Tenant};
 use crate::problem::Problem;
 
 #[derive(Serialize, utoipa::ToSchema)]
@@ -19,12 +21,34 @@ pub(crate) struct PauseAnswer {
     changed: bool,
 }
 
+#[derive(Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct QueuesParams {
+    /// Only this queue. Names one of Foreman's own too: `foreman.webhooks` has the deliveries of webhooks.
+    queue: Option<String>,
+}
+
 /// List queues: depth by state, the age of the oldest due job, and how fast jobs end.
-#[utoipa::path(get, path = "/api/v1/queues", tag = "queues", operation_id = "list_queues",
-    responses((status = 200, description = "All queues", body = ListDocument<QueueDocument>)))]
-pub(crate) async fn list(State(app): State<App>, Tenant(tenant): Tenant) -> Result<Response, Problem> {
+///
+/// Foreman's own queue `foreman.webhooks` is listed only where it is named.
+#[utoipa::path(get, path = "/api/v1/queues", tag = "queues", operation_id = "list_queues", params(QueuesParams),
+    responses(
+        (status = 200, description = "All queues", body = ListDocument<QueueDocument>),
+        (status = 400, description = "A parameter that does not exist or does not fit", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn list(
+    State(app): State<App>,
+    Tenant(tenant): Tenant,
+    Params(params): Params<QueuesParams>,
+) -> Result<Response, Problem> {
+    let named = params.queue.map(|text| text.parse::<QueueName>()).transpose();
+    let named =
+        named.map_err(|error: NotAQueueName| Problem::invalid_request(format!("in the query: queue: {error}")))?;
+    let asked = JobFilter { queue: named, ..JobFilter::default() };
     let queues = app.store.queues(&tenant).await?;
-    let items: Vec<QueueDocument> = queues.into_iter().map(QueueDocument::from).collect();
+    let items: Vec<QueueDocument> =
+        queues.into_iter().filter(|view| asked.takes_queue(&view.queue)).map(QueueDocument::from).collect();
     Ok(json::answer(StatusCode::OK, &ListDocument { items, next: None }))
 }
 

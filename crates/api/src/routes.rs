@@ -20,7 +20,7 @@ use crate::access::table::{self, Found, Needs, Way};
 use crate::app::App;
 use crate::problem::MEDIA_TYPE;
 use crate::{
-    access, bulk, dashboard, dead, dev, docs, health, jobs, listing, meter, output, overview, problem, queues,
+    access, bulk, dashboard, dev, docs, failures, health, jobs, listing, meter, output, overview, problem, queues,
     schedules, session, statistics, stream, submit, tenants, trail, wait, webhooks, workers,
 };
 
@@ -123,7 +123,8 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(wait::wait))
         .routes(routes!(output::output))
         .routes(routes!(listing::list_dead))
-        .routes(routes!(dead::groups))
+        .routes(routes!(failures::groups))
+        .routes(routes!(failures::dead_groups))
         .routes(routes!(queues::list))
         .routes(routes!(queues::pause))
         .routes(routes!(queues::resume))

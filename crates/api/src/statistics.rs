@@ -59,6 +59,7 @@ pub(crate) struct ByQueueParams {
 
 /// How many jobs were submitted, started and ended, and how long they waited and ran, minute by minute or hour by hour.
 ///
+/// Of all queues together without `queue`; the deliveries of webhooks are left out unless `queue=foreman.webhooks` names them.
 /// At most 1,500 buckets; one in which nothing happened is left out, and queues are as deep in it as in the one before. The newest are
 /// a second or two behind. Hours are kept for `retention.statistics`, which is 30 days by default, and minutes for two days: a time
 /// that begins earlier is answered by the hour, and `step` says so.
@@ -83,7 +84,7 @@ pub(crate) async fn over_time(
     Ok(json::answer(StatusCode::OK, &document))
 }
 
-/// The same numbers summed over the time, queue by queue: the busiest first, at most 100.
+/// The same numbers summed over the time, queue by queue: the busiest first, at most 100, without Foreman's own.
 ///
 /// A time that begins more than two days ago is summed by the hour.
 #[utoipa::path(get, path = "/api/v1/statistics/queues", tag = "statistics", operation_id = "get_queue_statistics",

@@ -23,6 +23,7 @@ use crate::app::App;
 use crate::audit::{self, Origin};
 use crate::caller::Caller;
 use crate::commands;
+use crate::hints;
 use crate::json;
 use crate::problem::{Kind, Problem};
 use crate::quotas;
@@ -102,9 +103,15 @@ async fn accepted(app: &App, caller: &Caller, jobs: Vec<NewJob>, from: Origin) -
 async fn respond(app: &App, caller: &Caller, receipt: Receipt, answer: Submitted) -> Result<Response, Problem> {
     let (id, tenant) = (receipt.id, &caller.tenant);
     match answer {
-        Submitted::Accepted(at) => Ok(located(json::answer(StatusCode::ACCEPTED, &receipt.document(tenant, at)), id)),
+        Submitted::Accepted(at) => {
+            let mut document = receipt.document(tenant, at);
+            hints::add(app, &mut document).await;
+            Ok(located(json::answer(StatusCode::ACCEPTED, &document), id))
+        }
         Submitted::Duplicate(first) => {
-            let mut response = located(json::answer(StatusCode::OK, &read(app, caller, first).await?), first);
+            let mut document = read(app, caller, first).await?;
+            hints::add(app, &mut document).await;
+            let mut response = located(json::answer(StatusCode::OK, &document), first);
             response.headers_mut().insert(IDEMPOTENCY_REPLAYED, HeaderValue::from_static("true"));
             Ok(response)
         }
@@ -321,7 +328,10 @@ pub(crate) async fn submit_batch(
             },
         };
         results.push(match result {
-            Ok(document) => BatchItem::Job(Box::new(document)),
+            Ok(mut document) => {
+                hints::add(&app, &mut document).await;
+                BatchItem::Job(Box::new(document))
+            }
             Err(problem) => {
                 app.gate.readiness.heed(problem.kind);
                 // The answer as a whole is a success, so nobody else tells the log.

@@ -1,6 +1,9 @@
 //! What can be done with jobs, one or many.
 
-use foreman_core::document::{BulkAnswer, BulkRequest, DeadGroupsDocument, FilterDocument, JobDocument, ListDocument};
+use foreman_core::State;
+use foreman_core::document::{
+    BulkAnswer, BulkRequest, FailureGroupsDocument, FilterDocument, JobDocument, ListDocument,
+};
 use foreman_core::ports::OutputChunk;
 use foreman_core::spec::JobSpec;
 use reqwest::Method;
@@ -15,6 +18,12 @@ struct ListQuery<'a> {
     limit: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     cursor: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct GroupsQuery {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<State>,
 }
 
 impl Client {
@@ -44,9 +53,10 @@ impl Client {
         Pages::new(self, filter)
     }
 
-    /// Dead jobs, those that ended with the same error together. `group` of one is for [`FilterDocument::error_group`].
-    pub async fn dead_groups(&self) -> Result<DeadGroupsDocument, Error> {
-        self.get_json(&["dead", "groups"], &(), CALL_TIMEOUT).await
+    /// Failed and dead jobs, those that ended with the same error together; of one of the two states where one is given. `group` of
+    /// one is for [`FilterDocument::error_group`].
+    pub async fn failure_groups(&self, state: Option<State>) -> Result<FailureGroupsDocument, Error> {
+        self.get_json(&["errors", "groups"], &GroupsQuery { state }, CALL_TIMEOUT).await
     }
 
     /// Ends a job at once, waiting or running.

@@ -72,7 +72,7 @@ use url::{Host, Url};
 pub use batch::BatchItem;
 pub use error::Error;
 pub use foreman_core::document::{
-    AttemptDocument, AuditDocument, BulkAnswer, DeadGroupDocument, DeadGroupsDocument, DeliveryDocument,
+    AttemptDocument, AuditDocument, BulkAnswer, DeliveryDocument, FailureGroupDocument, FailureGroupsDocument,
     FilterDocument, HeartbeatEvent, JobDocument, JobEvent, KeyDocument, KeyState, ListDocument, MadeKeyDocument,
     NewKeyDocument, NewTenantDocument, PreviewDocument, ProblemDocument, QueueDocument, QueueEvent, ResetEvent,
     ResetReason, RotateKeyDocument, RotateSecretDocument, ScheduleDocument, ScheduleEvent, ScheduleFields,

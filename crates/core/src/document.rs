@@ -26,7 +26,7 @@ pub use live::{
     TicketDocument, WorkerEvent,
 };
 pub use overview::{
-    AttentionDocument, AttentionKind, CountDocument, DeadGroupDocument, DeadGroupsDocument, HeldDocument,
+    AttentionDocument, AttentionKind, CountDocument, FailureGroupDocument, FailureGroupsDocument, HeldDocument,
     OldestWaitingDocument, OverviewDocument, WorkersDocument,
 };
 pub use schedule::{PreviewDocument, ScheduleDocument, ScheduleFields, ScheduleState, TickDocument};
@@ -84,6 +84,29 @@ pub struct JobDocument {
     /// Where there are older attempts than those in `attempts`: the `cursor` for the first page of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempts_next: Option<String>,
+    /// What keeps it from running, as far as the server can tell. Only when one job is read or submitted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hints: Vec<HintDocument>,
+}
+
+/// Something about a job that its owner may not know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct HintDocument {
+    pub kind: HintKind,
+    /// A sentence.
+    pub detail: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum HintKind {
+    /// No connected worker has a handler for the job's task.
+    NoWorker,
+    /// A later server knows more hints than this client.
+    #[serde(other)]
+    Unknown,
 }
 
 /// The part of a job document that repeats what was asked.
@@ -181,6 +204,7 @@ impl JobDocument {
             attempts,
             attempts_total,
             attempts_next,
+            hints: Vec::new(),
         }
     }
 }
@@ -216,6 +240,7 @@ impl From<JobSummary> for JobDocument {
             attempts: None,
             attempts_total: None,
             attempts_next: None,
+            hints: Vec::new(),
         }
     }
 }
@@ -435,6 +460,9 @@ pub struct WorkerDocument {
     pub running: u64,
     /// Empty: all queues.
     pub queues: Vec<String>,
+    /// The tasks it has handlers for; `null` where it is of a version that does not say.
+    #[serde(default)]
+    pub tasks: Option<Vec<String>>,
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub started_at: Timestamp,
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
@@ -452,6 +480,7 @@ impl From<SessionView> for WorkerDocument {
             slots: view.slots,
             running: view.running,
             queues: view.queues,
+            tasks: view.tasks,
             started_at: view.started_at,
             heartbeat_at: view.renewed_at,
         }

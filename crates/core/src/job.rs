@@ -137,6 +137,11 @@ impl QueueName {
     pub fn from_stored(text: &str) -> Self {
         Self(text.into())
     }
+
+    /// Whether Foreman put the jobs of this queue there by itself: they are not the user's.
+    pub fn is_internal(&self) -> bool {
+        self.0.starts_with(crate::webhook::RESERVED)
+    }
 }
 
 impl Default for QueueName {

@@ -75,6 +75,9 @@ impl State {
 
     pub const FINAL: [State; 4] = [State::Completed, State::Failed, State::Dead, State::Cancelled];
 
+    /// Final, and somebody may have to do something about it.
+    pub const FAILURES: [State; 2] = [State::Failed, State::Dead];
+
     pub const fn is_final(self) -> bool {
         matches!(self, State::Completed | State::Failed | State::Dead | State::Cancelled)
     }

@@ -135,7 +135,7 @@ impl Tally {
         self.completed + self.failed + self.dead + self.cancelled
     }
 
-    fn count(&mut self, moved: &Moved) {
+    pub fn count(&mut self, moved: &Moved) {
         let step = moved.step;
         match step.state {
             // The first move of all is the submission.
@@ -197,6 +197,13 @@ impl Spread {
         }
     }
 
+    /// How many are in each class, with its upper end in seconds; the last is open to the end.
+    pub fn by_class(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
+        let ends = CLASSES.iter().map(|milliseconds| Duration::from_millis(*milliseconds).as_secs_f64());
+        let counts = self.classes.iter().copied().chain(std::iter::repeat(0));
+        ends.chain([f64::MAX]).zip(counts)
+    }
+
     pub fn mean(&self) -> Option<Duration> {
         self.sum_us.checked_div(self.count).map(Duration::from_micros)
     }
@@ -232,11 +239,13 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Counts a move, for its queue and for all together, in its minute and in its hour.
+    /// Counts a move, for its queue and for all together, in its minute and in its hour. All together are the user's: a
+    /// delivery of a webhook is counted for its queue alone.
     pub fn count(&mut self, moved: &Moved) {
+        let together = (!moved.queue.is_internal()).then_some(None);
         for slot in Slot::ALL {
             let at = slot.of(moved.at);
-            for queue in [Some(moved.queue.clone()), None] {
+            for queue in [Some(moved.queue.clone())].into_iter().chain(together.clone()) {
                 self.tallies.entry((moved.tenant.clone(), queue, slot, at)).or_default().count(moved);
             }
         }
@@ -308,9 +317,11 @@ impl Levels {
     pub fn changes(&self, depths: &[Depth]) -> Vec<Change> {
         let mut now: BTreeMap<(&TenantId, Option<&QueueName>), (u64, u64)> = BTreeMap::new();
         for depth in depths {
-            for queue in [Some(&depth.queue), None] {
+            // All together are the user's.
+            let together = (!depth.queue.is_internal()).then_some(None);
+            for queue in [Some(&depth.queue)].into_iter().chain(together) {
                 let sum = now.entry((&depth.tenant, queue)).or_default();
-                sum.0 += depth.waiting;
+                sum.0 += depth.waiting.total();
                 sum.1 += depth.running;
             }
         }
@@ -360,7 +371,11 @@ pub fn carry(buckets: &mut Vec<Bucket>, range: &Range, before: Option<Level>, no
 mod tests {
     use super::*;
     use crate::id::JobId;
-    use crate::ports::Step;
+    use crate::ports::{Step, WaitingCounts};
+
+    fn pending(pending: u64) -> WaitingCounts {
+        WaitingCounts { pending, ..WaitingCounts::default() }
+    }
 
     fn moved(state: State, sequence: u32, took_ms: Option<u64>, at: Timestamp) -> Moved {
         let step = Step { state, attempt: 1, sequence, took: took_ms.map(Duration::from_millis) };
@@ -392,6 +407,28 @@ mod tests {
     }
 
     #[test]
+    fn deliveries_are_counted_for_their_queue_and_not_in_all_together() {
+        let at = Timestamp::from_micros(1_763_200_000_123_456);
+        let internal: QueueName = crate::webhook::QUEUE.parse().expect("a queue's name");
+        let mut ledger = Ledger::default();
+        ledger.count(&Moved { queue: internal.clone(), ..moved(State::Completed, 3, Some(5), at) });
+        let depth = Depth {
+            tenant: TenantId::default(),
+            queue: internal.clone(),
+            waiting: pending(3),
+            running: 1,
+            oldest_wait: None,
+        };
+        ledger.sample(&[depth], at);
+        let entries = ledger.entries();
+        assert_eq!(
+            entries.iter().map(|entry| &entry.queue).collect::<Vec<_>>(),
+            [&Some(internal.clone()), &Some(internal)]
+        );
+        assert!(entries.iter().all(|entry| (entry.tally.completed, entry.tally.waiting) == (1, Some(3))));
+    }
+
+    #[test]
     fn a_bucket_begins_at_its_full_minute_or_hour() {
         let at = Timestamp::from_micros(3_661_000_001);
         assert_eq!(Slot::Minute.of(at).as_micros(), 3_660_000_000);
@@ -414,6 +451,9 @@ mod tests {
         let most = spread.quantile(0.99).expect("some");
         assert!(most > Duration::from_hours(1) && most <= Duration::from_hours(2), "{most:?}");
         assert_eq!(spread.max(), Some(Duration::from_hours(2)));
+        let classes: Vec<(f64, u64)> = spread.by_class().collect();
+        assert_eq!((classes[0], classes[3], classes[17]), ((0.001, 0), (0.01, 95), (3_600.0, 0)));
+        assert_eq!(classes[18..], [(f64::MAX, 5)], "the last is open to the end");
         spread.note(None);
         assert_eq!(spread.count, 100);
     }
@@ -438,7 +478,13 @@ mod tests {
     }
 
     fn depth_of(tenant: &str, queue: &str, waiting: u64) -> Depth {
-        Depth { tenant: TenantId::new(tenant), queue: queue.parse().expect("a queue's name"), waiting, running: 0 }
+        Depth {
+            tenant: TenantId::new(tenant),
+            queue: queue.parse().expect("a queue's name"),
+            waiting: pending(waiting),
+            running: 0,
+            oldest_wait: None,
+        }
     }
 
     #[test]
@@ -450,7 +496,7 @@ mod tests {
         first.iter().for_each(|change| levels.note(change));
         assert_eq!(levels.changes(&idle), []);
         let mut later = idle;
-        later[7].waiting = 2;
+        later[7].waiting = pending(2);
         later.remove(8);
         let changes = levels.changes(&later);
         let seen: Vec<_> =
@@ -485,8 +531,9 @@ mod tests {
         let depth = |queue: &str, waiting| Depth {
             tenant: TenantId::default(),
             queue: queue.parse().expect("a queue's name"),
-            waiting,
+            waiting: pending(waiting),
             running: 1,
+            oldest_wait: None,
         };
         let now = Timestamp::from_micros(0);
         let mut ledger = Ledger::default();

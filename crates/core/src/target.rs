@@ -166,6 +166,11 @@ impl Route {
         Self(format!("{}{name}", Self::TASK).into())
     }
 
+    /// The name of the task, where this is the route of one.
+    pub fn as_task(&self) -> Option<&str> {
+        self.0.strip_prefix("task:")
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -29,6 +29,7 @@ use crate::led::Led;
 pub use crate::outage::Error;
 use crate::outage::{Outage, bounded, unless_aborted};
 use crate::reading::Reader;
+pub use crate::readings::{OTHER, QueueReading, Readings, Seen};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -40,6 +41,8 @@ pub struct Config {
     pub step: usize,
     /// Buckets written in one transaction, give or take those of one row.
     pub most_buckets: usize,
+    /// So many queues are named in the metrics, those with most jobs; the others are summed.
+    pub busiest_queues: usize,
     /// How long one store call may take.
     pub call_timeout: Duration,
 }
@@ -51,6 +54,7 @@ impl Default for Config {
             every: Duration::from_secs(1),
             step: 100,
             most_buckets: 500,
+            busiest_queues: 20,
             call_timeout: Duration::from_secs(10),
         }
     }
@@ -64,6 +68,7 @@ pub struct Bookkeeper {
     config: Config,
     led: Led,
     lag: Lag,
+    readings: Readings,
 }
 
 /// What it remembers from round to round.
@@ -114,6 +119,7 @@ impl Bookkeeper {
             config,
             led: Led::default(),
             lag: Lag::default(),
+            readings: Readings::default(),
         }
     }
 
@@ -133,6 +139,10 @@ impl Bookkeeper {
         self.lag.clone()
     }
 
+    pub fn readings(&self) -> Readings {
+        self.readings.clone()
+    }
+
     pub async fn run(self, shutdown: Shutdown) -> Result<(), Error> {
         let mut wake = self.wakeups.listen(Topic::Changed);
         let mut ticker = Ticker::new(self.config.poll, 0.1);
@@ -142,6 +152,7 @@ impl Bookkeeper {
             if self.led.is_waiting() {
                 // Who does not lead is not behind, and does not know how deep anything is.
                 self.lag.set(Duration::ZERO);
+                self.readings.forget();
                 desk.sample_at = None;
                 desk.levels = None;
             }
@@ -271,6 +282,7 @@ impl Bookkeeper {
         match bounded(self.config.call_timeout, self.store.book(leader, &stretch)).await? {
             Some(Posted::Done) => {
                 here.kept = to;
+                self.readings.count(&stretch.entries);
                 debug!(buckets.count = count, position = to.0, "booked {count} buckets");
                 Ok(())
             }
@@ -303,6 +315,7 @@ impl Bookkeeper {
                 desk.levels = Some(levels);
             }
             Err(error) if error.is_transient() => {
+                self.readings.forget();
                 if !std::mem::replace(&mut desk.is_blind, true) {
                     warn!("how deep queues are is not known for this minute: {error}");
                 }
@@ -320,6 +333,7 @@ impl Bookkeeper {
             None => Levels::of(bounded(limit, self.store.known_depths()).await?),
         };
         let depths = bounded(limit, self.store.depths()).await?;
+        self.readings.see(&depths, self.config.busiest_queues);
         let changes = levels.changes(&depths);
         Ok((levels, changes))
     }

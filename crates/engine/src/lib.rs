@@ -30,6 +30,7 @@ pub mod pool;
 pub mod promoter;
 pub mod pruner;
 mod reading;
+mod readings;
 pub mod scheduler;
 pub mod settle;
 pub mod submit;

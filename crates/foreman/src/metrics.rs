@@ -1,19 +1,22 @@
 //! What is counted, and how it is shown to Prometheus.
 //!
 //! One set per process, whatever its role; each role counts what it does, and the rest stays at nothing. No label ever names
-//! a tenant, a queue or a job: their number has no bound, and whoever scrapes is not always who may know.
+//! a tenant or a job: their number has no bound, and a scraper is not always allowed to know them. Queues are named, the busiest few of
+//! them (`metrics.queues`), by the process that leads.
 
 mod held;
+mod queues;
 mod store;
 
 use std::sync::atomic::AtomicU64;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use foreman_api::{Hub, Meter};
 use foreman_core::ports::PruneKind;
+use foreman_engine::bookkeeper::{self, Readings};
 use foreman_engine::scheduler::Lag;
-use foreman_engine::{bookkeeper, courier, pruner};
+use foreman_engine::{courier, pruner};
 use foreman_runtime::Lead;
 use http::{Method, StatusCode};
 use prometheus_client::encoding::text::encode;
@@ -27,6 +30,7 @@ use tokio::time::Instant;
 
 use crate::role::Role;
 use held::HeldJobs;
+use queues::Queues;
 pub use store::Counted;
 
 /// One label, two labels; their values are words of ours.
@@ -86,6 +90,7 @@ pub struct Metrics {
     courier: OnceLock<(courier::Lag, courier::Tally)>,
     bookkeeper: OnceLock<bookkeeper::Lag>,
     pruning: OnceLock<pruner::Progress>,
+    readings: Arc<OnceLock<Readings>>,
     hub: OnceLock<Hub>,
     /// When the last heartbeat was answered; `None` without a session.
     last_beat: Mutex<Option<Instant>>,
@@ -97,6 +102,8 @@ impl Metrics {
         let histogram: fn() -> Histogram = || Histogram::new(CALL_BUCKETS);
         let build: Two = [("version", env!("CARGO_PKG_VERSION")), ("role", role.name())];
         registry.register("build", "What this process is", Info::new(build));
+        let readings = Arc::default();
+        registry.register_collector(Box::new(Queues::new(Arc::clone(&readings))));
         let registry_ref = &mut registry;
         let metrics = Self {
             submitted: add(registry_ref, "jobs_submitted", "Jobs submitted, by what became of them"),
@@ -194,6 +201,7 @@ impl Metrics {
             courier: OnceLock::new(),
             bookkeeper: OnceLock::new(),
             pruning: OnceLock::new(),
+            readings,
             hub: OnceLock::new(),
             last_beat: Mutex::default(),
             registry: Registry::default(),
@@ -218,8 +226,9 @@ impl Metrics {
     }
 
     /// And how far counting is.
-    pub fn set_bookkeeper(&self, lag: bookkeeper::Lag) {
+    pub fn set_bookkeeper(&self, lag: bookkeeper::Lag, readings: Readings) {
         let _ = self.bookkeeper.set(lag);
+        let _ = self.readings.set(readings);
     }
 
     /// And which kinds of pruning are.
@@ -318,7 +327,64 @@ impl Meter for Metrics {
 
 #[cfg(test)]
 mod tests {
+    use foreman_core::job::QueueName;
+    use foreman_core::ports::{Depth, Moved, Step, WaitingCounts};
+    use foreman_core::statistics::Ledger;
+    use foreman_core::{State, TenantId, Timestamp};
+
     use super::*;
+
+    #[test]
+    fn a_process_without_a_bookkeeper_shows_no_queue() {
+        let text = Metrics::new(Role::Api).text();
+        assert!(!text.contains("foreman_queue_jobs") && !text.contains("foreman_jobs_ended"), "{text}");
+    }
+
+    #[test]
+    fn queues_and_how_long_jobs_take_are_shown_as_the_bookkeeper_told() {
+        let metrics = Metrics::new(Role::Scheduler);
+        let readings = Readings::default();
+        metrics.set_bookkeeper(bookkeeper::Lag::default(), readings.clone());
+        let moved = |state, took_ms| Moved {
+            id: foreman_core::JobId::fresh(),
+            tenant: TenantId::default(),
+            queue: QueueName::default(),
+            at: Timestamp::from_micros(0),
+            step: Step { state, attempt: 1, sequence: 2, took: Some(Duration::from_millis(took_ms)) },
+        };
+        let mut ledger = Ledger::default();
+        ledger.count(&moved(State::Running, 3));
+        ledger.count(&moved(State::Dead, 1_500));
+        readings.count(&ledger.entries());
+        let depth = |queue: &str, pending, oldest| Depth {
+            tenant: TenantId::default(),
+            queue: QueueName::from_stored(queue),
+            waiting: WaitingCounts { pending, scheduled: 0, retrying: 0 },
+            running: 1,
+            oldest_wait: Some(Duration::from_secs(oldest)),
+        };
+        readings.see(&[depth("mail", 7, 301), depth("rare", 1, 20), depth("seldom", 2, 30)], 1);
+        let text = metrics.text();
+        for line in [
+            "foreman_queue_jobs{queue=\"mail\",state=\"pending\"} 7",
+            "foreman_queue_jobs{queue=\"mail\",state=\"running\"} 1",
+            "foreman_queue_jobs{queue=\"other\",state=\"pending\"} 3",
+            "foreman_queue_oldest_seconds{queue=\"mail\"} 301.0",
+            "foreman_queue_oldest_seconds{queue=\"other\"} 30.0",
+            "foreman_jobs_ended_total{state=\"dead\"} 1",
+            "foreman_jobs_ended_total{state=\"failed\"} 0",
+            "foreman_job_wait_seconds_bucket{le=\"0.002\"} 0",
+            "foreman_job_wait_seconds_bucket{le=\"0.005\"} 1",
+            "foreman_job_wait_seconds_bucket{le=\"+Inf\"} 1",
+            "foreman_job_run_seconds_sum 1.5",
+            "foreman_job_run_seconds_count 1",
+            "foreman_job_run_seconds_bucket{le=\"1.0\"} 0",
+            "foreman_job_run_seconds_bucket{le=\"2.0\"} 1",
+        ] {
+            assert!(text.contains(line), "{line} is missing in {text}");
+        }
+        assert!(!text.contains("rare"), "only the busiest are named: {text}");
+    }
 
     #[test]
     fn what_is_counted_is_shown_under_its_name() {

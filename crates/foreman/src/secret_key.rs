@@ -93,7 +93,8 @@ pub fn of_file(path: &Path) -> anyhow::Result<Keyring> {
 fn make(path: &Path) -> io::Result<()> {
     if make_once(path, MasterKey::fresh().text().reveal())? {
         info!(
-            "made {}: without it, what is sealed in the database cannot be read; keep it with your backups",
+            "created {}, which encrypts secrets in the database. Keep it in a secret store, apart from the backups of the \
+             database: to restore, you need both",
             path.display()
         );
     }

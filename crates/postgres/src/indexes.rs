@@ -1,12 +1,12 @@
-//! Indexes on all that ever ended, made while everybody works.
+//! Indexes on all that ever was, built while everybody works.
 //!
-//! To make one within a migration would stop every worker for as long as it takes to read the history, heartbeats too, and
-//! who does not renew is lapsed: with a week of a busy team's jobs that is minutes. So it is made after the migration, week by
-//! week and without being in anybody's way; what depends on it is right before, and slow.
+//! Building one within a migration would stop every worker for as long as it takes to read the history, heartbeats too, and
+//! a worker that does not renew its session is lapsed: with a week of a busy team's jobs that is minutes. So these are built after
+//! the migration, week by week and concurrently; what depends on them is right before, and slow.
 //!
-//! Of any number that migrate at once one makes them, and the others leave it to that one. Whoever dies half way, or is kept from it
-//! by a transaction that somebody has left open, leaves an index behind that is not good; the next `foreman migrate` takes that
-//! away and begins again.
+//! Of any number that migrate at once one builds them, and the others leave it to that one. A process that dies half way, or is kept
+//! from it by a transaction that somebody has left open, leaves an index behind that is not valid; the next `foreman migrate up`
+//! drops it and begins again.
 
 use std::time::Duration;
 
@@ -17,18 +17,57 @@ use tracing::{info, warn};
 
 use crate::error::Fault;
 
-/// Groups of errors, one after the other, and the jobs of each by time. A job that completes is not in it. Nor does a job of the
-/// version before have a group; those of them that are dead are in it all the same, for they are shown as one.
-const BY_ERROR: &str = "(tenant, state, error_group, finished_at, job) WHERE error_group IS NOT NULL OR state = 'dead'";
+/// An index on a table with a partition for each week.
+struct Index {
+    table: &'static str,
+    name: &'static str,
+    /// Of the index of one partition, after the partition's name.
+    suffix: &'static str,
+    definition: &'static str,
+}
 
-/// "indexes": one process at a time. Tried and not waited for: whoever waits within a statement is waited for by the one that
-/// makes an index.
+/// What lists and groups go by. Those of users leave out Foreman's own jobs (`left(queue, 8) <> 'foreman.'`): a tenant with a
+/// hundred thousand deliveries and five jobs finds the five without walking over the deliveries. A list that names the queue of
+/// the deliveries goes by the indexes that have everything.
+const INDEXES: [Index; 4] = [
+    // Groups of errors, one after the other, and the jobs of each by time. A job that completes is not in it. Nor does a job of
+    // a version without groups have one; those of them that are dead are in it all the same, because they are shown as one.
+    Index {
+        table: "outcomes",
+        name: "outcomes_by_error",
+        suffix: "by_error",
+        definition: "(tenant, state, error_group, finished_at, job) WHERE error_group IS NOT NULL OR state = 'dead'",
+    },
+    Index {
+        table: "jobs",
+        name: "jobs_of_users",
+        suffix: "of_users",
+        definition: "(tenant, id) WHERE left(queue, 8) <> 'foreman.'",
+    },
+    Index {
+        table: "outcomes",
+        name: "outcomes_of_users",
+        suffix: "of_users",
+        definition: "(tenant, state, finished_at, job) WHERE left(queue, 8) <> 'foreman.'",
+    },
+    // As the first; those that failed without a group are in it too.
+    Index {
+        table: "outcomes",
+        name: "failures_of_users",
+        suffix: "failures_of_users",
+        definition: "(tenant, state, error_group, finished_at, job)
+            WHERE (error_group IS NOT NULL OR state IN ('failed', 'dead')) AND left(queue, 8) <> 'foreman.'",
+    },
+];
+
+/// "indexes": one process at a time. Tried and not waited for: a process that waits within a statement is waited for by the one
+/// that builds an index.
 const ONE_BY_ONE: i64 = 0x0069_6e64_6578;
 
-/// A week with fewer jobs is read in a moment.
+/// A week with fewer rows is read in a moment.
 const FEW: i64 = 10_000;
 
-/// As long as it takes, but for those who have left a transaction open: so long they are waited for.
+/// As long as it takes, except for transactions that were left open: these are waited for so long.
 const SETTINGS: &str = "SET statement_timeout = 0; SET lock_timeout = '1min'";
 /// At the end everybody is in the way for a moment, and waits behind it.
 const QUICKLY: &str = "SET lock_timeout = '2s'";
@@ -36,38 +75,54 @@ const QUICKLY: &str = "SET lock_timeout = '2s'";
 const TRIES: usize = 30;
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Makes what is not there. What cannot be made is said, and made by the next one who tries.
+/// Builds what is missing. What cannot be built is logged, and built by the next one that tries.
 pub(crate) async fn ensure(connection: &ClientWrapper) {
     if let Err(fault) = make_all(connection).await {
-        warn!(
-            "the index of errors is not made, and lists by error are slow until `foreman migrate` is run again: {fault}"
-        );
+        warn!("an index was not built, and some lists are slow until `foreman migrate up` is run again: {fault}");
     }
 }
 
 async fn make_all(connection: &ClientWrapper) -> Result<(), Fault> {
-    if is_good(connection, "outcomes_by_error").await? == Some(true) {
+    let mut missing = Vec::new();
+    for index in &INDEXES {
+        if is_good(connection, index.name).await? != Some(true) {
+            missing.push(index);
+        }
+    }
+    if missing.is_empty() {
         return Ok(());
     }
     let row = connection.query_one("SELECT pg_try_advisory_lock($1)", &[&ONE_BY_ONE]).await?;
     if !row.try_get::<_, bool>(0)? {
         return Ok(());
     }
-    connection.batch_execute(SETTINGS).await?;
-    let made = make(connection).await;
+    let made = make(connection, &missing).await;
     connection.execute("SELECT pg_advisory_unlock($1)", &[&ONE_BY_ONE]).await?;
     made
 }
 
-async fn make(connection: &ClientWrapper) -> Result<(), Fault> {
-    let weeks = "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'outcomes'::regclass ORDER BY 1";
-    for row in connection.query(weeks, &[]).await? {
-        let week: String = row.try_get(0)?;
-        make_for(connection, &week).await?;
+async fn make(connection: &ClientWrapper, missing: &[&Index]) -> Result<(), Fault> {
+    for index in missing {
+        connection.batch_execute(SETTINGS).await?;
+        for week in weeks(connection, index.table).await? {
+            make_for(connection, index, &week).await?;
+        }
+        join(connection, index).await?;
     }
-    // Those of the weeks become parts of it.
+    Ok(())
+}
+
+async fn weeks(connection: &ClientWrapper, table: &str) -> Result<Vec<String>, Fault> {
+    let weeks = "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = to_regclass($1) ORDER BY 1";
+    let rows = connection.query(weeks, &[&table]).await?;
+    Ok(rows.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?)
+}
+
+/// The indexes of the weeks become parts of that of the table.
+async fn join(connection: &ClientWrapper, index: &Index) -> Result<(), Fault> {
     connection.batch_execute(QUICKLY).await?;
-    let text = format!("CREATE INDEX IF NOT EXISTS outcomes_by_error ON outcomes {BY_ERROR}");
+    let Index { table, name, definition, .. } = index;
+    let text = format!("CREATE INDEX IF NOT EXISTS {name} ON {table} {definition}");
     for _ in 1..TRIES {
         match connection.batch_execute(&text).await {
             Err(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) => sleep(PAUSE).await,
@@ -77,8 +132,9 @@ async fn make(connection: &ClientWrapper) -> Result<(), Fault> {
     Ok(connection.batch_execute(&text).await?)
 }
 
-async fn make_for(connection: &ClientWrapper, week: &str) -> Result<(), Fault> {
-    let name = format!("{week}_by_error");
+async fn make_for(connection: &ClientWrapper, index: &Index, week: &str) -> Result<(), Fault> {
+    let Index { suffix, definition, .. } = index;
+    let name = format!("{week}_{suffix}");
     match is_good(connection, &name).await? {
         Some(true) => return Ok(()),
         Some(false) => connection.batch_execute(&format!("DROP INDEX CONCURRENTLY {name}")).await?,
@@ -86,8 +142,8 @@ async fn make_for(connection: &ClientWrapper, week: &str) -> Result<(), Fault> {
     }
     let text = format!("SELECT EXISTS (SELECT FROM {week} OFFSET {FEW} LIMIT 1)");
     if connection.query_one(&text, &[]).await?.try_get(0)? {
-        info!("the index of errors is made for {week}");
-        connection.batch_execute(&format!("CREATE INDEX CONCURRENTLY {name} ON {week} {BY_ERROR}")).await?;
+        info!("building the index {name}");
+        connection.batch_execute(&format!("CREATE INDEX CONCURRENTLY {name} ON {week} {definition}")).await?;
     }
     Ok(())
 }
@@ -97,4 +153,19 @@ async fn is_good(connection: &ClientWrapper, name: &str) -> Result<Option<bool>,
     let row =
         connection.query_opt("SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass($1)", &[&name]).await?;
     Ok(row.map(|row| row.try_get(0)).transpose()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use foreman_core::webhook::RESERVED;
+
+    use super::*;
+
+    #[test]
+    fn the_indexes_of_users_leave_out_what_is_reserved() {
+        let condition = format!("left(queue, {}) <> '{RESERVED}'", RESERVED.len());
+        for index in INDEXES.iter().filter(|index| index.name.ends_with("of_users")) {
+            assert!(index.definition.contains(&condition), "{}", index.name);
+        }
+    }
 }

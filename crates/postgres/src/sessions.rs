@@ -23,9 +23,9 @@ use crate::write::Transaction;
 use crate::{PostgresStore, transact};
 
 pub(crate) const REGISTER: &str = "INSERT INTO sessions
-        (id, worker, pid, version, slots, queues, ttl, state, beats, started_at, renewed_at, expires_at)
+        (id, worker, pid, version, slots, queues, ttl, state, beats, started_at, renewed_at, expires_at, tasks)
     VALUES ($1::uuid, $2::text, $3::bigint, $4::text, $5::bigint, $6::text[], $7::interval, 'live', 0, foreman_now(),
-            foreman_now(), foreman_now() + $7)
+            foreman_now(), foreman_now() + $7, $8::text[])
     ON CONFLICT (id) DO NOTHING RETURNING id";
 pub(crate) const RENEW: &str = "UPDATE sessions
     SET beats = beats + 1, renewed_at = foreman_now(), expires_at = foreman_now() + ttl
@@ -88,6 +88,7 @@ impl SessionStore for PostgresStore {
 
 async fn register(tx: &Transaction, session: &SessionInfo) -> Result<(), Fault> {
     let queues: Vec<&str> = session.queues.iter().map(String::as_str).collect();
+    let tasks: Vec<&str> = session.tasks.iter().map(String::as_str).collect();
     let registered = tx
         .row(
             REGISTER,
@@ -99,6 +100,7 @@ async fn register(tx: &Transaction, session: &SessionInfo) -> Result<(), Fault> 
                 &i64::from(session.slots),
                 &queues,
                 &Span(session.ttl),
+                &tasks,
             ],
         )
         .await?;

@@ -19,7 +19,7 @@ pub fn all() -> Vec<String> {
     texts
 }
 
-const FIXED: [&str; 185] = [
+const FIXED: [&str; 187] = [
     audit::COUNTS,
     changes::ANNOUNCE,
     changes::ANNOUNCED,
@@ -94,7 +94,7 @@ const FIXED: [&str; 185] = [
     query::PING,
     query::get::RECORDS,
     query::get::THEIRS,
-    query::groups::DEAD_GROUPS,
+    query::groups::FAILURE_GROUPS,
     query::groups::UNGROUPED,
     query::held::HELD_BY,
     query::labels::LABELS,
@@ -105,11 +105,13 @@ const FIXED: [&str; 185] = [
     query::sessions::SESSIONS,
     query::states::FINAL,
     query::states::RUNNING,
+    query::states::SINCE,
     query::states::WAITING,
     query::view::SUMMARIES,
     query::view::VIEWS,
     query::view::WORK,
     query::load::RUNNING,
+    query::load::TASKS,
     query::load::WAITING,
     schedules::BY_ID,
     schedules::BY_NAME,
@@ -208,12 +210,13 @@ const FIXED: [&str; 185] = [
 ];
 
 /// Those that take or find the first of many, with the index they read in order and its table.
-pub const IN_ORDER: [(&str, &str, &str); 36] = [
+pub const IN_ORDER: [(&str, &str, &str); 37] = [
     (jobs::claim::PEEK, "ready_in_order", "ready"),
     (jobs::claim::BY_ORDER, "ready_in_order", "ready"),
     (jobs::claim::BY_ORDER, "ready_fragile", "ready"),
     (keys::LIST, "api_keys_of_tenant", "api_keys"),
     (passes::CUT_PASSES, "passes_expiring", "passes"),
+    (query::load::TASKS, "ready_of_tenant", "ready"),
     (query::load::WAITING, "ready_of_tenant", "ready"),
     (query::states::WAITING, "ready_of_tenant", "ready"),
     (schedules::LIST, "schedules_name", "schedules"),

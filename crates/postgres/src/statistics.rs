@@ -13,7 +13,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use foreman_core::job::QueueName;
 use foreman_core::ports::{
-    Bucket, Depth, Leader, Position, Posted, PruneStep, Range, StatisticsStore, StoreError, Stretch,
+    Bucket, Depth, Leader, Position, Posted, PruneStep, Range, StatisticsStore, StoreError, Stretch, WaitingCounts,
 };
 use foreman_core::statistics::{Entry, Known, Level, MINUTES_KEPT, Slot, Tally, carry};
 use foreman_core::{TenantId, Timestamp};
@@ -43,11 +43,17 @@ pub(crate) const ADD: &str = "INSERT INTO statistics (tenant, slot, queue, at, t
          AS added (tenant, slot, queue, at, tally)
     ON CONFLICT (tenant, slot, queue, at) DO UPDATE SET tally = excluded.tally";
 /// All that waits and is held, walked over once.
-pub(crate) const DEPTHS: &str = "SELECT tenant, queue, sum(waiting)::bigint, sum(running)::bigint
+pub(crate) const DEPTHS: &str =
+    "SELECT tenant, queue, sum(scheduled)::bigint, sum(pending)::bigint, sum(retrying)::bigint,
+           sum(running)::bigint, foreman_now() - min(oldest)
     FROM (
-        SELECT tenant, queue, count(*) AS waiting, 0 AS running FROM ready GROUP BY tenant, queue
+        SELECT tenant, queue, count(*) FILTER (WHERE run_at > foreman_now() AND attempt = 0) AS scheduled,
+               count(*) FILTER (WHERE run_at <= foreman_now()) AS pending,
+               count(*) FILTER (WHERE run_at > foreman_now() AND attempt > 0) AS retrying, 0 AS running,
+               min(run_at) FILTER (WHERE run_at <= foreman_now()) AS oldest
+        FROM ready GROUP BY tenant, queue
         UNION ALL
-        SELECT member.tenant, member.queue, 0, count(*)
+        SELECT member.tenant, member.queue, 0, 0, 0, count(*), NULL
         FROM claims
         CROSS JOIN LATERAL unnest(claims.tenants, claims.queues) WITH ORDINALITY AS member (tenant, queue, place)
         WHERE get_bit(claims.open, member.place::integer - 1) = 1
@@ -72,7 +78,7 @@ pub(crate) const CURRENT: &str = "SELECT waiting, running, since FROM depths
     WHERE tenant = $1::text AND queue = $2::text AND since <= $3::timestamptz";
 /// Those in which nothing has changed since.
 pub(crate) const IDLE: &str = "SELECT queue, waiting, running, since FROM depths
-    WHERE tenant = $1::text AND queue > '' AND since <= $2::timestamptz";
+    WHERE tenant = $1::text AND queue > '' AND since <= $2::timestamptz AND left(queue, 8) <> 'foreman.'";
 /// The last sample. Of minutes and hours there are a few thousand at most, and most have one.
 pub(crate) const BEFORE: &str = "SELECT at, tally FROM statistics
     WHERE tenant = $1::text AND slot = $2::text AND queue = $3::text AND at < $4::timestamptz
@@ -81,7 +87,7 @@ pub(crate) const BEFORE: &str = "SELECT at, tally FROM statistics
 pub(crate) const BUCKETS: &str = "SELECT at, tally FROM statistics
     WHERE tenant = $1::text AND slot = $2::text AND queue = $3::text AND at >= $4::timestamptz AND at < $5::timestamptz
     ORDER BY at LIMIT $6::bigint";
-/// From one queue to the next by the key, and of each the stretch of time that is asked for.
+/// From one queue to the next by the key, and of each the stretch of time that is asked for. Foreman's own are left out.
 pub(crate) const BY_QUEUE: &str = "WITH RECURSIVE walk (queue) AS (
         (SELECT statistics.queue FROM statistics
          WHERE statistics.tenant = $1::text AND statistics.slot = $2::text AND statistics.queue > ''
@@ -96,7 +102,7 @@ pub(crate) const BY_QUEUE: &str = "WITH RECURSIVE walk (queue) AS (
     FROM walk
     JOIN statistics ON statistics.tenant = $1 AND statistics.slot = $2 AND statistics.queue = walk.queue
                    AND statistics.at >= $3::timestamptz AND statistics.at < $4::timestamptz
-    WHERE walk.queue IS NOT NULL";
+    WHERE walk.queue IS NOT NULL AND left(walk.queue, 8) <> 'foreman.'";
 pub(crate) const CUT_STATISTICS: &str = "DELETE FROM statistics WHERE ctid = ANY (ARRAY(
         SELECT ctid FROM statistics WHERE at <= foreman_now() - $2::interval ORDER BY at LIMIT $1::bigint
         FOR UPDATE SKIP LOCKED)) RETURNING 1";
@@ -313,8 +319,13 @@ async fn depths(tx: &Transaction) -> Result<Vec<Depth>, Fault> {
             Ok(Depth {
                 tenant: TenantId::new(row.try_get::<_, &str>(0)?),
                 queue: QueueName::from_stored(row.try_get(1)?),
-                waiting: number(row, 2)?,
-                running: number(row, 3)?,
+                waiting: WaitingCounts {
+                    scheduled: number(row, 2)?,
+                    pending: number(row, 3)?,
+                    retrying: number(row, 4)?,
+                },
+                running: number(row, 5)?,
+                oldest_wait: row.try_get::<_, Option<Span>>(6)?.map(|span| span.0),
             })
         })
         .collect()

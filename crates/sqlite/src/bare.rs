@@ -39,14 +39,27 @@ pub(crate) fn steps<T>(sql: &mut Connection, ask: impl FnOnce(&Connection) -> T)
 
 /// So many jobs of the default tenant that ended so, with an error of that group.
 pub(crate) fn ended(sql: &Connection, state: &str, group: Option<&str>, count: u32) {
+    ended_in(sql, "default", state, group, count);
+}
+
+/// The same in a queue of that name.
+pub(crate) fn ended_in(sql: &Connection, queue: &str, state: &str, group: Option<&str>, count: u32) {
+    let mut job = sql
+        .prepare(
+            "INSERT INTO jobs (id, tenant, queue, lane, created_at, first_run_at, work)
+             VALUES (?1, 'default', ?2, 1, 1, 1, '{}')",
+        )
+        .expect("it is SQL");
     let mut statement = sql
         .prepare(
             "INSERT INTO outcomes (job, tenant, state, queue, finished_at, attempt, spent, crashes, run_at, settled, report,
                                    moves, error_group)
-             VALUES (?1, 'default', ?2, 'default', ?3, 1, 1, 0, 1, 1, '{\"error\":\"boom\"}', 3, ?4)",
+             VALUES (?1, 'default', ?2, ?5, ?3, 1, 1, 0, 1, 1, '{\"error\":\"boom\"}', 3, ?4)",
         )
         .expect("it is SQL");
     for at in 0..count {
-        statement.execute((Uuid::now_v7(), state, at, group)).expect("an outcome fits");
+        let id = Uuid::now_v7();
+        job.execute((id, queue)).expect("a job fits");
+        statement.execute((id, state, at, group, queue)).expect("an outcome fits");
     }
 }

@@ -29,13 +29,14 @@ struct Migration {
     sql: &'static str,
 }
 
-const MIGRATIONS: [Migration; 6] = [
+const MIGRATIONS: [Migration; 7] = [
     Migration { version: 1, name: "places", serves: 1, sql: include_str!("../migrations/0001_places.sql") },
     Migration { version: 2, name: "schedules", serves: 1, sql: include_str!("../migrations/0002_schedules.sql") },
     Migration { version: 3, name: "tenants", serves: 1, sql: include_str!("../migrations/0003_tenants.sql") },
     Migration { version: 4, name: "live", serves: 1, sql: include_str!("../migrations/0004_live.sql") },
     Migration { version: 5, name: "outlines", serves: 1, sql: include_str!("../migrations/0005_outlines.sql") },
     Migration { version: 6, name: "upkeep", serves: 1, sql: include_str!("../migrations/0006_upkeep.sql") },
+    Migration { version: 7, name: "users", serves: 1, sql: include_str!("../migrations/0007_users.sql") },
 ];
 
 /// The newest version this binary knows.

@@ -71,12 +71,13 @@ impl SessionStore for SqliteStore {
 }
 
 fn register(write: &Write<'_>, session: &SessionInfo) -> Result<(), Fault> {
-    let queues = serde_json::to_string(&session.queues).map_err(|error| StoreError::Broken(error.to_string()))?;
+    let list = |names: &[String]| serde_json::to_string(names).map_err(|error| StoreError::Broken(error.to_string()));
+    let (queues, tasks) = (list(&session.queues)?, list(&session.tasks)?);
     let registered = write
         .prepared(
             "INSERT INTO sessions (id, worker, pid, version, slots, queues, ttl, state, beats, started_at, renewed_at,
-                                   expires_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'live', 0, ?8, ?8, ?9) ON CONFLICT (id) DO NOTHING",
+                                   expires_at, tasks)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'live', 0, ?8, ?8, ?9, ?10) ON CONFLICT (id) DO NOTHING",
         )?
         .execute(params![
             session.id.0,
@@ -88,6 +89,7 @@ fn register(write: &Write<'_>, session: &SessionInfo) -> Result<(), Fault> {
             micros(session.ttl),
             write.now.as_micros(),
             write.now.plus(session.ttl).as_micros(),
+            tasks,
         ])?;
     if registered == 1 {
         tell(write, session.id, session.worker.clone(), SessionState::Live);

@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use foreman_core::job::QueueName;
-use foreman_core::ports::{Bucket, Depth, Leader, Position, Posted, Range, StatisticsStore, StoreError, Stretch};
+use foreman_core::ports::{
+    Bucket, Depth, Leader, Position, Posted, Range, StatisticsStore, StoreError, Stretch, WaitingCounts,
+};
 use foreman_core::statistics::{Entry, Known, Level, Slot, Tally, carry};
 use foreman_core::{TenantId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -30,7 +32,7 @@ const BEFORE: &str = "SELECT at, tally FROM statistics
      WHERE tenant = ?1 AND slot = ?2 AND queue = ?3 AND at < ?4 AND tally LIKE '%\"waiting\":%' ORDER BY at DESC LIMIT 1";
 
 const OF_EACH: &str = "SELECT queue, tally FROM statistics INDEXED BY statistics_of_queues
-     WHERE tenant = ?1 AND slot = ?2 AND queue <> '' AND at >= ?3 AND at < ?4";
+     WHERE tenant = ?1 AND slot = ?2 AND queue <> '' AND substr(queue, 1, 8) <> 'foreman.' AND at >= ?3 AND at < ?4";
 
 #[async_trait]
 impl StatisticsStore for SqliteStore {
@@ -46,7 +48,7 @@ impl StatisticsStore for SqliteStore {
 
     /// A look at everything that waits: asked once a minute, and an index would be written at every move of every job.
     async fn depths(&self) -> Result<Vec<Depth>, StoreError> {
-        self.read(|read| depths(read.sql)).await
+        self.read(|read| depths(read.sql, read.now)).await
     }
 
     async fn known_depths(&self) -> Result<Vec<Known>, StoreError> {
@@ -189,25 +191,33 @@ fn add(write: &Write<'_>, entry: &Entry) -> Result<(), Fault> {
     Ok(())
 }
 
-fn depths(sql: &Connection) -> Result<Vec<Depth>, Fault> {
-    let mut depths: BTreeMap<(String, String), (u64, u64)> = BTreeMap::new();
+fn depths(sql: &Connection, now: Timestamp) -> Result<Vec<Depth>, Fault> {
+    let mut depths: BTreeMap<(String, String), Depth> = BTreeMap::new();
     let mut statement = sql.prepare_cached(
-        "SELECT tenant, queue, count(*), 0 FROM ready GROUP BY tenant, queue
-         UNION ALL SELECT tenant, queue, 0, count(*) FROM held GROUP BY tenant, queue",
+        "SELECT tenant, queue, count(*) FILTER (WHERE run_at > ?1 AND attempt = 0), count(*) FILTER (WHERE run_at <= ?1),
+                count(*) FILTER (WHERE run_at > ?1 AND attempt > 0), 0, min(run_at) FILTER (WHERE run_at <= ?1)
+         FROM ready GROUP BY tenant, queue
+         UNION ALL SELECT tenant, queue, 0, 0, 0, count(*), NULL FROM held GROUP BY tenant, queue",
     )?;
-    let mut rows = statement.query([])?;
+    let mut rows = statement.query([now.as_micros()])?;
     while let Some(row) = rows.next()? {
-        let depth = depths.entry((row.get(0)?, row.get(1)?)).or_default();
-        depth.0 += row.get::<_, i64>(2)?.unsigned_abs();
-        depth.1 += row.get::<_, i64>(3)?.unsigned_abs();
+        let (tenant, queue): (String, String) = (row.get(0)?, row.get(1)?);
+        let number = |place| row.get::<_, i64>(place).map(i64::unsigned_abs);
+        let depth = depths.entry((tenant, queue)).or_insert_with_key(|(tenant, queue)| Depth {
+            tenant: TenantId::new(tenant.as_str()),
+            queue: QueueName::from_stored(queue),
+            waiting: WaitingCounts::default(),
+            running: 0,
+            oldest_wait: None,
+        });
+        depth.waiting.scheduled += number(2)?;
+        depth.waiting.pending += number(3)?;
+        depth.waiting.retrying += number(4)?;
+        depth.running += number(5)?;
+        let oldest: Option<i64> = row.get(6)?;
+        depth.oldest_wait = depth.oldest_wait.max(oldest.map(|time| now.since(Timestamp::from_micros(time))));
     }
-    let depth = |((tenant, queue), (waiting, running)): ((String, String), _)| Depth {
-        tenant: TenantId::new(tenant),
-        queue: QueueName::from_stored(&queue),
-        waiting,
-        running,
-    };
-    Ok(depths.into_iter().map(depth).collect())
+    Ok(depths.into_values().collect())
 }
 
 fn of_one(sql: &Connection, tenant: &TenantId, range: &Range, limit: usize) -> Result<Vec<Bucket>, Fault> {
@@ -242,7 +252,8 @@ fn of_each(sql: &Connection, tenant: &TenantId, range: &Range) -> Result<BTreeMa
     }
     // As deep as this all the time.
     let mut statement = sql.prepare_cached(
-        "SELECT queue, waiting, running, since FROM depths WHERE tenant = ?1 AND queue <> '' AND since <= ?2",
+        "SELECT queue, waiting, running, since FROM depths
+         WHERE tenant = ?1 AND queue <> '' AND substr(queue, 1, 8) <> 'foreman.' AND since <= ?2",
     )?;
     let mut rows = statement.query((tenant.as_str(), range.from.as_micros()))?;
     while let Some(row) = rows.next()? {

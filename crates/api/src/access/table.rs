@@ -133,6 +133,7 @@ pub static WAYS: &[Way] = &[
     read("/api/v1/jobs/{id}/output", JobsRead),
     read("/api/v1/dead", JobsRead),
     read("/api/v1/dead/groups", JobsRead),
+    read("/api/v1/errors/groups", JobsRead),
     read("/api/v1/queues", JobsRead),
     act(Method::POST, "/api/v1/queues/{queue}/pause", JobsWrite, "queue.pause"),
     act(Method::POST, "/api/v1/queues/{queue}/resume", JobsWrite, "queue.resume"),

@@ -1,11 +1,12 @@
 //! What a person should look at, each in a sentence that says what it means.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use foreman_core::Timestamp;
 use foreman_core::document::{AttentionDocument, AttentionKind};
 use foreman_core::duration;
-use foreman_core::ports::{Counted, Overdue, QueueView, SessionState, SessionView};
+use foreman_core::ports::{Counted, Overdue, QueueView, SessionState, SessionView, WaitingTask};
 use foreman_core::webhook::{Disabled, Webhook};
 
 /// So many of one kind are told one by one; of more, how many more there are.
@@ -20,13 +21,51 @@ pub(super) fn dead_jobs(dead: Counted) -> Option<AttentionDocument> {
     }
     let least = if dead.is_estimate { "at least " } else { "" };
     let (jobs, them) = if dead.count == 1 { ("job is", "it") } else { ("jobs are", "them") };
-    let detail =
-        format!("{least}{} {jobs} dead: given up, and kept until somebody retries or deletes {them}", dead.count);
+    let detail = format!("{least}{} {jobs} dead: all attempts failed. Retry or delete {them}", dead.count);
     Some(AttentionDocument {
         count: dead.count,
         estimate: dead.is_estimate,
         ..item(AttentionKind::DeadJobs, sentence(&detail))
     })
+}
+
+/// In the last hour: failed jobs are removed after their retention, so that a deploy of last month needs nobody.
+pub(super) fn failed_jobs(failed: Counted) -> Option<AttentionDocument> {
+    if failed.count == 0 {
+        return None;
+    }
+    let least = if failed.is_estimate { "at least " } else { "" };
+    let jobs = if failed.count == 1 { "job" } else { "jobs" };
+    let detail = format!("{least}{} {jobs} failed in the last hour, with an error that no retry can fix", failed.count);
+    Some(AttentionDocument {
+        count: failed.count,
+        estimate: failed.is_estimate,
+        ..item(AttentionKind::FailedJobs, sentence(&detail))
+    })
+}
+
+/// Task by task, whatever queues their jobs are in.
+pub(super) fn unserved_tasks(unserved: &[&WaitingTask]) -> Vec<AttentionDocument> {
+    let mut of_tasks: BTreeMap<&str, Counted> = BTreeMap::new();
+    for WaitingTask { task, counted, .. } in unserved {
+        let sum = of_tasks.entry(task).or_default();
+        sum.count += counted.count;
+        sum.is_estimate |= counted.is_estimate;
+    }
+    let mut tasks: Vec<(&str, Counted)> = of_tasks.into_iter().collect();
+    tasks.sort_by_key(|(_, counted)| std::cmp::Reverse(counted.count));
+    let tell = |(task, counted): &(&str, Counted)| {
+        let least = if counted.is_estimate { "at least " } else { "" };
+        let jobs = if counted.count == 1 { "job waits" } else { "jobs wait" };
+        let detail = format!("{least}{} {jobs} for the task {task:?}, which no connected worker runs", counted.count);
+        AttentionDocument {
+            count: counted.count,
+            estimate: counted.is_estimate,
+            subject: Some((*task).to_owned()),
+            ..item(AttentionKind::NoWorker, sentence(&detail))
+        }
+    };
+    some_and_how_many_more(&tasks, tell, AttentionKind::NoWorker, "tasks have jobs and no worker")
 }
 
 pub(super) fn paused_queues(queues: &[QueueView]) -> Vec<AttentionDocument> {
@@ -161,6 +200,7 @@ mod tests {
             state,
             slots: 1,
             queues: Vec::new(),
+            tasks: None,
             running: 0,
             started_at: Timestamp::from_micros(0),
             renewed_at: Timestamp::from_micros(7),
@@ -171,8 +211,35 @@ mod tests {
     fn dead_jobs_are_told_with_how_many_there_are_at_least() {
         assert!(dead_jobs(Counted::default()).is_none());
         let detail = |count, is_estimate| dead_jobs(Counted { count, is_estimate }).expect("some").detail;
-        assert_eq!(detail(1, false), "1 job is dead: given up, and kept until somebody retries or deletes it.");
+        assert_eq!(detail(1, false), "1 job is dead: all attempts failed. Retry or delete it.");
         assert!(detail(1_000, true).starts_with("At least 1000 jobs are dead"));
+    }
+
+    #[test]
+    fn failed_jobs_are_told_with_how_many_there_are_at_least() {
+        assert!(failed_jobs(Counted::default()).is_none());
+        let detail = |count, is_estimate| failed_jobs(Counted { count, is_estimate }).expect("some").detail;
+        assert_eq!(detail(1, false), "1 job failed in the last hour, with an error that no retry can fix.");
+        assert!(detail(1_000, true).starts_with("At least 1000 jobs failed in the last hour"));
+    }
+
+    #[test]
+    fn a_task_without_a_worker_is_told_once_for_all_its_queues() {
+        let waiting = |task: &str, queue: &str, count| WaitingTask {
+            task: task.into(),
+            queue: queue.parse().expect("a queue's name"),
+            counted: Counted { count, is_estimate: false },
+        };
+        let all = [waiting("send", "a", 2), waiting("print", "a", 1), waiting("send", "b", 1)];
+        let told = unserved_tasks(&all.iter().collect::<Vec<_>>());
+        let details: Vec<_> =
+            told.iter().map(|item| (item.subject.as_deref(), item.count, item.detail.as_str())).collect();
+        let expected = [
+            (Some("send"), 3, "3 jobs wait for the task \"send\", which no connected worker runs."),
+            (Some("print"), 1, "1 job waits for the task \"print\", which no connected worker runs."),
+        ];
+        assert_eq!(details, expected);
+        assert!(unserved_tasks(&[]).is_empty());
     }
 
     #[test]

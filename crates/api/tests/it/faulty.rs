@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use async_trait::async_trait;
 use foreman_core::job::QueueName;
 use foreman_core::ports::{
-    AttemptPage, Audit, Bucket, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, CreateAnswer, Cursor,
-    DeadGroups, DeleteAnswer, Depth, Due, DueSchedules, Edit, EditAnswer, Fired, Firing, Heartbeat, HeldView,
-    JobFilter, JobQuery, JobStore, JobSummary, JobView, Labels, Leader, OpenJob, Overdue, Page, Position, Posted,
-    PruneKind, PruneStep, Pulse, QueueView, Range, RedriveAnswer, RemoveAnswer, Retention, ScheduleStore, ScheduleView,
-    Seen, SessionInfo, SessionStore, SessionView, Settled, Settlement, Standing, StateCounts, StatisticsStore,
-    StoreError, Stretch, Submitted, TickView, Upkeep,
+    AttemptPage, Audit, Bucket, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, Counted, CreateAnswer,
+    Cursor, DeleteAnswer, Depth, Due, DueSchedules, Edit, EditAnswer, FailureGroups, Fired, Firing, Heartbeat,
+    HeldView, JobFilter, JobQuery, JobStore, JobSummary, JobView, Labels, Leader, OpenJob, Overdue, Page, Position,
+    Posted, PruneKind, PruneStep, Pulse, QueueView, Range, RedriveAnswer, RemoveAnswer, Retention, ScheduleStore,
+    ScheduleView, Seen, SessionInfo, SessionStore, SessionView, Settled, Settlement, Standing, StateCounts,
+    StatisticsStore, StoreError, Stretch, Submitted, TickView, Upkeep, WaitingTask,
 };
 use foreman_core::schedule::{NewSchedule, ScheduleKey, ScheduleName};
 use foreman_core::statistics::{Known, Tally};
@@ -239,8 +239,22 @@ impl JobQuery for Faulty {
         self.looks.fetch_add(1, Ordering::SeqCst);
         checked!(self.states(tenant, enough))
     }
-    async fn dead_groups(&self, tenant: &TenantId, limit: usize, enough: u64) -> Answer<DeadGroups> {
-        checked!(self.dead_groups(tenant, limit, enough))
+    async fn ended_since(&self, tenant: &TenantId, state: State, since: Timestamp, enough: u64) -> Answer<Counted> {
+        checked!(self.ended_since(tenant, state, since, enough))
+    }
+
+    async fn waiting_tasks(&self, tenant: &TenantId, limit: usize, enough: u64) -> Answer<Vec<WaitingTask>> {
+        checked!(self.waiting_tasks(tenant, limit, enough))
+    }
+
+    async fn failure_groups(
+        &self,
+        tenant: &TenantId,
+        states: &[State],
+        limit: usize,
+        enough: u64,
+    ) -> Answer<FailureGroups> {
+        checked!(self.failure_groups(tenant, states, limit, enough))
     }
     async fn held_by(&self, session: SessionId, limit: usize) -> Answer<Vec<HeldView>> {
         checked!(self.held_by(session, limit))

@@ -167,6 +167,7 @@ impl Api {
             version: "0".into(),
             slots: 8,
             queues: Vec::new(),
+            tasks: Vec::new(),
             ttl: Duration::from_hours(1),
         };
         store.register(&info).await.unwrap();

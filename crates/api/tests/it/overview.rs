@@ -3,7 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use foreman_core::ports::{DeliveryNote, SessionInfo, SessionStore as _, StoreError, WebhookStore as _, Went};
+use foreman_core::conformance::given::{a_job, jobs};
+use foreman_core::ports::{
+    DeliveryNote, JobStore as _, SessionInfo, SessionStore as _, StoreError, WebhookStore as _, Went,
+};
+use foreman_core::webhook::QUEUE;
 use foreman_core::{Clock as _, Report, SessionId, TenantId, Verdict};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
@@ -102,6 +106,7 @@ async fn what_needs_a_person_is_told_in_a_sentence() {
         version: "0".into(),
         slots: 4,
         queues: Vec::new(),
+        tasks: Vec::new(),
         ttl: Duration::from_secs(10),
     };
     api.store.register(&lost).await.unwrap();
@@ -246,6 +251,129 @@ async fn dead_jobs_are_grouped_by_what_they_died_of() {
     assert_eq!(retried, json!({"matched": 5, "changed": 5, "skipped": 0}));
     let left = api.get("/api/v1/dead/groups").await.expect(200);
     assert_eq!(left["items"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn failed_jobs_are_grouped_and_need_attention_as_dead_ones_do() {
+    let api = Api::start().await;
+    let mut failed = Vec::new();
+    for n in 0..3 {
+        failed.push(api.submitted(r#"{"url":"http://127.0.0.1:1/","queue":"mail"}"#).await);
+        api.run_all(|| Verdict::Failed(Report::error(format!("404 Not Found, request {n}")))).await;
+    }
+    api.submitted(r#"{"url":"http://127.0.0.1:1/","queue":"mail"}"#).await;
+    api.run_all(|| Verdict::Dead(Report::error("404 Not Found, request 9"))).await;
+
+    let both = api.get("/api/v1/errors/groups").await.expect(200);
+    let told = |groups: &Value| {
+        let items = groups["items"].as_array().unwrap().iter();
+        items.map(|item| (item["state"].clone(), item["count"].clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(told(&both), [(json!("failed"), json!(3)), (json!("dead"), json!(1))], "{both}");
+    for (state, count) in [("failed", 3), ("dead", 1)] {
+        let one = api.get(&format!("/api/v1/errors/groups?state={state}")).await.expect(200);
+        assert_eq!(told(&one), [(json!(state), json!(count))]);
+    }
+    assert_eq!(told(&api.get("/api/v1/dead/groups").await.expect(200)), [(json!("dead"), json!(1))]);
+    let problem = api.get("/api/v1/errors/groups?state=completed").await.problem(400, "invalid-request");
+    assert!(problem["detail"].as_str().unwrap().contains("give failed or dead"), "{problem}");
+
+    let overview = api.get(PATH).await.expect(200);
+    let item = attention(&overview, "failed-jobs")[0];
+    assert_eq!(item["count"], 3);
+    assert_eq!(item["detail"], "3 jobs failed in the last hour, with an error that no retry can fix.");
+
+    // The group leads to its jobs: named with its state to those, without to whatever ended so.
+    let group = both["items"][0]["group"].as_str().unwrap();
+    let filter = format!(r#"{{"filter":{{"error_group":"{group}"}},"dry_run":true}}"#);
+    assert_eq!(api.post_json("/api/v1/jobs/retry", &filter).await.expect(200)["matched"], 4);
+    let filter = format!(r#"{{"filter":{{"error_group":"{group}","state":"failed"}}}}"#);
+    let retried = api.post_json("/api/v1/jobs/retry", &filter).await.expect(200);
+    assert_eq!(retried, json!({"matched": 3, "changed": 3}));
+    until_shown(&api, "nothing failed any more", |overview| attention(overview, "failed-jobs").is_empty()).await;
+
+    api.run_all(|| Verdict::Failed(Report::error("404 Not Found"))).await;
+    api.clock.advance(Duration::from_secs(3_601));
+    until_shown(&api, "it is history after an hour, and the jobs are there", |overview| {
+        overview["states"]["failed"]["count"] == 3 && attention(overview, "failed-jobs").is_empty()
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_task_that_no_connected_worker_runs_is_accepted_with_a_hint() {
+    let api = Api::start().await;
+    let accepted = api.post_json("/api/v1/jobs", r#"{"task":"mail.send","queue":"mail"}"#).await.expect(202);
+    let hint = json!({
+        "kind": "no-worker",
+        "detail": "No connected worker runs the task \"mail.send\" in the queue mail. The job waits until one connects.",
+    });
+    assert_eq!(accepted["hints"], json!([hint]), "{accepted}");
+    let path = format!("/api/v1/jobs/{}", accepted["id"].as_str().unwrap());
+    assert_eq!(api.get(&path).await.expect(200)["hints"], json!([hint]));
+    let batch = r#"{"jobs":[{"task":"mail.send","queue":"mail"},{"url":"http://127.0.0.1:1/"}]}"#;
+    let results = api.post_json("/api/v1/jobs/batch", batch).await.expect(200)["results"].clone();
+    assert_eq!((&results[0]["hints"], &results[1]["hints"]), (&json!([hint]), &json!(null)));
+    let shown = until_shown(&api, "it waits", |overview| !attention(overview, "no-worker").is_empty()).await;
+    let item = attention(&shown, "no-worker")[0];
+    assert_eq!((&item["subject"], &item["count"]), (&json!("mail.send"), &json!(2)));
+    assert_eq!(item["detail"], "2 jobs wait for the task \"mail.send\", which no connected worker runs.");
+
+    // A worker for it comes.
+    let info = SessionInfo {
+        id: SessionId::fresh(),
+        worker: "mailer".into(),
+        pid: 9,
+        version: "0".into(),
+        slots: 1,
+        queues: Vec::new(),
+        tasks: vec!["mail.send".into()],
+        ttl: Duration::from_hours(1),
+    };
+    api.store.register(&info).await.unwrap();
+    until_shown(&api, "it has a worker", |overview| attention(overview, "no-worker").is_empty()).await;
+    assert_eq!(api.get(&path).await.expect(200)["hints"], json!(null));
+    let accepted = api.post_json("/api/v1/jobs", r#"{"task":"mail.send"}"#).await.expect(202);
+    assert_eq!(accepted["hints"], json!(null));
+}
+
+#[tokio::test]
+async fn deliveries_of_webhooks_are_not_the_users_jobs() {
+    let api = Api::start().await;
+    api.submitted(r#"{"url":"http://127.0.0.1:1/","queue":"mail"}"#).await;
+    let deliveries = jobs(3, &a_job().queued(QUEUE));
+    api.store.submit(&deliveries).await.unwrap();
+    let matched = async |filter: &str| {
+        let body = format!(r#"{{"filter":{filter},"dry_run":true}}"#);
+        let verb = if filter.contains("completed") { "retry" } else { "cancel" };
+        api.post_json(&format!("/api/v1/jobs/{verb}"), &body).await.expect(200)["matched"].clone()
+    };
+    assert_eq!(matched("{}").await, 1, "nobody who cancels everything means the messages that are on their way");
+    assert_eq!(matched(r#"{"queue":"foreman.webhooks"}"#).await, 3);
+    let overview = api.get(PATH).await.expect(200);
+    assert_eq!((&overview["states"]["pending"]["count"], &overview["queues"]), (&json!(1), &json!(1)));
+    assert_eq!(overview["oldest_waiting"]["queue"], "mail");
+    let listed = async |path: &str| api.get(path).await.expect(200)["items"].as_array().unwrap().len();
+    for (path, count) in [
+        ("/api/v1/jobs", 1),
+        ("/api/v1/jobs?state=pending", 1),
+        ("/api/v1/jobs?kind=foreman.webhook", 0),
+        ("/api/v1/jobs?queue=foreman.webhooks", 3),
+        ("/api/v1/queues", 1),
+        ("/api/v1/queues?queue=foreman.webhooks", 1),
+        ("/api/v1/queues?queue=mail", 1),
+        ("/api/v1/queues?queue=none", 0),
+    ] {
+        assert_eq!(listed(path).await, count, "{path}");
+    }
+    api.get("/api/v1/queues?queue=a%20b").await.problem(400, "invalid-request");
+    // What ran to its end as well.
+    api.run_all(|| Verdict::Completed(Report::default())).await;
+    assert_eq!(matched(r#"{"state":"completed"}"#).await, 1, "old messages are not sent again by accident");
+    assert_eq!(matched(r#"{"state":"completed","queue":"foreman.webhooks"}"#).await, 3);
+    // Users cannot put jobs of their own there.
+    let refused = api.post_json("/api/v1/jobs", r#"{"url":"http://127.0.0.1:1/","queue":"foreman.mine"}"#).await;
+    refused.problem(422, "invalid-job");
 }
 
 #[tokio::test]

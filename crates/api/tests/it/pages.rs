@@ -126,6 +126,7 @@ async fn the_document_lists_every_route_and_every_shape_it_names() {
         ("/api/v1/workers", "get"),
         ("/api/v1/workers/{worker}/jobs", "get"),
         ("/api/v1/dead/groups", "get"),
+        ("/api/v1/errors/groups", "get"),
         ("/api/v1/overview", "get"),
         ("/api/v1/statistics", "get"),
         ("/api/v1/statistics/queues", "get"),

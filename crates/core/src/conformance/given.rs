@@ -591,7 +591,16 @@ impl<'a> Scene<'a> {
 }
 
 pub fn session_info(id: SessionId, worker: &str, ttl: Duration) -> SessionInfo {
-    SessionInfo { id, worker: worker.into(), pid: 4711, version: "0.1.0".into(), slots: 32, queues: Vec::new(), ttl }
+    SessionInfo {
+        id,
+        worker: worker.into(),
+        pid: 4711,
+        version: "0.1.0".into(),
+        slots: 32,
+        queues: Vec::new(),
+        tasks: Vec::new(),
+        ttl,
+    }
 }
 
 /// Runs each piece of work as a task of its own, all at once, and answers in the order given.

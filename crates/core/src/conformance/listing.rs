@@ -291,3 +291,30 @@ pub async fn the_store_answers_a_ping(subject: &dyn Subject) {
 pub async fn a_job_nobody_submitted_is_not_there(subject: &dyn Subject) {
     assert!(Scene::of(subject).find(JobId::fresh()).await.is_none());
 }
+
+/// Foreman's own jobs: nobody who retries all completed jobs means the messages that were sent about them.
+pub async fn deliveries_are_listed_only_where_their_queue_is_named(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    let (mut own, mut deliveries) = (Vec::new(), Vec::new());
+    let asked = || a_job().kind("k").correlated("order-1");
+    for state in State::ALL {
+        own.push((state, scene.job_in(state, asked()).await));
+        deliveries.push((state, scene.job_in(state, asked().queued(crate::webhook::QUEUE)).await));
+    }
+    let none = JobFilter::default;
+    let all_of = |jobs: &[(State, JobId)]| sorted(jobs.iter().map(|(_, id)| *id));
+    assert_eq!(found(&scene, none()).await, all_of(&own));
+    assert_eq!(found(&scene, JobFilter { kind: Some("k".into()), ..none() }).await, all_of(&own));
+    assert_eq!(found(&scene, JobFilter { correlation_id: Some("order-1".into()), ..none() }).await, all_of(&own));
+    assert_eq!(
+        found(&scene, JobFilter { created_before: Some(scene.now().await.plus(HOUR)), ..none() }).await,
+        all_of(&own)
+    );
+    let named = || JobFilter { queue: Some(queue(crate::webhook::QUEUE)), ..none() };
+    assert_eq!(found(&scene, named()).await, all_of(&deliveries));
+    for (jobs, filter) in [(&own, none()), (&deliveries, named())] {
+        for (state, id) in jobs {
+            assert_eq!(found(&scene, JobFilter { state: Some(*state), ..filter.clone() }).await, [*id], "{state}");
+        }
+    }
+}

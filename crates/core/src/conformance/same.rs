@@ -638,9 +638,11 @@ impl Pair {
             for enough in [1, 1_000] {
                 both!(self, "states", |store| store.states(&of, enough).await);
                 both!(self, "overdue", |store| store.overdue(&of, enough).await);
-                let groups = async |store: &Arc<dyn Store>| store.dead_groups(&of, 100, enough).await.expect(ANSWERS);
-                both!(self, "dead groups", |store| sorted_debug(groups(store).await.groups));
-                both!(self, "all dead groups", |store| groups(store).await.is_complete);
+                let groups = async |store: &Arc<dyn Store>| {
+                    store.failure_groups(&of, &State::FAILURES, 100, enough).await.expect(ANSWERS)
+                };
+                both!(self, "failure groups", |store| sorted_debug(groups(store).await.groups));
+                both!(self, "all failure groups", |store| groups(store).await.is_complete);
             }
             for filter in filters(self.clock.as_ref()) {
                 self.compare_lists(&of, &filter).await?;
@@ -778,6 +780,7 @@ fn filters(clock: &ManualClock) -> Vec<JobFilter> {
     }
     filters.push(JobFilter::default());
     filters.push(some(&|filter| filter.queue = Some(queue(QUEUES[1]))));
+    filters.push(some(&|filter| filter.queue = Some(queue(crate::webhook::QUEUE))));
     filters.push(some(&|filter| filter.kind = Some(KINDS[1].into())));
     filters.push(some(&|filter| filter.tag = Some("blue".into())));
     filters.push(some(&|filter| filter.correlation_id = Some("order-7".into())));

@@ -96,3 +96,66 @@ pub async fn a_job_is_counted_where_it_is_now(subject: &dyn Subject) {
     scene.cancel(id).await;
     is_in(State::Cancelled).await;
 }
+
+pub async fn deliveries_are_not_counted_among_the_jobs(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    for state in State::ALL {
+        scene.job_in(state, a_job()).await;
+        for _ in 0..3 {
+            scene.job_in(state, a_job().queued(crate::webhook::QUEUE)).await;
+        }
+    }
+    let counts = states(&scene, "default", 2).await;
+    for state in State::ALL {
+        assert_eq!(counts.get(state), exactly(1), "{state}");
+    }
+}
+
+pub async fn what_ended_lately_is_counted_while_it_stays_so(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    let counted = async |state, since, enough| {
+        let counted = scene.store.ended_since(&TenantId::default(), state, since, enough).await;
+        counted.expect("the store answers")
+    };
+    scene.job_in(State::Failed, a_job()).await;
+    scene.advance(HOUR).await;
+    let lately = scene.now().await;
+    let again = scene.job_in(State::Failed, a_job()).await;
+    for _ in 0..2 {
+        scene.job_in(State::Failed, a_job()).await;
+        scene.job_in(State::Failed, a_job().of("acme")).await;
+        scene.job_in(State::Failed, a_job().queued(crate::webhook::QUEUE)).await;
+        scene.job_in(State::Dead, a_job()).await;
+    }
+    assert_eq!(counted(State::Failed, lately, ENOUGH).await, exactly(3), "from the moment itself on");
+    assert_eq!(counted(State::Dead, lately, ENOUGH).await, exactly(2));
+    assert_eq!(counted(State::Failed, lately.plus(MINUTE), ENOUGH).await, exactly(0));
+    for (enough, expected) in [(2, Counted { count: 2, is_estimate: true }), (3, exactly(3))] {
+        assert_eq!(counted(State::Failed, lately, enough).await, expected);
+    }
+    scene.redrive(again).await;
+    assert_eq!(counted(State::Failed, lately, ENOUGH).await, exactly(2), "one was run again");
+}
+
+pub async fn tasks_that_jobs_wait_for_are_told_with_their_queues(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    let told = async |limit, enough| {
+        let tasks = scene.store.waiting_tasks(&TenantId::default(), limit, enough).await.expect("the store answers");
+        tasks.into_iter().map(|one| (one.task, one.queue.to_string(), one.counted)).collect::<Vec<_>>()
+    };
+    assert_eq!(told(10, ENOUGH).await, []);
+    scene.submit_all(&jobs(3, &a_job().task("send"))).await;
+    scene.submit_all(&jobs(2, &a_job().task("send").queued("mail"))).await;
+    scene.submit(a_job().task("print: all")).await;
+    // Of these nobody waits for a worker that knows a task.
+    scene.submit(a_job()).await;
+    scene.submit(a_job().task("later").after(HOUR)).await;
+    scene.submit(a_job().task("theirs").of("acme")).await;
+    let over = scene.submit(a_job().task("over")).await;
+    scene.cancel(over).await;
+    let one = |task: &str, queue: &str, count| (task.to_owned(), queue.to_owned(), exactly(count));
+    let all = [one("send", "default", 3), one("send", "mail", 2), one("print: all", "default", 1)];
+    assert_eq!(told(10, ENOUGH).await, all, "those with most jobs first");
+    assert_eq!(told(2, ENOUGH).await, all[..2], "no more than asked for");
+    assert!(told(10, 3).await.iter().all(|(_, _, counted)| counted.is_estimate), "there may be more");
+}

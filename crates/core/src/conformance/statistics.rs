@@ -9,7 +9,7 @@ use super::given::{
 use super::prune::for_ever;
 use crate::id::TenantId;
 use crate::job::QueueName;
-use crate::ports::{Bucket, Depth, Position, Posted, Pruned, Range, Retention, Store, Stretch};
+use crate::ports::{Bucket, Depth, Position, Posted, Pruned, Range, Retention, Store, Stretch, WaitingCounts};
 use crate::statistics::{Entry, Ledger, Levels, Slot, Spread, Tally};
 use crate::time::Timestamp;
 
@@ -335,7 +335,13 @@ pub async fn queues_are_summed_apart_the_busiest_first(subject: &dyn Subject) {
 pub async fn the_deepest_that_was_seen_is_kept(subject: &dyn Subject) {
     let scene = Scene::of(subject);
     let now = scene.now().await;
-    let depth = |waiting, running| Depth { tenant: TenantId::default(), queue: queue("mail"), waiting, running };
+    let depth = |pending, running| Depth {
+        tenant: TenantId::default(),
+        queue: queue("mail"),
+        waiting: WaitingCounts { pending, ..WaitingCounts::default() },
+        running,
+        oldest_wait: None,
+    };
     for (waiting, running) in [(5, 1), (9, 0), (2, 3)] {
         let mut ledger = Ledger::default();
         ledger.sample(&[depth(waiting, running)], now);
@@ -350,7 +356,13 @@ pub async fn the_deepest_that_was_seen_is_kept(subject: &dyn Subject) {
 
 /// A sample of one queue, at a moment.
 async fn sample(scene: &Scene<'_>, waiting: u64, running: u64, at: Timestamp) {
-    let depth = Depth { tenant: TenantId::default(), queue: queue("mail"), waiting, running };
+    let depth = Depth {
+        tenant: TenantId::default(),
+        queue: queue("mail"),
+        waiting: WaitingCounts { pending: waiting, ..WaitingCounts::default() },
+        running,
+        oldest_wait: None,
+    };
     let known = Levels::of(scene.store.known_depths().await.expect(ANSWERS));
     let depths = if (waiting, running) == (0, 0) { Vec::new() } else { vec![depth] };
     let mut ledger = Ledger::default();
@@ -461,6 +473,8 @@ pub async fn depths_count_what_waits_and_what_runs(subject: &dyn Subject) {
     let only_held = scene.submit(a_job().of("acme").queued("video")).await;
     scene.claim_job(session, only_held).await;
     scene.submit_all(&jobs(2, &a_job().queued("mail"))).await;
+    scene.advance(MINUTE).await;
+    scene.submit(a_job().queued("mail")).await;
     scene.submit(a_job().queued("mail").after(HOUR)).await;
     let retried = scene.submit(a_job().queued("mail").of("acme")).await;
     scene.run(session, retried, retry(HOUR)).await;
@@ -468,9 +482,19 @@ pub async fn depths_count_what_waits_and_what_runs(subject: &dyn Subject) {
     scene.run(session, over, completed()).await;
     let mut depths = scene.store.depths().await.expect(ANSWERS);
     depths.sort_by_key(|depth| (depth.tenant.clone(), depth.queue.clone()));
-    let depth =
-        |of: &str, name: &str, waiting, running| Depth { tenant: tenant(of), queue: queue(name), waiting, running };
-    let expected = [depth("acme", "mail", 1, 0), depth("acme", "video", 0, 1), depth("default", "mail", 3, 1)];
+    let depth = |of: &str, name: &str, waiting, running, oldest_wait| Depth {
+        tenant: tenant(of),
+        queue: queue(name),
+        waiting,
+        running,
+        oldest_wait,
+    };
+    let none = WaitingCounts::default();
+    let expected = [
+        depth("acme", "mail", WaitingCounts { retrying: 1, ..none }, 0, None),
+        depth("acme", "video", none, 1, None),
+        depth("default", "mail", WaitingCounts { scheduled: 1, pending: 3, retrying: 0 }, 1, Some(MINUTE)),
+    ];
     assert_eq!(depths, expected, "empty ones are left out");
 }
 
@@ -506,4 +530,14 @@ pub async fn at_most_so_many_numbers_are_pruned_in_one_step(subject: &dyn Subjec
         pruned.push(step.statistics);
     }
     assert_eq!(pruned, [2, 2, 1, 0]);
+}
+
+pub async fn internal_queues_are_not_among_the_busiest(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    let at = scene.now().await;
+    add(&scene, vec![submitted(Some("mail"), at, 1), submitted(Some(crate::webhook::QUEUE), at, 5)]).await;
+    let told = by_queue(&scene, &ever(Slot::Minute, None), 1).await;
+    assert_eq!(told.iter().map(|(queue, _)| queue.as_str()).collect::<Vec<_>>(), ["mail"]);
+    let named = read(&scene, &ever(Slot::Minute, Some(crate::webhook::QUEUE))).await;
+    assert_eq!(counts(&named), [(Slot::Minute.of(at), 5)], "the numbers are there for whoever names it");
 }

@@ -167,8 +167,17 @@ macro_rules! for_every_promise {
                 a_redrive_forgives_crashes,
                 poison_takes_no_neighbours_along,
             }
-            dead_groups {
-                a_store_without_dead_jobs_has_no_groups,
+            expiry {
+                a_job_that_did_not_start_in_time_fails_as_expired,
+                a_job_is_not_expired_before_its_time,
+                an_expired_job_is_not_claimed_even_before_anyone_noticed,
+                a_running_job_does_not_expire,
+                a_retry_expires_too,
+                a_scheduled_job_that_is_due_and_expired_does_not_run,
+                at_most_so_many_expire_in_one_step,
+            }
+            failure_groups {
+                a_store_without_failures_has_no_groups,
                 errors_that_differ_in_numbers_are_one_group,
                 the_largest_group_comes_first_then_the_latest,
                 what_is_left_out_is_said,
@@ -180,15 +189,8 @@ macro_rules! for_every_promise {
                 a_group_is_redriven_and_the_others_stay,
                 a_group_goes_with_its_last_job,
                 a_job_that_expired_is_in_a_group_of_failures,
-            }
-            expiry {
-                a_job_that_did_not_start_in_time_fails_as_expired,
-                a_job_is_not_expired_before_its_time,
-                an_expired_job_is_not_claimed_even_before_anyone_noticed,
-                a_running_job_does_not_expire,
-                a_retry_expires_too,
-                a_scheduled_job_that_is_due_and_expired_does_not_run,
-                at_most_so_many_expire_in_one_step,
+                failed_and_dead_jobs_are_grouped_apart,
+                deliveries_that_failed_are_in_no_group,
             }
             fairness {
                 a_single_job_is_in_one_of_the_next_two_claims,
@@ -252,6 +254,7 @@ macro_rules! for_every_promise {
                 walking_the_pages_while_jobs_end_finds_each_once,
                 the_store_answers_a_ping,
                 a_job_nobody_submitted_is_not_there,
+                deliveries_are_listed_only_where_their_queue_is_named,
             }
             log_start {
                 an_empty_log_starts_where_it_ends,
@@ -587,6 +590,9 @@ macro_rules! for_every_promise {
                 a_state_is_counted_no_further_than_enough,
                 another_tenants_crowd_does_not_fill_the_count,
                 a_job_is_counted_where_it_is_now,
+                deliveries_are_not_counted_among_the_jobs,
+                what_ended_lately_is_counted_while_it_stays_so,
+                tasks_that_jobs_wait_for_are_told_with_their_queues,
             }
             statistics {
                 the_bookkeeper_begins_at_the_start_of_the_log,
@@ -608,6 +614,7 @@ macro_rules! for_every_promise {
                 an_idle_queue_is_as_deep_as_it_was_when_last_sampled,
                 a_queue_that_was_emptied_is_not_deep_any_more,
                 minutes_are_kept_for_two_days_and_hours_for_their_retention,
+                internal_queues_are_not_among_the_busiest,
             }
             submit {
                 an_accepted_job_reads_back_as_it_was_asked,

@@ -23,12 +23,13 @@ pub async fn a_session_shows_what_it_registered_with(subject: &dyn Subject) {
         version: "1.2.3".into(),
         slots: 7,
         queues: vec!["mail".into(), "other".into()],
+        tasks: vec!["mail.send".into(), "foreman.noop".into()],
         ttl: DAY,
     };
     scene.store.register(&info).await.expect("the store answers");
     let view = view(&scene, info.id).await;
     assert_eq!((view.worker.as_str(), view.pid, view.version.as_str()), ("host-1", 4_000_000_000, "1.2.3"));
-    assert_eq!((view.slots, view.queues), (7, info.queues));
+    assert_eq!((view.slots, view.queues, view.tasks), (7, info.queues, Some(info.tasks)));
     assert_eq!((view.state, view.running), (SessionState::Live, 0));
     assert!(view.started_at >= before && view.renewed_at >= view.started_at);
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::duration::Span;
-use crate::ports::{Counted, DeadGroup, DeadGroups, HeldView};
+use crate::ports::{Counted, FailureGroup, FailureGroups, HeldView};
+use crate::state::State;
 use crate::time::Timestamp;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -78,36 +79,43 @@ pub struct AttentionDocument {
 #[serde(rename_all = "kebab-case")]
 pub enum AttentionKind {
     DeadJobs,
+    /// In the last hour.
+    FailedJobs,
     PausedQueue,
     LapsedWorker,
     LateSchedules,
     DisabledWebhook,
+    /// Jobs wait for a task that no connected worker has a handler for.
+    NoWorker,
 }
 
-/// What dead jobs died of, the most frequent first.
+/// The errors of failed and dead jobs, the most frequent first.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct DeadGroupsDocument {
-    pub items: Vec<DeadGroupDocument>,
+pub struct FailureGroupsDocument {
+    pub items: Vec<FailureGroupDocument>,
     /// Always `null`: there is one page.
     pub next: Option<String>,
     /// `false`: there are more groups than these. With more than a few thousand not all are counted, but those that are frequent
-    /// among the latest dead jobs are.
+    /// among the latest jobs are.
     pub complete: bool,
 }
 
-impl From<DeadGroups> for DeadGroupsDocument {
-    fn from(found: DeadGroups) -> Self {
-        let items = found.groups.into_iter().map(DeadGroupDocument::from).collect();
+impl From<FailureGroups> for FailureGroupsDocument {
+    fn from(found: FailureGroups) -> Self {
+        let items = found.groups.into_iter().map(FailureGroupDocument::from).collect();
         Self { items, next: None, complete: found.is_complete }
     }
 }
 
-/// Dead jobs that ended with the same error, but for its numbers.
+/// Jobs that failed or died with the same error, but for its numbers.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct DeadGroupDocument {
-    /// For `error_group` of a filter. `null`: they died before errors were grouped, and are found by their state alone.
+pub struct FailureGroupDocument {
+    /// `failed` or `dead`: all of a group ended in the same state.
+    #[serde(default = "dead")]
+    pub state: State,
+    /// For `error_group` of a filter. `null`: they ended before errors were grouped, and are found by their state alone.
     pub group: Option<String>,
     /// What the last of them said.
     pub error: Option<String>,
@@ -125,9 +133,15 @@ pub struct DeadGroupDocument {
     pub job: String,
 }
 
-impl From<DeadGroup> for DeadGroupDocument {
-    fn from(group: DeadGroup) -> Self {
+/// What a server says that knows groups of dead jobs only.
+fn dead() -> State {
+    State::Dead
+}
+
+impl From<FailureGroup> for FailureGroupDocument {
+    fn from(group: FailureGroup) -> Self {
         Self {
+            state: group.state,
             group: group.group.map(String::from),
             error: group.error,
             count: group.counted.count,

@@ -6,9 +6,10 @@ use std::time::Duration;
 use super::places::Places;
 use crate::error_group::ErrorGroup;
 use crate::id::{JobId, SessionId, TenantId};
+use crate::job::QueueName;
 use crate::ports::{
-    ChangeRow, Changes, Counted, Cursor, DeadGroup, DeadGroups, HeldView, JobFilter, JobSummary, Labels, Page,
-    Position, QueueView, SessionView, StateCounts, WaitingCounts,
+    ChangeRow, Changes, Counted, Cursor, FailureGroup, FailureGroups, HeldView, JobFilter, JobSummary, Labels, Page,
+    Position, QueueView, SessionView, StateCounts, WaitingCounts, WaitingTask,
 };
 use crate::state::State;
 use crate::time::Timestamp;
@@ -70,7 +71,7 @@ impl Places {
             .filter(move |job| {
                 let work = &job.work;
                 job.tenant == *tenant
-                    && filter.queue.as_ref().is_none_or(|queue| work.queue == *queue)
+                    && filter.takes_queue(&work.queue)
                     && filter.kind.as_ref().is_none_or(|kind| work.kind.as_ref() == Some(kind))
                     && filter.tag.as_ref().is_none_or(|tag| work.tags.contains(tag))
                     && filter.correlation_id.as_ref().is_none_or(|id| work.correlation_id.as_ref() == Some(id))
@@ -90,26 +91,60 @@ impl Places {
     pub fn states(&self, tenant: &TenantId, enough: u64, now: Timestamp) -> StateCounts {
         let mut counts = StateCounts::default();
         for state in State::ALL {
-            let own = self.jobs.values().filter(|job| job.tenant == *tenant);
-            let count = own.filter(|job| self.is_in(job.id, state, now)).count() as u64;
+            let users = self.jobs.values().filter(|job| job.tenant == *tenant && !job.work.queue.is_internal());
+            let count = users.filter(|job| self.is_in(job.id, state, now)).count() as u64;
             counts.set(state, Counted::up_to(count, enough));
         }
         counts
     }
 
-    pub fn dead_groups(&self, tenant: &TenantId, limit: usize, enough: u64) -> DeadGroups {
-        let mut groups: BTreeMap<Option<ErrorGroup>, Vec<(Timestamp, JobId)>> = BTreeMap::new();
-        let dead = self.outcomes.iter().filter(|(_, outcome)| outcome.state == State::Dead);
-        for (id, outcome) in dead.filter(|(id, _)| self.owned(tenant, **id).is_some()) {
-            groups.entry(self.error_group(*id)).or_default().push((outcome.finished_at, *id));
+    pub fn ended_since(&self, tenant: &TenantId, state: State, since: Timestamp, enough: u64) -> Counted {
+        let ended = self.outcomes.iter().filter(|(_, outcome)| outcome.state == state && outcome.finished_at >= since);
+        let of_users = |id: &JobId| self.owned(tenant, *id).is_some() && !self.job(*id).work.queue.is_internal();
+        Counted::up_to(ended.filter(|(id, _)| of_users(id)).count() as u64, enough)
+    }
+
+    pub fn waiting_tasks(&self, tenant: &TenantId, limit: usize, enough: u64, now: Timestamp) -> Vec<WaitingTask> {
+        let mut tasks: BTreeMap<(String, QueueName), u64> = BTreeMap::new();
+        let owned = self.ready.iter().filter(|(id, _)| self.owned(tenant, **id).is_some());
+        let enough = usize::try_from(enough).unwrap_or(usize::MAX);
+        let (mut looked_at, mut is_estimate) = (0, false);
+        for (id, waiting) in owned {
+            if looked_at == enough {
+                is_estimate = true;
+                break;
+            }
+            looked_at += 1;
+            let work = &self.job(*id).work;
+            if let (Some(task), true) = (work.target.route().as_task(), waiting.run_at <= now) {
+                *tasks.entry((task.to_owned(), work.queue.clone())).or_default() += 1;
+            }
         }
-        let groups: Vec<DeadGroup> = groups
+        let found = tasks.into_iter();
+        let mut found: Vec<WaitingTask> = found
+            .map(|((task, queue), count)| WaitingTask { task, queue, counted: Counted { count, is_estimate } })
+            .collect();
+        found.sort_by_key(|one| std::cmp::Reverse(one.counted.count));
+        found.truncate(limit);
+        found
+    }
+
+    pub fn failure_groups(&self, tenant: &TenantId, states: &[State], limit: usize, enough: u64) -> FailureGroups {
+        type Jobs = Vec<(Timestamp, JobId)>;
+        let mut groups: BTreeMap<(State, Option<ErrorGroup>), Jobs> = BTreeMap::new();
+        for (id, outcome) in self.outcomes.iter().filter(|(_, outcome)| states.contains(&outcome.state)) {
+            if self.owned(tenant, *id).is_some() && !self.job(*id).work.queue.is_internal() {
+                groups.entry((outcome.state, self.error_group(*id))).or_default().push((outcome.finished_at, *id));
+            }
+        }
+        let groups: Vec<FailureGroup> = groups
             .into_iter()
-            .filter_map(|(group, jobs)| {
+            .filter_map(|((state, group), jobs)| {
                 let (first_at, _) = *jobs.iter().min()?;
                 let (last_at, sample) = *jobs.iter().max()?;
                 let job = self.job(sample);
-                Some(DeadGroup {
+                Some(FailureGroup {
+                    state,
                     group,
                     counted: Counted::up_to(jobs.len() as u64, enough),
                     first_at,
@@ -121,7 +156,7 @@ impl Places {
                 })
             })
             .collect();
-        DeadGroups::largest(groups, limit, true)
+        FailureGroups::largest(groups, limit, true)
     }
 
     pub fn held_by(&self, session: SessionId, limit: usize) -> Vec<HeldView> {
@@ -199,6 +234,7 @@ impl Places {
                 state: row.state,
                 slots: row.info.slots,
                 queues: row.info.queues.clone(),
+                tasks: Some(row.info.tasks.clone()),
                 running: self.open_jobs(row.info.id).len() as u64,
                 started_at: row.started_at,
                 renewed_at: row.renewed_at,

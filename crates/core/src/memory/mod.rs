@@ -42,17 +42,18 @@ use crate::ports::{
     DeleteAnswer, Due, DueSchedules, Edit, EditAnswer, Endpoints, Fired, Firing, Heartbeat, JobFilter, JobQuery,
     JobStore, JobSummary, JobView, Leader, OpenJob, Page, Position, PruneKind, PruneStep, Pulse, QueueView,
     RedriveAnswer, RemoveAnswer, Retention, ScheduleStore, ScheduleView, Seen, SessionInfo, SessionStore, SessionView,
-    Settled, Settlement, StoreError, Submitted, TickView, Upkeep, Wakeups,
+    Settled, Settlement, StoreError, Submitted, TickView, Upkeep, WaitingTask, Wakeups,
 };
 use crate::ports::{
     AuditTrail, CreateWebhookAnswer, Delivery, DeliveryNote, NewDelivery, NewWebhook, Posted, Round,
     UpdateWebhookAnswer, WebhookStore, WebhookUpdate,
 };
 use crate::ports::{
-    Bucket, DeadGroups, Depth, HeldView, Labels, NewPass, Overdue, Pass, PassStore, Range, StateCounts,
+    Bucket, Counted, Depth, FailureGroups, HeldView, Labels, NewPass, Overdue, Pass, PassStore, Range, StateCounts,
     StatisticsStore, Stretch,
 };
 use crate::schedule::{NewSchedule, ScheduleKey, ScheduleName};
+use crate::state::State;
 use crate::statistics::{Known, Tally};
 use crate::tenant::Tenant;
 use crate::time::{Clock, Timestamp};
@@ -238,8 +239,33 @@ impl JobQuery for Store {
         Ok(self.read(|places, now| places.states(tenant, enough, now)))
     }
 
-    async fn dead_groups(&self, tenant: &TenantId, limit: usize, enough: u64) -> Result<DeadGroups, StoreError> {
-        Ok(self.read(|places, _| places.dead_groups(tenant, limit, enough)))
+    async fn ended_since(
+        &self,
+        tenant: &TenantId,
+        state: State,
+        since: Timestamp,
+        enough: u64,
+    ) -> Result<Counted, StoreError> {
+        Ok(self.read(|places, _| places.ended_since(tenant, state, since, enough)))
+    }
+
+    async fn waiting_tasks(
+        &self,
+        tenant: &TenantId,
+        limit: usize,
+        enough: u64,
+    ) -> Result<Vec<WaitingTask>, StoreError> {
+        Ok(self.read(|places, now| places.waiting_tasks(tenant, limit, enough, now)))
+    }
+
+    async fn failure_groups(
+        &self,
+        tenant: &TenantId,
+        states: &[State],
+        limit: usize,
+        enough: u64,
+    ) -> Result<FailureGroups, StoreError> {
+        Ok(self.read(|places, _| places.failure_groups(tenant, states, limit, enough)))
     }
 
     async fn held_by(&self, session: SessionId, limit: usize) -> Result<Vec<HeldView>, StoreError> {
@@ -267,7 +293,7 @@ impl StatisticsStore for Store {
     }
 
     async fn depths(&self) -> Result<Vec<Depth>, StoreError> {
-        Ok(self.read(|places, _| places.depths()))
+        Ok(self.read(Places::depths))
     }
 
     async fn known_depths(&self) -> Result<Vec<Known>, StoreError> {

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::places::Places;
 use crate::id::TenantId;
 use crate::job::QueueName;
-use crate::ports::{Bucket, Depth, Position, Posted, Range, Stretch};
+use crate::ports::{Bucket, Depth, Position, Posted, Range, Stretch, WaitingCounts};
+use crate::state::State;
 use crate::statistics::{Entry, Known, Level, Slot, Tally, carry};
 use crate::time::Timestamp;
 
@@ -82,7 +83,7 @@ impl Books {
     pub fn by_queue(&self, tenant: &TenantId, range: &Range, limit: usize) -> Vec<(QueueName, Tally)> {
         let mut sums: BTreeMap<QueueName, Tally> = BTreeMap::new();
         for (queue, _, tally) in self.of(tenant, range) {
-            if let Some(queue) = queue {
+            if let Some(queue) = queue.as_ref().filter(|queue| !queue.is_internal()) {
                 sums.entry(queue.clone()).or_default().add(tally);
             }
         }
@@ -90,6 +91,9 @@ impl Books {
             let Some(queue) = queue.as_ref().filter(|_| of == tenant && level.at_us <= range.from.as_micros()) else {
                 continue;
             };
+            if queue.is_internal() {
+                continue;
+            }
             sums.entry(queue.clone()).or_default().add(&Tally::idle(*level));
         }
         let mut sums: Vec<_> = sums.into_iter().collect();
@@ -123,19 +127,32 @@ impl Books {
 }
 
 impl Places {
-    pub fn depths(&self) -> Vec<Depth> {
-        let mut depths: BTreeMap<(TenantId, QueueName), (u64, u64)> = BTreeMap::new();
-        let place = |id| {
+    pub fn depths(&self, now: Timestamp) -> Vec<Depth> {
+        let mut depths: BTreeMap<(TenantId, QueueName), Depth> = BTreeMap::new();
+        let mut depth_of = |id, note: &dyn Fn(&mut Depth)| {
             let job = self.job(id);
-            (job.tenant.clone(), job.work.queue.clone())
+            let (tenant, queue) = (job.tenant.clone(), job.work.queue.clone());
+            note(depths.entry((tenant.clone(), queue.clone())).or_insert_with(|| Depth {
+                tenant,
+                queue,
+                waiting: WaitingCounts::default(),
+                running: 0,
+                oldest_wait: None,
+            }));
         };
-        for id in self.ready.keys() {
-            depths.entry(place(*id)).or_default().0 += 1;
+        for (id, waiting) in &self.ready {
+            depth_of(*id, &|depth| match self.state_of(*id, now) {
+                State::Scheduled => depth.waiting.scheduled += 1,
+                State::Retrying => depth.waiting.retrying += 1,
+                _ => {
+                    depth.waiting.pending += 1;
+                    depth.oldest_wait = depth.oldest_wait.max(Some(now.since(waiting.run_at)));
+                }
+            });
         }
         for id in self.claims.values().flat_map(|claim| &claim.open) {
-            depths.entry(place(*id)).or_default().1 += 1;
+            depth_of(*id, &|depth| depth.running += 1);
         }
-        let depths = depths.into_iter();
-        depths.map(|((tenant, queue), (waiting, running))| Depth { tenant, queue, waiting, running }).collect()
+        depths.into_values().collect()
     }
 }

@@ -34,9 +34,9 @@ pub use keys::{AtTheDoor, CreateKeyAnswer, KeyStore, NewKey, ReplaceKeyAnswer, R
 pub use output::{LiveOutput, OutputChunk, OutputLine, OutputStream};
 pub use passes::{Holder, NewPass, Pass, PassKind, PassStore};
 pub use query::{
-    ATTEMPTS_KEPT, ATTEMPTS_ON_A_PAGE, ATTEMPTS_PAGE_BYTES, AttemptPage, AttemptRecord, Counted, Cursor, DeadGroup,
-    DeadGroups, FIRST_ATTEMPTS, HeldView, JobFilter, JobQuery, JobSummary, JobView, Labels, NotACursor, Page,
-    QueueView, SessionView, StateCounts, WaitingCounts, dropped_attempts,
+    ATTEMPTS_KEPT, ATTEMPTS_ON_A_PAGE, ATTEMPTS_PAGE_BYTES, AttemptPage, AttemptRecord, Counted, Cursor,
+    FIRST_ATTEMPTS, FailureGroup, FailureGroups, HeldView, JobFilter, JobQuery, JobSummary, JobView, Labels,
+    NotACursor, Page, QueueView, SessionView, StateCounts, WaitingCounts, WaitingTask, dropped_attempts,
 };
 pub use schedules::{
     Change, CreateAnswer, DeleteAnswer, DueSchedule, DueSchedules, Edit, EditAnswer, Fired, Firing, NewTick,

@@ -28,7 +28,8 @@ pub trait JobQuery: Send + Sync {
     async fn attempts(&self, tenant: &TenantId, id: JobId, skip: usize) -> Result<Option<AttemptPage>, StoreError>;
 
     /// A page of jobs without their content and their attempts, neither of which is read. Newest first: by creation, or, when one
-    /// final state is asked for, by the time they reached it.
+    /// final state is asked for, by the time they reached it. Jobs of internal queues are left out unless
+    /// the filter names their queue, here and in counts.
     async fn list(
         &self,
         tenant: &TenantId,
@@ -51,12 +52,35 @@ pub trait JobQuery: Send + Sync {
     /// Sessions alive, and those that ended or died within the retention; the living first, then the newest.
     async fn sessions(&self) -> Result<Vec<SessionView>, StoreError>;
 
-    /// How many jobs of a tenant are in each state, counted no further than `enough` each: no look at the whole history.
+    /// How many jobs of a tenant are in each state, counted no further than `enough` each: no look at the whole history. Jobs
+    /// of internal queues are not counted.
     async fn states(&self, tenant: &TenantId, enough: u64) -> Result<StateCounts, StoreError>;
 
-    /// A tenant's dead jobs by their errors, at most `limit` groups, each counted no further than `enough`; the largest first.
-    /// Where there are more groups than a store looks at, those that are frequent among the latest dead are looked at for sure.
-    async fn dead_groups(&self, tenant: &TenantId, limit: usize, enough: u64) -> Result<DeadGroups, StoreError>;
+    /// How many of a tenant's jobs reached this final state at that time or later and are still in it, counted no further than
+    /// `enough`. Jobs of internal queues are not counted.
+    async fn ended_since(
+        &self,
+        tenant: &TenantId,
+        state: State,
+        since: Timestamp,
+        enough: u64,
+    ) -> Result<Counted, StoreError>;
+
+    /// The tasks that a tenant's due jobs wait for, those with most jobs first, at most `limit`. Of what waits no more than `enough` is
+    /// looked at: with more there are at least so many.
+    async fn waiting_tasks(&self, tenant: &TenantId, limit: usize, enough: u64)
+    -> Result<Vec<WaitingTask>, StoreError>;
+
+    /// A tenant's jobs that ended in one of these [`State::FAILURES`], by state and error: at most `limit` groups, each counted no
+    /// further than `enough`; the largest first. Jobs of internal queues are left out. Where a state has more groups than a store
+    /// looks at, those that are frequent among its latest jobs are included for certain.
+    async fn failure_groups(
+        &self,
+        tenant: &TenantId,
+        states: &[State],
+        limit: usize,
+        enough: u64,
+    ) -> Result<FailureGroups, StoreError>;
 
     /// What a session holds right now, whosever it is; the longest held first, at most `limit`.
     async fn held_by(&self, session: SessionId, limit: usize) -> Result<Vec<HeldView>, StoreError>;
@@ -199,6 +223,22 @@ pub struct JobFilter {
     pub created_before: Option<Timestamp>,
 }
 
+impl JobFilter {
+    /// Whether no job of an internal queue matches. Foreman's own jobs, the deliveries of webhooks, are listed, counted and
+    /// changed in bulk only where their queue is named.
+    pub fn leaves_out_internal(&self) -> bool {
+        self.queue.as_ref().is_none_or(|queue| !queue.is_internal())
+    }
+
+    /// Whether a job of this queue may match.
+    pub fn takes_queue(&self, queue: &QueueName) -> bool {
+        match &self.queue {
+            Some(named) => named == queue,
+            None => !queue.is_internal(),
+        }
+    }
+}
+
 /// Where a page ended, in its own order: the sort time (0 when the order is by id alone) and the id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cursor {
@@ -249,6 +289,12 @@ pub struct WaitingCounts {
     pub retrying: u64,
 }
 
+impl WaitingCounts {
+    pub fn total(&self) -> u64 {
+        self.scheduled + self.pending + self.retrying
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionView {
     pub id: SessionId,
@@ -258,9 +304,28 @@ pub struct SessionView {
     pub state: SessionState,
     pub slots: u32,
     pub queues: Vec<String>,
+    /// The tasks that it has handlers for; `None`: it is of a version that did not say.
+    pub tasks: Option<Vec<String>>,
     pub running: u64,
     pub started_at: Timestamp,
     pub renewed_at: Timestamp,
+}
+
+impl SessionView {
+    /// Whether it would take a job with this task in this queue; true where that is not known.
+    pub fn may_run(&self, task: &str, queue: &str) -> bool {
+        self.state == SessionState::Live
+            && self.tasks.as_ref().is_none_or(|tasks| tasks.iter().any(|each| each == task))
+            && (self.queues.is_empty() || self.queues.iter().any(|each| each == queue))
+    }
+}
+
+/// Due jobs of one queue that wait for a worker with a handler for their task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitingTask {
+    pub task: String,
+    pub queue: QueueName,
+    pub counted: Counted,
 }
 
 /// A number that may have been counted only so far.
@@ -294,17 +359,17 @@ impl StateCounts {
     }
 }
 
-/// What dead jobs died of.
+/// The errors that jobs failed or died of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DeadGroups {
-    pub groups: Vec<DeadGroup>,
+pub struct FailureGroups {
+    pub groups: Vec<FailureGroup>,
     /// No group was left out: there were no more than `limit`, and the store looked at every one.
     pub is_complete: bool,
 }
 
-impl DeadGroups {
+impl FailureGroups {
     /// The largest of these, and of two that are as large the later. `saw_all`: there are no others.
-    pub fn largest(mut groups: Vec<DeadGroup>, limit: usize, saw_all: bool) -> Self {
+    pub fn largest(mut groups: Vec<FailureGroup>, limit: usize, saw_all: bool) -> Self {
         let is_complete = saw_all && groups.len() <= limit;
         groups.sort_by_key(|group| std::cmp::Reverse((group.counted.count, group.last_at)));
         groups.truncate(limit);
@@ -312,13 +377,15 @@ impl DeadGroups {
     }
 }
 
-/// Dead jobs that ended with the same error, but for its numbers.
+/// Jobs that ended in the same state with the same error, but for its numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DeadGroup {
+pub struct FailureGroup {
+    /// One of [`State::FAILURES`].
+    pub state: State,
     /// `None`: they ended before errors were grouped.
     pub group: Option<ErrorGroup>,
     pub counted: Counted,
-    /// When the first and the last of them died.
+    /// When the first and the last of them ended.
     pub first_at: Timestamp,
     pub last_at: Timestamp,
     /// The last of them, and what it said.
@@ -350,6 +417,42 @@ pub struct Labels {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn jobs_of_internal_queues_match_only_where_their_queue_is_named() {
+        let queue = |name: &str| name.parse::<QueueName>().expect("a queue's name");
+        let open = JobFilter::default();
+        let named = |name| JobFilter { queue: Some(queue(name)), ..JobFilter::default() };
+        for name in ["default", "foreman", "foreman-2", "my.foreman.webhooks", "Foreman.x"] {
+            assert!(open.takes_queue(&queue(name)) && !queue(name).is_internal(), "{name}");
+        }
+        for name in ["foreman.webhooks", "foreman.x"] {
+            assert!(!open.takes_queue(&queue(name)), "{name}");
+            assert!(named(name).takes_queue(&queue(name)) && !named("default").takes_queue(&queue(name)), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_session_runs_the_tasks_it_knows_in_the_queues_it_serves() {
+        let session = SessionView {
+            id: SessionId::fresh(),
+            worker: "w".into(),
+            pid: 1,
+            version: "0".into(),
+            state: SessionState::Live,
+            slots: 1,
+            queues: vec!["mail".into()],
+            tasks: Some(vec!["send".into()]),
+            running: 0,
+            started_at: Timestamp::default(),
+            renewed_at: Timestamp::default(),
+        };
+        assert!(session.may_run("send", "mail"));
+        assert!(!session.may_run("other", "mail") && !session.may_run("send", "video"));
+        assert!(SessionView { queues: Vec::new(), ..session.clone() }.may_run("send", "video"), "none named: all");
+        assert!(SessionView { tasks: None, ..session.clone() }.may_run("other", "mail"), "not known");
+        assert!(!SessionView { state: SessionState::Draining, ..session }.may_run("send", "mail"));
+    }
 
     #[test]
     fn a_cursor_survives_text_and_nothing_else_is_one() {

@@ -47,6 +47,8 @@ pub struct SessionInfo {
     pub slots: u32,
     /// Empty: all queues.
     pub queues: Vec<String>,
+    /// The tasks that it has handlers for.
+    pub tasks: Vec<String>,
     /// Without a renewal for so long the session may be lapsed.
     pub ttl: Duration,
 }

@@ -4,10 +4,13 @@
 //! only while it stands where that stretch began, and moves it in the same transaction: every move is counted once,
 //! whoever dies or is overtaken on the way. It begins at the start of the log.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 
 use super::StoreError;
 use super::changes::Position;
+use super::query::WaitingCounts;
 use super::upkeep::Leader;
 use super::webhooks::Posted;
 use crate::id::TenantId;
@@ -25,7 +28,8 @@ pub trait StatisticsStore: Send + Sync {
     /// term is over.
     async fn book(&self, leader: Option<&Leader>, stretch: &Stretch) -> Result<Option<Posted>, StoreError>;
 
-    /// How many jobs wait and run in each queue of each tenant right now; empty ones are left out.
+    /// How many jobs wait and run in each queue of each tenant right now, and how long the oldest due one has; empty queues are left
+    /// out.
     async fn depths(&self) -> Result<Vec<Depth>, StoreError>;
 
     /// How deep queues, and all of each tenant's together, were when last sampled; those that were empty are left out. Kept for as
@@ -37,7 +41,8 @@ pub trait StatisticsStore: Send + Sync {
     async fn statistics(&self, tenant: &TenantId, range: &Range, limit: usize) -> Result<Vec<Bucket>, StoreError>;
 
     /// The same summed over the time, for each queue apart; those that most was submitted to or ended in first, at most
-    /// `limit`. A queue in which something has waited or run all the time, and nothing happened, is among the last.
+    /// `limit`. A queue in which something has waited or run all the time, and nothing happened, is among the last. Internal queues are
+    /// left out.
     async fn statistics_by_queue(
         &self,
         tenant: &TenantId,
@@ -58,8 +63,10 @@ pub struct Stretch {
 pub struct Depth {
     pub tenant: TenantId,
     pub queue: QueueName,
-    pub waiting: u64,
+    pub waiting: WaitingCounts,
     pub running: u64,
+    /// How long the oldest due job has been waiting.
+    pub oldest_wait: Option<Duration>,
 }
 
 /// From `from` on, before `to`.

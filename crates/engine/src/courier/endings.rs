@@ -10,7 +10,7 @@ use foreman_core::document::{AttemptDocument, JobDocument};
 use foreman_core::outcome::AttemptOutcome;
 use foreman_core::ports::{AttemptPage, AttemptRecord, JobView, Leader, Moved, Position, StoreError};
 use foreman_core::target::Addressee;
-use foreman_core::webhook::{About, Ending, Event, Message, RESERVED, Webhook, Wish};
+use foreman_core::webhook::{About, Ending, Event, Message, Webhook, Wish};
 use foreman_core::{JobId, TenantId, WebhookId};
 use futures_util::future::try_join_all;
 use tracing::{debug, error, warn};
@@ -22,7 +22,7 @@ use crate::outage::bounded;
 
 /// Endings are told, but for those of Foreman's own jobs: or every delivery would be told of by another.
 pub(super) fn is_one(moved: &Moved) -> bool {
-    moved.step.state.is_final() && !moved.queue.as_str().starts_with(RESERVED)
+    moved.step.state.is_final() && !moved.queue.is_internal()
 }
 
 /// An ending that somebody wants to hear of.

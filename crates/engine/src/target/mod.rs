@@ -87,6 +87,11 @@ impl Targets {
         routes
     }
 
+    /// The tasks among them.
+    pub fn tasks(&self) -> Vec<String> {
+        self.routes().iter().filter_map(Route::as_task).map(str::to_owned).collect()
+    }
+
     pub fn runner(&self, route: &Route) -> Option<&Arc<dyn Runner>> {
         self.0.get(route)
     }

@@ -105,7 +105,7 @@ impl Default for Config {
 }
 
 impl Config {
-    fn session_info(&self) -> SessionInfo {
+    fn session_info(&self, tasks: Vec<String>) -> SessionInfo {
         SessionInfo {
             id: SessionId::fresh(),
             worker: self.name.clone(),
@@ -113,6 +113,7 @@ impl Config {
             version: env!("CARGO_PKG_VERSION").into(),
             slots: u32::try_from(self.slots).unwrap_or(u32::MAX),
             queues: self.queues.iter().map(ToString::to_string).collect(),
+            tasks,
             ttl: self.session_ttl,
         }
     }
@@ -174,7 +175,7 @@ impl Worker {
 
     /// One life after the other.
     async fn live(&self, shutdown: &Shutdown, old: &mut OldSessions) -> Result<Drained, Error> {
-        while let Some(session) = Session::register(&self.store, &self.config, shutdown).await? {
+        while let Some(session) = Session::register(&self.store, &self.config, &self.targets, shutdown).await? {
             let life = Life::begin(self, session, shutdown);
             match life.run(shutdown).await? {
                 After::Drained(drained) => return Ok(drained),

@@ -28,6 +28,7 @@ use super::running::{Number, Running};
 use super::{Config, Error};
 use crate::outage::{Outage, bounded};
 use crate::settle::SettleHandle;
+use crate::target::Targets;
 
 /// A given-up claim call may still commit later, so it is named with every heartbeat; but not for ever.
 const REMEMBER_GIVEN_UP: Duration = Duration::from_mins(10);
@@ -57,11 +58,12 @@ impl Session {
     pub async fn register(
         store: &Arc<dyn Store>,
         config: &Config,
+        targets: &Targets,
         shutdown: &Shutdown,
     ) -> Result<Option<Arc<Self>>, Error> {
         let mut outage = Outage::new("worker");
         while !shutdown.is_draining() {
-            let info = config.session_info();
+            let info = config.session_info(targets.tasks());
             // Before the sending: from the commit on, and no later, the store counts the TTL.
             let sent = Instant::now();
             match bounded(config.call_timeout, store.register(&info)).await {

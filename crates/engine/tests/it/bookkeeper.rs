@@ -11,7 +11,7 @@ use foreman_core::ports::{ChangeLog, JobStore, Range, Retention, StatisticsStore
 use foreman_core::statistics::{Slot, Tally};
 use foreman_core::{NewJob, Report, TenantId, Timestamp, Verdict};
 use foreman_engine::Bookkeeper;
-use foreman_engine::bookkeeper::{Config, Error};
+use foreman_engine::bookkeeper::{Config, Error, Seen};
 use foreman_runtime::leadership::{self, AlwaysLeader};
 use foreman_runtime::{Leadership, Stop, Task};
 use tokio::time::{Instant, sleep};
@@ -250,6 +250,29 @@ async fn queues_in_which_nothing_happens_cost_nothing() {
     assert_eq!((depth(&cancelled.tenant).await, depth(&jobs[8].tenant).await), (Some(0), Some(1)));
     stop.drain();
     second.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_it_counts_and_sees_is_there_for_metrics() {
+    let scene = Scene::new();
+    scene.submit(&[job(""), job("")]).await;
+    let bookkeeper = bookkeeper(&scene, Config::default());
+    let readings = bookkeeper.readings();
+    assert_eq!(readings.get(), Seen::default());
+    let _running = scene.tasks.spawn("bookkeeper", bookkeeper.run(scene.stop.shutdown()));
+    sleep(MOMENT).await;
+    let seen = readings.get();
+    assert_eq!((seen.tally.submitted, seen.queues.len(), seen.others), (2, 1, None));
+    assert_eq!((seen.queues[0].queue.as_str(), seen.queues[0].waiting.pending), ("default", 2));
+    end_all(&scene, &Verdict::Dead(Report::error("spent"))).await;
+    sleep(Duration::from_mins(2)).await;
+    let seen = readings.get();
+    assert_eq!((seen.tally.dead, seen.tally.started, seen.tally.run.count), (2, 2, 2));
+    assert_eq!(seen.queues, [], "nothing waits any more");
+    scene.submit(&[job("")]).await;
+    scene.store.always(Verb::Depths, away());
+    sleep(Duration::from_mins(2)).await;
+    assert_eq!((readings.get().tally.submitted, readings.get().queues), (3, Vec::new()), "not known, so not shown");
 }
 
 #[tokio::test(start_paused = true)]

@@ -119,6 +119,7 @@ impl Scene {
             version: "0".into(),
             slots: 1,
             queues: vec![],
+            tasks: vec![],
             ttl,
         };
         self.store.inner.register(&info).await.unwrap();

@@ -11,14 +11,15 @@ use async_trait::async_trait;
 use foreman_core::job::QueueName;
 use foreman_core::memory;
 use foreman_core::ports::{
-    AttemptPage, Audit, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, CreateAnswer, Cursor, DeadGroups,
-    DeleteAnswer, Due, DueSchedules, Edit, EditAnswer, Fired, Firing, Heartbeat, HeldView, JobFilter, JobQuery,
-    JobStore, JobSummary, JobView, Labels, Leader, OpenJob, Overdue, Page, Position, PruneKind, PruneStep, Pulse,
-    QueueView, RedriveAnswer, RemoveAnswer, Retention, ScheduleStore, ScheduleView, Seen, SessionInfo, SessionStore,
-    SessionView, Settled, Settlement, Standing, StateCounts, StoreError, Submitted, TickView, Upkeep,
+    AttemptPage, Audit, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, Counted, CreateAnswer, Cursor,
+    DeleteAnswer, Due, DueSchedules, Edit, EditAnswer, FailureGroups, Fired, Firing, Heartbeat, HeldView, JobFilter,
+    JobQuery, JobStore, JobSummary, JobView, Labels, Leader, OpenJob, Overdue, Page, Position, PruneKind, PruneStep,
+    Pulse, QueueView, RedriveAnswer, RemoveAnswer, Retention, ScheduleStore, ScheduleView, Seen, SessionInfo,
+    SessionStore, SessionView, Settled, Settlement, Standing, StateCounts, StoreError, Submitted, TickView, Upkeep,
+    WaitingTask,
 };
 use foreman_core::schedule::{NewSchedule, ScheduleKey, ScheduleName};
-use foreman_core::{ClaimToken, JobId, NewJob, ScheduleId, SessionId, TenantId, Timestamp};
+use foreman_core::{ClaimToken, JobId, NewJob, ScheduleId, SessionId, State, TenantId, Timestamp};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
@@ -403,8 +404,33 @@ impl JobQuery for Scripted {
         self.inner.states(tenant, enough).await
     }
 
-    async fn dead_groups(&self, tenant: &TenantId, limit: usize, enough: u64) -> Result<DeadGroups, StoreError> {
-        self.inner.dead_groups(tenant, limit, enough).await
+    async fn ended_since(
+        &self,
+        tenant: &TenantId,
+        state: State,
+        since: Timestamp,
+        enough: u64,
+    ) -> Result<Counted, StoreError> {
+        self.inner.ended_since(tenant, state, since, enough).await
+    }
+
+    async fn waiting_tasks(
+        &self,
+        tenant: &TenantId,
+        limit: usize,
+        enough: u64,
+    ) -> Result<Vec<WaitingTask>, StoreError> {
+        self.inner.waiting_tasks(tenant, limit, enough).await
+    }
+
+    async fn failure_groups(
+        &self,
+        tenant: &TenantId,
+        states: &[State],
+        limit: usize,
+        enough: u64,
+    ) -> Result<FailureGroups, StoreError> {
+        self.inner.failure_groups(tenant, states, limit, enough).await
     }
 
     async fn held_by(&self, session: SessionId, limit: usize) -> Result<Vec<HeldView>, StoreError> {

@@ -132,6 +132,7 @@ impl World {
             version: "0".into(),
             slots: 1,
             queues: vec![],
+            tasks: vec![],
             ttl: YEARS * 10,
         };
         store.register(&info).await.unwrap();

@@ -68,7 +68,7 @@ pub struct JobFlags {
     /// Ties jobs of one undertaking together
     #[arg(long, value_name = "ID")]
     pub correlation_id: Option<String>,
-    /// Kept with the job; called when it is final by a later version
+    /// Notified with a signed POST when the job has ended
     #[arg(long, value_name = "URL")]
     pub callback_url: Option<String>,
 }

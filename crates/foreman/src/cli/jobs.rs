@@ -10,8 +10,8 @@ pub enum JobsCommand {
     List(List),
     /// Show one job with its attempts
     Show { id: String },
-    /// Dead jobs by what they died of, the most recent first
-    Groups,
+    /// Failed and dead jobs by their errors, the most frequent first
+    Groups(Groups),
     /// Run final jobs again: same id, attempts counted anew
     Retry(Many),
     /// End jobs at once, waiting or running
@@ -30,7 +30,7 @@ pub struct Filter {
     /// scheduled, pending, running, retrying, completed, failed, dead or cancelled
     #[arg(long, help_heading = "Which jobs")]
     pub state: Option<State>,
-    /// In this queue
+    /// In this queue; `foreman.webhooks` has the deliveries of webhooks, which are left out otherwise
     #[arg(long, help_heading = "Which jobs")]
     pub queue: Option<String>,
     /// With this label
@@ -42,7 +42,7 @@ pub struct Filter {
     /// Of this undertaking
     #[arg(long, value_name = "ID", help_heading = "Which jobs")]
     pub correlation_id: Option<String>,
-    /// Dead with this error, as `foreman jobs groups` names it
+    /// Failed or dead with this error, as `foreman jobs groups` names it
     #[arg(long, value_name = "GROUP", help_heading = "Which jobs")]
     pub error_group: Option<String>,
     /// Created after this time, or less than this long ago (such as 2h)
@@ -102,6 +102,13 @@ impl Filter {
             created_before: self.created_before.map(|moment| moment.before(now)),
         }
     }
+}
+
+#[derive(Debug, Args)]
+pub struct Groups {
+    /// Only jobs in this state: failed or dead
+    #[arg(long)]
+    pub state: Option<State>,
 }
 
 #[derive(Debug, Args)]

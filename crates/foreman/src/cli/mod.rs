@@ -22,7 +22,7 @@ use foreman_core::secret::Secret;
 pub use audit::{AuditLog, Secrets, SecretsCommand};
 pub use direct::DirectFlags;
 pub use job::JobFlags;
-pub use jobs::{JobsCommand, List, Many, Outputs};
+pub use jobs::{Groups, JobsCommand, List, Many, Outputs};
 pub use keys::{Keys, KeysCommand, ListKeys};
 pub use schedules::{
     DeleteSchedule, Import, ListSchedules, PolicyFlags, Preview, RunSchedule, SchedulesCommand, Ticks, Update,

@@ -2,7 +2,7 @@
 
 use foreman_client::{Client, JobDocument, ListDocument};
 
-use crate::cli::List;
+use crate::cli::{Groups, List};
 use crate::exit::Exit;
 use crate::render::{Screen, group_list, job_list, job_page, now};
 
@@ -46,12 +46,15 @@ async fn gather(
     Ok(found)
 }
 
-pub async fn groups(client: &Client, screen: &Screen) -> anyhow::Result<Exit> {
-    let found = client.dead_groups().await?;
+pub async fn groups(asked: &Groups, client: &Client, screen: &Screen) -> anyhow::Result<Exit> {
+    let found = client.failure_groups(asked.state).await?;
     if screen.is_json() {
         screen.json(&found)?;
     } else if found.items.is_empty() {
-        screen.talk("no job is dead");
+        screen.talk(match asked.state {
+            Some(state) => format!("no job is {state}"),
+            None => "no job is failed or dead".into(),
+        });
     } else {
         screen.line(group_list(screen, &found.items, now()))?;
         if !found.complete {

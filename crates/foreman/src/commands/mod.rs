@@ -92,7 +92,7 @@ async fn on_server(
         Command::Jobs(command) => match command {
             JobsCommand::List(list) => jobs::list(&list, &client, screen).await,
             JobsCommand::Show { id } => jobs::show(&id, &client, screen).await,
-            JobsCommand::Groups => jobs::groups(&client, screen).await,
+            JobsCommand::Groups(groups) => jobs::groups(&groups, &client, screen).await,
             JobsCommand::Retry(many) => bulk::run(bulk::Verb::Retry, many, &client, screen).await,
             JobsCommand::Cancel(many) => bulk::run(bulk::Verb::Cancel, many, &client, screen).await,
             JobsCommand::Delete(many) => bulk::run(bulk::Verb::Delete, many, &client, screen).await,

@@ -17,6 +17,9 @@ pub async fn run(submit: Submit, client: &Client, screen: &Screen) -> anyhow::Re
             return Ok(exit::of_submission(&error));
         }
     };
+    for hint in &job.hints {
+        screen.talk(format!("hint: {}", hint.detail));
+    }
     if waits {
         screen.talk(format!("accepted job {}", job.id));
         return wait::run(&job.id, timeout, client, screen).await;

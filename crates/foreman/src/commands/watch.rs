@@ -10,6 +10,7 @@ use std::io::{self, Write as _};
 
 use foreman_client::{Client, Event, Follow, Told};
 use foreman_core::duration::Span;
+use foreman_core::job::QueueName;
 use tokio::time::{Instant, sleep_until};
 
 use crate::cli::Watch;
@@ -43,6 +44,11 @@ pub async fn run(watch: &Watch, client: &Client, screen: &Screen) -> anyhow::Res
             printer.say_break(&told);
             continue;
         };
+        // Deliveries of webhooks are jobs too; only someone who names their queue wants to see them.
+        let is_internal = matches!(&told.event, Event::Job(job) if QueueName::from_stored(&job.queue).is_internal());
+        if is_internal && watch.queues.is_empty() && watch.jobs.is_empty() {
+            continue;
+        }
         printer.print(told.cursor.as_deref(), &told.event)?;
         if let Some(finals) = &mut finals
             && finals.note(&told.event).await?

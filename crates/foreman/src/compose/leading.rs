@@ -93,7 +93,7 @@ fn courier(ground: &Ground<'_>, shared: &Shared, lead: Lead) -> Part {
 fn bookkeeper(ground: &Ground<'_>, shared: &Shared, lead: Lead) -> Part {
     let (store, wakeups) = (Arc::clone(&shared.store), Arc::clone(&shared.wakeups));
     let bookkeeper = Bookkeeper::new(store, wakeups, ground.settings.bookkeeper.clone()).led_by(OFFICE, lead);
-    ground.metrics.set_bookkeeper(bookkeeper.lag());
+    ground.metrics.set_bookkeeper(bookkeeper.lag(), bookkeeper.readings());
     part("bookkeeper", |shutdown| async move { Ok(bookkeeper.run(shutdown).await.map(nothing)?) })
 }
 

@@ -175,6 +175,7 @@ pub fn settings() -> Vec<Setting> {
 
         "statistics.every": span(MS * 10) => bookkeeper.every;
         "statistics.poll": span(MS * 10) => bookkeeper.poll;
+        "metrics.queues": count(0..=1_000) => bookkeeper.busiest_queues;
 
         "stream.heartbeat": span(SEC) => tail.streams.heartbeat;
         "stream.write_timeout": span(MS * 100) => tail.streams.write_timeout;

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use foreman_core::job::QueueName;
-use foreman_core::ports::{Depth, Moved, Posted, Range, StatisticsStore, Step, StoreError, Stretch};
+use foreman_core::ports::{Depth, Moved, Posted, Range, StatisticsStore, Step, StoreError, Stretch, WaitingCounts};
 use foreman_core::statistics::{Entry, Ledger, Slot};
 use foreman_core::{JobId, State, TenantId, Timestamp};
 use tracing::info;
@@ -79,7 +79,9 @@ fn draw_minute(ledger: &mut Ledger, tenant: &TenantId, (at, ago): (Timestamp, u3
             tell(ledger, (tenant, &queue), at, (wait, run), fate);
         }
         let waiting = if is_hit { u64::from(INCIDENT.0 - ago) * 9 } else { dice.below(4 + share / 4) };
-        depths.push(Depth { tenant: tenant.clone(), queue, waiting, running: dice.below(2 + share / 8) });
+        let waiting = WaitingCounts { pending: waiting, ..WaitingCounts::default() };
+        let running = dice.below(2 + share / 8);
+        depths.push(Depth { tenant: tenant.clone(), queue, waiting, running, oldest_wait: None });
     }
     ledger.sample(&depths, at);
 }

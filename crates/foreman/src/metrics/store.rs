@@ -9,15 +9,15 @@ use async_trait::async_trait;
 use foreman_core::job::QueueName;
 use foreman_core::ports::{
     AttemptPage, Audit, Bucket, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, CreateAnswer, Cursor,
-    DeadGroups, DeleteAnswer, Depth, Due, DueSchedules, Edit, EditAnswer, Fired, Firing, Heartbeat, HeldView,
+    DeleteAnswer, Depth, Due, DueSchedules, Edit, EditAnswer, FailureGroups, Fired, Firing, Heartbeat, HeldView,
     JobFilter, JobQuery, JobStore, JobSummary, JobView, Labels, Leader, OpenJob, Overdue, Page, Position, Posted,
     PruneKind, PruneStep, Pulse, QueueView, Range, RedriveAnswer, RemoveAnswer, Retention, ScheduleStore, ScheduleView,
     Seen, SessionInfo, SessionStore, SessionView, Settled, Settlement, Standing, StateCounts, StatisticsStore, Store,
-    StoreError, Stretch, Submitted, TickView, Upkeep,
+    StoreError, Stretch, Submitted, TickView, Upkeep, WaitingTask,
 };
 use foreman_core::schedule::{NewSchedule, ScheduleKey, ScheduleName};
 use foreman_core::statistics::{Known, Tally};
-use foreman_core::{ClaimToken, JobId, NewJob, ScheduleId, SessionId, TenantId, Timestamp};
+use foreman_core::{ClaimToken, JobId, NewJob, ScheduleId, SessionId, State, TenantId, Timestamp};
 use tokio::time::Instant;
 
 use super::Metrics;
@@ -289,8 +289,33 @@ impl JobQuery for Counted {
         self.call("states", self.store.states(tenant, enough)).await
     }
 
-    async fn dead_groups(&self, tenant: &TenantId, limit: usize, enough: u64) -> Result<DeadGroups, StoreError> {
-        self.call("dead_groups", self.store.dead_groups(tenant, limit, enough)).await
+    async fn ended_since(
+        &self,
+        tenant: &TenantId,
+        state: State,
+        since: Timestamp,
+        enough: u64,
+    ) -> Result<foreman_core::ports::Counted, StoreError> {
+        self.call("ended_since", self.store.ended_since(tenant, state, since, enough)).await
+    }
+
+    async fn waiting_tasks(
+        &self,
+        tenant: &TenantId,
+        limit: usize,
+        enough: u64,
+    ) -> Result<Vec<WaitingTask>, StoreError> {
+        self.call("waiting_tasks", self.store.waiting_tasks(tenant, limit, enough)).await
+    }
+
+    async fn failure_groups(
+        &self,
+        tenant: &TenantId,
+        states: &[State],
+        limit: usize,
+        enough: u64,
+    ) -> Result<FailureGroups, StoreError> {
+        self.call("failure_groups", self.store.failure_groups(tenant, states, limit, enough)).await
     }
 
     async fn held_by(&self, session: SessionId, limit: usize) -> Result<Vec<HeldView>, StoreError> {
@@ -442,6 +467,7 @@ mod tests {
             version: "0".into(),
             slots: 1,
             queues: Vec::new(),
+            tasks: Vec::new(),
             ttl: Duration::from_secs(15),
         }
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use comfy_table::Cell;
-use foreman_client::{AttemptDocument, CommandSpec, DeadGroupDocument, JobDocument};
+use foreman_client::{AttemptDocument, CommandSpec, FailureGroupDocument, JobDocument};
 use foreman_core::Timestamp;
 use foreman_core::document::Asked;
 
@@ -28,12 +28,13 @@ pub fn job_list(screen: &Screen, jobs: &[JobDocument], now: Timestamp) -> String
     table.to_string()
 }
 
-/// Dead jobs by what they died of. A number with a plus: at least so many.
-pub fn group_list(screen: &Screen, groups: &[DeadGroupDocument], now: Timestamp) -> String {
-    let mut table = Table::new(screen, &["group", "jobs", "last", "queue", "kind", "error"]);
+/// Failed and dead jobs by their errors. A number with a plus: at least so many.
+pub fn group_list(screen: &Screen, groups: &[FailureGroupDocument], now: Timestamp) -> String {
+    let mut table = Table::new(screen, &["group", "state", "jobs", "last", "queue", "kind", "error"]);
     for group in groups {
         table.row(vec![
             Cell::new(group.group.as_deref().unwrap_or("-")),
+            table.state(group.state),
             Cell::new(format!("{}{}", group.count, if group.estimate { "+" } else { "" })),
             Cell::new(relative(group.last_at, now)),
             Cell::new(&group.queue),
@@ -57,6 +58,9 @@ pub fn job_page(screen: &Screen, job: &JobDocument, now: Timestamp) -> String {
     let asked = &job.asked;
     field("id", Some(job.id.clone()));
     field("state", Some(job.state.to_string()));
+    for hint in &job.hints {
+        field("hint", Some(hint.detail.clone()));
+    }
     field("error", job.error.clone());
     field("what", Some(what(asked)));
     field("kind", asked.kind.clone().filter(|kind| asked.task.as_ref() != Some(kind)));

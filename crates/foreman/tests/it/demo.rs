@@ -41,8 +41,10 @@ async fn a_demo_has_every_state_within_seconds_and_is_set_up_once() {
         schedule.last_tick.is_some().then_some(())
     })
     .await;
-    until("jobs died of several things", async || (client.dead_groups().await.unwrap().items.len() >= 3).then_some(()))
-        .await;
+    until("jobs died of several things", async || {
+        (client.failure_groups(None).await.unwrap().items.len() >= 3).then_some(())
+    })
+    .await;
     let (status, text) = server.get("/api/v1/statistics?step=hour").await;
     let hours: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(status, 200, "{text}");

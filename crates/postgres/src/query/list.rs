@@ -92,7 +92,9 @@ pub(crate) fn shapes() -> Vec<String> {
     for state in State::ALL.into_iter().map(Some).chain([None]) {
         let plain = JobFilter { error_group: None, ..every(state) };
         let of_group = JobFilter { state, error_group: every(state).error_group, ..JobFilter::default() };
-        for filter in [every(state), plain, of_group, JobFilter { state, ..JobFilter::default() }] {
+        let internal = foreman_core::job::QueueName::from_stored(foreman_core::webhook::QUEUE);
+        let internal = JobFilter { state, queue: Some(internal), ..JobFilter::default() };
+        for filter in [every(state), plain, of_group, internal, JobFilter { state, ..JobFilter::default() }] {
             let mut selection = Selection::new(&TenantId::default(), &filter);
             texts.push(selection.count());
             selection.after(Cursor { at: foreman_core::Timestamp::default(), id: JobId(Uuid::nil()) });

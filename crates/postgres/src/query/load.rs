@@ -1,8 +1,13 @@
 //! How much a tenant has waiting and running, for its limits: counted, never kept as a number.
 
 use foreman_core::TenantId;
+use foreman_core::job::QueueName;
+use foreman_core::ports::{Counted, WaitingTask};
+use foreman_core::target::Route;
 
 use crate::error::Fault;
+use crate::rows::number;
+use crate::value::{bound, one_more};
 use crate::write::Transaction;
 
 /// Through an index of its own, and no further than is asked for: what others have waiting costs nothing.
@@ -14,6 +19,37 @@ pub(crate) const RUNNING: &str = "SELECT member.tenant, count(*)
     CROSS JOIN LATERAL unnest(claims.tenants) WITH ORDINALITY AS member (tenant, place)
     WHERE get_bit(claims.open, member.place::integer - 1) = 1
     GROUP BY member.tenant ORDER BY member.tenant COLLATE \"C\"";
+
+/// The same stretch of it, as far as is looked at, by what runs it. How many were looked at comes with each.
+pub(crate) const TASKS: &str = "WITH looked_at AS MATERIALIZED (
+        SELECT ready.route, ready.queue, ready.run_at FROM ready WHERE ready.tenant = $1::text LIMIT $2::bigint
+    )
+    SELECT looked_at.route, looked_at.queue, count(*), (SELECT count(*) FROM looked_at)
+    FROM looked_at
+    WHERE looked_at.route LIKE 'task:%' AND looked_at.run_at <= foreman_now()
+    GROUP BY looked_at.route, looked_at.queue
+    ORDER BY count(*) DESC, looked_at.route COLLATE \"C\", looked_at.queue COLLATE \"C\" LIMIT $3::bigint";
+
+pub(super) async fn waiting_tasks(
+    tx: &Transaction,
+    tenant: &TenantId,
+    limit: usize,
+    enough: u64,
+) -> Result<Vec<WaitingTask>, Fault> {
+    let rows = tx.rows(TASKS, &[&tenant.as_str(), &one_more(enough), &bound(limit)]).await?;
+    rows.iter()
+        .map(|row| {
+            let route = Route::from_stored(row.try_get(0)?);
+            // With one more than enough it is not known what else there is.
+            let is_estimate = number(row, 3)? > enough;
+            Ok(WaitingTask {
+                task: route.as_task().unwrap_or_default().to_owned(),
+                queue: QueueName::from_stored(row.try_get(1)?),
+                counted: Counted { count: number(row, 2)?, is_estimate },
+            })
+        })
+        .collect()
+}
 
 pub(super) async fn waiting(tx: &Transaction, tenant: &TenantId, enough: u64) -> Result<u64, Fault> {
     let enough = i64::try_from(enough).unwrap_or(i64::MAX);

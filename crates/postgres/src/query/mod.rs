@@ -14,10 +14,10 @@ pub(crate) mod view;
 
 use async_trait::async_trait;
 use foreman_core::ports::{
-    AttemptPage, Audit, Cursor, DeadGroups, HeldView, JobFilter, JobQuery, JobSummary, JobView, Labels, Page,
-    QueueView, SessionView, StateCounts, StoreError,
+    AttemptPage, Audit, Counted, Cursor, FailureGroups, HeldView, JobFilter, JobQuery, JobSummary, JobView, Labels,
+    Page, QueueView, SessionView, StateCounts, StoreError, WaitingTask,
 };
-use foreman_core::{JobId, SessionId, TenantId};
+use foreman_core::{JobId, SessionId, State, TenantId, Timestamp};
 
 use crate::error::Fault;
 use crate::write::Transaction;
@@ -74,8 +74,33 @@ impl JobQuery for PostgresStore {
         look!(self, Read, |tx| states::states(&tx, tenant, enough).await)
     }
 
-    async fn dead_groups(&self, tenant: &TenantId, limit: usize, enough: u64) -> Result<DeadGroups, StoreError> {
-        look!(self, Read, |tx| groups::dead_groups(&tx, tenant, limit, enough).await)
+    async fn ended_since(
+        &self,
+        tenant: &TenantId,
+        state: State,
+        since: Timestamp,
+        enough: u64,
+    ) -> Result<Counted, StoreError> {
+        look!(self, Read, |tx| states::ended_since(&tx, tenant, state, since, enough).await)
+    }
+
+    async fn waiting_tasks(
+        &self,
+        tenant: &TenantId,
+        limit: usize,
+        enough: u64,
+    ) -> Result<Vec<WaitingTask>, StoreError> {
+        look!(self, Read, |tx| load::waiting_tasks(&tx, tenant, limit, enough).await)
+    }
+
+    async fn failure_groups(
+        &self,
+        tenant: &TenantId,
+        states: &[State],
+        limit: usize,
+        enough: u64,
+    ) -> Result<FailureGroups, StoreError> {
+        look!(self, Read, |tx| groups::failure_groups(&tx, tenant, states, limit, enough).await)
     }
 
     async fn held_by(&self, session: SessionId, limit: usize) -> Result<Vec<HeldView>, StoreError> {

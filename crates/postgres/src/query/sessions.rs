@@ -9,7 +9,8 @@ use crate::value::Time;
 use crate::write::Transaction;
 
 pub(crate) const SESSIONS: &str = "SELECT id, worker, pid, version, state, slots, queues, started_at, renewed_at,
-           (SELECT coalesce(sum(bit_count(claims.open)), 0)::bigint FROM claims WHERE claims.session = sessions.id)
+           (SELECT coalesce(sum(bit_count(claims.open)), 0)::bigint FROM claims WHERE claims.session = sessions.id),
+           tasks
     FROM sessions ORDER BY state IN ('live', 'draining') DESC, started_at DESC, id DESC";
 
 pub(super) async fn sessions(tx: &Transaction) -> Result<Vec<SessionView>, Fault> {
@@ -28,6 +29,7 @@ fn view(row: &Row) -> Result<SessionView, Fault> {
             .ok_or_else(|| Fault::misfit("sessions", "state", id, format!("{state:?} is no state of a session")))?,
         slots: small(row, 5, "slots", id)?,
         queues: row.try_get(6)?,
+        tasks: row.try_get(10)?,
         started_at: row.try_get::<_, Time>(7)?.0,
         renewed_at: row.try_get::<_, Time>(8)?.0,
         running: u64::try_from(row.try_get::<_, i64>(9)?).unwrap_or_default(),

@@ -1,11 +1,11 @@
-//! How many of a tenant's jobs are in each state, counted only so far: no look at the whole history.
+//! How many of a tenant's jobs are in each state, counted only so far: no look at the whole history. Foreman's own jobs are left out.
 
 use foreman_core::ports::{Counted, StateCounts};
-use foreman_core::{State, TenantId};
+use foreman_core::{State, TenantId, Timestamp};
 
 use crate::error::Fault;
 use crate::rows::number;
-use crate::value::{Arg, one_more};
+use crate::value::{Arg, Time, one_more};
 use crate::write::Transaction;
 
 /// So much of what a tenant has waiting is looked at, or ten times what is enough: which of it is due stands in no index. What
@@ -14,25 +14,48 @@ const LOOKED_AT: u64 = 20_000;
 
 /// Scheduled, pending, retrying, and how many were looked at.
 pub(crate) const WAITING: &str =
-    "SELECT count(*) FILTER (WHERE NOT is_due AND attempt = 0), count(*) FILTER (WHERE is_due),
-           count(*) FILTER (WHERE NOT is_due AND attempt > 0), count(*)
+    "SELECT count(*) FILTER (WHERE is_users AND NOT is_due AND attempt = 0), count(*) FILTER (WHERE is_users AND is_due),
+           count(*) FILTER (WHERE is_users AND NOT is_due AND attempt > 0), count(*)
     FROM (
-        SELECT ready.run_at <= foreman_now() AS is_due, ready.attempt FROM ready
+        SELECT ready.run_at <= foreman_now() AS is_due, ready.attempt, left(ready.queue, 8) <> 'foreman.' AS is_users
+        FROM ready
         WHERE ready.tenant = $1::text LIMIT $2::bigint
     ) AS looked_at";
 /// As `held` has them, without taking apart what is not asked for.
 pub(crate) const RUNNING: &str = "SELECT count(*) FROM (
         SELECT FROM claims
-        CROSS JOIN LATERAL unnest(claims.tenants) WITH ORDINALITY AS member (tenant, place)
-        WHERE member.tenant = $1::text AND get_bit(claims.open, member.place::integer - 1) = 1
+        CROSS JOIN LATERAL unnest(claims.tenants, claims.queues) WITH ORDINALITY AS member (tenant, queue, place)
+        WHERE member.tenant = $1::text AND left(member.queue, 8) <> 'foreman.' AND get_bit(claims.open, member.place::integer - 1) = 1
         LIMIT $2::bigint
     ) AS counted";
 /// Each state by its own stretch of the index.
 pub(crate) const FINAL: &str = "SELECT state.name, (
         SELECT count(*) FROM (
-            SELECT FROM outcomes WHERE outcomes.tenant = $1::text AND outcomes.state = state.name LIMIT $2::bigint
+            SELECT FROM outcomes
+            WHERE outcomes.tenant = $1::text AND outcomes.state = state.name AND left(outcomes.queue, 8) <> 'foreman.'
+            LIMIT $2::bigint
         ) AS counted)
     FROM unnest($3::text[]) AS state (name)";
+
+/// One stretch of the index.
+pub(crate) const SINCE: &str = "SELECT count(*) FROM (
+        SELECT FROM outcomes
+        WHERE outcomes.tenant = $1::text AND outcomes.state = $2::text AND outcomes.finished_at >= $3::timestamptz
+          AND left(outcomes.queue, 8) <> 'foreman.'
+        LIMIT $4::bigint
+    ) AS counted";
+
+pub(super) async fn ended_since(
+    tx: &Transaction,
+    tenant: &TenantId,
+    state: State,
+    since: Timestamp,
+    enough: u64,
+) -> Result<Counted, Fault> {
+    let row = tx.row(SINCE, &[&tenant.as_str(), &state.as_str(), &Time(since), &one_more(enough)]).await?;
+    let count = row.map(|row| number(&row, 0)).transpose()?.unwrap_or_default();
+    Ok(Counted::up_to(count, enough))
+}
 
 pub(super) async fn states(tx: &Transaction, tenant: &TenantId, enough: u64) -> Result<StateCounts, Fault> {
     let (tenant, limit) = (tenant.as_str(), one_more(enough));

@@ -81,16 +81,25 @@ async fn what_waits_is_walked_over_once_however_many_queues_are_unused() {
 
 /// Jobs that ended, as many as a history has; their ids are of all times, as those of a history are.
 async fn history(client: &Client, state: &str, group: Option<&str>, count: i64) {
-    let sql = "INSERT INTO outcomes (job, tenant, state, queue, finished_at, attempt, spent, crashes, run_at, settled, report,
-                                     error_group)
-               SELECT gen_random_uuid(), 'default', $1, 'q', now() - n * interval '1 second', 1, 1, 0, now(), true,
-                      '{\"error\":\"e\"}', $2
-               FROM generate_series(1, $3::bigint) AS n";
-    client.execute(sql, &[&state, &group, &count]).await.unwrap();
+    history_of(client, "q", state, group, count).await;
 }
 
-/// How a statement went on what is there: its plan, and how many rows it read of `outcomes`.
+async fn history_of(client: &Client, queue: &str, state: &str, group: Option<&str>, count: i64) {
+    let sql = "INSERT INTO outcomes (job, tenant, state, queue, finished_at, attempt, spent, crashes, run_at, settled, report,
+                                     error_group)
+               SELECT gen_random_uuid(), 'default', $1, $4, now() - n * interval '1 second', 1, 1, 0, now(), true,
+                      '{\"error\":\"e\"}', $2
+               FROM generate_series(1, $3::bigint) AS n";
+    client.execute(sql, &[&state, &group, &count, &queue]).await.unwrap();
+}
+
+/// How a statement went on what is there: its plan, and how many rows it read of a table with partitions.
 async fn read_of_outcomes(client: &Client, text: &str, args: &str) -> (String, u64) {
+    read_of("outcomes", client, text, args).await
+}
+
+async fn read_of(table: &str, client: &Client, text: &str, args: &str) -> (String, u64) {
+    let table = format!(" on {table}");
     // A vacuum takes dead entries away and lets an index answer alone, which other plans are chosen for. It is made here, so that
     // nothing depends on when the server makes its own.
     client.batch_execute("VACUUM outcomes").await.unwrap();
@@ -106,7 +115,7 @@ async fn read_of_outcomes(client: &Client, text: &str, args: &str) -> (String, u
     let mut read = 0;
     let mut loops = 0;
     for line in &lines {
-        if let (true, Some(rows)) = (line.contains(" on outcomes"), number(line, "rows=")) {
+        if let (true, Some(rows)) = (line.contains(&table), number(line, "rows=")) {
             loops = number(line, "loops=").unwrap_or(1);
             read += rows * loops;
         } else if let Some(removed) = number(line, "Rows Removed by Filter: ") {
@@ -155,9 +164,12 @@ async fn neither_states_nor_groups_of_the_dead_are_counted_by_walking_over_a_his
     )
     .await;
     assert!((14..100).contains(&read), "{read} rows were read\n{plan}");
-    let (plan, read) =
-        read_of_outcomes(&client, &statement(&["error_group IS NULL", "NULL::text"]), &format!("'default', {enough}"))
-            .await;
+    let (plan, read) = read_of_outcomes(
+        &client,
+        &statement(&["error_group IS NULL", "NULL::text"]),
+        &format!("'default', {enough}, 'dead'"),
+    )
+    .await;
     assert!((11..100).contains(&read), "{read} rows were read\n{plan}");
     // A page of a group, of one state; its cursor comes before its limit.
     let page = statement(&["outcomes.error_group =", "outcomes.state = 'dead'", "finished_at DESC"]);
@@ -174,6 +186,49 @@ async fn neither_states_nor_groups_of_the_dead_are_counted_by_walking_over_a_his
     client.batch_execute("TRUNCATE outcomes").await.unwrap();
 }
 
+/// A webhook that receives every event of a busy tenant makes more jobs than the tenant.
+#[tokio::test]
+async fn deliveries_are_not_walked_over_to_find_the_users_jobs() {
+    const GROUP: &str = "aaaaaaaaaaaaaaaa";
+    let database = Database::ready().await;
+    let client = database.client().await;
+    client.batch_execute(&statements::settings(&Config::at(database.url()))).await.unwrap();
+    for (queue, count) in [("q", 5), ("foreman.webhooks", 20_000)] {
+        for (state, group) in [("completed", None), ("dead", Some(GROUP)), ("failed", Some(GROUP)), ("failed", None)] {
+            history_of(&client, queue, state, group, count).await;
+        }
+        let jobs = "INSERT INTO jobs (id, tenant, queue, route, lane, max_attempts, created_at, first_run_at, work)
+                    SELECT gen_random_uuid(), 'default', $1, 'http', 1, 1, now(), now(), '{}'
+                    FROM generate_series(1, $2::bigint)";
+        client.execute(jobs, &[&queue, &count]).await.unwrap();
+    }
+    client.batch_execute("ANALYZE outcomes; ANALYZE jobs").await.unwrap();
+    let page = |has: &[&str]| statement(&[has, &["left(", "DESC LIMIT"]].concat());
+    let (now, high) = ("now() + interval '1 day'", "'ffffffff-ffff-ffff-ffff-ffffffffffff'");
+    let by_time = format!("'default', {now}, {high}, 50");
+    let of_group = format!("'default', '{GROUP}', {now}, {high}, 50");
+    let grouped = ["outcomes.error_group =", "finished_at DESC"];
+    let ungrouped = statement(&["error_group IS NULL", "NULL::text"]);
+    let groups = statement(&["RECURSIVE walk", "largest"]);
+    for (table, text, args, most) in [
+        ("jobs", page(&["FROM jobs WHERE"]), format!("'default', {high}, 50"), 5),
+        ("outcomes", page(&["FROM outcomes WHERE", "state = 'completed'"]), by_time.clone(), 5),
+        ("outcomes", page(&["FROM outcomes WHERE", "state = 'dead'"]), by_time, 5),
+        ("outcomes", page(&[grouped[0], grouped[1], "state = 'failed'"]), of_group.clone(), 5),
+        ("outcomes", page(&[grouped[0], grouped[1], "state = 'dead'"]), of_group, 5),
+        ("outcomes", page(&["state IN", "ROW(outcomes.job)"]), format!("'default', '{GROUP}', {high}, 50"), 10),
+        // One group, by one step, its count and its ends; and one step that finds no second.
+        ("outcomes", groups.clone(), "'default', 11, 100, 2000, 'failed'".into(), 10),
+        ("outcomes", groups, "'default', 11, 100, 2000, 'dead'".into(), 10),
+        ("outcomes", ungrouped, "'default', 11, 'failed'".into(), 10),
+        ("outcomes", statement(&["AS state (name)"]), "'default', 11, '{completed,failed,dead,cancelled}'".into(), 20),
+    ] {
+        let (plan, read) = read_of(table, &client, &text, &args).await;
+        assert!((1..=most).contains(&read), "{read} rows were read\n{text}\n{plan}");
+    }
+    client.batch_execute("TRUNCATE outcomes, jobs").await.unwrap();
+}
+
 /// Groups lie in the order of their hashes. The walk over them ends before it comes to this one, and it is not of the latest.
 #[tokio::test]
 async fn a_large_group_behind_thousands_of_others_comes_first() {
@@ -187,9 +242,9 @@ async fn a_large_group_behind_thousands_of_others_comes_first() {
                          '{\"error\":\"e\"}', lpad(to_hex(n), 16, '0')
                   FROM generate_series($1::bigint, $2::bigint) AS n";
     client.execute(unlike, &[&1_i64, &2_000_i64]).await.unwrap();
-    let all = team.store.dead_groups(&tenant, usize::MAX, 200).await.unwrap();
+    let all = team.store.failure_groups(&tenant, &State::FAILURES, usize::MAX, 200).await.unwrap();
     assert_eq!((all.groups.len(), all.is_complete), (2_000, true), "just as many as are looked at");
-    assert!(!team.store.dead_groups(&tenant, 1_999, 200).await.unwrap().is_complete);
+    assert!(!team.store.failure_groups(&tenant, &State::FAILURES, 1_999, 200).await.unwrap().is_complete);
 
     client.execute(unlike, &[&2_001_i64, &6_000_i64]).await.unwrap();
     history(&client, "dead", Some(LARGE), 300).await;
@@ -199,12 +254,12 @@ async fn a_large_group_behind_thousands_of_others_comes_first() {
         .execute("UPDATE outcomes SET finished_at = finished_at - interval '1 day' WHERE state <> 'dead'", &[])
         .await
         .unwrap();
-    let found = team.store.dead_groups(&tenant, 100, 200).await.unwrap();
+    let found = team.store.failure_groups(&tenant, &State::FAILURES, 100, 200).await.unwrap();
     assert_eq!((found.groups.len(), found.is_complete), (100, false));
     assert_eq!(found.groups[0].group, Some(LARGE.parse().unwrap()));
     assert_eq!(found.groups[0].counted, Counted { count: 200, is_estimate: true });
     assert!(found.groups[1..].iter().all(|group| group.counted.count == 1));
-    let none = team.store.dead_groups(&tenant, 0, 200).await.unwrap();
+    let none = team.store.failure_groups(&tenant, &State::FAILURES, 0, 200).await.unwrap();
     assert!(none.groups.is_empty() && !none.is_complete);
 
     // The newest are looked up once, by time; more that died long ago are not read.

@@ -33,7 +33,7 @@ fn back_to_three() -> String {
         "DROP VIEW held;
          ALTER TABLE claims DROP COLUMN moves;
          ALTER TABLE ready DROP COLUMN moves;
-         DROP INDEX outcomes_by_error;
+         DROP INDEX IF EXISTS outcomes_by_error, outcomes_of_users, failures_of_users, jobs_of_users;
          ALTER TABLE outcomes DROP COLUMN moves, DROP COLUMN error_group;
          ALTER TABLE changes DROP COLUMN notes;
          DROP TABLE statistics, bookkeeper, passes, upkeep, depths;
@@ -42,6 +42,7 @@ fn back_to_three() -> String {
          CREATE VIEW held{view};
          ALTER TABLE jobs DROP COLUMN outline;
          ALTER TABLE tenants DROP COLUMN disabled;
+         ALTER TABLE sessions DROP COLUMN tasks;
          DELETE FROM foreman_migrations WHERE version >= 4"
     )
 }
@@ -188,7 +189,7 @@ async fn the_dead_of_the_version_before_are_a_group_of_their_own() {
     scene.run(session, elsewhere, failed("no such user 10")).await;
 
     let tenant = TenantId::default();
-    let groups = team.store.dead_groups(&tenant, 10, 2).await.unwrap().groups;
+    let groups = team.store.failure_groups(&tenant, &[State::Dead], 10, 2).await.unwrap().groups;
     assert_eq!(groups.len(), 2, "{groups:?}");
     let (old, new) = (&groups[0], &groups[1]);
     assert_eq!((old.group.clone(), old.counted), (None, Counted { count: 2, is_estimate: true }));
@@ -277,10 +278,11 @@ const LONG: &str =
      SELECT ('ffffffff' || substr(gen_random_uuid()::text, 9))::uuid, 'default', 'dead', 'q', now(), 1, 1, 0, now(), true, '{}'
      FROM generate_series(1, 10001)";
 
-/// The index on all that ever ended, and those of its weeks, by whether they are good.
+/// The indexes on all that ever ended, and those of its weeks, by whether they are good.
 async fn indexes_by_error(client: &Client) -> Vec<(String, bool)> {
     let sql = "SELECT indexrelid::regclass::text, indisvalid FROM pg_index
-               WHERE indexrelid::regclass::text LIKE 'outcomes%_by_error' ORDER BY 1";
+               WHERE indexrelid::regclass::text SIMILAR TO '(outcomes%_by_error|failures_of_users|outcomes_default_failures_of_users)'
+               ORDER BY 1";
     client.query(sql, &[]).await.unwrap().iter().map(|row| (row.get(0), row.get(1))).collect()
 }
 
@@ -318,9 +320,14 @@ async fn the_index_of_errors_is_made_after_the_migration_while_jobs_end() {
     let (done, ()) = tokio::time::timeout(Duration::from_mins(1), both).await.expect("it comes about");
     assert_eq!(done.unwrap(), [0_i64; 0]);
     let good = |name: &str| (name.to_owned(), true);
-    let both = [good("outcomes_by_error"), good("outcomes_default_by_error")];
+    let both = [
+        good("failures_of_users"),
+        good("outcomes_by_error"),
+        good("outcomes_default_by_error"),
+        good("outcomes_default_failures_of_users"),
+    ];
     assert_eq!(indexes_by_error(&client).await, both);
-    let groups = team.store.dead_groups(&TenantId::default(), 10, 100).await.unwrap().groups;
+    let groups = team.store.failure_groups(&TenantId::default(), &State::FAILURES, 10, 100).await.unwrap().groups;
     assert_eq!(groups.iter().map(|group| group.counted.count).collect::<Vec<_>>(), [100, 1]);
     // As one who dies on the way leaves it.
     client

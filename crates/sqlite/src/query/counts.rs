@@ -1,9 +1,37 @@
 //! How much of a tenant waits and is held: counted from the places themselves, never kept as a number.
 
 use foreman_core::TenantId;
+use foreman_core::job::QueueName;
+use foreman_core::ports::{Counted, WaitingTask};
 use rusqlite::Connection;
 
 use crate::error::Fault;
+use crate::readers::Read;
+
+/// What runs what waits, of as much of it as is looked at.
+const TASKS: &str = "WITH looked_at AS MATERIALIZED (SELECT route, queue, run_at FROM ready WHERE tenant = ?1 LIMIT ?2)
+     SELECT substr(route, 6), queue, count(*), (SELECT count(*) FROM looked_at) FROM looked_at
+     WHERE route >= 'task:' AND route < 'task;' AND run_at <= ?3
+     GROUP BY route, queue ORDER BY count(*) DESC, route, queue LIMIT ?4";
+
+pub(super) fn waiting_tasks(
+    read: &Read<'_>,
+    tenant: &TenantId,
+    limit: usize,
+    enough: u64,
+) -> Result<Vec<WaitingTask>, Fault> {
+    let bound = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+    let (limit, one_more) = (bound(limit as u64), bound(enough).saturating_add(1));
+    let mut statement = read.sql.prepare_cached(TASKS)?;
+    let tasks = statement.query_map((tenant.as_str(), one_more, read.now.as_micros(), limit), |row| {
+        let (count, looked_at): (i64, i64) = (row.get(2)?, row.get(3)?);
+        // With one more than enough it is not known what else there is.
+        let counted = Counted { count: count.unsigned_abs(), is_estimate: looked_at == one_more };
+        let queue: String = row.get(1)?;
+        Ok(WaitingTask { task: row.get(0)?, queue: QueueName::from_stored(&queue), counted })
+    })?;
+    Ok(tasks.collect::<Result<_, _>>()?)
+}
 
 /// No further than `enough`.
 pub(super) fn waiting(sql: &Connection, tenant: &TenantId, enough: u64) -> Result<u64, Fault> {

@@ -20,11 +20,7 @@ pub(super) fn list(
     after: Option<Cursor>,
     limit: usize,
 ) -> Result<Page<JobSummary>, Fault> {
-    let mut selection = Selection::new(tenant, filter, read.now);
-    if let Some(cursor) = after {
-        selection.after(cursor);
-    }
-    let mut found = page(read.sql, &selection, limit)?;
+    let mut found = found(read, tenant, filter, after, limit)?;
     let has_more = found.len() > limit;
     found.truncate(limit);
     let next = if has_more { found.last().copied() } else { None };
@@ -32,7 +28,21 @@ pub(super) fn list(
     Ok(Page { items, next })
 }
 
-/// One more than asked for, which tells whether there is a next page.
+/// Their places in the list; one more than asked for, which tells whether there is a next page.
+pub(super) fn found(
+    read: &Read<'_>,
+    tenant: &TenantId,
+    filter: &JobFilter,
+    after: Option<Cursor>,
+    limit: usize,
+) -> Result<Vec<Cursor>, Fault> {
+    let mut selection = Selection::new(tenant, filter, read.now);
+    if let Some(cursor) = after {
+        selection.after(cursor);
+    }
+    page(read.sql, &selection, limit)
+}
+
 fn page(sql: &Connection, selection: &Selection, limit: usize) -> Result<Vec<Cursor>, Fault> {
     let time = if selection.is_by_time { "outcomes.finished_at" } else { "0" };
     let statement = format!(

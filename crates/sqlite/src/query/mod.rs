@@ -1,7 +1,7 @@
 //! Questions that change nothing.
 
 mod counts;
-mod dead_groups;
+mod failure_groups;
 mod filter;
 mod get;
 mod held_by;
@@ -14,10 +14,10 @@ mod view;
 
 use async_trait::async_trait;
 use foreman_core::ports::{
-    AttemptPage, Audit, Cursor, DeadGroups, HeldView, JobFilter, JobQuery, JobSummary, JobView, Labels, Page,
-    QueueView, SessionView, StateCounts, StoreError,
+    AttemptPage, Audit, Counted, Cursor, FailureGroups, HeldView, JobFilter, JobQuery, JobSummary, JobView, Labels,
+    Page, QueueView, SessionView, StateCounts, StoreError, WaitingTask,
 };
-use foreman_core::{JobId, SessionId, TenantId};
+use foreman_core::{JobId, SessionId, State, TenantId, Timestamp};
 
 use crate::SqliteStore;
 use crate::audit;
@@ -89,9 +89,36 @@ impl JobQuery for SqliteStore {
         self.read(move |read| states::states(read, &tenant, enough)).await
     }
 
-    async fn dead_groups(&self, tenant: &TenantId, limit: usize, enough: u64) -> Result<DeadGroups, StoreError> {
+    async fn ended_since(
+        &self,
+        tenant: &TenantId,
+        state: State,
+        since: Timestamp,
+        enough: u64,
+    ) -> Result<Counted, StoreError> {
         let tenant = tenant.clone();
-        self.read(move |read| dead_groups::dead_groups(read.sql, &tenant, limit, enough)).await
+        self.read(move |read| states::ended_since(read.sql, &tenant, state, since, enough)).await
+    }
+
+    async fn waiting_tasks(
+        &self,
+        tenant: &TenantId,
+        limit: usize,
+        enough: u64,
+    ) -> Result<Vec<WaitingTask>, StoreError> {
+        let tenant = tenant.clone();
+        self.read(move |read| counts::waiting_tasks(read, &tenant, limit, enough)).await
+    }
+
+    async fn failure_groups(
+        &self,
+        tenant: &TenantId,
+        states: &[State],
+        limit: usize,
+        enough: u64,
+    ) -> Result<FailureGroups, StoreError> {
+        let (tenant, states) = (tenant.clone(), states.to_vec());
+        self.read(move |read| failure_groups::failure_groups(read.sql, &tenant, &states, limit, enough)).await
     }
 
     async fn held_by(&self, session: SessionId, limit: usize) -> Result<Vec<HeldView>, StoreError> {

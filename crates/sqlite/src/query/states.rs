@@ -1,27 +1,45 @@
-//! How many of a tenant's jobs are in each state, counted no further than enough: the history is not walked over.
+//! How many of a tenant's jobs are in each state, counted no further than enough: the history is not walked over. Foreman's own
+//! jobs are left out.
 
 use foreman_core::ports::{Counted, StateCounts};
-use foreman_core::{State, TenantId};
+use foreman_core::{State, TenantId, Timestamp};
 use rusqlite::{Connection, Params};
 
 use crate::error::Fault;
 use crate::readers::Read;
 
 /// Goes through `ready`, as a count of what waits does, until there is enough.
-const PENDING: &str = "SELECT count(*) FROM (SELECT 1 FROM ready WHERE tenant = ?1 AND run_at <= ?2 LIMIT ?3)";
+const PENDING: &str = "SELECT count(*) FROM (SELECT 1 FROM ready WHERE tenant = ?1 AND run_at <= ?2
+     AND substr(queue, 1, 8) <> 'foreman.' LIMIT ?3)";
 
 /// What is not due yet has no key: what is due is not looked at.
 const SCHEDULED: &str = "SELECT count(*) FROM (SELECT 1 FROM ready INDEXED BY ready_later
-     WHERE tenant = ?1 AND key IS NULL AND run_at > ?2 AND attempt = 0 LIMIT ?3)";
+     WHERE tenant = ?1 AND key IS NULL AND run_at > ?2 AND attempt = 0 AND substr(queue, 1, 8) <> 'foreman.' LIMIT ?3)";
 
 const RETRYING: &str = "SELECT count(*) FROM (SELECT 1 FROM ready INDEXED BY ready_later
-     WHERE tenant = ?1 AND key IS NULL AND run_at > ?2 AND attempt > 0 LIMIT ?3)";
+     WHERE tenant = ?1 AND key IS NULL AND run_at > ?2 AND attempt > 0 AND substr(queue, 1, 8) <> 'foreman.' LIMIT ?3)";
 
 /// No larger than the slots of all workers.
-const RUNNING: &str = "SELECT count(*) FROM (SELECT 1 FROM held WHERE tenant = ?1 LIMIT ?2)";
+const RUNNING: &str = "SELECT count(*) FROM (SELECT 1 FROM held WHERE tenant = ?1
+     AND substr(queue, 1, 8) <> 'foreman.' LIMIT ?2)";
 
-const FINAL: &str = "SELECT count(*) FROM (SELECT 1 FROM outcomes INDEXED BY outcomes_by_state
-     WHERE tenant = ?1 AND state = ?2 LIMIT ?3)";
+const FINAL: &str = "SELECT count(*) FROM (SELECT 1 FROM outcomes INDEXED BY outcomes_of_users
+     WHERE tenant = ?1 AND state = ?2 AND substr(queue, 1, 8) <> 'foreman.' LIMIT ?3)";
+
+const SINCE: &str = "SELECT count(*) FROM (SELECT 1 FROM outcomes INDEXED BY outcomes_of_users
+     WHERE tenant = ?1 AND state = ?2 AND finished_at >= ?3 AND substr(queue, 1, 8) <> 'foreman.' LIMIT ?4)";
+
+pub(super) fn ended_since(
+    sql: &Connection,
+    tenant: &TenantId,
+    state: State,
+    since: Timestamp,
+    enough: u64,
+) -> Result<Counted, Fault> {
+    let one_more = i64::try_from(enough).unwrap_or(i64::MAX).saturating_add(1);
+    let count = count(sql, SINCE, (tenant.as_str(), state.as_str(), since.as_micros(), one_more))?;
+    Ok(Counted::up_to(count, enough))
+}
 
 pub(super) fn states(read: &Read<'_>, tenant: &TenantId, enough: u64) -> Result<StateCounts, Fault> {
     let one_more = i64::try_from(enough).unwrap_or(i64::MAX).saturating_add(1);
@@ -49,8 +67,6 @@ fn count(sql: &Connection, question: &str, asked: impl Params) -> Result<u64, Fa
 
 #[cfg(test)]
 mod tests {
-    use foreman_core::Timestamp;
-
     use super::*;
     use crate::bare::{bare, ended, plan, steps};
 
@@ -58,7 +74,8 @@ mod tests {
     fn final_states_and_what_is_not_due_are_found_by_searches() {
         let sql = bare();
         for (question, expected) in [
-            (FINAL, "SEARCH outcomes USING COVERING INDEX outcomes_by_state (tenant=? AND state=?)"),
+            (FINAL, "SEARCH outcomes USING COVERING INDEX outcomes_of_users (tenant=? AND state=?)"),
+            (SINCE, "SEARCH outcomes USING COVERING INDEX outcomes_of_users (tenant=? AND state=? AND finished_at>?)"),
             (SCHEDULED, "SEARCH ready USING INDEX ready_later (run_at>?)"),
             (RETRYING, "SEARCH ready USING INDEX ready_later (run_at>?)"),
         ] {

@@ -406,7 +406,7 @@ async fn use_everything(store: &SqliteStore, ids: &[JobId]) -> Vec<String> {
     }
     ask!(store.with_callback(ids));
     ask!(store.states(&tenant, 10));
-    for group in ask!(store.dead_groups(&tenant, 10, 10)).unwrap_or_default().groups {
+    for group in ask!(store.failure_groups(&tenant, &State::FAILURES, 10, 10)).unwrap_or_default().groups {
         let filter = JobFilter { error_group: group.group, ..JobFilter::default() };
         ask!(store.list(&tenant, &filter, None, 50));
     }

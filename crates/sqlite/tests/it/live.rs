@@ -74,7 +74,7 @@ async fn a_file_from_before_the_stream_goes_on() {
     // The dead of before are a group of their own, beside those that die now.
     let other = scene.submit(a_job()).await;
     scene.run(session, other, dead("boom 2")).await;
-    let groups = store.dead_groups(&TenantId::default(), PLENTY, 10).await.unwrap().groups;
+    let groups = store.failure_groups(&TenantId::default(), &State::FAILURES, PLENTY, 10).await.unwrap().groups;
     let once = Counted { count: 1, is_estimate: false };
     let mut seen: Vec<_> = groups.iter().map(|group| (group.group.clone(), group.sample, group.counted)).collect();
     seen.sort_by_key(|(group, ..)| group.clone());
@@ -136,7 +136,7 @@ async fn what_an_older_binary_moved_is_gone_on_with() {
     let scene = Scene::of(&laptop);
     assert_eq!((scene.view(claimed).await.sequence, scene.view(ended).await.sequence), (2, 1));
     assert_eq!(scene.state(claimed).await, State::Pending, "its worker is gone");
-    let groups = laptop.store.dead_groups(&TenantId::default(), PLENTY, 10).await.unwrap().groups;
+    let groups = laptop.store.failure_groups(&TenantId::default(), &State::FAILURES, PLENTY, 10).await.unwrap().groups;
     assert_eq!(groups.iter().map(|group| (&group.group, group.sample)).collect::<Vec<_>>(), [(&None, ended)]);
     assert_eq!(scene.redrive(ended).await, Some(RedriveAnswer::Redriven));
     assert_eq!(scene.view(ended).await.sequence, 2);
@@ -145,7 +145,7 @@ async fn what_an_older_binary_moved_is_gone_on_with() {
     let by_group = JobFilter { error_group: Some(ErrorGroup::of("boom")), ..JobFilter::default() };
     assert_eq!(scene.count(&by_group).await, 1);
     assert_eq!(
-        laptop.store.dead_groups(&TenantId::default(), PLENTY, 10).await.unwrap().groups.len(),
+        laptop.store.failure_groups(&TenantId::default(), &State::FAILURES, PLENTY, 10).await.unwrap().groups.len(),
         1,
         "in its group now"
     );
@@ -276,7 +276,7 @@ async fn a_batch_of_failures_is_grouped_job_by_job() {
     let stranger = Settlement { fence: Fence(99), job: JobId::fresh(), verdict: failed("boom 3") };
     batch.push(stranger);
     laptop.store.settle(session, &batch).await.unwrap();
-    let groups = laptop.store.dead_groups(&TenantId::default(), PLENTY, 10).await.unwrap().groups;
+    let groups = laptop.store.failure_groups(&TenantId::default(), &State::FAILURES, PLENTY, 10).await.unwrap().groups;
     let counts: Vec<_> = groups.iter().map(|group| (group.group.clone().unwrap(), group.counted.count)).collect();
     assert_eq!(counts, [(ErrorGroup::of("boom 7"), 2), (ErrorGroup::of("bang"), 1)]);
     assert_eq!(laptop.store.held_by(SessionId::fresh(), 1).await.unwrap(), []);

@@ -1,19 +1,20 @@
-//! Dead jobs by their errors: ten thousand equal failures are one line.
+//! Jobs that failed or died, by their errors: ten thousand equal failures are one line.
 
 use super::Subject;
 use super::given::{HOUR, MINUTE, PLENTY, SECOND, Scene, a_job, completed, dead, failed, sorted, tenant};
 use super::prune::for_ever;
 use crate::error_group::ErrorGroup;
 use crate::id::{JobId, TenantId};
-use crate::ports::{Counted, DeadGroup, DeadGroups, JobFilter, Retention};
+use crate::ports::{Counted, FailureGroup, FailureGroups, JobFilter, Retention};
 use crate::state::State;
 
-async fn asked(scene: &Scene<'_>, limit: usize, enough: u64) -> DeadGroups {
-    scene.store.dead_groups(&TenantId::default(), limit, enough).await.expect("the store answers")
+async fn asked(scene: &Scene<'_>, states: &[State], limit: usize, enough: u64) -> FailureGroups {
+    scene.store.failure_groups(&TenantId::default(), states, limit, enough).await.expect("the store answers")
 }
 
-async fn groups(scene: &Scene<'_>, limit: usize, enough: u64) -> Vec<DeadGroup> {
-    asked(scene, limit, enough).await.groups
+/// Of those that died.
+async fn groups(scene: &Scene<'_>, limit: usize, enough: u64) -> Vec<FailureGroup> {
+    asked(scene, &[State::Dead], limit, enough).await.groups
 }
 
 /// A job that dies of this.
@@ -44,13 +45,16 @@ async fn listed(scene: &Scene<'_>, filter: &JobFilter) -> Vec<JobId> {
     }
 }
 
-pub async fn a_store_without_dead_jobs_has_no_groups(subject: &dyn Subject) {
+pub async fn a_store_without_failures_has_no_groups(subject: &dyn Subject) {
     let scene = Scene::of(subject);
-    for state in State::ALL.into_iter().filter(|state| *state != State::Dead) {
+    for state in State::ALL.into_iter().filter(|state| !State::FAILURES.contains(state)) {
         scene.job_in(state, a_job()).await;
     }
-    assert_eq!(asked(&scene, PLENTY, 100).await, DeadGroups { groups: Vec::new(), is_complete: true });
-    assert!(asked(&scene, 0, 100).await.is_complete, "nothing is left out of nothing");
+    let none = FailureGroups { groups: Vec::new(), is_complete: true };
+    assert_eq!(asked(&scene, &State::FAILURES, PLENTY, 100).await, none);
+    assert!(asked(&scene, &State::FAILURES, 0, 100).await.is_complete, "nothing is left out of nothing");
+    scene.job_in(State::Failed, a_job()).await;
+    assert_eq!(asked(&scene, &[State::Dead], PLENTY, 100).await, none, "it failed, and is not dead");
 }
 
 pub async fn errors_that_differ_in_numbers_are_one_group(subject: &dyn Subject) {
@@ -68,7 +72,8 @@ pub async fn errors_that_differ_in_numbers_are_one_group(subject: &dyn Subject) 
     let default = a_job().build().work.queue.clone();
     assert_eq!(found.len(), 2);
     let counted = |count| Counted { count, is_estimate: false };
-    let refused = DeadGroup {
+    let refused = FailureGroup {
+        state: State::Dead,
         group: Some(ErrorGroup::of("connect to 1.1.1.1:1: refused")),
         counted: counted(2),
         first_at,
@@ -91,7 +96,7 @@ pub async fn the_largest_group_comes_first_then_the_latest(subject: &dyn Subject
             scene.advance(SECOND).await;
         }
     }
-    let names = |found: &[DeadGroup]| found.iter().filter_map(|group| group.error.clone()).collect::<Vec<_>>();
+    let names = |found: &[FailureGroup]| found.iter().filter_map(|group| group.error.clone()).collect::<Vec<_>>();
     assert_eq!(names(&groups(&scene, PLENTY, 100).await), ["three", "two", "another", "one"]);
     assert_eq!(names(&groups(&scene, 2, 100).await), ["three", "two"], "no more than asked for");
     assert_eq!(groups(&scene, 0, 100).await, []);
@@ -103,7 +108,7 @@ pub async fn what_is_left_out_is_said(subject: &dyn Subject) {
         died(&scene, error).await;
     }
     for (limit, is_complete) in [(0, false), (2, false), (3, true), (4, true), (usize::MAX, true)] {
-        let found = asked(&scene, limit, 1).await;
+        let found = asked(&scene, &[State::Dead], limit, 1).await;
         assert_eq!((found.groups.len(), found.is_complete), (limit.min(3), is_complete), "at most {limit}");
     }
 }
@@ -130,7 +135,8 @@ pub async fn each_tenant_has_its_own_groups(subject: &dyn Subject) {
     scene.run(session, theirs, dead("boom")).await;
     died(&scene, "boom").await;
     died(&scene, "boom").await;
-    let acme = scene.store.dead_groups(&tenant("acme"), PLENTY, 100).await.expect("the store answers").groups;
+    let acme = scene.store.failure_groups(&tenant("acme"), &[State::Dead], PLENTY, 100).await;
+    let acme = acme.expect("the store answers").groups;
     assert_eq!(acme.iter().map(|group| (group.sample, group.counted.count)).collect::<Vec<_>>(), [(theirs, 1)]);
     assert_eq!(groups(&scene, PLENTY, 100).await[0].counted.count, 2);
     let group = ErrorGroup::of("boom");
@@ -255,4 +261,68 @@ pub async fn a_job_that_expired_is_in_a_group_of_failures(subject: &dyn Subject)
     scene.wait(HOUR).await;
     assert_eq!(listed(&scene, &of(&ErrorGroup::of("expired"))).await, [id]);
     assert_eq!(groups(&scene, PLENTY, 100).await, [], "nobody died");
+    let failed = asked(&scene, &[State::Failed], PLENTY, 100).await.groups;
+    assert_eq!(
+        failed.iter().map(|group| (group.sample, group.error.as_deref())).collect::<Vec<_>>(),
+        [(id, Some("expired"))]
+    );
+}
+
+/// The same error may end one job at once and another after its last attempt; what is to be done about them differs.
+pub async fn failed_and_dead_jobs_are_grouped_apart(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    let session = scene.session().await;
+    let ended = async |error: &str, state: State| {
+        let id = scene.submit(a_job()).await;
+        scene.run(session, id, if state == State::Dead { dead(error) } else { failed(error) }).await;
+        scene.advance(SECOND).await;
+        id
+    };
+    for _ in 0..3 {
+        ended("404 Not Found", State::Failed).await;
+    }
+    ended("boom 1", State::Dead).await;
+    ended("boom 2", State::Dead).await;
+    let boom = ended("boom 3", State::Failed).await;
+    let told = |found: &FailureGroups| {
+        let each = found.groups.iter().map(|group| (group.state, group.error.clone(), group.counted.count));
+        each.collect::<Vec<_>>()
+    };
+    let not_found = (State::Failed, Some("404 Not Found".to_owned()), 3);
+    let (dead, failed) = ((State::Dead, Some("boom 2".to_owned()), 2), (State::Failed, Some("boom 3".to_owned()), 1));
+    let both = asked(&scene, &State::FAILURES, PLENTY, 100).await;
+    assert_eq!(told(&both), [not_found.clone(), dead.clone(), failed.clone()], "the largest first, of whatever state");
+    assert_eq!(both.groups[1].group, both.groups[2].group, "one error in two states");
+    assert_eq!(told(&asked(&scene, &[State::Dead], PLENTY, 100).await), [dead]);
+    assert_eq!(told(&asked(&scene, &[State::Failed], PLENTY, 100).await), [not_found, failed]);
+    assert_eq!(asked(&scene, &[], PLENTY, 100).await, FailureGroups { groups: Vec::new(), is_complete: true });
+    for (limit, is_complete) in [(0, false), (2, false), (3, true)] {
+        let found = asked(&scene, &State::FAILURES, limit, 100).await;
+        assert_eq!((found.groups.len(), found.is_complete), (limit, is_complete), "at most {limit}");
+    }
+    let group = ErrorGroup::of("boom 0");
+    let failed_of = JobFilter { state: Some(State::Failed), ..of(&group) };
+    assert_eq!(listed(&scene, &failed_of).await, [boom]);
+    scene.store.redrive(&TenantId::default(), &[boom]).await.expect("the store answers");
+    assert_eq!((scene.count(&failed_of).await, scene.count(&dead_of(&group)).await), (0, 2));
+}
+
+pub async fn deliveries_that_failed_are_in_no_group(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    let session = scene.session().await;
+    for verdict in [dead("boom"), failed("boom")] {
+        let id = scene.submit(a_job().queued(crate::webhook::QUEUE)).await;
+        scene.run(session, id, verdict).await;
+    }
+    assert_eq!(
+        asked(&scene, &State::FAILURES, PLENTY, 100).await,
+        FailureGroups { groups: Vec::new(), is_complete: true }
+    );
+    let own = died(&scene, "boom").await;
+    let found = asked(&scene, &State::FAILURES, PLENTY, 100).await.groups;
+    assert_eq!(found.iter().map(|group| (group.sample, group.counted.count)).collect::<Vec<_>>(), [(own, 1)]);
+    let group = ErrorGroup::of("boom");
+    assert_eq!(listed(&scene, &of(&group)).await, [own]);
+    let named = JobFilter { queue: Some(super::given::queue(crate::webhook::QUEUE)), ..of(&group) };
+    assert_eq!((scene.count(&of(&group)).await, scene.count(&named).await), (1, 2));
 }

@@ -1,0 +1,66 @@
+//! Jobs that failed or died, by their errors, so that ten thousand equal failures are one line.
+
+use axum::extract::State;
+use axum::response::Response;
+use foreman_core::document::{FailureGroupsDocument, ProblemDocument};
+use foreman_core::{State as JobState, TenantId};
+use http::StatusCode;
+use serde::Deserialize;
+
+use crate::app::App;
+use crate::json;
+use crate::params::{Params, Tenant};
+use crate::problem::Problem;
+
+/// More different errors than anybody reads.
+const MOST: usize = 100;
+
+/// Nobody decides differently about more jobs than this.
+const ENOUGH: u64 = 10_000;
+
+#[derive(Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct GroupParams {
+    /// Only jobs in this state: `failed` or `dead`. Both without it.
+    state: Option<JobState>,
+}
+
+/// List the errors of failed and dead jobs, the most frequent first.
+///
+/// Errors are the same when they differ only in numbers, ids and the like. A group has jobs of one state: `failed` (no retry can help)
+/// or `dead` (all attempts are used up). Put `group` into `error_group` and `state` into `state` of a list or of a bulk call to look
+/// at all of them or to retry them. At most 100 groups, each counted to 10,000; `complete` says whether these are all. The
+/// deliveries of webhooks are not included.
+#[utoipa::path(get, path = "/api/v1/errors/groups", tag = "jobs", operation_id = "list_error_groups", params(GroupParams),
+    responses(
+        (status = 200, description = "The groups", body = FailureGroupsDocument),
+        (status = 400, description = "A parameter that does not exist or does not fit", body = ProblemDocument, content_type = "application/problem+json"),
+    ))]
+pub(crate) async fn groups(
+    State(app): State<App>,
+    Tenant(tenant): Tenant,
+    Params(params): Params<GroupParams>,
+) -> Result<Response, Problem> {
+    match params.state {
+        None => answer(&app, &tenant, &JobState::FAILURES).await,
+        Some(state) if JobState::FAILURES.contains(&state) => answer(&app, &tenant, &[state]).await,
+        Some(state) => Err(Problem::invalid_request(format!(
+            "in the query: state: {state} jobs have no error; give failed or dead, or leave it out for both"
+        ))),
+    }
+}
+
+/// List the errors of dead jobs, the most frequent first.
+///
+/// The same as `/api/v1/errors/groups?state=dead`.
+#[utoipa::path(get, path = "/api/v1/dead/groups", tag = "jobs", operation_id = "list_dead_groups",
+    responses((status = 200, description = "The groups", body = FailureGroupsDocument)))]
+pub(crate) async fn dead_groups(State(app): State<App>, Tenant(tenant): Tenant) -> Result<Response, Problem> {
+    answer(&app, &tenant, &[JobState::Dead]).await
+}
+
+async fn answer(app: &App, tenant: &TenantId, states: &[JobState]) -> Result<Response, Problem> {
+    let groups = app.store.failure_groups(tenant, states, MOST, ENOUGH).await?;
+    Ok(json::answer(StatusCode::OK, &FailureGroupsDocument::from(groups)))
+}
