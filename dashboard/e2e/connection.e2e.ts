@@ -38,6 +38,34 @@ test('a server that is lost is said to be away, and what happened meanwhile is s
   expect(loads).toBe(0);
 });
 
+test('a job that could not be sent says so, and pressed again when the server is back it is one job', async ({
+  stage,
+}) => {
+  const foreman = await stage.foreman();
+  const person = await stage.person(foreman);
+  person.expects(AWAY);
+  const page = await person.open('/submit');
+  const form = page.getByRole('main');
+  await form.getByLabel('URL', { exact: true }).fill(foreman.api.echo);
+  await form.getByLabel('Queue', { exact: true }).fill('once');
+  const submit = form.getByRole('button', { name: 'Submit', exact: true });
+
+  await foreman.kill();
+  await submit.click();
+  const note = form.getByRole('alert').getByText('Not sent: the server cannot be reached.');
+  await note.waitFor({ timeout: 60_000 });
+
+  await foreman.start();
+  const banner = page.getByRole('status').getByText(/connection.* lost/i);
+  await banner.waitFor({ state: 'hidden', timeout: 60_000 });
+  // Nothing was sent behind the person's back, and nothing claims so.
+  expect((await foreman.api.get<{ items: unknown[] }>('/jobs?queue=once')).items).toEqual([]);
+  await submit.click();
+  await form.getByText('completed', { exact: true }).waitFor();
+  await note.waitFor({ state: 'hidden' });
+  expect((await foreman.api.get<{ items: unknown[] }>('/jobs?queue=once')).items.length).toBe(1);
+});
+
 test('seven tabs of one browser are all live, on one connection', async ({ stage }) => {
   const foreman = await stage.foreman();
   const person = await stage.person(foreman);

@@ -29,3 +29,30 @@ test('equal failures are one line, and are retried together', async ({ stage }) 
   // They leave by themselves.
   await expect.poll(() => groups.count()).toBe(1);
 });
+
+test('jobs that failed at once are there too, by themselves or beside the dead', async ({ stage }) => {
+  const foreman = await stage.foreman();
+  await foreman.api.dead({ url: foreman.api.status(500) });
+  const { id } = await foreman.api.submit({ url: foreman.api.status(404) });
+  await foreman.api.reaches(id, 'failed');
+
+  const person = await stage.person(foreman);
+  const page = await person.open('/');
+  const attention = page.getByRole('link', { name: /1 job failed in the last hour/ });
+  await attention.waitFor();
+  await page
+    .getByRole('navigation', { name: 'Pages' })
+    .getByRole('link', { name: /Dead letters\s*2/ })
+    .waitFor();
+  await attention.click();
+  await page.waitForURL(/\/dead\?state=failed$/);
+  const groups = page.getByRole('main').getByRole('listitem').filter({ hasText: 'queue default' });
+  await expect.poll(() => groups.count()).toBe(1);
+  await groups.getByRole('button', { expanded: false }).click();
+  await expect.poll(() => idsIn(page)).toEqual([id]);
+  await page.getByRole('button', { name: 'Both' }).click();
+  await expect.poll(() => groups.count()).toBe(2);
+  await groups.filter({ hasText: '404' }).getByRole('button', { name: 'Delete all' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete 1 job' }).click();
+  await expect.poll(() => groups.count()).toBe(1);
+});

@@ -40,7 +40,9 @@ export type Figures = Schemas['TallyDocument'];
 export type QueueFigures = Schemas['QueueStatisticsDocument'];
 export type Spread = Schemas['SpreadDocument'];
 export type Step = Schemas['Slot'];
-export type DeadGroup = Schemas['DeadGroupDocument'];
+export type FailureGroup = Schemas['FailureGroupDocument'];
+/** The final states that somebody may have to do something about. */
+export type FailureState = 'failed' | 'dead';
 export type WorkerJob = Schemas['HeldDocument'];
 
 export interface Page<T> {

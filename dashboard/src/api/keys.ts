@@ -21,7 +21,10 @@ export const keys = {
     list: (list: JobList) => ['jobs', 'list', list] as const,
     one: (id: string) => ['jobs', 'one', id] as const,
   },
-  dead: { all: ['dead'] as const, groups: ['dead', 'groups'] as const },
+  failures: {
+    all: ['failures'] as const,
+    groups: (state: string | undefined) => ['failures', 'groups', state ?? null] as const,
+  },
   queues: ['queues'] as const,
   workers: {
     all: ['workers'] as const,

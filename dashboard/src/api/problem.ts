@@ -28,10 +28,15 @@ export class ApiError extends Error {
   }
 }
 
-/** Nobody answered. */
+/** The server did not answer. A read is repeated as soon as the stream is back; a change is not, and says so. */
 export class Unreachable extends Error {
-  constructor(cause: unknown) {
-    super('The server cannot be reached. It is asked again as soon as it answers.', { cause });
+  constructor(cause: unknown, isChange: boolean) {
+    super(
+      isChange
+        ? 'Not sent: the server cannot be reached. Try again when it is back.'
+        : 'The server cannot be reached. This page loads again as soon as the server is back.',
+      { cause },
+    );
     this.name = 'Unreachable';
   }
 }

@@ -32,7 +32,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List dead jobs: given up, and kept until somebody decides.
+         * List dead jobs: all attempts failed, and kept until somebody retries or deletes them.
          * @description The same as the list of jobs in the state `dead`, latest death first.
          *
          *     Needs a key with the scope `jobs:read`.
@@ -54,14 +54,37 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List what dead jobs died of, the most frequent first.
-         * @description Errors are the same when they differ only in numbers, ids and the like. `group` goes into `error_group` of a list or of a bulk
-         *     call, to look at or to retry all of them. At most 100 groups, each counted to 10,000;
-         *     `complete` says whether these are all.
+         * List the errors of dead jobs, the most frequent first.
+         * @description The same as `/api/v1/errors/groups?state=dead`.
          *
          *     Needs a key with the scope `jobs:read`.
          */
         get: operations["list_dead_groups"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/errors/groups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the errors of failed and dead jobs, the most frequent first.
+         * @description Errors are the same when they differ only in numbers, ids and the like. A group has jobs of one state: `failed` (no retry can help)
+         *     or `dead` (all attempts are used up). Put `group` into `error_group` and `state` into `state` of a list or of a bulk call to look
+         *     at all of them or to retry them. At most 100 groups, each counted to 10,000; `complete` says whether these are all. The
+         *     deliveries of webhooks are not included.
+         *
+         *     Needs a key with the scope `jobs:read`.
+         */
+        get: operations["list_error_groups"];
         put?: never;
         post?: never;
         delete?: never;
@@ -79,7 +102,8 @@ export interface paths {
         };
         /**
          * List jobs.
-         * @description Newest first: by submission, or, when one final state is asked for, by the time they reached it.
+         * @description Newest first: by submission, or, when one final state is asked for, by the time they reached it. The deliveries of webhooks, which
+         *     are jobs too, are left out unless `queue=foreman.webhooks` names them.
          *
          *     Needs a key with the scope `jobs:read`.
          */
@@ -133,7 +157,8 @@ export interface paths {
         put?: never;
         /**
          * Cancel many jobs that have not ended.
-         * @description The filter's `state` is one of the states before the end; without it, all of them.
+         * @description The filter's `state` is one of the states before the end; without it, all of them. The deliveries of webhooks are left out unless
+         *     `queue` names theirs.
          *
          *     Needs a key with the scope `jobs:write`.
          */
@@ -155,7 +180,8 @@ export interface paths {
         put?: never;
         /**
          * Delete many ended jobs.
-         * @description The filter's `state` is one of the final states; without it, all of them.
+         * @description The filter's `state` is one of the final states; without it, all of them. The deliveries of webhooks are left out unless `queue`
+         *     names theirs.
          *
          *     Needs a key with the scope `jobs:write`.
          */
@@ -177,8 +203,9 @@ export interface paths {
         put?: never;
         /**
          * Run many ended jobs again.
-         * @description The filter's `state` is one of the final states; without it, `dead`. Commands are left alone and counted in `skipped` where the key
-         *     lacks the scope `exec:command`, or the server runs no commands.
+         * @description The filter's `state` is one of the final states. Without it, `dead`; with an `error_group`, `failed` and `dead`. The deliveries of
+         *     webhooks are left out unless `queue` names theirs.
+         *     Commands are left alone and counted in `skipped` where the key lacks the scope `exec:command`, or the server runs no commands.
          *
          *     Needs a key with the scope `jobs:write`.
          */
@@ -337,7 +364,8 @@ export interface paths {
         };
         /**
          * What there is, who works, and what needs a person. At most a second or two old.
-         * @description A count with `estimate` is "at least so many": no list is counted further than 1,000. Workers are shown to operators (scope
+         * @description A count with `estimate` is "at least so many": no list is counted further than 1,000. The deliveries of webhooks are not
+         *     counted. Workers are shown to operators (scope
          *     `admin`), late schedules to those with `schedules:read`.
          *
          *     Needs a key with the scope `jobs:read`.
@@ -360,7 +388,9 @@ export interface paths {
         };
         /**
          * List queues: depth by state, the age of the oldest due job, and how fast jobs end.
-         * @description Needs a key with the scope `jobs:read`.
+         * @description Foreman's own queue `foreman.webhooks` is listed only where it is named.
+         *
+         *     Needs a key with the scope `jobs:read`.
          */
         get: operations["list_queues"];
         put?: never;
@@ -648,9 +678,9 @@ export interface paths {
         };
         /**
          * How many jobs were submitted, started and ended, and how long they waited and ran, minute by minute or hour by hour.
-         * @description At most 1,500 buckets; one in which nothing happened is left out, and queues are as deep in it as in the one before. The newest are
-         *     a second or two behind. Hours are kept for `retention.statistics`, which is 30 days by default, and minutes for two days: a time
-         *     that begins earlier is answered by the hour, and `step` says so.
+         * @description Of all queues together without `queue`; the deliveries of webhooks are left out unless `queue=foreman.webhooks` names them.
+         *     At most 1,500 buckets; one in which nothing happened is left out. The newest are a second or two behind. Kept for
+         *     `retention.statistics`, which is 30 days where nobody says otherwise.
          *
          *     Needs a key with the scope `jobs:read`.
          */
@@ -671,10 +701,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The same numbers summed over the time, queue by queue: the busiest first, at most 100.
-         * @description A time that begins more than two days ago is summed by the hour.
-         *
-         *     Needs a key with the scope `jobs:read`.
+         * The same numbers summed over the time, queue by queue: the busiest first, at most 100, without Foreman's own.
+         * @description Needs a key with the scope `jobs:read`.
          */
         get: operations["get_queue_statistics"];
         put?: never;
@@ -1261,7 +1289,7 @@ export interface components {
             subject?: string | null;
         };
         /** @enum {string} */
-        AttentionKind: "dead-jobs" | "paused-queue" | "lapsed-worker" | "late-schedules" | "disabled-webhook";
+        AttentionKind: "dead-jobs" | "failed-jobs" | "paused-queue" | "lapsed-worker" | "late-schedules" | "disabled-webhook" | "no-worker";
         /** @description Who did what to which object, and when. */
         AuditDocument: {
             /** @example key.revoke */
@@ -1357,37 +1385,6 @@ export interface components {
             /** @description There are at least so many: nobody counts a long history. */
             estimate: boolean;
         };
-        /** @description Dead jobs that ended with the same error, but for its numbers. */
-        DeadGroupDocument: {
-            /** Format: int64 */
-            count: number;
-            /** @description What the last of them said. */
-            error?: string | null;
-            /** @description There are at least so many. */
-            estimate: boolean;
-            /** Format: date-time */
-            first_at: string;
-            /** @description For `error_group` of a filter. `null`: they died before errors were grouped, and are found by their state alone. */
-            group?: string | null;
-            /** @description The last of them. */
-            job: string;
-            /** @description Of the last of them. */
-            kind?: string | null;
-            /** Format: date-time */
-            last_at: string;
-            queue: string;
-        };
-        /** @description What dead jobs died of, the most frequent first. */
-        DeadGroupsDocument: {
-            /**
-             * @description `false`: there are more groups than these. With more than a few thousand not all are counted, but those that are frequent
-             *     among the latest dead jobs are.
-             */
-            complete: boolean;
-            items: components["schemas"]["DeadGroupDocument"][];
-            /** @description Always `null`: there is one page. */
-            next?: string | null;
-        };
         /** @description One message on its way to an endpoint, or arrived there, or given up. */
         DeliveryDocument: {
             /** @description The job it tells of. */
@@ -1449,6 +1446,39 @@ export interface components {
              */
             failed: number[];
         };
+        /** @description Jobs that failed or died with the same error, but for its numbers. */
+        FailureGroupDocument: {
+            /** Format: int64 */
+            count: number;
+            /** @description What the last of them said. */
+            error?: string | null;
+            /** @description There are at least so many. */
+            estimate: boolean;
+            /** Format: date-time */
+            first_at: string;
+            /** @description For `error_group` of a filter. `null`: they ended before errors were grouped, and are found by their state alone. */
+            group?: string | null;
+            /** @description The last of them. */
+            job: string;
+            /** @description Of the last of them. */
+            kind?: string | null;
+            /** Format: date-time */
+            last_at: string;
+            queue: string;
+            /** @description `failed` or `dead`: all of a group ended in the same state. */
+            state?: components["schemas"]["State"];
+        };
+        /** @description The errors of failed and dead jobs, the most frequent first. */
+        FailureGroupsDocument: {
+            /**
+             * @description `false`: there are more groups than these. With more than a few thousand not all are counted, but those that are frequent
+             *     among the latest jobs are.
+             */
+            complete: boolean;
+            items: components["schemas"]["FailureGroupDocument"][];
+            /** @description Always `null`: there is one page. */
+            next?: string | null;
+        };
         /** @description Which jobs a bulk call is about. Without any field it is about every job. */
         FilterDocument: {
             correlation_id?: string | null;
@@ -1484,6 +1514,14 @@ export interface components {
             started_at: string;
             tenant: string;
         };
+        /** @description Something about a job that its owner may not know. */
+        HintDocument: {
+            /** @description A sentence. */
+            detail: string;
+            kind: components["schemas"]["HintKind"];
+        };
+        /** @enum {string} */
+        HintKind: "no-worker" | "unknown";
         /** @description What a target answered: status, selected headers and the first 4 KiB. */
         HttpReport: {
             body?: string;
@@ -1526,6 +1564,8 @@ export interface components {
             error?: string | null;
             /** Format: date-time */
             finished_at?: string | null;
+            /** @description What keeps it from running, as far as the server can tell. Only when one job is read or submitted. */
+            hints?: components["schemas"]["HintDocument"][];
             id: string;
             /** Format: int32 */
             max_attempts: number;
@@ -1786,6 +1826,8 @@ export interface components {
                 error?: string | null;
                 /** Format: date-time */
                 finished_at?: string | null;
+                /** @description What keeps it from running, as far as the server can tell. Only when one job is read or submitted. */
+                hints?: components["schemas"]["HintDocument"][];
                 id: string;
                 /** Format: int32 */
                 max_attempts: number;
@@ -2052,6 +2094,8 @@ export interface components {
                 /** Format: date-time */
                 started_at: string;
                 state: components["schemas"]["SessionState"];
+                /** @description The tasks it has handlers for; `null` where it is of a version that does not say. */
+                tasks?: string[] | null;
                 version: string;
                 worker: string;
             }[];
@@ -2473,7 +2517,7 @@ export interface components {
         StatisticsDocument: {
             /** Format: date-time */
             from: string;
-            /** @description Oldest first; a time without anything is left out, and queues are as deep in it as in the one before. */
+            /** @description Oldest first; a time without anything is left out. */
             items: components["schemas"]["BucketDocument"][];
             step: components["schemas"]["Slot"];
             /** Format: date-time */
@@ -2511,7 +2555,7 @@ export interface components {
             wait?: components["schemas"]["SpreadDocument"] | null;
             /**
              * Format: int64
-             * @description The most that were seen waiting; looked at once a minute, and the same as before where nothing changed.
+             * @description The most that were seen waiting; looked at once a minute.
              */
             waiting?: number | null;
         };
@@ -2694,6 +2738,8 @@ export interface components {
             /** Format: date-time */
             started_at: string;
             state: components["schemas"]["SessionState"];
+            /** @description The tasks it has handlers for; `null` where it is of a version that does not say. */
+            tasks?: string[] | null;
             version: string;
             worker: string;
         };
@@ -3007,10 +3053,128 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["DeadGroupsDocument"];
+                    "application/json": components["schemas"]["FailureGroupsDocument"];
                 };
             };
             /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No key, or one that is unknown, expired or revoked */
+            401: {
+                headers: {
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The key has not the scope, or names a tenant that is not its own */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description There is no such thing, or it is another tenant's; or no tenant has the name in `Foreman-Tenant` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The request did not arrive in time */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The request names a host that is not this server */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            429: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Overloaded, stopping, or the store is away; send it again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The store has no space left */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    list_error_groups: {
+        parameters: {
+            query?: {
+                /** @description Only jobs in this state: `failed` or `dead`. Both without it. */
+                state?: components["schemas"]["State"];
+            };
+            header?: {
+                /** @description The tenant that an operator's request is about; the key's own without it */
+                "Foreman-Tenant"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The groups */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FailureGroupsDocument"];
+                };
+            };
+            /** @description A parameter that does not exist or does not fit */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4967,7 +5131,10 @@ export interface operations {
     };
     list_queues: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Only this queue. Names one of Foreman's own too: `foreman.webhooks` has the deliveries of webhooks. */
+                queue?: string;
+            };
             header?: {
                 /** @description The tenant that an operator's request is about; the key's own without it */
                 "Foreman-Tenant"?: string;
@@ -4986,7 +5153,7 @@ export interface operations {
                     "application/json": components["schemas"]["ListDocument_QueueDocument"];
                 };
             };
-            /** @description The request is not valid */
+            /** @description A parameter that does not exist or does not fit */
             400: {
                 headers: {
                     [name: string]: unknown;

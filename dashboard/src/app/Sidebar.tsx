@@ -68,7 +68,10 @@ export function Sidebar({ onSearch, onHelp }: { onSearch: () => void; onHelp: ()
 
 export function PlaceLinks({ onFollow }: { onFollow?: () => void }) {
   const isOperator = useIsOperator();
-  const dead = useOverview(useAllows('jobs:read')).data?.states.dead;
+  const attention = useOverview(useAllows('jobs:read')).data?.attention ?? [];
+  // Those that are dead, and those that failed in the last hour.
+  const failures = attention.filter(({ kind }) => kind === 'dead-jobs' || kind === 'failed-jobs');
+  const count = failures.reduce((sum, item) => sum + item.count, 0);
   return (
     <ul className="space-y-0.5">
       {PLACES.filter((place) => isOperator || place.operators !== true).map(({ to, label, icon: Icon }) => (
@@ -83,9 +86,9 @@ export function PlaceLinks({ onFollow }: { onFollow?: () => void }) {
           >
             <Icon aria-hidden className="size-4 shrink-0" />
             <span className="flex-1">{label}</span>
-            {to === '/dead' && dead !== undefined && dead.count > 0 && (
+            {to === '/dead' && count > 0 && (
               <span className="rounded-full bg-bad-soft px-1.5 text-xs font-medium text-bad">
-                <Count count={dead.count} estimate={dead.estimate} />
+                <Count count={count} estimate={failures.some((item) => item.estimate)} />
               </span>
             )}
           </Link>

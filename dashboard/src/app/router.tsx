@@ -5,6 +5,7 @@ import {
   lazyRouteComponent as lazy,
   type RouteComponent,
 } from '@tanstack/react-router';
+import { readDeadSearch } from '@/pages/dead/search';
 import { readJobsSearch } from '@/pages/jobs/search';
 import { readOverviewSearch } from '@/pages/overview/search';
 import { Gate } from './Gate';
@@ -32,6 +33,13 @@ const jobs = createRoute({
   validateSearch: readJobsSearch,
 });
 
+const dead = createRoute({
+  getParentRoute: () => root,
+  path: '/dead',
+  component: lazy(() => import('@/pages/dead/DeadPage'), 'DeadPage'),
+  validateSearch: readDeadSearch,
+});
+
 const tree = root.addChildren([
   overview,
   jobs,
@@ -39,10 +47,7 @@ const tree = root.addChildren([
     '/jobs/$id',
     lazy(() => import('@/pages/job/JobPage'), 'JobPage'),
   ),
-  page(
-    '/dead',
-    lazy(() => import('@/pages/dead/DeadPage'), 'DeadPage'),
-  ),
+  dead,
   page(
     '/schedules',
     lazy(() => import('@/pages/schedules/SchedulesPage'), 'SchedulesPage'),

@@ -36,8 +36,20 @@ describe('what is shown instead', () => {
     const error = await answer(client.GET('/api/v1/queues')).catch((thrown: unknown) => thrown);
     const retry = vi.fn();
     render(<ErrorState error={error} retry={retry} />);
-    expect(screen.getByRole('alert').textContent).toContain('cannot be reached');
+    expect(screen.getByRole('alert').textContent).toContain(
+      'This page loads again as soon as the server is back.',
+    );
     await userEvent.click(screen.getByRole('button', { name: 'Try again' }));
     expect(retry).toHaveBeenCalledOnce();
+  });
+
+  it('says of a change that it was not sent, and does not claim to send it again', async () => {
+    vi.stubGlobal('fetch', () => Promise.reject(new TypeError('failed to fetch')));
+    const pause = client.POST('/api/v1/queues/{queue}/pause', { params: { path: { queue: 'mail' } } });
+    const error = await answer(pause).catch((thrown: unknown) => thrown);
+    render(<ErrorState error={error} />);
+    expect(screen.getByRole('alert').textContent).toBe(
+      'No answerNot sent: the server cannot be reached. Try again when it is back.',
+    );
   });
 });

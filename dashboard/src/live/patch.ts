@@ -48,9 +48,9 @@ export class Patcher {
     this.#soon(keys.statistics.all, 5_000);
     this.#soon(keys.queues, 2_000);
     this.#soon(keys.workers.all, 2_000);
-    // One that has been tried may have come back from the dead.
-    if ([...latest.values()].some((event) => event.state === 'dead' || event.attempt > 0)) {
-      this.#soon(keys.dead.all, 3_000);
+    // One that has been tried may have been among them; one that expired was not tried.
+    if ([...latest.values()].some((event) => event.state === 'failed' || event.attempt > 0)) {
+      this.#soon(keys.failures.all, 3_000);
     }
   }
 

@@ -1,7 +1,8 @@
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import { PartyPopper } from 'lucide-react';
 import { useState } from 'react';
-import { useDeadGroups } from '@/api/dead';
-import type { DeadGroup } from '@/api/documents';
+import type { FailureGroup, FailureState } from '@/api/documents';
+import { useFailureGroups } from '@/api/failures';
 import type { JobVerb } from '@/api/jobs';
 import { useOverview } from '@/api/overview';
 import { useAllows } from '@/api/session';
@@ -10,49 +11,75 @@ import { EmptyState } from '@/components/EmptyState';
 import { ErrorState } from '@/components/ErrorState';
 import { plural } from '@/components/numbers';
 import { PageHeader } from '@/components/PageHeader';
+import { Segmented } from '@/components/Segmented';
 import { SkeletonRows } from '@/components/Skeleton';
 import { BulkDialog, type Bulk } from '@/pages/jobs/BulkDialog';
-import { DeadGroupRow } from './DeadGroupRow';
+import { FailureGroupRow } from './FailureGroupRow';
+import { readDeadSearch } from './search';
+
+const STATES: { value: FailureState | 'both'; label: string }[] = [
+  { value: 'both', label: 'Both' },
+  { value: 'failed', label: 'Failed' },
+  { value: 'dead', label: 'Dead' },
+];
 
 export function DeadPage() {
-  const groups = useDeadGroups();
-  const dead = useOverview().data?.states.dead;
+  const { state } = readDeadSearch(useSearch({ strict: false }));
+  const navigate = useNavigate();
+  const groups = useFailureGroups(state);
+  const states = useOverview().data?.states;
   const canWrite = useAllows('jobs:write');
   const [bulk, setBulk] = useState<Bulk | null>(null);
   const items = groups.data?.items;
   const isComplete = groups.data?.complete ?? true;
-  const doTo = ({ group }: DeadGroup) =>
-    // Without a group the filter would mean every dead job.
+  const doTo = ({ state: of = 'dead', group }: FailureGroup) =>
+    // Without a group the filter would mean every job of the state.
     typeof group === 'string'
-      ? (verb: JobVerb) => setBulk({ verb, of: { filter: { state: 'dead', error_group: group } } })
+      ? (verb: JobVerb) => setBulk({ verb, of: { filter: { state: of, error_group: group } } })
       : undefined;
+  const counts = (state === undefined ? (['failed', 'dead'] as const) : [state]).map(
+    (each) => states?.[each],
+  );
+  const jobs = counts.reduce((sum, counted) => sum + (counted?.count ?? 0), 0);
+  const isEstimate = counts.some((counted) => counted?.estimate === true);
   return (
     <>
       <PageHeader
         title="Dead letters"
-        note="Jobs that used up all their tries, gathered by what went wrong."
+        note="Jobs that failed with an error no retry can fix, and jobs that used up all their attempts."
       />
       <Card
         flush
         title="By error"
         note={
-          items !== undefined && items.length > 0 && dead !== undefined
-            ? `${plural(dead.count, 'job')}${dead.estimate ? ' or more' : ''} in ${plural(items.length, 'group')}${isComplete ? '' : ' or more'}`
+          items !== undefined && items.length > 0 && jobs > 0
+            ? `${plural(jobs, 'job')}${isEstimate ? ' or more' : ''} in ${plural(items.length, 'group')}${isComplete ? '' : ' or more'}`
             : undefined
+        }
+        actions={
+          <Segmented
+            label="State"
+            value={state ?? 'both'}
+            options={STATES}
+            onChange={(chosen) =>
+              void navigate({
+                to: '/dead',
+                search: chosen === 'both' ? {} : { state: chosen },
+                replace: true,
+              })
+            }
+          />
         }
       >
         {items !== undefined ? (
           items.length === 0 ? (
-            <EmptyState icon={PartyPopper} title="Nothing is dead">
-              A job comes here when its last try has failed, or when it took three workers down with it.
-              Nothing is thrown away: from here it can be tried again.
-            </EmptyState>
+            <Nothing state={state} />
           ) : (
             <>
               <ul className="divide-y">
                 {items.map((group) => (
-                  <DeadGroupRow
-                    key={group.group ?? 'ungrouped'}
+                  <FailureGroupRow
+                    key={`${group.state} ${group.group ?? 'ungrouped'}`}
                     group={group}
                     onDo={canWrite ? doTo(group) : undefined}
                   />
@@ -74,4 +101,29 @@ export function DeadPage() {
       {bulk !== null && <BulkDialog bulk={bulk} onClose={() => setBulk(null)} onDone={() => setBulk(null)} />}
     </>
   );
+}
+
+function Nothing({ state }: { state: FailureState | undefined }) {
+  switch (state) {
+    case 'failed':
+      return (
+        <EmptyState icon={PartyPopper} title="No job has failed">
+          A job fails when its target gives an answer that a retry would not change, such as 404, or when it
+          expires before it starts.
+        </EmptyState>
+      );
+    case 'dead':
+      return (
+        <EmptyState icon={PartyPopper} title="No job is dead">
+          A job is dead when its last attempt has failed, or when it took three workers down with it. It is
+          kept until you retry or delete it.
+        </EmptyState>
+      );
+    default:
+      return (
+        <EmptyState icon={PartyPopper} title="No job is failed or dead">
+          Jobs that fail for good are listed here, grouped by error, to retry or to delete.
+        </EmptyState>
+      );
+  }
 }

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import type { JobFilter } from '@/api/documents';
+import type { JobFilter, State } from '@/api/documents';
 import { fetchJobs } from '@/api/jobs';
 import { keys } from '@/api/keys';
 import { ErrorState } from '@/components/ErrorState';
@@ -10,11 +10,11 @@ import { JobsTable } from '@/pages/jobs/JobsTable';
 const SHOWN = 10;
 
 /** The latest of a group; the list of jobs has them all. */
-export function GroupJobs({ group }: { group: string | null }) {
-  // Those that died before errors were gathered are found by their state alone.
-  const filter: JobFilter = group === null ? { state: 'dead' } : { state: 'dead', error_group: group };
+export function GroupJobs({ state, group }: { state: State; group: string | null }) {
+  // Those that ended before errors were grouped are found by their state alone.
+  const filter: JobFilter = group === null ? { state } : { state, error_group: group };
   const jobs = useQuery({
-    queryKey: [...keys.dead.all, 'jobs', group],
+    queryKey: [...keys.failures.all, 'jobs', state, group],
     queryFn: ({ signal }) => fetchJobs({ filter }, SHOWN, signal),
   });
   if (jobs.data === undefined) {
@@ -30,10 +30,10 @@ export function GroupJobs({ group }: { group: string | null }) {
       <p className="border-t px-3 py-2 text-xs">
         <Link
           to="/jobs"
-          search={group === null ? { state: 'dead' } : { state: 'dead', error_group: group }}
+          search={group === null ? { state } : { state, error_group: group }}
           className="text-accent hover:underline"
         >
-          {group === null ? 'Open all dead jobs' : 'Open all of this group'} in the list of jobs
+          {group === null ? `Open all ${state} jobs` : 'Open all of this group'} in the list of jobs
         </Link>
       </p>
     </div>

@@ -38,7 +38,7 @@ export function JobActions({ job }: { job: Job }) {
           if (verb === 'delete') void navigate({ to: '/jobs' });
         },
         onError: (error) => {
-          if (asked === null) toast.failed('That was refused', error);
+          if (asked === null) toast.failed('The job was not changed', error);
         },
       },
     );

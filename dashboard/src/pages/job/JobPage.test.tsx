@@ -67,6 +67,34 @@ describe('the page of a job', () => {
     expect((await within(dialog).findByRole('alert')).textContent).toMatch(/completed.*req-5/);
   });
 
+  it('says that a retry was not sent when nobody answers, and can be pressed again', async () => {
+    const dead = job({ state: 'dead' });
+    let isBack = false;
+    const { asked } = show(dead, {
+      [`POST /jobs/${dead.id}/retry`]: () => {
+        if (!isBack) throw new TypeError('failed to fetch');
+        return dead;
+      },
+    });
+    const retry = await screen.findByRole('button', { name: 'Retry' });
+    await userEvent.click(retry);
+    expect(await screen.findByText('The job was not changed')).toBeTruthy();
+    expect(
+      screen.getByText('Not sent: the server cannot be reached. Try again when it is back.'),
+    ).toBeTruthy();
+    isBack = true;
+    await userEvent.click(retry);
+    expect(await screen.findByText('It is tried again')).toBeTruthy();
+    expect(asked.filter(({ path }) => path.endsWith('/retry')).length).toBe(2);
+  });
+
+  it('says what keeps a job from running', async () => {
+    const detail =
+      'No connected worker runs the task "x" in the queue mail. The job waits until one connects.';
+    show(job({ url: null, task: 'x', hints: [{ kind: 'no-worker', detail }] }));
+    expect(await screen.findByText(detail)).toBeTruthy();
+  });
+
   it('offers nothing that the key may not do', async () => {
     const dead = job({ state: 'dead' });
     serve({ 'GET /whoami': { ...WHO, scopes: ['jobs:read'] }, [`GET /jobs/${dead.id}`]: dead });

@@ -1,4 +1,4 @@
-import { CircleX, Hourglass, RotateCw, Skull, type LucideIcon } from 'lucide-react';
+import { CircleX, Hourglass, RotateCw, Skull, Unplug, type LucideIcon } from 'lucide-react';
 import type { ReactNode } from 'react';
 import type { Job } from '@/api/documents';
 import type { Tone } from '@/components/Badge';
@@ -6,8 +6,21 @@ import { Countdown } from '@/components/Duration';
 import { plural } from '@/components/numbers';
 import { absoluteText } from '@/components/time';
 
-/** Where it stands, in a sentence: what it waits for, or why it is over. */
+/** Where it stands, in a sentence: what it waits for, or why it is over; and what keeps it from running. */
 export function Standing({ job }: { job: Job }) {
+  return (
+    <>
+      {(job.hints ?? []).map(({ kind, detail }) => (
+        <Note key={kind} tone="warn" icon={Unplug}>
+          <p className="font-semibold">{detail}</p>
+        </Note>
+      ))}
+      <State job={job} />
+    </>
+  );
+}
+
+function State({ job }: { job: Job }) {
   if (job.state === 'retrying' || (job.state === 'pending' && job.attempt > 0)) {
     return (
       <Note tone="warn" icon={RotateCw}>

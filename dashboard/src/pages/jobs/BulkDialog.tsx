@@ -69,7 +69,7 @@ export function BulkDialog({ bulk, onClose, onDone }: BulkDialogProps) {
     onSettled: () =>
       Promise.all([
         cache.invalidateQueries({ queryKey: keys.jobs.all }),
-        cache.invalidateQueries({ queryKey: keys.dead.all }),
+        cache.invalidateQueries({ queryKey: keys.failures.all }),
         cache.invalidateQueries({ queryKey: keys.overview }),
       ]),
   });

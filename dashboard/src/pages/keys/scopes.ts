@@ -14,7 +14,7 @@ export const SCOPES: ScopeWords[] = [
   { scope: 'schedules:read', says: 'See schedules' },
   { scope: 'schedules:write', says: 'Create, edit, pause, run and delete schedules' },
   { scope: 'stream:read', says: 'Follow the live stream, which the dashboard needs to be live' },
-  { scope: 'workers', says: 'Be a worker: claim jobs and report what came of them' },
+  { scope: 'workers', says: 'Nothing in this version: reserved for workers that connect over the API' },
   { scope: 'exec:command', says: 'Submit jobs that run programs on the workers', strong: true },
   { scope: 'admin', says: 'Everything, for every tenant: keys, tenants, workers', strong: true },
 ];
@@ -39,7 +39,6 @@ export const PRESETS: Preset[] = [
     scopes: ['jobs:read', 'jobs:write', 'schedules:read', 'schedules:write', 'stream:read'],
   },
   { name: 'Only looking on', scopes: ['jobs:read', 'schedules:read', 'stream:read'] },
-  { name: 'A worker', scopes: ['workers'] },
 ];
 
 /** In the order in which they are listed, whatever the order of the clicks. */

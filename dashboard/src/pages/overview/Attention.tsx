@@ -1,5 +1,15 @@
 import { Link, type LinkProps } from '@tanstack/react-router';
-import { CalendarX2, ChevronRight, Cpu, PauseCircle, Skull, Webhook, type LucideIcon } from 'lucide-react';
+import {
+  CalendarX2,
+  ChevronRight,
+  CircleX,
+  Cpu,
+  PauseCircle,
+  Skull,
+  Unplug,
+  Webhook,
+  type LucideIcon,
+} from 'lucide-react';
 import type { Attention as Item, AttentionKind } from '@/api/documents';
 import { Card } from '@/components/Card';
 import { RelativeTime } from '@/components/RelativeTime';
@@ -7,11 +17,13 @@ import { RelativeTime } from '@/components/RelativeTime';
 interface Look {
   icon: LucideIcon;
   label: string;
-  to: Pick<LinkProps, 'to'>;
+  to: Pick<LinkProps, 'to' | 'search'>;
 }
 
 const LOOKS: Record<AttentionKind, Look> = {
-  'dead-jobs': { icon: Skull, label: 'Dead jobs', to: { to: '/dead' } },
+  'dead-jobs': { icon: Skull, label: 'Dead jobs', to: { to: '/dead', search: { state: 'dead' } } },
+  'failed-jobs': { icon: CircleX, label: 'Failed jobs', to: { to: '/dead', search: { state: 'failed' } } },
+  'no-worker': { icon: Unplug, label: 'No worker', to: { to: '/jobs', search: { state: 'pending' } } },
   'paused-queue': { icon: PauseCircle, label: 'Paused queue', to: { to: '/queues' } },
   'lapsed-worker': { icon: Cpu, label: 'Lost worker', to: { to: '/workers' } },
   'late-schedules': { icon: CalendarX2, label: 'Late schedules', to: { to: '/schedules' } },

@@ -29,8 +29,8 @@ export function FirstJob({ bare = false }: { bare?: boolean }) {
         </div>
       }
     >
-      Foreman calls a URL, runs a command or hands a task to your worker, and tries again when it fails. Send
-      it something and watch it appear here by itself.
+      Foreman calls a URL or runs a command, and tries again when it fails. Submit a job and watch it appear
+      here.
     </EmptyState>
   );
   return bare ? inside : <Card>{inside}</Card>;

@@ -120,3 +120,46 @@ test('commands are offered only to who may run them', async () => {
   await screen.findByLabelText('URL');
   expect(screen.queryByRole('button', { name: 'Run a command' })).toBeNull();
 });
+
+test('a job that could not be sent says so, and sent again it is one job', async () => {
+  let made = job({ queue: 'mail' });
+  let isBack = false;
+  const asked = serve({
+    ...ME,
+    'POST /jobs': () => {
+      if (!isBack) throw new TypeError('failed to fetch');
+      return made;
+    },
+    [`GET /jobs/${made.id}`]: () => made,
+  });
+  renderAt(<Form />);
+  fill(await screen.findByLabelText('URL'), 'https://example.com/hook');
+  const submit = screen.getByRole('button', { name: 'Submit' });
+  await userEvent.click(submit);
+  const note = await screen.findByRole('alert');
+  expect(note.textContent).toBe('Not sent: the server cannot be reached. Try again when it is back.');
+  isBack = true;
+  await userEvent.click(submit);
+  await screen.findByRole('link', { name: made.id });
+  expect(screen.queryByText(/Not sent/)).toBeNull();
+  // The answer to the first may have been lost on its way: the same key makes one job of both.
+  const sent = asked
+    .filter(({ method }) => method === 'POST')
+    .map(({ headers }) => headers.get('Idempotency-Key'));
+  expect(sent[0]).toMatch(/^[0-9a-f]{32}$/);
+  expect(sent).toEqual([sent[0], sent[0]]);
+  made = job({ queue: 'mail' });
+  await userEvent.click(submit);
+  await waitFor(() => expect(asked.filter(({ method }) => method === 'POST').length).toBe(3));
+  expect(asked.at(-1)?.headers.get('Idempotency-Key')).not.toBe(sent[0]);
+});
+
+test('what the server remarks about an accepted job is shown', async () => {
+  const detail = 'No connected worker runs the task "x" in the queue mail. The job waits until one connects.';
+  const made = job({ task: 'x', hints: [{ kind: 'no-worker', detail }] });
+  serve({ ...ME, 'POST /jobs': made, [`GET /jobs/${made.id}`]: made });
+  renderAt(<Form />);
+  fill(await screen.findByLabelText('URL'), 'https://example.com/hook');
+  await userEvent.click(screen.getByRole('button', { name: 'Submit' }));
+  expect(await screen.findByText(detail)).toBeDefined();
+});

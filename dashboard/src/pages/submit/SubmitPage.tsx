@@ -56,7 +56,7 @@ export function SubmitPage() {
     <>
       <PageHeader
         title="Submit a job"
-        note="Foreman keeps it, runs it, and tries again where that helps. Only what it does is needed."
+        note="Foreman keeps it, runs it, and retries it where that helps. Only the target is required."
       />
       {may ? (
         <SubmitForm
@@ -105,7 +105,8 @@ export function SubmitForm({ handover, submitted, onSubmitted }: SubmitFormProps
           onSubmitted(job.id);
           // The same key again would only find this job.
           change({ idempotencyKey: '' });
-          toast.done('The job is accepted', `It stands in queue ${job.queue}.`, {
+          const hint = job.hints?.[0]?.detail;
+          toast.done('The job is accepted', hint ?? `It waits in the queue ${job.queue}.`, {
             label: 'Open it',
             run: () => void navigate({ to: '/jobs/$id', params: { id: job.id } }),
           });

@@ -21,7 +21,7 @@ const TARGETS: { value: Target; label: string }[] = [
 
 const SAYS: Record<Target, string> = {
   url: 'A worker sends the request. An answer of 2xx completes the job; 5xx, 429 and silence are tried again.',
-  task: 'A worker that knows the task runs it: your own code, through a client library.',
+  task: 'A worker that has a handler for the task runs it. Without one the job waits.',
   command: 'A worker runs the program on its own machine. Exit code 0 completes the job.',
 };
 
@@ -99,7 +99,7 @@ const CONTENTS: { value: Content; label: string }[] = [
 function TaskFields({ draft, onChange, mistakes }: DraftProps) {
   return (
     <>
-      <Field label="Task" error={mistakes['/task']} hint="The name under which your worker registered it.">
+      <Field label="Task" error={mistakes['/task']} hint="The name of a handler that a worker has.">
         <Input
           required
           placeholder="send-welcome"

@@ -1,23 +1,26 @@
 import { clsx } from 'clsx';
 import { ChevronRight, RotateCw, Trash2 } from 'lucide-react';
 import { useId, useState } from 'react';
-import type { DeadGroup } from '@/api/documents';
+import type { FailureGroup } from '@/api/documents';
 import type { JobVerb } from '@/api/jobs';
 import { Button } from '@/components/Button';
 import { Count } from '@/components/Count';
 import { RelativeTime } from '@/components/RelativeTime';
+import { StateBadge } from '@/components/StateBadge';
 import { GroupJobs } from './GroupJobs';
 
-interface DeadGroupRowProps {
-  group: DeadGroup;
+interface FailureGroupRowProps {
+  group: FailureGroup;
   /** Missing where nothing can be done. */
   onDo: ((verb: JobVerb) => void) | undefined;
 }
 
 /** Ten thousand equal failures are one line. */
-export function DeadGroupRow({ group, onDo }: DeadGroupRowProps) {
+export function FailureGroupRow({ group, onDo }: FailureGroupRowProps) {
   const [isOpen, setOpen] = useState(false);
   const id = useId();
+  // A server of the version before has dead ones only.
+  const state = group.state ?? 'dead';
   return (
     <li>
       <div className="flex flex-wrap items-center gap-x-3 gap-y-2 px-4 py-2.5 transition-colors hover:bg-hover">
@@ -39,7 +42,8 @@ export function DeadGroupRow({ group, onDo }: DeadGroupRowProps) {
             <span className={clsx('block text-sm font-medium break-words', !isOpen && 'line-clamp-2')}>
               {group.error || 'No error was recorded'}
             </span>
-            <span className="mt-0.5 flex flex-wrap gap-x-2 text-xs text-muted">
+            <span className="mt-0.5 flex flex-wrap items-center gap-x-2 text-xs text-muted">
+              <StateBadge state={state} />
               {typeof group.kind === 'string' && <span>{group.kind}</span>}
               <span>queue {group.queue}</span>
               <span>
@@ -63,7 +67,7 @@ export function DeadGroupRow({ group, onDo }: DeadGroupRowProps) {
         )}
       </div>
       <div id={id} hidden={!isOpen}>
-        {isOpen && <GroupJobs group={group.group ?? null} />}
+        {isOpen && <GroupJobs state={state} group={group.group ?? null} />}
       </div>
     </li>
   );
