@@ -679,8 +679,9 @@ export interface paths {
         /**
          * How many jobs were submitted, started and ended, and how long they waited and ran, minute by minute or hour by hour.
          * @description Of all queues together without `queue`; the deliveries of webhooks are left out unless `queue=foreman.webhooks` names them.
-         *     At most 1,500 buckets; one in which nothing happened is left out. The newest are a second or two behind. Kept for
-         *     `retention.statistics`, which is 30 days where nobody says otherwise.
+         *     At most 1,500 buckets; one in which nothing happened is left out, and queues are as deep in it as in the one before. The newest are
+         *     a second or two behind. Hours are kept for `retention.statistics`, which is 30 days by default, and minutes for two days: a time
+         *     that begins earlier is answered by the hour, and `step` says so.
          *
          *     Needs a key with the scope `jobs:read`.
          */
@@ -702,7 +703,9 @@ export interface paths {
         };
         /**
          * The same numbers summed over the time, queue by queue: the busiest first, at most 100, without Foreman's own.
-         * @description Needs a key with the scope `jobs:read`.
+         * @description A time that begins more than two days ago is summed by the hour.
+         *
+         *     Needs a key with the scope `jobs:read`.
          */
         get: operations["get_queue_statistics"];
         put?: never;
@@ -2517,7 +2520,7 @@ export interface components {
         StatisticsDocument: {
             /** Format: date-time */
             from: string;
-            /** @description Oldest first; a time without anything is left out. */
+            /** @description Oldest first; a time without anything is left out, and queues are as deep in it as in the one before. */
             items: components["schemas"]["BucketDocument"][];
             step: components["schemas"]["Slot"];
             /** Format: date-time */
@@ -2555,7 +2558,7 @@ export interface components {
             wait?: components["schemas"]["SpreadDocument"] | null;
             /**
              * Format: int64
-             * @description The most that were seen waiting; looked at once a minute.
+             * @description The most that were seen waiting; looked at once a minute, and the same as before where nothing changed.
              */
             waiting?: number | null;
         };

@@ -289,7 +289,7 @@ async fn failed_jobs_are_grouped_and_need_attention_as_dead_ones_do() {
     assert_eq!(api.post_json("/api/v1/jobs/retry", &filter).await.expect(200)["matched"], 4);
     let filter = format!(r#"{{"filter":{{"error_group":"{group}","state":"failed"}}}}"#);
     let retried = api.post_json("/api/v1/jobs/retry", &filter).await.expect(200);
-    assert_eq!(retried, json!({"matched": 3, "changed": 3}));
+    assert_eq!((&retried["matched"], &retried["changed"]), (&json!(3), &json!(3)));
     until_shown(&api, "nothing failed any more", |overview| attention(overview, "failed-jobs").is_empty()).await;
 
     api.run_all(|| Verdict::Failed(Report::error("404 Not Found"))).await;
