@@ -201,7 +201,7 @@ impl Spread {
     pub fn by_class(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
         let ends = CLASSES.iter().map(|milliseconds| Duration::from_millis(*milliseconds).as_secs_f64());
         let counts = self.classes.iter().copied().chain(std::iter::repeat(0));
-        ends.chain([f64::MAX]).zip(counts)
+        ends.chain([f64::INFINITY]).zip(counts)
     }
 
     pub fn mean(&self) -> Option<Duration> {
@@ -453,7 +453,7 @@ mod tests {
         assert_eq!(spread.max(), Some(Duration::from_hours(2)));
         let classes: Vec<(f64, u64)> = spread.by_class().collect();
         assert_eq!((classes[0], classes[3], classes[17]), ((0.001, 0), (0.01, 95), (3_600.0, 0)));
-        assert_eq!(classes[18..], [(f64::MAX, 5)], "the last is open to the end");
+        assert_eq!(classes[18..], [(f64::INFINITY, 5)], "the last is open to the end");
         spread.note(None);
         assert_eq!(spread.count, 100);
     }
