@@ -358,19 +358,16 @@ impl<'h> Named<'h> {
     /// Only what is written as it must be: an address of IPv6 in brackets, a name of letters, digits, hyphens and dots, a port of
     /// digits.
     fn read(host: &'h str) -> Option<Self> {
-        let (named, rest) = match host.strip_prefix('[') {
-            Some(inner) => {
-                let (address, rest) = inner.split_once(']')?;
-                (Named::Address(IpAddr::V6(address.parse().ok()?)), rest)
+        let (named, rest) = if let Some(inner) = host.strip_prefix('[') {
+            let (address, rest) = inner.split_once(']')?;
+            (Named::Address(IpAddr::V6(address.parse().ok()?)), rest)
+        } else {
+            let (name, rest) = host.split_at(host.find(':').unwrap_or(host.len()));
+            let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
+            if name.is_empty() || !name.bytes().all(is_letter) {
+                return None;
             }
-            None => {
-                let (name, rest) = host.split_at(host.find(':').unwrap_or(host.len()));
-                let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
-                if name.is_empty() || !name.bytes().all(is_letter) {
-                    return None;
-                }
-                (name.parse().map_or(Named::Name(name), |address| Named::Address(IpAddr::V4(address))), rest)
-            }
+            (name.parse().map_or(Named::Name(name), |address| Named::Address(IpAddr::V4(address))), rest)
         };
         let is_port = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u16>().is_ok();
         (rest.is_empty() || rest.strip_prefix(':').is_some_and(is_port)).then_some(named)

@@ -307,10 +307,14 @@ impl Bookkeeper {
                 // A queue has two buckets, of the minute and of the hour.
                 for some in changes.chunks((self.config.most_buckets / 2).max(1)) {
                     let mut ledger = Ledger::default();
-                    some.iter().for_each(|change| ledger.see(change, now));
+                    for change in some {
+                        ledger.see(change, now);
+                    }
                     let place = here.kept;
                     self.book(leader, here, place, &mut ledger).await?;
-                    some.iter().for_each(|change| levels.note(change));
+                    for change in some {
+                        levels.note(change);
+                    }
                 }
                 desk.levels = Some(levels);
             }

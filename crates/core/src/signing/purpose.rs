@@ -30,6 +30,7 @@ impl Purpose {
 
 impl SigningSecret {
     /// The key for one purpose.
+    #[must_use]
     pub fn for_purpose(&self, purpose: Purpose) -> Self {
         Self(zeroize::Zeroizing::new(DerivedKey::of(&self.0, purpose.label()).bytes().to_vec()))
     }
