@@ -328,7 +328,10 @@ mod tests {
             callback_secret: None,
         };
         assert!(!format!("{secret:?}").contains("hush"));
-        assert_eq!(serde_json::to_string(&secret).expect("plain"), r#"{"secret":"whsec_hush"}"#);
+        assert_eq!(
+            serde_json::to_string(&secret).expect("plain"),
+            r#"{"secret":"whsec_hush","push_secret":"whsec_hush"}"#
+        );
     }
 
     #[test]

@@ -177,7 +177,7 @@ fn a_database_that_is_named_is_the_store_unless_another_is_asked_for() {
 fn what_is_shown_of_a_database_and_a_key_gives_nothing_away() {
     let environment = Environment::of([
         ("DATABASE_URL", "postgres://u:sesame@h/d"),
-        ("FOREMAN_ADMIN_KEY", "sesame-sesame-sesame-sesame"),
+        ("FOREMAN_ADMIN_KEY", "open-sesame-open-sesame-24"),
     ]);
     let loaded = load(&flags(&[]), &environment, Role::Dev).expect("fine");
     let shown: Vec<String> = known().iter().map(|setting| setting.show(&loaded.settings)).collect();

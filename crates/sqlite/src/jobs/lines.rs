@@ -693,7 +693,7 @@ mod tests {
             migrate::bring_up(&mut sql, Path::new("memory"), &clock).expect("an empty store is brought up");
             let session = SessionId::fresh();
             sql.execute(
-                "INSERT INTO sessions VALUES (?1, 'w', 1, '1', 1, '[]', 1, 'live', 1, 1, 1, 1, NULL)",
+                "INSERT INTO sessions VALUES (?1, 'w', 1, '1', 1, '[]', 1, 'live', 1, 1, 1, 1, NULL, NULL)",
                 [session.0],
             )
             .expect("a session fits");
