@@ -155,7 +155,7 @@ async fn a_backlog_that_takes_longer_than_a_turn_gives_way_and_goes_on() {
     let config = Config { call_timeout: Duration::from_secs(11), ..Config::default() };
     let (_pruner, progress) = watched(&scene, config);
     // Twenty steps of ten seconds: more than three minutes, in which the others are due twice and more.
-    sleep(Duration::from_secs(120)).await;
+    sleep(Duration::from_mins(2)).await;
     let others = scene.store.calls(Verb::PruneRest);
     assert!((20..45).contains(&others), "each of ten kinds once a minute: {others}");
     assert!(progress.behind(PruneKind::Jobs) > Duration::from_mins(1), "{:?}", progress.behind(PruneKind::Jobs));

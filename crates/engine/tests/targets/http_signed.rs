@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use foreman_core::outcome::Ended;
 use foreman_core::sealed::Keyring;
-use foreman_core::signing::{ID, NotVerified, SIGNATURE, SigningKeys, SigningSecret, TIMESTAMP};
+use foreman_core::signing::{ID, NotVerified, Purpose, SIGNATURE, SigningKeys, SigningSecret, TIMESTAMP};
 use foreman_core::{Job, Target};
 use foreman_engine::Vault;
 use foreman_engine::target::http::{Config, HttpRunner};
@@ -77,9 +77,14 @@ async fn while_a_secret_is_changed_both_sign() {
     house.tenant_signs_with(keys).await;
     in_time(house.http().run(&attempt(&json!({"url": server.url()})))).await;
     let received = server.seen.last();
-    assert_eq!(received.header(SIGNATURE).unwrap().split(' ').count(), 2);
+    assert_eq!(
+        received.header(SIGNATURE).unwrap().split(' ').count(),
+        4,
+        "each with its key for pushes and the shared one"
+    );
     for known in [&old, &new] {
         assert_eq!(verify(&received, &[known]), Ok(()));
+        assert_eq!(verify(&received, &[&known.for_purpose(Purpose::Push)]), Ok(()));
     }
 }
 
