@@ -489,11 +489,11 @@ impl Pair {
                     audit: others,
                     statistics: others,
                 };
-                // In how many rows the log was written differs by design.
+                // In how many rows the log was written differs by design, and so does when unused lines are looked for.
                 both!(self, "prune", |store| store
                     .prune(&retention, 10_000)
                     .await
-                    .map(|pruned| Pruned { changes: pruned.changes.min(1), ..pruned }));
+                    .map(|pruned| Pruned { changes: pruned.changes.min(1), lines: 0, ..pruned }));
             }
             Command::Mail(mail) => self.deal_with(mail).await?,
             other => self.obey_schedules(other).await?,
