@@ -490,10 +490,11 @@ impl Pair {
                     statistics: others,
                 };
                 // In how many rows the log was written differs by design, and so does when unused lines are looked for.
-                both!(self, "prune", |store| store
-                    .prune(&retention, 10_000)
-                    .await
-                    .map(|pruned| Pruned { changes: pruned.changes.min(1), lines: 0, ..pruned }));
+                both!(self, "prune", |store| store.prune(&retention, 10_000).await.map(|pruned| Pruned {
+                    changes: pruned.changes.min(1),
+                    lines: 0,
+                    ..pruned
+                }));
             }
             Command::Mail(mail) => self.deal_with(mail).await?,
             other => self.obey_schedules(other).await?,
