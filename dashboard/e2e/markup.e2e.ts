@@ -48,6 +48,8 @@ test('a payload full of markup stays text, in the table, on the page of the job 
       command: ['sh', '-c', 'printf %s "$0"; exit 1', MARKUP],
     });
     const person = await stage.person(foreman);
+    // The page that signs in asks first whether anyone is signed in.
+    person.expects(/401 \(Unauthorized\) at \S+\/whoami on \S+\/sign-in/);
     const page = await person.open(foreman.signIn('/jobs'));
     await rowOf(page, job.id).waitFor();
     await expectText(page);
