@@ -195,8 +195,9 @@ async fn a_database_that_stands_still_again_and_again_costs_no_crash_and_no_seco
     let _turn = beside().await;
     let cluster = Cluster::start(&[]).await;
     let (database, target) = (Database::on(&cluster).await, Target::start().await);
-    // A worker stops its work early, and others may take it for dead late: only the order of the two matters.
-    let variables = [("FOREMAN_WORKER_SESSION_TTL", "12s"), ("FOREMAN_WORKER_FENCE_MARGIN", "9s")];
+    // Only the order matters: time enough for an answer to come in, then the worker stops its work, and much later others may take
+    // it for dead.
+    let variables = [("FOREMAN_WORKER_SESSION_TTL", "30s"), ("FOREMAN_WORKER_FENCE_MARGIN", "24s")];
     let mut fleet = Fleet::new(&database, Pace::Quick, &variables);
     fleet.start_plan(Plan { api: 1, worker: 1, scheduler: 1 }, &[]).await;
     let (client, worker) = (fleet.client(), fleet.places(Role::Worker)[0]);
@@ -208,17 +209,15 @@ async fn a_database_that_stands_still_again_and_again_costs_no_crash_and_no_seco
             (job.state == State::Running && last == job.attempt).then_some(())
         })
         .await;
+        let fences = || fleet.processes[worker].log().matches("could not be renewed in time: stopping").count();
+        let before = fences();
         cluster.freeze().await;
-        fleet.faults.count(Fault::DatabaseFrozen);
         let calls = target.count();
         if outage == 3 {
             target.open();
         }
-        until("the worker has stopped its own work", async || {
-            let fenced = fleet.processes[worker].log().matches("could not be renewed in time: stopping").count();
-            (fenced >= outage).then_some(())
-        })
-        .await;
+        until("the worker has stopped its own work", async || (fences() > before).then_some(())).await;
+        fleet.faults.count(Fault::DatabaseFrozen);
         cluster.thaw().await;
         if outage == 3 {
             state(&client, &id, State::Completed).await;
