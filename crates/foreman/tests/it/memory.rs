@@ -1,8 +1,8 @@
 //! What one key can make a server keep in memory, and how many of its connections.
 //!
 //! An optimised server has to manage with the 256 MiB that it is given (`deploy/kubernetes/api.yaml`), its code included; this build's
-//! code alone is most of that, so of this build what is its own is measured. `scripts/check-release` runs these tests on an
-//! optimised binary (`FOREMAN_RELEASE`).
+//! code alone is most of that, so of this build what is its own is measured. The suite `release` of `make test` runs these tests on
+//! an optimised binary (`FOREMAN_RELEASE`).
 
 #![cfg(target_os = "linux")]
 
@@ -112,7 +112,10 @@ async fn large_jobs(server: &Server, count: usize, bytes: usize) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_body_of_mistakes_costs_no_more_than_another() {
     let stage = Stage::new();
-    let server = &stage.start(&[]).await;
+    send_mistakes(&stage.start(&[]).await).await;
+}
+
+async fn send_mistakes(server: &Server) {
     let fields: Vec<String> = (0..1_000).map(|n| format!("\"{n:03}\":0")).collect();
     let jobs = vec![format!("{{{}}}", fields.join(",")); 950];
     let body = &format!("{{\"jobs\":[{}]}}", jobs.join(","));
@@ -130,7 +133,10 @@ async fn a_body_of_mistakes_costs_no_more_than_another() {
 #[tokio::test(flavor = "multi_thread")]
 async fn lists_and_snapshots_of_large_jobs_fit_into_memory() {
     let stage = Stage::new();
-    let server = &stage.start(&[]).await;
+    list_large_jobs(&stage.start(&[]).await).await;
+}
+
+async fn list_large_jobs(server: &Server) {
     large_jobs(server, 500, 250 * 1024).await;
     watched(server, "lists and snapshots", async {
         // Nobody reads what is answered here.
@@ -158,7 +164,10 @@ async fn lists_and_snapshots_of_large_jobs_fit_into_memory() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_with_very_many_attempts_is_answered_page_by_page() {
     let stage = Stage::new();
-    let server = &stage.start(&[]).await;
+    read_many_attempts(&stage.start(&[]).await).await;
+}
+
+async fn read_many_attempts(server: &Server) {
     let target = Target::answering(|_| (500, Duration::ZERO)).await;
     let job = json!({"url": target.url, "max_attempts": 300, "backoff": {"base": "1ms", "factor": 1, "cap": "1ms"}});
     let (status, made) = call(server, "POST", "/api/v1/jobs", &job.to_string()).await;
@@ -207,7 +216,10 @@ where
 #[tokio::test(flavor = "multi_thread")]
 async fn the_bodies_of_very_many_requests_at_once_fit_into_memory() {
     let stage = Stage::new();
-    let server = &stage.start(&[]).await;
+    send_many_bodies(&stage.start(&[]).await).await;
+}
+
+async fn send_many_bodies(server: &Server) {
     let tasks = Tasks::new();
     let stream = TcpStream::connect(server.address()).await.unwrap();
     let builder = hyper::client::conn::http2::Builder::new(Named(tasks.clone()));
@@ -242,7 +254,10 @@ async fn the_bodies_of_very_many_requests_at_once_fit_into_memory() {
 #[tokio::test(flavor = "multi_thread")]
 async fn probes_are_answered_while_one_key_waits_on_every_connection() {
     let stage = Stage::new();
-    let server = &stage.start(&[]).await;
+    wait_on_every_connection(&stage.start(&[]).await).await;
+}
+
+async fn wait_on_every_connection(server: &Server) {
     let job = json!({"url": "http://127.0.0.1:1/", "delay": "1d"});
     let (status, made) = call(server, "POST", "/api/v1/jobs", &job.to_string()).await;
     assert_eq!(status, 202, "{made}");
@@ -256,6 +271,18 @@ async fn probes_are_answered_while_one_key_waits_on_every_connection() {
     }
     // Most of them were refused, and their connections serve others.
     assert_eq!(server.get("/api/v1/jobs").await.0, 200);
+}
+
+/// What one of them leaves behind must not be too much for the next.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_server_is_sent_all_of_it_and_goes_on() {
+    let stage = Stage::new();
+    let server = &stage.start(&[]).await;
+    list_large_jobs(server).await;
+    send_mistakes(server).await;
+    read_many_attempts(server).await;
+    send_many_bodies(server).await;
+    watched(server, "connections", wait_on_every_connection(server)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

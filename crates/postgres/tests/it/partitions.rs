@@ -17,6 +17,11 @@ use crate::given::{Database, Team};
 
 const WEEK: u64 = 7 * 86_400;
 
+/// All weeks are there that should be, also when this run began in the week before.
+async fn up_to_date(team: &Team) {
+    team.store.tend_partitions(0).await.unwrap();
+}
+
 /// A job as it would have been made so many seconds after 1970.
 fn made_at(seconds: u64) -> NewJob {
     let id = JobId(Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, seconds, 0)));
@@ -55,6 +60,7 @@ async fn a_job_lies_in_the_week_of_its_id_and_one_from_nowhere_in_the_default() 
 #[tokio::test]
 async fn when_a_week_is_made_late_its_jobs_move_out_of_the_default() {
     let team = Team::new().await;
+    up_to_date(&team).await;
     let now = now_of(&team).await;
     let client = team.database.client().await;
     let next_week: String = client
@@ -128,6 +134,7 @@ async fn partitions_are_left_alone_while_somebody_reads_them() {
 #[tokio::test]
 async fn a_week_of_which_too_much_is_in_the_default_stays_there() {
     let team = Team::new().await;
+    up_to_date(&team).await;
     let client = team.database.client().await;
     let (next_week, bounds): (String, String) = client
         .query_one(
@@ -205,6 +212,7 @@ async fn constraints_of_the_default(client: &Client) -> i64 {
 #[tokio::test]
 async fn a_week_is_created_beside_a_default_partition_that_is_too_large_to_be_read() {
     let team = Team::on(Database::ready().await.spoil(), |_| {}).await;
+    up_to_date(&team).await;
     let client = team.database.client().await;
     let (last, first_id) = last_week(&client).await;
     client.batch_execute(&format!("DROP TABLE {last}")).await.unwrap();
@@ -233,6 +241,7 @@ async fn a_week_is_created_beside_a_default_partition_that_is_too_large_to_be_re
 #[tokio::test]
 async fn a_job_of_a_coming_week_in_a_large_default_partition_stays_and_keeps_nothing_out() {
     let team = Team::on(Database::ready().await.spoil(), |_| {}).await;
+    up_to_date(&team).await;
     let client = team.database.client().await;
     let (last, first_id) = last_week(&client).await;
     client.batch_execute(&format!("DROP TABLE {last}")).await.unwrap();
@@ -256,6 +265,7 @@ async fn a_job_of_a_coming_week_in_a_large_default_partition_stays_and_keeps_not
 async fn whoever_stops_tending_half_way_leaves_no_lock_behind() {
     // Idle for so long before the server ends it, a transaction that was left behind would keep the query below waiting.
     let team = Team::with(|config| config.idle_timeout = Duration::from_hours(1)).await;
+    up_to_date(&team).await;
     let client = team.database.client().await;
     // Held up where it has locked the default partition and makes the new one.
     client

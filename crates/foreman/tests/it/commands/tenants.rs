@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use foreman_core::outcome::Ended;
 use foreman_core::{Job, TenantId};
@@ -21,7 +22,12 @@ fn of(tenant: &str, spec: &Value) -> Try {
     Try { job: Job { tenant: TenantId::new(tenant), ..attempt.job }, ..attempt }
 }
 
-/// A runner that gives each tenant a user out of these, which are nobody's on any machine.
+/// The first of ten users that no machine has, for one test of this run: another run may be sweeping its own at the same time.
+fn first_user(test: u32) -> u32 {
+    200_000 + std::process::id() % 10_000 * 100 + test * 10
+}
+
+/// A runner that gives each tenant a user out of ten.
 fn with_users(directory: &TempDir, first: u32) -> Commands {
     let mut commands = Commands::new();
     let (program, words) = (commands.launcher.program.clone(), commands.launcher.words.clone());
@@ -66,11 +72,12 @@ async fn a_command_reads_and_changes_nothing_of_another_tenants() {
         return told_that_only_root_can().await;
     }
     let directory = TempDir::with_prefix("foreman-it-").unwrap();
-    let commands = with_users(&directory, 54_300);
+    let first = first_user(0);
+    let commands = with_users(&directory, first);
     let runner = Arc::new(commands.runner());
     let note = commands.scratch.path().join("note");
     fs::create_dir(&note).unwrap();
-    std::os::unix::fs::chown(&note, Some(54_300), Some(54_300)).unwrap();
+    std::os::unix::fs::chown(&note, Some(first), Some(first)).unwrap();
     let (here, go) = (note.join("here"), note.join("go"));
     let line = format!(
         "echo whole > mine; (id -u; pwd) > {0}.new; mv {0}.new {0}; until [ -e {1} ]; do sleep 0.02; done; cat mine",
@@ -84,7 +91,7 @@ async fn a_command_reads_and_changes_nothing_of_another_tenants() {
     };
     let told = written(&here).await;
     let (uid, place) = told.split_once('\n').unwrap();
-    assert_eq!(uid, "54300");
+    assert_eq!(uid, first.to_string());
     let attack = format!(
         "id -u; cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n'; cat {place}/mine; echo TAMPERED > {place}/mine; kill -9 -1; true"
     );
@@ -95,10 +102,11 @@ async fn a_command_reads_and_changes_nothing_of_another_tenants() {
     let ending = tokio::time::timeout(LONG, victim).await.expect("it ends").unwrap();
     assert_eq!((ending.ended, output_of(&ending).stdout.as_str()), (Ended::Completed, "whole\n"), "{ending:?}");
     // Each keeps its own, and the file says so.
-    assert_eq!(says(&runner, "curious", "id -u; id -G").await, "54301\n54301");
-    assert_eq!(says(&commands.runner(), "victim", "id -u").await, "54300");
+    let second = first + 1;
+    assert_eq!(says(&runner, "curious", "id -u; id -G").await, format!("{second}\n{second}"));
+    assert_eq!(says(&commands.runner(), "victim", "id -u").await, first.to_string());
     let kept = fs::read_to_string(directory.path().join("users/users")).unwrap();
-    assert_eq!(kept, "54300 victim\n54301 curious\n");
+    assert_eq!(kept, format!("{first} victim\n{second} curious\n"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -107,13 +115,14 @@ async fn what_left_its_group_ends_with_the_last_command_of_its_tenant() {
         return told_that_only_root_can().await;
     }
     let directory = TempDir::with_prefix("foreman-it-").unwrap();
-    let commands = with_users(&directory, 54_320);
+    let first = first_user(1);
+    let commands = with_users(&directory, first);
     let runner = Arc::new(commands.runner());
     let leave = "setsid sleep 1000 > /dev/null 2>&1 < /dev/null & echo $!; sleep 0.1";
     // Another of the same tenant runs meanwhile, and must not be ended.
     let note = commands.scratch.path().join("note");
     fs::create_dir(&note).unwrap();
-    std::os::unix::fs::chown(&note, Some(54_320), Some(54_320)).unwrap();
+    std::os::unix::fs::chown(&note, Some(first), Some(first)).unwrap();
     let (here, go) = (note.join("here"), note.join("go"));
     let line =
         format!("echo here > {}; until [ -e {} ]; do sleep 0.02; done; echo whole", here.display(), go.display());
@@ -126,14 +135,19 @@ async fn what_left_its_group_ends_with_the_last_command_of_its_tenant() {
     let left = says(&runner, "acme", leave).await;
     assert!(!is_dead(&left), "the tenant still has a command here");
     // Another worker of this machine, with the same file.
-    let second = with_users(&directory, 54_320);
+    let second = with_users(&directory, first);
     let second = (second.runner(), second);
     let left_by_second = says(&second.0, "acme", leave).await;
     assert!(!is_dead(&left) && !is_dead(&left_by_second), "one worker ends nothing of another's");
     fs::write(&go, "").unwrap();
     let ending = tokio::time::timeout(LONG, other).await.expect("it ends").unwrap();
     assert_eq!(output_of(&ending).stdout, "whole\n", "{ending:?}");
-    assert!(is_dead(&left) && is_dead(&left_by_second), "it was the last");
+    let both = async {
+        while !(is_dead(&left) && is_dead(&left_by_second)) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(LONG, both).await.expect("it was the last, so they are ended");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -142,10 +156,11 @@ async fn what_a_dead_worker_left_ends_before_the_tenants_next_command() {
         return told_that_only_root_can().await;
     }
     let directory = TempDir::with_prefix("foreman-it-").unwrap();
-    let mut left = Command::new("sleep").arg("1000").uid(54_340).gid(54_340).kill_on_drop(true).spawn().unwrap();
-    let spared = Command::new("sleep").arg("1000").uid(54_341).gid(54_341).kill_on_drop(true).spawn().unwrap();
-    let said = says(&with_users(&directory, 54_340).runner(), "acme", "id -u").await;
-    assert_eq!(said, "54340");
+    let first = first_user(2);
+    let mut left = Command::new("sleep").arg("1000").uid(first).gid(first).kill_on_drop(true).spawn().unwrap();
+    let spared = Command::new("sleep").arg("1000").uid(first + 1).gid(first + 1).kill_on_drop(true).spawn().unwrap();
+    let said = says(&with_users(&directory, first).runner(), "acme", "id -u").await;
+    assert_eq!(said, first.to_string());
     let ended = tokio::time::timeout(LONG, left.wait()).await.expect("it was killed").unwrap();
     assert!(!ended.success());
     assert!(!is_dead(&spared.id().unwrap().to_string()), "another user's are not touched");
