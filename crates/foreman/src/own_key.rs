@@ -25,17 +25,21 @@ pub fn prepare(role: Role, settings: &mut Settings) -> anyhow::Result<()> {
     if role != Role::Dev {
         return Ok(());
     }
-    let is_kept = settings.store != StoreKind::Memory;
-    let path = place(&settings.data_dir);
     if settings.admin_key.is_some() || !settings.commands.allow {
-        if is_kept {
-            remove(&path);
-        }
         return Ok(());
     }
-    let key = if is_kept { of_file(&path)? } else { fresh() };
+    let is_kept = settings.store != StoreKind::Memory;
+    let key = if is_kept { of_file(&place(&settings.data_dir))? } else { fresh() };
     (settings.admin_key, settings.has_own_key) = (Some(key), true);
     Ok(())
+}
+
+/// Removes a key that an earlier server made and this one does not ask for. Only once it serves: until it has the data directory to
+/// itself, the key may be that of a server that runs.
+pub fn remove_unused(role: Role, settings: &Settings) {
+    if role == Role::Dev && settings.store != StoreKind::Memory && !settings.has_own_key {
+        remove(&place(&settings.data_dir));
+    }
 }
 
 pub fn place(data_dir: &Path) -> PathBuf {
@@ -120,11 +124,17 @@ mod tests {
         assert_eq!(Some(found.reveal().to_owned()), key_of(&first));
         let mut without = settings(directory.path(), false);
         prepare(Role::Dev, &mut without).expect("nothing to do");
-        assert!(!without.has_own_key && without.admin_key.is_none() && !place(directory.path()).exists());
+        assert!(!without.has_own_key && without.admin_key.is_none());
+        assert!(place(directory.path()).exists(), "it may be the key of a server that runs");
+        remove_unused(Role::Dev, &without);
+        assert!(!place(directory.path()).exists(), "it has the directory to itself, and asks for no key");
         let mut other = settings(directory.path(), true);
+        prepare(Role::Dev, &mut other).expect("made again");
+        other = settings(directory.path(), true);
         other.admin_key = Some(Secret::new("a-key-that-somebody-has-set"));
         prepare(Role::Dev, &mut other).expect("nothing to do");
-        assert!(!other.has_own_key && !place(directory.path()).exists(), "whoever set a key shows that one");
+        remove_unused(Role::Dev, &other);
+        assert!(!other.has_own_key && !place(directory.path()).exists(), "it asks for the one that was set");
         let mut role = settings(directory.path(), true);
         prepare(Role::Api, &mut role).expect("nothing to do");
         assert!(role.admin_key.is_none(), "only `dev` makes one");

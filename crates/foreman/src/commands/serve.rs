@@ -55,8 +55,11 @@ pub fn run(role: Role, flags: &ServerFlags, demo: Option<Demo>, environment: &En
         .thread_name("foreman")
         .enable_all()
         .build()?;
-    let exit =
-        runtime.block_on(lifecycle::run(role, &settings, demo, |address| greet(role, address, &settings, &allowed_by)));
+    let is_serving = |address| {
+        own_key::remove_unused(role, &settings);
+        greet(role, address, &settings, &allowed_by);
+    };
+    let exit = runtime.block_on(lifecycle::run(role, &settings, demo, is_serving));
     runtime.shutdown_timeout(LAST_MOMENT);
     exit.map(ExitCode::from)
 }

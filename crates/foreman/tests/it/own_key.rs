@@ -38,6 +38,11 @@ async fn a_server_that_runs_commands_asks_for_a_key_that_its_user_has_already() 
     let link = format!("{}/sign-in#key={}", server.url, text.trim());
     assert!(server.greeting.contains(&link), "{}", server.greeting);
     assert!(!server.log().contains(text.trim()), "it is told, not logged");
+    // A second server, which finds the directory in use and would ask for no key, leaves it alone.
+    let mut second = stage.command();
+    second.args(["dev", "--listen", "127.0.0.1:0"]);
+    let said = run(second, None).await;
+    assert!(said.code != 0 && key.exists(), "{said:?}");
     assert_eq!(server.stop().await, Some(0));
 
     // The same key after a restart; and none where there is nothing to guard, and the command line shows none.
