@@ -55,8 +55,7 @@ fmt: ## Format the code
 	cd dashboard && npm run --silent format
 
 torture: ## The process tests, the stress of the stores, the schedules and the API, longer: more kills, load, years and requests
-	FOREMAN_TORTURE=1 scripts/with-services cargo test --locked --no-fail-fast --package foreman --package foreman-postgres --package foreman-engine --package foreman-core --test it --test team --test calendar --features foreman-core/conformance
-	FOREMAN_TORTURE=1 scripts/check-api
+	@scripts/torture
 
 bench: ## Measure: raw SQL, submissions over HTTP, end to end, and the ratios between them
 	cargo build --locked --release --package foreman
