@@ -31,9 +31,14 @@ const SHARED: [&str; 19] = [
 
 /// The name of the network file system that a path, or its directory, lies on; none where it is local, or the system does not say.
 pub fn shared_file_system(path: &Path) -> Option<String> {
-    let about = std::fs::metadata(path).ok().or_else(|| std::fs::metadata(path.parent()?).ok())?;
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
-    kind_of(&mounts, about.dev()).filter(|kind| SHARED.contains(&kind.as_str()))
+    kind_of(&mounts, device_of(path)?).filter(|kind| SHARED.contains(&kind.as_str()))
+}
+
+fn device_of(path: &Path) -> Option<u64> {
+    let directory = path.parent().map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent });
+    let about = std::fs::metadata(path).ok().or_else(|| std::fs::metadata(directory?).ok())?;
+    Some(about.dev())
 }
 
 /// The kind of the file system with this device number, from `/proc/self/mountinfo`.
@@ -67,6 +72,10 @@ mod tests {
     #[test]
     fn a_file_that_is_not_there_yet_lies_where_its_directory_does() {
         let directory = tempfile::tempdir().expect("a directory");
-        assert_eq!(shared_file_system(&directory.path().join("foreman.db")), shared_file_system(directory.path()));
+        let of_directory = device_of(directory.path());
+        assert!(of_directory.is_some());
+        assert_eq!(device_of(&directory.path().join("foreman.db")), of_directory);
+        assert_eq!(device_of(Path::new("no-such-file.db")), device_of(Path::new(".")), "a bare name, too");
+        assert_eq!(device_of(&directory.path().join("nowhere/foreman.db")), None);
     }
 }

@@ -62,6 +62,8 @@ pub(crate) fn make_directory(path: &Path) -> Result<(), OpenError> {
 fn keep_from_others(path: &Path) -> Result<(), OpenError> {
     let io = |error: std::io::Error| OpenError::Io { path: path.to_owned(), reason: error.to_string() };
     OpenOptions::new().write(true).create(true).truncate(false).mode(OWNER_ALONE).open(path).map_err(io)?;
+    // SQLite follows a link to the data file, and puts its own files beside where that is.
+    let path = &*std::fs::canonicalize(path).map_err(io)?;
     let beside = |suffix: &str| {
         let mut name = path.as_os_str().to_owned();
         name.push(suffix);

@@ -12,8 +12,10 @@
 //! turn once in a round. Lanes stay strict all the same, for each lane is looked at for itself: a job of a lower lane is
 //! never taken in place of one of a higher lane. A claim that is not full after its share looks at the next one, so it never
 //! comes back with nothing while anything is due. Lines that nobody may take from (its tenants have paused it, have no room, or
-//! are disabled) are passed over and do not count, up to [`CLOSED_AT_ONCE`] in a claim; how single tenants are passed over is
-//! told in [`super::passed`].
+//! are disabled) are passed over and do not count; how single tenants are passed over is told in [`super::passed`].
+//!
+//! There is one exception to both: a claim passes over no more than [`CLOSED_AT_ONCE`] such lines of a lane and route. What is due
+//! behind them waits for the claims that follow, each of which goes on where the one before stopped.
 //!
 //! Where the next claim goes on, and how far tenants have come, is kept in memory. It is lost with the process and starts
 //! anew.
@@ -39,8 +41,8 @@ use crate::write::Write;
 /// So many lines of a lane and route are looked at together: about half a millisecond of the writer.
 const AT_ONCE: usize = 256;
 
-/// So many lines that nobody may take from are passed over in one claim: about two milliseconds of the writer. The next claim
-/// goes on behind them; what others have come to last is looked at all the same.
+/// So many lines of a lane and route that nobody may take from are passed over in one claim: about two milliseconds of the writer.
+/// The next claim goes on behind them; what others have come to last is looked at all the same.
 const CLOSED_AT_ONCE: usize = 8 * AT_ONCE;
 
 /// So many jobs of a line are read ahead while it may be another line's turn.
@@ -165,8 +167,6 @@ pub(super) struct LaneLines<'t> {
     drained: Vec<usize>,
     turn: Turn<'t>,
     weights: Weights,
-    /// Lines that may still be passed over.
-    closed_left: usize,
 }
 
 /// What keeps jobs from being taken.
@@ -289,7 +289,6 @@ impl<'t> LaneLines<'t> {
             drained: Vec::new(),
             turn: Turn::new(turns.lane(lane)),
             weights: Weights::default(),
-            closed_left: CLOSED_AT_ONCE,
         }
     }
 
@@ -357,12 +356,12 @@ impl<'t> LaneLines<'t> {
             Source::Rounds(rounds) => {
                 for round in rounds {
                     let enough = self.lines.len() + AT_ONCE;
-                    while self.lines.len() < enough && self.closed_left > 0 {
+                    while self.lines.len() < enough && round.closed_left > 0 {
                         let Some(line) = round.next(write, self.lane)? else { break };
                         if self.known.insert((line.route.clone(), line.queue.clone())) {
                             match line.unless_closed(write, self.lane, &self.closing)? {
                                 Some(line) => self.lines.push(line),
-                                None => self.closed_left -= 1,
+                                None => round.closed_left -= 1,
                             }
                         }
                     }
@@ -559,11 +558,21 @@ struct Round {
     tenant: Option<TenantId>,
     has_wrapped: bool,
     is_over: bool,
+    /// Lines that may still be passed over.
+    closed_left: usize,
 }
 
 impl Round {
     fn from(route: Route, Place { queue: from, tenant }: Place) -> Self {
-        Self { route, at: from.clone(), tenant, has_wrapped: from.is_none(), from, is_over: false }
+        Self {
+            route,
+            at: from.clone(),
+            tenant,
+            has_wrapped: from.is_none(),
+            from,
+            is_over: false,
+            closed_left: CLOSED_AT_ONCE,
+        }
     }
 
     /// The queues that tenants have come to last, of as many tenants as a claim looks at; none where all lines are seen.

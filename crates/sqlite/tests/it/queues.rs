@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use foreman_core::conformance::given::{DAY, HOUR, PLENTY, Scene, a_job, ids};
+use foreman_core::conformance::given::{DAY, HOUR, PLENTY, Scene, a_job, by_order, ids, sorted, tenant};
 use foreman_core::job::NewJob;
-use foreman_core::ports::Retention;
+use foreman_core::ports::{ClaimRequest, Retention, Room};
+use foreman_core::target::Route;
 use foreman_core::{JobId, State};
 
 use crate::given::Laptop;
@@ -31,6 +32,28 @@ async fn a_job_in_any_of_twenty_thousand_queues_is_found() {
         served.extend(ids(&held));
     }
     assert!(served == came, "{} of {} were found", served.len(), came.len());
+    laptop.store.close().await;
+}
+
+#[tokio::test]
+async fn queues_that_nothing_may_be_taken_from_keep_no_other_route_waiting() {
+    let laptop = Laptop::new();
+    let scene = Scene::of(&laptop);
+    let session = scene.session().await;
+    // More than one claim passes over, for a route that is looked at before the other.
+    let closed: Vec<NewJob> = (0..2_500).map(|n| a_job().of("full").queued(&format!("q{n}")).build()).collect();
+    for batch in closed.chunks(500) {
+        scene.submit_all(batch).await;
+    }
+    let mut waiting = Vec::new();
+    for n in 0..8 {
+        waiting.push(scene.submit(a_job().of("other").task("report").queued(&format!("z{n}"))).await);
+    }
+    let routes = vec![Route::http(), Route::task("report")];
+    assert!(routes[0] < routes[1]);
+    let rooms = vec![Room { tenant: tenant("full"), jobs: 0 }];
+    let held = scene.take(ClaimRequest { routes, rooms, ..by_order(session, PLENTY) }).await;
+    assert_eq!(sorted(ids(&held)), sorted(waiting));
     laptop.store.close().await;
 }
 
