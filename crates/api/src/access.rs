@@ -232,19 +232,20 @@ pub(crate) async fn around(State(entrance): State<Entrance>, mut request: Reques
     response
 }
 
-/// Serves whoever was let in, within the tenant's share of what there is.
+/// Serves a caller who was let in, within its share of what there is.
 async fn served(app: &App, caller: Caller, watch: Option<Watch>, mut request: Request, next: Next) -> Response {
-    let tenant = caller.tenant.clone();
-    let under_way = match app.shares().begin(&tenant) {
+    let account = caller.account();
+    let under_way = match app.shares().begin(&account) {
         Ok(under_way) => under_way,
         Err(problem) => return problem.into_response(),
     };
     request.extensions_mut().insert(caller);
+    let is_change = !request.method().is_safe();
     let response = match watch {
         Some(watch) => audit::watched(app, watch, request, next).await,
         None => audit::unwatched(request, next).await,
     };
-    buffers::counted(response, app.answered(), &tenant, under_way)
+    buffers::counted(response, is_change, app.answered(), &account, under_way)
 }
 
 /// What every answer says to a browser, unless it says otherwise itself: it is what its type says and nothing else, is kept nowhere,

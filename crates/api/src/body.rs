@@ -112,16 +112,15 @@ struct Room {
 impl Room {
     /// For what was announced, if that is not small; whoever sends without saying how much takes as it comes.
     async fn make(app: &App, parts: &Parts, announced: Option<u64>) -> Result<Self, Problem> {
-        let nobody = TenantId::new("");
-        let tenant = parts.extensions.get::<Caller>().map_or(&nobody, |caller| &caller.tenant);
+        let account = parts.extensions.get::<Caller>().map_or_else(|| TenantId::new(""), Caller::account);
         let length = announced.and_then(|length| usize::try_from(length).ok()).filter(|length| *length > SMALL);
         let buffers = app.received();
         let connection = parts.extensions.get::<Connection>().map(|connection| OnConnection::new(connection.clone()));
-        let taken = buffers.take(tenant, 0, Duration::ZERO).await.ok_or_else(no_room)?;
+        let taken = buffers.take(&account, 0, Duration::ZERO).await.ok_or_else(no_room)?;
         let mut room = Self { taken, connection, most: buffers.share() };
         if let Some(length) = length {
             room.grow_connection(length)?;
-            room.taken = buffers.take(tenant, length, ROOM_PATIENCE).await.ok_or_else(no_room)?;
+            room.taken = buffers.take(&account, length, ROOM_PATIENCE).await.ok_or_else(no_room)?;
         }
         Ok(room)
     }
@@ -131,7 +130,8 @@ impl Room {
         if length <= SMALL || length <= self.taken.bytes() {
             return Ok(());
         }
-        let more = (length - self.taken.bytes()).max(STEP);
+        let taken = self.taken.bytes();
+        let more = (length - taken).max(STEP.min(self.most.saturating_sub(taken)));
         self.grow_connection(more)?;
         if self.taken.grow(more) { Ok(()) } else { Err(no_room()) }
     }

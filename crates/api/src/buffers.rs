@@ -2,8 +2,9 @@
 //!
 //! A body counts from its first byte until its request is answered: meanwhile it is there several times over, as it was sent, as
 //! jobs, and as what is written down. An answer counts until the client has taken the last of it, which a slow one may put off for
-//! minutes. What is [small](SMALL) does not count: connections are limited in number. Whoever finds no room waits for a moment,
-//! and is then refused with a `Retry-After`; one tenant can take half, so that there is room for another.
+//! minutes. What is [small](SMALL) does not count: connections are limited in number. A body that finds no room waits for a moment and
+//! is then refused with a `Retry-After`; an answer to a question is refused at once. One tenant can take half, so that there is room
+//! for another.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -58,6 +59,13 @@ impl Buffers {
         taken.grow(bytes).then_some(taken)
     }
 
+    /// For what is in memory already, whether there is room or not.
+    fn take_beyond(&self, tenant: &TenantId, bytes: usize) -> Taken {
+        let mut taken = Taken { buffers: self.clone(), tenant: tenant.clone(), bytes: 0 };
+        taken.add(&mut self.used(), bytes);
+        taken
+    }
+
     /// The same, waiting for `patience` for others to give theirs back.
     pub async fn take(&self, tenant: &TenantId, bytes: usize, patience: Duration) -> Option<Taken> {
         let end = Instant::now() + patience;
@@ -92,18 +100,23 @@ impl Taken {
 
     /// Takes so many more, if there is room.
     pub fn grow(&mut self, more: usize) -> bool {
-        let Shared { whole, share, .. } = &*self.buffers.0;
-        let mut used = self.buffers.used();
+        let buffers = self.buffers.clone();
+        let Shared { whole, share, .. } = &*buffers.0;
+        let mut used = buffers.used();
         let own = used.by_tenant.get(&self.tenant).copied().unwrap_or_default();
         if used.bytes + more > *whole || own + more > *share {
             return false;
         }
+        self.add(&mut used, more);
+        true
+    }
+
+    fn add(&mut self, used: &mut Used, more: usize) {
         if more > 0 {
             used.bytes += more;
             *used.by_tenant.entry(self.tenant.clone()).or_default() += more;
             self.bytes += more;
         }
-        true
     }
 }
 
@@ -144,25 +157,55 @@ impl<T> AsRef<[u8]> for Holding<T> {
     }
 }
 
-/// An answer that counts until the client has taken the last of it, or has gone; or the refusal, where there is no room. With it goes
-/// whatever else ends then.
+/// What is answered instead where there is no room for the whole.
+#[derive(Clone)]
+pub(crate) struct Short(pub Bytes);
+
+/// Room for an answer, taken before anything was done.
+#[derive(Clone)]
+pub(crate) struct Reserved(Arc<Taken>);
+
+impl Reserved {
+    pub async fn make(buffers: &Buffers, tenant: &TenantId, bytes: usize) -> Result<Self, Problem> {
+        let taken = buffers.take(tenant, bytes.min(buffers.share()), PATIENCE).await;
+        taken.map(|taken| Self(Arc::new(taken))).ok_or_else(no_room)
+    }
+}
+
+/// How long a change waits for room for its answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+fn no_room() -> Problem {
+    let refusal = "the answers to this tenant that their clients have not taken yet are as much as there is room for; \
+                   take them, and ask again";
+    Problem::new(Kind::Overloaded, refusal)
+}
+
+/// An answer that counts until the client has taken the last of it, or has gone. With it goes whatever else ends then. Where there is no
+/// room, a question is refused. A change is not, for it has been made: its answer is [`Short`], or has its room [`Reserved`], or is of a
+/// kind that is never large, and counts beyond the limit.
 pub(crate) fn counted<T: Send + Sync + 'static>(
-    response: Response,
+    mut response: Response,
+    is_change: bool,
     buffers: &Buffers,
     tenant: &TenantId,
     until_sent: T,
 ) -> Response {
     let size = response.body().size_hint().exact().and_then(|size| usize::try_from(size).ok()).unwrap_or_default();
+    let (short, reserved) =
+        (response.extensions_mut().remove::<Short>(), response.extensions_mut().remove::<Reserved>());
     let mut taken = None;
     if size > SMALL {
-        taken = buffers.try_take(tenant, size);
-        if taken.is_none() {
-            let refusal = "the answers to this tenant that their clients have not taken yet are as much as there is room for; \
-                           take them, and ask again";
-            return Problem::new(Kind::Overloaded, refusal).into_response();
+        let more = size.saturating_sub(reserved.as_ref().map_or(0, |reserved| reserved.0.bytes()));
+        taken = buffers.try_take(tenant, more);
+        match (&taken, short) {
+            (Some(_), _) => {}
+            (None, _) if !is_change => return no_room().into_response(),
+            (None, Some(Short(short))) => *response.body_mut() = Body::from(short),
+            (None, None) => taken = Some(buffers.take_beyond(tenant, more)),
         }
     }
-    response.map(|inner| Body::new(Counted { inner, held: Arc::new((taken, until_sent)) }))
+    response.map(|inner| Body::new(Counted { inner, held: Arc::new((taken, reserved, until_sent)) }))
 }
 
 struct Counted<T> {
@@ -223,7 +266,7 @@ mod tests {
     #[tokio::test]
     async fn an_answer_counts_until_its_last_byte_is_dropped() {
         let (buffers, ours) = (Buffers::new(100_000, 10), TenantId::default());
-        let answer = || counted(Response::new(Body::from(vec![0_u8; 40_000])), &buffers, &ours, ());
+        let answer = || counted(Response::new(Body::from(vec![0_u8; 40_000])), false, &buffers, &ours, ());
         let mut body = answer().into_body();
         let frame = http_body_util::BodyExt::frame(&mut body).await.expect("a frame").expect("no error");
         let bytes = frame.into_data().expect("data").slice(1..2);
@@ -231,5 +274,26 @@ mod tests {
         assert_eq!(answer().status(), 503, "a piece of it is still there");
         drop(bytes);
         assert_eq!(answer().status(), 200);
+    }
+
+    #[tokio::test]
+    async fn a_change_that_was_made_is_not_answered_with_a_refusal() {
+        let (buffers, ours) = (Buffers::new(100_000, 10), TenantId::default());
+        let large = || Response::new(Body::from(vec![0_u8; 40_000]));
+        let untaken = counted(large(), false, &buffers, &ours, ());
+        let mut with_short = large();
+        with_short.extensions_mut().insert(Short(Bytes::from_static(b"{}")));
+        let short = counted(with_short, true, &buffers, &ours, ());
+        assert_eq!((short.status().as_u16(), short.body().size_hint().exact()), (200, Some(2)));
+        let whole = counted(large(), true, &buffers, &ours, ());
+        assert_eq!((whole.status().as_u16(), whole.body().size_hint().exact()), (200, Some(40_000)));
+        assert!(Reserved::make(&buffers, &ours, 40_000).await.is_err(), "before it is made, it can be refused");
+        drop((untaken, whole));
+        let mut reserved = large();
+        reserved.extensions_mut().insert(Reserved::make(&buffers, &ours, 40_000).await.expect("room"));
+        let reserved = counted(reserved, true, &buffers, &ours, ());
+        assert!(buffers.try_take(&ours, 10_001).is_none(), "it counts");
+        drop(reserved);
+        assert!(buffers.try_take(&ours, 50_000).is_some(), "until it is taken");
     }
 }

@@ -53,9 +53,20 @@ impl Caller {
         self.scopes.allow(Scope::JobsRead)
     }
 
+    /// Whether an answer may show what a schedule's job carries.
+    pub fn reads_schedules(&self) -> bool {
+        self.scopes.allow(Scope::SchedulesRead)
+    }
+
     /// For who runs this server: may name any tenant.
     pub fn is_operator(&self) -> bool {
         self.scopes.allow(Scope::Admin)
+    }
+
+    /// Under whose name the connections, bodies and answers of this caller are counted. The operator has a name of its own, which no
+    /// tenant can have: what a tenant does must not keep the operator from disabling it.
+    pub fn account(&self) -> TenantId {
+        if self.is_operator() { TenantId::new(" operator") } else { self.tenant.clone() }
     }
 
     /// The tenant's lock on commands. Whoever needs no key is asked for no list either; the worker goes by the list all the same.

@@ -32,8 +32,8 @@ use crate::caller::{Caller, Standing};
 use crate::keys::{self, Keys};
 use crate::problem::{Kind, Problem};
 use crate::session;
-use attempts::Attempts;
 pub use attempts::Patience;
+use attempts::{Attempts, Operators};
 use uses::Uses;
 
 /// Names the tenant that an operator's request is about.
@@ -54,6 +54,7 @@ pub(crate) struct Doorkeeper {
     /// By the hash of what is shown.
     known_sessions: Answers<[u8; 32], Option<Arc<Pass>>>,
     attempts: Attempts,
+    operators: Operators,
     uses: Arc<Uses>,
 }
 
@@ -111,6 +112,7 @@ impl Doorkeeper {
             known_tenants: Answers::new(FRESH, tasks.clone()),
             known_sessions: Answers::new(FRESH, tasks.clone()),
             attempts: Attempts::new(patience),
+            operators: Operators::default(),
             uses: Uses::new(Arc::clone(&tenancy), tasks.clone()),
             tenancy,
         }
@@ -141,17 +143,24 @@ impl Doorkeeper {
         }
     }
 
-    /// Whether this is the key of the configuration. A person chose it, so guesses at it are slowed down like any other, and a few in
-    /// a second are compared all the same: one stranger behind an address does not lock out its operator for good.
+    /// Whether this is the key of the configuration. A person chose it, so guesses at it are slowed down like any other. An operator who
+    /// was here lately does not wait, and a few in a second are compared all the same: one stranger behind an address does not lock
+    /// out its operator.
     fn is_admin(&self, shown: &[u8], admin: &KeyHash, peer: IpAddr) -> Result<bool, Problem> {
         if shown.starts_with(b"fm_") && std::str::from_utf8(shown).is_ok_and(|text| text.parse::<ApiKey>().is_ok()) {
             // A key of the store, whose place in line is not taken from it.
             return Ok(KeyHash::of(shown) == *admin);
         }
+        let is_admin = KeyHash::of(shown) == *admin;
         match self.attempts.wait(peer) {
-            Some(wait) if !self.attempts.may_look_up(peer) => Err(too_many_attempts(wait)),
-            _ => Ok(KeyHash::of(shown) == *admin),
+            Some(_) if is_admin && self.operators.was_here(peer) => {}
+            Some(wait) if !self.attempts.may_look_up(peer) => return Err(too_many_attempts(wait)),
+            _ => {}
         }
+        if is_admin {
+            self.operators.came(peer);
+        }
+        Ok(is_admin)
     }
 
     /// A browser with a session, or anybody where no key is asked for.

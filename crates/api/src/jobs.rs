@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::commands;
-use crate::hints;
+use crate::hints::Hints;
 use crate::json;
 use crate::paging;
 use crate::params::{Id, Params, Tenant};
@@ -26,7 +26,7 @@ use crate::quotas;
         (status = 404, description = "No such job", body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn get(State(app): State<App>, Tenant(tenant): Tenant, Id(id): Id) -> Result<Response, Problem> {
-    read(&app, &tenant, id).await
+    Ok(json::answer(StatusCode::OK, &read(&app, &tenant, id).await?))
 }
 
 #[derive(Deserialize, utoipa::IntoParams)]
@@ -153,16 +153,18 @@ where
 
 /// A job that was changed, for who may not be one who may read it.
 async fn changed(app: &App, caller: &Caller, id: JobId) -> Result<Response, Problem> {
-    if caller.reads_jobs() {
-        return read(app, &caller.tenant, id).await;
-    }
-    let view = app.store.get(&caller.tenant, id).await?.ok_or_else(|| Problem::job_not_found(id))?;
-    Ok(json::answer(StatusCode::OK, &JobDocument::new(view, false).without_content()))
+    let document = if caller.reads_jobs() {
+        read(app, &caller.tenant, id).await?
+    } else {
+        let view = app.store.get(&caller.tenant, id).await?.ok_or_else(|| Problem::job_not_found(id))?;
+        JobDocument::new(view, false).without_content()
+    };
+    Ok(json::answer_change(StatusCode::OK, document, JobDocument::without_content))
 }
 
-async fn read(app: &App, tenant: &TenantId, id: JobId) -> Result<Response, Problem> {
+async fn read(app: &App, tenant: &TenantId, id: JobId) -> Result<JobDocument, Problem> {
     let view = app.store.get(tenant, id).await?.ok_or_else(|| Problem::job_not_found(id))?;
     let mut document = JobDocument::new(view, true);
-    hints::add(app, &mut document).await;
-    Ok(json::answer(StatusCode::OK, &document))
+    Hints::new(app).add(&mut document).await;
+    Ok(document)
 }

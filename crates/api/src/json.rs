@@ -19,6 +19,7 @@ use serde_json::error::Category;
 use serde_json::value::RawValue;
 use serde_path_to_error::Segment;
 
+use crate::buffers::{SMALL, Short};
 use crate::problem::{Kind, MOST_MISTAKES, Problem};
 pub(crate) use words::in_words;
 
@@ -89,10 +90,34 @@ fn problem_of(text: &[u8], error: &serde_json::Error, misfit: Kind) -> Option<Pr
 
 /// A response with `value` as its body.
 pub(crate) fn answer(status: StatusCode, value: &impl Serialize) -> Response {
-    let body = serde_json::to_vec(value).expect("documents are plain data with text keys");
-    let mut response = Response::new(Body::from(body));
+    answer_text(status, text(value))
+}
+
+/// How many bytes it takes to write it down.
+pub(crate) fn size(value: &impl Serialize) -> usize {
+    text(value).len()
+}
+
+fn text(value: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).expect("documents are plain data with text keys")
+}
+
+fn answer_text(status: StatusCode, text: Vec<u8>) -> Response {
+    let mut response = Response::new(Body::from(text));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+/// The same for something that was changed. Where there is no room for all of it any more, the client gets what `shorten` leaves: a
+/// change that was made is never answered with a refusal.
+pub(crate) fn answer_change<T: Serialize>(status: StatusCode, value: T, shorten: impl FnOnce(T) -> T) -> Response {
+    let whole = text(&value);
+    let short = (whole.len() > SMALL).then(|| text(&shorten(value)));
+    let mut response = answer_text(status, whole);
+    if let Some(short) = short {
+        response.extensions_mut().insert(Short(short.into()));
+    }
     response
 }
 

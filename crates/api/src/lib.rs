@@ -22,7 +22,7 @@ mod dev;
 mod docs;
 pub mod door;
 mod doorkeeper;
-pub mod failures;
+mod failures;
 mod health;
 mod hints;
 mod home;

@@ -1,4 +1,7 @@
 //! Lists of jobs, page by page.
+//!
+//! A list shows no payloads, unless it is asked for them. A page with payloads is over after [`MOST_BYTES`], however many jobs it was
+//! asked for, and the next one goes on from there.
 
 use axum::extract::State;
 use axum::response::Response;
@@ -16,6 +19,17 @@ use crate::problem::Problem;
 
 const DEFAULT_LIMIT: usize = 50;
 const MAX_LIMIT: usize = 500;
+/// The same where each job is read by itself.
+const MAX_LIMIT_WITH_PAYLOADS: usize = 100;
+/// A page with payloads ends with the job that reaches this.
+const MOST_BYTES: usize = 1024 * 1024;
+
+/// What a list can show beside what it always shows.
+#[derive(Clone, Copy, Debug, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Fields {
+    Payload,
+}
 
 #[derive(Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -44,6 +58,10 @@ pub(crate) struct ListParams {
     limit: Option<usize>,
     /// `next` of the page before, unchanged.
     cursor: Option<String>,
+    /// `payload`: also what was submitted with each job, as a job document shows it. The page then has at most 100 jobs, and ends early after
+    /// 1 MiB; `next` continues it.
+    #[param(inline)]
+    fields: Option<Fields>,
 }
 
 #[derive(Deserialize, utoipa::IntoParams)]
@@ -98,9 +116,10 @@ pub(crate) async fn list(
         created_before,
         limit,
         cursor,
+        fields,
     } = params;
     let asked = FilterDocument { state, queue, kind, tag, correlation_id, error_group, created_after, created_before };
-    page(&app, &tenant, asked, limit, cursor.as_deref()).await
+    page(&app, &tenant, asked, limit, cursor.as_deref(), fields).await
 }
 
 /// List dead jobs: all attempts failed, and kept until somebody retries or deletes them.
@@ -117,7 +136,7 @@ pub(crate) async fn list_dead(
         params;
     let state = Some(JobState::Dead);
     let asked = FilterDocument { state, queue, kind, tag, correlation_id, error_group, created_after, created_before };
-    page(&app, &tenant, asked, limit, cursor.as_deref()).await
+    page(&app, &tenant, asked, limit, cursor.as_deref(), None).await
 }
 
 async fn page(
@@ -126,22 +145,47 @@ async fn page(
     asked: FilterDocument,
     limit: Option<usize>,
     cursor: Option<&str>,
+    fields: Option<Fields>,
 ) -> Result<Response, Problem> {
     let filter = filter(asked)?;
     let limit = limit.unwrap_or(DEFAULT_LIMIT);
-    if !(1..=MAX_LIMIT).contains(&limit) {
-        return Err(Problem::invalid_request(format!("in the query: limit: must lie between 1 and {MAX_LIMIT}")));
+    let most = if fields.is_some() { MAX_LIMIT_WITH_PAYLOADS } else { MAX_LIMIT };
+    if !(1..=most).contains(&limit) {
+        return Err(Problem::invalid_request(format!("in the query: limit: must lie between 1 and {most}")));
     }
     let after = cursor
         .map(Cursor::decode)
         .transpose()
         .map_err(|error: NotACursor| Problem::invalid_request(format!("in the query: cursor: {error}")))?;
-    let page = app.store.list(tenant, &filter, after.as_ref(), limit).await?;
-    let document = ListDocument {
-        items: page.items.into_iter().map(JobDocument::from).collect(),
-        next: page.next.map(|cursor| cursor.encode()),
-    };
+    let mut page = app.store.list(tenant, &filter, after.as_ref(), limit).await?;
+    let mut items: Vec<JobDocument> = page.items.into_iter().map(JobDocument::from).collect();
+    if let Some(Fields::Payload) = fields {
+        let count = items.len();
+        items = with_payloads(app, tenant, items).await?;
+        if items.len() < count {
+            // Where a page of that many ends.
+            page = app.store.list(tenant, &filter, after.as_ref(), items.len()).await?;
+        }
+    }
+    let document = ListDocument { items, next: page.next.map(|cursor| cursor.encode()) };
     Ok(json::answer(StatusCode::OK, &document))
+}
+
+/// The first of these, with what was submitted, up to the one that makes them too large.
+async fn with_payloads(app: &App, tenant: &TenantId, items: Vec<JobDocument>) -> Result<Vec<JobDocument>, Problem> {
+    let (mut whole, mut bytes) = (Vec::with_capacity(items.len()), 0);
+    for item in items {
+        let id = item.id.parse().map_err(|_| Problem::internal("a job of a list has no id"))?;
+        // One that was deleted a moment ago is shown as it was listed.
+        let read = app.store.get(tenant, id).await?.map(|view| JobDocument::new(view, false));
+        let document = read.unwrap_or(item);
+        bytes += json::size(&document);
+        whole.push(document);
+        if bytes >= MOST_BYTES {
+            break;
+        }
+    }
+    Ok(whole)
 }
 
 /// What was asked for, as the store takes it.

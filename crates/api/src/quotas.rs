@@ -63,7 +63,8 @@ struct Now {
 const SIGN_INS: Rate = Rate { per_second: 1, burst: 100 };
 
 impl Quotas {
-    /// Takes what jobs with this work come to, all or nothing. The quota is for the answer.
+    /// Takes what jobs with this work come to, or refuses all of them. What was taken of the rate is not given back when there is no room:
+    /// a client that keeps asking is slowed down by it. The quota is for the answer.
     pub async fn take(&self, app: &App, caller: &Caller, works: &[Arc<Work>]) -> Result<Option<Quota>, Problem> {
         let (book, count) = (self.book(&caller.tenant), works.len() as u64);
         let quota = match book.take_rate(app, caller, count) {
@@ -126,7 +127,7 @@ impl Quotas {
     /// The same for a sign-in, of whoever it is: a session is kept for hours.
     pub fn take_sign_in(&self, app: &App, caller: &Caller) -> Result<(), Problem> {
         self.take_act(app, caller)?;
-        let take = self.book(&caller.tenant).now().sign_ins.take(SIGN_INS, 1, app.clock.now());
+        let take = self.book(&caller.account()).now().sign_ins.take(SIGN_INS, 1, app.clock.now());
         if take.is_allowed() {
             return Ok(());
         }

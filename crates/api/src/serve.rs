@@ -3,7 +3,7 @@
 //! `axum::serve` sets no timer, so a half-sent request holds its connection for ever; here every phase of a connection has
 //! its patience (see `guard.rs` for which).
 //!
-//! When `max_connections` are open, those without a request are closed to make room, and a few more are taken on probation: a probe
+//! When `max_connections` are open, some of those without a request are closed to make room, and a few more are taken on probation: a probe
 //! is answered at once, whatever else is going on; any other request is served if a place is found within a moment, and is
 //! otherwise refused with a `Retry-After`. Further clients wait in the kernel's backlog.
 //!
@@ -16,7 +16,7 @@ mod sent;
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -72,8 +72,12 @@ const SPARE: usize = 32;
 const PLACE_PATIENCE: Duration = Duration::from_secs(1);
 /// A connection that has sent nothing yet is left alone for so long when places are needed.
 const FIRST_REQUEST: Duration = Duration::from_secs(1);
-/// Those without a request are asked for their places at most so often.
+/// Those without a request are asked for their places at most this often.
 const ASKED_EVERY: Duration = Duration::from_millis(20);
+/// And again after this, while nobody gives up a place.
+const ASKED_AGAIN: Duration = Duration::from_millis(250);
+/// How many of them give up their places each time.
+const GIVEN_UP_AT_ONCE: usize = 8;
 
 /// What may be on its way to one request of HTTP/2.
 const STREAM_WINDOW: u32 = 64 * 1024;
@@ -147,6 +151,7 @@ impl Server {
             places: Arc::new(Semaphore::new(config.max_connections)),
             spare: Arc::new(Semaphore::new(SPARE)),
             needed: Notify::new(),
+            wanted: AtomicUsize::new(0),
             config,
             shutdown: shutdown.clone(),
         });
@@ -194,8 +199,10 @@ struct Context {
     shutdown: Shutdown,
     places: Arc<Semaphore>,
     spare: Arc<Semaphore>,
-    /// Rung when all places are taken: whoever has no request gives up its own.
+    /// Rung when all places are taken: a connection without a request gives up its own.
     needed: Notify,
+    /// How many of them still may, for the last ring.
+    wanted: AtomicUsize,
 }
 
 impl Context {
@@ -204,9 +211,9 @@ impl Context {
         if let Ok(permit) = Arc::clone(&self.places).try_acquire_owned() {
             return Place { own: Some(permit), spare: None };
         }
-        // Every connection hears it, and a flood of new ones must not cost so much more.
+        // Every connection hears it, and a flood of new ones must not cost much more.
         if asked.elapsed() >= ASKED_EVERY {
-            self.needed.notify_waiters();
+            self.ask_for_places();
             *asked = Instant::now();
         }
         let (places, spare) = (Arc::clone(&self.places), Arc::clone(&self.spare));
@@ -214,9 +221,31 @@ impl Context {
             biased;
             own = places.acquire_owned() => Place { own: own.ok(), spare: None },
             spare = spare.acquire_owned() => Place { own: None, spare: spare.ok() },
+            never = self.ask_again_and_again() => match never {},
         };
         debug_assert!(permit.own.is_some() || permit.spare.is_some(), "the semaphores are never closed");
         permit
+    }
+}
+
+impl Context {
+    /// A few connections without a request are closed. Not all of them at once: most of a proxy's are needed again in a moment.
+    fn ask_for_places(&self) {
+        self.wanted.store(GIVEN_UP_AT_ONCE, Ordering::Relaxed);
+        self.needed.notify_waiters();
+    }
+
+    /// A connection that was busy when it was asked may not be so a moment later.
+    async fn ask_again_and_again(&self) -> Infallible {
+        loop {
+            tokio::time::sleep(ASKED_AGAIN).await;
+            self.ask_for_places();
+        }
+    }
+
+    /// Whether one more may be closed.
+    fn is_wanted(&self) -> bool {
+        self.wanted.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| count.checked_sub(1)).is_ok()
     }
 }
 
@@ -242,10 +271,14 @@ impl Seat {
 
     /// Finds a place for a connection on probation, if one becomes free soon enough.
     async fn find(&self, context: &Context) -> bool {
-        context.needed.notify_waiters();
-        let Ok(Ok(permit)) = timeout(PLACE_PATIENCE, Arc::clone(&context.places).acquire_owned()).await else {
-            return false;
+        context.ask_for_places();
+        let found = async {
+            tokio::select! {
+                permit = Arc::clone(&context.places).acquire_owned() => permit.ok(),
+                never = context.ask_again_and_again() => match never {},
+            }
         };
+        let Ok(Some(permit)) = timeout(PLACE_PATIENCE, found).await else { return false };
         let mut place = self.lock();
         place.own.get_or_insert(permit);
         place.spare = None;
@@ -356,7 +389,8 @@ async fn serve_connection(context: Arc<Context>, stream: TcpStream, peer: Socket
 async fn given_up(context: &Context, activity: &Activity, since: Instant) {
     loop {
         context.needed.notified().await;
-        if activity.is_idle() && (activity.has_begun() || since.elapsed() >= FIRST_REQUEST) {
+        let is_idle = activity.is_idle() && (activity.has_begun() || since.elapsed() >= FIRST_REQUEST);
+        if is_idle && context.is_wanted() {
             return;
         }
     }

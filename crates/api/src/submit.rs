@@ -21,9 +21,10 @@ use serde_json::value::RawValue;
 
 use crate::app::App;
 use crate::audit::{self, Origin};
+use crate::buffers::Reserved;
 use crate::caller::Caller;
 use crate::commands;
-use crate::hints;
+use crate::hints::Hints;
 use crate::json;
 use crate::problem::{Kind, Problem};
 use crate::quotas;
@@ -105,13 +106,15 @@ async fn respond(app: &App, caller: &Caller, receipt: Receipt, answer: Submitted
     match answer {
         Submitted::Accepted(at) => {
             let mut document = receipt.document(tenant, at);
-            hints::add(app, &mut document).await;
-            Ok(located(json::answer(StatusCode::ACCEPTED, &document), id))
+            Hints::new(app).add(&mut document).await;
+            let answer = json::answer_change(StatusCode::ACCEPTED, document, JobDocument::without_content);
+            Ok(located(answer, id))
         }
         Submitted::Duplicate(first) => {
             let mut document = read(app, caller, first).await?;
-            hints::add(app, &mut document).await;
-            let mut response = located(json::answer(StatusCode::OK, &document), first);
+            Hints::new(app).add(&mut document).await;
+            let answer = json::answer_change(StatusCode::OK, document, JobDocument::without_content);
+            let mut response = located(answer, first);
             response.headers_mut().insert(IDEMPOTENCY_REPLAYED, HeaderValue::from_static("true"));
             Ok(response)
         }
@@ -245,6 +248,9 @@ impl Receipt {
     }
 }
 
+/// What the answer says of a job beside what was sent, in bytes: about this much.
+const DOCUMENT: usize = 400;
+
 /// One answer of a batch.
 #[derive(Serialize, utoipa::ToSchema)]
 #[serde(untagged)]
@@ -313,9 +319,12 @@ pub(crate) async fn submit_batch(
             receipt
         }));
     }
+    // Before anything is accepted: it shows the jobs as they were sent, and a little more of each.
+    let room = Reserved::make(app.answered(), &caller.account(), body.len() + count * DOCUMENT).await?;
     let quota = if jobs.is_empty() { None } else { app.quotas().take(&app, &caller, &works(&jobs)).await? };
     let mut answers = if jobs.is_empty() { Vec::new() } else { accepted(&app, &caller, jobs, from).await? }.into_iter();
 
+    let hints = Hints::new(&app);
     let mut results = Vec::with_capacity(count);
     for judged in judged {
         let result = match judged {
@@ -329,7 +338,7 @@ pub(crate) async fn submit_batch(
         };
         results.push(match result {
             Ok(mut document) => {
-                hints::add(&app, &mut document).await;
+                hints.add(&mut document).await;
                 BatchItem::Job(Box::new(document))
             }
             Err(problem) => {
@@ -343,6 +352,7 @@ pub(crate) async fn submit_batch(
         });
     }
     let mut response = json::answer(StatusCode::OK, &BatchAnswer { results });
+    response.extensions_mut().insert(room);
     quotas::tell(&mut response, quota);
     Ok(response)
 }

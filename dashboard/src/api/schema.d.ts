@@ -3294,6 +3294,11 @@ export interface operations {
                 limit?: number;
                 /** @description `next` of the page before, unchanged. */
                 cursor?: string;
+                /**
+                 * @description `payload`: also what was submitted with each job, as a job document shows it. The page then has at most 100 jobs, and ends early after
+                 *     1 MiB; `next` continues it.
+                 */
+                fields?: "payload";
             };
             header?: {
                 /** @description The tenant that an operator's request is about; the key's own without it */

@@ -24,7 +24,7 @@ pub enum Needs {
 pub enum Takes {
     /// Reads; what only takes away, so that a tenant that went too far can stop; what operators do.
     Nothing,
-    /// As much as one job: it changes something, and leaves an entry in the audit trail.
+    /// As much as one job: it changes something, or makes something that is kept.
     One,
     /// As many as the jobs it makes. Its handler takes them, for only that knows.
     Jobs,

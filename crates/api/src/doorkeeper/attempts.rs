@@ -96,6 +96,35 @@ impl Attempts {
     }
 }
 
+/// From which addresses the key of the configuration was shown lately.
+#[derive(Default)]
+pub(super) struct Operators(Mutex<HashMap<IpAddr, Instant>>);
+
+/// How long an operator is known for.
+const LATELY: Duration = Duration::from_mins(10);
+const MOST_OPERATORS: usize = 1_000;
+
+impl Operators {
+    pub fn came(&self, address: IpAddr) {
+        let mut all = self.lock();
+        if all.len() >= MOST_OPERATORS {
+            all.retain(|_, at| at.elapsed() < LATELY);
+        }
+        if all.len() < MOST_OPERATORS {
+            all.insert(whole(address), Instant::now());
+        }
+    }
+
+    pub fn was_here(&self, address: IpAddr) -> bool {
+        self.lock().get(&whole(address)).is_some_and(|at| at.elapsed() < LATELY)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, Instant>> {
+        // Nothing in here can panic half way through a change.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 fn make_room(all: &mut HashMap<IpAddr, Seen>, within: Duration, most: usize) {
     all.retain(|_, seen| seen.since.elapsed() < within);
     if all.len() >= most {

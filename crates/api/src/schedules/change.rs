@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 
 use axum::extract::{Request, State};
 use axum::response::Response;
+use foreman_core::Target;
 use foreman_core::document::{JobDocument, ProblemDocument, ScheduleDocument, ScheduleFields};
 use foreman_core::ports::{Change, ScheduleError, ScheduleView};
 use foreman_core::schedule::{ScheduleKey, ScheduleSpec};
 use foreman_core::spec::{Invalid, JobSpec, Mistake};
-use foreman_core::{Target, TenantId};
 use http::header::LOCATION;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::value::RawValue;
@@ -52,9 +52,9 @@ const ROUNDS: usize = 5;
 pub(crate) async fn create(State(app): State<App>, caller: Caller, request: Request) -> Result<Response, Problem> {
     let (_, spec) = read(&app, &caller, request).await?;
     quotas::may_add_a_schedule(&app, &caller).await?;
-    let (desk, tenant) = (app.schedules.clone(), caller.tenant);
+    let (desk, tenant) = (app.schedules.clone(), caller.tenant.clone());
     let view = app.to_the_end(async move { desk.create(&tenant, spec).await }).await?;
-    Ok(created(view))
+    Ok(created(&caller, view))
 }
 
 /// Replace a schedule, or make it.
@@ -121,7 +121,7 @@ async fn put(
         if expected != Expected::Nothing {
             let change = Change::Replace(spec.clone());
             match app.schedules.change(tenant, key, change, expected.only_if()).await {
-                Ok(view) => return Ok(condition::answer(StatusCode::OK, view)),
+                Ok(view) => return Ok(condition::answer_to(caller, StatusCode::OK, view)),
                 Err(ScheduleError::NotFound) if may_make => {}
                 Err(ScheduleError::NotFound) if expected != Expected::Anything => {
                     return Err(none_there(key));
@@ -131,7 +131,7 @@ async fn put(
         }
         quotas::may_add_a_schedule(app, caller).await?;
         match app.schedules.create(tenant, spec.clone()).await {
-            Ok(view) => return Ok(created(view)),
+            Ok(view) => return Ok(created(caller, view)),
             Err(ScheduleError::NameTaken(name)) if expected == Expected::Nothing => {
                 return Err(Problem::new(
                     Kind::PreconditionFailed,
@@ -202,22 +202,22 @@ async fn change_what_fires(
     expected: Expected,
 ) -> Result<Response, Problem> {
     match commands::may_submit(app, caller) {
-        Ok(()) => change(app, &caller.tenant, key, what, expected).await,
-        Err(refusal) => change_no_command(app, &caller.tenant, key, what, expected, refusal).await,
+        Ok(()) => change(app, caller, key, what, expected).await,
+        Err(refusal) => change_no_command(app, caller, key, what, expected, refusal).await,
     }
 }
 
 /// The version that was judged is the one that is changed.
 async fn change_no_command(
     app: &App,
-    tenant: &TenantId,
+    caller: &Caller,
     key: ScheduleKey,
     what: Change,
     expected: Expected,
     refusal: Problem,
 ) -> Result<Response, Problem> {
     for _ in 0..ROUNDS {
-        let view = find(app, tenant, &key).await?;
+        let view = find(app, &caller.tenant, &key).await?;
         if matches!(view.schedule.work.target, Target::Command(_)) {
             return Err(refusal);
         }
@@ -227,7 +227,7 @@ async fn change_no_command(
             Some(only_if) if only_if == version => expected,
             Some(_) => return Err(ScheduleError::Changed(version).into()),
         };
-        match change(app, tenant, key.clone(), what.clone(), bound).await {
+        match change(app, caller, key.clone(), what.clone(), bound).await {
             Err(Problem { kind: Kind::PreconditionFailed, .. }) if expected.only_if().is_none() => {}
             answer => return answer,
         }
@@ -279,12 +279,12 @@ pub(crate) async fn delete(
     ))]
 pub(crate) async fn pause(
     State(app): State<App>,
-    Tenant(tenant): Tenant,
+    caller: Caller,
     Key(key): Key,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let expected = Expected::of_existing(&headers)?;
-    change(&app, &tenant, key, Change::Pause, expected).await
+    change(&app, &caller, key, Change::Pause, expected).await
 }
 
 /// Resume a schedule: it fires again, from its next time on.
@@ -344,25 +344,26 @@ pub(crate) async fn run(State(app): State<App>, caller: Caller, Key(key): Key) -
     let view = app.store.get(&tenant, id).await?.ok_or_else(|| Problem::job_not_found(id))?;
     let document = JobDocument::new(view, false);
     let document = if reads { document } else { document.without_content() };
-    let mut response = submit::located(json::answer(StatusCode::ACCEPTED, &document), id);
+    let answer = json::answer_change(StatusCode::ACCEPTED, document, JobDocument::without_content);
+    let mut response = submit::located(answer, id);
     quotas::tell(&mut response, quota);
     Ok(response)
 }
 
 async fn change(
     app: &App,
-    tenant: &TenantId,
+    caller: &Caller,
     key: ScheduleKey,
     change: Change,
     expected: Expected,
 ) -> Result<Response, Problem> {
-    let key = expected.bound(app, tenant, key).await?;
-    let (desk, tenant) = (app.schedules.clone(), tenant.clone());
+    let key = expected.bound(app, &caller.tenant, key).await?;
+    let (desk, tenant) = (app.schedules.clone(), caller.tenant.clone());
     let changed = async move {
         let changed = desk.change(&tenant, &key, change, expected.only_if()).await;
         changed.map_err(|error| explained(error, &key))
     };
-    Ok(condition::answer(StatusCode::OK, app.to_the_end(changed).await?))
+    Ok(condition::answer_to(caller, StatusCode::OK, app.to_the_end(changed).await?))
 }
 
 /// The schedule in a request's body, with the request's headers.
@@ -405,10 +406,10 @@ fn explained(error: ScheduleError, key: &ScheduleKey) -> Problem {
     }
 }
 
-fn created(view: ScheduleView) -> Response {
+fn created(caller: &Caller, view: ScheduleView) -> Response {
     let path = format!("/api/v1/schedules/{}", view.schedule.name);
     let object = format!("schedule/{}", view.schedule.name);
-    let mut response = condition::answer(StatusCode::CREATED, view);
+    let mut response = condition::answer_to(caller, StatusCode::CREATED, view);
     Touched::mark(&mut response, object);
     let path = HeaderValue::try_from(path).expect("a name is letters, digits and a few signs");
     response.headers_mut().insert(LOCATION, path);

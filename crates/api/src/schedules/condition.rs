@@ -13,6 +13,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
 use super::look::not_found;
 use crate::app::App;
+use crate::caller::Caller;
 use crate::json;
 use crate::problem::{Kind, Problem};
 
@@ -92,6 +93,15 @@ pub(crate) fn has_it_already(headers: &HeaderMap, tag: &str) -> bool {
 pub(super) fn answer(status: StatusCode, view: ScheduleView) -> Response {
     let tag = etag(&view);
     tagged(json::answer(status, &ScheduleDocument::from(view)), tag)
+}
+
+/// The same for a caller who changed it. One who may not read schedules gets it without its job.
+pub(super) fn answer_to(caller: &Caller, status: StatusCode, view: ScheduleView) -> Response {
+    let (tag, mut document) = (etag(&view), ScheduleDocument::from(view));
+    if !caller.reads_schedules() {
+        document = document.without_content();
+    }
+    tagged(json::answer_change(status, document, ScheduleDocument::without_content), tag)
 }
 
 pub(crate) fn tagged(mut response: Response, tag: String) -> Response {

@@ -4,6 +4,7 @@
 //! while the snapshot is being sent, comes afterwards, perhaps a second time. A client that is cut off half way has no place
 //! after the snapshot, and is shown it again. A tenant's snapshots are made one after the other.
 
+use foreman_core::job::QueueName;
 use foreman_core::ports::{Cursor, JobFilter, JobSummary, Store, StoreError};
 use foreman_core::{TenantId, Timestamp};
 use tokio::sync::OwnedSemaphorePermit;
@@ -69,8 +70,8 @@ impl Snapshot {
             self.jobs += 1;
         }
         self.after = page.next;
-        let is_complete = self.after.is_none();
-        let is_last = is_complete || self.looked_at >= LOOKED_AT;
+        let is_last = self.after.is_none() || self.looked_at >= LOOKED_AT;
+        let is_complete = self.after.is_none() && !leaves_some_out(scene.filter);
         if is_last {
             text.snapshot(self.jobs, is_complete, scene.now, scene.place);
         }
@@ -81,6 +82,11 @@ impl Snapshot {
 fn takes(filter: &Filter, summary: &JobSummary) -> bool {
     let outline = &summary.outline;
     filter.takes(summary.id, &outline.queue) && filter.takes_labels(outline.kind.as_deref(), &outline.tags)
+}
+
+/// A list has Foreman's own queues only where it is of one of them alone.
+fn leaves_some_out(filter: &Filter) -> bool {
+    filter.queues.as_ref().is_some_and(|queues| queues.len() > 1 && queues.iter().any(QueueName::is_internal))
 }
 
 /// What the store can sift by itself.

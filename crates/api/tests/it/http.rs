@@ -72,6 +72,12 @@ impl Connection {
         self.reply(method == "HEAD").await
     }
 
+    /// The same on a connection that the server may have closed.
+    pub async fn try_request(&mut self, method: &str, path: &str) -> Option<Reply> {
+        self.try_send(&written(method, path, &[], None)).await;
+        timeout(PATIENCE, self.read_reply(method == "HEAD")).await.expect("an answer or an end in time")
+    }
+
     pub async fn reply(&mut self, is_head: bool) -> Reply {
         timeout(PATIENCE, self.read_reply(is_head)).await.expect("an answer in time").expect("an answer")
     }

@@ -134,6 +134,19 @@ async fn a_key_that_may_not_read_jobs_is_told_where_they_stand_and_nothing_of_th
         let one = answer["results"].get(0).unwrap_or(&answer);
         assert!(one["id"].is_string() && one["state"].is_string(), "{path}: {answer}");
     }
+    for (method, path, body) in [
+        ("POST", "/api/v1/schedules/s/pause", None),
+        ("POST", "/api/v1/schedules/s/resume", None),
+        ("PATCH", "/api/v1/schedules/s", Some(r#"{"every":"2h"}"#)),
+        ("PUT", "/api/v1/schedules/s", Some(schedule)),
+        ("PUT", "/api/v1/schedules/t", Some(&*schedule.replace("\"s\"", "\"t\""))),
+    ] {
+        let reply = api.send_as(&writer, None, method, path, body).await;
+        assert!((200..300).contains(&reply.status), "{method} {path}: {reply:?}");
+        assert!(!reply.body.contains("hush"), "{method} {path}: {}", reply.body);
+    }
+    let paused = api.send_as(&reader, None, "POST", "/api/v1/schedules/s/pause", None).await.expect(200);
+    assert_eq!(paused["job"]["payload"], "hush");
     let shown = api.send_as(&reader, None, "POST", &retry, None).await.expect(200);
     assert_eq!((&shown["payload"]["ssn"], shown["attempts"].is_array()), (&"hush".into(), true));
     api.send_as(&writer, None, "GET", &format!("/api/v1/jobs/{id}"), None).await.problem(403, "forbidden");

@@ -9,7 +9,7 @@ use foreman_runtime::{Stop, Tasks};
 use http::{Method, StatusCode};
 use serde_json::json;
 
-use crate::harness::{Api, Setting};
+use crate::harness::{Api, Setting, in_time};
 use crate::http::{Connection, Reply};
 
 const KEY: &str = "a-key-that-nobody-can-guess";
@@ -118,27 +118,38 @@ async fn before_there_is_a_store_whoever_asks_is_told_to_come_back() {
 #[tokio::test]
 async fn guesses_at_the_configured_key_are_slowed_down_too() {
     let patience = Patience { attempts: 3, within: Duration::from_mins(10) };
-    let setting = Setting { keys: Keys::asked(KEY), hosts: Hosts::Any, patience, ..Setting::default() };
-    let api = Api::with(setting).await;
-    let show = async |key: &str| {
-        let bearer = format!("Bearer {key}");
-        api.send("GET", "/api/v1/jobs", &[("authorization", &bearer)], None).await.status
-    };
-    assert_eq!(show(KEY).await, 200);
-    for _ in 0..3 {
-        assert_eq!(show("a-key-that-somebody-guesses").await, 401);
-    }
-    let began = tokio::time::Instant::now();
-    let mut opened = 0;
-    for _ in 0..200 {
-        match show(KEY).await {
-            200 => opened += 1,
-            429 => {}
-            other => panic!("{other}"),
+    let mut was_slowed_down = false;
+    // A machine that stands still for a second in between lets the right one in at once.
+    for _ in 0..20 {
+        let setting = Setting { keys: Keys::asked(KEY), hosts: Hosts::Any, patience, ..Setting::default() };
+        let api = Api::with(setting).await;
+        let show = async |key: &str| {
+            let bearer = format!("Bearer {key}");
+            api.send("GET", "/api/v1/jobs", &[("authorization", &bearer)], None).await.status
+        };
+        for _ in 0..3 {
+            assert_eq!(show("a-key-that-somebody-guesses").await, 401);
+        }
+        for _ in 0..10 {
+            assert_eq!(show("a-key-that-somebody-guesses").await, 429);
+        }
+        was_slowed_down |= show(KEY).await == 429;
+        // The operator comes in as one of a few in a second, and from then on whatever a stranger behind the same address does.
+        in_time(async {
+            while show(KEY).await != 200 {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        })
+        .await;
+        for _ in 0..20 {
+            assert_eq!(show("a-key-that-somebody-guesses").await, 429);
+            assert_eq!(show(KEY).await, 200);
+        }
+        if was_slowed_down {
+            break;
         }
     }
-    let most = 5 * (began.elapsed().as_secs() + 2);
-    assert!(opened >= 1 && opened <= most, "{opened} of 200 were compared, {most} at most");
+    assert!(was_slowed_down, "a right guess is let in however many wrong ones come before it");
 }
 
 #[tokio::test]

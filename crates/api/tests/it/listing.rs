@@ -44,6 +44,36 @@ async fn pages_walk_over_everything_once_newest_first() {
 }
 
 #[tokio::test]
+async fn payloads_are_listed_where_they_are_asked_for_and_no_more_than_a_mebibyte_of_them() {
+    let api = Api::start().await;
+    for n in 0..8 {
+        let text = "x".repeat(200_000);
+        api.submitted(&format!(r#"{{"url":"http://127.0.0.1:1/","kind":"{n}","payload":"{text}"}}"#)).await;
+        api.clock.advance(Duration::from_millis(1));
+    }
+    assert!(items(&api, "limit=8").await.iter().all(|job| job.get("payload").is_none()));
+    let (mut path, mut kinds, mut pages) = ("/api/v1/jobs?fields=payload".to_owned(), Vec::new(), 0);
+    loop {
+        let reply = api.get(&path).await;
+        assert!(reply.body.len() < 1_300_000, "{} bytes", reply.body.len());
+        let page = reply.expect(200);
+        pages += 1;
+        for job in page["items"].as_array().unwrap() {
+            assert_eq!(job["payload"].as_str().unwrap().len(), 200_000);
+            kinds.push(job["kind"].as_str().unwrap().to_owned());
+        }
+        match page["next"].as_str() {
+            Some(next) => path = format!("/api/v1/jobs?fields=payload&cursor={next}"),
+            None => break,
+        }
+    }
+    assert_eq!((pages, kinds.join("").as_str()), (2, "76543210"));
+    for wrong in ["fields=payload&limit=101", "fields=secrets"] {
+        api.get(&format!("/api/v1/jobs?{wrong}")).await.problem(400, "invalid-request");
+    }
+}
+
+#[tokio::test]
 async fn a_list_holds_fifty_unless_asked_and_never_shows_attempts() {
     let api = Api::start().await;
     submit_many(&api, 51, "a").await;

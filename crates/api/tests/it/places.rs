@@ -104,6 +104,25 @@ async fn connections_without_a_request_give_their_places_up() {
 }
 
 #[tokio::test]
+async fn one_connection_too_many_closes_a_few_and_not_all_that_are_idle() {
+    let mut setting = Setting::default();
+    setting.serve.max_connections = 60;
+    let api = Api::with(setting).await;
+    let mut idle = Vec::new();
+    for _ in 0..60 {
+        let mut client = api.connect().await;
+        client.request("GET", "/healthz", &[], None).await.expect(200);
+        idle.push(client);
+    }
+    api.get("/api/v1/jobs").await.expect(200);
+    let mut open = 0;
+    for mut client in idle {
+        open += usize::from(client.try_request("GET", "/healthz").await.is_some());
+    }
+    assert!((30..60).contains(&open), "{open} of 60 are still open");
+}
+
+#[tokio::test]
 async fn a_body_for_which_there_is_no_room_is_refused_and_small_ones_are_taken() {
     let mut setting = Setting::default();
     setting.bodies.batch_bytes = 100_000;
@@ -127,6 +146,24 @@ async fn a_body_for_which_there_is_no_room_is_refused_and_small_ones_are_taken()
     send(&two.key, &large).await.expect(202);
     drop(slow);
     in_time(async { while send(&one.key, &large).await.status != 202 {} }).await;
+}
+
+#[tokio::test]
+async fn a_tenant_that_takes_every_share_does_not_keep_the_operator_out() {
+    let mut setting = Setting { keys: Keys::asked(ADMIN), hosts: Hosts::Any, ..Setting::default() };
+    setting.serve.max_connections = 8;
+    let api = Api::with(setting).await;
+    // The operator's own tenant, where the operator acts unless it names another.
+    let (key, _) = key(&api, "default", &["jobs:read", "jobs:write"]).await;
+    let job = api.send_as(&key, None, "POST", "/api/v1/jobs", Some(JOB)).await.expect(202);
+    let one = Neighbour { key, job: job["id"].as_str().unwrap().to_owned() };
+    let mut open = Vec::new();
+    for count in 1..=6 {
+        open.push(one.waits(&api).await);
+        until("it waits", || api.waits.count() == count).await;
+    }
+    one.asks(&api).await.problem(429, "too-many-requests");
+    api.send_as(ADMIN, None, "PATCH", "/api/v1/tenants/default", Some(r#"{"disabled":true}"#)).await.expect(200);
 }
 
 #[tokio::test]

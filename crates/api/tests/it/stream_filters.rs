@@ -236,6 +236,11 @@ async fn a_snapshot_tells_how_things_stand_and_then_what_changes() {
     let states: Vec<Value> = feed.jobs(2).await.into_iter().map(|event| event.data["state"].clone()).collect();
     assert_eq!(states, ["running", "completed"]);
 
+    // A list of several queues has none of Foreman's own.
+    let mut feed = Feed::open(&api, "?snapshot=true&queue=mail,foreman.webhooks", &[]).await;
+    feed.jobs(2).await;
+    assert_eq!(feed.next().await.data["complete"], json!(false));
+
     for (query, jobs) in [
         ("kind=send", 1),
         ("kind=send,cut", 2),

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Api, Setting};
 use crate::http::Reply;
+use crate::matrix::{key, keyed, tenant};
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 const WEBHOOK: &str = r#"{"url":"http://127.0.0.1:1/hook","events":["job.completed","job.dead"]}"#;
@@ -124,6 +125,25 @@ async fn two_secrets_sign_while_one_takes_over() {
     );
     let wrong = api.post_json(&format!("{path}/rotate-secret"), r#"{"overlap":"900h"}"#).await;
     assert_eq!(wrong.problem(422, "invalid-webhook")["errors"][0]["pointer"], "/overlap");
+}
+
+#[tokio::test]
+async fn a_key_that_may_not_read_jobs_sends_a_delivery_again_and_sees_nothing_of_it() {
+    let api = keyed().await;
+    tenant(&api, "acme").await;
+    let (reader, _) = key(&api, "acme", &["jobs:*"]).await;
+    let (writer, _) = key(&api, "acme", &["jobs:write"]).await;
+    let made = api.send_as(&reader, None, "POST", "/api/v1/webhooks", Some(WEBHOOK)).await.expect(201);
+    let path = path(&made);
+    let tried = api.send_as(&reader, None, "POST", &format!("{path}/test"), None).await.expect(202);
+    let id = tried["id"].as_str().unwrap();
+    let resend = format!("{path}/deliveries/{id}/resend");
+    for (key, is_shown) in [(&reader, true), (&writer, false)] {
+        api.send_as(&reader, None, "POST", &format!("/api/v1/jobs/{id}/cancel"), None).await.expect(200);
+        let again = api.send_as(key, None, "POST", &resend, None).await.expect(200);
+        assert_eq!((&again["id"], &again["state"]), (&json!(id), &json!("pending")));
+        assert_eq!(again["job"]["payload"].is_object(), is_shown, "{again}");
+    }
 }
 
 #[tokio::test]

@@ -70,6 +70,12 @@ pub struct ScheduleDocument {
 }
 
 impl ScheduleDocument {
+    /// Without the job that it submits: for a caller who may change schedules and not read them.
+    #[must_use]
+    pub fn without_content(self) -> Self {
+        Self { job: JobSpec::default(), ..self }
+    }
+
     /// The fields beside those that were written: what is told, and cannot be set.
     pub const TOLD: [&'static str; 9] =
         ["id", "version", "state", "description", "next_fire_at", "held_for", "last_tick", "created_at", "updated_at"];
