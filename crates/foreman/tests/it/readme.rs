@@ -1,6 +1,6 @@
-//! The README, typed by somebody who has never been here: its shell blocks are run as they stand.
+//! The README, and the walkthroughs in `docs` that it links to, as a newcomer types them: their shell blocks are run unchanged.
 //!
-//! Only what is another's on this machine is changed on the way: ports, the place of the database, and the ids of jobs.
+//! Only what depends on this machine is replaced: ports, the address of the database, and the ids of jobs.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -19,12 +19,12 @@ use crate::stage::{LONG, Server, Stage, call, command, get, run, state, until};
 #[path = "../team/stage/ports.rs"]
 mod ports;
 
-/// The shell blocks of a section, in order.
-fn blocks(heading: &str) -> Vec<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().join("README.md");
+/// The shell blocks of a section of a page, in order.
+fn blocks(page: &str, heading: &str) -> Vec<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().join(page);
     let text = std::fs::read_to_string(path).unwrap();
     let mut lines = text.lines().skip_while(|line| *line != format!("## {heading}")).skip(1).peekable();
-    assert!(lines.peek().is_some(), "the README has no section {heading:?}");
+    assert!(lines.peek().is_some(), "{page} has no section {heading:?}");
     let mut blocks: Vec<String> = Vec::new();
     let mut is_open = false;
     for line in lines.take_while(|line| !line.starts_with("## ")) {
@@ -42,7 +42,7 @@ fn blocks(heading: &str) -> Vec<String> {
             _ => {}
         }
     }
-    assert!(!blocks.is_empty(), "there is nothing to type in {heading:?}");
+    assert!(!blocks.is_empty(), "{page} has nothing to type in {heading:?}");
     blocks
 }
 
@@ -83,7 +83,7 @@ async fn typed(stage: &Stage, server: &Server, line: &str) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_first_job_of_the_readme_completes() {
     let stage = Stage::new();
-    let [run, submit, read] = &blocks("Quick start")[..] else { panic!("start, submit, read") };
+    let [run, submit, read] = &blocks("README.md", "Quick start")[..] else { panic!("start, submit, read") };
     // It builds, and then it is `foreman dev`.
     assert_eq!(run, "make run\n");
     let server = stage.start(&[]).await;
@@ -106,7 +106,7 @@ async fn every_command_of_the_readme_does_what_it_says() {
     later.delay = Some("1h".parse().unwrap());
     let waiting = server.client.submit(&later).await.unwrap().id;
     let mut seen = 0;
-    for line in blocks("The command line").concat().lines() {
+    for line in blocks("README.md", "The command line").concat().lines() {
         let id = if line.contains(" cancel ") { &waiting } else { &dead };
         let out = typed(&stage, &server, &line.replace(" ID", &format!(" {id}"))).await;
         if line.contains("echo hello") {
@@ -123,19 +123,19 @@ async fn every_command_of_the_readme_does_what_it_says() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_readme_makes_a_webhook_that_is_told() {
+async fn the_page_about_webhooks_creates_one_that_receives_events() {
     let stage = Stage::new();
     let server = stage.start(&[]).await;
     let mut id = String::new();
     let mut out = String::new();
-    for line in blocks("Told when a job ends").concat().lines() {
+    for line in blocks("docs/webhooks.md", "Quick start").concat().lines() {
         if line.contains(" ID") && id.is_empty() {
             let made = typed(&stage, &server, "foreman webhooks list --output json").await;
             let made: Value = serde_json::from_str(&made).unwrap();
             id = made["items"][0]["id"].as_str().unwrap().to_owned();
             let job = server.client.submit(&call(&format!("{}/dev/echo", server.url))).await.unwrap().id;
             state(&server.client, &job, State::Completed).await;
-            until("the webhook is told", async || {
+            until("the webhook has received the event", async || {
                 let told = typed(&stage, &server, &format!("foreman webhooks deliveries {id}")).await;
                 told.contains("job.completed").then_some(())
             })
@@ -165,7 +165,7 @@ async fn the_way_from_laptop_to_team_leads_there() {
         .unwrap();
     let port = server.get_ports()[0].to_string();
     let [api, worker, scheduler] = std::array::from_fn(|_| format!("127.0.0.1:{}", ports::free()));
-    let [make, start, try_out, stop] = &blocks("From laptop to team")[..] else { panic!("make, start, try, stop") };
+    let [make, start, try_out, stop] = &blocks("docs/operations.md", "From laptop to team")[..] else { panic!("make, start, try, stop") };
     // Between two blocks a person looks; `go` says that there is something to see. The server of the tests does not sync, which
     // the doctor has to say.
     let script = format!("{make}\n{start}\nuntil [ -e go ]; do sleep 0.05; done\n{try_out}\n{stop}\nwait")

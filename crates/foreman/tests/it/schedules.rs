@@ -195,7 +195,7 @@ async fn a_preview_shows_what_the_clocks_of_berlin_do() {
     assert_eq!(server.foreman(&["schedules", "preview"]).await.code, 2);
 }
 
-/// What the README tells people to type, with what it says will be printed.
+/// What a page tells people to type, with the output it promises.
 fn examples(text: &str) -> Vec<(String, Vec<String>)> {
     let lines: Vec<&str> = text.lines().collect();
     let end = |from: usize| from + lines[from..].iter().position(|line| *line == "```").expect("the block ends");
@@ -215,12 +215,14 @@ fn examples(text: &str) -> Vec<(String, Vec<String>)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_example_of_the_readme_prints_what_the_readme_says() {
+async fn the_walkthrough_prints_what_its_page_says() {
     let stage = Stage::new();
     let server = stage.start(&["--allow-commands"]).await;
     std::fs::write(stage.path().join("crontab"), CRONTAB).unwrap();
-    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
-    let examples = examples(&std::fs::read_to_string(readme).unwrap());
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schedules.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let (_, walkthrough) = page.split_once("\n## Quick start\n").expect("the page has a walkthrough");
+    let examples = examples(walkthrough.split("\n## ").next().unwrap_or_default());
     assert!(examples.len() >= 3, "{examples:?}");
     for (script, printed) in examples {
         // The examples name the usual address; this server has one of its own.
