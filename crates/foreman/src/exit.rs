@@ -1,21 +1,28 @@
-//! What the process says with its exit code. People script against these.
+//! Exit codes. People script against them.
 
 use std::process::ExitCode;
 
-/// Told in `--help`.
+/// Printed by `--help`. No line is longer than 100 columns, where clap would wrap it again.
 pub const HELP: &str = "\
 Exit codes:
-  0  it was done; `submit --wait`, `jobs wait` and `watch --until-final`: the job completed
-  1  refused or failed; `doctor`: something needs attention; `submit --wait`, `jobs wait` and `watch --until-final`: the job
-     failed or is dead, or one of them did
-  2  a mistake in flags, settings or the job itself
-  3  `submit --wait`, `jobs wait` and `watch --until-final`: the job was cancelled
-  4  `submit --wait`, `jobs wait` and `watch --until-final`: timed out; the job goes on
-  5  the server is away
+  0  success
+  1  the request was rejected or failed; `doctor`: something needs attention
+  2  invalid flags, settings or job
+  5  the server is unreachable
 
-A server (`dev`, `api`, `worker`, `scheduler`) exits with 0 when everything drained, 1 when it could not start or failed, 2 for a mistake in
-flags or settings, 3 when work was handed back at the deadline or after a second signal, and 4 when something was wedged
-and the process left without waiting for it. Nothing that was accepted is lost in any of these cases.";
+Exit codes of `submit --wait`, `jobs wait` and `watch --until-final`:
+  0  the job completed
+  1  the job failed or is dead, or one of several did
+  3  the job was cancelled
+  4  timed out; the job continues
+
+Exit codes of a server (`dev`, `api`, `worker`, `scheduler`):
+  0  all work finished before the deadline
+  1  the server could not start, or failed
+  2  invalid flags or settings
+  3  unfinished work was handed back, at the deadline or after a second signal
+  4  a task hung, and the process exited without waiting for it
+No accepted job is lost in any of these cases.";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {

@@ -1,4 +1,4 @@
-//! Looking at jobs and steering them.
+//! Inspecting and managing jobs.
 
 use clap::{Args, Subcommand};
 use foreman_core::duration::Span;
@@ -10,39 +10,39 @@ pub enum JobsCommand {
     List(List),
     /// Show one job with its attempts
     Show { id: String },
-    /// Failed and dead jobs by their errors, the most frequent first
+    /// List failed and dead jobs grouped by error, most frequent first
     Groups(Groups),
-    /// Run final jobs again: same id, attempts counted anew
+    /// Retry finished jobs: same id, attempts counted from zero
     Retry(Many),
-    /// End jobs at once, waiting or running
+    /// Cancel jobs, waiting or running
     Cancel(Many),
-    /// Remove final jobs with all that is known of them
+    /// Delete finished jobs and everything stored about them
     Delete(Many),
-    /// Wait until jobs are final, print what one gave or how several ended, and exit accordingly
+    /// Wait until jobs finish, print the result of one job or the final states of several, and set the exit code
     Wait(Wait),
-    /// Print what a command has printed
+    /// Print the output of a command
     Output(Outputs),
 }
 
 /// Which jobs.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Filter {
-    /// scheduled, pending, running, retrying, completed, failed, dead or cancelled
+    /// In this state: scheduled, pending, running, retrying, completed, failed, dead or cancelled
     #[arg(long, help_heading = "Which jobs")]
     pub state: Option<State>,
-    /// In this queue; `foreman.webhooks` has the deliveries of webhooks, which are left out otherwise
+    /// In this queue; webhook deliveries are in `foreman.webhooks` and otherwise left out
     #[arg(long, help_heading = "Which jobs")]
     pub queue: Option<String>,
-    /// With this label
+    /// With this kind
     #[arg(long, help_heading = "Which jobs")]
     pub kind: Option<String>,
     /// With this tag
     #[arg(long, help_heading = "Which jobs")]
     pub tag: Option<String>,
-    /// Of this undertaking
+    /// With this correlation id
     #[arg(long, value_name = "ID", help_heading = "Which jobs")]
     pub correlation_id: Option<String>,
-    /// Failed or dead with this error, as `foreman jobs groups` names it
+    /// Failed or dead with this error, a group id from `foreman jobs groups`
     #[arg(long, value_name = "GROUP", help_heading = "Which jobs")]
     pub error_group: Option<String>,
     /// Created after this time, or less than this long ago (such as 2h)
@@ -115,10 +115,10 @@ pub struct Groups {
 pub struct List {
     #[command(flatten)]
     pub filter: Filter,
-    /// At most this many
+    /// Show at most this many jobs
     #[arg(long, default_value_t = 50, value_name = "N", conflicts_with = "all")]
     pub limit: usize,
-    /// All of them, however many
+    /// Show all jobs
     #[arg(long)]
     pub all: bool,
 }
@@ -126,18 +126,18 @@ pub struct List {
 /// Jobs by id, or all that match.
 #[derive(Debug, Args)]
 pub struct Many {
-    /// The jobs
+    /// Job ids
     #[arg(value_name = "ID")]
     pub ids: Vec<String>,
     #[command(flatten)]
     pub filter: Filter,
-    /// All jobs that match; alone: every job
+    /// All jobs that match the filter; without a filter, every job
     #[arg(long, conflicts_with = "ids")]
     pub all: bool,
-    /// Only say how many there are
+    /// Only print how many jobs match
     #[arg(long, conflicts_with = "ids")]
     pub dry_run: bool,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     pub yes: bool,
 }
@@ -145,19 +145,19 @@ pub struct Many {
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::HELP)]
 pub struct Wait {
-    /// The jobs
+    /// Job ids
     #[arg(value_name = "ID", required = true)]
     pub ids: Vec<String>,
-    /// Give up waiting after this long (exit code 4); the jobs go on
+    /// Stop waiting after this long (exit code 4); the jobs continue
     #[arg(long, value_name = "DURATION")]
     pub timeout: Option<Span>,
 }
 
 #[derive(Debug, Args)]
 pub struct Outputs {
-    /// The job
+    /// Job id
     pub id: String,
-    /// Go on while it runs
+    /// Keep printing while the command runs
     #[arg(long, short)]
     pub follow: bool,
 }

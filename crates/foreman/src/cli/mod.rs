@@ -1,4 +1,4 @@
-//! The command line: what can be typed.
+//! The command line: commands and their flags.
 
 mod audit;
 mod direct;
@@ -38,7 +38,7 @@ use crate::config::{self, Environment};
 use crate::exit::{self, usage};
 use crate::own_key;
 
-/// Runs background work: accepts jobs durably, runs them, retries, and tells you what happened.
+/// Runs background jobs: accepts them durably, runs them, retries them, and reports what happened
 #[derive(Debug, Parser)]
 #[command(name = "foreman", version, after_help = exit::HELP, arg_required_else_help = true)]
 pub struct Cli {
@@ -48,10 +48,10 @@ pub struct Cli {
     pub command: Command,
 }
 
-/// For every command that speaks to a server.
+/// For every command that calls a server.
 #[derive(Clone, Debug, Args)]
 pub struct Remote {
-    /// Where the server is [default: http://127.0.0.1:8080]
+    /// URL of the server [default: http://127.0.0.1:8080]
     #[arg(
         long,
         visible_alias = "server",
@@ -63,7 +63,7 @@ pub struct Remote {
         help_heading = "Server"
     )]
     api_url: Option<String>,
-    /// The key to show it; better in the variable or in a file, for others can see what is typed
+    /// API key; prefer the variable or --api-key-file, because other users can see command lines
     #[arg(
         long,
         visible_alias = "key",
@@ -75,7 +75,7 @@ pub struct Remote {
         help_heading = "Server"
     )]
     api_key: Option<Secret>,
-    /// The file that has the key
+    /// File that contains the API key
     #[arg(
         long,
         visible_alias = "key-file",
@@ -85,10 +85,10 @@ pub struct Remote {
         help_heading = "Server"
     )]
     api_key_file: Option<PathBuf>,
-    /// Whose data it is about, for an operator's key; any other key knows its own tenant
+    /// Tenant to work on, for operator keys; any other key belongs to one tenant
     #[arg(long, global = true, env = "FOREMAN_TENANT", value_name = "TENANT", help_heading = "Server")]
     tenant: Option<String>,
-    /// Tables for people, or the API's own documents
+    /// Output format: tables for people, or the API's JSON
     #[arg(long, short, global = true, value_enum, default_value_t = Output::Table, help_heading = "Server")]
     pub output: Output,
 }
@@ -156,45 +156,45 @@ pub enum Output {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run the server: every role in one process, jobs in a SQLite file, or in Postgres where DATABASE_URL says
+    /// Run a server with every role in one process, on a SQLite file, or on Postgres if DATABASE_URL is set
     Dev(Dev),
-    /// Run an API: takes jobs and answers for them; any number, on one Postgres
+    /// Run an API server: accepts jobs and serves the dashboard; run any number on one Postgres
     Api(Api),
-    /// Run a worker: runs jobs; any number, on one Postgres
+    /// Run a worker: runs jobs; run any number on one Postgres
     Worker(Worker),
-    /// Run a scheduler: fires schedules, promotes, sweeps and prunes; any number, on one Postgres, of which one leads
+    /// Run a scheduler: fires schedules, promotes due jobs, rescues jobs of dead workers, prunes; run any number, one leads
     Scheduler(Scheduler),
     /// Submit a job
     Submit(Box<Submit>),
-    /// Look at jobs and steer them
+    /// Manage jobs
     #[command(subcommand)]
     Jobs(JobsCommand),
-    /// Jobs that come by themselves: make, look at, change, preview and run schedules
+    /// Manage schedules
     #[command(subcommand)]
     Schedules(SchedulesCommand),
-    /// Look at queues, pause and resume them
+    /// List, pause and resume queues
     #[command(subcommand)]
     Queues(QueuesCommand),
-    /// List the workers
+    /// List workers
     Workers,
-    /// Endpoints that are told how jobs end: make, look at, change and try them
+    /// Manage webhooks
     #[command(subcommand)]
     Webhooks(WebhooksCommand),
-    /// Whom this server works for: make, look at, change and remove tenants (an operator's key, or --direct)
+    /// Manage tenants (needs an operator key, or --direct)
     Tenants(Tenants),
-    /// Make, list, revoke and rotate the keys of a tenant (an operator's key, or --direct)
+    /// Manage a tenant's API keys (needs an operator key, or --direct)
     Keys(Keys),
-    /// Who did what to which object, the latest first (an operator's key, or --direct)
+    /// Show the audit log, newest first (needs an operator key, or --direct)
     Audit(AuditLog),
-    /// The master key that secrets are sealed with, and sealing them anew when it changes
+    /// Manage the master key that encrypts stored secrets
     Secrets(Secrets),
-    /// Print what happens, a line each, as it happens: jobs, schedules, queues and workers
+    /// Print events of jobs, schedules, queues and workers as they happen
     Watch(Watch),
-    /// Bring the store's schema to this version
+    /// Migrate the database schema to this version
     Migrate(Migrate),
-    /// Show the settings in force and where they come from; with --deep, prove that every job is in exactly one place
+    /// Show the settings in force and where they come from; with --deep, verify every job in the store
     Check(Check),
-    /// Look at the store, and say what needs attention and what to do about it
+    /// Diagnose the store: report what needs attention and how to fix it
     Doctor(Doctor),
     /// Print the OpenAPI document
     Openapi,
@@ -209,11 +209,11 @@ pub enum Command {
 
 #[derive(Debug, Subcommand)]
 pub enum QueuesCommand {
-    /// List queues with their depth by state
+    /// List queues with their job counts by state
     List,
-    /// Start no more jobs of a queue; what is running goes on
+    /// Pause a queue: no job of it starts; running jobs continue
     Pause { queue: String },
-    /// Start the jobs of a queue again
+    /// Resume a queue
     Resume { queue: String },
 }
 

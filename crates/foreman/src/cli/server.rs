@@ -10,45 +10,45 @@ use crate::demo::Demo;
 /// Flags that are settings.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ServerFlags {
-    /// The file of settings [default: ./foreman.toml, if it is there]
+    /// Settings file [default: ./foreman.toml, if it exists]
     #[arg(long, value_name = "FILE", env = "FOREMAN_CONFIG", help_heading = "Settings")]
     pub config: Option<PathBuf>,
-    /// Where to listen [env: FOREMAN_LISTEN] [default: 127.0.0.1:8080]
+    /// Address to listen on [env: FOREMAN_LISTEN] [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS", help_heading = "Settings")]
     pub listen: Option<String>,
-    /// Where the database file lies [env: FOREMAN_DATA_DIR] [default: ./.foreman]
+    /// Directory of the database file [env: FOREMAN_DATA_DIR] [default: ./.foreman]
     #[arg(long, value_name = "DIR", help_heading = "Settings")]
     pub data_dir: Option<String>,
-    /// sqlite, postgres (where DATABASE_URL says), or memory: nothing is kept [default: postgres if DATABASE_URL is set, else
+    /// Store: sqlite, postgres (at DATABASE_URL), or memory, which keeps nothing [default: postgres if DATABASE_URL is set, else
     /// sqlite]
     #[arg(long, value_name = "STORE", help_heading = "Settings")]
     pub store: Option<String>,
-    /// Where to answer probes [env: FOREMAN_HEALTH_LISTEN] [default: 127.0.0.1:8081]
+    /// Address of the health endpoints [env: FOREMAN_HEALTH_LISTEN] [default: 127.0.0.1:8081]
     #[arg(skip)]
     pub health_listen: Option<String>,
-    /// How many jobs run at once [default: 32]
+    /// Number of jobs to run concurrently [default: 32]
     #[arg(long, value_name = "N", help_heading = "Settings")]
     pub slots: Option<String>,
-    /// Run only the jobs of these queues, separated by commas [default: all]
+    /// Run only jobs of these queues, separated by commas [default: all]
     #[arg(long, value_name = "NAMES", help_heading = "Settings")]
     pub queues: Option<String>,
-    /// Let jobs run programs, as this user
+    /// Allow jobs to run programs, as the current user
     #[arg(long, help_heading = "Settings")]
     pub allow_commands: bool,
-    /// Networks and hosts that jobs and webhooks may call though they are private, separated by commas [env:
+    /// Private networks and hosts that jobs and webhooks may call, separated by commas [env:
     /// FOREMAN_EGRESS_ALLOW] [default: none; `dev` allows this machine]
     #[arg(long, value_name = "NETWORKS", help_heading = "Settings")]
     pub egress_allow: Option<String>,
-    /// How long a stop may take [default: 25s]
+    /// Time to finish work when stopping [default: 25s]
     #[arg(long, value_name = "DURATION", help_heading = "Settings")]
     pub grace: Option<String>,
-    /// What is logged: error, warn, info, debug, trace, or a filter as in RUST_LOG [default: info]
+    /// Log level: error, warn, info, debug, trace, or a filter as in RUST_LOG [default: info]
     #[arg(long, value_name = "LEVEL", help_heading = "Settings")]
     pub log_level: Option<String>,
-    /// auto, human or json [default: auto]
+    /// Log format: auto, human or json [default: auto]
     #[arg(long, value_name = "FORMAT", help_heading = "Settings")]
     pub log_format: Option<String>,
-    /// Any setting by its name, such as worker.poll=500ms; `foreman check` lists them
+    /// Set any setting by name, such as worker.poll=500ms; `foreman check` lists them
     #[arg(long = "set", value_name = "NAME=VALUE", help_heading = "Settings")]
     pub set: Vec<String>,
 }
@@ -82,16 +82,16 @@ impl ServerFlags {
 pub struct Dev {
     #[command(flatten)]
     pub flags: ServerFlags,
-    /// Fill it with a lively mix of jobs, schedules and failures, and go on submitting; finished jobs are kept for an hour
+    /// Fill the server with demo jobs, schedules and failures, and keep submitting; finished jobs are kept for an hour
     #[arg(long)]
     pub demo: bool,
-    /// Of the demo: the same seed picks the same jobs in the same order
+    /// Seed of the demo: the same seed picks the same jobs in the same order
     #[arg(long, value_name = "NUMBER", requires = "demo")]
     pub demo_seed: Option<u64>,
 }
 
 impl Dev {
-    /// What is shown, if anything is.
+    /// The demo to run, if one was asked for.
     pub fn demo(&self) -> Option<Demo> {
         self.demo.then_some(Demo { seed: self.demo_seed })
     }
@@ -100,23 +100,23 @@ impl Dev {
 /// Flags that every role has.
 #[derive(Clone, Debug, Default, Args)]
 pub struct RoleFlags {
-    /// Networks and hosts that jobs and webhooks may call though they are private, separated by commas [env:
+    /// Private networks and hosts that jobs and webhooks may call, separated by commas [env:
     /// FOREMAN_EGRESS_ALLOW] [default: none]
     #[arg(long, value_name = "NETWORKS", help_heading = "Settings")]
     pub egress_allow: Option<String>,
-    /// The file of settings [default: ./foreman.toml, if it is there]
+    /// Settings file [default: ./foreman.toml, if it exists]
     #[arg(long, value_name = "FILE", env = "FOREMAN_CONFIG", help_heading = "Settings")]
     pub config: Option<PathBuf>,
-    /// How long a stop may take [default: 25s]
+    /// Time to finish work when stopping [default: 25s]
     #[arg(long, value_name = "DURATION", help_heading = "Settings")]
     pub grace: Option<String>,
-    /// What is logged: error, warn, info, debug, trace, or a filter as in RUST_LOG [default: info]
+    /// Log level: error, warn, info, debug, trace, or a filter as in RUST_LOG [default: info]
     #[arg(long, value_name = "LEVEL", help_heading = "Settings")]
     pub log_level: Option<String>,
-    /// auto, human or json [default: auto]
+    /// Log format: auto, human or json [default: auto]
     #[arg(long, value_name = "FORMAT", help_heading = "Settings")]
     pub log_format: Option<String>,
-    /// Any setting by its name, such as worker.poll=500ms; `foreman check` lists them
+    /// Set any setting by name, such as worker.poll=500ms; `foreman check` lists them
     #[arg(long = "set", value_name = "NAME=VALUE", help_heading = "Settings")]
     pub set: Vec<String>,
 }
@@ -131,10 +131,10 @@ impl From<&RoleFlags> for ServerFlags {
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::HELP)]
 pub struct Api {
-    /// Where to listen [env: FOREMAN_LISTEN] [default: 127.0.0.1:8080]
+    /// Address to listen on [env: FOREMAN_LISTEN] [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS", help_heading = "Settings")]
     pub listen: Option<String>,
-    /// Let jobs be submitted that run programs on the workers
+    /// Accept jobs that run programs on the workers
     #[arg(long, help_heading = "Settings")]
     pub allow_commands: bool,
     #[command(flatten)]
@@ -151,16 +151,16 @@ impl Api {
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::HELP)]
 pub struct Worker {
-    /// Run only the jobs of these queues, separated by commas [default: all]
+    /// Run only jobs of these queues, separated by commas [default: all]
     #[arg(long, value_name = "NAMES", help_heading = "Settings")]
     pub queues: Option<String>,
-    /// How many jobs run at once [default: 32]
+    /// Number of jobs to run concurrently [default: 32]
     #[arg(long, value_name = "N", help_heading = "Settings")]
     pub slots: Option<String>,
-    /// Run jobs that are programs, as this user
+    /// Run jobs that are programs, as the current user
     #[arg(long, help_heading = "Settings")]
     pub allow_commands: bool,
-    /// Where to answer probes [env: FOREMAN_HEALTH_LISTEN] [default: 127.0.0.1:8081]
+    /// Address of the health endpoints [env: FOREMAN_HEALTH_LISTEN] [default: 127.0.0.1:8081]
     #[arg(long, value_name = "ADDRESS", help_heading = "Settings")]
     pub health_listen: Option<String>,
     #[command(flatten)]
@@ -182,7 +182,7 @@ impl Worker {
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::HELP)]
 pub struct Scheduler {
-    /// Where to answer probes [env: FOREMAN_HEALTH_LISTEN] [default: 127.0.0.1:8081]
+    /// Address of the health endpoints [env: FOREMAN_HEALTH_LISTEN] [default: 127.0.0.1:8081]
     #[arg(long, value_name = "ADDRESS", help_heading = "Settings")]
     pub health_listen: Option<String>,
     #[command(flatten)]
@@ -195,7 +195,7 @@ impl Scheduler {
     }
 }
 
-/// Look at the store and say what needs attention: exit code 0 when nothing does, 1 when something does.
+/// Diagnoses the store: exit code 0 when nothing needs attention, 1 when something does.
 #[derive(Debug, Args)]
 pub struct Doctor {
     #[command(flatten)]
@@ -206,7 +206,7 @@ pub struct Doctor {
 pub struct Check {
     #[command(flatten)]
     pub flags: ServerFlags,
-    /// Look at every job in the store: each must be in exactly one place (exit code 1 when one is not)
+    /// Verify every job in the store: each must be in exactly one place (exit code 1 if not)
     #[arg(long)]
     pub deep: bool,
 }
@@ -217,15 +217,15 @@ pub struct Migrate {
     pub command: Option<MigrateCommand>,
     #[command(flatten)]
     pub flags: ServerFlags,
-    /// Only say what would be done
+    /// Only print what would be done
     #[arg(long, global = true)]
     pub dry_run: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Subcommand)]
 pub enum MigrateCommand {
-    /// Apply what is missing (the default)
+    /// Apply missing migrations (the default)
     Up,
-    /// Show which migrations the store has
+    /// Show which migrations have been applied
     Status,
 }

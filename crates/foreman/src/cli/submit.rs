@@ -1,4 +1,4 @@
-//! A job as it is typed.
+//! Arguments of `foreman submit`.
 
 use clap::{ArgGroup, Args};
 use foreman_core::Timestamp;
@@ -14,22 +14,22 @@ use super::JobFlags;
 pub struct Submit {
     #[command(flatten)]
     pub job: JobFlags,
-    /// Not before this much later, such as 90s
+    /// Delay the job by this long, such as 90s
     #[arg(long, value_name = "DURATION", conflicts_with = "run_at")]
     pub delay: Option<Span>,
-    /// Not before this time, such as 2026-11-15T09:00:00Z
+    /// Do not run the job before this time, such as 2026-11-15T09:00:00Z
     #[arg(long, value_name = "TIME")]
     pub run_at: Option<Timestamp>,
-    /// Fail it if it has not started by then
+    /// Fail the job if it has not started by this time
     #[arg(long, value_name = "TIME")]
     pub expires_at: Option<Timestamp>,
-    /// Submitting twice with the same key makes one job
+    /// Submitting again with the same key does not create a second job
     #[arg(long, value_name = "KEY")]
     pub idempotency_key: Option<String>,
-    /// Wait until it is final, print what it gave, and exit accordingly
+    /// Wait until the job finishes, print its result, and set the exit code
     #[arg(long)]
     pub wait: bool,
-    /// Give up waiting after this long (exit code 4); the job goes on
+    /// Stop waiting after this long (exit code 4); the job continues
     #[arg(long, value_name = "DURATION", requires = "wait")]
     pub wait_timeout: Option<Span>,
 }
