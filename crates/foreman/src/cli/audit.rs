@@ -9,10 +9,10 @@ use super::DirectFlags;
 /// Of the tenant that `--tenant` names, or of all.
 #[derive(Debug, Args)]
 pub struct AuditLog {
-    /// At most this many
+    /// Show at most this many entries
     #[arg(long, default_value = "50", value_name = "N", conflicts_with = "all")]
     pub limit: NonZeroUsize,
-    /// All of them, however many
+    /// Show all entries
     #[arg(long)]
     pub all: bool,
     #[command(flatten)]
@@ -29,8 +29,8 @@ pub struct Secrets {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Subcommand)]
 pub enum SecretsCommand {
-    /// Print a key for FOREMAN_SECRET_KEY
+    /// Generate a key for FOREMAN_SECRET_KEY and print it
     Generate,
-    /// Seal what is kept of tenants, webhooks and schedules with the first key of FOREMAN_SECRET_KEY; only with --direct
+    /// Re-encrypt the stored secrets of tenants, webhooks and schedules with the first key of FOREMAN_SECRET_KEY; needs --direct
     Reseal,
 }

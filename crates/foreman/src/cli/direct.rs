@@ -1,4 +1,4 @@
-//! Past every server, straight to its database: for who has it in hand, and for the first key of all.
+//! Commands that write to the database without a server: for its operator, and to create the first key.
 
 use std::path::PathBuf;
 
@@ -6,25 +6,25 @@ use clap::Args;
 
 use super::ServerFlags;
 
-/// Where the database is, said as it is said to a server.
+/// Where the database is, in the same settings that a server reads.
 #[derive(Clone, Debug, Default, Args)]
 pub struct DirectFlags {
-    /// Ask no server: write to the database itself, where a server's settings say it is. A SQLite file only while no server has it
-    #[arg(long, global = true, help_heading = "Straight to the database")]
+    /// Bypass the server and write directly to the database named in the server's settings. With SQLite, only while no server runs
+    #[arg(long, global = true, help_heading = "Direct database access")]
     pub direct: bool,
-    /// The file of settings [default: ./foreman.toml, if it is there]
-    #[arg(long, global = true, value_name = "FILE", env = "FOREMAN_CONFIG", help_heading = "Straight to the database")]
+    /// Settings file [default: ./foreman.toml, if it exists]
+    #[arg(long, global = true, value_name = "FILE", env = "FOREMAN_CONFIG", help_heading = "Direct database access")]
     pub config: Option<PathBuf>,
-    /// Where the database file lies [env: FOREMAN_DATA_DIR] [default: ./.foreman]
-    #[arg(long, global = true, value_name = "DIR", requires = "direct", help_heading = "Straight to the database")]
+    /// Directory of the database file [env: FOREMAN_DATA_DIR] [default: ./.foreman]
+    #[arg(long, global = true, value_name = "DIR", requires = "direct", help_heading = "Direct database access")]
     pub data_dir: Option<String>,
-    /// Any setting by its name, such as database.schema=jobs
+    /// Set any setting by name, such as database.schema=jobs
     #[arg(
         long = "set",
         global = true,
         value_name = "NAME=VALUE",
         requires = "direct",
-        help_heading = "Straight to the database"
+        help_heading = "Direct database access"
     )]
     pub set: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! Keys as they are typed.
+//! Arguments of `foreman keys`.
 
 use std::num::NonZeroUsize;
 
@@ -7,7 +7,7 @@ use foreman_client::{Scopes, Span, Timestamp};
 
 use super::DirectFlags;
 
-/// Whose keys they are says `--tenant`.
+/// `--tenant` names the tenant that owns the keys.
 #[derive(Debug, Args)]
 pub struct Keys {
     #[command(subcommand)]
@@ -18,59 +18,59 @@ pub struct Keys {
 
 #[derive(Debug, Subcommand)]
 pub enum KeysCommand {
-    /// Make a key and print it: this is the one moment in which it is shown
+    /// Create a key and print it; it is shown only once
     Create(CreateKey),
-    /// List a tenant's keys, those that open nothing any more among them
+    /// List a tenant's keys, including revoked and expired ones
     List(ListKeys),
-    /// Let keys open nothing any more, everywhere within five seconds; it cannot be taken back
+    /// Revoke keys; takes effect everywhere within five seconds and cannot be undone
     Revoke {
-        /// The keys, by their ids
+        /// Key ids
         #[arg(required = true, value_name = "ID")]
         ids: Vec<String>,
     },
-    /// Make a key in the place of another that is good for the same; the old one goes on for a while
+    /// Replace a key with a new one that has the same scopes; the old key stays valid for a while
     Rotate(RotateKey),
 }
 
 #[derive(Debug, Args)]
 pub struct CreateKey {
-    /// What it is good for, separated by commas: jobs:read, jobs:write, schedules:read, schedules:write, stream:read, workers,
-    /// exec:command, admin; jobs:* and schedules:* mean both of theirs
+    /// Scopes, separated by commas: jobs:read, jobs:write, schedules:read, schedules:write, stream:read, workers,
+    /// exec:command, admin; jobs:* and schedules:* mean read and write
     #[arg(long, value_name = "SCOPES")]
     pub scopes: Scopes,
-    /// What people recognise it by
+    /// Name to recognise the key by
     #[arg(long, value_name = "TEXT")]
     pub name: Option<String>,
     #[command(flatten)]
     pub expiry: Expiry,
 }
 
-/// When a key stops opening anything by itself.
+/// When a key expires.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct Expiry {
-    /// It opens nothing any more after this long, such as 90d
+    /// The key expires after this long, such as 90d
     #[arg(long, value_name = "DURATION", conflicts_with = "expires_at")]
     pub expires_in: Option<Span>,
-    /// It opens nothing any more from this time on
+    /// The key expires at this time
     #[arg(long, value_name = "TIME")]
     pub expires_at: Option<Timestamp>,
 }
 
 #[derive(Debug, Args)]
 pub struct ListKeys {
-    /// At most this many
+    /// Show at most this many keys
     #[arg(long, default_value = "50", value_name = "N", conflicts_with = "all")]
     pub limit: NonZeroUsize,
-    /// All of them, however many
+    /// Show all keys
     #[arg(long)]
     pub all: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct RotateKey {
-    /// The key, by its id
+    /// Key id
     pub id: String,
-    /// How long the old one goes on [default: 24h]
+    /// How long the old key stays valid [default: 24h]
     #[arg(long, value_name = "DURATION")]
     pub grace: Option<Span>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! Schedules as they are typed.
+//! Arguments of `foreman schedules`.
 
 use std::num::NonZeroUsize;
 
@@ -14,38 +14,38 @@ use super::JobFlags;
 
 #[derive(Debug, Subcommand)]
 pub enum SchedulesCommand {
-    /// Make a schedule
+    /// Create a schedule
     Create(Box<Whole>),
-    /// Show a schedule: when it fires, and what became of its latest tick
+    /// Show a schedule: when it fires next and how its latest tick went
     Get {
-        /// The schedule, by its name or id
+        /// Name or id of the schedule
         name: String,
     },
     /// List schedules by name
     List(ListSchedules),
-    /// Make a schedule what is given, whatever it was; one that is not there is made
+    /// Replace a schedule completely, or create it if it does not exist
     Replace(Box<Whole>),
-    /// Change only what is given
+    /// Change the given fields of a schedule
     Update(Box<Update>),
-    /// Remove schedules; their jobs stay
+    /// Delete schedules; their jobs are kept
     Delete(DeleteSchedule),
-    /// Fire nothing until it is resumed
+    /// Pause a schedule: it does not fire until resumed
     Pause {
-        /// The schedule, by its name or id
+        /// Name or id of the schedule
         name: String,
     },
-    /// Fire again, from the next time on
+    /// Resume a schedule, from its next time on
     Resume {
-        /// The schedule, by its name or id
+        /// Name or id of the schedule
         name: String,
     },
-    /// Make its job now, whatever the calendar says
+    /// Run a schedule now: creates one job immediately and leaves the schedule unchanged
     Run(RunSchedule),
-    /// Show when a schedule fires next, or when one would that is not made yet
+    /// Preview when an existing or a new schedule fires
     Preview(Box<Preview>),
-    /// Show what became of its ticks, the latest first
+    /// List the latest ticks of a schedule and their results
     Ticks(Ticks),
-    /// Make schedules of the lines of a crontab; done again, it replaces what it made
+    /// Create schedules from a crontab; importing it again replaces them
     Import(Import),
 }
 
@@ -56,13 +56,13 @@ pub enum SchedulesCommand {
     group(ArgGroup::new("target").required(true).args(["url", "command", "task", "argv", "file"])),
 )]
 pub struct Whole {
-    /// Letters, digits, `.`, `_` and `-`
+    /// Name of the schedule: letters, digits, `.`, `_` and `-`
     #[arg(required_unless_present = "file")]
     pub name: Option<String>,
-    /// Everything as JSON, as `schedules get --output json` prints it; - reads stdin
+    /// Read the whole schedule from a JSON file, as `schedules get --output json` prints it; - reads stdin
     #[arg(long, value_name = "FILE")]
     pub file: Option<String>,
-    /// Replace it only if it is at this version
+    /// Replace the schedule only if it has this version
     #[arg(long, value_name = "VERSION")]
     pub if_version: Option<i64>,
     #[command(flatten)]
@@ -76,48 +76,48 @@ pub struct Whole {
 /// When it fires.
 #[derive(Clone, Debug, Default, Args)]
 pub struct WhenFlags {
-    /// Five fields, or six with seconds first, or @daily and the like: '0 9 * * MON-FRI'
+    /// Cron expression such as '0 9 * * MON-FRI': five fields, six with seconds first, or @daily and the like
     #[arg(long, value_name = "EXPRESSION", help_heading = "When")]
     pub cron: Option<String>,
-    /// So much real time apart, such as 90s
+    /// Fixed interval, such as 90s
     #[arg(long, value_name = "DURATION", help_heading = "When")]
     pub every: Option<Span>,
     /// Once, at this time, such as 2026-11-15T09:00:00Z
     #[arg(long, value_name = "TIME", help_heading = "When")]
     pub at: Option<Timestamp>,
-    /// Where --cron is read, such as Europe/Berlin [default: UTC]
+    /// Time zone of --cron, such as Europe/Berlin [default: UTC]
     #[arg(long, value_name = "ZONE", help_heading = "When")]
     pub timezone: Option<String>,
-    /// A local time that does not exist: next_valid or skip [default: as cron does]
+    /// When clocks go forward and a local time does not exist: next_valid or skip [default: as cron does]
     #[arg(long, value_name = "POLICY", value_parser = word::<DstGap>, help_heading = "When")]
     pub dst_gap: Option<DstGap>,
-    /// A local time that comes twice: first or both [default: as cron does]
+    /// When clocks go back and a local time occurs twice: first or both [default: as cron does]
     #[arg(long, value_name = "POLICY", value_parser = word::<DstOverlap>, help_heading = "When")]
     pub dst_overlap: Option<DstOverlap>,
-    /// Not before this time; --every counts from it
+    /// Do not fire before this time; --every counts from it
     #[arg(long, value_name = "TIME", help_heading = "When")]
     pub start_at: Option<Timestamp>,
-    /// Not after this time
+    /// Do not fire after this time
     #[arg(long, value_name = "TIME", help_heading = "When")]
     pub end_at: Option<Timestamp>,
 }
 
-/// What it does when something gets in its way.
+/// What to do about missed ticks and overlapping jobs.
 #[derive(Clone, Debug, Default, Args)]
 pub struct PolicyFlags {
-    /// Ticks that nobody fired in time: skip, latest or all [default: latest]
+    /// Missed ticks, when no scheduler was running: skip, latest or all [default: latest]
     #[arg(long, value_name = "POLICY", value_parser = word::<Missed>, help_heading = "Policies")]
     pub missed: Option<Missed>,
-    /// With --missed all, so many at most [default: 100]
+    /// Fire at most this many missed ticks with --missed all [default: 100]
     #[arg(long, value_name = "N", help_heading = "Policies")]
     pub missed_max: Option<u32>,
-    /// While the job of an earlier tick is not final: allow, skip, queue or cancel [default: allow]
+    /// When the job of an earlier tick has not finished: allow, skip, queue or cancel [default: allow]
     #[arg(long, value_name = "POLICY", value_parser = word::<Overlap>, help_heading = "Policies")]
     pub overlap: Option<Overlap>,
-    /// Start each job up to so much later than its tick
+    /// Delay each job by a random time of at most this long
     #[arg(long, value_name = "DURATION", help_heading = "Policies")]
     pub jitter: Option<Span>,
-    /// Fire nothing until it is resumed
+    /// Create the schedule paused
     #[arg(long, help_heading = "Policies")]
     pub paused: bool,
 }
@@ -128,12 +128,12 @@ pub struct PolicyFlags {
     group(ArgGroup::new("target").args(["url", "command", "task", "argv"])),
 )]
 pub struct Update {
-    /// The schedule, by its name or id
+    /// Name or id of the schedule
     pub name: String,
-    /// Take a field away, such as jitter or job.queue; may be given several times
+    /// Remove a field, such as jitter or job.queue; may be given several times
     #[arg(long, value_name = "FIELD")]
     pub unset: Vec<String>,
-    /// Only if it is at this version
+    /// Change the schedule only if it has this version
     #[arg(long, value_name = "VERSION")]
     pub if_version: Option<i64>,
     #[command(flatten)]
@@ -146,20 +146,20 @@ pub struct Update {
 
 #[derive(Debug, Args)]
 pub struct ListSchedules {
-    /// At most this many
+    /// Show at most this many schedules
     #[arg(long, default_value = "50", value_name = "N", conflicts_with = "all")]
     pub limit: NonZeroUsize,
-    /// All of them, however many
+    /// Show all schedules
     #[arg(long)]
     pub all: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct DeleteSchedule {
-    /// The schedules, by their names or ids
+    /// Names or ids of the schedules
     #[arg(required = true, value_name = "NAME")]
     pub names: Vec<String>,
-    /// Only if it is at this version
+    /// Delete the schedule only if it has this version
     #[arg(long, value_name = "VERSION")]
     pub if_version: Option<i64>,
 }
@@ -167,12 +167,12 @@ pub struct DeleteSchedule {
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::HELP)]
 pub struct RunSchedule {
-    /// The schedule, by its name or id
+    /// Name or id of the schedule
     pub name: String,
-    /// Wait until the job is final, print what it gave, and exit accordingly
+    /// Wait until the job finishes, print its result, and set the exit code
     #[arg(long)]
     pub wait: bool,
-    /// Give up waiting after this long (exit code 4); the job goes on
+    /// Stop waiting after this long (exit code 4); the job continues
     #[arg(long, value_name = "DURATION", requires = "wait")]
     pub wait_timeout: Option<Span>,
 }
@@ -180,41 +180,41 @@ pub struct RunSchedule {
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("which").required(true).args(["name", "cron", "every", "at"])))]
 pub struct Preview {
-    /// A schedule, by its name or id
+    /// Name or id of an existing schedule
     pub name: Option<String>,
     #[command(flatten)]
     pub when: WhenFlags,
-    /// How many fires to show
+    /// Number of times to show
     #[arg(long, short, default_value_t = 20, value_name = "N")]
     pub n: usize,
-    /// Those from this time on, such as 2026-03-28T00:00:00Z [default: now]
+    /// Start from this time, such as 2026-03-28T00:00:00Z [default: now]
     #[arg(long, value_name = "TIME")]
     pub from: Option<Timestamp>,
 }
 
 #[derive(Debug, Args)]
 pub struct Ticks {
-    /// The schedule, by its name or id
+    /// Name or id of the schedule
     pub name: String,
-    /// At most this many
+    /// Show at most this many ticks
     #[arg(long, default_value = "20", value_name = "N")]
     pub limit: NonZeroUsize,
 }
 
 #[derive(Debug, Args)]
 pub struct Import {
-    /// The crontab; - reads stdin
+    /// Crontab file; - reads stdin
     pub file: String,
-    /// It has a column with the user, as /etc/crontab has
+    /// The crontab has a user column, like /etc/crontab
     #[arg(long)]
     pub system: bool,
-    /// Where lines without a CRON_TZ are read, such as Europe/Berlin [default: UTC]
+    /// Time zone of lines without CRON_TZ, such as Europe/Berlin [default: UTC]
     #[arg(long, value_name = "ZONE")]
     pub timezone: Option<String>,
-    /// Only say what was understood; no server is asked
+    /// Only print how the crontab is understood; does not call the server
     #[arg(long)]
     pub dry_run: bool,
-    /// Leave out lines that cannot be read, instead of writing nothing at all
+    /// Skip lines that cannot be imported, instead of importing nothing
     #[arg(long)]
     pub keep_going: bool,
 }

@@ -1,4 +1,4 @@
-//! Tenants as they are typed.
+//! Arguments of `foreman tenants`.
 
 use std::num::NonZeroUsize;
 use std::str::FromStr;
@@ -19,42 +19,42 @@ pub struct Tenants {
 
 #[derive(Debug, Subcommand)]
 pub enum TenantsCommand {
-    /// Make a tenant; `foreman keys create` then makes its first key
+    /// Create a tenant; create its first key with `foreman keys create`
     Create(CreateTenant),
     /// List tenants by name
     List(ListTenants),
-    /// Show a tenant with the limits in force for it
+    /// Show a tenant and its effective limits
     Show {
-        /// The tenant
+        /// Tenant id
         id: String,
     },
-    /// Change only what is given
+    /// Change the given fields of a tenant
     Update(UpdateTenant),
-    /// Remove tenants with their keys; each must be disabled and own no job and no schedule
+    /// Delete tenants with their keys; each must be disabled and have no jobs and no schedules
     Delete(DeleteTenants),
-    /// Make the secret that a tenant's pushes are signed with, or another in its place; it is shown once
+    /// Create or replace the secret that signs a tenant's HTTP requests; it is shown only once
     RotateSecret(RotateTenantSecret),
-    /// Sign nothing of a tenant's any more
+    /// Delete the signing secret of a tenant; its HTTP requests are no longer signed
     DeleteSecret {
-        /// The tenant
+        /// Tenant id
         id: String,
     },
 }
 
-/// What is said about a tenant.
+/// Fields of a tenant.
 #[derive(Clone, Debug, Default, Args)]
 pub struct TenantFlags {
-    /// NAME=NUMBER, NAME=unlimited, or NAME=default; may be given several times
+    /// Limit, as NAME=NUMBER, NAME=unlimited or NAME=default; may be given several times
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     pub limits: Vec<LimitFlag>,
-    /// Programs that its jobs may run, separated by commas: absolute paths, `sh` for lines given to a shell, `*` for all, "" for none
+    /// Programs that the tenant's jobs may run, separated by commas: absolute paths, `sh` for shell commands, `*` for all, "" for none
     #[arg(long, value_name = "PROGRAMS")]
     pub commands: Option<Programs>,
-    /// Variables that its jobs may give these programs, separated by commas: names, beginnings such as `REPORT_*`, "" for none. With `sh` or `*` in
-    /// --commands all may be given
+    /// Environment variables that jobs may set for these programs, separated by commas: names, prefixes such as `REPORT_*`, "" for
+    /// none. With `sh` or `*` in --commands, jobs may set all
     #[arg(long, value_name = "NAMES")]
     pub variables: Option<Variables>,
-    /// Its share where several wait in one queue, from 1 to 1000: twice the weight is twice the jobs
+    /// Share of a queue that several tenants use, from 1 to 1000: twice the weight gets twice the jobs
     #[arg(long, value_name = "N", value_parser = weight)]
     pub weight: Option<Weight>,
 }
@@ -64,7 +64,7 @@ fn weight(text: &str) -> Result<Weight, String> {
     Weight::try_from(number).map_err(|error| error.to_string())
 }
 
-/// `queued_jobs=1000`; no value: as every tenant has it.
+/// `queued_jobs=1000`; no value: the default of all tenants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LimitFlag {
     name: String,
@@ -76,14 +76,14 @@ impl FromStr for LimitFlag {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, value) =
-            text.split_once('=').ok_or_else(|| "it has no value; write it like queued_jobs=1000".to_owned())?;
+            text.split_once('=').ok_or_else(|| "no value given; write it like queued_jobs=1000".to_owned())?;
         // The list of limits is known in one place, and that one judges names.
         serde_json::from_value::<LimitOverrides>(json!({ name: 1 })).map_err(|error| error.to_string())?;
         let value = match value {
             "default" => None,
             other => Some(other.parse().map_err(|_| {
                 format!(
-                    "not a limit: {other:?}; write a whole number, `unlimited`, or `default` for what every tenant has"
+                    "not a limit: {other:?}; write a whole number, `unlimited`, or `default` for the server's default"
                 )
             })?),
         };
@@ -115,9 +115,9 @@ impl TenantFlags {
 
 #[derive(Debug, Args)]
 pub struct CreateTenant {
-    /// Letters from a to z, digits and hyphens; nobody can have it a second time
+    /// Id of the new tenant: letters from a to z, digits and hyphens
     pub id: String,
-    /// Do not accept, run or send anything for it yet
+    /// Create the tenant disabled: it cannot submit or run jobs yet
     #[arg(long)]
     pub disabled: bool,
     #[command(flatten)]
@@ -127,17 +127,17 @@ pub struct CreateTenant {
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("what").required(true).multiple(true).args(["disable", "enable", "limits", "commands", "variables", "weight"])))]
 pub struct UpdateTenant {
-    /// The tenant
+    /// Tenant id
     pub id: String,
-    /// Stop the tenant: refuse its keys, claim, fire and deliver nothing of it, stop its running attempts; what waits is kept
+    /// Disable the tenant: reject its keys, stop its running attempts, and run no jobs, schedules or webhooks; waiting jobs are kept
     #[arg(long, conflicts_with = "enable")]
     pub disable: bool,
-    /// Let the tenant go on with what waits
+    /// Enable the tenant; its waiting jobs run again
     #[arg(long)]
     pub enable: bool,
     #[command(flatten)]
     pub flags: TenantFlags,
-    /// Change it only if it is at this version
+    /// Change the tenant only if it has this version
     #[arg(long, value_name = "VERSION")]
     pub if_version: Option<i64>,
 }
@@ -155,29 +155,29 @@ impl UpdateTenant {
 
 #[derive(Debug, Args)]
 pub struct ListTenants {
-    /// At most this many
+    /// Show at most this many tenants
     #[arg(long, default_value = "50", value_name = "N", conflicts_with = "all")]
     pub limit: NonZeroUsize,
-    /// All of them, however many
+    /// Show all tenants
     #[arg(long)]
     pub all: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct DeleteTenants {
-    /// The tenants
+    /// Tenant ids
     #[arg(required = true, value_name = "ID")]
     pub ids: Vec<String>,
-    /// Remove it only if it is at this version
+    /// Delete the tenant only if it has this version
     #[arg(long, value_name = "VERSION")]
     pub if_version: Option<i64>,
 }
 
 #[derive(Debug, Args)]
 pub struct RotateTenantSecret {
-    /// The tenant
+    /// Tenant id
     pub id: String,
-    /// How long the old one signs too [default: 24h]
+    /// How long requests are also signed with the old secret [default: 24h]
     #[arg(long, value_name = "DURATION")]
     pub overlap: Option<Span>,
 }

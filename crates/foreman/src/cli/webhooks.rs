@@ -1,4 +1,4 @@
-//! Webhooks as they are typed.
+//! Arguments of `foreman webhooks`.
 
 use std::num::NonZeroUsize;
 
@@ -7,57 +7,57 @@ use foreman_client::{Span, WebhookPatch, WebhookSpec};
 
 #[derive(Debug, Subcommand)]
 pub enum WebhooksCommand {
-    /// Make an endpoint and print its secret: this is the one moment in which it is shown
+    /// Create a webhook and print its signing secret, which is shown only once
     Create(CreateWebhook),
-    /// List endpoints
+    /// List webhooks
     List(ListWebhooks),
-    /// Show an endpoint and how it fares
+    /// Show a webhook and its health
     Show {
-        /// The endpoint
+        /// Webhook id
         id: String,
     },
-    /// Change only what is given
+    /// Change the given fields of a webhook
     Update(UpdateWebhook),
-    /// Remove endpoints; what is on its way to them is given up
+    /// Delete webhooks; pending deliveries are cancelled
     Delete {
-        /// The endpoints
+        /// Webhook ids
         #[arg(required = true, value_name = "ID")]
         ids: Vec<String>,
     },
-    /// Change an endpoint's secret for another, which is shown once; the old one signs too for a while
+    /// Replace the signing secret and print the new one, which is shown only once; both secrets sign for a while
     RotateSecret(RotateWebhookSecret),
-    /// List what was sent to an endpoint, the newest first
+    /// List the deliveries of a webhook, newest first
     Deliveries(Deliveries),
-    /// Show one delivery with its message and all its tries
+    /// Show a delivery with its message and all attempts
     Delivery {
-        /// The endpoint
+        /// Webhook id
         webhook: String,
-        /// The delivery
+        /// Delivery id
         delivery: String,
     },
-    /// Send a delivery that arrived or was given up once more
+    /// Send a finished delivery again
     Resend {
-        /// The endpoint
+        /// Webhook id
         webhook: String,
-        /// The delivery
+        /// Delivery id
         delivery: String,
     },
-    /// Send an endpoint a message of the type webhook.test, and say how that went
+    /// Send a webhook.test message and print the response
     Test(TestWebhook),
 }
 
 #[derive(Debug, Args)]
 pub struct CreateWebhook {
-    /// Where messages are sent
+    /// URL that receives the events
     #[arg(long)]
     pub url: String,
-    /// Which, separated by commas: job.completed, job.failed, job.dead, job.cancelled, webhook.disabled, or job.*, or *
+    /// Events to subscribe to, separated by commas: job.completed, job.failed, job.dead, job.cancelled, webhook.disabled, or job.*, or *
     #[arg(long, value_delimiter = ',', default_value = "*", value_name = "EVENTS")]
     pub events: Vec<String>,
-    /// What people recognise it by
+    /// Description to recognise the webhook by
     #[arg(long, value_name = "TEXT")]
     pub description: Option<String>,
-    /// Send it nothing yet
+    /// Create the webhook disabled: nothing is sent to it yet
     #[arg(long)]
     pub disabled: bool,
 }
@@ -72,24 +72,24 @@ impl From<CreateWebhook> for WebhookSpec {
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("what").required(true).multiple(true).args(["url", "events", "description", "enable", "disable"])))]
 pub struct UpdateWebhook {
-    /// The endpoint
+    /// Webhook id
     pub id: String,
-    /// Where messages are sent
+    /// URL that receives the events
     #[arg(long)]
     pub url: Option<String>,
-    /// Which, separated by commas
+    /// Events to subscribe to, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "EVENTS")]
     pub events: Option<Vec<String>>,
-    /// What people recognise it by
+    /// Description to recognise the webhook by
     #[arg(long, value_name = "TEXT")]
     pub description: Option<String>,
-    /// Send it messages again; one that was disabled for its failures begins anew
+    /// Enable the webhook; clears the failures that disabled it
     #[arg(long, conflicts_with = "disable")]
     pub enable: bool,
-    /// Send it nothing
+    /// Disable the webhook: nothing is sent to it
     #[arg(long)]
     pub disable: bool,
-    /// Change it only if it is at this version
+    /// Change the webhook only if it has this version
     #[arg(long, value_name = "VERSION")]
     pub if_version: Option<i64>,
 }
@@ -107,37 +107,37 @@ impl UpdateWebhook {
 
 #[derive(Debug, Args)]
 pub struct ListWebhooks {
-    /// At most this many
+    /// Show at most this many webhooks
     #[arg(long, default_value = "50", value_name = "N")]
     pub limit: NonZeroUsize,
 }
 
 #[derive(Debug, Args)]
 pub struct RotateWebhookSecret {
-    /// The endpoint
+    /// Webhook id
     pub id: String,
-    /// How long the old one signs too [default: 24h]
+    /// How long messages are also signed with the old secret [default: 24h]
     #[arg(long, value_name = "DURATION")]
     pub overlap: Option<Span>,
 }
 
 #[derive(Debug, Args)]
 pub struct Deliveries {
-    /// The endpoint
+    /// Webhook id
     pub webhook: String,
-    /// At most this many
+    /// Show at most this many deliveries
     #[arg(long, default_value = "50", value_name = "N")]
     pub limit: NonZeroUsize,
 }
 
 #[derive(Debug, Args)]
 pub struct TestWebhook {
-    /// The endpoint
+    /// Webhook id
     pub id: String,
-    /// Give up waiting for its first answer after this long
+    /// Stop waiting for the response after this long
     #[arg(long, value_name = "DURATION", default_value = "20s")]
     pub timeout: Span,
-    /// Do not wait for its answer
+    /// Do not wait for the response
     #[arg(long)]
     pub no_wait: bool,
 }
