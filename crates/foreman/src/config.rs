@@ -1,7 +1,7 @@
 //! Turns text into settings: defaults ← file ← environment ← flags.
 //!
 //! Every part of Foreman has a plain, typed `Config` beside it; this is the only room that fills them from text, and it
-//! reports every mistake at once, in the words of whoever made it: file and line, variable, or flag. `foreman.default.toml`
+//! reports every mistake at once, with its origin: file and line, variable, or flag. `foreman.default.toml`
 //! *is* the defaults; a test holds the two together.
 
 mod agree;
@@ -101,7 +101,7 @@ impl fmt::Display for Mistakes {
         match self.0.as_slice() {
             [only] => write!(f, "{}: {}", only.origin, only.text),
             many => {
-                write!(f, "{} mistakes in the settings:", many.len())?;
+                write!(f, "{} errors in the settings:", many.len())?;
                 many.iter().try_for_each(|mistake| write!(f, "\n  {}: {}", mistake.origin, mistake.text))
             }
         }
@@ -279,7 +279,7 @@ impl Loader {
         }
         if settings.store == StoreKind::Postgres && settings.database.url.is_none() {
             let origin = self.origins.get("store").cloned().unwrap_or(Origin::Default);
-            self.mistake(origin, "store: postgres needs to be told where it is: set DATABASE_URL");
+            self.mistake(origin, "store: postgres needs an address: set DATABASE_URL");
         }
     }
 
@@ -296,8 +296,8 @@ impl Loader {
             self.mistake(
                 origin,
                 format!(
-                    "{path}: {address} can be reached from other machines, and nothing keeps strangers out; set \
-                     FOREMAN_ADMIN_KEY to a key that everyone must show, or listen on 127.0.0.1"
+                    "{path}: {address} can be reached from other machines, and the API requires no key; set \
+                     FOREMAN_ADMIN_KEY, or listen on 127.0.0.1"
                 ),
             );
         }
@@ -315,7 +315,7 @@ impl Loader {
         }
         match &commands.users {
             Some(_) if commands.user.is_some() => {
-                wrong.push(("commands.users", "commands.user is given too; leave out one of them".into()));
+                wrong.push(("commands.users", "commands.user is set too; set only one of them".into()));
             }
             Some(users) => wrong.extend(users.judge().err().map(|why| ("commands.users", why))),
             None => {}
@@ -350,7 +350,7 @@ impl Loader {
         let Some(path) = self.settings.secret_key_file.clone() else { return };
         let origin = self.origins.get("secret_key_file").cloned().unwrap_or(Origin::Default);
         if self.settings.secret_key.is_some() {
-            return self.mistake(origin, "secret_key_file: secret_key is given too; leave out one of them");
+            return self.mistake(origin, "secret_key_file: secret_key is set too; set only one of them");
         }
         match secret_key::of_file(&path) {
             Ok(ring) => self.settings.secret_key = Some(ring),
@@ -372,7 +372,7 @@ impl Loader {
 fn unknown<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> String {
     match nearest::nearest(given, known) {
         Some(meant) => format!("there is no setting {given:?}; did you mean {meant}?"),
-        None => format!("there is no setting {given:?}; `foreman check` lists those there are"),
+        None => format!("there is no setting {given:?}; `foreman check` lists all settings"),
     }
 }
 

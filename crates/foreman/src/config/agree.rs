@@ -27,7 +27,7 @@ fn covers_metadata(destination: &Destination) -> bool {
 }
 
 /// What to do about a store on a network file system.
-pub const LOCAL_DISK: &str = "its locks may let a second machine in, which destroys the store: put data_dir on a local disk, or use \
+pub const LOCAL_DISK: &str = "file locks may not work there, and two machines writing at once destroy the database: put data_dir on a local disk, or use \
                               Postgres (DATABASE_URL)";
 
 /// What should be looked at, each in one sentence. `open_files` is how many the process may have.
@@ -41,14 +41,14 @@ pub fn warnings(settings: &Settings, open_files: Option<u64>) -> Vec<String> {
     let shared = (settings.store == StoreKind::Sqlite).then(|| shared_file_system(&settings.sqlite.path)).flatten();
     warn(
         shared.is_some(),
-        format!("data_dir lies on a network file system ({}): {LOCAL_DISK}", shared.as_deref().unwrap_or_default()),
+        format!("data_dir is on a network file system ({}): {LOCAL_DISK}", shared.as_deref().unwrap_or_default()),
     );
     let worker = &settings.worker;
     let (ttl, heartbeat) = (worker.session_ttl, worker.heartbeat);
     warn(
         heartbeat >= ttl / 2,
         format!(
-            "worker.heartbeat ({}) should be less than half of worker.session_ttl ({}): one lost heartbeat would cost the session",
+            "worker.heartbeat ({}) should be less than half of worker.session_ttl ({}): a single lost heartbeat would end the session",
             format(heartbeat),
             format(ttl)
         ),
@@ -56,8 +56,8 @@ pub fn warnings(settings: &Settings, open_files: Option<u64>) -> Vec<String> {
     warn(
         heartbeat + worker.fence_margin >= ttl,
         format!(
-            "worker.heartbeat and worker.fence_margin together ({}) should be less than worker.session_ttl ({}): work would \
-             be stopped between two heartbeats",
+            "worker.heartbeat and worker.fence_margin together ({}) should be less than worker.session_ttl ({}): work \
+             would be stopped between two heartbeats",
             format(heartbeat + worker.fence_margin),
             format(ttl)
         ),
@@ -74,7 +74,7 @@ pub fn warnings(settings: &Settings, open_files: Option<u64>) -> Vec<String> {
     warn(
         missed_after <= leader_ttl,
         format!(
-            "scheduler.missed_after ({}) should be longer than leader.ttl ({}): ticks would be taken for missed while a dead scheduler \
+            "scheduler.missed_after ({}) should be longer than leader.ttl ({}): ticks would count as missed while a dead scheduler \
              is being replaced",
             format(missed_after),
             format(leader_ttl)
@@ -83,8 +83,8 @@ pub fn warnings(settings: &Settings, open_files: Option<u64>) -> Vec<String> {
     warn(
         settings.scheduler.poll >= missed_after,
         format!(
-            "scheduler.poll ({}) should be shorter than scheduler.missed_after ({}): a tick that nobody wakes the scheduler for would be \
-             missed",
+            "scheduler.poll ({}) should be shorter than scheduler.missed_after ({}): if no wake-up reaches the scheduler, it would miss \
+             ticks",
             format(settings.scheduler.poll),
             format(missed_after)
         ),
@@ -93,7 +93,7 @@ pub fn warnings(settings: &Settings, open_files: Option<u64>) -> Vec<String> {
     warn(
         shutdown.not_ready + settings.reserve() >= shutdown.grace,
         format!(
-            "shutdown.grace ({}) leaves no time to finish work after shutdown.not_ready ({}) and before the stop",
+            "shutdown.grace ({}) leaves no time to finish work after shutdown.not_ready ({}) and before work is stopped",
             format(shutdown.grace),
             format(shutdown.not_ready)
         ),
@@ -102,8 +102,8 @@ pub fn warnings(settings: &Settings, open_files: Option<u64>) -> Vec<String> {
         warn(
             shutdown.grace + LAST_SECOND > platform,
             format!(
-                "shutdown.grace ({}) and its last second do not fit into shutdown.platform_grace ({}): the platform would kill \
-                 this process before it has handed its work back; give it more there, or less here",
+                "shutdown.grace ({}) plus one second is longer than shutdown.platform_grace ({}): the platform would kill \
+                 this process before it has handed back its work; raise platform_grace or lower grace",
                 format(shutdown.grace),
                 format(platform)
             ),
@@ -111,43 +111,42 @@ pub fn warnings(settings: &Settings, open_files: Option<u64>) -> Vec<String> {
     }
     warn(
         settings.store != StoreKind::Postgres && settings.database.url.is_some(),
-        "database.url is set, but the store is another".into(),
+        "database.url is set, but the store is not postgres".into(),
     );
     warn(
         settings.database.direct_url.is_some() && settings.database.url.is_none(),
-        "database.direct_url is set without database.url, and nothing uses it".into(),
+        "database.direct_url is set without database.url and has no effect".into(),
     );
     warn(
         settings.limits.payload_bytes > settings.bodies.job_bytes,
-        "limits.payload_bytes is more than limits.job_body: such a payload cannot be sent".into(),
+        "limits.payload_bytes is larger than limits.job_body: payloads of that size cannot be sent".into(),
     );
     warn(
         settings.bodies.job_bytes > settings.bodies.batch_bytes,
-        "limits.job_body is more than limits.batch_body: a job that may be sent alone may not be sent in a batch"
-            .into(),
+        "limits.job_body is larger than limits.batch_body: some jobs can be sent alone but not in a batch".into(),
     );
     let kept = settings.tail.max_waiters + settings.tail.streams.per_process;
     warn(
         kept >= settings.serve.max_connections,
         format!(
-            "limits.waiters and limits.watchers ({kept} together) are not fewer than limits.connections ({}): those who wait and watch \
-             can keep every connection",
+            "limits.waiters and limits.watchers ({kept} together) are not less than limits.connections ({}): waiting and watching \
+             clients can use up every connection",
             settings.serve.max_connections
         ),
     );
     warn(
         settings.bodies.in_flight < 2 * settings.bodies.batch_bytes,
-        "limits.bodies_in_flight is less than twice limits.batch_body: one tenant's batch can take all of it".into(),
+        "limits.bodies_in_flight is less than twice limits.batch_body: one tenant's batch can use all of it".into(),
     );
     warn(
         settings.bodies.stall > settings.bodies.whole,
-        "limits.body_stall is longer than limits.body_timeout and never comes to pass".into(),
+        "limits.body_stall is longer than limits.body_timeout and has no effect".into(),
     );
     let tenant = &settings.tenant_limits;
     warn(
         tenant.submit_rate().is_some_and(|rate| rate.burst < settings.limits.batch_jobs as u64),
         format!(
-            "limits.tenant.submit_burst ({}) is less than limits.batch_jobs ({}): a full batch is never taken",
+            "limits.tenant.submit_burst ({}) is less than limits.batch_jobs ({}): a full batch is always rejected",
             tenant.submit_burst, settings.limits.batch_jobs
         ),
     );
@@ -155,23 +154,26 @@ pub fn warnings(settings: &Settings, open_files: Option<u64>) -> Vec<String> {
         warn(
             true,
             format!(
-                "egress.allow has {network}, and with it {METADATA}, where clouds keep the credentials of their machines: any job may \
-                 ask for them; allow only the networks that targets are in"
+                "egress.allow includes {network}, which contains {METADATA}, the metadata address where cloud machines get their credentials: any \
+                 job could read them; allow only the networks of your targets"
             ),
         );
     }
     warn(
         settings.pruner.retention.deliveries < LAST_RETRY,
         format!(
-            "retention.deliveries ({}) is shorter than a webhook is retried (about {}): a delivery would be forgotten while it is still \
-             under way",
+            "retention.deliveries ({}) is shorter than webhook deliveries are retried (about {}): a delivery could be deleted while it is \
+             still being retried",
             format(settings.pruner.retention.deliveries),
             format(LAST_RETRY)
         ),
     );
     warn(
         worker.settle.max_waiting < worker.slots,
-        format!("settle.max_waiting ({}) is less than worker.slots ({})", worker.settle.max_waiting, worker.slots),
+        format!(
+            "settle.max_waiting ({}) is less than worker.slots ({}): slots can stay occupied while outcomes wait to be written",
+            worker.settle.max_waiting, worker.slots
+        ),
     );
     warn(
         settings.store == StoreKind::Memory && settings.sqlite.max_pages.is_some(),
@@ -184,8 +186,8 @@ pub fn warnings(settings: &Settings, open_files: Option<u64>) -> Vec<String> {
         warn(
             needed as u64 > open_files,
             format!(
-                "limits.connections ({}), worker.slots ({}) and http.max_idle ({}) together may need {needed} open files, and \
-                 this process may have {open_files} (ulimit -n)",
+                "limits.connections ({}), worker.slots ({}) and http.max_idle ({}) together may need {needed} open files, but \
+                 this process is limited to {open_files} (ulimit -n)",
                 settings.serve.max_connections, worker.slots, settings.http.max_idle
             ),
         );
@@ -212,18 +214,18 @@ mod tests {
             (|it| it.worker.heartbeat = Duration::from_secs(8), "half of worker.session_ttl"),
             (|it| it.worker.fence_margin = Duration::from_secs(11), "between two heartbeats"),
             (|it| it.leader_ttl = Duration::from_mins(1), "while a dead scheduler is being replaced"),
-            (|it| it.scheduler.poll = Duration::from_mins(1), "wakes the scheduler"),
+            (|it| it.scheduler.poll = Duration::from_mins(1), "wake-up reaches the scheduler"),
             (|it| it.sweeper.every = Duration::from_secs(20), "noticed late"),
             (|it| it.shutdown.grace = Duration::from_secs(4), "no time to finish"),
             (|it| it.shutdown.platform_grace = Some(Duration::from_secs(25)), "the platform would kill"),
             (|it| it.limits.payload_bytes = 2 << 20, "cannot be sent"),
             (|it| it.tenant_limits.submit_burst = Limit::AtMost(10), "a full batch"),
             (|it| it.egress.allow = destinations("169.0.0.0/8").expect("a network"), "169.254.169.254"),
-            (|it| it.pruner.retention.deliveries = Duration::from_hours(1), "still under way"),
+            (|it| it.pruner.retention.deliveries = Duration::from_hours(1), "still being retried"),
             (|it| it.worker.slots = 10_000, "settle.max_waiting"),
             (|it| it.serve.max_connections = 100_000, "ulimit -n"),
-            (|it| it.tail.max_waiters = 10_000, "can keep every connection"),
-            (|it| it.bodies.in_flight = 8 << 20, "can take all of it"),
+            (|it| it.tail.max_waiters = 10_000, "can use up every connection"),
+            (|it| it.bodies.in_flight = 8 << 20, "can use all of it"),
         ];
         for (change, expected) in changes {
             let mut settings = Settings::default();

@@ -69,7 +69,7 @@ fn read_span(raw: Raw<'_>, least: Duration) -> Result<Duration, String> {
     let text = string(raw).ok_or_else(|| format!("{} is not a duration; write it like \"90s\"", describe(raw)))?;
     let span = duration::parse(text).map_err(|error| error.to_string())?;
     if span < least {
-        return Err(format!("{text} is too short; the least is {}", duration::format(least)));
+        return Err(format!("{text} is too short; the minimum is {}", duration::format(least)));
     }
     Ok(span)
 }
@@ -117,7 +117,7 @@ pub fn bytes(range: RangeInclusive<u64>) -> Codec<usize> {
             let size = whole(raw).or_else(|| string(raw).and_then(size)).ok_or_else(refuse)?;
             if !range.contains(&size) {
                 let (least, most) = (show_size(*range.start()), show_size(*range.end()));
-                return Err(format!("{} must lie between {least} and {most}", describe(raw)));
+                return Err(format!("{} must be between {least} and {most}", describe(raw)));
             }
             usize::try_from(size).map_err(|_| refuse())
         },
@@ -176,7 +176,7 @@ pub fn text_or_auto() -> Codec<Option<String>> {
     Codec::new(
         |raw| match string(raw).map(str::trim) {
             Some("auto") => Ok(None),
-            Some("") => Err("it must not be empty; write auto to leave it to the program".into()),
+            Some("") => Err("it must not be empty; write auto for the default".into()),
             Some(text) => Ok(Some(text.to_owned())),
             None => Err(format!("{} is not text; put it in quotes", describe(raw))),
         },
@@ -389,7 +389,7 @@ mod tests {
         for (said, expected) in [
             (text_of(&span(Duration::ZERO), "soon").err(), "\"soon\""),
             (toml_of(&span(Duration::ZERO), "15").err(), "15 is not a duration; write it like \"90s\""),
-            (text_of(&span(Duration::from_secs(1)), "1ms").err(), "the least is 1s"),
+            (text_of(&span(Duration::from_secs(1)), "1ms").err(), "the minimum is 1s"),
             (toml_of(&count::<u32>(1..=9), "\"many\"").err(), "\"many\" is not a whole number from 1 to 9"),
             (toml_of(&count::<u32>(1..=9), "10").err(), "10 is not a whole number from 1 to 9"),
             (toml_of(&count::<u32>(1..=9), "-1").err(), "-1 is not"),

@@ -26,8 +26,8 @@ pub struct Account {
 pub fn find(text: &str) -> Result<CommandUser, String> {
     if !Uid::effective().is_root() {
         return Err(format!(
-            "only root can run commands as {text}, and this process is not root; start it as root, or leave this \
-             setting out and have commands run as the user of the process"
+            "only root can run commands as {text}, and this process is not root; start it as root, or remove this \
+             setting to run commands as the user of the process"
         ));
     }
     let found = if let Some(identity) = Identity::read(text) {
@@ -36,13 +36,13 @@ pub fn find(text: &str) -> Result<CommandUser, String> {
     } else {
         let user = User::from_name(text)
             .map_err(|error| format!("cannot look up the user {text}: {error}"))?
-            .ok_or_else(|| format!("there is no user {text} on this machine; write a name, or uid:gid"))?;
+            .ok_or_else(|| format!("there is no user {text} on this machine; write a name or uid:gid"))?;
         let identity = Identity { uid: user.uid.as_raw(), gid: user.gid.as_raw() };
         CommandUser { identity, account: Some(user.into()) }
     };
     let Identity { uid, gid } = found.identity;
     if Uid::from_raw(uid).is_root() || gid == Gid::from_raw(0).as_raw() {
-        return Err(format!("{text} is root, or of its group; name a user that may do less"));
+        return Err(format!("{text} is root or in its group; use an unprivileged user"));
     }
     Ok(found)
 }
@@ -61,7 +61,9 @@ impl UserRange {
             Some(range) if *range.start() >= 1_000 && range.start() <= range.end() && *range.end() < u32::MAX => {
                 Ok(Self(range))
             }
-            _ => Err(format!("{text:?} is not a range of users; write it like 60000-61000, from 1000 on")),
+            _ => Err(format!(
+                "{text:?} is not a range of user ids; write it like 60000-61000, starting at 1000 or higher"
+            )),
         }
     }
 
@@ -69,14 +71,14 @@ impl UserRange {
     pub fn judge(&self) -> Result<(), String> {
         if !Uid::effective().is_root() {
             return Err(
-                "only root can run commands as other users, and this process is not root; start it as root, or leave \
-                        this setting out and give each tenant a worker of its own"
+                "only root can run commands as other users, and this process is not root; start it as root, or remove \
+                        this setting and run one worker per tenant"
                     .into(),
             );
         }
         let accounts = fs::read_to_string("/etc/passwd").unwrap_or_default();
         match accounts.lines().filter_map(account).find(|(_, uid)| self.0.contains(uid)) {
-            Some((name, uid)) => Err(format!("{uid} is the user {name}; take numbers that belong to no account")),
+            Some((name, uid)) => Err(format!("{uid} is the user {name}; use ids that belong to no account")),
             None => Ok(()),
         }
     }
@@ -154,7 +156,7 @@ mod tests {
         let numbers = numbers.expect("numbers need not be anybody's");
         assert_eq!(numbers, CommandUser { identity: Identity { uid: 4242, gid: 4343 }, account: None });
         for refused in [root, of_root, of_its_group] {
-            assert!(refused.expect_err("root").contains("may do less"));
+            assert!(refused.expect_err("root").contains("an unprivileged user"));
         }
         assert!(missing.expect_err("missing").contains("there is no user no-such-user"));
     }

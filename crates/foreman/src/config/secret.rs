@@ -31,14 +31,14 @@ pub fn key() -> Codec<Option<Secret>> {
         read: Box::new(move |raw| match read(raw).map_err(|_| "it is not text, or empty")?.as_str() {
             "none" => Ok(None),
             text if text.len() < SHORTEST_KEY => Err(format!(
-                "it is too short: it needs at least {SHORTEST_KEY} characters, such as `openssl rand -hex 24` prints"
+                "it is too short: it needs at least {SHORTEST_KEY} characters, such as the output of `openssl rand -hex 24`"
             )),
             text if !text.bytes().all(|byte| byte.is_ascii_graphic()) => {
-                Err("it has characters that cannot be sent in a header; use letters, digits and signs, no spaces"
+                Err("it has characters that cannot be sent in a header; use letters, digits and punctuation, no spaces"
                     .into())
             }
             text if text.bytes().collect::<BTreeSet<u8>>().len() < FEWEST_LETTERS => Err(format!(
-                "it is easy to guess: it has fewer than {FEWEST_LETTERS} different characters; take what `openssl rand -hex 24` prints"
+                "it is easy to guess: it has fewer than {FEWEST_LETTERS} different characters; use the output of `openssl rand -hex 24`"
             )),
             text => Ok(Some(Secret::new(text))),
         }),
@@ -65,9 +65,7 @@ pub fn postgres_url() -> Codec<Option<Secret>> {
         read: Box::new(move |raw| match read(raw).map_err(|_| "it is not text, or empty")?.as_str() {
             "none" => Ok(None),
             text if is_postgres(text) => Ok(Some(Secret::new(text))),
-            _ => {
-                Err("it is not the address of a Postgres; write it like postgres://user:password@host:5432/name".into())
-            }
+            _ => Err("it is not a Postgres URL; write it like postgres://user:password@host:5432/name".into()),
         }),
         show: |value| {
             codec::quoted(&value.as_ref().map_or_else(|| "none".into(), |url| without_password(url.reveal())))

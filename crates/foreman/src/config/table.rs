@@ -243,10 +243,10 @@ fn queue(text: &str) -> Result<QueueName, String> {
 
 fn variable_name(text: &str) -> Result<String, String> {
     if text.is_empty() || text.contains(['=', '\0']) {
-        return Err(format!("{text:?} is not the name of a variable"));
+        return Err(format!("{text:?} is not a variable name"));
     }
     if text == "DATABASE_URL" || text.starts_with("FOREMAN_") {
-        return Err(format!("{text} is for Foreman alone: commands never see it"));
+        return Err(format!("{text} belongs to Foreman and is never passed to commands"));
     }
     Ok(text.to_owned())
 }

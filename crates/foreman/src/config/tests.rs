@@ -115,7 +115,7 @@ fn all_mistakes_are_told_at_once_with_their_places() {
     given.grace = Some("never".into());
     let said = load(&given, &environment, Role::Dev).expect_err("mistakes").to_string();
     for expected in [
-        "10 mistakes",
+        "10 errors",
         "line 1: listen: 8080 is not an address",
         "line 4: there is no setting \"worker.slot\"; did you mean worker.slots?",
         "line 5: worker.poll: not a duration: \"soon\"",
@@ -125,7 +125,7 @@ fn all_mistakes_are_told_at_once_with_their_places() {
         "--set sqlite.readers=0: sqlite.readers: \"0\" is not a whole number from 1 to 64",
         "--set nothing: has no value",
         "--grace: shutdown.grace: not a duration: \"never\"",
-        "the variable DATABASE_URL: database.url: it is not the address of a Postgres",
+        "the variable DATABASE_URL: database.url: it is not a Postgres URL",
     ] {
         assert!(said.contains(expected), "{expected:?} is missing in:\n{said}");
     }

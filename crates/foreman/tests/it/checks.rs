@@ -38,7 +38,10 @@ async fn check_shows_what_is_in_force_and_where_it_came_from() {
     assert_eq!(row("shutdown.grace"), ("\"30s\"".into(), "--grace".into()));
     assert_eq!(row("listen"), ("\"127.0.0.1:8080\"".into(), "default".into()));
     let notes = shown["notes"].to_string();
-    assert!(notes.contains("submit_per_second 1000") && notes.contains("tenant default is your own"), "{notes}");
+    assert!(
+        notes.contains("submit_per_second 1000") && notes.contains("limits the tenant `default` only to"),
+        "{notes}"
+    );
     let warnings = shown["warnings"].to_string();
     assert!(warnings.contains("half of worker.session_ttl"), "{warnings}");
     let table = stage.foreman(&["check"]).await;

@@ -69,5 +69,5 @@ async fn a_file_names_it_and_a_mistake_in_it_is_told_without_repeating_it() {
         assert!(!said.err.contains("sesame") && !said.err.contains(SECRET), "{said:?}");
     }
     let both = check(SECRET, &[("FOREMAN_SECRET_KEY", SECRET)]).await;
-    assert!(both.code == 2 && both.err.contains("leave out one of them") && !both.err.contains(SECRET), "{both:?}");
+    assert!(both.code == 2 && both.err.contains("set only one of them") && !both.err.contains(SECRET), "{both:?}");
 }

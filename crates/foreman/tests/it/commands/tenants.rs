@@ -187,8 +187,10 @@ async fn without_users_a_worker_runs_commands_of_one_tenant_unless_it_is_told_to
 #[tokio::test(flavor = "multi_thread")]
 async fn users_that_cannot_be_are_told_at_the_start() {
     let stage = Stage::new();
-    let mut cases =
-        vec![("commands.users=60000", "is not a range of users"), ("commands.users=0-10", "is not a range of users")];
+    let mut cases = vec![
+        ("commands.users=60000", "is not a range of user ids"),
+        ("commands.users=0-10", "is not a range of user ids"),
+    ];
     if is_root() {
         cases.push(("commands.users=65000-65534", "the user nobody"));
     }
@@ -199,5 +201,5 @@ async fn users_that_cannot_be_are_told_at_the_start() {
     }
     let both = ["check", "--allow-commands", "--set", "commands.users=60000-60009", "--set", "commands.user=nobody"];
     let said = stage.foreman(&both).await;
-    assert!(said.code == 2 && said.err.contains("leave out one of them"), "{said:?}");
+    assert!(said.code == 2 && said.err.contains("set only one of them"), "{said:?}");
 }

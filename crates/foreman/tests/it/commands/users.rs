@@ -61,8 +61,8 @@ async fn a_user_that_cannot_be_is_told_at_the_start() {
     let cases: &[(&str, &str)] = if is_root() {
         &[
             ("no-such-user", "there is no user no-such-user on this machine"),
-            ("root", "may do less"),
-            ("0:0", "may do less"),
+            ("root", "an unprivileged user"),
+            ("0:0", "an unprivileged user"),
             ("12", "there is no user 12"),
         ]
     } else {
