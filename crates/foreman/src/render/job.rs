@@ -13,7 +13,7 @@ use super::{Screen, Table, age};
 const LIST_TEXT: usize = 60;
 
 pub fn job_list(screen: &Screen, jobs: &[JobDocument], now: Timestamp) -> String {
-    let mut table = Table::new(screen, &["id", "state", "queue", "what", "tries", "age", "error"]);
+    let mut table = Table::new(screen, &["id", "state", "queue", "target", "attempts", "age", "error"]);
     for job in jobs {
         table.row(vec![
             Cell::new(&job.id),
@@ -62,13 +62,13 @@ pub fn job_page(screen: &Screen, job: &JobDocument, now: Timestamp) -> String {
         field("hint", Some(hint.detail.clone()));
     }
     field("error", job.error.clone());
-    field("what", Some(what(asked)));
+    field("target", Some(what(asked)));
     field("kind", asked.kind.clone().filter(|kind| asked.task.as_ref() != Some(kind)));
     field("queue", Some(job.queue.clone()));
     field("priority", Some(job.priority.to_string()));
     field(
         "attempts",
-        Some(format!("{} of {} spent, the latest is number {}", job.spent, job.max_attempts, job.attempt)),
+        Some(format!("{} of {} used, the latest is number {}", job.spent, job.max_attempts, job.attempt)),
     );
     field("crashes", (job.crashes > 0).then(|| job.crashes.to_string()));
     field("timeout", asked.timeout.map(|span| span.to_string()));
@@ -90,14 +90,14 @@ pub fn job_page(screen: &Screen, job: &JobDocument, now: Timestamp) -> String {
         let _ = write!(text, "\n{}", attempt_table(screen, attempts, now));
         let total = job.attempts_total.unwrap_or_default();
         if total > attempts.len() as u64 {
-            let _ = write!(text, "\nthe latest {} of {total} attempts", attempts.len());
+            let _ = write!(text, "\nshowing the latest {} of {total} attempts", attempts.len());
         }
     }
     text.trim_end().to_owned()
 }
 
 fn attempt_table(screen: &Screen, attempts: &[AttemptDocument], now: Timestamp) -> String {
-    let mut table = Table::new(screen, &["try", "outcome", "started", "took", "worker", "fence", "what came back"]);
+    let mut table = Table::new(screen, &["attempt", "outcome", "started", "took", "worker", "fence", "result"]);
     for attempt in attempts {
         table.row(vec![
             Cell::new(attempt.number),
@@ -146,7 +146,7 @@ pub fn what(asked: &Asked) -> String {
         (None, Some(CommandSpec::Argv(argv)), _) => argv.join(" "),
         (None, None, Some(task)) => format!("task {task}"),
         // Only Foreman's own jobs name no target of their own.
-        (None, None, None) => "a webhook".into(),
+        (None, None, None) => "webhook delivery".into(),
     }
 }
 

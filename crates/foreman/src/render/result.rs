@@ -12,7 +12,7 @@ pub fn result_of(job: &JobDocument) -> (String, String) {
             if !errors.is_empty() && !errors.ends_with('\n') {
                 errors.push('\n');
             }
-            errors.push_str("(more was printed than is kept)\n");
+            errors.push_str("(the output was truncated)\n");
         }
         return (output.stdout.clone(), errors);
     }

@@ -11,7 +11,7 @@ use super::job::{cut, relative, what};
 use super::{Screen, Table};
 
 pub fn schedule_list(screen: &Screen, schedules: &[ScheduleDocument], now: Timestamp) -> String {
-    let mut table = Table::new(screen, &["name", "state", "when", "next", "last", "what"]);
+    let mut table = Table::new(screen, &["name", "state", "when", "next", "last", "target"]);
     for schedule in schedules {
         table.row(vec![
             Cell::new(&schedule.name),
@@ -45,7 +45,7 @@ pub fn schedule_page(schedule: &ScheduleDocument, now: Timestamp) -> String {
     field("at", schedule.at.map(|time| time.to_string()));
     field("timezone", schedule.timezone.clone());
     field("next fire", schedule.next_fire_at.map(when));
-    field("held for", schedule.held_for.map(when));
+    field("held tick", schedule.held_for.map(when));
     field("last tick", schedule.last_tick.as_ref().map(|tick| format!("{}: {}", when(tick.nominal), became(tick))));
     field("job", Some(what(&Asked::from(schedule.job.clone()))));
     field("queue", schedule.job.queue.clone());
@@ -63,7 +63,7 @@ pub fn schedule_page(schedule: &ScheduleDocument, now: Timestamp) -> String {
 }
 
 pub fn tick_list(screen: &Screen, ticks: &[TickDocument]) -> String {
-    let mut table = Table::new(screen, &["tick", "what became of it", "job", "decided at"]);
+    let mut table = Table::new(screen, &["tick", "result", "job", "decided at"]);
     for tick in ticks {
         table.row(vec![
             Cell::new(tick.nominal),
@@ -91,27 +91,27 @@ fn last(tick: &TickDocument, now: Timestamp) -> String {
     format!("{} {}", cut(&became(tick)), relative(tick.at, now))
 }
 
-/// `fired, its job completed`, `skipped: missed, 12 of them until …`.
+/// `fired, job completed`, `skipped: missed, 12 ticks until …`.
 fn became(tick: &TickDocument) -> String {
     let mut text = match tick.state {
         TickState::Fired => match tick.job_state {
-            Some(state) => format!("fired, its job is {state}"),
-            None => "fired, its job is gone".into(),
+            Some(state) => format!("fired, job {state}"),
+            None => "fired, job deleted".into(),
         },
         state => state.as_str().to_owned(),
     };
     match tick.reason {
-        Some(TickReason::ByHand) => text.push_str(", by hand"),
+        Some(TickReason::ByHand) => text.push_str(" (run manually)"),
         Some(TickReason::Missed) => text.push_str(": missed"),
-        Some(TickReason::Overlap) => text.push_str(": an earlier job was not final"),
+        Some(TickReason::Overlap) => text.push_str(": an earlier job had not finished"),
         Some(TickReason::Deleted) => text.push_str(": the schedule was deleted"),
-        Some(TickReason::TooManyWaiting) => text.push_str(": the tenant had as many jobs waiting as it may have"),
+        Some(TickReason::TooManyWaiting) => text.push_str(": the tenant reached its queued_jobs limit"),
         None => {}
     }
     if let Some(last) = tick.last.filter(|last| *last != tick.nominal) {
         match tick.count {
-            Some(count) => text.push_str(&format!(", {count} of them until {last}")),
-            None => text.push_str(&format!(", many of them until {last}")),
+            Some(count) => text.push_str(&format!(", {count} ticks until {last}")),
+            None => text.push_str(&format!(", many ticks until {last}")),
         }
     }
     text
@@ -144,13 +144,13 @@ mod tests {
             last: None,
             count: Some(1),
         };
-        assert_eq!(became(&tick), "fired, its job is completed");
+        assert_eq!(became(&tick), "fired, job completed");
         let by_hand = TickDocument { reason: Some(TickReason::ByHand), job_state: None, ..tick.clone() };
-        assert_eq!(became(&by_hand), "fired, its job is gone, by hand");
+        assert_eq!(became(&by_hand), "fired, job deleted (run manually)");
         let last = Some(time.plus(std::time::Duration::from_mins(1)));
         let missed =
             TickDocument { state: TickState::Skipped, reason: Some(TickReason::Missed), last, count: Some(61), ..tick };
-        assert_eq!(became(&missed), "skipped: missed, 61 of them until 2026-11-15T09:01:00.000000Z");
+        assert_eq!(became(&missed), "skipped: missed, 61 ticks until 2026-11-15T09:01:00.000000Z");
         assert_eq!(short(time), "2026-11-15T09:00:00Z");
     }
 }

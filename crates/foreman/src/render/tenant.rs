@@ -11,7 +11,7 @@ use super::job::{cut, relative};
 use super::{Screen, Table};
 
 pub fn tenant_list(screen: &Screen, tenants: &[TenantDocument], now: Timestamp) -> String {
-    let mut table = Table::new(screen, &["tenant", "state", "weight", "commands", "own limits", "signs", "created"]);
+    let mut table = Table::new(screen, &["tenant", "state", "weight", "commands", "own limits", "signing", "created"]);
     for tenant in tenants {
         table.row(vec![
             Cell::new(&tenant.id),
@@ -40,11 +40,11 @@ pub fn tenant_page(tenant: &TenantDocument, now: Timestamp) -> String {
     field("weight", tenant.weight.get().to_string());
     field("commands", or_dash(tenant.commands.to_string()));
     field("variables", or_dash(tenant.variables.to_string()));
-    field("signs", if tenant.signs { "yes" } else { "no" }.into());
+    field("signing", if tenant.signs { "yes" } else { "no" }.into());
     let own = limits(&tenant.limits);
     for limit in limits(&tenant.limits_in_force) {
         let (name, value) = limit.split_once('=').unwrap_or((&limit, ""));
-        let note = if own.contains(&limit) { " (its own)" } else { "" };
+        let note = if own.contains(&limit) { " (set for this tenant)" } else { "" };
         field(name, format!("{value}{note}"));
     }
     field("created", when(tenant.created_at));
@@ -87,7 +87,7 @@ pub fn key_list(screen: &Screen, keys: &[KeyDocument], now: Timestamp) -> String
 }
 
 pub fn audit_list(screen: &Screen, entries: &[AuditDocument]) -> String {
-    let mut table = Table::new(screen, &["at", "tenant", "who", "what", "object", "status", "from"]);
+    let mut table = Table::new(screen, &["time", "tenant", "actor", "action", "object", "status", "client"]);
     for entry in entries {
         table.row(vec![
             Cell::new(entry.at),

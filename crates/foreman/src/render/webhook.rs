@@ -50,21 +50,22 @@ pub fn webhook_page(webhook: &WebhookDocument, now: Timestamp) -> String {
 fn state(webhook: &WebhookDocument, now: Timestamp) -> String {
     match (webhook.disabled, webhook.failing_since) {
         (Some(Disabled::ByOwner), _) => "disabled".into(),
-        (Some(Disabled::Gone), _) => "disabled: it answered 410".into(),
-        (Some(Disabled::Failing), _) => "disabled: nothing arrived for five days".into(),
+        (Some(Disabled::Gone), _) => "disabled: the endpoint returned 410".into(),
+        (Some(Disabled::Failing), _) => "disabled: deliveries failed for five days".into(),
         (None, Some(since)) => format!("failing since {}", relative(since, now)),
         (None, None) => "enabled".into(),
     }
 }
 
 pub fn delivery_list(screen: &Screen, deliveries: &[DeliveryDocument], now: Timestamp) -> String {
-    let mut table = Table::new(screen, &["delivery", "event", "about", "state", "tries", "answer", "made", "next"]);
+    let mut table =
+        Table::new(screen, &["delivery", "event", "job", "state", "attempts", "response", "created", "next"]);
     for delivery in deliveries {
         table.row(vec![
             Cell::new(&delivery.id),
             Cell::new(&delivery.event),
             Cell::new(delivery.about.as_deref().unwrap_or("-")),
-            delivery.state.map_or_else(|| Cell::new("gone"), |state| table.state(state)),
+            delivery.state.map_or_else(|| Cell::new("pruned"), |state| table.state(state)),
             Cell::new(delivery.attempt.map_or_else(|| "-".into(), |attempt| attempt.to_string())),
             Cell::new(answer(delivery)),
             Cell::new(relative(delivery.created_at, now)),
@@ -87,12 +88,12 @@ pub fn delivery_page(screen: &Screen, delivery: &DeliveryDocument, now: Timestam
     field("webhook", Some(delivery.webhook.clone()));
     field("message id", Some(delivery.message_id.clone()));
     field("event", Some(delivery.event.clone()));
-    field("about job", delivery.about.clone());
-    field("state", Some(delivery.state.map_or("gone: its job is forgotten", foreman_core::State::as_str).to_owned()));
-    field("tries", delivery.attempt.map(|attempt| attempt.to_string()));
-    field("last answer", Some(answer(delivery)).filter(|answer| answer != "-"));
-    field("made", Some(relative(delivery.created_at, now)));
-    field("next try", delivery.next_attempt_at.map(|time| relative(time, now)));
+    field("job", delivery.about.clone());
+    field("state", Some(delivery.state.map_or("unknown: its job was pruned", foreman_core::State::as_str).to_owned()));
+    field("attempts", delivery.attempt.map(|attempt| attempt.to_string()));
+    field("last response", Some(answer(delivery)).filter(|answer| answer != "-"));
+    field("created", Some(relative(delivery.created_at, now)));
+    field("next attempt", delivery.next_attempt_at.map(|time| relative(time, now)));
     let mut text = text.trim_end().to_owned();
     if let Some(job) = &delivery.job {
         text.push_str("\n\n");
