@@ -88,16 +88,15 @@ impl Reader {
                 self.env.insert(name.into(), value);
             }
             "MAILTO" | "MAILFROM" | "CONTENT_TYPE" | "CONTENT_TRANSFER_ENCODING" => {
-                let text =
-                    format!("{name} is ignored: what a command prints is kept with its job, and nobody is written to");
+                let text = format!("{name} is ignored: output is stored with the job, and no mail is sent");
                 self.crontab.ignored.push(Said { line: number, text });
             }
             "LOGNAME" | "USER" => {
-                let text = format!("{name} is ignored: commands run as the user of the worker");
+                let text = format!("{name} is ignored: commands run as the worker's user");
                 self.crontab.ignored.push(Said { line: number, text });
             }
             "RANDOM_DELAY" | "CRON_WITHIN" | "START_HOURS_RANGE" => {
-                let text = format!("{name} is ignored; `--jitter` of a schedule spreads its starts");
+                let text = format!("{name} is ignored; use `--jitter` of a schedule instead");
                 self.crontab.ignored.push(Said { line: number, text });
             }
             _ => {
@@ -112,25 +111,25 @@ impl Reader {
     fn entry(&mut self, number: usize, line: &str) -> Result<Option<Entry>, String> {
         let (cron, rest) = time(line)?;
         if cron == "@reboot" {
-            let text = "@reboot is not supported and left out: a schedule does not know when a machine starts";
+            let text = "@reboot is not supported and is skipped: schedules are not tied to a machine";
             self.crontab.ignored.push(Said { line: number, text: text.into() });
             return Ok(None);
         }
         let mut remarks = Vec::new();
         let rest = if self.has_users {
-            let (user, rest) = word(rest).ok_or("has no user and no command")?;
-            remarks.push(format!("runs as the user of the worker, not as {user}"));
+            let (user, rest) = word(rest).ok_or("the user and the command are missing")?;
+            remarks.push(format!("runs as the worker's user, not as {user}"));
             rest
         } else {
             if word(rest).is_some_and(|(first, after)| first == "root" && !after.is_empty()) {
                 remarks
-                    .push("runs a program called root; in the crontab of a system that is the user: --system".into());
+                    .push("runs a program called root; if root is the user, as in /etc/crontab, add --system".into());
             }
             rest
         };
         let (command, input) = input(rest);
         if command.is_empty() {
-            return Err("has no command".into());
+            return Err("the command is missing".into());
         }
         let zone = self.cron_tz.clone().or_else(|| self.tz.clone()).or_else(|| self.zone.clone());
         let is_interval = cron.starts_with("@every");
@@ -182,24 +181,24 @@ fn unquoted(text: &str) -> &str {
 
 /// The time of a line, with its fields one space apart, and what follows it.
 fn time(line: &str) -> Result<(String, &str), String> {
-    let Some((first, after)) = word(line) else { return Err("is empty".into()) };
+    let Some((first, after)) = word(line) else { return Err("the line is empty".into()) };
     if !first.starts_with('@') {
         let mut fields = vec![first];
         let mut rest = after;
         while fields.len() < 5 {
             let (field, after) = word(rest)
-                .ok_or_else(|| format!("has {} fields; five say when, and then comes the command", fields.len()))?;
+                .ok_or_else(|| format!("only {} fields: five time fields and a command are needed", fields.len()))?;
             fields.push(field);
             rest = after;
         }
         return Ok((fields.join(" "), rest));
     }
     if first == "@every" {
-        let (period, rest) = word(after).ok_or("says no interval after @every")?;
+        let (period, rest) = word(after).ok_or("@every needs an interval")?;
         return Ok((format!("@every {period}"), rest));
     }
     let known = first == "@reboot" || NICKNAMES.contains(&first);
-    if known { Ok((first.to_owned(), after)) } else { Err(format!("{first} is no time that cron knows")) }
+    if known { Ok((first.to_owned(), after)) } else { Err(format!("unknown time {first}")) }
 }
 
 /// The first word, and the rest without the space between.
@@ -335,9 +334,9 @@ mod tests {
         assert_eq!(
             mistakes,
             [
-                (3, "has 4 fields; five say when, and then comes the command"),
-                (4, "@sometimes is no time that cron knows"),
-                (5, "has no command"),
+                (3, "only 4 fields: five time fields and a command are needed"),
+                (4, "unknown time @sometimes"),
+                (5, "the command is missing"),
             ]
         );
     }
@@ -346,7 +345,7 @@ mod tests {
     fn the_crontab_of_a_system_names_a_user() {
         let read = read("17 * * * * root cd / && run-parts /etc/cron.hourly\n", true, Some("Europe/Berlin"));
         assert_eq!(shell(&read.entries[0]), "cd / && run-parts /etc/cron.hourly");
-        assert_eq!(read.entries[0].remarks, ["runs as the user of the worker, not as root"]);
+        assert_eq!(read.entries[0].remarks, ["runs as the worker's user, not as root"]);
         assert_eq!(read.entries[0].spec.timezone.as_deref(), Some("Europe/Berlin"));
         let taken_for_a_command = &entries("17 * * * * root run-parts /etc/cron.hourly\n")[0];
         assert!(taken_for_a_command.remarks[0].contains("--system"), "{:?}", taken_for_a_command.remarks);

@@ -69,7 +69,7 @@ impl Watch {
                     self.note(&holders);
                     self.note_announcer(announcer.as_ref());
                 }
-                Err(error) => debug!("could not look for old transactions: {error}"),
+                Err(error) => debug!("could not query old transactions: {error}"),
             }
             if ticker.next_until(None, &mut wake, &shutdown).await == Tick::Draining {
                 return;
@@ -91,12 +91,12 @@ impl Watch {
         let late: BTreeMap<String, String> = late.into_iter().map(|holder| (identity(holder), name(holder))).collect();
         for (identity, name) in &late {
             if !self.named.contains_key(identity) {
-                warn!("{name} has kept the database from cleaning up for over {}", format(self.config.limit));
+                warn!("{name} has blocked vacuum for more than {}", format(self.config.limit));
             }
         }
         for (identity, name) in &self.named {
             if !late.contains_key(identity) {
-                info!("{name} no longer keeps the database from cleaning up");
+                info!("{name} no longer blocks vacuum");
             }
         }
         self.named = late;
@@ -111,13 +111,13 @@ impl Watch {
             && self.announcer != Some(*pid)
         {
             warn!(
-                "the transaction of {application:?} (pid {pid}) has held the change log back for {}: streams, webhooks and \
-                 statistics wait; if its process is frozen, end it with SELECT pg_terminate_backend({pid})",
+                "the transaction of {application:?} (pid {pid}) has blocked readers of the change log for {}: streams, webhooks and \
+                 statistics are delayed; if its process hangs, end it with SELECT pg_terminate_backend({pid})",
                 format(Duration::from_secs(age.as_secs()))
             );
         }
         if self.announcer.is_some() && late.is_none() {
-            info!("the change log is no longer held back");
+            info!("readers of the change log are no longer blocked");
         }
         self.announcer = late.map(|it| it.pid);
     }
@@ -156,7 +156,7 @@ pub fn name(holder: &Holder) -> String {
             format!("a transaction of {application:?} (pid {pid}, user {}, {state}{query}), open{since}", holder.user)
         }
         What::Prepared { gid } => format!("the prepared transaction {gid:?} of {}, open{since}", holder.user),
-        What::ReplicationSlot { name, .. } => format!("the replication slot {name:?}, which nobody reads"),
+        What::ReplicationSlot { name, .. } => format!("the replication slot {name:?}, which has no reader"),
     }
 }
 
@@ -164,12 +164,12 @@ pub fn name(holder: &Holder) -> String {
 pub fn remedy(holder: &Holder) -> String {
     match &holder.what {
         What::Transaction { pid, .. } => format!(
-            "end it where it was begun, or with SELECT pg_terminate_backend({pid}); set \
+            "end it in its application, or with SELECT pg_terminate_backend({pid}); set \
              idle_in_transaction_session_timeout for that application"
         ),
         What::Prepared { gid } => format!("COMMIT PREPARED '{gid}' or ROLLBACK PREPARED '{gid}'"),
         What::ReplicationSlot { name, .. } => {
-            format!("let its reader come back, or SELECT pg_drop_replication_slot('{name}')")
+            format!("restart its reader, or SELECT pg_drop_replication_slot('{name}')")
         }
     }
 }

@@ -10,11 +10,11 @@ pub async fn run(asked: &AuditLog, tenant: Option<&str>, registry: &Registry, sc
     if screen.is_json() {
         screen.json(&found)?;
     } else if found.items.is_empty() {
-        screen.talk("nothing was done yet");
+        screen.talk("the audit log is empty");
     } else {
         screen.line(audit_list(screen, &found.items))?;
         if found.next.is_some() {
-            screen.talk(format!("the latest {}; --all shows all of them", found.items.len()));
+            screen.talk(format!("showing the latest {}; --all shows all", found.items.len()));
         }
     }
     Ok(Exit::Done)

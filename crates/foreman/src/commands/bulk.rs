@@ -40,9 +40,9 @@ pub async fn run(verb: Verb, many: Many, client: &Client, screen: &Screen) -> an
     match (many.ids.is_empty(), has_filter || many.all) {
         (false, false) => by_id(verb, &many.ids, client, screen).await,
         (true, true) => by_filter(verb, &many, client, screen).await,
-        (false, true) => Err(usage("name jobs or select them with flags, not both")),
+        (false, true) => Err(usage("give job ids or filter flags, not both")),
         (true, false) => Err(usage(format!(
-            "which jobs? name them, or select them: foreman jobs {} --state STATE, --queue NAME, … or --all",
+            "no jobs selected: give job ids, or a filter: foreman jobs {} --state STATE, --queue NAME, … or --all",
             verb.name()
         ))),
     }
@@ -87,7 +87,7 @@ async fn by_id(verb: Verb, ids: &[String], client: &Client, screen: &Screen) -> 
 async fn by_filter(verb: Verb, many: &Many, client: &Client, screen: &Screen) -> anyhow::Result<Exit> {
     let filter = many.filter.document(now());
     if verb == Verb::Retry && filter.state.is_none() {
-        return Err(usage("say which jobs run again: --state dead, failed, cancelled or completed"));
+        return Err(usage("choose which jobs to retry: --state dead, failed, cancelled or completed"));
     }
     if many.dry_run || !many.yes {
         let counted = call(verb, filter.clone(), true, client).await?;
@@ -123,16 +123,16 @@ fn tell(verb: Verb, answer: BulkAnswer, dry_run: bool, screen: &Screen) -> anyho
     if screen.is_json() {
         screen.json(&answer)?;
     } else if dry_run {
-        screen.line(format!("{} match; a dry run, nothing was done", jobs(answer.matched)))?;
+        screen.line(format!("{} match; nothing was done (dry run)", jobs(answer.matched)))?;
     } else {
         screen.line(format!("{} {}", jobs(answer.changed), verb.past()))?;
         let BulkAnswer { matched, changed, skipped } = answer;
         if skipped > 0 {
-            let why = "the key lacks exec:command, or the server runs no commands";
+            let why = "the key lacks exec:command, or the server does not allow commands";
             screen.talk(format!("{} skipped: they run commands, and {why}", jobs(skipped)));
         }
         if changed + skipped < matched {
-            screen.talk(format!("{} moved on meanwhile", jobs(matched - changed - skipped)));
+            screen.talk(format!("{} changed state meanwhile and were left alone", jobs(matched - changed - skipped)));
         }
     }
     Ok(Exit::Done)
@@ -141,7 +141,7 @@ fn tell(verb: Verb, answer: BulkAnswer, dry_run: bool, screen: &Screen) -> anyho
 fn agrees(verb: Verb, matched: u64) -> anyhow::Result<bool> {
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         let what = jobs(matched);
-        return Err(usage(format!("this would {} {what}; say --yes, or --dry-run to only count", verb.name())));
+        return Err(usage(format!("this would {} {what}; confirm with --yes, or count with --dry-run", verb.name())));
     }
     let mut err = io::stderr().lock();
     write!(err, "{} {}? [y/N] ", verb.name(), jobs(matched))?;

@@ -51,10 +51,10 @@ fn notes(check: &Check, environment: &Environment) -> Vec<String> {
         let Ok(Value::Object(limits)) = serde_json::to_value(limits) else { return String::new() };
         limits.iter().map(|(name, limit)| format!("{name} {limit}")).collect::<Vec<_>>().join(", ").replace('"', "")
     };
-    let mut notes = vec![format!("`foreman api` holds a tenant to: {}", listed(every))];
+    let mut notes = vec![format!("`foreman api` limits each tenant to: {}", listed(every))];
     if own != every {
         notes.push(format!(
-            "without FOREMAN_ADMIN_KEY the tenant default is your own, and `foreman api` holds it only to what is set: {}",
+            "without FOREMAN_ADMIN_KEY, `foreman api` limits the tenant `default` only to: {}",
             listed(own)
         ));
     }
@@ -75,11 +75,11 @@ fn document(loaded: &Loaded, warnings: &[String], notes: &[String]) -> Value {
 /// Reads the whole store, beside servers that may be running on it.
 fn deep(settings: &Settings, screen: &Screen) -> anyhow::Result<Exit> {
     let audit = match settings.store {
-        StoreKind::Memory => return Err(usage("--deep looks into a store, and this one is memory")),
+        StoreKind::Memory => return Err(usage("--deep needs a database, and the store is memory")),
         StoreKind::Sqlite => {
             let path = &settings.sqlite.path;
             if !path.exists() {
-                return Err(usage(format!("there is no {}; is --data-dir right?", path.display())));
+                return Err(usage(format!("{} does not exist; check --data-dir", path.display())));
             }
             foreman_sqlite::audit_file(path)?
         }
@@ -92,7 +92,7 @@ fn deep(settings: &Settings, screen: &Screen) -> anyhow::Result<Exit> {
         }))?;
     } else {
         screen.line(format!(
-            "{} jobs: {} waiting, {} held, {} final",
+            "{} jobs: {} waiting, {} held, {} finished",
             audit.jobs, audit.ready, audit.held, audit.outcomes
         ))?;
         for violation in &audit.violations {
@@ -108,7 +108,7 @@ fn deep(settings: &Settings, screen: &Screen) -> anyhow::Result<Exit> {
 }
 
 async fn audit_postgres(settings: &Settings) -> anyhow::Result<Audit> {
-    let config = settings.postgres("check").context("no database is named")?;
+    let config = settings.postgres("check").context("no database is configured: set DATABASE_URL")?;
     // Nobody listens to what a look might ring.
     let store = PostgresStore::open(config, Arc::new(LocalWakeups::new())).await?;
     let audit = store.audit().await;

@@ -50,12 +50,12 @@ impl Direct {
         // Nobody listens here to what a write rings; on Postgres the others look by themselves.
         let wakeups = Arc::new(LocalWakeups::new());
         match settings.store {
-            StoreKind::Memory => Err(usage("--direct writes to a database, and the store is memory")),
+            StoreKind::Memory => Err(usage("--direct needs a database, and the store is memory")),
             StoreKind::Sqlite => {
                 let path = &settings.sqlite.path;
                 if !path.exists() {
                     return Err(usage(format!(
-                        "there is no {}; is --data-dir right? `foreman migrate` makes one",
+                        "{} does not exist; check --data-dir, or create it with `foreman migrate`",
                         path.display()
                     )));
                 }
@@ -64,7 +64,7 @@ impl Direct {
                 Ok(Self { settings, tenancy, store: all, open: Open::Sqlite(store) })
             }
             StoreKind::Postgres => {
-                let config = settings.postgres("direct").context("no database is named")?;
+                let config = settings.postgres("direct").context("no database is configured: set DATABASE_URL")?;
                 let store = PostgresStore::open(config, wakeups).await?;
                 let (tenancy, all) = (Arc::new(store.clone()), Arc::new(store.clone()));
                 Ok(Self { settings, tenancy, store: all, open: Open::Postgres(store) })
@@ -107,7 +107,7 @@ impl Direct {
             Open::Sqlite(_) => secret_key::kept(&secret_key::place(&self.settings))?,
             Open::Postgres(_) => None,
         };
-        of_dev.ok_or_else(|| usage("secrets are sealed, and there is no key to do it with: set FOREMAN_SECRET_KEY as it is set for the servers"))
+        of_dev.ok_or_else(|| usage("secrets are encrypted, and no key is configured: set FOREMAN_SECRET_KEY to the same value as on the servers"))
     }
 
     /// It is done: now it is written down.
@@ -117,7 +117,7 @@ impl Direct {
         self.tenancy
             .record(EntryId::fresh(), &act)
             .await
-            .context("it was done, but could not be written to the audit log")
+            .context("the change was made, but could not be written to the audit log")
     }
 }
 

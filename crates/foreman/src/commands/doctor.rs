@@ -1,4 +1,4 @@
-//! `foreman doctor`: looks at the store, and says what needs attention and what to do about it.
+//! `foreman doctor`: examines the store, and reports what needs attention and how to fix it.
 //!
 //! It reads only, and beside a server that may be running. Exit code 0 when nothing needs attention, 1 when something does.
 
@@ -51,7 +51,7 @@ impl Finding {
 pub fn run(doctor: &Doctor, environment: &Environment, screen: &Screen) -> anyhow::Result<Exit> {
     let settings = config::load_store(&doctor.flags, environment)?.settings;
     let findings = match settings.store {
-        StoreKind::Memory => return Err(usage("there is nothing to look at: the store is memory")),
+        StoreKind::Memory => return Err(usage("doctor needs a database, and the store is memory")),
         StoreKind::Sqlite => sqlite::examine(&settings)?,
         StoreKind::Postgres => super::wait_for(postgres::examine(&settings))?,
     };
@@ -71,7 +71,7 @@ pub fn run(doctor: &Doctor, environment: &Environment, screen: &Screen) -> anyho
 /// A schema that is newer and no longer serves this binary is not looked at in the first place.
 fn version(found: i64, known: i64) -> String {
     if found > known {
-        format!("version {found}, newer than this binary, which knows up to {known}; it still serves it")
+        format!("version {found}, newer than this binary, which knows up to {known}; still compatible")
     } else {
         format!("version {found}")
     }
@@ -84,23 +84,23 @@ const LONG_UNPRUNED: Duration = Duration::from_hours(1);
 fn pruning(kinds: &[(String, Duration)], is_anyone_pruning: bool) -> Finding {
     let behind: Vec<&(String, Duration)> = kinds.iter().filter(|(_, ago)| *ago > LONG_UNPRUNED).collect();
     let found = if kinds.is_empty() {
-        "never finished yet".to_owned()
+        "not finished yet".to_owned()
     } else if behind.is_empty() {
-        "keeps up".to_owned()
+        "up to date".to_owned()
     } else {
         let each = behind.iter().map(|(kind, ago)| format!("{kind} {} ago", Span(Duration::from_secs(ago.as_secs()))));
         format!("last finished: {}", each.collect::<Vec<_>>().join(", "))
     };
     Finding::judged("pruning", found, is_anyone_pruning && !behind.is_empty(), || {
-        "what is kept no longer is not removed: the log of the scheduler that leads and its foreman_prune_behind_seconds say why".into()
+        "data past its retention is not being removed: see the log of the leading scheduler and its metric foreman_prune_behind_seconds".into()
     })
 }
 
 fn print(findings: &[Finding], screen: &Screen) -> anyhow::Result<()> {
-    let mut table = Table::new(screen, &["", "about", "found"]);
+    let mut table = Table::new(screen, &["", "check", "result"]);
     for finding in findings {
         // Never by colour alone: the word is there too.
-        let (word, colour) = if finding.is_fine { ("ok", Color::Green) } else { ("look", Color::Red) };
+        let (word, colour) = if finding.is_fine { ("ok", Color::Green) } else { ("warn", Color::Red) };
         let word = if screen.is_coloured() { Cell::new(word).fg(colour) } else { Cell::new(word) };
         table.row(vec![word, Cell::new(finding.about), Cell::new(&finding.found)]);
     }
@@ -110,7 +110,7 @@ fn print(findings: &[Finding], screen: &Screen) -> anyhow::Result<()> {
     if alarms.is_empty() {
         screen.line("\nnothing needs attention")?;
     }
-    for (title, findings) in [("What to do:", alarms), ("Could be better:", hints)] {
+    for (title, findings) in [("To do:", alarms), ("Suggestions:", hints)] {
         if findings.is_empty() {
             continue;
         }

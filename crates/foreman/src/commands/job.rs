@@ -47,7 +47,7 @@ pub fn spec(flags: JobFlags) -> anyhow::Result<JobSpec> {
 fn payload(given: String) -> anyhow::Result<Box<RawValue>> {
     let text = contents(given, "--payload")?;
     serde_json::from_str(text.trim()).map_err(|error| {
-        usage(format!("--payload is not JSON: {error}; text goes into --body, or into quotes: '\"text\"'"))
+        usage(format!("--payload is not JSON: {error}; send text with --body, or quote it: '\"text\"'"))
     })
 }
 

@@ -19,7 +19,7 @@ pub async fn list(list: &List, client: &Client, screen: &Screen) -> anyhow::Resu
     } else {
         screen.line(job_list(screen, &found.items, now))?;
         if found.next.is_some() {
-            screen.talk(format!("the first {}; --all shows all of them", found.items.len()));
+            screen.talk(format!("showing the first {}; --all shows all", found.items.len()));
         }
     }
     Ok(Exit::Done)
@@ -58,7 +58,7 @@ pub async fn groups(asked: &Groups, client: &Client, screen: &Screen) -> anyhow:
     } else {
         screen.line(group_list(screen, &found.items, now()))?;
         if !found.complete {
-            screen.talk("there are more kinds of errors than are shown; the most frequent of the latest are");
+            screen.talk("not all errors are shown, only the most frequent recent ones");
         }
     }
     Ok(Exit::Done)

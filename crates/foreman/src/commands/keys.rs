@@ -17,14 +17,15 @@ pub async fn run(command: KeysCommand, tenant: &str, registry: &Registry, screen
                 expires_in: asked.expiry.expires_in,
             };
             let made = registry.create_key(tenant, &new).await?;
-            let words = format!("key {} of the tenant {tenant}, good for {}", made.about.id, made.about.scopes);
+            let words =
+                format!("created key {} of tenant {tenant} with the scopes {}", made.about.id, made.about.scopes);
             shown_once(&made, &words, screen)
         }
         KeysCommand::List(asked) => list(&asked, tenant, registry, screen).await,
         KeysCommand::Revoke { ids } => {
             for id in &ids {
                 registry.revoke_key(tenant, id).await?;
-                screen.talk(format!("key {id} is revoked: it opens nothing anywhere within five seconds"));
+                screen.talk(format!("key {id} revoked; takes effect everywhere within five seconds"));
             }
             Ok(Exit::Done)
         }
@@ -36,8 +37,8 @@ pub async fn run(command: KeysCommand, tenant: &str, registry: &Registry, screen
             };
             let made = registry.rotate_key(tenant, &asked.id, &how).await?;
             let until = made.replaces.as_ref().and_then(|old| old.expires_at);
-            let until = until.map_or_else(String::new, |time| format!(", which goes on until {time}"));
-            let words = format!("key {} takes the place of {}{until}", made.about.id, asked.id);
+            let until = until.map_or_else(String::new, |time| format!(", which stays valid until {time}"));
+            let words = format!("key {} replaces {}{until}", made.about.id, asked.id);
             shown_once(&made, &words, screen)
         }
     }
@@ -48,7 +49,7 @@ fn shown_once(made: &MadeKeyDocument, words: &str, screen: &Screen) -> anyhow::R
         screen.json(made)?;
     } else {
         screen.line(&made.key)?;
-        screen.talk(format!("{words}; it is not shown again"));
+        screen.talk(format!("{words}; the key is not shown again"));
     }
     Ok(Exit::Done)
 }
@@ -58,11 +59,11 @@ async fn list(asked: &ListKeys, tenant: &str, registry: &Registry, screen: &Scre
     if screen.is_json() {
         screen.json(&found)?;
     } else if found.items.is_empty() {
-        screen.talk(format!("the tenant {tenant} has no keys; `foreman keys create` makes one"));
+        screen.talk(format!("tenant {tenant} has no keys; create one with `foreman keys create`"));
     } else {
         screen.line(key_list(screen, &found.items, now()))?;
         if found.next.is_some() {
-            screen.talk(format!("the first {}; --all shows all of them", found.items.len()));
+            screen.talk(format!("showing the first {}; --all shows all", found.items.len()));
         }
     }
     Ok(Exit::Done)

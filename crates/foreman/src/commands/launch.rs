@@ -14,8 +14,8 @@ use foreman_engine::target::command::{Identity, Launcher, Limits};
 const WORD: &str = "launch-command";
 
 const ABOUT: &str = "\
-foreman launch-command is how Foreman starts the commands of jobs: it takes their privileges, sets their limits and then
-becomes them. There is nothing to do with it by hand; `foreman submit --command …` runs a command.";
+Foreman uses `foreman launch-command` internally to start the commands of jobs: it drops privileges, sets limits and then
+executes the command. Do not run it yourself; use `foreman submit --command …`.";
 
 /// This binary. By the kernel's own link to it: a deploy may have put another version at its path meanwhile, which might
 /// understand other words, or have taken it away.

@@ -27,7 +27,7 @@ struct Migration {
 pub fn run(given: &Migrate, environment: &Environment, screen: &Screen) -> anyhow::Result<Exit> {
     let settings = config::load_store(&given.flags, environment)?.settings;
     if settings.store == StoreKind::Memory {
-        return Err(usage("there is nothing to migrate: the store is memory"));
+        return Err(usage("nothing to migrate: the store is memory"));
     }
     let known = known(&settings)?;
     if given.command == Some(MigrateCommand::Status) {
@@ -94,7 +94,7 @@ fn up(settings: &Settings) -> anyhow::Result<Vec<i64>> {
 }
 
 fn database(settings: &Settings) -> anyhow::Result<foreman_postgres::Config> {
-    settings.postgres("migrate").context("no database is named")
+    settings.postgres("migrate").context("no database is configured: set DATABASE_URL")
 }
 
 /// Where it is, for people.
@@ -117,7 +117,7 @@ fn newer(known: &[Migration]) -> Option<String> {
     let found = known.iter().filter(|it| !it.is_known).map(|it| it.version).max()?;
     let ours = known.iter().filter(|it| it.is_known).map(|it| it.version).max().unwrap_or_default();
     Some(format!(
-        "its schema is version {found}, made by a newer foreman; this one knows up to {ours}, and the schema still serves it"
+        "the schema is version {found}, created by a newer foreman; this one knows up to {ours}, and the schema is still compatible"
     ))
 }
 
@@ -125,7 +125,7 @@ fn newer(known: &[Migration]) -> Option<String> {
 fn consequence(it: &Migration, known: &[Migration]) -> String {
     let now = known.iter().filter(|it| it.applied_at.is_some()).map(|it| it.version).max().unwrap_or_default();
     if (1..it.serves).contains(&now) {
-        format!(" (no longer serves binaries that know less than version {}: stop them first)", it.serves)
+        format!(" (incompatible with binaries that know less than version {}: stop them first)", it.serves)
     } else {
         String::new()
     }
@@ -139,7 +139,7 @@ fn status(known: &[Migration], screen: &Screen) -> anyhow::Result<Exit> {
     }
     let mut table = Table::new(screen, &["version", "name", "applied"]);
     for it in known {
-        let mut applied = it.applied_at.map_or_else(|| "waits".into(), |time| time.to_string());
+        let mut applied = it.applied_at.map_or_else(|| "pending".into(), |time| time.to_string());
         if !it.is_known {
             applied.push_str(", by a newer foreman");
         }

@@ -30,7 +30,7 @@ pub async fn run(outputs: &Outputs, client: &Client, screen: &Screen) -> anyhow:
     match (live.has_shown, job.state.is_final()) {
         (true, _) => {}
         (false, true) => return tell_record(&job, screen).map(|()| Exit::Done),
-        (false, false) => screen.talk("nothing yet"),
+        (false, false) => screen.talk("no output yet"),
     }
     screen.talk(summary(&job));
     Ok(Exit::Done)
@@ -72,8 +72,10 @@ impl<'a> Live<'a> {
             return self.screen.json(chunk);
         }
         if chunk.first_line > self.after {
-            self.screen
-                .talk(format!("({} lines were printed faster than they were read)", chunk.first_line - self.after));
+            self.screen.talk(format!(
+                "({} lines were skipped: the command printed faster than they could be read)",
+                chunk.first_line - self.after
+            ));
         }
         for line in &chunk.lines {
             self.has_shown = true;

@@ -12,12 +12,12 @@ pub async fn run(command: QueuesCommand, client: &Client, screen: &Screen) -> an
         QueuesCommand::List => list(client, screen).await,
         QueuesCommand::Pause { queue } => {
             client.pause(&queue).await?;
-            screen.talk(format!("queue {queue} is paused; what is running goes on"));
+            screen.talk(format!("queue {queue} is paused; running jobs continue"));
             Ok(Exit::Done)
         }
         QueuesCommand::Resume { queue } => {
             client.resume(&queue).await?;
-            screen.talk(format!("queue {queue} goes on"));
+            screen.talk(format!("queue {queue} is resumed"));
             Ok(Exit::Done)
         }
     }
@@ -30,7 +30,7 @@ async fn list(client: &Client, screen: &Screen) -> anyhow::Result<Exit> {
         return Ok(Exit::Done);
     }
     if queues.items.is_empty() {
-        screen.talk("no queues yet: the first job makes one");
+        screen.talk("no queues yet; the first job creates one");
         return Ok(Exit::Done);
     }
     let headers = ["queue", "status", "pending", "running", "retrying", "scheduled", "oldest", "per second"];
@@ -38,7 +38,7 @@ async fn list(client: &Client, screen: &Screen) -> anyhow::Result<Exit> {
     for queue in &queues.items {
         table.row(vec![
             Cell::new(&queue.name),
-            Cell::new(if queue.paused { "paused" } else { "open" }),
+            Cell::new(if queue.paused { "paused" } else { "active" }),
             Cell::new(queue.pending),
             Cell::new(queue.running),
             Cell::new(queue.retrying),

@@ -15,9 +15,9 @@ pub fn run(asked: &Secrets, environment: &Environment, screen: &Screen) -> anyho
             screen.line(MasterKey::fresh().text().reveal())?;
             Ok(Exit::Done)
         }
-        SecretsCommand::Reseal if !asked.direct.direct => Err(usage(
-            "a server seals nothing anew while it serves: do it on its database, with --direct and the settings of a server",
-        )),
+        SecretsCommand::Reseal if !asked.direct.direct => {
+            Err(usage("secrets are re-encrypted directly in the database: use --direct with the settings of a server"))
+        }
         SecretsCommand::Reseal => {
             let done = super::wait_for(async {
                 let direct = Direct::open(&asked.direct, environment).await?;
@@ -36,12 +36,12 @@ fn tell(done: &Resealed, screen: &Screen) -> anyhow::Result<Exit> {
         let failed: Vec<_> = failed.iter().map(|(object, why)| json!({ "object": object, "why": why })).collect();
         screen.json(&json!({ "tenants": tenants, "webhooks": webhooks, "schedules": schedules, "failed": failed }))?;
     } else {
-        screen.line(format!("sealed anew: {tenants} tenants, {webhooks} webhooks, {schedules} schedules"))?;
+        screen.line(format!("re-encrypted: {tenants} tenants, {webhooks} webhooks, {schedules} schedules"))?;
         for (object, why) in failed {
-            screen.line(format!("not {object}: {why}"))?;
+            screen.line(format!("could not re-encrypt {object}: {why}"))?;
         }
         screen.talk(
-            "jobs that wait keep what they were sealed with: leave the old key in the ring until they are over, and dead ones are deleted",
+            "existing jobs stay encrypted with the old key: keep it in FOREMAN_SECRET_KEY until they have finished and dead ones are deleted",
         );
     }
     Ok(if failed.is_empty() { Exit::Done } else { Exit::Failed })

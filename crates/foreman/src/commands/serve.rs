@@ -29,8 +29,8 @@ pub fn run(role: Role, flags: &ServerFlags, demo: Option<Demo>, environment: &En
     }
     if role.shares_its_store() && settings.store != StoreKind::Postgres {
         return Err(usage(format!(
-            "`foreman {role}` needs a store that other processes share: set DATABASE_URL to a Postgres, such as \
-             postgres://user:password@host/name. Without one, `foreman dev` runs every role in one process on a SQLite file"
+            "`foreman {role}` needs a database that it can share with other processes: set DATABASE_URL to a Postgres, such as \
+             postgres://user:password@host/name. Without Postgres, use `foreman dev`, which runs every role in one process on a SQLite file"
         )));
     }
     logs::start(&settings, environment);
@@ -44,8 +44,8 @@ pub fn run(role: Role, flags: &ServerFlags, demo: Option<Demo>, environment: &En
     own_key::prepare(role, &mut settings)?;
     if role.serves_the_api() && settings.commands.allow && settings.admin_key.is_none() {
         tracing::warn!(
-            "commands are allowed and no key is asked for: every user of this machine may submit the programs on the list of the tenant \
-             default; set FOREMAN_ADMIN_KEY"
+            "commands are allowed and no key is required: every user of this machine can run the programs that the tenant `default` allows; \
+             set FOREMAN_ADMIN_KEY"
         );
     }
     let threads = available_parallelism().map_or(1, std::num::NonZero::get).min(MOST_THREADS);
@@ -68,11 +68,11 @@ pub fn run(role: Role, flags: &ServerFlags, demo: Option<Demo>, environment: &En
 fn greet(role: Role, address: SocketAddr, settings: &Settings, allowed_by: &Origin) {
     let url = format!("http://{address}");
     let keeps = match settings.store {
-        StoreKind::Sqlite => format!("jobs are kept in {}", settings.data_dir.display()),
-        StoreKind::Memory => "nothing is kept: the store is memory".into(),
+        StoreKind::Sqlite => format!("jobs are stored in {}", settings.data_dir.display()),
+        StoreKind::Memory => "jobs are lost on exit: the store is memory".into(),
         StoreKind::Postgres => {
             let url = settings.database.url.as_ref().map_or_else(String::new, |url| without_password(url.reveal()));
-            format!("jobs are kept in {url}")
+            format!("jobs are stored in {url}")
         }
     };
     // What listens everywhere is called here.
@@ -91,7 +91,7 @@ fn greet(role: Role, address: SocketAddr, settings: &Settings, allowed_by: &Orig
         Role::Dev => format!(
             "Foreman listens on {url}\n\
              {keeps}; commands are {commands}; {slots} slots\n\
-             jobs may call this machine and what is public (--egress-allow adds networks and hosts)\n\
+             jobs may call this machine and public addresses (--egress-allow adds networks and hosts)\n\
              {}\n\
              Try it:\n\
              \x20 curl -s {here}/api/v1/jobs -d '{{\"url\":\"{here}/dev/echo\",\"payload\":{{\"n\":1}}}}' -H 'content-type: application/json'{}\n\
@@ -104,10 +104,10 @@ fn greet(role: Role, address: SocketAddr, settings: &Settings, allowed_by: &Orig
             let queues: Vec<String> = settings.worker.queues.iter().map(ToString::to_string).collect();
             let queues = if queues.is_empty() { "all queues".into() } else { queues.join(", ") };
             format!(
-                "Foreman's worker answers probes on {url}\n{keeps}; {slots} slots; {queues}; commands are {commands}\n"
+                "Foreman's worker serves health endpoints on {url}\n{keeps}; {slots} slots; {queues}; commands are {commands}\n"
             )
         }
-        Role::Scheduler => format!("Foreman's scheduler answers probes on {url}\n{keeps}\n"),
+        Role::Scheduler => format!("Foreman's scheduler serves health endpoints on {url}\n{keeps}\n"),
     };
     let mut out = io::stdout().lock();
     // Nobody has to be there to read it.
@@ -119,12 +119,12 @@ fn own_key_words(settings: &Settings, here: &str) -> String {
     let Some(key) = settings.admin_key.as_ref().filter(|_| settings.has_own_key) else { return String::new() };
     let command_line = match settings.store {
         StoreKind::Memory => format!("for the command line: export FOREMAN_API_KEY={}", key.reveal()),
-        _ => format!("the command line finds the key in {}", own_key::place(&settings.data_dir).display()),
+        _ => format!("the command line reads the key from {}", own_key::place(&settings.data_dir).display()),
     };
     format!(
         "\n\
-         Jobs may run programs as you, so this server asks for a key that only you have.\n\
-         \x20 {here}/sign-in#key={} signs your browser in; {command_line}\n",
+         Jobs may run programs as your user, so this server requires a key that only you have.\n\
+         \x20 open {here}/sign-in#key={} to sign in; {command_line}\n",
         key.reveal()
     )
 }

@@ -16,7 +16,7 @@ pub async fn run(command: TenantsCommand, registry: &Registry, screen: &Screen) 
             }
             let tenant = registry.create_tenant(&asked.id, patch).await?;
             let words = format!(
-                "made the tenant {0}; its first key: foreman keys create --tenant {0} --scopes jobs:read,jobs:write",
+                "created tenant {0}; create its first key with: foreman keys create --tenant {0} --scopes jobs:read,jobs:write",
                 tenant.id
             );
             written(&tenant, &words, screen)
@@ -35,12 +35,12 @@ pub async fn run(command: TenantsCommand, registry: &Registry, screen: &Screen) 
             let tenant = registry.update_tenant(&asked.id, &asked.patch(), asked.if_version).await?;
             let words = if asked.disable {
                 format!(
-                    "the tenant {} is disabled: nothing of it is claimed, fired or delivered any more; within five seconds \
-                     its keys are refused and its running attempts are stopped",
+                    "tenant {} is disabled: no job starts, no schedule fires and no webhook is sent; within five seconds its keys \
+                     are rejected and its running attempts are stopped",
                     tenant.id
                 )
             } else {
-                format!("the tenant {} is at version {}", tenant.id, tenant.version)
+                format!("tenant {} is now at version {}", tenant.id, tenant.version)
             };
             written(&tenant, &words, screen)
         }
@@ -58,13 +58,13 @@ pub async fn run(command: TenantsCommand, registry: &Registry, screen: &Screen) 
                         screen.talk(format!("{what} {secret}"));
                     }
                 }
-                screen.talk("none of them is shown again");
+                screen.talk("these secrets are not shown again");
             }
             Ok(Exit::Done)
         }
         TenantsCommand::DeleteSecret { id } => {
             registry.delete_tenant_secret(&id).await?;
-            screen.talk(format!("nothing that the tenant {id} sends is signed any more"));
+            screen.talk(format!("requests of tenant {id} are no longer signed"));
             Ok(Exit::Done)
         }
     }
@@ -87,7 +87,7 @@ async fn list(asked: &ListTenants, registry: &Registry, screen: &Screen) -> anyh
     } else {
         screen.line(tenant_list(screen, &found.items, now()))?;
         if found.next.is_some() {
-            screen.talk(format!("the first {}; --all shows all of them", found.items.len()));
+            screen.talk(format!("showing the first {}; --all shows all", found.items.len()));
         }
     }
     Ok(Exit::Done)
@@ -95,11 +95,11 @@ async fn list(asked: &ListTenants, registry: &Registry, screen: &Screen) -> anyh
 
 async fn delete(asked: &DeleteTenants, registry: &Registry, screen: &Screen) -> anyhow::Result<Exit> {
     if asked.ids.len() > 1 && asked.if_version.is_some() {
-        return Err(usage("--if-version is about one tenant"));
+        return Err(usage("--if-version works only with a single tenant"));
     }
     for id in &asked.ids {
         registry.delete_tenant(id, asked.if_version).await?;
-        screen.talk(format!("the tenant {id} is deleted with its keys; nobody can have its name again"));
+        screen.talk(format!("tenant {id} and its keys deleted; the id cannot be reused"));
     }
     Ok(Exit::Done)
 }

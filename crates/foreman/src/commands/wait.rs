@@ -72,7 +72,7 @@ fn tell(job: &JobDocument, screen: &Screen) -> anyhow::Result<()> {
     if job.state.is_final() {
         screen.talk(summary(job));
     } else {
-        screen.talk(format!("gave up waiting: {}; it goes on", summary(job)));
+        screen.talk(format!("stopped waiting: {}; the job continues", summary(job)));
     }
     Ok(())
 }

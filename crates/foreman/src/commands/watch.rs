@@ -26,7 +26,9 @@ pub async fn run(watch: &Watch, client: &Client, screen: &Screen) -> anyhow::Res
     let mut finals = watch.until_final.then(|| Finals::new(watch, client));
     let mut stream = match client.stream(follow(watch)).await {
         Err(error) if error.status() == Some(404) => {
-            return Err(anyhow::Error::from(error).context("this server has no stream; it may be an older version"));
+            return Err(
+                anyhow::Error::from(error).context("this server has no event stream; it may be an older version")
+            );
         }
         opened => opened?,
     };
@@ -63,13 +65,13 @@ pub async fn run(watch: &Watch, client: &Client, screen: &Screen) -> anyhow::Res
         }
         (Left::Interrupted, None) => {
             if let Some(cursor) = stream.cursor() {
-                screen.talk(format!("left; --after {cursor} goes on from here"));
+                screen.talk(format!("stopped; resume from here with --after {cursor}"));
             }
             Ok(Exit::Done)
         }
         (_, finals) => {
             let said = finals.map_or_else(String::new, |finals| finals.say());
-            screen.talk(format!("gave up waiting: {said}; they go on"));
+            screen.talk(format!("stopped waiting: {said}; the jobs continue"));
             Ok(Exit::TimedOut)
         }
     }
@@ -114,10 +116,10 @@ impl<'a> Printer<'a> {
             Event::Snapshot(snapshot) => {
                 self.is_hushed = false;
                 if !snapshot.complete && !was_hushed {
-                    self.screen.talk(format!("these are the newest {}; there are older ones", snapshot.jobs));
+                    self.screen.talk(format!("showing the newest {} jobs; there are older ones", snapshot.jobs));
                 }
             }
-            Event::Reset(reset) => self.screen.talk(format!("something may have been missed: {}", reset.detail)),
+            Event::Reset(reset) => self.screen.talk(format!("events may have been missed: {}", reset.detail)),
             _ => {}
         }
         if was_hushed {
@@ -136,9 +138,9 @@ impl<'a> Printer<'a> {
                 let _ = io::stdout().flush();
                 let pause =
                     Span(std::time::Duration::from_millis(u64::try_from(pause.as_millis()).unwrap_or(u64::MAX)));
-                self.screen.talk(format!("the stream broke: {why}; trying again in {pause}"));
+                self.screen.talk(format!("the stream was interrupted: {why}; retrying in {pause}"));
             }
-            Told::Resumed => self.screen.talk("the stream is back; what happened meanwhile follows"),
+            Told::Resumed => self.screen.talk("the stream is back; missed events follow"),
             Told::Event(_) => {}
         }
     }

@@ -18,7 +18,7 @@ pub async fn run(command: WebhooksCommand, client: &Client, screen: &Screen) -> 
     match command {
         WebhooksCommand::Create(asked) => {
             let made = client.create_webhook(&asked.into()).await?;
-            shown_once(&made, &format!("the secret of webhook {}", made.id), screen)
+            shown_once(&made, &format!("the signing secret of webhook {}", made.id), screen)
         }
         WebhooksCommand::List(asked) => list(&asked, client, screen).await,
         WebhooksCommand::Show { id } => show(&client.webhook(&id).await?, screen),
@@ -27,14 +27,14 @@ pub async fn run(command: WebhooksCommand, client: &Client, screen: &Screen) -> 
             if screen.is_json() {
                 screen.json(&webhook)?;
             } else {
-                screen.talk(format!("webhook {} is at version {}", webhook.id, webhook.version));
+                screen.talk(format!("webhook {} is now at version {}", webhook.id, webhook.version));
             }
             Ok(Exit::Done)
         }
         WebhooksCommand::Delete { ids } => {
             for id in &ids {
                 client.delete_webhook(id).await?;
-                screen.talk(format!("webhook {id} is deleted; what is on its way to it is given up"));
+                screen.talk(format!("webhook {id} deleted; its pending deliveries are cancelled"));
             }
             Ok(Exit::Done)
         }
@@ -43,7 +43,10 @@ pub async fn run(command: WebhooksCommand, client: &Client, screen: &Screen) -> 
             let webhook = client.rotate_webhook_secret(&asked.id, &how).await?;
             shown_once(
                 &webhook,
-                &format!("the new secret of webhook {}; the old one signs too for now", webhook.id),
+                &format!(
+                    "the new signing secret of webhook {}; the old one stays in use during the overlap",
+                    webhook.id
+                ),
                 screen,
             )
         }
@@ -57,7 +60,7 @@ pub async fn run(command: WebhooksCommand, client: &Client, screen: &Screen) -> 
                 screen.json(&sent)?;
             } else {
                 screen.line(&sent.id)?;
-                screen.talk(format!("on its way again; see: foreman webhooks delivery {webhook} {}", sent.id));
+                screen.talk(format!("sending again; see: foreman webhooks delivery {webhook} {}", sent.id));
             }
             Ok(Exit::Done)
         }
@@ -71,7 +74,7 @@ fn shown_once(webhook: &WebhookDocument, words: &str, screen: &Screen) -> anyhow
         screen.json(webhook)?;
     } else {
         screen.line(webhook.secret.as_deref().unwrap_or_default())?;
-        screen.talk(format!("{words}; it is not shown again. It is sent: {}", webhook.events.join(", ")));
+        screen.talk(format!("{words}; it is not shown again. Subscribed to: {}", webhook.events.join(", ")));
     }
     Ok(Exit::Done)
 }
@@ -90,7 +93,7 @@ async fn list(asked: &ListWebhooks, client: &Client, screen: &Screen) -> anyhow:
     if screen.is_json() {
         screen.json(&found)?;
     } else if found.items.is_empty() {
-        screen.talk("no webhooks yet; `foreman webhooks create` makes one");
+        screen.talk("no webhooks yet; create one with `foreman webhooks create`");
     } else {
         screen.line(webhook_list(screen, &found.items, now()))?;
     }
@@ -103,7 +106,7 @@ async fn deliveries(asked: &Deliveries, client: &Client, screen: &Screen) -> any
     if screen.is_json() {
         screen.json(&found)?;
     } else if found.items.is_empty() {
-        screen.talk("nothing was sent to it yet");
+        screen.talk("no deliveries yet");
     } else {
         screen.line(delivery_list(screen, &found.items, now()))?;
     }

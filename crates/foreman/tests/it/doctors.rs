@@ -48,7 +48,7 @@ async fn a_transaction_that_holds_the_horizon_is_named_with_what_to_do() {
     }
     assert!(found["advice"].to_string().contains(&format!("pg_terminate_backend({pid})")), "{found}");
     let table = database.foreman(&["doctor", "--set", "horizon.limit=100ms"]).await;
-    assert!(table.code == 1 && table.out.contains("What to do:") && table.out.contains(&pid.to_string()), "{table:?}");
+    assert!(table.code == 1 && table.out.contains("To do:") && table.out.contains(&pid.to_string()), "{table:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -72,11 +72,16 @@ async fn a_scheduler_names_it_too_and_once() {
     .await;
     idle.batch_execute("ROLLBACK").await.unwrap();
     until("its end is told", async || {
-        scheduler.log().lines().any(|line| line.contains(&named) && line.contains("no longer keeps")).then_some(())
+        scheduler
+            .log()
+            .lines()
+            .any(|line| line.contains(&named) && line.contains("no longer blocks vacuum"))
+            .then_some(())
     })
     .await;
     let log = scheduler.log();
-    let warnings: Vec<&str> = log.lines().filter(|line| line.contains(&named) && line.contains("for over")).collect();
+    let warnings: Vec<&str> =
+        log.lines().filter(|line| line.contains(&named) && line.contains("has blocked vacuum")).collect();
     let [warning] = warnings.as_slice() else { panic!("once: {log}") };
     assert!(parts.iter().all(|part| warning.contains(part)), "{warning}");
 }
@@ -121,9 +126,9 @@ async fn jobs_that_wait_workers_that_are_gone_and_settings_that_lose_jobs_are_fo
     assert_eq!(said.code, 1, "{said:?}");
     let findings = findings(&said);
     for (what, found, advice) in [
-        ("oldest due job", "has waited for 1h", "more workers"),
-        ("sessions", "1 past their time", "start a worker"),
-        ("leader", "nobody leads", "start one"),
+        ("oldest due job", "waiting for 1h", "more workers"),
+        ("sessions", "1 expired", "start a worker"),
+        ("leader", "no leader", "start one"),
         ("synchronous_commit", "off", "synchronous_commit = on"),
     ] {
         let one = about(&findings, what)[0];

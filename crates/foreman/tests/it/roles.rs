@@ -39,7 +39,7 @@ async fn the_roles_together_run_a_job() {
     for server in [&mut scheduler, &mut worker, &mut api] {
         assert_eq!(server.stop().await, Some(0), "{}", server.log());
     }
-    assert!(!api.log().contains("left behind"), "{}", api.log());
+    assert!(!api.log().contains("still running at exit"), "{}", api.log());
     database.assert_clean().await;
 }
 
@@ -169,7 +169,7 @@ async fn migrate_says_what_it_would_do_and_changes_nothing_until_it_does() {
     assert!(would.code == 0 && would.out.contains("would apply 1"), "{would:?}");
     assert_eq!(tables().await, 0, "a dry run changes nothing");
     let status = database.foreman(&["migrate", "status"]).await;
-    assert!(status.code == 0 && status.out.contains("waits"), "{status:?}");
+    assert!(status.code == 0 && status.out.contains("pending"), "{status:?}");
     let done = database.foreman(&["migrate", "up"]).await;
     assert!(done.code == 0 && done.out.contains("applied 1"), "{done:?}");
     assert!(tables().await > 0);
@@ -227,7 +227,7 @@ async fn a_database_that_is_away_at_the_start_is_waited_for() {
         let get = async |path: &str| crate::stage::get(&address, path, Duration::from_secs(10)).await;
         assert_eq!(get("/healthz").await.0, 200);
         let (status, body) = get("/readyz").await;
-        assert!(status == 503 && body.contains("database does not answer") || body.contains("not open yet"), "{body}");
+        assert!(status == 503 && body.contains("database does not respond") || body.contains("not open yet"), "{body}");
         assert_eq!(get("/api/v1/jobs").await.0, 503, "{role}");
         assert!(child.try_wait().unwrap().is_none(), "{role} goes on");
         let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id().unwrap()).unwrap());

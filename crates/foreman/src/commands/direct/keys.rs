@@ -44,7 +44,7 @@ impl Direct {
                 CreateKeyAnswer::IdTaken => {}
             }
         }
-        bail!("no id was free for the key")
+        bail!("could not find an unused id for the key; try again")
     }
 
     pub async fn keys(
@@ -94,13 +94,13 @@ impl Direct {
                 ReplaceKeyAnswer::Gone => return Err(no_key(&tenant, &old)),
                 ReplaceKeyAnswer::NotLive(record) => {
                     let why = record.is_live(now).err().unwrap_or(KeyRefused::Expired(now));
-                    bail!("{why}: there is nothing to take over; make another with `foreman keys create`")
+                    bail!("{why} and cannot be rotated; create another with `foreman keys create`")
                 }
-                ReplaceKeyAnswer::AlreadyReplaced(by) => bail!("the key {old} was replaced by {by} already"),
+                ReplaceKeyAnswer::AlreadyReplaced(by) => bail!("the key {old} has already been replaced by {by}"),
                 ReplaceKeyAnswer::IdTaken => {}
             }
         }
-        bail!("no id was free for the key")
+        bail!("could not find an unused id for the key; try again")
     }
 }
 
@@ -112,14 +112,14 @@ fn life(record: &KeyRecord) -> Option<Duration> {
 fn judged_name(name: Option<String>) -> anyhow::Result<String> {
     let name = name.unwrap_or_default();
     if name.chars().count() > LONGEST_NAME || name.chars().any(char::is_control) {
-        return Err(usage(format!("--name is up to {LONGEST_NAME} characters, without control characters")));
+        return Err(usage(format!("--name must have at most {LONGEST_NAME} characters and no control characters")));
     }
     Ok(name)
 }
 
 fn expiry(at: Option<Timestamp>, after: Option<Duration>, now: Timestamp) -> anyhow::Result<Option<Timestamp>> {
     match at.or_else(|| after.map(|span| now.plus(span))) {
-        Some(end) if end <= now => Err(usage("a key that has expired already opens nothing; name a time to come")),
+        Some(end) if end <= now => Err(usage("the expiry time is in the past; give a time in the future")),
         end => Ok(end),
     }
 }

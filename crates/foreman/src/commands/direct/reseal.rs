@@ -121,7 +121,7 @@ impl Direct {
                 UpdateWebhookAnswer::Stale => seen = self.tenancy.webhook(tenant, id).await?,
             }
         }
-        Ok(Err("it is being changed by others all the time; do it again".into()))
+        Ok(Err("it kept changing at the same time; run the command again".into()))
     }
 
     async fn reseal_schedules(&self, tenant: &TenantId, ring: &Keyring, done: &mut Resealed) -> anyhow::Result<()> {
@@ -154,7 +154,9 @@ impl Direct {
                         done.schedules += 1;
                         self.note(tenant, "secret.reseal", object, 200).await?;
                     }
-                    _ => done.failed.push((object, "it was firing or being changed just then; do it again".into())),
+                    _ => done
+                        .failed
+                        .push((object, "it was firing or being changed at that moment; run the command again".into())),
                 }
             }
         }

@@ -28,7 +28,7 @@ impl Direct {
                 Ok(self.document(tenant))
             }
             CreateTenantAnswer::Taken => {
-                bail!("there is a tenant {id} already, or there was: an id is never used again")
+                bail!("the tenant id {id} is in use or was used before; ids are never reused")
             }
         }
     }
@@ -65,13 +65,13 @@ impl Direct {
                 DeleteTenantAnswer::Stale => {}
                 DeleteTenantAnswer::Gone => return Err(no_tenant(&id)),
                 DeleteTenantAnswer::Enabled => {
-                    bail!("the tenant {id} is enabled; first: foreman tenants update {id} --disable")
+                    bail!("the tenant {id} is enabled; disable it first: foreman tenants update {id} --disable")
                 }
-                DeleteTenantAnswer::InUse => bail!("the tenant {id} still owns jobs or schedules; delete those first"),
-                DeleteTenantAnswer::Permanent => bail!("the tenant {id} is always there and cannot be deleted"),
+                DeleteTenantAnswer::InUse => bail!("the tenant {id} still has jobs or schedules; delete them first"),
+                DeleteTenantAnswer::Permanent => bail!("the tenant {id} cannot be deleted: every server has it"),
             }
         }
-        bail!("the tenant {id} is being changed by others all the time")
+        bail!("the tenant {id} kept changing at the same time; run the command again")
     }
 
     pub async fn rotate_tenant_secret(&self, id: &str, overlap: Option<Duration>) -> anyhow::Result<SecretDocument> {
@@ -101,7 +101,7 @@ impl Direct {
         let tenant = self.tenancy.tenant(id).await?.ok_or_else(|| no_tenant(id))?;
         match version {
             Some(version) if tenant.version != version => {
-                bail!("the tenant {id} is at version {}, not at {version}", tenant.version)
+                bail!("the tenant {id} has version {}, not {version}", tenant.version)
             }
             _ => Ok(tenant),
         }
@@ -124,7 +124,7 @@ impl Direct {
                 UpdateTenantAnswer::Gone => return Err(no_tenant(id)),
             }
         }
-        bail!("the tenant {id} is being changed by others all the time")
+        bail!("the tenant {id} kept changing at the same time; run the command again")
     }
 
     fn document(&self, tenant: Tenant) -> TenantDocument {

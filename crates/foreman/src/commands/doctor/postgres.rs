@@ -21,7 +21,9 @@ const LONG_OVERDUE: Duration = Duration::from_mins(1);
 /// What was committed can be read within moments, unless an old transaction stands before it.
 const LONG_LAG: Duration = Duration::from_secs(10);
 pub(super) async fn examine(settings: &Settings) -> anyhow::Result<Vec<Finding>> {
-    let Some(config) = settings.postgres("doctor") else { anyhow::bail!("no database is named") };
+    let Some(config) = settings.postgres("doctor") else {
+        anyhow::bail!("no database is configured: set DATABASE_URL")
+    };
     let url = settings.database.url.as_ref().map_or_else(String::new, |url| without_password(url.reveal()));
     let facts = doctor::examine(&config).await?;
     let mut findings = vec![Finding::fine("database", url)];
@@ -43,7 +45,7 @@ fn server(facts: &Examination) -> Vec<Finding> {
             "role of the server",
             if facts.is_standby { "standby" } else { "primary" },
             facts.is_standby,
-            || "a standby can be read only: point DATABASE_URL at the primary".into(),
+            || "a standby is read-only: point DATABASE_URL at the primary".into(),
         ),
     ];
     findings.extend(facts.settings.iter().map(|(name, value)| setting(name, value)));
@@ -56,24 +58,31 @@ fn setting(name: &str, value: &str) -> Finding {
         "synchronous_commit" => judged(
             "synchronous_commit",
             matches!(value, "off" | "local"),
-            "what was accepted could be lost in a crash of the server: ALTER SYSTEM SET synchronous_commit = on",
+            "a crash of the database server could lose accepted jobs: ALTER SYSTEM SET synchronous_commit = on",
         ),
-        "fsync" => judged("fsync", value == "off", "a crash of the machine can destroy the database: turn it on"),
-        "full_page_writes" => {
-            judged("full_page_writes", value == "off", "a power cut can destroy the database: turn it on")
-        }
-        "autovacuum" => {
-            judged("autovacuum", value == "off", "queues grow slower with every job: turn it on (it has our settings)")
-        }
+        "fsync" => judged("fsync", value == "off", "a crash of the machine can destroy the database: turn fsync on"),
+        "full_page_writes" => judged(
+            "full_page_writes",
+            value == "off",
+            "a power failure can destroy the database: turn full_page_writes on",
+        ),
+        "autovacuum" => judged(
+            "autovacuum",
+            value == "off",
+            "queues become slower with every job: turn autovacuum on (Foreman's tables have their own settings)",
+        ),
         "max_prepared_transactions" => judged(
             "max_prepared_transactions",
             value != "0",
-            "a two-phase commit that nobody finishes holds clean-up back for ever; unless somebody needs it, set it to 0",
+            "an unfinished two-phase commit blocks vacuum indefinitely; set this to 0 unless an application needs it",
         ),
         "idle_in_transaction_session_timeout" => Finding::fine(
             "idle_in_transaction_session_timeout",
             match value {
-                "0" => "0: others may stay in a transaction for ever (ours end by themselves)".to_owned(),
+                "0" => {
+                    "0: other applications may keep transactions open indefinitely (Foreman's have their own timeout)"
+                        .to_owned()
+                }
                 value => value.to_owned(),
             },
         ),
@@ -89,11 +98,10 @@ fn connections(facts: &Examination, per_process: usize) -> Finding {
     let may_need = own.processes.saturating_mul(per_process).saturating_add((own.used - own.ours).max(0));
     let processes = if own.processes == 1 { "1 process".into() } else { format!("{} processes", own.processes) };
     let found = format!(
-        "{} of {usable} in use, {} by {processes} of foreman with up to {per_process} each",
+        "{} of {usable} in use, {} by {processes} of Foreman with up to {per_process} each",
         own.used, own.ours
     );
-    let advice =
-        "raise max_connections, lower database.connections, or put PgBouncer in front (database.direct_url past it)";
+    let advice = "raise max_connections, lower database.connections, or use PgBouncer (and set database.direct_url to bypass it)";
     if own.used * 10 >= usable * 9 {
         Finding::alarm("connections", found, advice)
     } else if may_need > usable {
@@ -110,9 +118,9 @@ fn connections(facts: &Examination, per_process: usize) -> Finding {
 fn clock(facts: &Examination) -> Finding {
     let skew = Duration::from_micros(facts.skew_micros.unsigned_abs());
     let way = if facts.skew_micros >= 0 { "ahead of" } else { "behind" };
-    let found = format!("{} {way} this machine's, to within {}", millis(skew), millis(facts.round_trip));
+    let found = format!("{} {way} this machine's clock, accurate to {}", millis(skew), millis(facts.round_trip));
     Finding::judged("clock", found, skew > SKEW + facts.round_trip, || {
-        "let both machines take their time from NTP; jobs follow the database's clock, logs the machine's".into()
+        "synchronize both machines with NTP; jobs use the database's clock, logs use the machine's".into()
     })
 }
 
@@ -125,7 +133,7 @@ async fn schema(config: &foreman_postgres::Config) -> Finding {
             let found = if waiting.is_empty() {
                 super::version(newest, migrate::LATEST)
             } else {
-                format!("version {newest}, waits for {}", waiting.join(", "))
+                format!("version {newest}, missing migrations: {}", waiting.join(", "))
             };
             Finding::judged("schema", found, !waiting.is_empty(), || "run `foreman migrate`".into())
         }
@@ -140,7 +148,7 @@ fn transactions(facts: &Examination, limit: Duration) -> Vec<Finding> {
         .filter(|holder| holder.age > limit)
         .map(|holder| {
             let found = format!("{} ({})", horizon::name(holder), horizon::age(holder));
-            let advice = format!("it keeps the database from cleaning up: {}", horizon::remedy(holder));
+            let advice = format!("it blocks vacuum: {}", horizon::remedy(holder));
             Finding::alarm("long transaction", found, advice)
         })
         .collect();
@@ -161,33 +169,33 @@ fn contents(store: &StoreFacts, settings: &Settings) -> Vec<Finding> {
     let leader = store.leaders.iter().find(|reign| reign.left_secs > 0.0);
     vec![
         Finding::judged("change log", format!("{} behind", Span(whole(lag))), lag > LONG_LAG, || {
-            "an old transaction stands before what was committed since: end it (see long transactions)".into()
+            "an old transaction blocks readers of the change log: end it (see long transactions)".into()
         }),
         Finding::judged(
             "oldest due job",
             oldest.map_or_else(
                 || "none".into(),
-                |wait| format!("has waited for {}; {} are due", Span(whole(wait)), store.jobs_due),
+                |wait| format!("waiting for {}; {} jobs are due", Span(whole(wait)), store.jobs_due),
             ),
             oldest.is_some_and(|wait| wait > LONG_WAIT),
             || {
-                "start more workers or give them more slots, and see that a worker serves its queue (foreman queues list)".into()
+                "start more workers or give them more slots, and check that a worker serves the queue (foreman queues list)".into()
             },
         ),
         Finding::judged(
             "sessions",
-            format!("{} live, {} past their time", store.live_sessions, store.overdue_sessions),
+            format!("{} live, {} expired", store.live_sessions, store.overdue_sessions),
             store.overdue_sessions > 0 && overdue > LONG_OVERDUE,
-            || "a dead worker's jobs wait for a sweeper: start a worker or a scheduler".into(),
+            || "jobs of a dead worker wait for a sweeper: start a worker or a scheduler".into(),
         ),
-        Finding::fine("workers", if store.live_sessions == 0 { "none is running" } else { "running" }),
+        Finding::fine("workers", if store.live_sessions == 0 { "none running" } else { "running" }),
         Finding::judged(
             "leader",
-            leader.map_or_else(|| "nobody leads".into(), |reign| format!("leads in term {}", reign.term)),
+            leader.map_or_else(|| "no leader".into(), |reign| format!("elected, term {}", reign.term)),
             leader.is_none() && !store.leaders.is_empty(),
             || {
                 format!(
-                    "no scheduler has renewed its lease of {}: start one, for nobody prunes",
+                    "no scheduler has renewed its lease within {}: start one, because without it no schedule fires and nothing is pruned",
                     format(settings.leader_ttl)
                 )
             },
@@ -195,9 +203,9 @@ fn contents(store: &StoreFacts, settings: &Settings) -> Vec<Finding> {
         super::pruning(&store.pruned, leader.is_some()),
         Finding::judged(
             "dead rows",
-            format!("{} beside {} living ones in the queue", store.dead_rows, store.live_rows),
+            format!("{} dead and {} live rows in the queue", store.dead_rows, store.live_rows),
             store.dead_rows > 100_000 && store.dead_rows > store.live_rows * 5,
-            || "the vacuum does not keep up: look for long transactions, then VACUUM the table ready".into(),
+            || "vacuum does not keep up: look for long transactions, then VACUUM the table ready".into(),
         ),
     ]
 }
@@ -285,7 +293,7 @@ mod tests {
             ("version", "upgrade", |it| it.version_number = 130_015),
             ("role of the server", "primary", |it| it.is_standby = true),
             ("synchronous_commit", "synchronous_commit = on", |it| it.settings[0].1 = "off".into()),
-            ("fsync", "turn it on", |it| it.settings[1].1 = "off".into()),
+            ("fsync", "turn fsync on", |it| it.settings[1].1 = "off".into()),
             ("connections", "max_connections", |it| it.connections.used = 90),
             ("clock", "NTP", |it| it.skew_micros = 1_500_000),
             ("clock", "NTP", |it| it.skew_micros = -1_500_000),

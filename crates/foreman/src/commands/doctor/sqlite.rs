@@ -19,15 +19,15 @@ const LONG_WAIT: Duration = Duration::from_mins(5);
 pub(super) fn examine(settings: &Settings) -> anyhow::Result<Vec<Finding>> {
     let path = &settings.sqlite.path;
     if !path.exists() {
-        return Err(usage(format!("there is no {}; is --data-dir right?", path.display())));
+        return Err(usage(format!("{} does not exist; check --data-dir", path.display())));
     }
     let known = migrate::status(path)?;
     let waiting: Vec<String> =
         known.iter().filter(|it| it.applied_at.is_none()).map(|it| it.version.to_string()).collect();
     let mut findings = vec![Finding::fine("file", path.display().to_string())];
     if !waiting.is_empty() {
-        findings.push(Finding::judged("schema", format!("waits for {}", waiting.join(", ")), true, || {
-            "start `foreman dev`, which migrates by itself, or run `foreman migrate`".into()
+        findings.push(Finding::judged("schema", format!("missing migrations: {}", waiting.join(", ")), true, || {
+            "start `foreman dev`, which migrates on start, or run `foreman migrate`".into()
         }));
         return Ok(findings);
     }
@@ -36,7 +36,7 @@ pub(super) fn examine(settings: &Settings) -> anyhow::Result<Vec<Finding>> {
     findings.push(Finding::fine("schema", super::version(newest, migrate::LATEST)));
     findings.push(Finding::fine("size", size(facts.bytes)));
     findings.push(Finding::judged("log", size(facts.wal_bytes), facts.wal_bytes > LONG_LOG, || {
-        "somebody reads the file for a long time, such as a backup, and keeps the log from being folded into it: let them end".into()
+        "a long-running reader, such as a backup, prevents a checkpoint of the write-ahead log: wait for it to finish, or end it".into()
     }));
     findings.push(match foreman_sqlite::shared_file_system(path) {
         Some(kind) => Finding::alarm("file system", kind, crate::config::LOCAL_DISK),
@@ -46,7 +46,7 @@ pub(super) fn examine(settings: &Settings) -> anyhow::Result<Vec<Finding>> {
         "in use by",
         match facts.last_holder {
             Some(pid) if lives(pid) => format!("process {pid}"),
-            _ => "nobody".into(),
+            _ => "no process".into(),
         },
     ));
     let is_running = facts.last_holder.is_some_and(lives);
@@ -56,9 +56,9 @@ pub(super) fn examine(settings: &Settings) -> anyhow::Result<Vec<Finding>> {
     let oldest = facts.oldest_due.map(|due| now().since(due));
     findings.push(Finding::judged(
         "oldest due job",
-        oldest.map_or_else(|| "none".into(), |wait| format!("has waited for {}", Span(whole(wait)))),
+        oldest.map_or_else(|| "none".into(), |wait| format!("waiting for {}", Span(whole(wait)))),
         oldest.is_some_and(|wait| wait > LONG_WAIT),
-        || "start `foreman dev`, give it more slots (--slots), or see which queues it serves (--queues)".into(),
+        || "start `foreman dev`, give it more slots (--slots), or check which queues it serves (--queues)".into(),
     ));
     Ok(findings)
 }

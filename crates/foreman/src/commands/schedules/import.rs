@@ -22,7 +22,7 @@ struct Understood {
     description: String,
     next_fire_at: Option<Timestamp>,
     remarks: Vec<String>,
-    /// What became of it: made, or replaced; nothing in a dry run.
+    /// Whether it was created or replaced; absent in a dry run.
     #[serde(skip_serializing_if = "Option::is_none")]
     done: Option<&'static str>,
     schedule: ScheduleSpec,
@@ -53,7 +53,7 @@ pub async fn run(asked: &Import, client: &Client, screen: &Screen) -> anyhow::Re
         }
         let lines = if mistakes.len() == 1 { "a line" } else { "some lines" };
         return Err(usage(format!(
-            "{lines} of {} cannot be read; nothing was written (--keep-going leaves them out)",
+            "{lines} of {} cannot be imported; nothing was written (--keep-going skips such lines)",
             asked.file
         )));
     }
@@ -62,7 +62,7 @@ pub async fn run(asked: &Import, client: &Client, screen: &Screen) -> anyhow::Re
             let schedule = client.replace_schedule(&entry.schedule, None).await.map_err(|error| {
                 anyhow::Error::from(error).context(format!("line {}: {}", entry.line, entry.schedule.name))
             })?;
-            entry.done = Some(if schedule.version == 1 { "made" } else { "replaced" });
+            entry.done = Some(if schedule.version == 1 { "created" } else { "replaced" });
             entry.next_fire_at = schedule.next_fire_at;
         }
     }
@@ -94,10 +94,10 @@ fn show(understood: &[Understood], screen: &Screen) -> anyhow::Result<()> {
         return screen.json(&understood);
     }
     if understood.is_empty() {
-        screen.talk("there is nothing to import");
+        screen.talk("nothing to import");
         return Ok(());
     }
-    let mut table = Table::new(screen, &["line", "name", "when", "next", "command", ""]);
+    let mut table = Table::new(screen, &["line", "name", "when", "next", "command", "result"]);
     for entry in understood {
         let asked = foreman_core::document::Asked::from(entry.schedule.job.clone());
         table.row(vec![
@@ -106,7 +106,7 @@ fn show(understood: &[Understood], screen: &Screen) -> anyhow::Result<()> {
             Cell::new(&entry.description),
             Cell::new(entry.next_fire_at.map_or_else(|| "never".into(), |next| next.to_string())),
             Cell::new(what(&asked)),
-            Cell::new(entry.done.unwrap_or("would be written")),
+            Cell::new(entry.done.unwrap_or("not written (dry run)")),
         ]);
     }
     screen.line(table)?;
@@ -124,6 +124,6 @@ fn tell_zone(asked: &Import, understood: &[Understood], screen: &Screen) {
         entry.schedule.timezone.is_none() && !entry.schedule.cron.as_deref().unwrap_or_default().starts_with("@every")
     };
     if asked.timezone.is_none() && understood.iter().any(is_without) {
-        screen.talk("lines without a CRON_TZ are read in UTC; --timezone says otherwise");
+        screen.talk("lines without CRON_TZ are read in UTC; use --timezone to change this");
     }
 }

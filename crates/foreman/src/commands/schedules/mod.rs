@@ -24,7 +24,7 @@ pub async fn run(command: SchedulesCommand, client: &Client, screen: &Screen) ->
         SchedulesCommand::Delete(asked) => delete(&asked, client, screen).await,
         SchedulesCommand::Pause { name } => {
             let schedule = client.pause_schedule(&name).await?;
-            said(&schedule, &format!("schedule {name} is paused; nothing fires until it is resumed"), screen)
+            said(&schedule, &format!("schedule {name} is paused; it does not fire until resumed"), screen)
         }
         SchedulesCommand::Resume { name } => {
             let schedule = client.resume_schedule(&name).await?;
@@ -51,7 +51,7 @@ fn told(done: anyhow::Result<Exit>) -> anyhow::Result<Exit> {
 
 async fn create(whole: Whole, client: &Client, screen: &Screen) -> anyhow::Result<Exit> {
     if whole.if_version.is_some() {
-        return Err(usage("--if-version goes with `schedules replace`: what is made has no version yet"));
+        return Err(usage("--if-version works only with `schedules replace`: a new schedule has no version yet"));
     }
     let schedule = client.create_schedule(&spec::whole(whole)?).await?;
     written(&schedule, screen)
@@ -120,11 +120,11 @@ async fn list(asked: &ListSchedules, client: &Client, screen: &Screen) -> anyhow
     if screen.is_json() {
         screen.json(&found)?;
     } else if found.items.is_empty() {
-        screen.talk("no schedules yet; `foreman schedules create` makes one");
+        screen.talk("no schedules yet; create one with `foreman schedules create`");
     } else {
         screen.line(schedule_list(screen, &found.items, now()))?;
         if found.next.is_some() {
-            screen.talk(format!("the first {}; --all shows all of them", found.items.len()));
+            screen.talk(format!("showing the first {}; --all shows all", found.items.len()));
         }
     }
     Ok(Exit::Done)
@@ -132,11 +132,11 @@ async fn list(asked: &ListSchedules, client: &Client, screen: &Screen) -> anyhow
 
 async fn delete(asked: &DeleteSchedule, client: &Client, screen: &Screen) -> anyhow::Result<Exit> {
     if asked.names.len() > 1 && asked.if_version.is_some() {
-        return Err(usage("--if-version is about one schedule"));
+        return Err(usage("--if-version works only with a single schedule"));
     }
     for name in &asked.names {
         client.delete_schedule(name, asked.if_version).await?;
-        screen.talk(format!("schedule {name} is deleted; its jobs stay"));
+        screen.talk(format!("schedule {name} deleted; its jobs are kept"));
     }
     Ok(Exit::Done)
 }
@@ -144,7 +144,7 @@ async fn delete(asked: &DeleteSchedule, client: &Client, screen: &Screen) -> any
 async fn run_now(asked: &RunSchedule, client: &Client, screen: &Screen) -> anyhow::Result<Exit> {
     let job = client.run_schedule(&asked.name).await?;
     if asked.wait {
-        screen.talk(format!("made job {}", job.id));
+        screen.talk(format!("created job {}", job.id));
         return wait::run(&job.id, asked.wait_timeout, client, screen).await;
     }
     if screen.is_json() {

@@ -12,7 +12,7 @@ pub async fn run(asked: Preview, client: &Client, screen: &Screen) -> anyhow::Re
     let shown = match name {
         Some(name) => {
             if !is_empty(when) {
-                return Err(usage("a schedule that is there has its own time: give a name, or a time"));
+                return Err(usage("give either the name of a schedule or a time, not both"));
             }
             client.preview_schedule(&name, n, from).await?
         }
@@ -24,7 +24,7 @@ pub async fn run(asked: Preview, client: &Client, screen: &Screen) -> anyhow::Re
     }
     screen.talk(&shown.description);
     if shown.items.is_empty() {
-        screen.talk("it does not fire any more");
+        screen.talk("the schedule does not fire again");
     } else {
         screen.line(preview_list(screen, &shown.items))?;
     }

@@ -17,7 +17,7 @@ pub fn whole(whole: Whole) -> anyhow::Result<ScheduleSpec> {
     let fields = fields(whole.when, whole.policy, whole.job)?;
     if let Some(file) = whole.file {
         if serde_json::to_string(&fields)? != r#"{"job":{}}"# {
-            return Err(usage("--file has all of the schedule; give no other part of it"));
+            return Err(usage("--file contains the whole schedule and cannot be combined with other flags"));
         }
         return from_file(&file, whole.name.as_deref());
     }
@@ -60,7 +60,7 @@ fn from_file(file: &str, name: Option<&str>) -> anyhow::Result<ScheduleSpec> {
     if let Some(name) = name {
         let name = serde_json::value::to_raw_value(name)?;
         if let Some(other) = fields.get("name").filter(|given| given.get() != name.get()) {
-            return Err(usage(format!("{file} is the schedule {other}, not {name}")));
+            return Err(usage(format!("{file} contains the schedule {other}, not {name}")));
         }
         fields.insert("name".into(), name);
     }
@@ -82,7 +82,7 @@ pub fn patch(update: Update) -> anyhow::Result<Fields> {
             None => (&mut patch, field.as_str()),
         };
         if fields.insert(name.into(), null()).is_some() {
-            return Err(usage(format!("{field} is given and unset at once")));
+            return Err(usage(format!("{field} is both set and unset")));
         }
     }
     if !job.is_empty() {

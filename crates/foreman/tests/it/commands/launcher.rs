@@ -152,7 +152,7 @@ async fn whoever_tries_the_launcher_by_hand_is_told_what_it_is() {
     for words in [&["launch-command"][..], &["launch-command", "--help"], &["launch-command", "true"]] {
         let said = stage.foreman(words).await;
         assert_eq!((said.code, said.out.as_str()), (2, ""), "{said:?}");
-        assert!(said.err.contains("is how Foreman starts the commands of jobs"), "{said:?}");
+        assert!(said.err.contains("internally to start the commands of jobs"), "{said:?}");
     }
     let said = stage.foreman(&["launch-command", "true"]).await;
     assert!(said.err.contains("\"true\" is not known"), "{said:?}");

@@ -105,7 +105,7 @@ impl Stage {
                 greeting.push_str(&line);
                 greeting.push('\n');
                 // The last thing that `dev` says, or the second line of another role.
-                if line.trim_start().starts_with("curl") || (!is_dev && line.starts_with("jobs are kept in")) {
+                if line.trim_start().starts_with("curl") || (!is_dev && line.starts_with("jobs are stored in")) {
                     return true;
                 }
             }
