@@ -41,7 +41,7 @@ fn write(draft: &Path, text: &str) -> io::Result<()> {
 pub fn keep_out_of_git(directory: &Path) {
     if let Err(error) = make_once(&directory.join(".gitignore"), "*") {
         warn!(
-            "could not write {}: {error}; do not commit what is in that directory",
+            "could not write {}: {error}; do not commit the files in that directory",
             directory.join(".gitignore").display()
         );
     }

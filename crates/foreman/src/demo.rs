@@ -70,7 +70,7 @@ impl Demo {
     ) {
         let player = match Player::new(self, address, &settings, books) {
             Ok(player) => player,
-            Err(error) => return warn!("there is no demo: {error}"),
+            Err(error) => return warn!("could not start the demo: {error}"),
         };
         tokio::select! {
             () = shutdown.draining() => {}
@@ -101,7 +101,7 @@ impl Player {
         let key = settings.admin_key.as_ref().map(foreman_core::secret::Secret::reveal);
         let client = Client::new(&url, key)?;
         let seed = demo.seed.unwrap_or_else(Dice::random_seed);
-        info!("demo data: submitting a mix of jobs by seed {seed}; the numbers of the last hours are made up");
+        info!("demo: submitting a mix of jobs with seed {seed}; the statistics of the last hours are invented");
         Ok(Self {
             stage: Stage {
                 client: client.clone(),
@@ -120,7 +120,7 @@ impl Player {
         let now = Timestamp::from_micros(foreman_runtime::clock::now());
         let dice = self.dice.fork();
         if let Err(error) = history::write(self.books.as_ref(), now, dice).await {
-            warn!("the demo's history could not be written: {error}");
+            warn!("could not write the demo's statistics: {error}");
         }
         let mut backoff = Backoff::new(Duration::from_millis(200), Duration::from_secs(10));
         let mut looked: Option<Instant> = None;
@@ -138,7 +138,7 @@ impl Player {
                     sleep(Duration::from_millis(self.dice.between(BETWEEN.0, BETWEEN.1))).await;
                 }
                 Err(error) => {
-                    warn!("the demo could not go on: {error}");
+                    warn!("demo: {error}; retrying");
                     sleep(backoff.next()).await;
                 }
             }
@@ -149,7 +149,7 @@ impl Player {
         let (spec, then) = self.mix.next(&mut self.dice);
         let job = match self.client.submit(&spec).await {
             Err(error) if spec.command.is_some() && matches!(error.status(), Some(400..=499)) => {
-                info!("the demo runs no commands: {error}");
+                info!("the demo runs without commands: {error}");
                 self.mix.has_commands = false;
                 return Ok(());
             }

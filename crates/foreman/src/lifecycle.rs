@@ -72,10 +72,10 @@ pub async fn run(
         // A signal came while the server was being made.
         () = shutdown.draining() => None,
         signal = signals.next() => {
-            info!("{signal}: stopping, at most {} s", settings.shutdown.grace.as_secs());
+            info!("received {signal}: stopping within {} s", settings.shutdown.grace.as_secs());
             None
         }
-        name = parts.one_failed() => Some(anyhow::anyhow!("the {name} ended, and the server cannot go on without it")),
+        name = parts.one_failed() => Some(anyhow::anyhow!("the {name} stopped unexpectedly; the server cannot run without it")),
     };
     let exit = Stopping { role, settings, server: &server, stop: &stop, tasks: &tasks, watchdog: &watchdog }
         .run(&mut parts, &mut signals)
@@ -100,7 +100,7 @@ async fn begin(
     let composed = tokio::select! {
         composed = &mut composing => composed,
         signal = signals.next() => {
-            info!("{signal}: stopping, at most {} s", settings.shutdown.grace.as_secs());
+            info!("received {signal}: stopping within {} s", settings.shutdown.grace.as_secs());
             stop.drain();
             composing.await
         }
@@ -213,15 +213,15 @@ impl Stopping<'_> {
     async fn abort(&self, over: Over, parts: &mut Parts, signals: &mut Signals, deadline: Instant) {
         let mut deadline = deadline;
         if over == Over::Hurried {
-            warn!("a second signal: handing back what still runs");
+            warn!("received a second signal: handing back running jobs");
             deadline = deadline.min(Instant::now() + self.settings.reserve());
             self.watchdog.leave_within(deadline.saturating_duration_since(Instant::now()) + LAST_SECOND);
         } else {
-            warn!("the deadline is near: handing back what still runs");
+            warn!("the shutdown deadline is near: handing back running jobs");
         }
         self.stop.abort();
         if until(parts.all_ended(), deadline, signals).await == Over::Hurried {
-            watchdog::leave_now("a further signal");
+            watchdog::leave_now("received a third signal");
         }
     }
 
@@ -233,7 +233,7 @@ impl Stopping<'_> {
         // watchdog's second.
         let still_running = self.tasks.wait(left.max(LAST_SECOND / 4)).await;
         if let Err(still_running) = &still_running {
-            error!("left behind at the end: {still_running}");
+            error!("still running at exit: {still_running}");
         }
         self.server.store.close().await;
         let Drained { finished, handed_back, abandoned } = parts.drained;

@@ -53,7 +53,7 @@ fn main() -> ExitCode {
 /// where the keys are. That holds for every role and for the command line, whatever runs beside them. (Root may do anything.)
 fn keep_to_ourselves() {
     if let Err(error) = nix::sys::prctl::set_dumpable(false) {
-        complain(&anyhow::anyhow!("other processes of this user may be able to read the keys of this one: {error}"));
+        complain(&anyhow::anyhow!("other processes of this user may be able to read this process's keys: {error}"));
     }
 }
 

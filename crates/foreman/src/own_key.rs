@@ -62,8 +62,8 @@ fn of_file(path: &Path) -> anyhow::Result<Secret> {
     if let Some(key) = kept(path)? {
         return Ok(key);
     }
-    make_once(path, fresh().reveal()).with_context(|| format!("could not make {}", path.display()))?;
-    kept(path)?.with_context(|| format!("{} is gone again", path.display()))
+    make_once(path, fresh().reveal()).with_context(|| format!("could not create {}", path.display()))?;
+    kept(path)?.with_context(|| format!("{} disappeared right after it was created", path.display()))
 }
 
 /// 244 random bits.
@@ -74,23 +74,28 @@ fn fresh() -> Secret {
 fn kept(path: &Path) -> anyhow::Result<Option<Secret>> {
     let file = match fs::metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error).with_context(|| format!("could not look at {}", path.display())),
+        Err(error) => return Err(error).with_context(|| format!("could not access {}", path.display())),
         Ok(file) => file,
     };
     if file.uid() != Uid::effective().as_raw() || file.permissions().mode() & OTHERS != 0 {
-        bail!("{} is not only yours; remove it, and `foreman dev --allow-commands` makes another", path.display());
+        bail!(
+            "{} is accessible to other users; delete it, and `foreman dev --allow-commands` creates a new one",
+            path.display()
+        );
     }
     let text = fs::read_to_string(path).with_context(|| format!("could not read {}", path.display()))?;
     match text.trim() {
         key if key.len() >= 24 => Ok(Some(Secret::new(key))),
-        _ => bail!("there is no key in {}; remove it, and `foreman dev --allow-commands` makes one", path.display()),
+        _ => {
+            bail!("{} contains no key; delete it, and `foreman dev --allow-commands` creates a new one", path.display())
+        }
     }
 }
 
 fn remove(path: &Path) {
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
-            warn!("could not remove {}, a key that opens nothing any more: {error}", path.display());
+            warn!("could not delete {}, a key that is no longer valid: {error}", path.display());
         }
         _ => {}
     }
@@ -154,6 +159,6 @@ mod tests {
         }
         fs::set_permissions(place(directory.path()), Permissions::from_mode(0o644)).expect("changed");
         let said = find(directory.path(), "http://127.0.0.1:1").expect_err("others can read it").to_string();
-        assert!(said.contains("not only yours"), "{said}");
+        assert!(said.contains("accessible to other users"), "{said}");
     }
 }

@@ -31,7 +31,10 @@ pub fn prepare(role: Role, settings: &mut Settings) -> anyhow::Result<()> {
         warn!("{missing}");
     }
     if let Some(path) = settings.secret_key_file.as_deref().filter(|path| is_open_to_everybody(path)) {
-        warn!("every user of this machine can read {}, the key to all secrets; take that right away", path.display());
+        warn!(
+            "every user of this machine can read {}, which decrypts all secrets; restrict its permissions",
+            path.display()
+        );
     }
     Ok(())
 }
@@ -39,12 +42,12 @@ pub fn prepare(role: Role, settings: &mut Settings) -> anyhow::Result<()> {
 fn missing(role: Role) -> Option<&'static str> {
     match role {
         Role::Dev | Role::Api => Some(
-            "no FOREMAN_SECRET_KEY: jobs with headers or variables, webhooks and signing secrets are refused; set it to what \
-             `openssl rand -base64 32` prints, the same for every process",
+            "no FOREMAN_SECRET_KEY: jobs with headers or variables, webhooks and signing secrets are rejected; set it to the output of \
+             `openssl rand -base64 32`, the same for every process",
         ),
         Role::Worker => Some(
-            "no FOREMAN_SECRET_KEY: jobs with headers or variables fail here, and nothing that is sent is signed; set it as it is set \
-             for the API",
+            "no FOREMAN_SECRET_KEY: jobs with headers or variables fail on this worker, and requests are not signed; set it to the same \
+             value as for the API",
         ),
         // It copies what is sealed as it is, and opens nothing.
         Role::Scheduler => None,
@@ -64,18 +67,18 @@ fn of_dev(settings: &Settings) -> anyhow::Result<Keyring> {
     if let Some(ring) = kept(&path)? {
         return Ok(ring);
     }
-    make(&path).with_context(|| format!("could not make {}", path.display()))?;
-    kept(&path)?.with_context(|| format!("{} is gone again", path.display()))
+    make(&path).with_context(|| format!("could not create {}", path.display()))?;
+    kept(&path)?.with_context(|| format!("{} disappeared right after it was created", path.display()))
 }
 
 /// The key that `dev` has made there, if it has.
 pub fn kept(path: &Path) -> anyhow::Result<Option<Keyring>> {
     match fs::metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error).with_context(|| format!("could not look at {}", path.display())),
+        Err(error) => return Err(error).with_context(|| format!("could not access {}", path.display())),
         Ok(file) if file.permissions().mode() & OTHERS != 0 => bail!(
-            "other users of this machine can read {}, the key to all secrets: `chmod 600 {}`, or, if one may have, put a new key in \
-             front of it (`openssl rand -base64 32`, a comma) and run `foreman secrets reseal --direct`",
+            "other users of this machine can read {}, which decrypts all secrets: run `chmod 600 {}`. If one of them may have read it, put a \
+             new key and a comma in front of it (`openssl rand -base64 32`) and run `foreman secrets reseal --direct`",
             path.display(),
             path.display()
         ),
@@ -86,7 +89,7 @@ pub fn kept(path: &Path) -> anyhow::Result<Option<Keyring>> {
 
 /// The keys in a file: separated by commas or lines, the sealing one first.
 pub fn of_file(path: &Path) -> anyhow::Result<Keyring> {
-    let text = fs::read_to_string(path).with_context(|| format!("{} could not be read", path.display()))?;
+    let text = fs::read_to_string(path).with_context(|| format!("could not read {}", path.display()))?;
     Ok(text.trim().replace(['\r', '\n'], ",").parse()?)
 }
 

@@ -63,7 +63,7 @@ fn report_pruning(ground: &Ground<'_>, progress: pruner::Progress) {
     ground.vitals.set_pruning(move || {
         let behind = progress.far_behind();
         let kinds = behind.iter().map(|Behind { kind, since, why }| {
-            let why = why.as_ref().map_or_else(|| "there is more than it removes".into(), Clone::clone);
+            let why = why.as_ref().map_or_else(|| "rows expire faster than they are deleted".into(), Clone::clone);
             format!("{kind} for {} ({why})", format(Duration::from_secs(since.as_secs())))
         });
         (!behind.is_empty()).then(|| format!("behind: {}", kinds.collect::<Vec<_>>().join(", ")))
@@ -103,12 +103,14 @@ async fn dismiss(tenancy: Arc<dyn Tenancy>, lead: Lead) {
         let leader = Leader { office: OFFICE.into(), term: lead.elected().await.0 };
         match tenancy.dismiss_courier_as(&leader).await {
             Ok(Some(())) => break,
-            Ok(None) => tracing::debug!("the term is over: another leader says that webhooks are turned off"),
-            Err(error) => tracing::warn!("webhooks are turned off, and the store could not be told so: {error}"),
+            Ok(None) => tracing::debug!("no longer the leader: another scheduler records that webhooks are turned off"),
+            Err(error) => {
+                tracing::warn!("webhooks are turned off, but this could not be recorded in the store: {error}");
+            }
         }
         sleep(backoff.next()).await;
     }
-    tracing::info!("webhooks are turned off: no delivery is made");
+    tracing::info!("webhooks are turned off: no deliveries are sent");
 }
 
 /// Says how far behind it is to whoever scrapes, and to whoever asks whether this process is well.

@@ -83,7 +83,7 @@ pub(super) async fn open_local(ground: &Ground<'_>) -> anyhow::Result<Opened> {
 
 /// A store that all roles share; `None` when it was told to stop before there was one.
 pub(super) async fn open_postgres(ground: &Ground<'_>, shutdown: &Shutdown) -> anyhow::Result<Option<Opened>> {
-    let config = ground.settings.postgres(ground.role.name()).context("no database is named")?;
+    let config = ground.settings.postgres(ground.role.name()).context("no database is configured: set DATABASE_URL")?;
     let (bell, wakeups) = PgWakeups::new(&config)?;
     let wakeups: Arc<dyn Wakeups> = Arc::new(wakeups);
     let Some(store) = wait_for(ground, &config, &wakeups, shutdown).await? else { return Ok(None) };
@@ -113,7 +113,10 @@ async fn wait_for(
         match opened {
             Ok(store) => {
                 if let Some(since) = since {
-                    info!("the database answers after {}", foreman_core::duration::Span(Instant::elapsed(&since)));
+                    info!(
+                        "the database became available after {}",
+                        foreman_core::duration::Span(Instant::elapsed(&since))
+                    );
                 }
                 return Ok(Some(store));
             }
@@ -121,7 +124,7 @@ async fn wait_for(
                 if since.is_none() {
                     let url = without_password(&config.url);
                     warn!("waiting for the database at {url}: {:#}", anyhow::Error::from(error));
-                    ground.vitals.set_waiting("the database does not answer; waiting for it since the start");
+                    ground.vitals.set_waiting("the database does not respond; waiting for it since startup");
                     since = Some(Instant::now());
                 }
                 tokio::select! {

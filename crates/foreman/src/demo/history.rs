@@ -43,7 +43,7 @@ pub async fn write(books: &dyn StatisticsStore, now: Timestamp, dice: Dice) -> R
         let place = books.bookkeeper().await?;
         let stretch = Stretch { from: place, to: place, entries: entries.clone() };
         if books.book(None, &stretch).await? == Some(Posted::Done) {
-            info!("demo data: made up {HOURS} hours of statistics");
+            info!("demo: invented {HOURS} hours of statistics");
             return Ok(());
         }
     }

@@ -67,7 +67,7 @@ impl Stage {
     }
 
     async fn webhook(&self) -> Result<(), Error> {
-        const ABOUT: &str = "the demo's own ear";
+        const ABOUT: &str = "webhook of the demo";
         let url = format!("{}/dev/echo", self.url);
         let all = self.client.webhooks(100, None).await?.items;
         match all.iter().find(|webhook| webhook.description == ABOUT) {
@@ -83,7 +83,7 @@ impl Stage {
                 match self.client.create_webhook(&spec).await {
                     // Without a master key no secret can be sealed, and there is no webhook.
                     Err(error) if error.status().is_some_and(|status| status < 500) => {
-                        tracing::info!("the demo has no webhook: {error}");
+                        tracing::info!("the demo runs without a webhook: {error}");
                         Ok(())
                     }
                     made => made.map(drop),

@@ -51,7 +51,7 @@ fn watch(told: &Receiver<Order>) {
         match order {
             Ok(Order::LeaveWithin(time)) => patience = Some(time),
             Ok(Order::Done) | Err(RecvTimeoutError::Disconnected) => return,
-            Err(RecvTimeoutError::Timeout) => leave_now("the deadline has passed and something is wedged"),
+            Err(RecvTimeoutError::Timeout) => leave_now("the shutdown deadline has passed and a task hangs"),
         }
     }
 }
@@ -60,6 +60,6 @@ fn watch(told: &Receiver<Order>) {
 /// command of ours may still be at it then.
 pub fn leave_now(why: &str) -> ! {
     foreman_engine::target::command::kill_all();
-    let _ = writeln!(io::stderr(), "foreman: {why}: leaving now");
+    let _ = writeln!(io::stderr(), "foreman: {why}: exiting now");
     std::process::exit(ServerExit::Wedged as i32)
 }

@@ -28,9 +28,9 @@ impl Collector for Queues {
         jobs(&mut encoder, &seen)?;
         oldest(&mut encoder, &seen)?;
         ended(&mut encoder, &seen)?;
-        let wait = "From when a job was due to when its attempt started";
+        let wait = "Time from when a job was due until its attempt started";
         spread(&mut encoder, "job_wait_seconds", wait, &seen.tally.wait)?;
-        spread(&mut encoder, "job_run_seconds", "How long attempts ran", &seen.tally.run)
+        spread(&mut encoder, "job_run_seconds", "Duration of attempts", &seen.tally.run)
     }
 }
 
@@ -41,7 +41,7 @@ fn named(seen: &Seen) -> impl Iterator<Item = (&str, &QueueReading)> {
 }
 
 fn jobs(encoder: &mut DescriptorEncoder<'_>, seen: &Seen) -> std::fmt::Result {
-    let help = "Jobs in the busiest queues, of all tenants, at most about a minute ago";
+    let help = "Jobs in the busiest queues, of all tenants, as of about the last minute";
     let mut family = encoder.encode_descriptor("queue_jobs", help, None, MetricType::Gauge)?;
     for (queue, one) in named(seen) {
         for (state, count) in [
@@ -59,7 +59,7 @@ fn jobs(encoder: &mut DescriptorEncoder<'_>, seen: &Seen) -> std::fmt::Result {
 
 fn oldest(encoder: &mut DescriptorEncoder<'_>, seen: &Seen) -> std::fmt::Result {
     let help =
-        "How long the oldest due job of a queue had been waiting, at most about a minute ago; 0 where none is due";
+        "How long the oldest due job of a queue has been waiting, as of about the last minute; 0 where none is due";
     let mut family = encoder.encode_descriptor("queue_oldest_seconds", help, None, MetricType::Gauge)?;
     for (queue, one) in named(seen) {
         let age = ConstGauge::new(one.oldest_wait.unwrap_or_default().as_secs_f64());
@@ -69,7 +69,7 @@ fn oldest(encoder: &mut DescriptorEncoder<'_>, seen: &Seen) -> std::fmt::Result 
 }
 
 fn ended(encoder: &mut DescriptorEncoder<'_>, seen: &Seen) -> std::fmt::Result {
-    let help = "Jobs that ended, by state; counted once, by the process that leads";
+    let help = "Finished jobs, by state; counted only by the leader";
     let mut family = encoder.encode_descriptor("jobs_ended", help, None, MetricType::Counter)?;
     let tally = &seen.tally;
     for (state, count) in

@@ -50,7 +50,7 @@ async fn a_demo_has_every_state_within_seconds_and_is_set_up_once() {
     assert_eq!(status, 200, "{text}");
     assert!(hours["items"].as_array().unwrap().len() >= 23, "a day of it: {text}");
     assert_eq!(client.webhooks(10, None).await.unwrap().items.len(), 1);
-    assert!(server.log().contains("demo data"), "it says what it is: {}", server.log());
+    assert!(server.log().contains("demo: "), "it says what it is: {}", server.log());
 
     // Again on the same file.
     assert_eq!(server.stop().await, Some(0), "{}", server.log());

@@ -28,7 +28,7 @@ async fn an_idle_server_stops_long_before_its_grace() {
         server.signal(signal);
         assert_eq!(server.ended().await, Some(0), "everything drained");
         assert!(start.elapsed() < Duration::from_secs(25), "{signal}: {:?}", start.elapsed());
-        assert!(!server.log().contains("left behind"), "{}", server.log());
+        assert!(!server.log().contains("still running at exit"), "{}", server.log());
         stage.assert_clean().await;
     }
 }
@@ -157,7 +157,7 @@ async fn a_third_signal_leaves_at_once_and_leaves_no_command_behind() {
     until("it hands back", async || server.log().contains("a second signal").then_some(())).await;
     server.signal(Signal::SIGTERM);
     assert_eq!(server.ended().await, Some(4), "{}", server.log());
-    assert!(server.log().contains("a further signal: leaving now"), "{}", server.log());
+    assert!(server.log().contains("received a third signal: exiting now"), "{}", server.log());
     until("the command is gone", async || is_gone(pid.trim()).then_some(())).await;
 }
 
@@ -178,7 +178,7 @@ async fn past_the_deadline_the_process_leaves_even_if_the_store_is_wedged() {
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let start = Instant::now();
     assert_eq!(server.stop().await, Some(4), "it says that it left: {}", server.log());
-    assert!(server.log().contains("something is wedged: leaving now"), "{}", server.log());
+    assert!(server.log().contains("a task hangs: exiting now"), "{}", server.log());
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
     drop(other);
     target.open();
