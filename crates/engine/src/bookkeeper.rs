@@ -226,7 +226,7 @@ impl Bookkeeper {
             warn!(
                 position.from = kept.0,
                 position.to = start.0,
-                "a part of the change log was removed before it was counted: the statistics of that time stay too low"
+                "part of the change log was deleted before it was counted: statistics of that time are incomplete"
             );
             *told = start;
         }
@@ -283,7 +283,7 @@ impl Bookkeeper {
             Some(Posted::Done) => {
                 here.kept = to;
                 self.readings.count(&stretch.entries);
-                debug!(buckets.count = count, position = to.0, "booked {count} buckets");
+                debug!(buckets.count = count, position = to.0, "wrote {count} buckets of statistics");
                 Ok(())
             }
             Some(Posted::Overtaken) => Err(Stopped::Overtaken),
@@ -321,7 +321,7 @@ impl Bookkeeper {
             Err(error) if error.is_transient() => {
                 self.readings.forget();
                 if !std::mem::replace(&mut desk.is_blind, true) {
-                    warn!("how deep queues are is not known for this minute: {error}");
+                    warn!("could not read the queue depths for this minute: {error}");
                 }
             }
             Err(error) => return Err(error.into()),

@@ -73,7 +73,7 @@ pub enum Unanswered<E> {
     #[error("the write failed")]
     Failed(E),
     /// The loop ended before it could tell: the items may have been written or not.
-    #[error("nobody knows whether it was written")]
+    #[error("it is unknown whether it was written")]
     Unknown,
 }
 

@@ -307,7 +307,7 @@ impl Courier {
     fn count(&self, deliveries: &[NewDelivery]) {
         if !deliveries.is_empty() {
             self.tally.deliveries.fetch_add(deliveries.len() as u64, Ordering::Relaxed);
-            debug!(deliveries.count = deliveries.len(), "made {} deliveries", deliveries.len());
+            debug!(deliveries.count = deliveries.len(), "created {} deliveries", deliveries.len());
         }
     }
 
@@ -317,9 +317,9 @@ impl Courier {
         self.lag.set(lag);
         let lag_ms = lag.as_millis() as u64;
         if before < FAR_BEHIND && lag >= FAR_BEHIND {
-            warn!(lag_ms, "webhooks are told {} late: the courier is behind", Span(lag));
+            warn!(lag_ms, "webhooks are notified {} late: the courier is behind", Span(lag));
         } else if before >= FAR_BEHIND && lag < FAR_BEHIND {
-            info!(lag_ms, "webhooks are no longer told late");
+            info!(lag_ms, "webhooks are notified on time again");
         }
     }
 }

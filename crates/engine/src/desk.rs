@@ -192,7 +192,7 @@ impl Desk {
         let Standing { id, seen, created_at, .. } = found.standing;
         let name = &found.standing.name;
         if spec.name != name.as_str() {
-            let detail = format!("is {name} and cannot be changed; make another and delete this one");
+            let detail = format!("is {name} and cannot be changed; create a new schedule and delete this one");
             return Err(mistake("/name", detail).into());
         }
         // Judged first: a change that is refused has fired nothing, and taken its time off none that cannot be read.
@@ -336,13 +336,13 @@ fn next(judged: &Judged, spec: &ScheduleSpec, now: Timestamp) -> Result<Option<T
     let next = judged.rule.first_after(now);
     if next.is_none() {
         let (pointer, detail) = if spec.at.is_some() {
-            ("/at", "lies in the past, before `start_at`, or after `end_at`: it would never fire")
+            ("/at", "is in the past, before `start_at`, or after `end_at`: it would never fire")
         } else if spec.end_at.is_some() {
-            ("/end_at", "comes before the first tick: it would never fire")
+            ("/end_at", "is before the first tick: it would never fire")
         } else if spec.cron.is_some() {
-            ("/cron", "has no time left to fire at")
+            ("/cron", "has no future time: it would never fire")
         } else {
-            ("/every", "has no time left to fire at")
+            ("/every", "has no future time: it would never fire")
         };
         return Err(mistake(pointer, detail).into());
     }

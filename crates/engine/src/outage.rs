@@ -13,7 +13,7 @@ use tracing::{error, info, warn};
 
 /// A loop had to stop: trying again would not help.
 #[derive(Debug, thiserror::Error)]
-#[error("the {name} cannot go on")]
+#[error("the {name} cannot continue")]
 pub struct Error {
     pub name: &'static str,
     pub source: StoreError,
@@ -38,7 +38,7 @@ impl Outage {
         if let Some(since) = self.since.take() {
             let lasted = since.elapsed();
             let outage_ms = lasted.as_millis() as u64;
-            info!(loop.name = self.name, outage_ms, "the store answers the {} again after {}", self.name, Span(lasted));
+            info!(loop.name = self.name, outage_ms, "the store responds to the {} again after {}", self.name, Span(lasted));
         }
     }
 
@@ -46,9 +46,11 @@ impl Outage {
     pub fn goes_on(&mut self, error: StoreError) -> Result<Duration, Error> {
         match error {
             StoreError::Damaged(_) | StoreError::Closed => return Err(Error { name: self.name, source: error }),
-            StoreError::Broken(_) => error!(loop.name = self.name, "the {} was refused: {error}", self.name),
+            StoreError::Broken(_) => {
+                error!(loop.name = self.name, "the store rejected a call of the {}: {error}", self.name);
+            }
             StoreError::Unavailable(_) | StoreError::Full(_) if self.since.is_none() => {
-                warn!(loop.name = self.name, "the store does not answer the {}: {error}; trying again", self.name);
+                warn!(loop.name = self.name, "the store does not respond to the {}: {error}; retrying", self.name);
             }
             StoreError::Unavailable(_) | StoreError::Full(_) => {}
         }

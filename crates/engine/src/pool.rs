@@ -267,7 +267,7 @@ impl<S: Spawn> Running<S> {
         };
         match ended {
             Ok(fate) => self.fate = Some(fate),
-            Err(panic) => error!("work in the pool panicked: {}", panic_message(panic.as_ref())),
+            Err(panic) => error!("an attempt panicked: {}", panic_message(panic.as_ref())),
         }
     }
 }

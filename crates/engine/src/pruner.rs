@@ -224,7 +224,7 @@ impl Pruner {
         let is_all = failed.len() == kinds.len() && kinds.len() > 1;
         for (kind, error) in &failed {
             if self.progress.is_behind(*kind, Some(error.to_string())) && !is_all {
-                warn!(prune.kind = %kind, "pruning {kind} does not finish: {error}; the other kinds go on");
+                warn!(prune.kind = %kind, "pruning {kind} did not finish: {error}; other kinds continue");
             }
         }
         let is_fatal = |error: &StoreError| matches!(error, StoreError::Damaged(_));
@@ -261,7 +261,7 @@ impl Pruner {
             yield_now().await;
         };
         if removed > 0 {
-            info!(prune.kind = %kind, rows.count = removed, "pruned {kind}: {removed} past their retention");
+            info!(prune.kind = %kind, rows.count = removed, "pruned {removed} {kind} past their retention");
         }
         if shutdown.is_draining() { Turn::Over } else { ended }
     }
@@ -279,7 +279,7 @@ impl Pruner {
 
     fn note_done(&self, kind: PruneKind) {
         if let Some(behind) = self.progress.is_done(kind) {
-            info!(prune.kind = %kind, "pruning {kind} finishes again, after {}", Span(behind));
+            info!(prune.kind = %kind, "pruning {kind} finished again after {}", Span(behind));
         }
     }
 }

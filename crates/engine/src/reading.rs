@@ -40,7 +40,7 @@ impl Reader {
         error!(
             loop.name = who,
             position = position.0,
-            "the {who} cannot read a row of the change log and passes it by, with all it says: {why}"
+            "the {who} skipped an unreadable row of the change log with all its changes: {why}"
         );
         Ok(Changes { rows: Vec::new(), position })
     }

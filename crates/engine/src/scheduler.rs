@@ -208,7 +208,7 @@ impl Scheduler {
                         error!(
                             schedule.id = %id,
                             schedule.name = %due.schedule.name,
-                            "schedule {} does not fire: this version cannot read it: {invalid}",
+                            "schedule {} does not fire, because this version cannot read it: {invalid}",
                             due.schedule.name
                         );
                     }

@@ -159,7 +159,10 @@ impl Settler {
         let given_up = (left.unwritten + left.unknown + lock(&desk.refused).len()) as u64;
         if given_up > 0 {
             desk.counts.unrecorded.fetch_add(given_up, Ordering::Relaxed);
-            warn!(outcomes.count = given_up, "{given_up} outcomes were dropped unrecorded; their jobs will run again");
+            warn!(
+                outcomes.count = given_up,
+                "{given_up} outcomes could not be recorded and were dropped; their jobs will run again"
+            );
         }
         desk.counts.read()
     }
@@ -314,7 +317,7 @@ impl Sink for Recorder {
                         warn!(
                             session.id = %desk.session,
                             outcomes.count = settlements.len(),
-                            "could not record {} outcomes: {error}; sending them again",
+                            "could not record {} outcomes: {error}; retrying",
                             settlements.len()
                         );
                     }
@@ -390,7 +393,7 @@ impl Desk {
         let (job, now) = (settlement.job, Instant::now());
         error!(
             job.id = %job, fence = %settlement.fence,
-            "the outcome of job {job} was refused: {error}; it is sent again until the store takes it"
+            "the store rejected the outcome of job {job}: {error}; retrying until it accepts it"
         );
         let mut waits = Backoff::new(REFUSED_FIRST, REFUSED_MOST);
         let next = now + waits.next();
@@ -426,7 +429,7 @@ impl Desk {
             match answer {
                 Ok(_) => {
                     let (job, lasted) = (settlement.job, now - refused.swap_remove(place).since);
-                    info!(job.id = %job, "the outcome of job {job} is recorded, {} after it was refused", Span(lasted));
+                    info!(job.id = %job, "recorded the outcome of job {job}, {} after the store first rejected it", Span(lasted));
                     // Whatever it was may be over for the others too.
                     refused.iter_mut().for_each(|one| one.next = now);
                 }
@@ -450,7 +453,7 @@ impl Desk {
                 Settled::Before => {
                     self.counts.before.fetch_add(1, Ordering::Relaxed);
                     let fence = settlement.fence;
-                    debug!(job.id = %job, %fence, "job {job} had been settled as {outcome}: an answer was lost");
+                    debug!(job.id = %job, %fence, "job {job} was already settled as {outcome}: the response was lost");
                 }
                 Settled::Fenced => {
                     self.counts.fenced.fetch_add(1, Ordering::Relaxed);

@@ -51,7 +51,7 @@ impl Default for Config {
 
 /// Some submissions were given up at the deadline; their callers have been told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{unwritten} jobs were not written and {unknown} may have been when the submitter had to leave")]
+#[error("the submitter had to stop: {unwritten} jobs were not written and {unknown} may have been")]
 pub struct Error {
     pub unwritten: usize,
     pub unknown: usize,
@@ -80,7 +80,7 @@ impl Submitter {
     pub async fn run(self, shutdown: Shutdown) -> Result<(), Error> {
         let left = self.coalescer.run(shutdown.aborting()).await;
         if left.unwritten + left.unknown == 0 {
-            info!("submitter stopped: everything accepted is written");
+            info!("submitter stopped: all accepted jobs are written");
             return Ok(());
         }
         Err(Error { unwritten: left.unwritten, unknown: left.unknown })
@@ -132,7 +132,7 @@ impl Sink for Writer {
                 Err(StoreError::Unavailable(reason)) => {
                     let wait = backoff.next();
                     if first_sent.elapsed() + wait > self.config.resend_for {
-                        warn!(jobs.count = jobs.len(), "gave up writing {} submitted jobs: {reason}", jobs.len());
+                        warn!(jobs.count = jobs.len(), "could not write {} submitted jobs: {reason}", jobs.len());
                         return Err(StoreError::Unavailable(reason));
                     }
                     sleep(wait).await;

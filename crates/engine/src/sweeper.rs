@@ -95,7 +95,7 @@ impl Sweeper {
                     warn!(session.id = %id, jobs.count = jobs, "session {id} has lapsed: {jobs} jobs will run elsewhere");
                 }
                 // One that cannot be read is no reason to leave the rest to nobody.
-                Err(StoreError::Damaged(why)) => error!(session.id = %id, "session {id} cannot be lapsed: {why}"),
+                Err(StoreError::Damaged(why)) => error!(session.id = %id, "could not lapse session {id}: {why}"),
                 Err(error) => return Err(error),
             }
         }

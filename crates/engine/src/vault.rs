@@ -26,9 +26,9 @@ pub struct Vault {
 /// Why nothing is signed though it should be. Each of these may have passed by the next try.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotSigned {
-    #[error("cannot tell what the tenant signs with: {0}")]
+    #[error("cannot load the signing secret of the tenant: {0}")]
     Store(#[from] StoreError),
-    #[error("this process has no FOREMAN_SECRET_KEY to open the signing secret with")]
+    #[error("this process has no FOREMAN_SECRET_KEY to decrypt the signing secret")]
     NoKey,
     #[error(transparent)]
     Sealed(#[from] CannotSign),

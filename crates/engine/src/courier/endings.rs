@@ -119,7 +119,7 @@ impl Courier {
             by_tenant.entry(webhook.tenant.clone()).or_default().push(Endpoint::Known(webhook));
         }
         for (tenant, id) in found.unreadable {
-            debug!(webhook.id = %id, %tenant, "webhook {id} of tenant {tenant} cannot be read: its deliveries wait for a newer worker");
+            debug!(webhook.id = %id, %tenant, "webhook {id} of tenant {tenant} was written by a newer version: its deliveries wait for a newer worker");
             by_tenant.entry(tenant).or_default().push(Endpoint::Newer(id));
         }
         Ok(by_tenant)
@@ -157,7 +157,7 @@ impl Courier {
         let Moved { id, tenant, .. } = moved;
         match bounded(self.config.call_timeout, self.store.get(tenant, *id)).await {
             Err(StoreError::Damaged(why)) => {
-                error!(job.id = %id, %tenant, "job {id} cannot be read, and nobody is told of it: {why}");
+                error!(job.id = %id, %tenant, "job {id} cannot be read, so no webhook is notified of it: {why}");
                 Ok(None)
             }
             answer => answer,
@@ -171,7 +171,7 @@ fn callback(view: &JobView) -> Option<Addressee> {
         Ok(url) => Some(Addressee::Callback(url)),
         Err(error) => {
             let id = view.job.id;
-            warn!(job.id = %id, "job {id} is not told to its callback, which is not a URL: {error}");
+            warn!(job.id = %id, "the callback of job {id} is not notified, because it is not a URL: {error}");
             None
         }
     }

@@ -161,14 +161,14 @@ impl CommandRunner {
                 only => Err(Ending {
                     ended: Ended::Again { after: Some(ELSEWHERE) },
                     ..Ending::again(format!(
-                        "this worker runs commands of the tenant {only}, and those of {tenant} would run as the same user: set \
-                         commands.users, or give each tenant a worker, or allow it with commands.share_user"
+                        "this worker runs commands of the tenant {only}, and commands of {tenant} would run as the same user: set \
+                         commands.users, run one worker per tenant, or allow it with commands.share_user"
                     ))
                 }),
             },
             Sharing::Nobody(users) => match users.lease(tenant).await {
                 Ok(lease) => Ok(Some(lease)),
-                Err(error) => Err(Ending::again(format!("there is no user to run a command of {tenant} as: {error}"))),
+                Err(error) => Err(Ending::again(format!("no user is available to run a command of {tenant}: {error}"))),
             },
         }
     }
@@ -273,7 +273,7 @@ struct End {
 
 impl End {
     fn how(&self) -> String {
-        self.status.as_ref().map_or_else(|_| "was lost sight of".into(), |status| describe(*status))
+        self.status.as_ref().map_or_else(|_| "ended with an unknown status".into(), |status| describe(*status))
     }
 }
 
@@ -304,7 +304,7 @@ fn judge(end: End, target: &CommandTarget, mut output: CommandReport) -> Ending 
             (classify_exit(status.code(), &target.exit_codes), describe(status))
         }
         // Somebody else reaped our child; whether it did its work is not to be known any more.
-        Err(error) => (Ended::Again { after: None }, format!("lost sight of the command: {error}")),
+        Err(error) => (Ended::Again { after: None }, format!("cannot determine how the command ended: {error}")),
     };
     let (ended, error) = match ended {
         _ if end.is_stopped => (Ended::Interrupted, Some(format!("stopped: {error}"))),
@@ -318,9 +318,9 @@ fn describe(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("exited with code {code}"),
         (None, Some(number)) => match Signal::try_from(number) {
-            Ok(Signal::SIGXFSZ) => format!("killed by signal {number} (SIGXFSZ): it wrote a file larger than it may"),
+            Ok(Signal::SIGXFSZ) => format!("killed by signal {number} (SIGXFSZ): it exceeded the file size limit"),
             Ok(Signal::SIGXCPU) => {
-                format!("killed by signal {number} (SIGXCPU): it used more of the processor than it may")
+                format!("killed by signal {number} (SIGXCPU): it exceeded the CPU time limit")
             }
             Ok(signal) => format!("killed by signal {number} ({signal})"),
             Err(_) => format!("killed by signal {number}"),

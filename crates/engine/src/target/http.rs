@@ -128,7 +128,8 @@ impl HttpRunner {
         let (job, now) = (&attempt.job, Timestamp::from_micros(clock::now()));
         let place = Place { tenant: &job.tenant, name: HEADERS_PLACE };
         let headers = self.vault.open(&target.headers, place);
-        let headers = headers.map_err(|error| Ending::again(format!("cannot open the headers of the job: {error}")))?;
+        let headers =
+            headers.map_err(|error| Ending::again(format!("cannot decrypt the headers of the job: {error}")))?;
         let mut outgoing =
             Outgoing::of_job(target, &headers, attempt).map_err(|error| Ending::failed(error.to_string()))?;
         let secrets = self.vault.secrets_of(&job.tenant, Purpose::Push, now).await;

@@ -74,7 +74,9 @@ impl WebhookRunner {
     ) -> Result<Address, Ending> {
         let tenant = &attempt.job.tenant;
         let found = bounded(LOOK_UP_TIMEOUT, self.webhooks.webhook(tenant, id)).await.map_err(|error| again(&error))?;
-        let Some(webhook) = found else { return Err(Ending::failed(format!("{NOT_SENT}the webhook {id} is gone"))) };
+        let Some(webhook) = found else {
+            return Err(Ending::failed(format!("{NOT_SENT}the webhook {id} was deleted")));
+        };
         if !webhook.settings.is_enabled() {
             return Err(Ending::failed(format!("{NOT_SENT}the webhook {id} is disabled")));
         }
@@ -86,7 +88,7 @@ impl WebhookRunner {
         let secrets = self.vault.secrets(&webhook.signing, Place { tenant, name: &place }, now);
         let secrets = secrets.map_err(|error| again(&error))?;
         if secrets.is_empty() {
-            return Err(again(&"the webhook has no secret to sign with"));
+            return Err(again(&"the webhook has no signing secret"));
         }
         Ok(Address { url: webhook.settings.url, secrets })
     }

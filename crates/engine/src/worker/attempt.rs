@@ -64,7 +64,7 @@ async fn make(held: &Held, ticket: &Ticket, seat: &Seat, around: &Surroundings) 
     let work = held.job.work.clone();
     let route = work.target.route();
     let Some(runner) = around.targets.runner(&route) else {
-        error!(job.id = %held.job.id, %route, "job {} was claimed, but nothing here runs {route}", held.job.id);
+        error!(job.id = %held.job.id, %route, "job {} was claimed, but this worker cannot run {route}", held.job.id);
         return Some(Verdict::Released);
     };
 
@@ -120,7 +120,7 @@ async fn make(held: &Held, ticket: &Ticket, seat: &Seat, around: &Surroundings) 
 /// The worker itself failed, outside of the handler. Without the job's policy: that may be what it failed over.
 fn broke_down(held: &Held, message: &str) -> Verdict {
     let id = held.job.id;
-    error!(job.id = %id, attempt = held.attempt, "the attempt at job {id} panicked: {message}");
+    error!(job.id = %id, attempt = held.attempt, "the attempt of job {id} panicked: {message}");
     let report = Report::error(format!("the worker failed while it ran this job: {message}"));
     if held.spent >= held.job.work.max_attempts {
         Verdict::Dead(report)

@@ -278,7 +278,7 @@ impl Dispatcher {
             let again = is_unknown && backoff.failures() < SENDINGS && !self.shutdown.is_draining();
             if !again || self.unless_stopped(sleep(wait)).await.is_none() {
                 // Whatever the error: it may have come after the commit.
-                debug!(claim.token = %self.request.token, "gave up a claim: {error}");
+                debug!(claim.token = %self.request.token, "abandoned a claim: {error}");
                 self.session.give_up(self.request.token);
                 return Err(error);
             }
@@ -294,7 +294,7 @@ impl Dispatcher {
         match answer {
             ClaimAnswer::SessionGone => {
                 if !self.session.is_lost() {
-                    warn!(session.id = %self.session.id, "session {} is gone: stopping its work", self.session.id);
+                    warn!(session.id = %self.session.id, "session {} no longer exists: stopping its work", self.session.id);
                     self.session.lost.cancel();
                 }
                 Next::Leave
@@ -365,7 +365,7 @@ impl Dispatcher {
     async fn start_alone(&mut self, claim: Claim, slots: Slots<Tasks>) {
         for held in &claim.jobs {
             let (id, crashes) = (held.job.id, held.crashes);
-            info!(job.id = %id, crashes, "job {id} runs alone: it took its worker down {crashes} times");
+            info!(job.id = %id, crashes, "job {id} runs alone: it crashed its worker {crashes} times");
         }
         self.start_all(claim, slots).await;
         let pool = self.pool.clone();
@@ -377,7 +377,7 @@ impl Dispatcher {
         self.released += 1;
         let id = held.job.id;
         if let Err(error) = self.around.settle.outgoing(held.settle(Verdict::Released)).send().await {
-            debug!(job.id = %id, "job {id} is handed back with its session: {error}");
+            debug!(job.id = %id, "job {id} will be handed back with its session: {error}");
         }
     }
 

@@ -194,7 +194,7 @@ impl OldSessions {
         while self.winding_down.len() >= MOST_OLD_SESSIONS
             && let Some(oldest) = self.winding_down.pop_front()
         {
-            warn!(session.id = %oldest.id, "too many old sessions wait to be ended: session {} may lapse", oldest.id);
+            warn!(session.id = %oldest.id, "too many old sessions are waiting to end: session {} may lapse", oldest.id);
             oldest.leave.drain();
         }
         let (id, leave) = (ending.session.id, Stop::new());
@@ -221,7 +221,7 @@ impl OldSessions {
             let Settlements { now, before, fenced, .. } = settle.counts();
             info!(
                 session.id = %id,
-                "the old session {id} is over: {} outcomes recorded in all, {fenced} refused, {} jobs handed back",
+                "old session {id} ended: {} outcomes recorded in total, {fenced} rejected, {} jobs handed back",
                 now + before,
                 ended.handed_back
             );

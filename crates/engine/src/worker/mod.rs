@@ -180,7 +180,7 @@ impl Worker {
             match life.run(shutdown).await? {
                 After::Drained(drained) => return Ok(drained),
                 After::Lost(ending, drained) => {
-                    info!(worker.name = self.config.name, "worker {} begins a new session", self.config.name);
+                    info!(worker.name = self.config.name, "worker {} starts a new session", self.config.name);
                     old.wind_down(*ending, drained);
                 }
             }

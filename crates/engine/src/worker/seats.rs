@@ -94,7 +94,7 @@ impl Seats {
                     Ok(_) => {}
                     // Whether anything may go on without the store is for the session to say.
                     Err(error) => {
-                        warn!(%tenant, "cannot tell whether tenant {tenant} is disabled: {error}");
+                        warn!(%tenant, "could not check whether tenant {tenant} is disabled: {error}");
                         break;
                     }
                 }

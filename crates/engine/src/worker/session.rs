@@ -166,7 +166,7 @@ impl Session {
         let unknown = settle.not_owed(self.running.missing(held));
         for open in forgotten.judge(&unknown, ended, self.claim_calls.begun()) {
             let OpenJob { job, fence } = open;
-            warn!(job.id = %job, %fence, "job {job} is held by this session and unknown to it: handing it back");
+            warn!(job.id = %job, %fence, "the store says this session holds job {job}, but the worker does not run it: handing it back");
             settle.release(open);
         }
     }

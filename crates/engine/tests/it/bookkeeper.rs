@@ -440,7 +440,7 @@ async fn a_log_that_was_cut_off_before_it_was_counted_is_told_of_once() {
     scene.store.heal();
     sleep(Duration::from_secs(10)).await;
     assert_eq!(all(&scene).await.completed, 1);
-    assert_eq!(Log::text().matches("was removed before it was counted").count(), 1, "{}", Log::text());
+    assert_eq!(Log::text().matches("was deleted before it was counted").count(), 1, "{}", Log::text());
 }
 
 thread_local! {

@@ -98,7 +98,7 @@ async fn what_was_never_sent_is_not_held_against_the_endpoint() {
     let scene = Scene::new();
     let hook = endpoint(&scene, &["job.*"]).await;
     let _courier = start(&scene, patient()).await;
-    let no_key = "not sent: this process has no FOREMAN_SECRET_KEY to open the signing secret with";
+    let no_key = "not sent: this process has no FOREMAN_SECRET_KEY to decrypt the signing secret";
     for _ in 0..2 {
         ended(&scene, completed()).await;
         sleep(MOMENT).await;

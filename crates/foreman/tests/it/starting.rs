@@ -42,7 +42,7 @@ async fn a_file_that_is_no_database_is_left_as_it_is() {
     std::fs::write(stage.database(), &text).unwrap();
     let said = stage.start_in_vain(&[]).await;
     assert_eq!(said.code, 1, "{said:?}");
-    assert!(said.err.contains("foreman.db") && said.err.contains("not a database"), "{said:?}");
+    assert!(said.err.contains("foreman.db") && said.err.contains("not a Foreman database"), "{said:?}");
     assert_eq!(std::fs::read_to_string(stage.database()).unwrap(), text);
 }
 

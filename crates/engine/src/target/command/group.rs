@@ -49,7 +49,10 @@ impl Group {
             && let Err(error) = killpg(leader, signal)
             && error != Errno::ESRCH
         {
-            tracing::warn!(process.group = leader.as_raw(), "cannot send {signal} to the group {leader}: {error}");
+            tracing::warn!(
+                process.group = leader.as_raw(),
+                "could not send {signal} to process group {leader}: {error}"
+            );
         }
     }
 

@@ -84,11 +84,11 @@ fn sweep(user: Option<OsString>) -> NotLaunched {
 
 #[derive(Debug, thiserror::Error)]
 pub enum NotLaunched {
-    #[error("nothing was to be launched: everything of a user was ended")]
+    #[error("nothing to launch: all processes of the user were killed")]
     Swept,
     #[error(transparent)]
     Misused(NotAPlan),
-    #[error("cannot reach whoever asked: {0}")]
+    #[error("cannot reach the process that started this launcher: {0}")]
     Unheard(io::Error),
     #[error("cannot {}: {}", .0.step.what(), .0.error())]
     Refused(Refusal),

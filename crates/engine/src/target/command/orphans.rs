@@ -41,12 +41,12 @@ pub fn is_first_process() -> bool {
 /// Takes orphans of this process's own in, and buries them until this process drains: what is left then goes with it. Two of these in one process do each other no harm.
 pub async fn bury(shutdown: Shutdown) {
     if let Err(error) = prctl::set_child_subreaper(true) {
-        tracing::warn!("processes that commands leave behind are not taken in: {error}");
+        tracing::warn!("could not become the reaper of processes that commands leave behind: {error}");
     }
     let mut ended = match signal(SignalKind::child()) {
         Ok(ended) => ended,
         Err(error) => {
-            tracing::warn!("processes that commands leave behind stay as zombies: {error}");
+            tracing::warn!("processes that commands leave behind remain zombies: {error}");
             return shutdown.draining().await;
         }
     };

@@ -26,19 +26,19 @@ pub(super) async fn refusal(permits: &dyn Permits, attempt: &Try, program: &Prog
         Ok(permitted) if permitted.allow(program) => {
             let Target::Command(command) = &attempt.job.work.target else { return None };
             let name = command.env.names().find(|name| !permitted.allow_variable(name))?;
-            let why = "it is not on its list of variables, and could make the program run another";
-            Some(Ending::failed(format!("the tenant {tenant} may not give its programs the variable {name}: {why}")))
+            let why = "it is not on the list of allowed variables, and could change what the program runs";
+            Some(Ending::failed(format!("the tenant {tenant} may not set the variable {name}: {why}")))
         }
         Ok(_) => Some(Ending::failed(match program {
             Program::Argv(argv) => {
                 let name = argv.first().map_or("", String::as_str);
-                format!("the tenant {tenant} may not run {name}: it is not on its list of programs")
+                format!("the tenant {tenant} may not run {name}: it is not on its list of allowed programs")
             }
             Program::Shell(_) => {
-                format!("the tenant {tenant} may not run lines of a shell: sh is not on its list of programs")
+                format!("the tenant {tenant} may not run shell commands: sh is not on its list of allowed programs")
             }
         })),
-        Err(error) => Some(Ending::again(format!("cannot tell what the tenant {tenant} may run: {error}"))),
+        Err(error) => Some(Ending::again(format!("could not check what the tenant {tenant} may run: {error}"))),
     }
 }
 

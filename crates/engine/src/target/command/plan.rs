@@ -39,15 +39,15 @@ pub struct Plan {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAPlan {
-    #[error("nothing was asked for")]
+    #[error("no command given")]
     Empty,
-    #[error("{0:?} is not known")]
+    #[error("unknown argument {0:?}")]
     Unknown(OsString),
-    #[error("{0} has no value, or one that means nothing")]
+    #[error("{0} has no value, or an invalid one")]
     Value(&'static str),
-    #[error("no program is named")]
+    #[error("no program given")]
     NoProgram,
-    #[error("no parent is named")]
+    #[error("no parent process given")]
     NoParent,
 }
 
@@ -147,8 +147,8 @@ pub enum Step {
 const STEPS: [(u8, Step, &str); 6] = [
     (b'l', Step::Limit, "set its limits"),
     (b'u', Step::User, "become the user that runs commands"),
-    (b'n', Step::Privileges, "give up new privileges"),
-    (b'o', Step::Parent, "find who asked for it"),
+    (b'n', Step::Privileges, "prevent new privileges"),
+    (b'o', Step::Parent, "find its parent process"),
     (b'd', Step::Directory, "enter its directory"),
     (b'p', Step::Program, "run it"),
 ];

@@ -75,7 +75,7 @@ impl Drop for Scratch {
 
 fn remove_or_tell(path: &Path) {
     if let Err(error) = remove(path) {
-        tracing::warn!("cannot remove all of {}, which a command left behind: {error}", path.display());
+        tracing::warn!("could not delete {}, the working directory of a command: {error}", path.display());
     }
 }
 
@@ -83,7 +83,7 @@ fn remove_or_tell(path: &Path) {
 enum NotRemoved {
     #[error("it is deeper than {DEEPEST} directories")]
     TooDeep,
-    #[error("there is more than {MOST_ENTRIES} in it")]
+    #[error("it has more than {MOST_ENTRIES} entries")]
     TooMuch,
     #[error("{0}")]
     System(#[from] Errno),

@@ -39,15 +39,15 @@ pub(super) enum NotStarted {
     Directory { directory: String, error: io::Error },
     #[error("cannot run {program}: {error}")]
     Program { program: String, error: io::Error },
-    #[error("cannot open the variables of the command: {0}")]
+    #[error("cannot decrypt the variables of the command: {0}")]
     Sealed(CannotOpen),
-    #[error("cannot make a directory for the command in {parent}: {error}")]
+    #[error("cannot create a directory for the command in {parent}: {error}")]
     Scratch { parent: String, error: io::Error },
-    #[error("cannot start the launcher of commands: {0}")]
+    #[error("cannot start the command launcher: {0}")]
     Launcher(io::Error),
-    #[error("the launcher of commands cannot {}: {}", .0.step.what(), .0.error())]
+    #[error("the command launcher cannot {}: {}", .0.step.what(), .0.error())]
     Refused(Refusal),
-    #[error("the launcher of commands {how} before it had started the command: {said}")]
+    #[error("the command launcher {how} before it started the command: {said}")]
     Lost { how: String, said: String },
 }
 

@@ -58,11 +58,11 @@ struct Taken {
 
 #[derive(Debug, thiserror::Error)]
 pub enum NoUser {
-    #[error("commands.users has {0} users, and each belongs to another tenant; make the range larger")]
+    #[error("commands.users has {0} users, and all are assigned to other tenants; enlarge the range")]
     Full(usize),
     #[error("{path}, line {line}: {why}")]
     Unreadable { path: String, line: usize, why: &'static str },
-    #[error("what an earlier command of the tenant left behind could not be ended")]
+    #[error("processes of an earlier command of the tenant could not be killed")]
     Busy,
     #[error("cannot use {path}: {error}")]
     Files { path: String, error: io::Error },
@@ -80,7 +80,7 @@ impl Users {
         DirBuilder::new().recursive(true).mode(0o700).create(&directory).map_err(failed)?;
         let found = fs::metadata(&directory).map_err(failed)?;
         if found.uid() != nix::unistd::Uid::effective().as_raw() || found.permissions().mode() & 0o022 != 0 {
-            return Err(failed(io::Error::other("others can write to it, or it is somebody else's")));
+            return Err(failed(io::Error::other("it belongs to another user, or others can write to it")));
         }
         Ok(Self { range, directory, program, words, seats: Mutex::default() })
     }
@@ -170,10 +170,10 @@ impl Users {
             Ok(false) => {}
             Ok(true) => {
                 if let Err(error) = self.sweep(seat.identity).await {
-                    tracing::warn!("processes of user {uid} may be left: {error}");
+                    tracing::warn!("processes of user {uid} may still be running: {error}");
                 }
             }
-            Err(error) => tracing::warn!("processes of user {uid} may be left: {error}"),
+            Err(error) => tracing::warn!("processes of user {uid} may still be running: {error}"),
         }
     }
 
@@ -255,9 +255,9 @@ fn read(text: &str) -> Result<BTreeMap<u32, &str>, (usize, &'static str)> {
         }
         let pair =
             line.split_once(char::is_whitespace).and_then(|(uid, tenant)| Some((uid.parse().ok()?, tenant.trim())));
-        let (uid, tenant) = pair.ok_or((place + 1, "it is not a user's number and a tenant"))?;
+        let (uid, tenant) = pair.ok_or((place + 1, "not a user id and a tenant"))?;
         if assigned.insert(uid, tenant).is_some() {
-            return Err((place + 1, "the user belongs to another tenant already"));
+            return Err((place + 1, "the user is already assigned to another tenant"));
         }
     }
     Ok(assigned)

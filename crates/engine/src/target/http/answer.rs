@@ -90,8 +90,10 @@ impl Answer {
         let (ended, error) = match (said, read) {
             // It said yes and then broke off: the work may be half done, and nobody can tell.
             (Ended::Completed, Read::Broken(why)) => {
-                let error =
-                    format!("{place} answered {} and broke off after {} bytes: {why}", self.status, self.bytes_read);
+                let error = format!(
+                    "{place} answered {}, but the response broke off after {} bytes: {why}",
+                    self.status, self.bytes_read
+                );
                 (Ended::Again { after: None }, Some(error))
             }
             (Ended::Completed, _) => (said, None),
@@ -135,7 +137,7 @@ pub(super) fn lost(place: &Place, error: &hyper::Error) -> String {
     if error.is_incomplete_message() || error.is_canceled() {
         format!("{place} closed the connection before it answered")
     } else if error.is_parse() {
-        format!("{place} did not answer in HTTP/1.1: {}", root_cause(error))
+        format!("{place} did not answer with valid HTTP/1.1: {}", root_cause(error))
     } else {
         format!("the connection to {place} broke before it answered: {}", root_cause(error))
     }

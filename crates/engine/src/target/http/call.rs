@@ -127,6 +127,6 @@ fn stopped(place: &Place) -> Ending {
 /// Whoever asked is told that much and no more; the reason is the operator's to know.
 fn refused(place: &Place, attempt: &Try, error: &Refused) -> Ending {
     let (id, tenant) = (attempt.job.id, &attempt.job.tenant);
-    tracing::warn!(job.id = %id, %tenant, "refused to call {place} for job {id}: {}", error.reason());
+    tracing::warn!(job.id = %id, %tenant, "blocked the request of job {id} to {place}: {}", error.reason());
     Ending::failed(error.to_string())
 }

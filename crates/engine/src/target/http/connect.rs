@@ -63,7 +63,7 @@ pub(super) enum ConnectError {
     Resolve { host: Arc<str>, reason: String },
     #[error("cannot connect to {place}: {reason}")]
     Connect { place: Place, reason: String },
-    #[error("cannot agree on TLS with {place}: {reason}")]
+    #[error("TLS handshake with {place} failed: {reason}")]
     Tls { place: Place, reason: String },
 }
 

@@ -48,7 +48,7 @@ impl Resolver {
             Ok(resolver) => Self::Servers(Box::new(resolver)),
             Err(error) => {
                 let reason = root_cause(&error);
-                tracing::warn!("no name can be resolved: {reason}");
+                tracing::warn!("could not set up the resolver for egress.dns, so no target can be resolved: {reason}");
                 Self::Broken(reason)
             }
         }
@@ -96,7 +96,7 @@ impl Lookups {
         host: &str,
         look_up: impl FnOnce(&str) -> io::Result<Vec<IpAddr>> + Send + 'static,
     ) -> io::Result<Vec<IpAddr>> {
-        let closed = |_| io::Error::other("no name is looked up any more");
+        let closed = |_| io::Error::other("the resolver is shut down");
         let mut taken = Taken { lookups: self.clone(), domain: domain_of(host), of_domain: None, free: None };
         // First among one's own: who waits there takes no thread from anybody.
         let turn = self.turn_of(&taken.domain);

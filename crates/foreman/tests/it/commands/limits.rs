@@ -23,7 +23,7 @@ async fn a_command_writes_no_file_larger_than_it_may() {
         // Who runs the tests was started so, as by a Python program, and it is handed on: the write fails instead.
         assert!(output_of(&ending).stderr.contains("File too large"), "{ending:?}");
     } else {
-        assert_eq!(error_of(&ending), "killed by signal 25 (SIGXFSZ): it wrote a file larger than it may");
+        assert_eq!(error_of(&ending), "killed by signal 25 (SIGXFSZ): it exceeded the file size limit");
     }
     let ending = Commands::with(NONE).run(&spec).await;
     assert_eq!(ending.ended, Ended::Completed, "the limit did it: {ending:?}");
@@ -54,7 +54,7 @@ async fn a_command_uses_no_more_of_the_processor_than_it_may() {
     let commands = Commands::with(Limits { cpu: Some(Duration::from_secs(1)), ..NONE });
     let ending = commands.run(&json!({"command": "while :; do :; done"})).await;
     assert_eq!(ending.ended, AGAIN);
-    assert_eq!(error_of(&ending), "killed by signal 24 (SIGXCPU): it used more of the processor than it may");
+    assert_eq!(error_of(&ending), "killed by signal 24 (SIGXCPU): it exceeded the CPU time limit");
     let ending = commands.run(&json!({"command": "trap '' XCPU; while :; do :; done"})).await;
     assert_eq!(error_of(&ending), "killed by signal 9 (SIGKILL)", "it does not help to ignore it");
 }

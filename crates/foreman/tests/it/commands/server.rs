@@ -72,7 +72,7 @@ async fn a_list_that_became_shorter_counts_for_what_was_accepted_before() {
     asked(&server, &["queues", "resume", "default"]).await;
     let job = state(&server.client, &id, State::Failed).await;
     let error = job.error.unwrap();
-    assert!(error.contains("may not run lines of a shell"), "{error}");
+    assert!(error.contains("may not run shell commands"), "{error}");
     assert!(!left.exists(), "it was not started");
 }
 
