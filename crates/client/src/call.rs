@@ -128,7 +128,7 @@ struct Answer {
 async fn send(url: &Url, request: reqwest::RequestBuilder) -> Result<Answer, Error> {
     let response = request.send().await.map_err(|error| {
         if error.is_builder() {
-            return Error::Setup(format!("the request could not be made: {error}"));
+            return Error::Setup(format!("could not create the request: {error}"));
         }
         Error::of_transport(url, &error)
     })?;
@@ -156,7 +156,7 @@ pub(crate) fn bad(url: &Url, why: String) -> Error {
 fn excerpt(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(&body[..body.len().min(EXCERPT)]);
     let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if text.trim().is_empty() { "an empty answer".into() } else { text.trim().to_owned() }
+    if text.trim().is_empty() { "an empty response".into() } else { text.trim().to_owned() }
 }
 
 #[cfg(test)]

@@ -10,10 +10,10 @@ pub enum Error {
     #[error("{}", sentence(.0))]
     Problem(Box<ProblemDocument>),
     /// Nobody answered, or not in time: try again later. Whether a write took place is unknown.
-    #[error("no answer from {url}: {why}")]
+    #[error("no response from {url}: {why}")]
     Away { url: String, why: String },
     /// Something answered that does not speak as a Foreman server does: give up and look at the address.
-    #[error("{url} did not answer as a Foreman server does: {why}")]
+    #[error("{url} did not respond like a Foreman server: {why}")]
     BadAnswer { url: String, why: String },
     /// The client could not be made as asked.
     #[error("{0}")]

@@ -132,7 +132,7 @@ impl Client {
     pub fn for_tenant(&self, tenant: &str) -> Result<Self, Error> {
         let tenant: TenantId = tenant.parse().map_err(|error: NotATenantId| Error::Setup(error.to_string()))?;
         let value = HeaderValue::from_str(tenant.as_str())
-            .map_err(|_| Error::Setup("the tenant cannot be named in a header".into()))?;
+            .map_err(|_| Error::Setup("the tenant id cannot be sent in a header".into()))?;
         Ok(Self { tenant: Some(value), ..self.clone() })
     }
 
@@ -149,13 +149,13 @@ impl fmt::Debug for Client {
 }
 
 fn address(text: &str) -> Result<Url, Error> {
-    let refuse = |why: String| Error::Setup(format!("{text:?} is not the address of a server: {why}"));
+    let refuse = |why: String| Error::Setup(format!("{text:?} is not a server URL: {why}"));
     let mut url = Url::parse(text).map_err(|error| refuse(format!("{error}; write it like http://127.0.0.1:8080")))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(refuse("it must begin with http:// or https://".into()));
     }
     if url.query().is_some() || url.fragment().is_some() {
-        return Err(refuse("it must end with the host, the port or a path".into()));
+        return Err(refuse("it must not have a query or a fragment".into()));
     }
     // Paths are joined below the base, and a base without its slash would lose its last segment.
     if !url.path().ends_with('/') {
@@ -176,7 +176,7 @@ fn is_loopback(url: &Url) -> bool {
 
 fn bearer(key: &str) -> Result<HeaderMap, Error> {
     let mut value = HeaderValue::try_from(format!("Bearer {key}"))
-        .map_err(|_| Error::Setup("the API key contains characters that no header can carry".into()))?;
+        .map_err(|_| Error::Setup("the API key contains characters that cannot be sent in a header".into()))?;
     value.set_sensitive(true);
     Ok(HeaderMap::from_iter([(AUTHORIZATION, value)]))
 }
@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(address("https://jobs.example/foreman").expect("valid").as_str(), "https://jobs.example/foreman/");
         for wrong in ["127.0.0.1:8080", "localhost:8080", "ftp://here", "http://a/?b", ""] {
             let said = address(wrong).expect_err(wrong).to_string();
-            assert!(said.contains(wrong) && said.contains("not the address"), "{said}");
+            assert!(said.contains(wrong) && said.contains("not a server URL"), "{said}");
         }
     }
 

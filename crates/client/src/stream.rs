@@ -133,7 +133,7 @@ impl Stream {
                         }
                         Err(_) => {
                             let silence = foreman_core::duration::Span(self.follow.silence);
-                            return Ok(self.broken(format!("nothing was heard for {silence}")));
+                            return Ok(self.broken(format!("no data received for {silence}")));
                         }
                     }
                 }
@@ -223,7 +223,7 @@ impl Stream {
         let response = match timeout(ANSWER, request.send()).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) if error.is_builder() => {
-                return Err(Refused::Final(Error::Setup(format!("the request could not be made: {error}"))));
+                return Err(Refused::Final(Error::Setup(format!("could not create the request: {error}"))));
             }
             Ok(Err(error)) => {
                 return Err(Refused::Passing { error: Error::of_transport(&url, &error), asked: None });
@@ -238,7 +238,7 @@ impl Stream {
         }
         let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         if !kind.starts_with("text/event-stream") {
-            return Err(Refused::Final(bad(&url, format!("a stream was asked for, and {kind:?} came"))));
+            return Err(Refused::Final(bad(&url, format!("expected an event stream, got {kind:?}"))));
         }
         let now = Instant::now();
         Ok(Open { response, parser: Parser::default(), since: now, heard: now })

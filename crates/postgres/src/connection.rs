@@ -307,8 +307,7 @@ pub(crate) fn unavailable(error: &deadpool_postgres::PoolError) -> StoreError {
 }
 
 /// What the caller is told; `foreman doctor` says which of the two it is.
-pub(crate) const READ_ONLY: &str =
-    "the database can only be read: it is a standby, or default_transaction_read_only is on";
+pub(crate) const READ_ONLY: &str = "the database is read-only: it is a standby, or default_transaction_read_only is on";
 
 /// The check that [`TargetSessionAttrs::ReadWrite`] makes.
 fn is_refused_as_read_only(error: &tokio_postgres::Error) -> bool {

@@ -9,29 +9,31 @@ use crate::connection::READ_ONLY;
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     #[error(
-        "the database was migrated by a newer foreman: its schema is version {found} and serves binaries that know version \
-         {serves}, this one knows up to {known}; upgrade this binary"
+        "the database was migrated by a newer foreman: its schema version {found} needs binaries that know version \
+         {serves}, and this one knows up to {known}; upgrade this binary"
     )]
     Newer { found: i64, serves: i64, known: i64 },
     #[error("the schema of the database is version {found}, this binary needs {needed}: run `foreman migrate` first")]
     Older { found: i64, needed: i64 },
     #[error(
-        "the database was migrated with another content of migration {version}: it belongs to another build of foreman; \
-         start it with that one"
+        "the database was migrated with a different migration {version}: it belongs to another build of foreman; \
+         use that build"
     )]
     Changed { version: i64 },
-    #[error("schema {schema:?} of the database has tables that are not foreman's: choose another schema or database")]
+    #[error(
+        "schema {schema:?} of the database contains tables of another application: choose another schema or database"
+    )]
     NotOurs { schema: String },
-    #[error("the address of the database cannot be understood: {reason}")]
+    #[error("invalid database settings: {reason}")]
     Address { reason: String },
     #[error("the server is Postgres {found}; foreman needs 14 or newer")]
     TooOld { found: String },
     #[error(
-        "the database keeps its text as {found}, and a job may be in any script: make it with CREATE DATABASE … ENCODING \
+        "the database uses the encoding {found}, but Foreman needs UTF8: create it with CREATE DATABASE … ENCODING \
          'UTF8' TEMPLATE template0"
     )]
     Encoding { found: String },
-    #[error("the database could not be made ready")]
+    #[error("could not prepare the database")]
     Store(#[from] StoreError),
 }
 

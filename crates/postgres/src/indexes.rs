@@ -78,7 +78,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// Builds what is missing. What cannot be built is logged, and built by the next one that tries.
 pub(crate) async fn ensure(connection: &ClientWrapper) {
     if let Err(fault) = make_all(connection).await {
-        warn!("an index was not built, and some lists are slow until `foreman migrate up` is run again: {fault}");
+        warn!("could not build an index; some lists are slow until `foreman migrate up` is run again: {fault}");
     }
 }
 
@@ -142,7 +142,7 @@ async fn make_for(connection: &ClientWrapper, index: &Index, week: &str) -> Resu
     }
     let text = format!("SELECT EXISTS (SELECT FROM {week} OFFSET {FEW} LIMIT 1)");
     if connection.query_one(&text, &[]).await?.try_get(0)? {
-        info!("building the index {name}");
+        info!("building index {name}");
         connection.batch_execute(&format!("CREATE INDEX CONCURRENTLY {name} ON {week} {definition}")).await?;
     }
     Ok(())

@@ -152,7 +152,7 @@ async fn make_partitions(connection: &Object) {
         }
         sleep(PAUSE).await;
     }
-    warn!("the partitions of the coming weeks are not all made yet; a scheduler makes them within ten minutes");
+    warn!("not all partitions of the coming weeks exist yet; a scheduler creates them within ten minutes");
 }
 
 /// Why it did not come about.

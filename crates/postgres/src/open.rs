@@ -25,7 +25,7 @@ pub(crate) async fn open(config: Config, wakeups: Arc<dyn Wakeups>) -> Result<Po
     let found = check(&config, &direct).await?;
     if found > migrate::LATEST {
         info!(
-            "the schema of the database is version {found}, newer than this binary, which knows up to {}; it still serves it",
+            "the schema of the database is version {found}, newer than this binary, which knows up to {}; still compatible",
             migrate::LATEST
         );
     }

@@ -169,7 +169,7 @@ impl Reservation {
             .await
             .map(|_| ()));
         if let Err(error) = done {
-            debug!("keys that were not needed are wasted: {error}");
+            debug!("could not return unused order keys: {error}");
         }
     }
 }
@@ -259,6 +259,6 @@ pub(crate) async fn served(store: &PostgresStore, served: &Served) {
         Ok(tx.unheard(step).await?)
     });
     if let Err(error) = sent.await {
-        debug!("the front of the line was not moved on: {error}");
+        debug!("could not advance the front of the queue: {error}");
     }
 }

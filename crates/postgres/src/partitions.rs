@@ -152,7 +152,7 @@ impl Tended {
             Ok(Step::NotNeeded) => {}
             Ok(Step::Deposed) => self.is_deposed = true,
             Err(fault) => {
-                debug!("{what} is left as it is for now: {fault}");
+                debug!("{what} is unchanged for now: {fault}");
                 self.fault.get_or_insert(fault);
             }
         }
@@ -223,7 +223,7 @@ impl Partition {
         }
         // Said each time somebody looks, which is not often.
         warn!(
-            "partition {} is not created: jobs of that week are in {table}_default, too many to be moved at once; they stay there",
+            "partition {} is not created: {table}_default holds too many jobs of that week to move them at once; they stay there",
             self.name()
         );
         Ok(Step::NotNeeded)
@@ -447,7 +447,7 @@ async fn drop_one(
     };
     let dropped = finish(connection, step.await).await?;
     if matches!(dropped, Step::Done) {
-        info!("partition {name} is dropped; {left} jobs that are kept longer moved to the default one");
+        info!("dropped partition {name}; moved {left} jobs with a longer retention to the default partition");
     }
     Ok(dropped)
 }

@@ -335,7 +335,7 @@ impl Unreadable {
         let id: Uuid = row.try_get(0).unwrap_or_default();
         let mut told = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if told.len() < MOST_TOLD && told.insert(id) {
-            error!(schedule.id = %id, "schedule {id} is left out and does not fire: it cannot be read: {fault}");
+            error!(schedule.id = %id, "schedule {id} does not fire, because it cannot be read: {fault}");
         }
         None
     }

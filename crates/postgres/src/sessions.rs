@@ -60,7 +60,7 @@ impl SessionStore for PostgresStore {
         let released = transact!(self, control, Write, |tx| release_some(&tx, session, tokens.clone()).await);
         match released {
             Ok(held) => beat = Heartbeat::Renewed { held },
-            Err(error) => warn!(session.id = %session, "claims that were given up are not released yet: {error}"),
+            Err(error) => warn!(session.id = %session, "could not release abandoned claims yet: {error}"),
         }
         Ok(beat)
     }

@@ -33,14 +33,15 @@ pub(crate) fn connector(config: &Config) -> Result<MakeRustlsConnect, OpenError>
 }
 
 fn roots(path: &Path) -> Result<RootCertStore, OpenError> {
-    let unusable =
-        |why: String| OpenError::Address { reason: format!("the certificates in {}: {why}", path.display()) };
+    let unusable = |why: String| OpenError::Address {
+        reason: format!("cannot use the certificates in {}: {why}", path.display()),
+    };
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_file_iter(path).map_err(|error| unusable(error.to_string()))? {
         let certificate = certificate.map_err(|error| unusable(error.to_string()))?;
         roots.add(certificate).map_err(|error| unusable(error.to_string()))?;
     }
-    if roots.is_empty() { Err(unusable("there are none".into())) } else { Ok(roots) }
+    if roots.is_empty() { Err(unusable("the file contains none".into())) } else { Ok(roots) }
 }
 
 /// Takes any certificate, but only from who has its key.

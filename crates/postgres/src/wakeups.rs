@@ -131,7 +131,7 @@ impl Shared {
         match self.say(&format!("SET LOCAL synchronous_commit = off; {}", text.join("; "))).await {
             Ok(()) => true,
             Err(error) => {
-                debug!("other processes were not woken and look by themselves: {error}");
+                debug!("could not wake other processes; they will find the work by polling: {error}");
                 false
             }
         }
@@ -207,7 +207,7 @@ impl Bell {
         loop {
             let Some(ended) = self.listen_once(&mut backoff).await else { continue };
             if backoff.failures() == 0 {
-                warn!("other processes are not heard until the database answers again: {ended}");
+                warn!("not receiving wake-ups from other processes until the database responds again: {ended}");
             }
             sleep(backoff.next()).await;
         }

@@ -342,17 +342,17 @@ impl Tries {
         self.failed += 1;
         match fault.remedy() {
             Remedy::Again if self.failed < TRIES => {
-                debug!(tries = self.failed, "a transaction is done again: {fault}");
+                debug!(tries = self.failed, "retrying a transaction: {fault}");
                 tokio::time::sleep(self.backoff.next()).await;
                 Ok(())
             }
             // Not after COMMIT was sent: it may have arrived, and only the caller's own resending resolves that.
             Remedy::Reconnect if !was_sent && self.failed < 3 => {
-                debug!(tries = self.failed, "a connection was lost before the commit, and another is tried: {fault}");
+                debug!(tries = self.failed, "lost a connection before the commit; trying another: {fault}");
                 Ok(())
             }
             Remedy::Elsewhere if self.failed < STALE => {
-                debug!(tries = self.failed, "a connection can only be read, and another is tried: {fault}");
+                debug!(tries = self.failed, "a connection is read-only; trying another: {fault}");
                 Ok(())
             }
             _ => Err(fault.into()),

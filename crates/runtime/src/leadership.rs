@@ -170,7 +170,7 @@ impl Leadership {
                 let until = asked + self.config.ttl.saturating_sub(self.config.margin);
                 if until <= now {
                     // We, or the answer, stood still on the way. It tells of a time that is over.
-                    debug!(leader.name = self.name, term = %term, "the lease was granted too late to be believed");
+                    debug!(leader.name = self.name, term = %term, "the lease was granted too late to be used");
                     return now;
                 }
                 if !shutdown.is_draining() {
@@ -180,14 +180,14 @@ impl Leadership {
             }
             Answer::Refused => {
                 self.backoff.reset();
-                self.step_down("it was taken by another");
+                self.step_down("another process took over");
                 self.held = None;
                 let contend = self.config.contend;
                 now + jitter::between(&mut self.rng, contend.mul_f64(0.9), contend.mul_f64(1.1))
             }
             Answer::Unknown(error) => {
                 if self.backoff.failures() == 0 {
-                    warn!(leader.name = self.name, error = %error.chain(), "the lease of {} cannot be reached", self.name);
+                    warn!(leader.name = self.name, error = %error.chain(), "could not renew the lease of {}", self.name);
                 }
                 if self.reign.borrow().is_none() {
                     self.held = None;
@@ -200,13 +200,13 @@ impl Leadership {
     fn believe(&self, reign: Reign) {
         let before = self.reign.send_replace(Some(reign));
         if before.is_none_or(|before| before.term != reign.term) {
-            info!(leader.name = self.name, term = %reign.term, "leads {} in term {}", self.name, reign.term);
+            info!(leader.name = self.name, term = %reign.term, "became leader of {} in term {}", self.name, reign.term);
         }
     }
 
     fn step_down(&self, why: &str) {
         if let Some(Reign { term, .. }) = self.reign.send_replace(None) {
-            info!(leader.name = self.name, term = %term, "no longer leads {} in term {term}: {why}", self.name);
+            info!(leader.name = self.name, term = %term, "no longer leader of {} in term {term}: {why}", self.name);
         }
     }
 
@@ -224,6 +224,6 @@ impl Leadership {
             Ok(Err(error)) => error.chain(),
             Err(_) => Unavailable::timed_out().chain(),
         };
-        debug!(leader.name = self.name, "could not resign from {}, so its lease has to run out: {why}", self.name);
+        debug!(leader.name = self.name, "could not release the lease of {}, so it has to expire: {why}", self.name);
     }
 }

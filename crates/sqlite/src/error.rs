@@ -15,16 +15,16 @@ pub enum OpenError {
     )]
     Locked { path: PathBuf, pid: Option<u32> },
     #[error(
-        "{path} was written by a newer foreman: its schema is version {found} and serves binaries that know version \
-         {serves}, this one knows up to {known}; upgrade this binary, or restore a backup made before the upgrade"
+        "{path} was written by a newer foreman: its schema version {found} needs binaries that know version \
+         {serves}, and this one knows up to {known}; upgrade this binary, or restore a backup made before the upgrade"
     )]
     Newer { path: PathBuf, found: i64, serves: i64, known: i64 },
     #[error(
-        "{path} was migrated with another content of migration {version}: it belongs to another build of foreman; \
-         start it with that one"
+        "{path} was migrated with a different migration {version}: it belongs to another build of foreman; \
+         use that build"
     )]
     Changed { path: PathBuf, version: i64 },
-    #[error("{path} is not a database of foreman ({reason}): point --data-dir to another directory")]
+    #[error("{path} is not a Foreman database ({reason}): point --data-dir to another directory")]
     NotOurs { path: PathBuf, reason: String },
     #[error(
         "{path} is damaged ({reason}): keep a copy of it with its -wal file, then restore a backup, or move it away \
@@ -33,7 +33,7 @@ pub enum OpenError {
     Damaged { path: PathBuf, reason: String },
     #[error("{path} cannot be opened: {reason}")]
     Io { path: PathBuf, reason: String },
-    #[error("{path} could not be made ready")]
+    #[error("could not prepare {path}")]
     Store {
         path: PathBuf,
         #[source]

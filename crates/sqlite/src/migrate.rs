@@ -111,7 +111,7 @@ pub(crate) fn bring_up(connection: &mut Connection, path: &Path, clock: &dyn Clo
     let applied = check(connection, path)?;
     if let Some(found) = newer(&applied, LATEST).map(|row| row.version).max() {
         info!(
-            "the schema of {} is version {found}, newer than this binary, which knows up to {LATEST}; it still serves it",
+            "the schema of {} is version {found}, newer than this binary, which knows up to {LATEST}; still compatible",
             path.display()
         );
     }

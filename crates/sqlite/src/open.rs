@@ -92,7 +92,7 @@ fn check_if_small(connection: &Connection, path: &Path) -> Result<(), OpenError>
     let size = std::fs::metadata(path).map(|file| file.len()).unwrap_or_default();
     if size > CHECKED_AT_OPEN {
         warn!(
-            "{} was not closed in good order and is too large to look through now; `foreman check --deep` does",
+            "{} was not closed cleanly and is too large to check now; check it with `foreman check --deep`",
             path.display()
         );
         return Ok(());
@@ -115,7 +115,7 @@ fn clear_up(connection: &mut Connection, clock: &dyn Clock) -> Result<Rings, Fau
     let rings = write.finish()?;
     transaction.commit()?;
     if sessions > 0 {
-        info!("{sessions} sessions of processes that are gone have lapsed; {jobs} of their jobs return");
+        info!("{sessions} sessions of dead processes have lapsed; {jobs} of their jobs will run again");
     }
     Ok(rings)
 }

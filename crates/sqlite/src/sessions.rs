@@ -43,7 +43,7 @@ impl SessionStore for SqliteStore {
         match self.write(move |write| release_some(write, session, &given_up)).await {
             Ok(held) => Ok(Heartbeat::Renewed { held }),
             Err(error) => {
-                warn!(session.id = %session, "claims that were given up are not released yet: {error}");
+                warn!(session.id = %session, "could not release abandoned claims yet: {error}");
                 Ok(beat)
             }
         }

@@ -40,7 +40,7 @@ impl Unreadable {
     fn say(&self, row: (String, i64), why: &impl Display) {
         let mut said = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if said.len() < MOST && !said.contains(&row) {
-            error!("{} is passed over: this version cannot read it: {why}", row.0);
+            error!("skipped {}: this version cannot read it: {why}", row.0);
             said.insert(row);
         }
     }

@@ -100,7 +100,7 @@ impl Writer {
         if let Some(thread) = thread {
             let joined = tokio::task::spawn_blocking(move || thread.join()).await;
             if !matches!(joined, Ok(Ok(()))) {
-                error!("the thread that writes ended in a panic");
+                error!("the writer thread panicked");
             }
         }
     }
@@ -280,21 +280,21 @@ impl Thread {
         let clean =
             self.execute("INSERT INTO store (name, value) VALUES ('clean', 1) ON CONFLICT DO UPDATE SET value = 1");
         if let Err(fault) = clean {
-            warn!("the store could not be marked as closed in good order: {fault}");
+            warn!("could not mark the database as cleanly closed: {fault}");
         }
         if let Err(why) = cut_back(&self.connection) {
-            warn!("the write-ahead log could not be folded into the file at closing: {why}");
+            warn!("could not checkpoint the write-ahead log on close: {why}");
         }
         self.connection.flush_prepared_statement_cache();
         let Thread { connection, _lock, .. } = self;
         if let Err((_, error)) = connection.close() {
-            warn!("the data file did not close cleanly: {error}");
+            warn!("could not close the database file: {error}");
         }
     }
 
     fn roll_back(&self) {
         if let Err(fault) = self.execute("ROLLBACK") {
-            error!("a transaction could not be rolled back: {fault}");
+            error!("could not roll back a transaction: {fault}");
         }
     }
 
@@ -329,12 +329,12 @@ impl Wal {
         let cut =
             connection.busy_timeout(CUT_WAIT).map_err(|error| error.to_string()).and_then(|()| cut_back(connection));
         if let Err(error) = connection.busy_timeout(restore) {
-            warn!("the busy timeout could not be set back: {error}");
+            warn!("could not reset the busy timeout: {error}");
         }
         self.tolerated = match cut {
             Ok(()) => self.limit,
             Err(why) => {
-                warn!("the write-ahead log has grown to {length} bytes and could not be cut back: {why}");
+                warn!("the write-ahead log has grown to {length} bytes and could not be truncated: {why}");
                 length * 2
             }
         };
@@ -345,7 +345,7 @@ impl Wal {
 fn cut_back(connection: &Connection) -> Result<(), String> {
     match connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0)) {
         Ok(0) => Ok(()),
-        Ok::<i64, _>(_) => Err("a reader stands in it".into()),
+        Ok::<i64, _>(_) => Err("a reader is using it".into()),
         Err(error) => Err(error.to_string()),
     }
 }
@@ -360,7 +360,7 @@ struct Group {
 fn caught(operation: impl FnOnce() -> Result<(), Fault>) -> Result<(), Fault> {
     catch_unwind(AssertUnwindSafe(operation)).unwrap_or_else(|panic| {
         let message = panic_message(panic.as_ref());
-        error!("an operation of the store panicked: {message}");
+        error!("a store operation panicked: {message}");
         Err(Fault::Store(StoreError::Broken(format!("an operation panicked: {message}"))))
     })
 }

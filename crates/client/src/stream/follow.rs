@@ -99,7 +99,9 @@ impl Follow {
         let mut query = Vec::new();
         for (name, values) in lists {
             if let Some(value) = values.iter().find(|value| value.contains(',') || value.trim().is_empty()) {
-                return Err(Error::Setup(format!("a stream cannot be asked for the {name} {value:?}")));
+                return Err(Error::Setup(format!(
+                    "cannot follow the {name} {value:?}: it is empty or contains a comma"
+                )));
             }
             if !values.is_empty() {
                 query.push((name, values.join(",")));

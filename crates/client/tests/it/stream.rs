@@ -88,7 +88,7 @@ async fn silence_is_taken_for_a_break() {
     assert!(matches!(stream.next().await.unwrap(), Told::Event(_)));
     let broken = timeout(LONG, stream.next()).await.expect("in time").unwrap();
     let Told::Broken { why, .. } = broken else { panic!("{broken:?}") };
-    assert!(why.contains("nothing was heard for 300ms"), "{why}");
+    assert!(why.contains("no data received for 300ms"), "{why}");
     assert_eq!(next_job(&mut stream).await, "a");
     streams.next_asked();
     assert!(says(&streams.next_asked(), "last-event-id: 7"));

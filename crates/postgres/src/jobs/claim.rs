@@ -666,13 +666,13 @@ async fn answer(store: &PostgresStore, session: SessionId, taken: Taken) -> Resu
         match job(one) {
             Ok(job) => jobs.push(Held { job, fence, attempt, spent, crashes }),
             Err(fault) => {
-                error!(job.id = %id, "job {id} cannot be read and is put aside as dead: {fault}");
+                error!(job.id = %id, "job {id} cannot be read and is marked dead: {fault}");
                 let report = Report::error(format!("what was asked cannot be read: {fault}"));
                 let end = Settlement { fence, job: id, verdict: Verdict::Dead(report) };
                 let batch = settle::Batch::new(&[end])?;
                 let aside = transact!(store, data, Write, |tx| settle::record(&tx, session, &batch, false).await);
                 if let Err(error) = aside {
-                    error!(job.id = %id, "job {id} could not be put aside: {error}");
+                    error!(job.id = %id, "could not mark job {id} dead: {error}");
                 }
             }
         }

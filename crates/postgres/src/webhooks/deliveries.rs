@@ -46,7 +46,7 @@ pub(crate) async fn unlist_rest(store: &PostgresStore, tenant: &TenantId, webhoo
             Ok(unlisted) => unlisted,
             Err(error) => {
                 let error: StoreError = error;
-                return debug!("what is listed of a gone endpoint is left to the pruner: {error}");
+                return debug!("left the deliveries of a deleted webhook to the pruner: {error}");
             }
         };
     }

@@ -283,10 +283,10 @@ pub(super) async fn answer(store: &SqliteStore, taken: Taken) -> Result<ClaimAns
         match text.read() {
             Ok(job) => jobs.push(Held { job, fence, attempt, spent, crashes }),
             Err(fault) => {
-                error!(job.id = %id, "job {id} cannot be read and is put aside as dead: {fault}");
+                error!(job.id = %id, "job {id} cannot be read and is marked dead: {fault}");
                 let error = format!("what was asked cannot be read: {fault}");
                 if let Err(error) = store.write(move |write| put_aside(write, fence, id, &error)).await {
-                    error!(job.id = %id, "job {id} could not be put aside: {error}");
+                    error!(job.id = %id, "could not mark job {id} dead: {error}");
                 }
             }
         }
