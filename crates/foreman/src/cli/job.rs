@@ -25,7 +25,7 @@ pub struct JobFlags {
     /// Raw text instead of JSON; @FILE reads a file, - reads stdin
     #[arg(long, value_name = "TEXT")]
     pub body: Option<String>,
-    /// HTTP method: POST, PUT, PATCH, GET, DELETE or HEAD [default: POST]
+    /// HTTP method: POST, PUT, PATCH, GET, DELETE or HEAD
     #[arg(long)]
     pub method: Option<String>,
     /// HTTP header, as "Name: value"; may be given several times
@@ -38,10 +38,10 @@ pub struct JobFlags {
     #[arg(long, value_name = "DIR")]
     pub cwd: Option<String>,
 
-    /// Queue [default: default]
+    /// Queue of the job
     #[arg(long)]
     pub queue: Option<String>,
-    /// Priority: high, normal or low [default: normal]
+    /// Priority: high, normal or low
     #[arg(long)]
     pub priority: Option<Lane>,
     /// Kind of job, a name to filter by

@@ -33,7 +33,7 @@ pub struct Filter {
     /// In this queue; webhook deliveries are in `foreman.webhooks` and otherwise left out
     #[arg(long, help_heading = "Which jobs")]
     pub queue: Option<String>,
-    /// With this kind
+    /// Of this kind
     #[arg(long, help_heading = "Which jobs")]
     pub kind: Option<String>,
     /// With this tag

@@ -29,7 +29,7 @@ pub enum SchedulesCommand {
     Update(Box<Update>),
     /// Delete schedules; their jobs are kept
     Delete(DeleteSchedule),
-    /// Pause a schedule: it does not fire until resumed
+    /// Pause a schedule
     Pause {
         /// Name or id of the schedule
         name: String,
@@ -117,7 +117,7 @@ pub struct PolicyFlags {
     /// Delay each job by a random time of at most this long
     #[arg(long, value_name = "DURATION", help_heading = "Policies")]
     pub jitter: Option<Span>,
-    /// Create the schedule paused
+    /// Pause the schedule: it does not fire until resumed
     #[arg(long, help_heading = "Policies")]
     pub paused: bool,
 }
