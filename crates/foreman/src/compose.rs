@@ -177,7 +177,7 @@ impl<'a> Ground<'a> {
         let readiness = Readiness::new();
         let vitals = Vitals::new(env!("CARGO_PKG_VERSION"), readiness.clone(), meter.clone());
         let keys = settings.admin_key.as_ref().map_or(Keys::None, |key| Keys::asked(key.reveal()));
-        // Roles without an API answer probes, to anyone who reaches them and under any name: they tell nothing of anybody.
+        // Roles without an API answer probes, to anyone who reaches them and under any name: they name no tenant, job or key.
         // Without keys, the name in the request is what tells a page in the user's browser from the user.
         // A server with a key of its own listens on this machine only, and has no other name either.
         let hosts = if role.serves_the_api() && (matches!(keys, Keys::None) || settings.has_own_key) {

@@ -286,7 +286,7 @@ impl Loader {
     /// Whoever can be reached from other machines must be able to tell them apart.
     fn judge_addresses(&mut self, role: Role) {
         let Settings { listen: address, admin_key, .. } = &self.settings;
-        // Other roles answer probes alone, which tell nothing of anybody: they need no key, and so are given none.
+        // Other roles answer probes alone, which name no tenant, job or key: they need no key, and so are given none.
         if admin_key.is_some() || !role.serves_the_api() {
             return;
         }
