@@ -202,11 +202,14 @@ async fn a_database_that_stands_still_again_and_again_costs_no_crash_and_no_seco
     fleet.start_plan(Plan { api: 1, worker: 1, scheduler: 1 }, &[]).await;
     let (client, worker) = (fleet.client(), fleet.places(Role::Worker)[0]);
     let id = client.submit(&call(&target.url(Answer::Held))).await.unwrap().id;
+    let mut interrupted = 0;
     for outage in 1..=3 {
-        until("it is in flight", async || {
+        // Just after an outage it is still shown as it was before: it has to be another attempt.
+        interrupted = until("it is in flight", async || {
             let job = client.get(&id).await.ok()?;
             let last = target.calls().last()?.attempt;
-            (job.state == State::Running && last == job.attempt).then_some(())
+            let is_in_flight = job.state == State::Running && last == job.attempt && job.attempt > interrupted;
+            is_in_flight.then_some(job.attempt)
         })
         .await;
         let fences = || fleet.processes[worker].log().matches("could not be renewed in time: stopping").count();
