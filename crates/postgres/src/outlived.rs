@@ -133,8 +133,9 @@ enum Found {
 }
 
 impl Outlived {
-    pub fn survivors_moved(&self) {
-        self.moved.fetch_add(1, Ordering::Relaxed);
+    /// Held while jobs are moved into the default partition: whether that was committed is not always known.
+    pub fn moving(&self) -> Moving<'_> {
+        Moving(self)
     }
 
     fn take(&self, leader: Option<&Leader>) -> Walk {
@@ -144,12 +145,59 @@ impl Outlived {
             walk = Walk::default();
         } else if walk.moved != moved {
             walk.floors.remove(DEFAULT);
+            // They may have come before where a look through it has got to.
+            if walk.left.front().is_some_and(|name| name == DEFAULT) {
+                walk.look = None;
+            }
         }
         Walk { leader: leader.cloned(), moved, ..walk }
     }
 
     fn put_back(&self, walk: Walk) {
         *self.walk.lock().unwrap_or_else(PoisonError::into_inner) = walk;
+    }
+}
+
+pub(crate) struct Moving<'a>(&'a Outlived);
+
+impl Drop for Moving<'_> {
+    fn drop(&mut self) {
+        self.0.moved.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// What is known, taken out for a step: whoever comes at the same time knows nothing, and finds out. It is put back in the end, also
+/// when the caller stops waiting half way; then the step has failed.
+struct Taken<'a> {
+    outlived: &'a Outlived,
+    walk: Walk,
+    /// The partition that the step looks at.
+    under_way: Mutex<Option<String>>,
+    is_known: bool,
+}
+
+impl<'a> Taken<'a> {
+    fn new(outlived: &'a Outlived, leader: Option<&Leader>) -> Self {
+        Self { outlived, walk: outlived.take(leader), under_way: Mutex::default(), is_known: false }
+    }
+
+    fn look_at(&self, partition: &str) {
+        *self.under_way.lock().unwrap_or_else(PoisonError::into_inner) = Some(partition.to_owned());
+    }
+
+    fn learn(mut self, stepped: Stepped) -> Option<PruneStep> {
+        self.is_known = true;
+        self.walk.learn(stepped)
+    }
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        let mut walk = std::mem::take(&mut self.walk);
+        if !self.is_known {
+            walk.fail(self.under_way.get_mut().unwrap_or_else(PoisonError::into_inner).take());
+        }
+        self.outlived.put_back(walk);
     }
 }
 
@@ -165,18 +213,9 @@ pub(crate) async fn prune(
     limit: usize,
 ) -> Result<Option<PruneStep>, StoreError> {
     let keep = keeps(retention);
-    // Taken out: whoever comes at the same time knows nothing, and finds out.
-    let mut walk = store.parts.outlived.take(leader);
-    let found = transact!(store, data, Write, |tx| step(&tx, &walk, &keep, limit).await.map(Box::new));
-    let step = match found {
-        Ok(found) => Ok(walk.learn(*found)),
-        Err(error) => {
-            walk.fail();
-            Err(error)
-        }
-    };
-    store.parts.outlived.put_back(walk);
-    step
+    let taken = Taken::new(&store.parts.outlived, leader);
+    let found = transact!(store, data, Write, |tx| step(&tx, &taken, &keep, limit).await.map(Box::new))?;
+    Ok(taken.learn(*found))
 }
 
 /// A step, by the database's clock.
@@ -209,11 +248,11 @@ impl Walk {
         }
     }
 
-    /// The partition may be gone, or be locked for long: the others are not to wait for it.
-    fn fail(&mut self) {
-        let failed = self.left.pop_front();
-        self.failed.retain(|name| Some(name) != failed.as_ref());
-        self.failed.extend(failed);
+    /// The partition may be gone, or be locked for long: the others are not to wait for it. A step that came to none keeps its place.
+    fn fail(&mut self, under_way: Option<String>) {
+        let Some(partition) = under_way else { return };
+        self.failed.retain(|name| *name != partition);
+        self.failed.push(partition);
         self.left.clear();
         self.look = None;
     }
@@ -227,10 +266,11 @@ impl Walk {
 
 async fn step(
     tx: &Transaction,
-    walk: &Walk,
+    taken: &Taken<'_>,
     keep: &[Option<Duration>; STATES.len()],
     limit: usize,
 ) -> Result<Stepped, Fault> {
+    let walk = &taken.walk;
     if !leads(tx, walk.leader.as_ref()).await? {
         let (began, now) = (walk.began, walk.began);
         return Ok(Stepped { left: VecDeque::new(), began, now, found: Found::Deposed });
@@ -256,6 +296,7 @@ async fn step(
         note_done(tx, PruneKind::Jobs).await?;
         return Ok(Stepped { left, began, now, found: Found::Nothing });
     };
+    taken.look_at(&partition);
     let fresh = || Look { after: (String::new(), String::new()), oldest: [now.minus(SLACK); STATES.len()] };
     let look = if is_new || walk.left.front() != Some(&partition) { None } else { walk.look.clone() };
     let found = look_through(tx, &partition, look.unwrap_or_else(fresh), keep, now, limit).await?;

@@ -32,6 +32,7 @@ use uuid::Uuid;
 use crate::PostgresStore;
 use crate::connection::{set_transaction_timeout, unavailable};
 use crate::error::Fault;
+use crate::outlived::Outlived;
 use crate::upkeep::LEADS;
 use crate::value::Time;
 
@@ -378,6 +379,7 @@ async fn drop_old(
     connection: &ClientWrapper,
     terms: Terms<'_>,
     limit: usize,
+    outlived: &Outlived,
     tended: &mut Tended,
 ) -> Result<(), Fault> {
     let now: Time = connection.query_one("SELECT now()", &[]).await?.try_get(0)?;
@@ -395,8 +397,14 @@ async fn drop_old(
             }
             let name: String = row.try_get(0)?;
             let Some(week) = week_of(&name) else { continue };
-            let step = drop_one(connection, terms, table, &name, week, now.0, limit).await;
-            tended.dropped += tended.count(&name, step);
+            let step = async {
+                let Some(left) = left_of(connection, &name, week, now.0, limit).await? else {
+                    return Ok(Step::NotNeeded);
+                };
+                let _moving = outlived.moving();
+                drop_one(connection, terms, table, &name, left).await
+            };
+            tended.dropped += tended.count(&name, step.await);
         }
     }
     Ok(())
@@ -408,25 +416,31 @@ fn week_of(name: &str) -> Option<Week> {
     text.parse().ok().map(Week::of)
 }
 
+/// How many jobs are left in a week that can be dropped; `None` where it cannot.
+async fn left_of(
+    connection: &ClientWrapper,
+    name: &str,
+    week: Week,
+    now: Timestamp,
+    limit: usize,
+) -> Result<Option<i64>, Fault> {
+    let ended = week.plus(1).0;
+    if ended + WEEK > now.as_micros() {
+        return Ok(None);
+    }
+    let text = format!("SELECT count(*) FROM (SELECT FROM {name} LIMIT {}) AS few", limit.saturating_add(1));
+    let left: i64 = connection.query_one(&text, &[]).await?.try_get(0)?;
+    let may_move = ended + OLD <= now.as_micros() && left <= i64::try_from(limit).unwrap_or(i64::MAX);
+    Ok((left == 0 || may_move).then_some(left))
+}
+
 async fn drop_one(
     connection: &ClientWrapper,
     terms: Terms<'_>,
     table: &str,
     name: &str,
-    week: Week,
-    now: Timestamp,
-    limit: usize,
+    left: i64,
 ) -> Result<Step, Fault> {
-    let ended = week.plus(1).0;
-    if ended + WEEK > now.as_micros() {
-        return Ok(Step::NotNeeded);
-    }
-    let text = format!("SELECT count(*) FROM (SELECT FROM {name} LIMIT {}) AS few", limit.saturating_add(1));
-    let left: i64 = connection.query_one(&text, &[]).await?.try_get(0)?;
-    let may_move = ended + OLD <= now.as_micros() && left <= i64::try_from(limit).unwrap_or(i64::MAX);
-    if left > 0 && !may_move {
-        return Ok(Step::NotNeeded);
-    }
     let step = async {
         if !terms.begin(connection).await? {
             return Ok(Step::Deposed);
@@ -466,15 +480,11 @@ impl PostgresStore {
             let mut tended = Tended::default();
             create_missing(&connection, terms, &mut tended).await?;
             if !tended.is_deposed {
-                drop_old(&connection, terms, limit, &mut tended).await?;
+                drop_old(&connection, terms, limit, &self.parts.outlived, &mut tended).await?;
             }
             Ok(tended)
         };
-        let tended = self.in_time(LIMIT, tend).await?;
-        if tended.dropped > 0 {
-            self.parts.outlived.survivors_moved();
-        }
-        Ok(tended)
+        self.in_time(LIMIT, tend).await
     }
 }
 

@@ -108,3 +108,120 @@ async fn ten_thousand_tenants_in_fifty_eight_weeks_are_not_asked_for_again_and_a
     let left: i64 = client.query_one("SELECT count(*) FROM outcomes", &[]).await.unwrap().get(0);
     assert_eq!(left, WEEKS * TENANTS - 50);
 }
+
+/// A week of outcomes, with one completed job of this tenant.
+async fn week_with_one(client: &Client, monday: &str, tenant: &str) {
+    let text = format!(
+        "DO $$ DECLARE
+             monday date := '{monday}';
+             low text := lpad(to_hex((extract(epoch FROM monday) * 1000)::bigint), 12, '0') || repeat('0', 20);
+             high text := lpad(to_hex((extract(epoch FROM monday + 7) * 1000)::bigint), 12, '0') || repeat('0', 20);
+         BEGIN
+             EXECUTE format('CREATE TABLE outcomes_w%s PARTITION OF outcomes FOR VALUES FROM (%L) TO (%L)',
+                            to_char(monday, 'YYYYMMDD'), low::uuid, high::uuid);
+             INSERT INTO outcomes (job, tenant, state, queue, finished_at, attempt, spent, crashes, run_at, settled, report)
+             VALUES (low::uuid, '{tenant}', 'completed', 'q', monday, 1, 1, 0, now(), true, '{{}}');
+         END $$"
+    );
+    client.batch_execute(&text).await.unwrap();
+}
+
+fn a_year() -> Retention {
+    Retention { completed: Some(Duration::from_hours(365 * 24)), ..for_ever() }
+}
+
+/// Until somebody waits for a lock.
+async fn until_one_waits(client: &Client) {
+    let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted
+                   AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+    while client.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) == 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// The pruner gives a step that hangs a few seconds, and then drops it.
+#[tokio::test]
+async fn a_step_that_is_cut_off_keeps_what_is_known_and_the_next_one_looks_elsewhere() {
+    let team = Team::on(Database::ready().await.spoil(), |config| config.lock_timeout = Duration::from_mins(1)).await;
+    let client = team.database.client().await;
+    week_with_one(&client, "2020-01-06", "a").await;
+    week_with_one(&client, "2020-01-13", "b").await;
+    let step = async |retention: Retention| {
+        team.store.prune_kind(None, PruneKind::Jobs, &retention, 500).await.unwrap().unwrap()
+    };
+    let cut_off = async |retention: Retention| {
+        tokio::select! {
+            found = step(retention) => panic!("the partition is locked: {found:?}"),
+            () = until_one_waits(&client) => {}
+        }
+    };
+    let other = team.database.client().await;
+    other.batch_execute("BEGIN; LOCK TABLE outcomes_w20200106").await.unwrap();
+    cut_off(a_year()).await;
+    let found = tokio::time::timeout(Duration::from_secs(30), step(a_year())).await;
+    assert_eq!(found.expect("the other week is not locked").removed, 1);
+    other.batch_execute("COMMIT").await.unwrap();
+    let (_, removed) = prune(&team, &a_year()).await;
+    assert_eq!(removed, 1, "the one that was locked");
+    // Where something was removed it is looked once more.
+    assert_eq!(prune(&team, &a_year()).await.1, 0);
+
+    // Everything was looked through, and one partition may have something that is old by now.
+    week_with_one(&client, "2020-01-20", "c").await;
+    let (_, removed) = prune(&team, &for_ever()).await;
+    assert_eq!(removed, 0);
+    other.batch_execute("BEGIN; LOCK TABLE outcomes_w20200120").await.unwrap();
+    cut_off(a_year()).await;
+    other.batch_execute("LOCK TABLE outcomes").await.unwrap();
+    let found = tokio::time::timeout(Duration::from_secs(30), step(for_ever())).await;
+    assert_eq!(found.expect("nothing is looked at").removed, 0);
+    other.batch_execute("COMMIT").await.unwrap();
+}
+
+/// Jobs of a week that is dropped come to the default partition, maybe before where the look through it has got to.
+#[tokio::test]
+async fn what_moves_into_the_default_partition_during_its_look_is_found() {
+    for is_cut_off in [false, true] {
+        let team = Team::on(Database::ready().await.spoil(), |_| {}).await;
+        let client = team.database.client().await;
+        week_with_one(&client, "2020-01-06", "a").await;
+        week_with_one(&client, "2020-01-13", "b").await;
+        // More pairs than one step looks at.
+        let recent = "INSERT INTO outcomes (job, tenant, state, queue, finished_at, attempt, spent, crashes, run_at, settled, report)
+                      SELECT ('00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, 'tenant-' || n, 'completed', 'q',
+                             foreman_now(), 1, 1, 0, now(), true, '{}' FROM generate_series(1, $1::bigint) AS n";
+        client.execute(recent, &[&(PAIRS + PAIRS / 2)]).await.unwrap();
+        let sql = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'outcomes'::regclass";
+        let partitions: i64 = client.query_one(sql, &[]).await.unwrap().get(0);
+        // The default partition comes last. Half of it.
+        for _ in 0..partitions {
+            let step = team.store.prune_kind(None, PruneKind::Jobs, &for_ever(), 500).await.unwrap().unwrap();
+            assert!(!step.is_done);
+        }
+        if is_cut_off {
+            let text = "CREATE FUNCTION hold_up() RETURNS event_trigger LANGUAGE plpgsql AS
+                        'BEGIN IF to_regclass(''foreman.outcomes_w20200106'') IS NULL THEN PERFORM pg_sleep(60); END IF; END';
+                        CREATE EVENT TRIGGER hold_up ON ddl_command_start WHEN TAG IN ('DROP TABLE') EXECUTE FUNCTION hold_up()";
+            client.batch_execute(text).await.unwrap();
+            let is_gone = async || -> bool {
+                let sql = "SELECT to_regclass('outcomes_w20200106') IS NULL";
+                client.query_one(sql, &[]).await.unwrap().get(0)
+            };
+            tokio::select! {
+                done = team.store.tend_partitions(10) => panic!("it is held up at the second week: {done:?}"),
+                () = async { while !is_gone().await { tokio::time::sleep(Duration::from_millis(5)).await } } => {}
+            }
+            // The server has not noticed yet.
+            let sql = "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+                       WHERE datname = current_database() AND wait_event = 'PgSleep'";
+            client.execute(sql, &[]).await.unwrap();
+            client.batch_execute("DROP EVENT TRIGGER hold_up").await.unwrap();
+        } else {
+            assert_eq!(team.store.tend_partitions(10).await.unwrap().1, 2);
+        }
+        let (_, removed) = prune(&team, &for_ever()).await;
+        assert_eq!(removed, 0);
+        let (_, removed) = prune(&team, &a_year()).await;
+        assert_eq!(removed, 2, "cut off: {is_cut_off}");
+    }
+}
