@@ -33,6 +33,8 @@ pub struct Examination {
     pub skew_micros: i64,
     pub round_trip: Duration,
     pub holders: Vec<Holder>,
+    /// Who holds the change log back, if anyone does at this moment.
+    pub announcer: Option<Announcer>,
     /// `None`: this database has not been migrated.
     pub store: Option<StoreFacts>,
 }
@@ -68,6 +70,18 @@ pub struct StoreFacts {
     pub live_rows: i64,
     /// Which kind of pruning was last finished how long ago; none that never was.
     pub pruned: Vec<(String, Duration)>,
+    /// What keeps jobs of a week out of the default partitions, while a partition is created or since that was broken off.
+    pub exclusions: Vec<Exclusion>,
+}
+
+/// A constraint on a default partition (see `partitions.rs`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exclusion {
+    /// The default partition.
+    pub table: String,
+    pub constraint: String,
+    /// Its week has begun, or begins within a day: jobs are refused, or will be.
+    pub is_urgent: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -134,6 +148,7 @@ pub async fn examine(config: &Config) -> Result<Examination, OpenError> {
             skew_micros,
             round_trip,
             holders: holders(client).await?,
+            announcer: announcer(client, &config.schema).await?,
             store: store(client, &config.schema).await?,
         })
     })
@@ -159,21 +174,20 @@ pub struct Announcer {
 }
 
 pub async fn horizon(config: &Config) -> Result<Horizon, OpenError> {
-    let tag = changes::tag(&config.schema);
     on_a_connection(config, async |client| {
-        let row = client.query_opt(ANNOUNCER, &[&tag]).await?;
-        let announcer = row
-            .map(|row| -> Result<_, Fault> {
-                Ok(Announcer {
-                    pid: row.try_get("pid")?,
-                    application: row.try_get("application")?,
-                    age: Duration::from_secs_f64(row.try_get("age")?),
-                })
-            })
-            .transpose()?;
+        let announcer = announcer(client, &config.schema).await?;
         Ok(Horizon { holders: holders(client).await?, announcer })
     })
     .await
+}
+
+async fn announcer(client: &Client, schema: &str) -> Result<Option<Announcer>, Fault> {
+    let Some(row) = client.query_opt(ANNOUNCER, &[&changes::tag(schema)]).await? else { return Ok(None) };
+    Ok(Some(Announcer {
+        pid: row.try_get("pid")?,
+        application: row.try_get("application")?,
+        age: Duration::from_secs_f64(row.try_get("age")?),
+    }))
 }
 
 /// Opens a connection, asks, and closes it. The connection is driven by whoever waits for the answer, so nothing is left behind
@@ -348,6 +362,13 @@ const LEADERS: &str =
 const PRUNED: &str =
     "SELECT kind, extract(epoch FROM now() - done_at)::float8 AS ago FROM upkeep ORDER BY done_at, kind";
 
+/// As they are named in `partitions.rs`, by the day on which the week begins.
+const EXCLUSIONS: &str = "
+SELECT conrelid::regclass::text AS default_partition, conname::text AS name,
+       to_date(right(conname::text, 8), 'YYYYMMDD') <= (now() AT TIME ZONE 'UTC') + interval '1 day' AS is_urgent
+FROM pg_constraint
+WHERE connamespace = current_schema()::regnamespace AND conname ~ '^(jobs|outcomes)_default_not_w[0-9]{8}$' ORDER BY conname";
+
 async fn pruned(client: &Client) -> Result<Vec<(String, Duration)>, Fault> {
     if !client.query_one("SELECT to_regclass('upkeep') IS NOT NULL", &[]).await?.try_get::<_, bool>(0)? {
         return Ok(Vec::new());
@@ -376,7 +397,21 @@ async fn store(client: &Client, schema: &str) -> Result<Option<StoreFacts>, Faul
         dead_rows: facts.try_get("dead_rows")?,
         live_rows: facts.try_get("live_rows")?,
         pruned: pruned(client).await?,
+        exclusions: exclusions(client).await?,
     }))
+}
+
+async fn exclusions(client: &Client) -> Result<Vec<Exclusion>, Fault> {
+    let rows = client.query(EXCLUSIONS, &[]).await?;
+    rows.iter()
+        .map(|row| {
+            Ok(Exclusion {
+                table: row.try_get("default_partition")?,
+                constraint: row.try_get("name")?,
+                is_urgent: row.try_get("is_urgent")?,
+            })
+        })
+        .collect()
 }
 
 fn span(row: &Row, column: &str) -> Result<Option<Duration>, Fault> {

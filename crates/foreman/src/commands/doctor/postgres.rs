@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use foreman_core::duration::{Span, format};
-use foreman_postgres::doctor::{self, Examination, StoreFacts};
+use foreman_postgres::doctor::{self, Announcer, Examination, Exclusion, StoreFacts};
 use foreman_postgres::migrate;
 
 use super::Finding;
@@ -32,7 +32,9 @@ pub(super) async fn examine(settings: &Settings) -> anyhow::Result<Vec<Finding>>
     findings.push(clock(&facts));
     findings.push(schema(&config).await);
     findings.extend(transactions(&facts, settings.horizon.limit));
+    findings.extend(held_log(&facts));
     findings.extend(facts.store.iter().flat_map(|store| contents(store, settings)));
+    findings.extend(facts.store.iter().flat_map(exclusions));
     Ok(findings)
 }
 
@@ -162,6 +164,39 @@ fn transactions(facts: &Examination, limit: Duration) -> Vec<Finding> {
     findings
 }
 
+/// Who holds the change log back.
+fn held_log(facts: &Examination) -> Option<Finding> {
+    let Announcer { pid, application, age } = facts.announcer.as_ref().filter(|it| it.age > LONG_LAG)?;
+    let found =
+        format!("the transaction of {application:?} (pid {pid}) has been about to commit for {}", Span(whole(*age)));
+    let advice = format!(
+        "streams, webhooks and statistics wait behind it: if its process is frozen, end it with SELECT pg_terminate_backend({pid})"
+    );
+    Some(Finding::alarm("held change log", found, advice))
+}
+
+/// Constraints that a scheduler adds while it creates a partition. One that died in the meantime has left its own.
+fn exclusions(store: &StoreFacts) -> Vec<Finding> {
+    let finding = |it: &Exclusion| {
+        let Exclusion { table, constraint, is_urgent } = it;
+        let found = format!("{constraint} on {table}");
+        if *is_urgent {
+            let advice = format!(
+                "jobs of that week are refused: start a scheduler, which drops the constraint, or ALTER TABLE {table} DROP \
+                 CONSTRAINT {constraint}"
+            );
+            Finding::alarm("constraint", found, advice)
+        } else {
+            Finding::hint(
+                "constraint",
+                found,
+                "a scheduler creates a partition; if none does, start one before that week begins",
+            )
+        }
+    };
+    store.exclusions.iter().map(finding).collect()
+}
+
 fn contents(store: &StoreFacts, settings: &Settings) -> Vec<Finding> {
     let lag = store.change_lag.unwrap_or_default();
     let oldest = store.oldest_due;
@@ -251,6 +286,7 @@ mod tests {
             skew_micros: 2_000,
             round_trip: Duration::from_millis(1),
             holders: Vec::new(),
+            announcer: None,
             store: Some(StoreFacts {
                 jobs_due: 3,
                 oldest_due: Some(Duration::from_secs(1)),
@@ -262,6 +298,7 @@ mod tests {
                 dead_rows: 100,
                 live_rows: 3,
                 pruned: vec![("jobs".into(), Duration::from_mins(9))],
+                exclusions: Vec::new(),
             }),
         }
     }
@@ -277,7 +314,9 @@ mod tests {
         findings.push(connections(facts, 14));
         findings.push(clock(facts));
         findings.extend(transactions(facts, settings.horizon.limit));
+        findings.extend(held_log(facts));
         findings.extend(facts.store.iter().flat_map(|store| contents(store, &settings)));
+        findings.extend(facts.store.iter().flat_map(exclusions));
         findings.into_iter().filter(|it| !it.is_fine).filter_map(|it| Some((it.about, it.advice?))).collect()
     }
 
@@ -289,7 +328,7 @@ mod tests {
     #[test]
     fn each_thing_that_is_wrong_is_found_alone_and_says_what_to_do() {
         type Spoil = fn(&mut Examination);
-        let cases: [(&str, &str, Spoil); 15] = [
+        let cases: [(&str, &str, Spoil); 17] = [
             ("version", "upgrade", |it| it.version_number = 130_015),
             ("role of the server", "primary", |it| it.is_standby = true),
             ("synchronous_commit", "synchronous_commit = on", |it| it.settings[0].1 = "off".into()),
@@ -298,6 +337,10 @@ mod tests {
             ("clock", "NTP", |it| it.skew_micros = 1_500_000),
             ("clock", "NTP", |it| it.skew_micros = -1_500_000),
             ("change log", "old transaction", |it| contents_of(it).change_lag = Some(Duration::from_secs(11))),
+            ("held change log", "pg_terminate_backend(7)", |it| it.announcer = Some(announcer(11))),
+            ("constraint", "ALTER TABLE jobs_default DROP CONSTRAINT jobs_default_not_w20261116", |it| {
+                contents_of(it).exclusions.push(exclusion(true));
+            }),
             ("oldest due job", "more workers", |it| contents_of(it).oldest_due = Some(Duration::from_secs(301))),
             ("sessions", "start a worker", |it| {
                 contents_of(it).overdue_sessions = 1;
@@ -331,6 +374,15 @@ mod tests {
         }
     }
 
+    fn announcer(age: u64) -> Announcer {
+        Announcer { pid: 7, application: "foreman-api".into(), age: Duration::from_secs(age) }
+    }
+
+    fn exclusion(is_urgent: bool) -> Exclusion {
+        let constraint = "jobs_default_not_w20261116".into();
+        Exclusion { table: "jobs_default".into(), constraint, is_urgent }
+    }
+
     /// A stock server has room for a hundred connections, and an ordinary user does not see what others do.
     #[test]
     fn what_could_be_better_is_said_and_raises_no_alarm() {
@@ -348,10 +400,12 @@ mod tests {
     /// Little is no reason to call anybody.
     #[test]
     fn what_passes_by_itself_is_not_complained_of() {
-        let spoils: [fn(&mut Examination); 5] = [
+        let spoils: [fn(&mut Examination); 7] = [
             |it| contents_of(it).overdue_sessions = 1,
             |it| contents_of(it).leaders.clear(),
             |it| contents_of(it).dead_rows = 90_000,
+            |it| contents_of(it).exclusions.push(exclusion(false)),
+            |it| it.announcer = Some(announcer(9)),
             |it| contents_of(it).change_lag = Some(Duration::from_secs(2)),
             |it| it.holders.push(doctor::Holder { age: Duration::from_secs(59), ..holder() }),
         ];
