@@ -10,12 +10,15 @@
 //! partition is large, the constraint is added first, unchecked, then checked while everyone works (VALIDATE CONSTRAINT blocks
 //! neither reads nor writes), and the partition is attached in a third transaction that reads nothing: 0.5 ms beside 200,000 rows,
 //! of which checking took 39 ms. From the first of these to the last no job of that week can be inserted, so this is done only for
-//! weeks that have not begun. A week that has begun stays in a default partition that is large; the following ones do not.
+//! weeks that have not begun, and a constraint does not stay when it cannot be checked, when the partition cannot be attached
+//! for another reason than a lock, or when its week is about to begin. A week that has begun stays in a default partition that is
+//! large; the following ones do not.
 //!
 //! Any number of processes may do this at once: one at a time does, the others leave it to that one. Each step is one
 //! transaction that gives up quickly when it would have to wait for a lock, because everyone else would wait behind it; the next
 //! round tries again. A step that fails does not keep the others from being tried. A process that dies between the steps leaves a
-//! constraint on the default partition; the next one finishes what it began.
+//! constraint on the default partition; the next one finishes what it began, or drops the constraint if the week begins within a
+//! day. Should nobody come for that long, jobs of that week are refused when it begins; `foreman doctor` names the constraint.
 //!
 //! On a connection that is closed afterwards: a caller that stops waiting half way leaves no lock behind.
 
@@ -50,8 +53,14 @@ const TABLES: [(&str, &str); 2] = [("jobs", "id"), ("outcomes", "job")];
 /// "weeks": one process at a time.
 const ONE_BY_ONE: i64 = 0x0077_6565_6b73;
 
-/// How long it may take in all, and how long checking one constraint may take within it.
+/// How long it may take in all.
 const LIMIT: Duration = Duration::from_mins(15);
+
+/// How long checking one constraint may take within it: there is time left to drop one that cannot be checked.
+const CHECK_LIMIT: Duration = Duration::from_mins(10);
+
+/// So often it is tried to drop a constraint that keeps jobs out.
+const DROP_TRIES: usize = 5;
 
 /// How often a process looks.
 const INTERVAL: Duration = Duration::from_mins(10);
@@ -171,6 +180,7 @@ pub(crate) async fn ensure(connection: &ClientWrapper) -> Result<usize, Fault> {
 async fn create_missing(connection: &ClientWrapper, terms: Terms<'_>, tended: &mut Tended) -> Result<(), Fault> {
     let now: Time = connection.query_one("SELECT now()", &[]).await?.try_get(0)?;
     let this = Week::of(now.0);
+    drop_stale_checks(connection, terms, now.0, tended).await?;
     for week in (0..=AHEAD).map(|ahead| this.plus(ahead)) {
         for (table, column) in TABLES {
             if tended.is_deposed {
@@ -179,6 +189,37 @@ async fn create_missing(connection: &ClientWrapper, terms: Terms<'_>, tended: &m
             let partition = Partition { table, column, week, now: now.0 };
             let step = partition.make(connection, terms).await;
             tended.made += tended.count(&partition.name(), step);
+        }
+    }
+    Ok(())
+}
+
+/// Constraints that were left behind, and whether they were checked.
+const CHECKS: &str = "SELECT conname::text, convalidated FROM pg_constraint
+    WHERE connamespace = current_schema()::regnamespace AND contype = 'c'
+      AND conname ~ '^(jobs|outcomes)_default_not_w[0-9]{8}$' ORDER BY 1";
+
+/// First of all: each may be what keeps jobs out. One stays while its partition can be attached by it before the week begins, or at
+/// once because it is checked.
+async fn drop_stale_checks(
+    connection: &ClientWrapper,
+    terms: Terms<'_>,
+    now: Timestamp,
+    tended: &mut Tended,
+) -> Result<(), Fault> {
+    for row in connection.query(CHECKS, &[]).await? {
+        let (name, is_checked): (String, bool) = (row.try_get(0)?, row.try_get(1)?);
+        let Some(week) = week_of(&name) else { continue };
+        for (table, column) in TABLES {
+            let partition = Partition { table, column, week, now };
+            if partition.check() != name || tended.is_deposed {
+                continue;
+            }
+            let is_of_use = week >= Week::of(now) && (is_checked || !partition.has_begun());
+            if !is_of_use || exists(connection, &partition.name()).await? {
+                let step = partition.drop_check(connection, terms).await;
+                tended.count(&name, step);
+            }
         }
     }
     Ok(())
@@ -206,6 +247,11 @@ impl Partition {
         (self.week.floor(), self.week.plus(1).floor())
     }
 
+    /// Or is about to.
+    fn has_begun(&self) -> bool {
+        self.week.0 <= self.now.as_micros() + SOON
+    }
+
     async fn make(&self, connection: &ClientWrapper, terms: Terms<'_>) -> Result<Step, Fault> {
         if exists(connection, &self.name()).await? {
             return Ok(Step::NotNeeded);
@@ -213,7 +259,7 @@ impl Partition {
         let Self { table, column, .. } = self;
         let (from, to) = self.bounds();
         let own = format!("{table}_default WHERE {column} >= '{from}' AND {column} < '{to}'");
-        let has_begun = self.week.0 <= self.now.as_micros() + SOON;
+        let has_begun = self.has_begun();
         let is_checked = self.has_check(connection).await?;
         if !is_checked && !is_more_than(connection, &format!("{table}_default"), FEW).await? {
             if !is_more_than(connection, &own, MOST_MOVED).await? {
@@ -268,40 +314,73 @@ impl Partition {
             self.attach_checked(connection, terms).await
         };
         let step = steps.await;
-        if let Err(Fault::Sql(error)) = &step
-            && error.code() == Some(&SqlState::CHECK_VIOLATION)
-        {
-            // A job of that week came in just before the constraint. It must not keep others out.
-            let text = format!("ALTER TABLE {}_default DROP CONSTRAINT IF EXISTS {}", self.table, self.check());
-            if terms.begin(connection).await? {
-                connection.batch_execute(&text).await?;
-            }
-            finish(connection, Ok(Step::Done)).await?;
+        // It must not keep jobs out. Where only a lock was in the way and there is time, the next round goes on with it; where another
+        // process is at work, that one does.
+        let stays = match &step {
+            Ok(Step::Done | Step::Deposed) => true,
+            Ok(Step::NotNeeded) => !self.has_begun(),
+            Err(fault) => !self.has_begun() && is_lock(fault),
+        };
+        if !stays && let Err(fault) = self.drop_check(connection, terms).await {
+            warn!(
+                "constraint {} stays on {}_default, and keeps jobs of that week out: {fault}",
+                self.check(),
+                self.table
+            );
         }
         step
     }
 
+    /// Insists a little: while it is there, jobs of that week are refused.
+    async fn drop_check(&self, connection: &ClientWrapper, terms: Terms<'_>) -> Result<Step, Fault> {
+        let text = format!("ALTER TABLE {}_default DROP CONSTRAINT IF EXISTS {}", self.table, self.check());
+        let mut tries = 0;
+        loop {
+            let step = async {
+                if !terms.begin(connection).await? {
+                    return Ok(Step::Deposed);
+                }
+                connection.batch_execute(&text).await?;
+                Ok(Step::Done)
+            };
+            tries += 1;
+            match finish(connection, step.await).await {
+                Err(fault) if is_lock(&fault) && tries < DROP_TRIES => {}
+                dropped => return dropped,
+            }
+        }
+    }
+
     async fn has_check(&self, connection: &ClientWrapper) -> Result<bool, Fault> {
-        let text = "SELECT EXISTS (SELECT FROM pg_constraint WHERE conname = $1
-                                   AND connamespace = current_schema()::regnamespace)";
-        Ok(connection.query_one(text, &[&self.check()]).await?.try_get(0)?)
+        Ok(self.checked(connection).await?.is_some())
+    }
+
+    /// Whether the constraint was checked, if there is one.
+    async fn checked(&self, connection: &ClientWrapper) -> Result<Option<bool>, Fault> {
+        let text = "SELECT convalidated FROM pg_constraint
+                    WHERE conname = $1 AND connamespace = current_schema()::regnamespace";
+        let row = connection.query_opt(text, &[&self.check()]).await?;
+        Ok(row.map(|row| row.try_get(0)).transpose()?)
     }
 
     /// From here on nothing of this week comes into the default partition.
     async fn add_check(&self, connection: &ClientWrapper, terms: Terms<'_>) -> Result<Step, Fault> {
-        let (Self { table, column, .. }, check, (from, to)) = (self, self.check(), self.bounds());
+        let (Self { table, column, .. }, name, check, (from, to)) = (self, self.name(), self.check(), self.bounds());
         let step = async {
             if !terms.begin(connection).await? {
                 return Ok(Step::Deposed);
             }
             let mine: bool =
                 connection.query_one("SELECT pg_try_advisory_xact_lock($1)", &[&ONE_BY_ONE]).await?.try_get(0)?;
-            if !mine || exists(connection, &self.name()).await? {
+            if !mine || exists(connection, &name).await? {
                 return Ok(Step::NotNeeded);
             }
             if !self.has_check(connection).await? {
+                // A user who may not create tables hears of it before anything is kept out.
                 let text = format!(
-                    "ALTER TABLE {table}_default
+                    "CREATE TABLE {name} (LIKE {table} INCLUDING ALL);
+                     DROP TABLE {name};
+                     ALTER TABLE {table}_default
                      ADD CONSTRAINT {check} CHECK ({column} < '{from}' OR {column} >= '{to}') NOT VALID"
                 );
                 connection.batch_execute(&text).await?;
@@ -314,7 +393,7 @@ impl Partition {
     /// Reads everything, under a lock that keeps out neither readers nor writers.
     async fn validate(&self, connection: &ClientWrapper, terms: Terms<'_>) -> Result<Step, Fault> {
         let step = async {
-            if !terms.begin_with(connection, LIMIT).await? {
+            if !terms.begin_with(connection, CHECK_LIMIT).await? {
                 return Ok(Step::Deposed);
             }
             let text = format!("ALTER TABLE {}_default VALIDATE CONSTRAINT {}", self.table, self.check());
@@ -331,7 +410,8 @@ impl Partition {
                 return Ok(Step::Deposed);
             }
             connection.execute("SELECT pg_advisory_xact_lock($1)", &[&ONE_BY_ONE]).await?;
-            if exists(connection, &name).await? {
+            // Unchecked, or dropped meanwhile, it would not keep the default partition from being read.
+            if exists(connection, &name).await? || self.checked(connection).await? != Some(true) {
                 return Ok(Step::NotNeeded);
             }
             // The constraint goes again: what is left of the week when it is dropped comes back to the default partition.
@@ -351,6 +431,10 @@ impl Partition {
 async fn is_more_than(connection: &ClientWrapper, rows: &str, count: i64) -> Result<bool, Fault> {
     let text = format!("SELECT count(*) FROM (SELECT FROM {rows} LIMIT {}) AS few", count + 1);
     Ok(connection.query_one(&text, &[]).await?.try_get::<_, i64>(0)? > count)
+}
+
+fn is_lock(fault: &Fault) -> bool {
+    matches!(fault, Fault::Sql(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE))
 }
 
 async fn finish(connection: &ClientWrapper, done: Result<Step, Fault>) -> Result<Step, Fault> {

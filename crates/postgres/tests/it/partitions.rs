@@ -1,7 +1,7 @@
 //! The weeks of `jobs` and `outcomes`.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use foreman_core::JobId;
 use foreman_core::conformance::given::{a_job, completed};
@@ -9,7 +9,8 @@ use foreman_core::conformance::given::{by_order, session_info, taken};
 use foreman_core::memory::LocalWakeups;
 use foreman_core::ports::{JobQuery, JobStore, SessionStore, Submitted};
 use foreman_core::{NewJob, SessionId, TenantId};
-use foreman_postgres::{Config, PostgresStore};
+use foreman_postgres::{Config, PostgresStore, doctor};
+use tokio::time::Instant;
 use tokio_postgres::Client;
 use uuid::Uuid;
 
@@ -169,17 +170,7 @@ async fn a_week_of_which_too_much_is_in_the_default_stays_there() {
 
 /// A default partition that is large. Answers how long it takes at least to read it under a lock.
 async fn fill_the_default(client: &Client) -> Duration {
-    const ROWS: i64 = 600_000;
-    client
-        .execute(
-            "INSERT INTO jobs_default (id, tenant, queue, route, lane, max_attempts, created_at, first_run_at, work)
-             SELECT ('00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, '', 'default', 'http', 1, 1, now(), now(),
-                    '{}'
-             FROM generate_series(1, $1::bigint) AS n",
-            &[&ROWS],
-        )
-        .await
-        .unwrap();
+    put_into_the_default(client, 600_000).await;
     let mut fastest = Duration::MAX;
     for _ in 0..5 {
         let start = Instant::now();
@@ -190,18 +181,50 @@ async fn fill_the_default(client: &Client) -> Duration {
     fastest
 }
 
-/// The last week that is made ahead.
-async fn last_week(client: &Client) -> (String, Uuid) {
-    let row = client
-        .query_one(
-            "SELECT child.relname::text, pg_get_expr(child.relpartbound, child.oid)
-             FROM pg_inherits JOIN pg_class AS child ON child.oid = inhrelid
-             WHERE inhparent = 'jobs'::regclass AND child.relname ~ '_w' ORDER BY 1 DESC LIMIT 1",
-            &[],
+async fn put_into_the_default(client: &Client, rows: i64) {
+    // So many rows would have it vacuumed, under a lock that partitions are not created beside.
+    client.batch_execute("ALTER TABLE jobs_default SET (autovacuum_enabled = off)").await.unwrap();
+    client
+        .execute(
+            "INSERT INTO jobs_default (id, tenant, queue, route, lane, max_attempts, created_at, first_run_at, work)
+             SELECT ('00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, '', 'default', 'http', 1, 1, now(), now(),
+                    '{}'
+             FROM generate_series(1, $1::bigint) AS n",
+            &[&rows],
         )
         .await
         .unwrap();
+}
+
+/// The last week that is made ahead.
+async fn last_week(client: &Client) -> (String, Uuid) {
+    week(client, "true").await
+}
+
+/// The week that has begun.
+async fn this_week(client: &Client) -> (String, Uuid) {
+    week(client, "child.relname = 'jobs_w' || to_char(date_trunc('week', now() AT TIME ZONE 'UTC'), 'YYYYMMDD')").await
+}
+
+async fn week(client: &Client, which: &str) -> (String, Uuid) {
+    let sql = format!(
+        "SELECT child.relname::text, pg_get_expr(child.relpartbound, child.oid)
+         FROM pg_inherits JOIN pg_class AS child ON child.oid = inhrelid
+         WHERE inhparent = 'jobs'::regclass AND child.relname ~ '_w' AND {which} ORDER BY 1 DESC LIMIT 1"
+    );
+    let row = client.query_one(&sql, &[]).await.unwrap();
     (row.get(0), row.get::<_, String>(1).split('\'').nth(1).unwrap().parse().unwrap())
+}
+
+/// The constraint that keeps the jobs of a week out of the default partition, as somebody left it who died before attaching.
+async fn leave_a_constraint(client: &Client, (week, first_id): &(String, Uuid), is_valid: bool) {
+    let next = Uuid::from_u128(first_id.as_u128() + (u128::from(WEEK * 1_000) << 80));
+    let check = format!(
+        "ALTER TABLE jobs_default ADD CONSTRAINT jobs_default_not_{} CHECK (id < '{first_id}' OR id >= '{next}') {}",
+        &week[5..],
+        if is_valid { "" } else { "NOT VALID" }
+    );
+    client.batch_execute(&check).await.unwrap();
 }
 
 async fn constraints_of_the_default(client: &Client) -> i64 {
@@ -259,6 +282,80 @@ async fn a_job_of_a_coming_week_in_a_large_default_partition_stays_and_keeps_not
     assert_eq!(team.store.tend_partitions(0).await.unwrap().0, 0, "seen beforehand, it is not tried");
     team.store.submit(&[job(2)]).await.unwrap();
     assert_eq!(place_of(&team, "jobs", "id", job(2).id).await.unwrap(), "jobs_default");
+}
+
+/// The constraints that `foreman doctor` names, and whether they keep jobs out by now.
+async fn exclusions(team: &Team) -> Vec<(String, bool)> {
+    let found = doctor::examine(&Config::at(team.database.url())).await.unwrap().store.unwrap().exclusions;
+    assert!(found.iter().all(|exclusion| exclusion.table == "jobs_default"), "{found:?}");
+    found.into_iter().map(|exclusion| (exclusion.constraint, exclusion.is_urgent)).collect()
+}
+
+/// While it is there, no job of that week can be inserted.
+#[tokio::test]
+async fn a_constraint_that_was_left_behind_does_not_keep_out_the_jobs_of_a_week_that_has_begun() {
+    for is_valid in [false, true] {
+        let team = Team::on(Database::ready().await.spoil(), |_| {}).await;
+        up_to_date(&team).await;
+        let client = team.database.client().await;
+        let week = this_week(&client).await;
+        client.batch_execute(&format!("DROP TABLE {}", week.0)).await.unwrap();
+        leave_a_constraint(&client, &week, is_valid).await;
+        let job = NewJob { id: JobId(Uuid::from_u128(week.1.as_u128() + 1)), ..a_job().build() };
+        assert!(team.store.submit(std::slice::from_ref(&job)).await.is_err(), "nothing can be submitted");
+        assert_eq!(exclusions(&team).await, [(format!("jobs_default_not_{}", &week.0[5..]), true)]);
+        // Partitions cannot be attached now; everything else can be done.
+        let other = team.database.client().await;
+        other.batch_execute("BEGIN; LOCK TABLE ONLY jobs IN SHARE UPDATE EXCLUSIVE MODE").await.unwrap();
+        assert!(team.store.tend_partitions(0).await.is_err(), "it does not wait");
+        assert_eq!(constraints_of_the_default(&client).await, 0, "valid: {is_valid}");
+        assert!(team.store.submit(std::slice::from_ref(&job)).await.unwrap()[0].is_accepted());
+        assert_eq!(place_of(&team, "jobs", "id", job.id).await.unwrap(), "jobs_default");
+        other.batch_execute("COMMIT").await.unwrap();
+        assert_eq!(team.store.tend_partitions(0).await.unwrap().0, 1);
+        assert_eq!(place_of(&team, "jobs", "id", job.id).await.unwrap(), week.0);
+    }
+}
+
+/// It would keep out what is left of that week when its partition is dropped.
+#[tokio::test]
+async fn a_constraint_for_a_week_that_has_its_partition_is_dropped() {
+    let team = Team::on(Database::ready().await.spoil(), |_| {}).await;
+    up_to_date(&team).await;
+    let client = team.database.client().await;
+    let last = last_week(&client).await;
+    leave_a_constraint(&client, &last, false).await;
+    assert_eq!(exclusions(&team).await, [(format!("jobs_default_not_{}", &last.0[5..]), false)]);
+    assert_eq!(team.store.tend_partitions(0).await.unwrap(), (0, 0));
+    assert_eq!(constraints_of_the_default(&client).await, 0);
+}
+
+#[tokio::test]
+async fn a_user_who_may_not_create_tables_leaves_no_constraint_behind() {
+    let team = Team::on(Database::ready().await.spoil(), |_| {}).await;
+    up_to_date(&team).await;
+    let client = team.database.client().await;
+    let last = last_week(&client).await;
+    client.batch_execute(&format!("DROP TABLE {}", last.0)).await.unwrap();
+    put_into_the_default(&client, 50_001).await;
+    client
+        .batch_execute(
+            "CREATE FUNCTION refuse() RETURNS event_trigger LANGUAGE plpgsql AS 'BEGIN RAISE insufficient_privilege; END';
+             CREATE EVENT TRIGGER refuse ON ddl_command_start WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION refuse()",
+        )
+        .await
+        .unwrap();
+    // Also when it was left by one who might.
+    for is_left in [false, true] {
+        if is_left {
+            leave_a_constraint(&client, &last, false).await;
+        }
+        assert!(team.store.tend_partitions(0).await.is_err(), "it is refused");
+        assert_eq!(constraints_of_the_default(&client).await, 0, "left before: {is_left}");
+    }
+    client.batch_execute("DROP EVENT TRIGGER refuse").await.unwrap();
+    assert_eq!(team.store.tend_partitions(0).await.unwrap().0, 1);
+    assert_eq!(constraints_of_the_default(&client).await, 0);
 }
 
 #[tokio::test]
