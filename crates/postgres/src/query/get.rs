@@ -62,7 +62,7 @@ pub(super) async fn attempts(
 ) -> Result<Option<AttemptPage>, Fault> {
     let wanted = Wanted::after(skip);
     let answers = tx
-        .all(&[(THEIRS, &[&id.0, &tenant.as_str()]), (RECORDS, &[&id.0, &wanted.skip, &wanted.most, &wanted.bytes])])
+        .by_id(&[(THEIRS, &[&id.0, &tenant.as_str()]), (RECORDS, &[&id.0, &wanted.skip, &wanted.most, &wanted.bytes])])
         .await?;
     if answers[0].is_empty() { Ok(None) } else { page(&answers[1]).map(Some) }
 }

@@ -1,4 +1,4 @@
-//! Stands between the store and the server, and counts what is asked.
+//! Stands between the store and the server: counts what is asked, and may ask something of its own.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,11 +21,22 @@ pub fn behind() -> String {
 pub struct Meter {
     executed: AtomicUsize,
     parsed: AtomicUsize,
+    /// A statement that every transaction ends with.
+    last: Option<&'static str>,
 }
 
 impl Meter {
     pub async fn start(tasks: &Tasks) -> (Arc<Self>, String) {
-        let meter = Arc::new(Self::default());
+        Self::serve(tasks, Self::default()).await
+    }
+
+    /// The address through which every transaction that commits does this as the last thing.
+    pub async fn ending_with(tasks: &Tasks, last: &'static str) -> String {
+        Self::serve(tasks, Self { last: Some(last), ..Self::default() }).await.1
+    }
+
+    async fn serve(tasks: &Tasks, meter: Self) -> (Arc<Self>, String) {
+        let meter = Arc::new(meter);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let (shared, connections) = (Arc::clone(&meter), tasks.clone());
@@ -51,6 +62,14 @@ impl Meter {
             _ => 0,
         };
     }
+
+    /// What is passed on instead.
+    fn change(&self, kind: u8, body: Vec<u8>) -> Vec<u8> {
+        match self.last {
+            Some(last) if kind == b'Q' && body == b"COMMIT\0" => format!("{last}; COMMIT\0").into_bytes(),
+            _ => body,
+        }
+    }
 }
 
 async fn carry(meter: Arc<Meter>, near: TcpStream, far: TcpStream) {
@@ -63,7 +82,10 @@ async fn carry(meter: Arc<Meter>, near: TcpStream, far: TcpStream) {
         // The first messages have no kind: maybe a request for TLS, which is refused here, then who one is.
         loop {
             let Ok(length) = from_client.read_u32().await else { return };
-            let Some(code) = pass(&mut from_client, &mut to_server, None, length).await else { return };
+            let Some(code) = body(&mut from_client, length).await else { return };
+            if pass(&mut to_server, None, &code).await.is_none() {
+                return;
+            }
             if code.get(..4) != Some(&80_877_103_u32.to_be_bytes()) {
                 break;
             }
@@ -72,7 +94,8 @@ async fn carry(meter: Arc<Meter>, near: TcpStream, far: TcpStream) {
             let Ok(kind) = from_client.read_u8().await else { return };
             let Ok(length) = from_client.read_u32().await else { return };
             meter.see(kind);
-            if pass(&mut from_client, &mut to_server, Some(kind), length).await.is_none() {
+            let Some(asked) = body(&mut from_client, length).await else { return };
+            if pass(&mut to_server, Some(kind), &meter.change(kind, asked)).await.is_none() {
                 return;
             }
         }
@@ -83,18 +106,17 @@ async fn carry(meter: Arc<Meter>, near: TcpStream, far: TcpStream) {
     }
 }
 
-/// Passes one message on; its body.
-async fn pass(
-    from: &mut (impl AsyncReadExt + Unpin),
-    to: &mut (impl AsyncWriteExt + Unpin),
-    kind: Option<u8>,
-    length: u32,
-) -> Option<Vec<u8>> {
+/// What a message says, from its length.
+async fn body(from: &mut (impl AsyncReadExt + Unpin), length: u32) -> Option<Vec<u8>> {
     let mut body = vec![0; length.checked_sub(4)? as usize];
     from.read_exact(&mut body).await.ok()?;
-    let mut message: Vec<u8> = kind.into_iter().collect();
-    message.extend(length.to_be_bytes());
-    message.extend(&body);
-    to.write_all(&message).await.ok()?;
     Some(body)
+}
+
+/// Passes one message on.
+async fn pass(to: &mut (impl AsyncWriteExt + Unpin), kind: Option<u8>, body: &[u8]) -> Option<()> {
+    let mut message: Vec<u8> = kind.into_iter().collect();
+    message.extend(u32::try_from(body.len() + 4).ok()?.to_be_bytes());
+    message.extend(body);
+    to.write_all(&message).await.ok()
 }
