@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use foreman_core::conformance::given::{a_job, by_order, completed, jobs, session_info, taken};
-use foreman_core::ports::{CancelAnswer, JobQuery, JobStore, SessionStore, Settled, Submitted};
+use foreman_core::conformance::prune::for_ever;
+use foreman_core::ports::{CancelAnswer, JobQuery, JobStore, PruneKind, SessionStore, Settled, Submitted, Upkeep as _};
 use foreman_core::{SessionId, TenantId};
 use tokio::time::{Instant, sleep};
 
@@ -191,4 +192,24 @@ async fn places_are_given_back_in_the_order_in_which_they_are_reserved() {
     giving.await.unwrap().unwrap();
     let keys = probe.query("SELECT last_key FROM line_shares ORDER BY queue", &[]).await.unwrap();
     assert_eq!(keys.iter().map(|row| row.get::<_, i64>(0)).collect::<Vec<_>>(), [5, 5]);
+}
+
+/// Whoever reserves places holds one while it waits for the next. To look for unused ones must wait for none of them.
+#[tokio::test]
+async fn the_pruner_leaves_out_a_line_that_is_in_use() {
+    let team = Team::new().await;
+    let (holder, probe) = (team.database.client().await, team.database.client().await);
+    // As a version wrote them that did not note when they were used.
+    holder
+        .batch_execute(
+            "INSERT INTO line_shares (queue, lane, route, tenant, last_key, given)
+             VALUES ('a', 1, 'task:x', 't', 10, 10), ('b', 1, 'task:x', 't', 10, 10), ('c', 1, 'task:x', 't', 10, 10)",
+        )
+        .await
+        .unwrap();
+    holder.batch_execute("BEGIN; SELECT FROM line_shares WHERE queue = 'b' FOR UPDATE").await.unwrap();
+    team.store.prune_kind(None, PruneKind::Lines, &for_ever(), 100).await.unwrap();
+    let noted = "SELECT string_agg(queue, ' ' ORDER BY queue) FROM line_shares WHERE given_at IS NOT NULL";
+    assert_eq!(probe.query_one(noted, &[]).await.unwrap().get::<_, String>(0), "a c");
+    holder.batch_execute("COMMIT").await.unwrap();
 }
