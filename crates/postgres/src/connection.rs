@@ -313,5 +313,25 @@ pub(crate) const READ_ONLY: &str = "the database is read-only: it is a standby, 
 fn is_refused_as_read_only(error: &tokio_postgres::Error) -> bool {
     std::error::Error::source(error)
         .and_then(|source| source.downcast_ref::<std::io::Error>())
-        .is_some_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied)
+        .is_some_and(says_read_only)
+}
+
+/// The same kind of error comes from the system, with its number, for a socket that this user may not open.
+fn says_read_only(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Error, ErrorKind};
+
+    use super::*;
+
+    #[test]
+    fn a_socket_that_may_not_be_opened_is_no_database_that_can_only_be_read() {
+        assert!(says_read_only(&Error::new(ErrorKind::PermissionDenied, "database does not allow writes")));
+        assert!(!says_read_only(&Error::from_raw_os_error(13)));
+        assert_eq!(Error::from_raw_os_error(13).kind(), ErrorKind::PermissionDenied);
+        assert!(!says_read_only(&Error::from(ErrorKind::ConnectionRefused)));
+    }
 }
