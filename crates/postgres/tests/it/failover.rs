@@ -38,7 +38,8 @@ async fn make_writable(database: &Database, admin: &Client) {
 
 #[tokio::test]
 async fn after_a_failover_through_a_standby_the_first_call_is_answered() {
-    let team = Team::new().await;
+    // More callers than connections: each waits its turn, however slow the machine is.
+    let team = Team::with(|config| config.acquire_timeout = PATIENCE).await;
     let leases = PgLeases::new(&Config::at(team.database.url())).unwrap();
     let admin = team.database.client().await;
     team.store.submit(&jobs(1, &a_job())).await.unwrap();

@@ -79,18 +79,23 @@ async fn what_waits_is_walked_over_once_however_many_queues_are_unused() {
     assert_eq!(left.len(), 1, "the one that is used");
 }
 
-/// Jobs that ended, as many as a history has; their ids are of all times, as those of a history are.
+/// An id of any time but ours: it lies in the default partition, and in no week that happens to be there.
+const LONG_AGO: &str = "overlay(gen_random_uuid()::text PLACING '0000' FROM 1 FOR 4)::uuid";
+
+/// Jobs that ended, as many as a history has.
 async fn history(client: &Client, state: &str, group: Option<&str>, count: i64) {
     history_of(client, "q", state, group, count).await;
 }
 
 async fn history_of(client: &Client, queue: &str, state: &str, group: Option<&str>, count: i64) {
-    let sql = "INSERT INTO outcomes (job, tenant, state, queue, finished_at, attempt, spent, crashes, run_at, settled, report,
-                                     error_group)
-               SELECT gen_random_uuid(), 'default', $1, $4, now() - n * interval '1 second', 1, 1, 0, now(), true,
-                      '{\"error\":\"e\"}', $2
-               FROM generate_series(1, $3::bigint) AS n";
-    client.execute(sql, &[&state, &group, &count, &queue]).await.unwrap();
+    let sql = format!(
+        "INSERT INTO outcomes (job, tenant, state, queue, finished_at, attempt, spent, crashes, run_at, settled, report,
+                               error_group)
+         SELECT {LONG_AGO}, 'default', $1, $4, now() - n * interval '1 second', 1, 1, 0, now(), true,
+                '{{\"error\":\"e\"}}', $2
+         FROM generate_series(1, $3::bigint) AS n"
+    );
+    client.execute(&sql, &[&state, &group, &count, &queue]).await.unwrap();
 }
 
 /// How a statement went on what is there: its plan, and how many rows it read of a table with partitions.
@@ -197,10 +202,12 @@ async fn deliveries_are_not_walked_over_to_find_the_users_jobs() {
         for (state, group) in [("completed", None), ("dead", Some(GROUP)), ("failed", Some(GROUP)), ("failed", None)] {
             history_of(&client, queue, state, group, count).await;
         }
-        let jobs = "INSERT INTO jobs (id, tenant, queue, route, lane, max_attempts, created_at, first_run_at, work)
-                    SELECT gen_random_uuid(), 'default', $1, 'http', 1, 1, now(), now(), '{}'
-                    FROM generate_series(1, $2::bigint)";
-        client.execute(jobs, &[&queue, &count]).await.unwrap();
+        let jobs = format!(
+            "INSERT INTO jobs (id, tenant, queue, route, lane, max_attempts, created_at, first_run_at, work)
+             SELECT {LONG_AGO}, 'default', $1, 'http', 1, 1, now(), now(), '{{}}'
+             FROM generate_series(1, $2::bigint)"
+        );
+        client.execute(&jobs, &[&queue, &count]).await.unwrap();
     }
     client.batch_execute("ANALYZE outcomes; ANALYZE jobs").await.unwrap();
     let page = |has: &[&str]| statement(&[has, &["left(", "DESC LIMIT"]].concat());
@@ -236,17 +243,19 @@ async fn a_large_group_behind_thousands_of_others_comes_first() {
     let team = Team::new().await;
     let client = team.database.client().await;
     let tenant = TenantId::default();
-    let unlike = "INSERT INTO outcomes (job, tenant, state, queue, finished_at, attempt, spent, crashes, run_at, settled, report,
-                                        error_group)
-                  SELECT gen_random_uuid(), 'default', 'dead', 'q', now() + n * interval '1 second', 1, 1, 0, now(), true,
-                         '{\"error\":\"e\"}', lpad(to_hex(n), 16, '0')
-                  FROM generate_series($1::bigint, $2::bigint) AS n";
-    client.execute(unlike, &[&1_i64, &2_000_i64]).await.unwrap();
+    let unlike = format!(
+        "INSERT INTO outcomes (job, tenant, state, queue, finished_at, attempt, spent, crashes, run_at, settled, report,
+                               error_group)
+         SELECT {LONG_AGO}, 'default', 'dead', 'q', now() + n * interval '1 second', 1, 1, 0, now(), true,
+                '{{\"error\":\"e\"}}', lpad(to_hex(n), 16, '0')
+         FROM generate_series($1::bigint, $2::bigint) AS n"
+    );
+    client.execute(&unlike, &[&1_i64, &2_000_i64]).await.unwrap();
     let all = team.store.failure_groups(&tenant, &State::FAILURES, usize::MAX, 200).await.unwrap();
     assert_eq!((all.groups.len(), all.is_complete), (2_000, true), "just as many as are looked at");
     assert!(!team.store.failure_groups(&tenant, &State::FAILURES, 1_999, 200).await.unwrap().is_complete);
 
-    client.execute(unlike, &[&2_001_i64, &6_000_i64]).await.unwrap();
+    client.execute(&unlike, &[&2_001_i64, &6_000_i64]).await.unwrap();
     history(&client, "dead", Some(LARGE), 300).await;
     // Nobody looks at what is older.
     history(&client, "completed", None, 20_000).await;
