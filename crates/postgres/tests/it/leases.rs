@@ -115,7 +115,7 @@ async fn a_leader_whose_term_is_over_books_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn when_a_leader_stops_another_leads_within_a_second() {
+async fn when_a_leader_stops_another_leads_before_its_lease_runs_out() {
     let database = Database::ready().await;
     let tasks = Tasks::new();
     let contender = || {
