@@ -8,7 +8,7 @@
 //! When the store does not answer, nobody is told anything: to guess that a tenant signs nothing, or may run everything, would
 //! be to open a lock because the key is lost.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -18,6 +18,7 @@ use foreman_core::ports::{StoreError, TenantStore};
 use foreman_core::tenant::{Limit, Permitted, TenantLimits, TenantSettings};
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
+use tracing::warn;
 
 use crate::outage::bounded;
 use crate::target::command::Permits;
@@ -62,6 +63,8 @@ pub struct Tenants {
     settings: Mutex<HashMap<TenantId, Asked<Settings>>>,
     running: Mutex<Option<Asked<RunningLimits>>>,
     queued: Mutex<Option<Asked<QueuedLimits>>>,
+    /// Tenants that this version cannot read; the log has named them.
+    unreadable: Mutex<HashSet<TenantId>>,
 }
 
 /// How many jobs of each tenant may run.
@@ -94,7 +97,14 @@ impl QueuedLimits {
 
 impl Tenants {
     pub fn new(store: Arc<dyn TenantStore>, config: Config) -> Self {
-        Self { store, config, settings: Mutex::default(), running: Mutex::default(), queued: Mutex::default() }
+        Self {
+            store,
+            config,
+            settings: Mutex::default(),
+            running: Mutex::default(),
+            queued: Mutex::default(),
+            unreadable: Mutex::default(),
+        }
     }
 
     /// What an administrator said about it; `None` when there is no such tenant.
@@ -144,46 +154,66 @@ impl Tenants {
 
     async fn read_queued_limits(&self) -> Result<QueuedLimits, StoreError> {
         let default = self.config.limits.queued_jobs;
-        let (mut others, mut last) = (HashMap::new(), None);
-        loop {
-            let page = bounded(self.config.call_timeout, self.store.tenants(last.as_ref(), PAGE)).await?;
-            let was_full = page.len() >= PAGE;
-            for tenant in page {
-                if let Some(limit) = tenant.settings.limits.queued_jobs.filter(|limit| *limit != default) {
-                    others.insert(tenant.id.clone(), limit);
-                }
-                last = Some(tenant.id);
+        let mut others = HashMap::new();
+        self.each(|tenant, settings| {
+            if let Some(limit) = settings.limits.queued_jobs.filter(|limit| *limit != default) {
+                others.insert(tenant, limit);
             }
-            if !was_full {
-                return Ok(QueuedLimits { default, others: Arc::new(others) });
-            }
-        }
+        })
+        .await?;
+        Ok(QueuedLimits { default, others: Arc::new(others) })
     }
 
     async fn read_running_limits(&self) -> Result<RunningLimits, StoreError> {
         let default = self.config.limits.running_jobs;
         let (mut others, mut all) = (HashMap::new(), Vec::new());
         let (mut weights, mut enabled) = (HashMap::new(), 0);
+        self.each(|tenant, settings| {
+            let limit = self.config.limits.with(&settings.limits).running_jobs;
+            if limit != default {
+                others.insert(tenant.clone(), limit);
+            }
+            let weight = settings.weight.get();
+            if weight != 1 {
+                weights.insert(tenant.clone(), weight);
+            }
+            enabled += usize::from(!settings.is_disabled);
+            all.push(tenant);
+        })
+        .await?;
+        let (others, all, weights) = (Arc::new(others), Arc::new(all), Arc::new(weights));
+        Ok(RunningLimits { default, others, all, weights, enabled })
+    }
+
+    /// Goes through all tenants, page by page. One that this version cannot read, as in the middle of an upgrade, has the default
+    /// settings: to stop here would stop the work of all the others.
+    async fn each(&self, mut see: impl FnMut(TenantId, &TenantSettings)) -> Result<(), StoreError> {
+        let (mut last, mut unreadable) = (None, HashSet::new());
         loop {
-            let page = bounded(self.config.call_timeout, self.store.tenants(all.last(), PAGE)).await?;
-            let was_full = page.len() >= PAGE;
-            for tenant in page {
-                let limit = self.config.limits.with(&tenant.settings.limits).running_jobs;
-                if limit != default {
-                    others.insert(tenant.id.clone(), limit);
-                }
-                let weight = tenant.settings.weight.get();
-                if weight != 1 {
-                    weights.insert(tenant.id.clone(), weight);
-                }
-                enabled += usize::from(!tenant.settings.is_disabled);
-                all.push(tenant.id);
+            let page = bounded(self.config.call_timeout, self.store.tenants(last.as_ref(), PAGE)).await?;
+            let was_full = page.readable.len() >= PAGE;
+            for tenant in page.readable {
+                last = Some(tenant.id.clone());
+                see(tenant.id, &tenant.settings);
+            }
+            for tenant in page.unreadable {
+                see(tenant.clone(), &TenantSettings::default());
+                unreadable.insert(tenant);
             }
             if !was_full {
-                let (others, all, weights) = (Arc::new(others), Arc::new(all), Arc::new(weights));
-                return Ok(RunningLimits { default, others, all, weights, enabled });
+                self.say_unreadable(unreadable);
+                return Ok(());
             }
         }
+    }
+
+    /// Each is named once in the log, until it can be read again.
+    fn say_unreadable(&self, found: HashSet<TenantId>) {
+        let mut said = lock(&self.unreadable);
+        for tenant in found.difference(&said) {
+            warn!(%tenant, "this version cannot read the settings of tenant {tenant}: the default limits apply to it");
+        }
+        *said = found;
     }
 }
 

@@ -7,7 +7,8 @@
 use async_trait::async_trait;
 use foreman_core::TenantId;
 use foreman_core::ports::{
-    CreateTenantAnswer, DeleteTenantAnswer, NewTenant, StoreError, TenantStore, TenantUpdate, Topic, UpdateTenantAnswer,
+    CreateTenantAnswer, DeleteTenantAnswer, NewTenant, StoreError, TenantPage, TenantStore, TenantUpdate, Topic,
+    UpdateTenantAnswer,
 };
 use foreman_core::tenant::{Tenant, TenantSettings};
 use tokio_postgres::Row;
@@ -73,7 +74,7 @@ impl TenantStore for PostgresStore {
         look!(self, Look, |tx| one(&tx, id).await)
     }
 
-    async fn tenants(&self, after: Option<&TenantId>, limit: usize) -> Result<Vec<Tenant>, StoreError> {
+    async fn tenants(&self, after: Option<&TenantId>, limit: usize) -> Result<TenantPage, StoreError> {
         look!(self, Look, |tx| list(&tx, after, limit).await)
     }
 
@@ -141,10 +142,29 @@ async fn one(tx: &Transaction, id: &TenantId) -> Result<Option<Tenant>, Fault> {
     Ok(kept.filter(|kept| !kept.is_deleted).map(|kept| kept.tenant))
 }
 
-async fn list(tx: &Transaction, after: Option<&TenantId>, limit: usize) -> Result<Vec<Tenant>, Fault> {
+/// Reads on until the page is full: a short page would look like the last.
+async fn list(tx: &Transaction, after: Option<&TenantId>, limit: usize) -> Result<TenantPage, Fault> {
+    let mut page = TenantPage::default();
     // No id is empty.
-    let after = after.map_or("", TenantId::as_str);
-    tx.rows(LIST, &[&after, &bound(limit)]).await?.iter().map(|row| read(row, 0)).collect()
+    let mut after = after.map_or("", TenantId::as_str).to_owned();
+    while page.readable.len() < limit {
+        let room = limit - page.readable.len();
+        let rows = tx.rows(LIST, &[&after.as_str(), &bound(room)]).await?;
+        for row in &rows {
+            match read(row, 0) {
+                Ok(tenant) => page.readable.push(tenant),
+                Err(Fault::Store(StoreError::Damaged(_))) => {
+                    page.unreadable.push(TenantId::new(row.try_get::<_, &str>(0)?));
+                }
+                Err(fault) => return Err(fault),
+            }
+        }
+        match rows.last() {
+            Some(last) if rows.len() == room => after = last.try_get(0)?,
+            _ => break,
+        }
+    }
+    Ok(page)
 }
 
 async fn update(tx: &Transaction, update: &TenantUpdate, settings: &str) -> Result<UpdateTenantAnswer, Fault> {

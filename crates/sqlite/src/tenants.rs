@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use foreman_core::ports::{
-    CreateTenantAnswer, DeleteTenantAnswer, NewTenant, StoreError, TenantStore, TenantUpdate, Topic, UpdateTenantAnswer,
+    CreateTenantAnswer, DeleteTenantAnswer, NewTenant, StoreError, TenantPage, TenantStore, TenantUpdate, Topic,
+    UpdateTenantAnswer,
 };
 use foreman_core::tenant::{Tenant, TenantSettings};
 use foreman_core::{EditId, TenantId, Timestamp};
@@ -36,8 +37,8 @@ impl TenantStore for SqliteStore {
         self.read(move |read| find(read.sql, &id)).await
     }
 
-    /// One that this version cannot read is left out, and said so in the log.
-    async fn tenants(&self, after: Option<&TenantId>, limit: usize) -> Result<Vec<Tenant>, StoreError> {
+    /// The log names a tenant that this version cannot read.
+    async fn tenants(&self, after: Option<&TenantId>, limit: usize) -> Result<TenantPage, StoreError> {
         let (after, unreadable) = (after.cloned(), Arc::clone(&self.parts.unreadable));
         self.read(move |read| list(read, after.as_ref(), limit, &unreadable)).await
     }
@@ -100,13 +101,8 @@ fn find(sql: &Connection, id: &TenantId) -> Result<Option<Tenant>, Fault> {
     rows.next()?.map(tenant).transpose()
 }
 
-/// Reads on until the page is full: what is left out does not shorten it, for a short page would look like the last.
-fn list(
-    read: &Read<'_>,
-    after: Option<&TenantId>,
-    limit: usize,
-    unreadable: &Unreadable,
-) -> Result<Vec<Tenant>, Fault> {
+/// Reads on until the page is full: a short page would look like the last.
+fn list(read: &Read<'_>, after: Option<&TenantId>, limit: usize, unreadable: &Unreadable) -> Result<TenantPage, Fault> {
     let mut statement = read.sql.prepare_cached(concat!(
         "SELECT ",
         tenant_columns!(),
@@ -114,12 +110,15 @@ fn list(
     ))?;
     // Every id comes after the empty one, which is none.
     let mut rows = statement.query([after.map_or("", TenantId::as_str)])?;
-    let mut tenants = Vec::new();
-    while tenants.len() < limit {
+    let mut page = TenantPage::default();
+    while page.readable.len() < limit {
         let Some(row) = rows.next()? else { break };
-        tenants.extend(unreadable.left_out(|| called(row), tenant(row))?);
+        match unreadable.left_out(|| called(row), tenant(row))? {
+            Some(tenant) => page.readable.push(tenant),
+            None => page.unreadable.push(TenantId::new(row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?)),
+        }
     }
-    Ok(tenants)
+    Ok(page)
 }
 
 /// Whether there is such a tenant.

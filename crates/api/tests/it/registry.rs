@@ -9,8 +9,8 @@ use foreman_core::key::{KeyHash, KeyId, KeyRecord};
 use foreman_core::ports::{
     AtTheDoor, AuditTrail, CreateKeyAnswer, CreateTenantAnswer, CreateWebhookAnswer, DeleteTenantAnswer, Delivery,
     DeliveryNote, Endpoints, KeyStore, Leader, NewDelivery, NewKey, NewPass, NewTenant, NewWebhook, Pass, PassStore,
-    Position, Posted, ReplaceKeyAnswer, Replacement, RevokeKeyAnswer, Round, StoreError, TenantStore, TenantUpdate,
-    UpdateTenantAnswer, UpdateWebhookAnswer, WebhookStore, WebhookUpdate,
+    Position, Posted, ReplaceKeyAnswer, Replacement, RevokeKeyAnswer, Round, StoreError, TenantPage, TenantStore,
+    TenantUpdate, UpdateTenantAnswer, UpdateWebhookAnswer, WebhookStore, WebhookUpdate,
 };
 use foreman_core::tenant::Tenant;
 use foreman_core::webhook::Webhook;
@@ -78,7 +78,7 @@ impl TenantStore for Registry {
         self.check()?;
         self.inner.tenant(id).await
     }
-    async fn tenants(&self, after: Option<&TenantId>, limit: usize) -> Answer<Vec<Tenant>> {
+    async fn tenants(&self, after: Option<&TenantId>, limit: usize) -> Answer<TenantPage> {
         self.check()?;
         self.inner.tenants(after, limit).await
     }

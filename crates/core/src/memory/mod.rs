@@ -35,7 +35,7 @@ use crate::job::{NewJob, QueueName};
 use crate::key::{KeyHash, KeyId, KeyRecord};
 use crate::ports::{
     AtTheDoor, CreateKeyAnswer, CreateTenantAnswer, DeleteTenantAnswer, KeyStore, NewKey, NewTenant, ReplaceKeyAnswer,
-    Replacement, RevokeKeyAnswer, TenantStore, TenantUpdate, UpdateTenantAnswer,
+    Replacement, RevokeKeyAnswer, TenantPage, TenantStore, TenantUpdate, UpdateTenantAnswer,
 };
 use crate::ports::{
     AttemptPage, Audit, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest, CreateAnswer, Cursor,
@@ -412,7 +412,7 @@ impl TenantStore for Store {
         Ok(self.read(|places, _| places.tenant(id)))
     }
 
-    async fn tenants(&self, after: Option<&TenantId>, limit: usize) -> Result<Vec<Tenant>, StoreError> {
+    async fn tenants(&self, after: Option<&TenantId>, limit: usize) -> Result<TenantPage, StoreError> {
         Ok(self.read(|places, _| places.tenants(after, limit)))
     }
 

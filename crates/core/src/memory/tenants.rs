@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use super::places::Places;
 use crate::id::{EditId, TenantId};
-use crate::ports::{CreateTenantAnswer, DeleteTenantAnswer, NewTenant, TenantUpdate, Topic, UpdateTenantAnswer};
+use crate::ports::{
+    CreateTenantAnswer, DeleteTenantAnswer, NewTenant, TenantPage, TenantUpdate, Topic, UpdateTenantAnswer,
+};
 use crate::tenant::{Tenant, TenantSettings, Weight};
 use crate::time::Timestamp;
 
@@ -61,9 +63,10 @@ impl Places {
         self.tenants.0.get(id).filter(|row| !row.is_deleted).map(|row| row.tenant.clone())
     }
 
-    pub fn tenants(&self, after: Option<&TenantId>, limit: usize) -> Vec<Tenant> {
+    pub fn tenants(&self, after: Option<&TenantId>, limit: usize) -> TenantPage {
         let there = self.tenants.0.values().filter(|row| !row.is_deleted).map(|row| &row.tenant);
-        there.filter(|tenant| after.is_none_or(|after| tenant.id > *after)).take(limit).cloned().collect()
+        let later = there.filter(|tenant| after.is_none_or(|after| tenant.id > *after));
+        TenantPage { readable: later.take(limit).cloned().collect(), unreadable: Vec::new() }
     }
 
     pub fn update_tenant(&mut self, update: &TenantUpdate, now: Timestamp) -> UpdateTenantAnswer {

@@ -46,7 +46,9 @@ pub use schedules::{
 pub use sessions::{Heartbeat, OpenJob, Pulse, SessionInfo, SessionState, SessionStore};
 pub use statistics::{Bucket, Depth, Range, StatisticsStore, Stretch};
 pub use submit::{Submit, SubmitError};
-pub use tenants::{CreateTenantAnswer, DeleteTenantAnswer, NewTenant, TenantStore, TenantUpdate, UpdateTenantAnswer};
+pub use tenants::{
+    CreateTenantAnswer, DeleteTenantAnswer, NewTenant, TenantPage, TenantStore, TenantUpdate, UpdateTenantAnswer,
+};
 pub use trail::AuditTrail;
 pub use upkeep::{
     DONE_IS_NOTED_EVERY, Due, Leader, PruneKind, PruneStep, Pruned, Retention, USE_IS_NOTED_EVERY, Upkeep,

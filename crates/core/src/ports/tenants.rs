@@ -20,8 +20,9 @@ pub trait TenantStore: Send + Sync {
 
     async fn tenant(&self, id: &TenantId) -> Result<Option<Tenant>, StoreError>;
 
-    /// By id, those after `after`, at most `limit`. The default one is among them.
-    async fn tenants(&self, after: Option<&TenantId>, limit: usize) -> Result<Vec<Tenant>, StoreError>;
+    /// By id, those after `after`, at most `limit` that this version can read. The default one is among them. Those that it cannot
+    /// read are named beside them and do not shorten the page.
+    async fn tenants(&self, after: Option<&TenantId>, limit: usize) -> Result<TenantPage, StoreError>;
 
     /// Changes a tenant, only while it is at the version that was seen. Sent again it answers
     /// [`UpdateTenantAnswer::Updated`] again, unless another change came after it. From then on nothing of a disabled
@@ -31,6 +32,14 @@ pub trait TenantStore: Send + Sync {
     /// Removes a tenant and its keys, under the same condition. Sent again it answers [`DeleteTenantAnswer::Deleted`]
     /// again.
     async fn delete_tenant(&self, id: &TenantId, version: i64) -> Result<DeleteTenantAnswer, StoreError>;
+}
+
+/// A page of tenants.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TenantPage {
+    pub readable: Vec<Tenant>,
+    /// Tenants between them that a later version has written, as in the middle of an upgrade.
+    pub unreadable: Vec<TenantId>,
 }
 
 #[derive(Clone, Debug)]

@@ -6,13 +6,14 @@
 //! A tenant that is disabled loses its seats: its attempts are told to stop and are handed back unspent, and the store gives
 //! them to nobody until the tenant is enabled again.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use foreman_core::TenantId;
+use foreman_core::ports::StoreError;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -21,6 +22,8 @@ use crate::tenants::Tenants;
 
 /// How often it is looked whether somebody's tenant was disabled.
 const LOOK: Duration = Duration::from_secs(1);
+/// So many tenants that cannot be read are named in the log.
+const MOST_UNREADABLE: usize = 1_000;
 
 /// Clones share one list.
 #[derive(Clone, Debug, Default)]
@@ -81,6 +84,7 @@ impl Seats {
     /// Stops the attempts of tenants that are disabled, for ever.
     pub async fn watch(self, tenants: Option<Arc<Tenants>>) -> Infallible {
         let Some(tenants) = tenants else { return std::future::pending().await };
+        let mut unreadable = HashSet::new();
         loop {
             sleep(LOOK).await;
             for (tenant, _) in self.held() {
@@ -92,6 +96,12 @@ impl Seats {
                         }
                     }
                     Ok(_) => {}
+                    // Only this one cannot be read: the others are looked at all the same.
+                    Err(StoreError::Damaged(why)) => {
+                        if unreadable.len() < MOST_UNREADABLE && unreadable.insert(tenant.clone()) {
+                            warn!(%tenant, "cannot tell whether tenant {tenant} is disabled: {why}");
+                        }
+                    }
                     // Whether anything may go on without the store is for the session to say.
                     Err(error) => {
                         warn!(%tenant, "could not check whether tenant {tenant} is disabled: {error}");

@@ -13,7 +13,7 @@ use crate::rooms::{jobs_of, tenant, worker};
 use crate::scene::{Scene, job, until};
 use crate::scheduler::{made, seconds, ticks};
 
-async fn set(scene: &Scene, id: &TenantId, is_disabled: bool) {
+pub async fn set(scene: &Scene, id: &TenantId, is_disabled: bool) {
     let version = scene.store.inner.tenant(id).await.unwrap().unwrap().version;
     let settings = TenantSettings { is_disabled, ..TenantSettings::default() };
     let update = TenantUpdate { edit: EditId::fresh(), tenant: id.clone(), version, settings };

@@ -11,6 +11,7 @@ use foreman_engine::tenants::{self, Tenants};
 use foreman_engine::worker::{self, Worker};
 use tokio::time::{Instant, sleep};
 
+use crate::disabled::set;
 use crate::scene::{Running, Scene, job, until};
 use crate::script::{Verb, away};
 
@@ -71,6 +72,27 @@ async fn a_tenant_at_its_limit_waits_for_itself_and_holds_up_nobody() {
     assert!(last < 12, "others did not wait for it: {last}");
     scene.drained(worker).await;
     scene.is_clean().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tenant_of_a_later_version_is_served_like_any_other_and_stops_nobody() {
+    let scene = Scene::new();
+
+    let later = tenant(&scene, "later", TenantSettings::default()).await;
+    let small = tenant(&scene, "small", at_most(2)).await;
+    scene.store.tenant_is_of_a_later_version(later.clone());
+    for (tenant, count) in [(&later, 2), (&small, 5), (&TenantId::default(), 1)] {
+        scene.submit(&jobs_of(tenant, count, "gate")).await;
+    }
+    let worker = worker(&scene, 16, TenantLimits::default());
+    until("each has what it may have", || scene.player.running() == 5).await;
+    sleep(Duration::from_secs(5)).await;
+    assert_eq!((running(&scene, &later).await, running(&scene, &small).await), (2, 2));
+    set(&scene, &small, true).await;
+    sleep(Duration::from_secs(5)).await;
+    assert_eq!(scene.player.running(), 3, "it is disabled, and was stopped beside one that cannot be read");
+    scene.stop.abort();
+    scene.drained(worker).await;
 }
 
 #[tokio::test(start_paused = true)]

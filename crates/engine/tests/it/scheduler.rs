@@ -9,7 +9,7 @@ use foreman_core::ports::{
     Change, CreateAnswer, JobStore, ScheduleStore, ScheduleView, Schedules, TickReason, TickState, TickView,
 };
 use foreman_core::schedule::{NewSchedule, Schedule, ScheduleKey, ScheduleSpec};
-use foreman_core::tenant::{Limit, TenantLimits};
+use foreman_core::tenant::{Limit, TenantLimits, TenantSettings};
 use foreman_core::{JobId, Report, ScheduleId, State, TenantId, Verdict};
 use foreman_engine::scheduler::{Config, Error, Scheduler};
 use foreman_engine::tenants::{self, Tenants};
@@ -18,6 +18,7 @@ use foreman_runtime::leadership::{self, Lease, Unavailable};
 use foreman_runtime::{Leadership, Stop, Task, Term};
 use tokio::time::{Instant, sleep};
 
+use crate::rooms::tenant;
 use crate::scene::{Scene, job, until};
 use crate::script::{Act, Verb, away};
 
@@ -515,6 +516,20 @@ async fn a_schedule_fires_no_more_than_its_tenant_may_have_waiting() {
     complete(&scene, first).await;
     sleep(Duration::from_secs(10)).await;
     assert_eq!(ticks(&scene, &view).await[0].state, TickState::Fired, "there is room again");
+    stopped(&scene, scheduler).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tenant_of_a_later_version_keeps_no_schedule_from_firing() {
+    let scene = Scene::new();
+    let later = tenant(&scene, "later", TenantSettings::default()).await;
+    scene.store.tenant_is_of_a_later_version(later);
+    let scheduler = Scheduler::new(scene.store(), scene.store(), scene.wakeups(), patient())
+        .limited_by(tenants(&scene, queued(3)), scene.store());
+    let scheduler = scene.tasks.spawn("scheduler", scheduler.run(scene.stop.shutdown()));
+    made(&scene, "often", r#""every": "10s""#).await;
+    sleep(Duration::from_secs(61)).await;
+    assert_eq!(scene.count(State::Pending).await, 3, "held to its limit, as ever");
     stopped(&scene, scheduler).await;
 }
 

@@ -121,6 +121,8 @@ struct Script {
     spoilt: Vec<JobId>,
     /// Tenants with a webhook that cannot be read.
     spoilt_tenants: Vec<TenantId>,
+    /// Tenants that a later version has written, and that cannot be read.
+    later_tenants: Vec<TenantId>,
     booked: Vec<usize>,
 }
 
@@ -178,6 +180,11 @@ impl Scripted {
 
     pub fn spoil_webhooks_of(&self, tenant: TenantId) {
         self.script.lock().unwrap().spoilt_tenants.push(tenant);
+    }
+
+    /// A later version writes the settings of this tenant.
+    pub fn tenant_is_of_a_later_version(&self, tenant: TenantId) {
+        self.script.lock().unwrap().later_tenants.push(tenant);
     }
 
     /// How many entries each booking had since the last time this was asked.

@@ -8,7 +8,8 @@ use async_trait::async_trait;
 use foreman_core::memory::{LocalWakeups, ManualClock, Store};
 use foreman_core::outcome::Ended;
 use foreman_core::ports::{
-    CreateTenantAnswer, DeleteTenantAnswer, NewTenant, StoreError, TenantStore, TenantUpdate, UpdateTenantAnswer,
+    CreateTenantAnswer, DeleteTenantAnswer, NewTenant, StoreError, TenantPage, TenantStore, TenantUpdate,
+    UpdateTenantAnswer,
 };
 use foreman_core::tenant::{Tenant, TenantSettings};
 use foreman_core::{EditId, Job, TenantId};
@@ -70,7 +71,7 @@ impl TenantStore for Told {
         self.store.tenant(id).await
     }
 
-    async fn tenants(&self, after: Option<&TenantId>, limit: usize) -> Result<Vec<Tenant>, StoreError> {
+    async fn tenants(&self, after: Option<&TenantId>, limit: usize) -> Result<TenantPage, StoreError> {
         self.store.tenants(after, limit).await
     }
 

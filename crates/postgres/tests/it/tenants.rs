@@ -160,7 +160,7 @@ async fn a_row_that_cannot_be_read_is_named() {
     let said = [
         team.store.look_up_key(&key.id).await.map(|_| ()).unwrap_err(),
         team.store.webhook(&own, webhook.id).await.map(|_| ()).unwrap_err(),
-        team.store.tenants(None, 10).await.map(|_| ()).unwrap_err(),
+        team.store.tenant(&tenant("acme")).await.map(|_| ()).unwrap_err(),
     ];
     let rows = [
         format!("table api_keys, column scopes, row {}", key.id),
@@ -170,6 +170,9 @@ async fn a_row_that_cannot_be_read_is_named() {
     for (error, row) in said.iter().zip(rows) {
         assert!(matches!(error, StoreError::Damaged(text) if text.contains(&row)), "{row}: {error:?}");
     }
+    let found = team.store.tenants(None, 1).await.unwrap();
+    let readable: Vec<String> = found.readable.iter().map(|tenant| tenant.id.to_string()).collect();
+    assert_eq!((readable, found.unreadable), (vec!["default".into()], vec![tenant("acme")]), "a full page");
     let found = team.store.webhooks_of(std::slice::from_ref(&own)).await.unwrap();
     assert_eq!((found.readable, found.unreadable), (Vec::new(), vec![(own.clone(), webhook.id)]));
     let at = foreman_core::Timestamp::from_micros(i64::MAX / 2);

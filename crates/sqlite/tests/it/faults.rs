@@ -382,7 +382,7 @@ async fn use_everything(store: &SqliteStore, ids: &[JobId]) -> Vec<String> {
     ask!(store.waiting(&tenant, 10));
     ask!(store.running());
     let acme = TenantId::new("acme");
-    for tenant in ask!(store.tenants(None, 10)).unwrap_or_default() {
+    for tenant in ask!(store.tenants(None, 10)).unwrap_or_default().readable {
         let edit = foreman_core::EditId::fresh();
         let (id, version) = (tenant.id.clone(), tenant.version);
         ask!(store.update_tenant(&TenantUpdate { edit, tenant: tenant.id, version, settings: tenant.settings }));

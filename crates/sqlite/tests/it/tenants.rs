@@ -205,8 +205,9 @@ async fn a_tenant_or_a_key_of_a_later_version_harms_no_other() {
     drop(sql);
 
     let page = laptop.store.tenants(Some(&TenantId::new("acme")), 2).await.unwrap();
-    let names: Vec<&str> = page.iter().map(|tenant| tenant.id.as_str()).collect();
+    let names: Vec<&str> = page.readable.iter().map(|tenant| tenant.id.as_str()).collect();
     assert_eq!(names, ["default", "gamma"], "the page is full");
+    assert_eq!(page.unreadable, [TenantId::new("beta")], "and the other is named");
     let damaged = laptop.store.tenant(&TenantId::new("beta")).await.unwrap_err();
     assert!(
         matches!(&damaged, StoreError::Damaged(why) if why.contains("tenants") && why.contains("row beta")),

@@ -6,8 +6,8 @@ use foreman_core::key::{KeyHash, KeyId, KeyRecord};
 use foreman_core::ports::{
     AtTheDoor, AuditTrail, CreateKeyAnswer, CreateTenantAnswer, CreateWebhookAnswer, DeleteTenantAnswer, Delivery,
     DeliveryNote, Endpoints, KeyStore, Leader, NewDelivery, NewKey, NewPass, NewTenant, NewWebhook, Pass, PassStore,
-    Position, Posted, ReplaceKeyAnswer, Replacement, RevokeKeyAnswer, Round, StoreError, TenantStore, TenantUpdate,
-    UpdateTenantAnswer, UpdateWebhookAnswer, WebhookStore, WebhookUpdate,
+    Position, Posted, ReplaceKeyAnswer, Replacement, RevokeKeyAnswer, Round, StoreError, TenantPage, TenantStore,
+    TenantUpdate, UpdateTenantAnswer, UpdateWebhookAnswer, WebhookStore, WebhookUpdate,
 };
 use foreman_core::tenant::Tenant;
 use foreman_core::webhook::Webhook;
@@ -22,11 +22,21 @@ impl TenantStore for Scripted {
     }
 
     async fn tenant(&self, id: &TenantId) -> Result<Option<Tenant>, StoreError> {
+        if self.script.lock().unwrap().later_tenants.contains(id) {
+            return Err(StoreError::Damaged("scripted".into()));
+        }
         self.play(Verb::Tenant, self.inner.tenant(id)).await
     }
 
-    async fn tenants(&self, after: Option<&TenantId>, limit: usize) -> Result<Vec<Tenant>, StoreError> {
-        self.play(Verb::Tenants, self.inner.tenants(after, limit)).await
+    async fn tenants(&self, after: Option<&TenantId>, limit: usize) -> Result<TenantPage, StoreError> {
+        let call = async {
+            let mut page = self.inner.tenants(after, limit).await?;
+            let later = self.script.lock().unwrap().later_tenants.clone();
+            let is_later = |tenant: &mut Tenant| later.contains(&tenant.id);
+            page.unreadable = page.readable.extract_if(.., is_later).map(|tenant| tenant.id).collect();
+            Ok(page)
+        };
+        self.play(Verb::Tenants, call).await
     }
 
     async fn update_tenant(&self, update: &TenantUpdate) -> Result<UpdateTenantAnswer, StoreError> {

@@ -39,16 +39,20 @@ impl Direct {
         let mut done = Resealed::default();
         let mut after: Option<TenantId> = None;
         loop {
-            let tenants = self.tenancy.tenants(after.as_ref(), PAGE).await?;
-            let Some(last) = tenants.last() else { break };
-            after = Some(last.id.clone());
-            for tenant in &tenants {
+            let page = self.tenancy.tenants(after.as_ref(), PAGE).await?;
+            for tenant in &page.readable {
                 self.reseal_tenant(tenant, &ring, &mut done).await?;
                 self.reseal_webhooks(&tenant.id, &ring, &mut done).await?;
                 self.reseal_schedules(&tenant.id, &ring, &mut done).await?;
             }
+            for tenant in page.unreadable {
+                done.failed.push((format!("tenant/{tenant}"), "this version cannot read its settings".to_owned()));
+            }
+            match page.readable.last() {
+                Some(last) if page.readable.len() >= PAGE => after = Some(last.id.clone()),
+                _ => return Ok(done),
+            }
         }
-        Ok(done)
     }
 
     async fn reseal_tenant(&self, tenant: &Tenant, ring: &Keyring, done: &mut Resealed) -> anyhow::Result<()> {
