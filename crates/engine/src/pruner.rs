@@ -178,7 +178,9 @@ impl Pruner {
                 self.progress.clear();
             }
             let Some(term) = self.led.elected(shutdown).await else { return Ok(()) };
-            let Some(round) = unless_aborted(shutdown, self.round(term, kinds, shutdown)).await else { return Ok(()) };
+            let Some(round) = Self::unless_cut_short(kinds, self.round(term, kinds, shutdown), shutdown).await else {
+                return Ok(());
+            };
             let next = match round {
                 Ok(Round::Ended) => {
                     outage.is_over();
@@ -196,6 +198,23 @@ impl Pruner {
         }
     }
 
+    /// Draining waits for the step under way, but not for partitions: theirs may take minutes, and one that is cut short is begun
+    /// again by the next leader.
+    async fn unless_cut_short<T>(
+        kinds: &[PruneKind],
+        round: impl Future<Output = T>,
+        shutdown: &Shutdown,
+    ) -> Option<T> {
+        if !kinds.contains(&PruneKind::Partitions) {
+            return unless_aborted(shutdown, round).await;
+        }
+        tokio::select! {
+            biased;
+            () = shutdown.draining() => None,
+            done = round => Some(done),
+        }
+    }
+
     /// Turn by turn until no kind has more to do, or the time of the next look has come. An error ends the loop.
     async fn round(&self, term: Term, kinds: &[PruneKind], shutdown: &Shutdown) -> Result<Round, StoreError> {
         let begun = Instant::now();
@@ -203,10 +222,10 @@ impl Pruner {
         let mut failed = Vec::new();
         while !due.is_empty() {
             if begun.elapsed() >= self.config.every {
-                return Ok(Round::More);
+                break;
             }
             let mut left = Vec::new();
-            for kind in due {
+            for kind in std::mem::take(&mut due) {
                 match self.turn(term, kind, shutdown).await {
                     Turn::Done => self.note_done(kind),
                     Turn::More => {
@@ -233,7 +252,8 @@ impl Pruner {
         }
         Ok(match failed.pop() {
             Some((_, error)) if is_all => Round::Failed(error),
-            _ => Round::Ended,
+            _ if due.is_empty() => Round::Ended,
+            _ => Round::More,
         })
     }
 

@@ -129,6 +129,34 @@ async fn a_kind_that_fails_does_not_keep_the_others_from_their_turn() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_kind_that_fails_is_reported_while_another_has_a_long_backlog() {
+    let scene = Scene::new();
+    completed(&scene, 200).await;
+    sleep(KEPT * 2).await;
+    scene.store.always(Verb::PruneRest, away());
+    scene.store.always(Verb::Prune, Act::Delay(Duration::from_secs(10)));
+    let config = Config { call_timeout: Duration::from_secs(11), ..Config::default() };
+    let (_pruner, progress) = watched(&scene, config);
+    sleep(Duration::from_mins(2)).await;
+    assert!(scene.count(State::Completed).await > 0, "the backlog lasts");
+    assert!(progress.behind(PruneKind::Changes) > Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
+async fn draining_does_not_wait_for_partitions() {
+    let scene = Scene::new();
+    scene.store.always(Verb::PrunePartitions, Act::Delay(Duration::from_mins(14)));
+    let pruner = start(&scene);
+    until("it prepares partitions", || scene.store.calls(Verb::PrunePartitions) > 0).await;
+    sleep(Duration::from_secs(1)).await;
+    let begun = Instant::now();
+    scene.stop.drain();
+    pruner.await.unwrap().unwrap();
+    assert!(begun.elapsed().is_zero(), "{:?}", begun.elapsed());
+    scene.nothing_left().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_kind_that_hangs_takes_its_own_time_and_no_more() {
     let scene = Scene::new();
     completed(&scene, 25).await;
