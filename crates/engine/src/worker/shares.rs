@@ -5,7 +5,9 @@
 //!
 //! - A *reserve* is kept free: an eighth of the slots, and one at least. While no more than these are free, only tenants that hold
 //!   fewer slots than are free may take one, and a claim takes half of them at most. So one tenant on its own uses all slots
-//!   but the reserve, and every tenant that comes after it finds a place. A worker with fewer than four slots has no reserve.
+//!   but the reserve, and tenants that come after it find a place while the reserve lasts: of 32 slots the first has 28 and
+//!   three others 2, 1 and 1; of 8 slots it has 7 and one other 1; of 4 slots it has 3 and one other 1. Whoever comes after
+//!   them waits until a slot is freed. A worker with fewer than four slots has no reserve.
 //! - A tenant that holds its *share* of the other slots, by weight among those who hold any or did a moment ago, comes after everyone
 //!   who holds less: a claim first asks for the jobs of the others, and for its jobs only when there are none.
 //!
@@ -245,7 +247,7 @@ mod tests {
             (100, vec![("alpha", 88), ("beta", 6), ("gamma", 3), ("delta", 2), ("epsilon", 1)]),
         ] {
             let (mut shares, mut held, mut now) = (Shares::new(slots), Vec::new(), Instant::now());
-            for (tenant, _) in &expected {
+            for tenant in expected.iter().map(|(tenant, _)| *tenant).chain(["too late"]) {
                 shares.rung();
                 fill(&mut shares, &mut held, tenant, &mut now);
             }

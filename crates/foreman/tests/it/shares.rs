@@ -41,9 +41,28 @@ impl Runner for Endless {
     }
 
     async fn run(&self, attempt: &Try) -> Ending {
-        *self.running.lock().unwrap().entry(attempt.job.tenant.clone()).or_default() += 1;
+        let _playing = Playing::new(self, &attempt.job.tenant);
         attempt.stop.cancelled().await;
         Ending { ended: Ended::Interrupted, report: Report::default() }
+    }
+}
+
+/// An attempt, counted until it ends, however it does.
+struct Playing<'a> {
+    endless: &'a Endless,
+    tenant: TenantId,
+}
+
+impl<'a> Playing<'a> {
+    fn new(endless: &'a Endless, tenant: &TenantId) -> Self {
+        *endless.running.lock().unwrap().entry(tenant.clone()).or_default() += 1;
+        Self { endless, tenant: tenant.clone() }
+    }
+}
+
+impl Drop for Playing<'_> {
+    fn drop(&mut self) {
+        *self.endless.running.lock().unwrap().entry(self.tenant.clone()).or_default() -= 1;
     }
 }
 
@@ -96,6 +115,7 @@ async fn another_tenant_starts<S: Store + TenantStore + 'static>(
     for worker in running {
         worker.await.unwrap().unwrap();
     }
+    assert_eq!(["alpha", "beta", "gamma"].map(|tenant| endless.running(tenant)), [0; 3]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
