@@ -503,7 +503,7 @@ impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         let cause = error.to_string();
         match error {
-            StoreError::Unavailable(_) => {
+            StoreError::Unavailable(_) | StoreError::Internal(_) => {
                 Self::new(Kind::StoreUnavailable, "the store is busy or away; send the request again").with_cause(cause)
             }
             StoreError::Full(_) => Self::new(

@@ -163,7 +163,7 @@ impl Desk {
         let mut sendings = 1;
         loop {
             match bounded(self.gun.call_timeout, call()).await {
-                Err(StoreError::Unavailable(_)) if sendings < SENDINGS => {
+                Err(StoreError::Unavailable(_) | StoreError::Internal(_)) if sendings < SENDINGS => {
                     sleep(Duration::from_millis(50)).await;
                     sendings += 1;
                 }

@@ -49,10 +49,10 @@ impl Outage {
             StoreError::Broken(_) => {
                 error!(loop.name = self.name, "the store rejected a call of the {}: {error}", self.name);
             }
-            StoreError::Unavailable(_) | StoreError::Full(_) if self.since.is_none() => {
+            StoreError::Unavailable(_) | StoreError::Internal(_) | StoreError::Full(_) if self.since.is_none() => {
                 warn!(loop.name = self.name, "the store does not respond to the {}: {error}; retrying", self.name);
             }
-            StoreError::Unavailable(_) | StoreError::Full(_) => {}
+            StoreError::Unavailable(_) | StoreError::Internal(_) | StoreError::Full(_) => {}
         }
         self.since.get_or_insert_with(Instant::now);
         Ok(self.backoff.next())

@@ -7,7 +7,13 @@
 //!
 //! A write that the store refuses for any other reason (a right that was revoked, a table that is not there, a bug) is taken
 //! apart, so that one outcome does not keep back the others. The one that is refused alone goes to a list of its own and
-//! is sent again, alone, after waits that grow; the rest goes on without it.
+//! is sent again, alone, after waits that grow; the rest goes on without it. A store that fails inside is asked again a few
+//! times, and then treated alike: one of the outcomes may be what it fails over.
+//!
+//! An outcome that is refused while the store takes others is given up after [`GIVEN_UP_AFTER`], or earlier where those that are
+//! refused take more than half of the room: the heartbeat then finds its job forgotten, and hands it back. Where the store takes
+//! nothing at all, nothing is given up, and no more is run than there is room for.
+//! [`RefusedOutcomes`] says how many there are, and for how long.
 //!
 //! The settler also knows which jobs it owes the store an outcome for ([`SettleHandle::not_owed`]): the session's heartbeats
 //! release jobs that the store has as held and that this process knows nothing of.
@@ -16,8 +22,8 @@
 
 use std::collections::HashSet;
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use foreman_core::duration::Span;
@@ -36,6 +42,12 @@ use crate::outage::bounded;
 /// How long an outcome waits that the store has refused: the first time, and at most.
 const REFUSED_FIRST: Duration = Duration::from_millis(200);
 const REFUSED_MOST: Duration = Duration::from_secs(30);
+
+/// An outcome that has been refused for this long, while others were taken, is given up.
+pub const GIVEN_UP_AFTER: Duration = Duration::from_mins(10);
+
+/// So often in a row a store that fails inside is asked again before the outcomes are sent apart.
+const MOST_FAILURES_INSIDE: u32 = 3;
 
 /// Between two sendings to a store that does not answer.
 const AWAY_FIRST: Duration = Duration::from_millis(20);
@@ -84,6 +96,33 @@ pub struct Settlements {
     pub unrecorded: u64,
 }
 
+/// Outcomes that the store refuses, of all sessions of a worker. Clones share one list.
+#[derive(Clone, Default)]
+pub struct RefusedOutcomes(Arc<Mutex<Vec<Weak<Desk>>>>);
+
+impl RefusedOutcomes {
+    pub fn count(&self) -> usize {
+        self.look().0
+    }
+
+    /// For how long the oldest of them has been refused; zero when there is none.
+    pub fn age(&self) -> Duration {
+        self.look().1.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+
+    fn look(&self) -> (usize, Option<Instant>) {
+        let desks: Vec<Arc<Desk>> = lock(&self.0).iter().filter_map(Weak::upgrade).collect();
+        let refused = desks.iter().map(|desk| desk.refused());
+        refused.fold((0, None), |(count, oldest), (some, since)| (count + some, oldest.into_iter().chain(since).min()))
+    }
+
+    fn add(&self, desk: &Arc<Desk>) {
+        let mut desks = lock(&self.0);
+        desks.retain(|desk| desk.strong_count() > 0);
+        desks.push(Arc::downgrade(desk));
+    }
+}
+
 /// The loop.
 pub struct Settler {
     coalescer: Coalescer<Recorder>,
@@ -115,6 +154,8 @@ impl Settler {
             counts: Counts::default(),
             owed: Mutex::default(),
             refused: Mutex::default(),
+            answers: Mutex::default(),
+            failures_inside: AtomicU32::new(0),
             changed: Notify::new(),
             store,
             session,
@@ -122,6 +163,13 @@ impl Settler {
         });
         let (coalescer, handle) = Coalescer::new(Recorder(Arc::clone(&desk)), limits);
         (Self { coalescer, handle: handle.clone(), desk: Arc::clone(&desk) }, SettleHandle { handle, desk })
+    }
+
+    /// Shows there what the store refuses.
+    #[must_use]
+    pub fn shown_in(self, outcomes: &RefusedOutcomes) -> Self {
+        outcomes.add(&self.desk);
+        self
     }
 
     /// Draining: takes no more, and ends when all is recorded. Aborting: drops what is left and says how much that was.
@@ -156,7 +204,8 @@ impl Settler {
         let (left, ()) = tokio::join!(write, again);
         // An attempt that waits for room would wait for ever.
         desk.room.close();
-        let given_up = (left.unwritten + left.unknown + lock(&desk.refused).len()) as u64;
+        let refused = std::mem::take(&mut *lock(&desk.refused)).len();
+        let given_up = (left.unwritten + left.unknown + refused) as u64;
         if given_up > 0 {
             desk.counts.unrecorded.fetch_add(given_up, Ordering::Relaxed);
             warn!(
@@ -210,8 +259,22 @@ impl SettleHandle {
 
     /// Outcomes that the store has refused and that are sent again, and since when.
     pub fn refused(&self) -> (usize, Option<Instant>) {
-        let refused = lock(&self.desk.refused);
-        (refused.len(), refused.iter().map(|one| one.since).min())
+        self.desk.refused()
+    }
+
+    /// Sends what was refused again at once.
+    pub fn send_refused_now(&self) {
+        for one in lock(&self.desk.refused).iter_mut() {
+            one.waits.reset();
+            one.next = Instant::now();
+        }
+        self.desk.changed.notify_one();
+    }
+
+    /// Since when the store has refused what it did not take, if it has done so after `moment` too; `None` while it is away.
+    pub fn refusing_since(&self, moment: Instant) -> Option<Instant> {
+        let refusals = lock(&self.desk.answers).refusals?;
+        (refusals.last > moment).then_some(refusals.first)
     }
 
     pub fn counts(&self) -> Settlements {
@@ -287,8 +350,26 @@ struct Desk {
     /// Every outcome that was announced and that the store has not answered for.
     owed: Mutex<HashSet<OpenJob>>,
     refused: Mutex<Vec<Refused>>,
+    answers: Mutex<Answers>,
+    /// How often in a row the store failed inside.
+    failures_inside: AtomicU32,
     /// Something was refused, or no more will come.
     changed: Notify,
+}
+
+/// How the store has answered of late.
+#[derive(Debug, Default)]
+struct Answers {
+    /// When it last took an outcome.
+    taken_at: Option<Instant>,
+    /// Those since it was last away.
+    refusals: Option<Refusals>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Refusals {
+    first: Instant,
+    last: Instant,
 }
 
 /// An outcome that the store did not take, although it answered.
@@ -312,7 +393,7 @@ impl Sink for Recorder {
         loop {
             match desk.record(settlements).await {
                 Ok(answers) => return Ok(answers),
-                Err(error) if error.is_transient() => {
+                Err(error) if error.is_transient() && !desk.may_be_an_items_fault(&error) => {
                     if backoff.failures() == 0 {
                         warn!(
                             session.id = %desk.session,
@@ -341,7 +422,7 @@ impl Sink for Recorder {
     }
 
     fn blames_an_item(&self, error: &StoreError) -> bool {
-        matches!(error, StoreError::Broken(_) | StoreError::Damaged(_))
+        matches!(error, StoreError::Broken(_) | StoreError::Damaged(_) | StoreError::Internal(_))
     }
 
     fn miscounted(&self) -> StoreError {
@@ -349,13 +430,50 @@ impl Sink for Recorder {
     }
 }
 
+/// Nobody has looked at what was sent.
+fn is_away(error: &StoreError) -> bool {
+    error.is_transient() && !matches!(error, StoreError::Internal(_))
+}
+
 fn miscounted() -> StoreError {
     StoreError::Broken("the store did not answer for every settlement".into())
 }
 
 impl Desk {
-    /// One sending. A store that panics over it has refused it.
     async fn record(&self, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
+        let answer = self.send(settlements).await;
+        self.note(answer.as_ref().err());
+        answer
+    }
+
+    fn note(&self, error: Option<&StoreError>) {
+        let (mut answers, now) = (lock(&self.answers), Instant::now());
+        match error {
+            None => {
+                answers.taken_at = Some(now);
+                self.failures_inside.store(0, Ordering::Relaxed);
+            }
+            Some(error) if is_away(error) => answers.refusals = None,
+            Some(error) => {
+                if matches!(error, StoreError::Internal(_)) {
+                    self.failures_inside.fetch_add(1, Ordering::Relaxed);
+                }
+                answers.refusals.get_or_insert(Refusals { first: now, last: now }).last = now;
+            }
+        }
+    }
+
+    fn may_be_an_items_fault(&self, error: &StoreError) -> bool {
+        matches!(error, StoreError::Internal(_)) && self.failures_inside.load(Ordering::Relaxed) >= MOST_FAILURES_INSIDE
+    }
+
+    fn refused(&self) -> (usize, Option<Instant>) {
+        let refused = lock(&self.refused);
+        (refused.len(), refused.iter().map(|one| one.since).min())
+    }
+
+    /// One sending. A store that panics over it has refused it.
+    async fn send(&self, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
         let call = bounded(self.config.call_timeout, self.store.settle(self.session, settlements));
         let answers = match AssertUnwindSafe(call).catch_unwind().await {
             Ok(answers) => answers?,
@@ -432,14 +550,37 @@ impl Desk {
                     info!(job.id = %job, "recorded the outcome of job {job}, {} after the store first rejected it", Span(lasted));
                     // Whatever it was may be over for the others too.
                     refused.iter_mut().for_each(|one| one.next = now);
+                    if refused.is_empty() {
+                        lock(&self.answers).refusals = None;
+                    }
                 }
-                Err(error) if error.is_transient() => refused[place].next = now + AWAY_MOST,
+                Err(error) if is_away(&error) => {
+                    refused[place].next = now + AWAY_MOST;
+                }
+                Err(error) if self.is_hopeless(&refused[place], refused.len()) => {
+                    let (job, lasted) = (settlement.job, now - refused.swap_remove(place).since);
+                    drop(refused);
+                    warn!(
+                        job.id = %job, fence = %settlement.fence,
+                        "gave up the outcome of job {job}, refused for {}: {error}; the job is handed back and runs again",
+                        Span(lasted)
+                    );
+                    self.counts.unrecorded.fetch_add(1, Ordering::Relaxed);
+                    self.forget(std::slice::from_ref(&settlement));
+                }
                 Err(_) => {
                     let wait = refused[place].waits.next();
                     refused[place].next = now + wait;
                 }
             }
         }
+    }
+
+    /// It is this outcome that the store refuses, for others were taken since; and it has been sent often enough, or too many
+    /// like it take the room of others.
+    fn is_hopeless(&self, one: &Refused, refused: usize) -> bool {
+        let were_others_taken = lock(&self.answers).taken_at.is_some_and(|at| at > one.since);
+        were_others_taken && (one.since.elapsed() >= GIVEN_UP_AFTER || refused > self.config.max_waiting / 2)
     }
 
     fn count(&self, settlements: &[Settlement], answers: &[Settled]) {

@@ -129,11 +129,11 @@ impl Sink for Writer {
         loop {
             match bounded(self.config.call_timeout, self.store.submit(jobs)).await {
                 // Whether it was written is unknown: only the same ids sent again can tell.
-                Err(StoreError::Unavailable(reason)) => {
+                Err(error @ (StoreError::Unavailable(_) | StoreError::Internal(_))) => {
                     let wait = backoff.next();
                     if first_sent.elapsed() + wait > self.config.resend_for {
-                        warn!(jobs.count = jobs.len(), "could not write {} submitted jobs: {reason}", jobs.len());
-                        return Err(StoreError::Unavailable(reason));
+                        warn!(jobs.count = jobs.len(), "could not write {} submitted jobs: {error}", jobs.len());
+                        return Err(error);
                     }
                     sleep(wait).await;
                 }

@@ -65,6 +65,9 @@ pub enum StoreError {
     /// Try again later: locked, busy, away. Whether a write took place is unknown.
     #[error("the store is not available: {0}")]
     Unavailable(String),
+    /// The store failed inside. The same call may succeed later; or never, where one of its items is what it fails over.
+    #[error("the store failed inside: {0}")]
+    Internal(String),
     /// Nothing was written. An operator makes room; then the same call works.
     #[error("the store has no space left: {0}")]
     Full(String),
@@ -82,7 +85,7 @@ pub enum StoreError {
 impl StoreError {
     /// The same call may succeed later.
     pub fn is_transient(&self) -> bool {
-        matches!(self, StoreError::Unavailable(_) | StoreError::Full(_))
+        matches!(self, StoreError::Unavailable(_) | StoreError::Internal(_) | StoreError::Full(_))
     }
 }
 

@@ -273,7 +273,7 @@ impl Dispatcher {
                 Some(Err(error)) => error,
                 None => return Ok(ClaimAnswer::SessionGone),
             };
-            let is_unknown = matches!(error, StoreError::Unavailable(_));
+            let is_unknown = matches!(error, StoreError::Unavailable(_) | StoreError::Internal(_));
             let wait = backoff.next();
             let again = is_unknown && backoff.failures() < SENDINGS && !self.shutdown.is_draining();
             if !again || self.unless_stopped(sleep(wait)).await.is_none() {

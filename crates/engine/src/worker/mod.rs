@@ -38,7 +38,7 @@ use tracing::info;
 
 pub use crate::pool::Drained;
 use crate::pool::Pool;
-use crate::settle::{self, Settler};
+use crate::settle::{self, RefusedOutcomes, Settler};
 use crate::target::Targets;
 use crate::tenants::Tenants;
 use attempt::Surroundings;
@@ -140,6 +140,7 @@ pub struct Worker {
     targets: Targets,
     tasks: Tasks,
     tenants: Option<Arc<Tenants>>,
+    refused: RefusedOutcomes,
     config: Arc<Config>,
 }
 
@@ -151,7 +152,8 @@ impl Worker {
         tasks: Tasks,
         config: Config,
     ) -> Self {
-        Self { store, wakeups, targets, tasks, tenants: None, config: Arc::new(config) }
+        let (tenants, refused) = (None, RefusedOutcomes::default());
+        Self { store, wakeups, targets, tasks, tenants, refused, config: Arc::new(config) }
     }
 
     /// Takes no more jobs of a tenant than these say may run, shares its slots between them, and stops the work of those that are
@@ -159,6 +161,11 @@ impl Worker {
     #[must_use]
     pub fn limited_by(self, tenants: Arc<Tenants>) -> Self {
         Self { tenants: Some(tenants), ..self }
+    }
+
+    /// Outcomes that the store refuses, whenever somebody asks.
+    pub fn refused_outcomes(&self) -> RefusedOutcomes {
+        self.refused.clone()
     }
 
     /// Works until draining, then finishes or hands back what it holds. Aborting stops the running work at once.
@@ -216,10 +223,11 @@ enum After {
 
 impl Life {
     fn begin(worker: &Worker, session: Arc<Session>, shutdown: &Shutdown) -> Self {
-        let Worker { store, wakeups, targets, tasks, tenants, config } = worker;
+        let Worker { store, wakeups, targets, tasks, tenants, refused, config } = worker;
         let settling = Stop::new();
         let jobs: Arc<dyn foreman_core::ports::JobStore> = Arc::clone(store) as _;
         let (settler, settle) = Settler::new(jobs, session.id, config.settle.clone());
+        let settler = settler.shown_in(refused);
         let pool = Pool::new(config.slots, tasks.clone());
         let around = Arc::new(Surroundings {
             targets: targets.clone(),

@@ -20,6 +20,7 @@ use foreman_core::ports::{
 };
 use foreman_core::schedule::{NewSchedule, ScheduleKey, ScheduleName};
 use foreman_core::{ClaimToken, JobId, NewJob, ScheduleId, SessionId, State, TenantId, Timestamp};
+use futures_util::future::BoxFuture;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
@@ -100,6 +101,8 @@ pub struct Scripted {
     healed: watch::Sender<u64>,
     /// Claims that are stuck on their way, whoever waits for them or not.
     late: Arc<Mutex<Vec<ClaimRequest>>>,
+    /// What happens before the next page of attempts is read.
+    meanwhile: Arc<Mutex<Option<BoxFuture<'static, ()>>>>,
 }
 
 #[derive(Default)]
@@ -107,7 +110,7 @@ struct Script {
     next: HashMap<Verb, VecDeque<Act>>,
     always: HashMap<Verb, Act>,
     calls: HashMap<Verb, usize>,
-    refused: Vec<JobId>,
+    refused: Vec<(JobId, StoreError)>,
     late_claims: usize,
     /// Terms before this one are over.
     term: u64,
@@ -128,7 +131,13 @@ struct Script {
 
 impl Scripted {
     pub fn new(inner: memory::Store) -> Self {
-        Self { inner, script: Arc::default(), healed: watch::Sender::new(0), late: Arc::default() }
+        Self {
+            inner,
+            script: Arc::default(),
+            healed: watch::Sender::new(0),
+            late: Arc::default(),
+            meanwhile: Arc::default(),
+        }
     }
 
     /// What the next call of this verb does; said again, the one after it.
@@ -164,9 +173,19 @@ impl Scripted {
         }
     }
 
+    /// This happens before the next page of attempts is read.
+    pub fn before_attempts(&self, meanwhile: impl Future<Output = ()> + Send + 'static) {
+        *self.meanwhile.lock().unwrap() = Some(Box::pin(meanwhile));
+    }
+
     /// A write that contains this job is refused as broken.
     pub fn refuse(&self, job: JobId) {
-        self.script.lock().unwrap().refused.push(job);
+        self.refuse_with(job, StoreError::Broken(format!("{job} is refused")));
+    }
+
+    /// A write that contains this job is answered with this.
+    pub fn refuse_with(&self, job: JobId, error: StoreError) {
+        self.script.lock().unwrap().refused.push((job, error));
     }
 
     /// The row of the change log at this place cannot be read.
@@ -253,10 +272,8 @@ impl Scripted {
 
     fn check(&self, mut jobs: impl Iterator<Item = JobId>) -> Result<(), StoreError> {
         let script = self.script.lock().unwrap();
-        match jobs.find(|id| script.refused.contains(id)) {
-            Some(id) => Err(StoreError::Broken(format!("{id} is refused"))),
-            None => Ok(()),
-        }
+        let refused = jobs.find_map(|id| script.refused.iter().find(|(job, _)| *job == id));
+        refused.map_or(Ok(()), |(_, error)| Err(error.clone()))
     }
 }
 
@@ -374,6 +391,10 @@ impl JobQuery for Scripted {
     }
 
     async fn attempts(&self, tenant: &TenantId, id: JobId, skip: usize) -> Result<Option<AttemptPage>, StoreError> {
+        let meanwhile = self.meanwhile.lock().unwrap().take();
+        if let Some(meanwhile) = meanwhile {
+            meanwhile.await;
+        }
         self.inner.attempts(tenant, id, skip).await
     }
 

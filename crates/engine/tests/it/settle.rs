@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use foreman_core::ports::{Held, SessionStore, StoreError};
 use foreman_core::{Report, SessionId, State, Verdict};
-use foreman_engine::settle::{Config, Over, SettleHandle, Settlements, Settler};
+use foreman_engine::settle::{Config, Over, RefusedOutcomes, SettleHandle, Settlements, Settler};
 use foreman_runtime::Task;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -142,6 +142,104 @@ async fn one_outcome_the_store_refuses_does_not_keep_back_the_others_and_is_reco
     scene.store.heal();
     assert_eq!(settler.await.unwrap(), Settlements { now: 60, ..Settlements::default() });
     assert_eq!(scene.count(State::Completed).await, 60);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_outcome_over_which_the_store_fails_inside_does_not_keep_back_the_others() {
+    let scene = Scene::new();
+    let (settler, handle, _, held) = holding(&scene, 20).await;
+    scene.store.refuse_with(held[4].job.id, StoreError::Internal("cache lookup failed (XX000)".into()));
+    let mut held = held.into_iter();
+    for one in held.by_ref().take(9) {
+        send(&handle, one).await;
+    }
+    until("the others are recorded", || handle.counts().now == 8).await;
+    until("it waits alone", || handle.refused().0 == 1).await;
+    let calls = scene.store.calls(Verb::Settle);
+    for one in held {
+        send(&handle, one).await;
+        sleep(Duration::from_secs(5)).await;
+    }
+    assert_eq!((handle.counts().now, handle.refused().0), (19, 1));
+    let again = scene.store.calls(Verb::Settle) - calls;
+    assert_eq!(again, 11, "one call for each of the others");
+    scene.store.heal();
+    scene.stop.drain();
+    assert_eq!(settler.await.unwrap(), Settlements { now: 20, ..Settlements::default() });
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_fails_inside_for_a_moment_is_asked_again() {
+    let scene = Scene::new();
+    let (settler, handle, _, held) = holding(&scene, 5).await;
+    for _ in 0..2 {
+        scene.store.next(Verb::Settle, Act::Fail(StoreError::Internal("XX000".into())));
+    }
+    for one in held {
+        send(&handle, one).await;
+    }
+    handle.idle().await;
+    assert_eq!((handle.counts().now, handle.refused().0), (5, 0));
+    scene.stop.drain();
+    assert_eq!(settler.await.unwrap(), Settlements { now: 5, ..Settlements::default() });
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outcome_that_is_refused_for_minutes_while_others_are_taken_is_given_up() {
+    let scene = Scene::new();
+    let (settler, handle, _, held) = holding(&scene, 2).await;
+    scene.store.refuse(held[0].job.id);
+    let mut held = held.into_iter();
+    send(&handle, held.next().unwrap()).await;
+    sleep(Duration::from_mins(30)).await;
+    assert_eq!(handle.refused().0, 1, "as far as is known the store takes nothing at all");
+    send(&handle, held.next().unwrap()).await;
+    sleep(Duration::from_secs(31)).await;
+    assert_eq!(handle.refused().0, 0);
+    assert_eq!(handle.counts(), Settlements { now: 1, unrecorded: 1, ..Settlements::default() });
+    scene.stop.drain();
+    settler.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn refused_outcomes_keep_half_of_the_room_free_for_others() {
+    let scene = Scene::new();
+    let (settler, handle, _, held) = holding(&scene, 60).await;
+    for one in &held[..40] {
+        scene.store.refuse(one.job.id);
+    }
+    let mut held = held.into_iter();
+    for one in held.by_ref().take(40) {
+        send(&handle, one).await;
+    }
+    sleep(Duration::from_mins(1)).await;
+    assert_eq!(handle.refused().0, 40);
+    send(&handle, held.next().unwrap()).await;
+    sleep(Duration::from_secs(31)).await;
+    assert_eq!((handle.refused().0, handle.counts().unrecorded), (25, 15), "of a room for fifty");
+    scene.store.heal();
+    scene.stop.drain();
+    assert_eq!(settler.await.unwrap(), Settlements { now: 26, unrecorded: 15, ..Settlements::default() });
+}
+
+#[tokio::test(start_paused = true)]
+async fn how_many_outcomes_are_refused_and_for_how_long_is_shown() {
+    let scene = Scene::new();
+    let session = scene.stranger(LONG).await;
+    scene.submit(&[job("")]).await;
+    let held = scene.claimed_by(session, 1).await.pop().unwrap();
+    scene.store.refuse(held.job.id);
+    let shown = RefusedOutcomes::default();
+    let (settler, handle) = Settler::new(scene.store(), session, Config::default());
+    let settler = scene.tasks.spawn("settler", settler.shown_in(&shown).run(scene.stop.shutdown()));
+    assert_eq!((shown.count(), shown.age()), (0, Duration::ZERO));
+    send(&handle, held).await;
+    sleep(Duration::from_mins(5)).await;
+    assert_eq!(shown.count(), 1);
+    assert!(shown.age() > Duration::from_secs(299), "{:?}", shown.age());
+    scene.stop.abort();
+    settler.await.unwrap();
+    assert_eq!((shown.count(), shown.age()), (0, Duration::ZERO), "it is over");
 }
 
 #[tokio::test(start_paused = true)]

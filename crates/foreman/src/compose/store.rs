@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use foreman_core::memory::{self, LocalWakeups};
-use foreman_core::ports::{Store, StoreError, Tenancy, Wakeups};
+use foreman_core::ports::{Store, Tenancy, Wakeups};
 use foreman_postgres::leases::PgLeases;
 use foreman_postgres::wakeups::PgWakeups;
 use foreman_postgres::{OpenError, PostgresStore, migrate};
@@ -152,5 +152,5 @@ async fn open(
 
 /// Nothing that a restart of ours would change.
 fn is_a_matter_of_waiting(error: &OpenError) -> bool {
-    matches!(error, OpenError::Store(StoreError::Unavailable(_) | StoreError::Full(_)))
+    matches!(error, OpenError::Store(error) if error.is_transient())
 }

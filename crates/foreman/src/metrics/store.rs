@@ -78,7 +78,7 @@ impl Drop for GivenUp<'_> {
 
 fn kind(error: &StoreError) -> &'static str {
     match error {
-        StoreError::Unavailable(_) => "unavailable",
+        StoreError::Unavailable(_) | StoreError::Internal(_) => "unavailable",
         StoreError::Full(_) => "full",
         StoreError::Damaged(_) => "damaged",
         StoreError::Broken(_) => "broken",
