@@ -142,24 +142,19 @@ impl Dispatcher {
         }
     }
 
-    /// Takes no more of a tenant than it may have running, shares the slots between them, and stops the work of those that are
-    /// disabled.
+    /// Takes no more of a tenant than it may have running, and shares the slots between them.
     pub fn limited_by(self, tenants: Option<Arc<Tenants>>) -> Self {
         let rooms = Rooms::new(tenants.clone(), self.config.slots, self.config.call_timeout);
         Self { rooms, tenants, ..self }
     }
 
-    /// Runs until draining, or until the session is lost. Answers how many jobs were claimed and handed back unstarted.
-    pub async fn run(self) -> Result<usize, Error> {
-        let watch = self.seats.clone().watch(self.tenants.clone());
-        tokio::select! {
-            biased;
-            done = self.dispatch() => done,
-            never = watch => match never {},
-        }
+    /// Whose attempts run.
+    pub fn seats(&self) -> Seats {
+        self.seats.clone()
     }
 
-    async fn dispatch(mut self) -> Result<usize, Error> {
+    /// Runs until draining, or until the session is lost. Answers how many jobs were claimed and handed back unstarted.
+    pub async fn run(mut self) -> Result<usize, Error> {
         let mut ticker = Ticker::new(self.config.poll, 0.2);
         let mut outage = Outage::new("dispatcher");
         let mut next = Next::Claim;

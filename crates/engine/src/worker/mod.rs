@@ -204,6 +204,7 @@ struct Life {
     ending: Ending,
     heart: Task<()>,
     listener: Task<()>,
+    watcher: Task<()>,
     dispatcher: Task<Result<usize, Error>>,
 }
 
@@ -245,10 +246,12 @@ impl Life {
             shutdown.clone(),
         )
         .limited_by(tenants.clone());
+        let watch = dispatcher.seats().watch(tenants.clone(), Arc::clone(&session));
         let settler = tasks.spawn("settler", lost_with(session.lost.clone(), settler.run(settling.shutdown())));
         Self {
             heart: tasks.spawn("heartbeat", Arc::clone(&session).beat(settle.clone())),
             listener: tasks.spawn("cancellations", Arc::clone(&session).listen(wakeups.listen(Topic::Cancelled))),
+            watcher: tasks.spawn("disabled tenants", lost_with(session.lost.clone(), watch)),
             dispatcher: tasks.spawn("dispatcher", dispatcher.run()),
             ending: Ending::new(Arc::clone(&session), Arc::clone(config), settle, settling, settler),
             session,
@@ -279,6 +282,7 @@ impl Life {
         self.session.over.cancel();
         self.heart.await?;
         self.listener.await?;
+        self.watcher.await?;
         dispatched??;
         info!(
             finished = drained.finished,
@@ -327,6 +331,7 @@ impl Life {
         // without it.
         let _ = self.heart.await;
         let _ = self.listener.await;
+        let _ = self.watcher.await;
         let dispatched = match dispatched {
             Some(ended) => ended,
             None => self.dispatcher.await,

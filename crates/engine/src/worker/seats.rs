@@ -18,6 +18,7 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use super::session::Session;
 use crate::tenants::Tenants;
 
 /// How often it is looked whether somebody's tenant was disabled.
@@ -81,9 +82,18 @@ impl Seats {
         stopped
     }
 
-    /// Stops the attempts of tenants that are disabled, for ever.
-    pub async fn watch(self, tenants: Option<Arc<Tenants>>) -> Infallible {
-        let Some(tenants) = tenants else { return std::future::pending().await };
+    /// Stops the attempts of tenants that are disabled, for as long as the session lives: also while the worker drains.
+    pub async fn watch(self, tenants: Option<Arc<Tenants>>, session: Arc<Session>) {
+        let Some(tenants) = tenants else { return };
+        tokio::select! {
+            biased;
+            () = session.over.cancelled() => {}
+            () = session.lost.cancelled() => {}
+            never = self.stop_disabled(&tenants) => match never {},
+        }
+    }
+
+    async fn stop_disabled(&self, tenants: &Tenants) -> Infallible {
         let mut unreadable = HashSet::new();
         loop {
             sleep(LOOK).await;

@@ -1,15 +1,21 @@
 //! Disabling a tenant stops its work, its schedules and its deliveries, until it is enabled again.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use async_trait::async_trait;
+use foreman_core::outcome::Ended;
 use foreman_core::ports::{JobStore, TenantStore, TenantUpdate, TickState, UpdateTenantAnswer};
+use foreman_core::target::Route;
 use foreman_core::tenant::{TenantLimits, TenantSettings};
-use foreman_core::{EditId, State, TenantId};
+use foreman_core::{EditId, JobId, Report, State, TenantId};
 use foreman_engine::scheduler;
+use foreman_engine::target::{Ending, Runner, Targets, Try};
+use foreman_engine::worker::Drained;
 use tokio::time::{Instant, sleep};
 
 use crate::post::{deliveries, endpoint, patient, start};
-use crate::rooms::{jobs_of, tenant, worker};
+use crate::rooms::{jobs_of, tenant, worker, worker_of};
 use crate::scene::{Scene, job, until};
 use crate::scheduler::{made, seconds, ticks};
 
@@ -47,6 +53,26 @@ async fn what_runs_is_stopped_within_five_seconds_unspent_and_goes_on_when_it_is
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_runs_is_stopped_also_while_the_worker_drains() {
+    let scene = Scene::new();
+    let (us, ours) = (TenantId::default(), job("gate"));
+    let other = tenant(&scene, "other", TenantSettings::default()).await;
+    scene.submit(std::slice::from_ref(&ours)).await;
+    scene.submit(&jobs_of(&other, 1, "gate")).await;
+    let worker = worker(&scene, 8, TenantLimits::default());
+    until("both run", || scene.player.running() == 2).await;
+    scene.stop.drain();
+    sleep(Duration::from_secs(1)).await;
+    let begun = Instant::now();
+    set(&scene, &us, true).await;
+    until("it was told to stop", || scene.player.stopped(ours.id).is_some()).await;
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert_eq!(scene.player.running(), 1, "the other one goes on");
+    scene.player.gate.add_permits(1);
+    assert_eq!(scene.drained(worker).await, Drained { finished: 1, handed_back: 1, abandoned: 0 });
+}
+
+#[tokio::test(start_paused = true)]
 async fn ticks_that_were_due_meanwhile_are_missed_as_the_schedule_says() {
     let scene = Scene::new();
     let us = TenantId::default();
@@ -72,16 +98,43 @@ async fn ticks_that_were_due_meanwhile_are_missed_as_the_schedule_says() {
 #[tokio::test(start_paused = true)]
 async fn what_ended_is_told_when_it_is_enabled() {
     let scene = Scene::new();
-    let us = TenantId::default();
+    let (us, postman) = (TenantId::default(), Arc::new(Postman::default()));
     let hook = endpoint(&scene, &["job.*"]).await;
     let courier = start(&scene, patient()).await;
     let id = scene.submitted("").await;
     set(&scene, &us, true).await;
     scene.store.inner.cancel(&us, &[id]).await.unwrap();
-    sleep(Duration::from_secs(5)).await;
+    let targets = Targets::default().with(Arc::clone(&postman) as _);
+    let worker = worker_of(&scene, 8, TenantLimits::default(), targets);
+    sleep(Duration::from_mins(10)).await;
     let told = deliveries(&scene, hook).await;
     assert_eq!(told.len(), 1, "it is kept");
-    assert_eq!(scene.view(told[0].job).await.state, State::Pending, "and the store gives it to nobody");
-    scene.stop.drain();
+    assert_eq!(postman.delivered(), [], "and nothing is sent");
+    set(&scene, &us, false).await;
+    scene.until_state(told[0].job, State::Completed).await;
+    assert_eq!(postman.delivered(), [told[0].job]);
+    scene.drained(worker).await;
     courier.await.unwrap().unwrap();
+}
+
+/// Delivers whatever it is given.
+#[derive(Default)]
+struct Postman(Mutex<Vec<JobId>>);
+
+impl Postman {
+    fn delivered(&self) -> Vec<JobId> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+#[async_trait]
+impl Runner for Postman {
+    fn routes(&self) -> Vec<Route> {
+        vec![Route::webhook()]
+    }
+
+    async fn run(&self, attempt: &Try) -> Ending {
+        self.0.lock().unwrap().push(attempt.job.id);
+        Ending { ended: Ended::Completed, report: Report::default() }
+    }
 }

@@ -33,7 +33,10 @@ fn tenants(scene: &Scene, limits: TenantLimits) -> Arc<Tenants> {
 }
 
 pub fn worker(scene: &Scene, slots: usize, limits: TenantLimits) -> Running {
-    let targets = Targets::default().with(Arc::clone(&scene.player) as _);
+    worker_of(scene, slots, limits, Targets::default().with(Arc::clone(&scene.player) as _))
+}
+
+pub fn worker_of(scene: &Scene, slots: usize, limits: TenantLimits, targets: Targets) -> Running {
     let config = worker::Config { slots, ..worker::Config::default() };
     let worker = Worker::new(scene.store(), scene.wakeups(), targets, scene.tasks.clone(), config);
     let worker = worker.limited_by(tenants(scene, limits));
