@@ -92,7 +92,9 @@ impl Ending {
                 Err(error) => error,
                 ended => return ended,
             };
-            if !error.is_transient() {
+            if error.is_transient() {
+                refused_since = None;
+            } else {
                 // The store answers, so the sweeper comes to it.
                 let since = *refused_since.get_or_insert_with(Instant::now);
                 if since.elapsed() >= self.config.session_ttl || matches!(error, StoreError::Closed) {
@@ -112,12 +114,15 @@ impl Ending {
     }
 
     /// Waits until every outcome is recorded, except for what the store goes on refusing: handed back with the session, the job
-    /// runs again; left until the session lapses, it would count a crash as well.
+    /// runs again; left until the session lapses, it would count a crash as well. What it refused before it was away says nothing: the
+    /// patience begins with the first refusal after that.
     async fn flush(&mut self) {
         let patience = self.config.session_ttl / 3;
+        let begun = Instant::now();
+        self.settle.send_refused_now();
         while timeout(LOOK_EVERY, self.settled()).await.is_err() {
-            let (_, refused_since) = self.settle.refused();
-            if self.settle.pending() == 0 && refused_since.is_some_and(|since| since.elapsed() >= patience) {
+            let is_refusing = self.settle.refusing_since(begun).is_some_and(|since| since.elapsed() >= patience);
+            if self.settle.pending() == 0 && is_refusing {
                 self.settling.abort();
             }
         }
@@ -180,7 +185,8 @@ struct Old {
     id: SessionId,
     /// Draining: a last try, within the grace.
     leave: Stop,
-    task: Task<Drained>,
+    /// What became of its work; `None` when it was over before the worker was told to stop.
+    task: Task<Option<Drained>>,
 }
 
 impl OldSessions {
@@ -199,6 +205,7 @@ impl OldSessions {
         }
         let (id, leave) = (ending.session.id, Stop::new());
         let (told, shutdown, drain_grace) = (leave.shutdown(), self.shutdown.clone(), self.drain_grace);
+        let worker = self.shutdown.clone();
         // As long as the worker itself has to stop its work, and no longer.
         let leaving = async move {
             let deadline = async {
@@ -225,18 +232,18 @@ impl OldSessions {
                 now + before,
                 ended.handed_back
             );
-            ended
+            worker.is_draining().then_some(ended)
         });
         self.winding_down.push_back(Old { id, leave, task });
     }
 
-    /// The worker is about to leave: each has a last try. Answers what became of their work.
+    /// The worker is about to leave: each has a last try. Answers what became of the work of those that were not over by then.
     pub async fn leave(self) -> Drained {
         self.winding_down.iter().for_each(|old| old.leave.drain());
         let mut sum = Drained::default();
         for old in self.winding_down {
             // One that failed is logged where it was caught, and its session lapses.
-            let drained = old.task.await.unwrap_or_default();
+            let drained = old.task.await.ok().flatten().unwrap_or_default();
             sum.finished += drained.finished;
             sum.handed_back += drained.handed_back;
             sum.abandoned += drained.abandoned;

@@ -39,6 +39,55 @@ fn sweeper(scene: &Scene) {
     drop(scene.tasks.spawn("sweeper", sweeper.run(scene.stop.shutdown())));
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_outcome_that_was_refused_before_an_outage_is_recorded_after_it() {
+    let scene = Scene::new();
+    let worker = scene.worker();
+    scene.store.always(Verb::Settle, Act::Fail(StoreError::Broken("permission denied".into())));
+    let id = scene.submitted("").await;
+    sleep(Duration::from_mins(2)).await;
+    outage(&scene, &away(), Duration::from_mins(2)).await;
+    scene.until_state(id, State::Completed).await;
+    assert_eq!(outcomes(&scene, id).await, [AttemptOutcome::Completed], "its one attempt counts");
+    scene.drained(worker).await;
+    scene.is_clean().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_whose_outcome_is_refused_for_ever_is_handed_back() {
+    let scene = Scene::new();
+    let worker = scene.worker();
+    let id = scene.submitted("gate").await;
+    until("it runs", || scene.player.running() == 1).await;
+    scene.store.refuse(id);
+    scene.player.gate.add_permits(1);
+    for _ in 0..22 {
+        scene.submitted("").await;
+        sleep(Duration::from_secs(30)).await;
+    }
+    assert_eq!(scene.count(State::Completed).await, 22);
+    scene.store.heal();
+    until("it runs again", || scene.player.running() == 1).await;
+    assert_eq!(scene.view(id).await.crashes, 0);
+    scene.player.gate.add_permits(1);
+    scene.until_state(id, State::Completed).await;
+    scene.drained(worker).await;
+    scene.is_clean().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_became_of_a_session_long_ago_is_not_part_of_leaving() {
+    let scene = Scene::new();
+    let worker = scene.worker();
+    let id = scene.submitted("gate").await;
+    until("it runs", || scene.player.running() == 1).await;
+    outage(&scene, &away(), Duration::from_secs(30)).await;
+    scene.player.gate.add_permits(1);
+    scene.until_state(id, State::Completed).await;
+    sleep(Duration::from_hours(24)).await;
+    assert_eq!(scene.drained(worker).await, Drained::default());
+}
+
 /// The heartbeat is out for more than a TTL; the running work is stopped before it is over.
 async fn fences_itself(act: Act) {
     let scene = Scene::new();
