@@ -136,13 +136,18 @@ impl Courier {
 
     /// A job with all the attempts that are kept, to find the one that a move ended. Of those that it did not, the content is let
     /// go: many attempts of a command may have printed more than fits into memory.
+    ///
+    /// Pages are counted from the latest attempt. Where the job was tried again since the page before, some come twice.
     async fn with_every_attempt(&self, moved: &Moved, mut view: JobView) -> Result<JobView, StoreError> {
-        while view.attempts.records.len() < view.attempts.kept {
-            let read = self.store.attempts(&moved.tenant, moved.id, view.attempts.records.len());
-            let Some(mut older) = bounded(self.config.call_timeout, read).await? else { break };
+        let mut read = view.attempts.records.len();
+        while read < view.attempts.kept {
+            let page = self.store.attempts(&moved.tenant, moved.id, read);
+            let Some(mut older) = bounded(self.config.call_timeout, page).await? else { break };
             if older.records.is_empty() {
                 break;
             }
+            read += older.records.len();
+            older.records.retain(|record| !view.attempts.records.iter().any(|known| is_same(known, record)));
             for record in older.records.iter_mut().filter(|record| record.number != moved.step.attempt) {
                 (record.report.response, record.report.output) = (None, None);
             }
@@ -213,6 +218,11 @@ fn ending(attempts: &AttemptPage, moved: &Moved) -> (u32, Option<AttemptRecord>)
         Some((place, record)) => (u32::try_from(place + 1).unwrap_or(u32::MAX), Some(record.clone())),
         None => (1, None),
     }
+}
+
+/// One that ended a job while it waited has no fence.
+fn is_same(one: &AttemptRecord, other: &AttemptRecord) -> bool {
+    one.fence == other.fence && (one.fence.is_some() || one.finished_at == other.finished_at)
 }
 
 fn is_final(outcome: AttemptOutcome) -> bool {

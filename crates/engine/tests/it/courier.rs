@@ -1,6 +1,7 @@
 //! The courier on the reference store: what is told to whom, and how often.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use foreman_core::ports::{ChangeLog, JobStore, StoreError, WebhookStore};
@@ -115,6 +116,36 @@ async fn a_job_that_is_run_again_is_told_of_again_in_order() {
             (3, State::Completed, None, 3)
         ]
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn endings_are_counted_right_while_a_job_that_has_many_runs_on() {
+    const MANY: u32 = 30;
+    let scene = Arc::new(Scene::new());
+    let hook = endpoint(&scene, &["job.*"]).await;
+    let _courier = start(&scene, patient()).await;
+    let failed = Verdict::Failed(Report::error("again"));
+    let id = ended(&scene, failed.clone()).await;
+    for number in 2..=MANY {
+        sleep(MOMENT).await;
+        scene.store.inner.redrive(&us(), &[id]).await.unwrap();
+        if number == MANY {
+            let (scene, failed) = (Arc::clone(&scene), failed.clone());
+            scene.clone().store.before_attempts(async move {
+                scene.store.inner.redrive(&us(), &[id]).await.unwrap();
+                end_all(&scene, &failed).await;
+            });
+        }
+        end_all(&scene, &failed).await;
+    }
+    sleep(MOMENT).await;
+    let mut told = Vec::new();
+    for delivery in deliveries(&scene, hook).await {
+        let About::Job { sequence, .. } = message(&scene.view(delivery.job).await).data else { panic!("of a job") };
+        told.push(sequence);
+    }
+    told.sort_unstable();
+    assert_eq!(told, (1..=MANY + 1).collect::<Vec<_>>());
 }
 
 #[tokio::test(start_paused = true)]
