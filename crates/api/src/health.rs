@@ -76,6 +76,7 @@ struct Signs {
     lead: OnceLock<Say>,
     punctuality: OnceLock<Judge>,
     pruning: OnceLock<Complain>,
+    outcomes: OnceLock<Complain>,
 }
 
 type Say = Box<dyn Fn() -> String + Send + Sync>;
@@ -102,6 +103,7 @@ impl Vitals {
             lead: OnceLock::new(),
             punctuality: OnceLock::new(),
             pruning: OnceLock::new(),
+            outcomes: OnceLock::new(),
         }))
     }
 
@@ -129,6 +131,11 @@ impl Vitals {
     /// Which kinds of pruning are behind, if any. The process is ready all the same.
     pub fn set_pruning(&self, complain: impl Fn() -> Option<String> + Send + Sync + 'static) {
         let _ = self.0.pruning.set(Box::new(complain));
+    }
+
+    /// How many outcomes the store refuses, if any. The process is ready all the same.
+    pub fn set_outcomes(&self, complain: impl Fn() -> Option<String> + Send + Sync + 'static) {
+        let _ = self.0.outcomes.set(Box::new(complain));
     }
 
     pub(crate) fn meter(&self) -> Option<&dyn Meter> {
@@ -195,6 +202,11 @@ impl Vitals {
         Some(Check { name: "pruning", ok: true, detail: complain() })
     }
 
+    fn outcomes(&self) -> Option<Check> {
+        let complain = self.0.outcomes.get()?;
+        Some(Check { name: "outcomes", ok: true, detail: complain() })
+    }
+
     fn punctuality(&self) -> Option<Check> {
         let judge = self.0.punctuality.get()?;
         let detail = judge().err();
@@ -257,6 +269,7 @@ pub(crate) async fn ready(State(vitals): State<Vitals>) -> Response {
     checks.extend(vitals.lead());
     checks.extend(vitals.punctuality());
     checks.extend(vitals.pruning());
+    checks.extend(vitals.outcomes());
     let ready = checks.iter().all(|check| check.ok);
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     json::answer(status, &Ready { ready, checks })

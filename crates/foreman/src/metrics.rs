@@ -16,6 +16,7 @@ use foreman_api::{Hub, Meter};
 use foreman_core::ports::PruneKind;
 use foreman_engine::bookkeeper::{self, Readings};
 use foreman_engine::scheduler::Lag;
+use foreman_engine::settle::RefusedOutcomes;
 use foreman_engine::{courier, pruner};
 use foreman_runtime::Lead;
 use http::{Method, StatusCode};
@@ -54,6 +55,8 @@ pub struct Metrics {
     pub claimed: Counter,
     pub outcomes: Family<Two, Counter>,
     pub outcomes_fenced: Counter,
+    outcomes_refused: Gauge,
+    outcomes_refused_age: Seconds,
     pub promoted: Counter,
     pub expired: Counter,
     pub pruned: Counter,
@@ -90,6 +93,7 @@ pub struct Metrics {
     courier: OnceLock<(courier::Lag, courier::Tally)>,
     bookkeeper: OnceLock<bookkeeper::Lag>,
     pruning: OnceLock<pruner::Progress>,
+    refused: OnceLock<RefusedOutcomes>,
     readings: Arc<OnceLock<Readings>>,
     hub: OnceLock<Hub>,
     /// When the last heartbeat was answered; `None` without a session.
@@ -114,6 +118,16 @@ impl Metrics {
                 registry_ref,
                 "outcomes_fenced",
                 "Outcomes that the store rejected because the attempt no longer held its job",
+            ),
+            outcomes_refused: add(
+                registry_ref,
+                "outcomes_refused",
+                "Outcomes of this worker that the store rejected; the worker sends them again",
+            ),
+            outcomes_refused_age: add(
+                registry_ref,
+                "outcomes_refused_age_seconds",
+                "Time since the oldest of them was first rejected; 0 if there are none",
             ),
             promoted: add(
                 registry_ref,
@@ -213,6 +227,7 @@ impl Metrics {
             courier: OnceLock::new(),
             bookkeeper: OnceLock::new(),
             pruning: OnceLock::new(),
+            refused: OnceLock::new(),
             readings,
             hub: OnceLock::new(),
             last_beat: Mutex::default(),
@@ -246,6 +261,11 @@ impl Metrics {
     /// And which kinds of pruning are.
     pub fn set_pruning(&self, progress: pruner::Progress) {
         let _ = self.pruning.set(progress);
+    }
+
+    /// And what the store refuses to record.
+    pub fn set_refused(&self, refused: RefusedOutcomes) {
+        let _ = self.refused.set(refused);
     }
 
     /// And who follows the stream.
@@ -324,6 +344,10 @@ impl Meter for Metrics {
                 let behind = progress.behind(kind).as_secs_f64();
                 self.prune_behind.get_or_create(&[("kind", kind.as_str())]).set(behind);
             }
+        }
+        if let Some(refused) = self.refused.get() {
+            self.outcomes_refused.set(i64::try_from(refused.count()).unwrap_or(i64::MAX));
+            self.outcomes_refused_age.set(refused.age().as_secs_f64());
         }
         if let Some(hub) = self.hub.get() {
             let counts = hub.counts();
@@ -412,6 +436,8 @@ mod tests {
             "foreman_build_info{version=\"0.1.0\",role=\"worker\"} 1",
             "foreman_jobs_submitted_total{answer=\"accepted\"} 3",
             "foreman_outcomes_total{outcome=\"completed\",answer=\"now\"} 1",
+            "foreman_outcomes_refused 0",
+            "foreman_outcomes_refused_age_seconds 0.0",
             "foreman_worker_slots 32",
             "foreman_worker_heartbeat_age_seconds 0.0",
             "foreman_schedules_fired_total 0",

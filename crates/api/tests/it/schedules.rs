@@ -564,15 +564,18 @@ async fn a_process_that_fires_too_late_is_not_ready_and_says_why() {
 }
 
 #[tokio::test]
-async fn a_process_whose_pruning_is_behind_is_ready_and_says_so() {
+async fn a_process_whose_pruning_is_behind_or_whose_outcomes_are_refused_is_ready_and_says_so() {
     let api = Api::start().await;
     let is_behind = Arc::new(AtomicBool::new(false));
     let behind = is_behind.clone();
     api.vitals.set_pruning(move || behind.load(Ordering::SeqCst).then(|| "behind: jobs for 2h".to_owned()));
     let ready = api.get("/readyz").await.expect(200);
     assert!(ready["checks"].as_array().unwrap().contains(&json!({"name": "pruning", "ok": true})), "{ready}");
+    api.vitals.set_outcomes(|| Some("3 outcomes are refused".to_owned()));
     is_behind.store(true, Ordering::SeqCst);
     let ready = api.get("/readyz").await.expect(200);
-    let check = json!({"name": "pruning", "ok": true, "detail": "behind: jobs for 2h"});
-    assert!(ready["checks"].as_array().unwrap().contains(&check), "{ready}");
+    for (name, detail) in [("pruning", "behind: jobs for 2h"), ("outcomes", "3 outcomes are refused")] {
+        let check = json!({"name": name, "ok": true, "detail": detail});
+        assert!(ready["checks"].as_array().unwrap().contains(&check), "{ready}");
+    }
 }

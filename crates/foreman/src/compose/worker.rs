@@ -1,10 +1,13 @@
 //! Runs jobs: what it can run, and with how many hands.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
+use foreman_core::duration::format;
 use foreman_core::ports::WebhookStore;
 use foreman_engine::output::OutputHub;
+use foreman_engine::settle::RefusedOutcomes;
 use foreman_engine::target::Targets;
 use foreman_engine::target::command::{self, CommandRunner, Launcher, OpenDefault, Permits, Sharing, Users};
 use foreman_engine::target::http::HttpRunner;
@@ -28,7 +31,17 @@ pub(super) fn part_of(ground: &Ground<'_>, shared: &Shared, output: OutputHub) -
         config,
     )
     .limited_by(tenants);
+    report_refused(ground, worker.refused_outcomes());
     Ok(part("worker", |shutdown| async move { Ok(worker.run(shutdown).await?) }))
+}
+
+/// Says how many outcomes the store refuses to whoever scrapes, and beside the probes. Other work goes on.
+fn report_refused(ground: &Ground<'_>, refused: RefusedOutcomes) {
+    ground.metrics.set_refused(refused.clone());
+    ground.vitals.set_outcomes(move || {
+        let (count, age) = (refused.count(), Duration::from_secs(refused.age().as_secs()));
+        (count > 0).then(|| format!("{count} outcomes are refused by the store, the oldest for {}", format(age)))
+    });
 }
 
 fn targets(ground: &Ground<'_>, shared: &Shared, tenants: &Arc<Tenants>, output: OutputHub) -> anyhow::Result<Targets> {
