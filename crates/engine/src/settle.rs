@@ -10,9 +10,9 @@
 //! is sent again, alone, after waits that grow; the rest goes on without it. A store that fails inside is asked again a few
 //! times, and then treated alike: one of the outcomes may be what it fails over.
 //!
-//! An outcome that is refused while the store takes others is given up after [`GIVEN_UP_AFTER`], or earlier where those that are
-//! refused take more than half of the room: the heartbeat then finds its job forgotten, and hands it back. Where the store takes
-//! nothing at all, nothing is given up, and no more is run than there is room for.
+//! An outcome that the store goes on refusing while it takes others is given up after [`GIVEN_UP_AFTER`], or after
+//! half a minute where those that are refused take more than half of the room: the heartbeat then finds its job forgotten, and
+//! hands it back. While the store takes nothing, nothing is given up, and no more is run than there is room for.
 //! [`RefusedOutcomes`] says how many there are, and for how long.
 //!
 //! The settler also knows which jobs it owes the store an outcome for ([`SettleHandle::not_owed`]): the session's heartbeats
@@ -43,7 +43,7 @@ use crate::outage::bounded;
 const REFUSED_FIRST: Duration = Duration::from_millis(200);
 const REFUSED_MOST: Duration = Duration::from_secs(30);
 
-/// An outcome that has been refused for this long, while others were taken, is given up.
+/// An outcome that is refused for so long while others are taken is given up.
 pub const GIVEN_UP_AFTER: Duration = Duration::from_mins(10);
 
 /// So often in a row a store that fails inside is asked again before the outcomes are sent apart.
@@ -376,6 +376,8 @@ struct Refusals {
 struct Refused {
     settlement: Settlement,
     since: Instant,
+    /// Since when it is known that others are taken.
+    singled_out: Option<Instant>,
     next: Instant,
     waits: Backoff,
 }
@@ -515,7 +517,13 @@ impl Desk {
         );
         let mut waits = Backoff::new(REFUSED_FIRST, REFUSED_MOST);
         let next = now + waits.next();
-        lock(&self.refused).push(Refused { settlement: settlement.clone(), since: now, next, waits });
+        lock(&self.refused).push(Refused {
+            settlement: settlement.clone(),
+            since: now,
+            singled_out: None,
+            next,
+            waits,
+        });
         self.changed.notify_one();
     }
 
@@ -557,7 +565,7 @@ impl Desk {
                 Err(error) if is_away(&error) => {
                     refused[place].next = now + AWAY_MOST;
                 }
-                Err(error) if self.is_hopeless(&refused[place], refused.len()) => {
+                Err(error) if self.is_hopeless(place, &mut refused) => {
                     let (job, lasted) = (settlement.job, now - refused.swap_remove(place).since);
                     drop(refused);
                     warn!(
@@ -576,11 +584,15 @@ impl Desk {
         }
     }
 
-    /// It is this outcome that the store refuses, for others were taken since; and it has been sent often enough, or too many
-    /// like it take the room of others.
-    fn is_hopeless(&self, one: &Refused, refused: usize) -> bool {
-        let were_others_taken = lock(&self.answers).taken_at.is_some_and(|at| at > one.since);
-        were_others_taken && (one.since.elapsed() >= GIVEN_UP_AFTER || refused > self.config.max_waiting / 2)
+    /// It is this outcome that the store refuses, for others were taken since, and that for long enough.
+    fn is_hopeless(&self, place: usize, refused: &mut [Refused]) -> bool {
+        let is_crowded = refused.len() > self.config.max_waiting / 2;
+        let patience = if is_crowded { REFUSED_MOST } else { GIVEN_UP_AFTER };
+        let (one, taken_at) = (&mut refused[place], lock(&self.answers).taken_at);
+        if one.singled_out.is_none() && taken_at.is_some_and(|at| at > one.since) {
+            one.singled_out = Some(Instant::now());
+        }
+        one.singled_out.is_some_and(|since| since.elapsed() >= patience)
     }
 
     fn count(&self, settlements: &[Settlement], answers: &[Settled]) {

@@ -61,11 +61,11 @@ async fn a_job_whose_outcome_is_refused_for_ever_is_handed_back() {
     until("it runs", || scene.player.running() == 1).await;
     scene.store.refuse(id);
     scene.player.gate.add_permits(1);
-    for _ in 0..22 {
+    for _ in 0..24 {
         scene.submitted("").await;
         sleep(Duration::from_secs(30)).await;
     }
-    assert_eq!(scene.count(State::Completed).await, 22);
+    assert_eq!(scene.count(State::Completed).await, 24);
     scene.store.heal();
     until("it runs again", || scene.player.running() == 1).await;
     assert_eq!(scene.view(id).await.crashes, 0);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use foreman_core::ports::{Held, SessionStore, StoreError};
 use foreman_core::{Report, SessionId, State, Verdict};
-use foreman_engine::settle::{Config, Over, RefusedOutcomes, SettleHandle, Settlements, Settler};
+use foreman_engine::settle::{Config, GIVEN_UP_AFTER, Over, RefusedOutcomes, SettleHandle, Settlements, Settler};
 use foreman_runtime::Task;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -194,7 +194,9 @@ async fn an_outcome_that_is_refused_for_minutes_while_others_are_taken_is_given_
     sleep(Duration::from_mins(30)).await;
     assert_eq!(handle.refused().0, 1, "as far as is known the store takes nothing at all");
     send(&handle, held.next().unwrap()).await;
-    sleep(Duration::from_secs(31)).await;
+    sleep(GIVEN_UP_AFTER).await;
+    assert_eq!(handle.refused().0, 1, "and the others may be taken for a moment only");
+    sleep(Duration::from_mins(1)).await;
     assert_eq!(handle.refused().0, 0);
     assert_eq!(handle.counts(), Settlements { now: 1, unrecorded: 1, ..Settlements::default() });
     scene.stop.drain();
@@ -215,7 +217,7 @@ async fn refused_outcomes_keep_half_of_the_room_free_for_others() {
     sleep(Duration::from_mins(1)).await;
     assert_eq!(handle.refused().0, 40);
     send(&handle, held.next().unwrap()).await;
-    sleep(Duration::from_secs(31)).await;
+    sleep(Duration::from_secs(92)).await;
     assert_eq!((handle.refused().0, handle.counts().unrecorded), (25, 15), "of a room for fifty");
     scene.store.heal();
     scene.stop.drain();
