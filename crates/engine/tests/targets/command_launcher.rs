@@ -66,11 +66,8 @@ async fn variables_reach_the_launcher_marked() {
 #[tokio::test]
 async fn a_launcher_that_dies_on_its_way_has_started_nothing() {
     for (script, how) in [
-        (
-            "echo oh no >&2; exit 0",
-            "the launcher of commands exited with code 0 before it had started the command: oh no",
-        ),
-        ("kill -9 $$", "the launcher of commands killed by signal 9 (SIGKILL) before it had started the command: "),
+        ("echo oh no >&2; exit 0", "the command launcher exited with code 0 before it started the command: oh no"),
+        ("kill -9 $$", "the command launcher killed by signal 9 (SIGKILL) before it started the command: "),
     ] {
         let ending = in_time(played_by(script).run(&attempt(&json!({"command": ["true"]})))).await;
         assert_eq!((ending.ended, error_of(&ending), &ending.report.output), (AGAIN, how, &None));
@@ -84,7 +81,7 @@ async fn a_launcher_that_talks_nonsense_has_started_nothing() {
             in_time(played_by(&format!("printf '{nonsense}' > {REPORT}")).run(&attempt(&json!({"command": ["true"]}))))
                 .await;
         assert_eq!(ending.ended, AGAIN, "{nonsense}: {ending:?}");
-        assert!(error_of(&ending).contains("before it had started the command"), "{ending:?}");
+        assert!(error_of(&ending).contains("before it started the command"), "{ending:?}");
     }
 }
 
@@ -98,11 +95,11 @@ async fn what_a_launcher_cannot_do_is_told_as_if_we_had_not_been_able_to() {
         (">p\\007", Ended::Failed, "cannot run tool: Argument list too long (os error 7)"),
         (">p\\013", AGAIN, "cannot run tool: Resource temporarily unavailable (os error 11)"),
         ("d\\002", Ended::Failed, "cannot enter /: No such file or directory (os error 2)"),
-        ("l\\001", AGAIN, "the launcher of commands cannot set its limits: Operation not permitted (os error 1)"),
+        ("l\\001", AGAIN, "the command launcher cannot set its limits: Operation not permitted (os error 1)"),
         (
             "u\\001",
             AGAIN,
-            "the launcher of commands cannot become the user that runs commands: Operation not permitted (os error 1)",
+            "the command launcher cannot become the user that runs commands: Operation not permitted (os error 1)",
         ),
     ] {
         let script = format!("printf '{said}\\000\\000\\000' > {REPORT}; exit 126");
@@ -118,7 +115,7 @@ async fn what_a_launcher_cannot_do_is_told_as_if_we_had_not_been_able_to() {
 async fn a_launcher_that_is_not_there_is_not_the_jobs_fault() {
     let ending = in_time(launched_by("/no/such/launcher", &[]).run(&attempt(&json!({"command": ["true"]})))).await;
     assert_eq!(ending.ended, AGAIN);
-    assert!(error_of(&ending).starts_with("cannot start the launcher of commands: No such file"), "{ending:?}");
+    assert!(error_of(&ending).starts_with("cannot start the command launcher: No such file"), "{ending:?}");
 }
 
 #[tokio::test]
@@ -177,5 +174,5 @@ async fn a_command_without_a_directory_gets_one_that_goes_with_it() {
     let runner = CommandRunner::new(missing, Arc::new(Unlocked), OutputHub::default());
     let ending = in_time(runner.run(&attempt(&json!({"command": ["true"]})))).await;
     assert_eq!(ending.ended, AGAIN, "the job cannot help it");
-    assert!(error_of(&ending).starts_with("cannot make a directory for the command in "), "{ending:?}");
+    assert!(error_of(&ending).starts_with("cannot create a directory for the command in "), "{ending:?}");
 }

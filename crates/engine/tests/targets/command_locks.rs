@@ -154,9 +154,12 @@ async fn a_variable_does_not_make_another_program_of_the_one_on_the_list() {
 async fn what_may_not_be_run_is_named() {
     let runner = locked(lists_of(&Told::new()));
     let ending = run_of(&runner, "acme", &json!({"command": ["/opt/tool", "--flag"]})).await;
-    assert_eq!(error_of(&ending), "the tenant acme may not run /opt/tool: it is not on its list of programs");
+    assert_eq!(error_of(&ending), "the tenant acme may not run /opt/tool: it is not on its list of allowed programs");
     let ending = run_of(&runner, "acme", &json!({"command": "secret line"})).await;
-    assert_eq!(error_of(&ending), "the tenant acme may not run lines of a shell: sh is not on its list of programs");
+    assert_eq!(
+        error_of(&ending),
+        "the tenant acme may not run shell commands: sh is not on its list of allowed programs"
+    );
 }
 
 #[tokio::test]
@@ -177,7 +180,7 @@ async fn when_nobody_can_say_what_is_allowed_it_is_tried_again_later() {
     let runner = locked(lists_of(&tenants));
     let ending = run_of(&runner, "acme", &json!({"command": "echo ran"})).await;
     assert_eq!((ending.ended, &ending.report.output), (AGAIN, &None));
-    assert!(error_of(&ending).starts_with("cannot tell what the tenant acme may run: the store"), "{ending:?}");
+    assert!(error_of(&ending).starts_with("could not check what the tenant acme may run: the store"), "{ending:?}");
     tenants.is_away.store(false, Ordering::Relaxed);
     let ending = run_of(&runner, "acme", &json!({"command": "echo ran"})).await;
     assert_eq!(ending.ended, Ended::Completed, "what went wrong is not remembered");

@@ -68,7 +68,7 @@ async fn sealed_variables_are_opened_for_the_command_alone() {
     for (keyring, attempt) in [(None, own), (Some(Arc::new(ring.clone())), sealed(&TenantId::new("another")))] {
         let ending = in_time(with(keyring).run(&attempt)).await;
         assert_eq!((ending.ended, &ending.report.output), (AGAIN, &None), "another worker may have the key");
-        assert!(error_of(&ending).starts_with("cannot open the variables of the command: "), "{ending:?}");
+        assert!(error_of(&ending).starts_with("cannot decrypt the variables of the command: "), "{ending:?}");
     }
 }
 

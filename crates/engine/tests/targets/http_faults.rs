@@ -96,7 +96,7 @@ async fn a_yes_that_breaks_off_is_not_a_yes() {
         let server = Server::answering_once(format!("HTTP/1.1 200 OK\r\n{head}\r\n\r\n5\r\nhello")).await;
         let ending = call(&server.url()).await;
         assert_eq!(ending.ended, AGAIN, "{head}");
-        assert!(error_of(&ending).contains("answered 200 OK and broke off after"), "{ending:?}");
+        assert!(error_of(&ending).contains("answered 200 OK, but the response broke off after"), "{ending:?}");
         let response = ending.report.response.unwrap();
         assert!(response.status == 200 && response.body.contains("hello"), "{response:?}");
         assert_eq!(server.seen.requests(), 1);
@@ -182,7 +182,7 @@ async fn garbage_is_not_an_answer() {
         let ending = call(&server.url()).await;
         assert_eq!(ending.ended, AGAIN, "{garbage:?}");
         assert!(
-            error_of(&ending).starts_with(&format!("{} did not answer in HTTP/1.1: ", server.address)),
+            error_of(&ending).starts_with(&format!("{} did not answer with valid HTTP/1.1: ", server.address)),
             "{ending:?}"
         );
         assert_eq!(server.seen.requests(), 1);

@@ -129,7 +129,9 @@ async fn sealed_headers_are_opened_for_the_target_alone() {
 #[tokio::test]
 async fn headers_that_cannot_be_opened_are_tried_again_and_nothing_is_sent_without_them() {
     let server = Server::answering(OK).await;
-    for (ring, words) in [(None, "no FOREMAN_SECRET_KEY"), (Some(other_ring()), "cannot open the headers of the job")] {
+    for (ring, words) in
+        [(None, "no FOREMAN_SECRET_KEY"), (Some(other_ring()), "cannot decrypt the headers of the job")]
+    {
         let ending = in_time(opening_with(ring).run(&attempt_of(sealed_job(&server)))).await;
         assert_eq!(ending.ended, AGAIN);
         assert!(error_of(&ending).contains(words) && !error_of(&ending).contains("hush"), "{}", error_of(&ending));

@@ -80,7 +80,7 @@ async fn a_server_that_nobody_vouches_for_is_not() {
     let port = secure_server().port();
     let ending = call(Trust::Platform, "localhost", port).await;
     assert_eq!(ending.ended, AGAIN);
-    assert!(error_of(&ending).starts_with(&format!("cannot agree on TLS with localhost:{port}: ")), "{ending:?}");
+    assert!(error_of(&ending).starts_with(&format!("TLS handshake with localhost:{port} failed: ")), "{ending:?}");
     assert_eq!(ending.report.response, None);
 }
 
@@ -90,7 +90,7 @@ async fn a_certificate_for_another_name_is_refused() {
     let Some(address) = secure_server_at("127.0.0.2") else { return };
     let ending = call(Trust::Only(vec![certificate()]), "127.0.0.2", address.port()).await;
     assert_eq!(ending.ended, AGAIN);
-    assert!(error_of(&ending).contains("cannot agree on TLS with 127.0.0.2:"), "{ending:?}");
+    assert!(error_of(&ending).contains("TLS handshake with 127.0.0.2:"), "{ending:?}");
     assert!(error_of(&ending).contains("not valid for name"), "{ending:?}");
 }
 
@@ -103,7 +103,7 @@ async fn a_server_that_speaks_no_tls_is_told_apart() {
     .await;
     let ending = call(Trust::Only(vec![certificate()]), "127.0.0.1", server.address.port()).await;
     assert_eq!(ending.ended, AGAIN);
-    assert!(error_of(&ending).starts_with("cannot agree on TLS with 127.0.0.1:"), "{ending:?}");
+    assert!(error_of(&ending).starts_with("TLS handshake with 127.0.0.1:"), "{ending:?}");
 }
 
 #[tokio::test]
@@ -117,5 +117,5 @@ async fn a_handshake_that_hangs_times_out_as_such() {
     let url = format!("https://{}/", server.address);
     let ending = in_time(runner.run(&attempt(&json!({"url": url})))).await;
     assert_eq!(ending.ended, AGAIN);
-    assert_eq!(error_of(&ending), format!("cannot agree on TLS with {}: no answer within 200ms", server.address));
+    assert_eq!(error_of(&ending), format!("TLS handshake with {} failed: no answer within 200ms", server.address));
 }

@@ -106,7 +106,7 @@ async fn one_that_is_gone_or_disabled_is_called_no_more() {
     assert!(house.store.delete_webhook(&us(), hook.id).await.unwrap());
     let ending = run(&house.webhooks(), &to(hook.id)).await;
     assert_eq!(ending.ended, Ended::Failed);
-    assert!(error_of(&ending).ends_with("is gone"), "{}", error_of(&ending));
+    assert!(error_of(&ending).ends_with("was deleted"), "{}", error_of(&ending));
     assert_eq!(server.seen.requests(), 1);
 }
 
@@ -164,7 +164,7 @@ async fn nothing_is_ever_sent_to_an_endpoint_unsigned() {
     }
     let bare = house.change(&hook, |hook| hook.signing = SigningKeys::default()).await;
     let ending = run(&house.webhooks(), &to(bare.id)).await;
-    assert_eq!((ending.ended, error_of(&ending)), (AGAIN, "not sent: the webhook has no secret to sign with"));
+    assert_eq!((ending.ended, error_of(&ending)), (AGAIN, "not sent: the webhook has no signing secret"));
     assert_eq!(server.seen.requests(), 0);
 }
 

@@ -286,7 +286,7 @@ mod tests {
         assert_eq!(second.assign(&tenant("beta")).expect("known"), 60_001);
         assert_eq!(second.assign(&tenant("gamma")).expect("free"), 60_002);
         let error = first.assign(&tenant("delta")).expect_err("none is left").to_string();
-        assert!(error.contains("3 users") && error.contains("make the range larger"), "{error}");
+        assert!(error.contains("3 users") && error.contains("enlarge the range"), "{error}");
         let wider = users(directory.path(), 60_000..=60_009);
         assert_eq!(wider.assign(&tenant("delta")).expect("free"), 60_003);
         assert_eq!(wider.assign(&tenant("acme")).expect("known"), 60_000);
