@@ -34,7 +34,7 @@ export class Unreachable extends Error {
     super(
       isChange
         ? 'Not sent: the server cannot be reached. Try again when it is back.'
-        : 'The server cannot be reached. This page loads again as soon as the server is back.',
+        : 'The server cannot be reached. This page reloads as soon as the server is back.',
       { cause },
     );
     this.name = 'Unreachable';
@@ -52,7 +52,7 @@ export function explain(error: unknown): Explained {
     return { title: error.title, detail: error.message, requestId: error.requestId };
   }
   if (error instanceof Unreachable) {
-    return { title: 'No answer', detail: error.message, requestId: null };
+    return { title: 'No response', detail: error.message, requestId: null };
   }
   const detail = error instanceof Error ? error.message : String(error);
   return { title: 'Something went wrong', detail, requestId: null };

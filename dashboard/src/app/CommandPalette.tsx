@@ -89,7 +89,7 @@ function Palette({ onClose }: { onClose: () => void }) {
         />
         <Kbd>Esc</Kbd>
       </div>
-      <div id={`${id}-list`} role="listbox" aria-label="Found" className="max-h-80 overflow-y-auto p-2">
+      <div id={`${id}-list`} role="listbox" aria-label="Results" className="max-h-80 overflow-y-auto p-2">
         {entries.map((entry) => (
           // oxlint-disable-next-line jsx-a11y/click-events-have-key-events -- the box above has the keys
           <div

@@ -6,13 +6,13 @@ const COMMAND = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘' : 'Ctrl';
 
 const EVERYWHERE: [string[], string][] = [
   [['/'], 'Search for a job, a tag, a page'],
-  [[COMMAND, 'K'], 'The same, also while writing'],
+  [[COMMAND, 'K'], 'The same, also while typing'],
   [['?'], 'This list'],
-  [['Esc'], 'Close what is open'],
+  [['Esc'], 'Close the open dialog or menu'],
 ];
 const JOBS: [string[], string][] = [
   [['j'], 'Next row'],
-  [['k'], 'Row before'],
+  [['k'], 'Previous row'],
   [['x'], 'Select or deselect the row'],
   [['Enter'], 'Open the job'],
 ];

@@ -5,12 +5,12 @@ const WORDS = {
   connecting: {
     text: 'Connecting',
     dot: 'bg-control animate-breathe',
-    explained: 'Waiting for the first news',
+    explained: 'Waiting for the first event',
   },
-  live: { text: 'Live', dot: 'bg-good', explained: 'Everything you see changes by itself' },
-  stale: { text: 'Stale', dot: 'bg-warn', explained: 'Nothing has been heard for a while' },
+  live: { text: 'Live', dot: 'bg-good', explained: 'This page updates automatically' },
+  stale: { text: 'Stale', dot: 'bg-warn', explained: 'No events received for a while' },
   lost: { text: 'Offline', dot: 'bg-bad', explained: 'The connection is lost' },
-  refused: { text: 'Not live', dot: 'bg-warn', explained: 'The server does not give us its stream' },
+  refused: { text: 'Not live', dot: 'bg-warn', explained: 'The server rejected the event stream' },
 };
 
 export function LiveDot() {

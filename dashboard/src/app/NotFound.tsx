@@ -17,7 +17,7 @@ export function NotFound() {
           </Link>
         }
       >
-        The address may be mistyped, or from another version.
+        The address may be mistyped, or belong to another version.
       </EmptyState>
     </>
   );

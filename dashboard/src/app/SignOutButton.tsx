@@ -15,7 +15,7 @@ export function SignOutButton() {
       icon={LogOut}
       disabled={signOut.isPending}
       onClick={() =>
-        signOut.mutate(undefined, { onError: (error) => toast.failed('You are still signed in', error) })
+        signOut.mutate(undefined, { onError: (error) => toast.failed('Could not sign out', error) })
       }
     />
   );

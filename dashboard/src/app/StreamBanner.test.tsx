@@ -19,7 +19,9 @@ describe('the banner', () => {
 
   it('says since when nothing was heard', () => {
     show({ state: 'stale', since: Date.now() - 60_000 });
-    expect(screen.getByRole('status').textContent).toMatch(/Nothing has been heard.*1m ago.*out of date/);
+    expect(screen.getByRole('status').textContent).toMatch(
+      /No response from the server.*1m ago.*out of date/,
+    );
   });
 
   it('says that the connection is lost and when it is tried again, and tries at once when told so', async () => {

@@ -25,20 +25,20 @@ export function StreamNotice({ liveness, onRetry }: { liveness: Liveness; onRetr
       )}
       {liveness.state === 'stale' && (
         <Notice icon={TriangleAlert} onRetry={onRetry}>
-          <strong className="font-semibold">Nothing has been heard from the server</strong> since{' '}
+          <strong className="font-semibold">No response from the server</strong> since{' '}
           <RelativeTime at={new Date(liveness.since).toISOString()} />. What you see may be out of date.
         </Notice>
       )}
       {liveness.state === 'refused' && liveness.status === 403 && (
-        <Notice calm icon={Info} onRetry={onRetry} retry="Read now">
+        <Notice calm icon={Info} onRetry={onRetry} retry="Refresh">
           <strong className="font-semibold">This page is not live:</strong> your key lacks the scope{' '}
-          <code className="font-mono">stream:read</code>. It is read again every {REREAD_MS / 1000} seconds.
+          <code className="font-mono">stream:read</code>. It refreshes every {REREAD_MS / 1000} seconds.
         </Notice>
       )}
       {liveness.state === 'refused' && liveness.status !== 401 && liveness.status !== 403 && (
         <Notice icon={TriangleAlert} onRetry={onRetry}>
           <strong className="font-semibold">This page is not live:</strong> {refusal(liveness.status)} Until
-          then it is read again every {REREAD_MS / 1000} seconds.
+          then it refreshes every {REREAD_MS / 1000} seconds.
         </Notice>
       )}
     </div>
@@ -46,8 +46,8 @@ export function StreamNotice({ liveness, onRetry }: { liveness: Liveness; onRetr
 }
 
 function refusal(status: number): string {
-  if (status === 429) return 'too many streams are open for this tenant. It is tried again.';
-  return `the server answered the stream with status ${status}. It is tried again.`;
+  if (status === 429) return 'too many streams are open for this tenant. Reconnecting.';
+  return `the server rejected the event stream with status ${status}. Reconnecting.`;
 }
 
 interface NoticeProps {

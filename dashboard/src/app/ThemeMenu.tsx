@@ -4,7 +4,7 @@ import { Menu, MenuItem } from '@/components/Menu';
 import { setTheme, useTheme, type Theme } from './theme';
 
 const THEMES = [
-  { value: 'system', label: 'As the system', icon: Monitor },
+  { value: 'system', label: 'System', icon: Monitor },
   { value: 'light', label: 'Light', icon: Sun },
   { value: 'dark', label: 'Dark', icon: Moon },
 ] as const satisfies { value: Theme; label: string; icon: unknown }[];

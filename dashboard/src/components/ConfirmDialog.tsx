@@ -10,6 +10,8 @@ interface ConfirmDialogProps {
   title: string;
   /** The button's words: the verb, never "OK". */
   confirm: string;
+  /** The other button's words, where "Cancel" could be taken for the verb. */
+  dismiss?: string;
   danger?: boolean;
   busy?: boolean;
   disabled?: boolean;
@@ -23,6 +25,7 @@ export function ConfirmDialog({
   onConfirm,
   title,
   confirm,
+  dismiss = 'Cancel',
   danger = false,
   busy = false,
   disabled = false,
@@ -36,7 +39,7 @@ export function ConfirmDialog({
       title={title}
       footer={
         <>
-          <Button onClick={onClose}>Keep as it is</Button>
+          <Button onClick={onClose}>{dismiss}</Button>
           <Button variant={danger ? 'danger' : 'primary'} busy={busy} disabled={disabled} onClick={onConfirm}>
             {confirm}
           </Button>

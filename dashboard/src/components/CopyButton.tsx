@@ -15,7 +15,7 @@ export function CopyButton({ text, label, className }: { text: string; label: st
       await copyText(text);
       setCopied(true);
     } catch (error) {
-      toast.failed('It could not be copied', error);
+      toast.failed('Could not copy', error);
     }
   };
   const Icon = copied ? Check : Copy;
@@ -42,6 +42,6 @@ export function CopyButton({ text, label, className }: { text: string; label: st
 export async function copyText(text: string): Promise<void> {
   // Only there where the page came by https or from this machine.
   if (navigator.clipboard === undefined)
-    throw new Error('The browser gives no clipboard to a page without https.');
+    throw new Error('Browsers allow copying only on pages served over https.');
   await navigator.clipboard.writeText(text);
 }

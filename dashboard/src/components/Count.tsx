@@ -10,7 +10,7 @@ export function Count({ count, estimate = false }: CountProps) {
   const text = countText(count);
   if (!estimate) return <span className="tabular">{text}</span>;
   return (
-    <span className="tabular" title={`At least ${text}; nobody counted to the end`}>
+    <span className="tabular" title={`At least ${text}; counting stopped there`}>
       <span aria-hidden>{text}+</span>
       <span className="sr-only">at least {text}</span>
     </span>

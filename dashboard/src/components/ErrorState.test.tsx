@@ -37,7 +37,7 @@ describe('what is shown instead', () => {
     const retry = vi.fn();
     render(<ErrorState error={error} retry={retry} />);
     expect(screen.getByRole('alert').textContent).toContain(
-      'This page loads again as soon as the server is back.',
+      'This page reloads as soon as the server is back.',
     );
     await userEvent.click(screen.getByRole('button', { name: 'Try again' }));
     expect(retry).toHaveBeenCalledOnce();
@@ -49,7 +49,7 @@ describe('what is shown instead', () => {
     const error = await answer(pause).catch((thrown: unknown) => thrown);
     render(<ErrorState error={error} />);
     expect(screen.getByRole('alert').textContent).toBe(
-      'No answerNot sent: the server cannot be reached. Try again when it is back.',
+      'No responseNot sent: the server cannot be reached. Try again when it is back.',
     );
   });
 });

@@ -42,8 +42,8 @@ export function ShownOnce({ title, name, secret, children, onClose }: ShownOnceP
         <p className="flex items-start gap-2 rounded-md bg-warn-soft px-3 py-2 text-warn">
           <TriangleAlert aria-hidden className="mt-0.5 size-4 shrink-0" />
           <span>
-            <strong className="font-semibold">Copy it now.</strong> This is the only time that the {name} is
-            shown; nobody can look it up again.
+            <strong className="font-semibold">Copy it now.</strong> This is the only time the {name} is shown.
+            It cannot be looked up later.
           </span>
         </p>
         <div className="flex items-center gap-2 rounded-md border bg-sunken p-2">
@@ -55,11 +55,11 @@ export function ShownOnce({ title, name, secret, children, onClose }: ShownOnceP
         {children}
         {wasAsked && !isKept && (
           <p role="alert" className="text-bad">
-            It is gone once this is closed. Say below that you have it.
+            It cannot be shown again after you close this. Confirm below that you saved it.
           </p>
         )}
         <Checkbox
-          label={`I have put the ${name} where it is needed`}
+          label={`I have saved the ${name}`}
           checked={isKept}
           onChange={(event) => setIsKept(event.target.checked)}
         />

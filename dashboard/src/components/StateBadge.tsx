@@ -20,14 +20,14 @@ interface Look {
 
 /** Every state has its own icon and its own word, for those who tell no colours apart. */
 export const STATE_LOOKS: Record<State, Look> = {
-  scheduled: { tone: 'violet', icon: CalendarClock, meaning: 'Waits for its time' },
-  pending: { tone: 'grey', icon: Hourglass, meaning: 'Due, waits for a free worker' },
-  running: { tone: 'accent', icon: LoaderCircle, meaning: 'A worker is at it' },
-  retrying: { tone: 'warn', icon: RotateCw, meaning: 'Failed, will be tried again' },
+  scheduled: { tone: 'violet', icon: CalendarClock, meaning: 'Waiting for its time' },
+  pending: { tone: 'grey', icon: Hourglass, meaning: 'Due, waiting for a free worker' },
+  running: { tone: 'accent', icon: LoaderCircle, meaning: 'A worker is running it' },
+  retrying: { tone: 'warn', icon: RotateCw, meaning: 'Failed, will be retried' },
   completed: { tone: 'good', icon: CircleCheck, meaning: 'Done' },
-  failed: { tone: 'orange', icon: CircleX, meaning: 'Failed in a way that no further try can mend' },
-  dead: { tone: 'bad', icon: Skull, meaning: 'All tries spent; kept until somebody decides' },
-  cancelled: { tone: 'grey', icon: Ban, meaning: 'Stopped by somebody' },
+  failed: { tone: 'orange', icon: CircleX, meaning: 'Failed with an error that a retry cannot fix' },
+  dead: { tone: 'bad', icon: Skull, meaning: 'All attempts used up; kept until you retry or delete it' },
+  cancelled: { tone: 'grey', icon: Ban, meaning: 'Cancelled by a user or a client' },
 };
 
 export function StateBadge({ state }: { state: State }) {

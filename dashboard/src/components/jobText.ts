@@ -9,7 +9,7 @@ export function targetText({ url, method, command, task, kind }: Target): string
   if (typeof command === 'string') return command;
   if (typeof task === 'string') return task;
   // Where a message goes is the webhook's business, and its address may have changed since.
-  return kind === 'foreman.webhook' ? 'Message to a webhook' : 'Unknown';
+  return kind === 'foreman.webhook' ? 'Webhook delivery' : 'Unknown';
 }
 
 /** Host and path: the scheme says little, and what is behind `?` is long. */

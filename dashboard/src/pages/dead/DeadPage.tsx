@@ -108,21 +108,21 @@ function Nothing({ state }: { state: FailureState | undefined }) {
     case 'failed':
       return (
         <EmptyState icon={PartyPopper} title="No job has failed">
-          A job fails when its target gives an answer that a retry would not change, such as 404, or when it
+          A job fails when its target gives a response that a retry would not change, such as 404, or when it
           expires before it starts.
         </EmptyState>
       );
     case 'dead':
       return (
         <EmptyState icon={PartyPopper} title="No job is dead">
-          A job is dead when its last attempt has failed, or when it took three workers down with it. It is
+          A job is dead when its last attempt has failed, or when three workers died while running it. It is
           kept until you retry or delete it.
         </EmptyState>
       );
     default:
       return (
         <EmptyState icon={PartyPopper} title="No job is failed or dead">
-          Jobs that fail for good are listed here, grouped by error, to retry or to delete.
+          Jobs that failed permanently are listed here, grouped by error. You can retry or delete them.
         </EmptyState>
       );
   }

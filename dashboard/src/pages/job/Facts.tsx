@@ -35,7 +35,7 @@ export function Facts({ job }: { job: Job }) {
   add('Due', <RelativeTime at={job.run_at} />);
   add('Started', <RelativeTime at={job.started_at} />, job.started_at);
   add('Ended', <RelativeTime at={job.finished_at} />, job.finished_at);
-  add('Tries', `${job.spent} of ${job.max_attempts}`);
+  add('Attempts', `${job.spent} of ${job.max_attempts}`);
   add('Crashes', String(job.crashes), job.crashes > 0 ? job.crashes : null);
   add('Timeout', job.timeout);
   add(

@@ -15,9 +15,9 @@ import { curlLine } from '@/pages/submit/shell';
 import { writtenOf } from '@/pages/submit/spec';
 
 const DONE: Record<JobVerb, string> = {
-  retry: 'It is tried again',
-  cancel: 'It is cancelled',
-  delete: 'It is deleted',
+  retry: 'Retrying the job',
+  cancel: 'Job cancelled',
+  delete: 'Job deleted',
 };
 
 export function JobActions({ job }: { job: Job }) {
@@ -52,9 +52,11 @@ export function JobActions({ job }: { job: Job }) {
       () =>
         toast.done(
           'Copied as curl',
-          line.includes('***') ? 'Hidden values stand as ***; write them in before you run it.' : undefined,
+          line.includes('***')
+            ? 'Hidden values are shown as ***; fill them in before you run it.'
+            : undefined,
         ),
-      (error: unknown) => toast.failed('It could not be copied', error),
+      (error: unknown) => toast.failed('Could not copy', error),
     );
   };
 
@@ -92,12 +94,12 @@ export function JobActions({ job }: { job: Job }) {
         open={asked === 'retry'}
         onClose={() => setAsked(null)}
         onConfirm={() => act('retry')}
-        title="Run it once more?"
+        title="Run this job again?"
         confirm="Retry"
         busy={change.isPending}
         error={change.error}
       >
-        <p>It has completed. Whatever it does will be done again.</p>
+        <p>It has already completed. Its work will be done a second time.</p>
       </ConfirmDialog>
       <ConfirmDialog
         open={asked === 'cancel'}
@@ -105,12 +107,13 @@ export function JobActions({ job }: { job: Job }) {
         onConfirm={() => act('cancel')}
         title="Cancel this job?"
         confirm="Cancel the job"
+        dismiss="Keep the job"
         danger
         busy={change.isPending}
         error={change.error}
       >
         <p>
-          {job.state === 'running' ? 'The attempt that runs is stopped.' : 'It will not start.'} It can be
+          {job.state === 'running' ? 'The running attempt is stopped.' : 'It will not start.'} It can be
           retried later.
         </p>
       </ConfirmDialog>
@@ -124,7 +127,7 @@ export function JobActions({ job }: { job: Job }) {
         busy={change.isPending}
         error={change.error}
       >
-        <p>It and its history are gone for good.</p>
+        <p>The job and its history are deleted permanently.</p>
       </ConfirmDialog>
     </>
   );

@@ -44,9 +44,9 @@ describe('the page of a job', () => {
         run_at: new Date(Date.now() + 90_000).toISOString(),
       }),
     );
-    expect((await screen.findAllByText(/Next try in/))[0]?.textContent).toMatch(/1m (29|30)s|1m 30s/);
+    expect((await screen.findAllByText(/Next attempt in/))[0]?.textContent).toMatch(/1m (29|30)s|1m 30s/);
     expect(screen.getByText('example.com answered 503')).toBeTruthy();
-    expect(screen.getByText('try 3 of 8')).toBeTruthy();
+    expect(screen.getByText('attempt 3 of 8')).toBeTruthy();
   });
 
   it('retries a dead one at once', async () => {
@@ -84,7 +84,7 @@ describe('the page of a job', () => {
     ).toBeTruthy();
     isBack = true;
     await userEvent.click(retry);
-    expect(await screen.findByText('It is tried again')).toBeTruthy();
+    expect(await screen.findByText('Retrying the job')).toBeTruthy();
     expect(asked.filter(({ path }) => path.endsWith('/retry')).length).toBe(2);
   });
 

@@ -104,7 +104,7 @@ function NoSuchJob({ id }: { id: string }) {
         >
           <code className="font-mono text-xs break-all">{id}</code>
           <p className="mt-1">
-            It was deleted, it is older than what is kept, or it belongs to another tenant.
+            It was deleted, its retention period is over, or it belongs to another tenant.
           </p>
         </EmptyState>
       </Card>

@@ -46,8 +46,8 @@ export function LiveOutput({ id }: { id: string }) {
         {lines.length === 0 && (
           <span className="text-faint">
             {isElsewhere
-              ? 'It runs in another process. What it prints is shown when the attempt ends.'
-              : 'Nothing printed yet.'}
+              ? 'It runs in another process. Its output is shown when the attempt ends.'
+              : 'No output yet.'}
           </span>
         )}
         {lines.map((line, at) => (

@@ -27,13 +27,13 @@ function State({ job }: { job: Job }) {
         <p className="font-semibold">
           {job.state === 'retrying' ? (
             <>
-              Next try in <Countdown to={job.run_at} over="a moment" />
+              Next attempt in <Countdown to={job.run_at} over="a moment" />
             </>
           ) : (
-            'Next try as soon as a worker is free'
+            'Next attempt as soon as a worker is free'
           )}
           <span className="ml-2 font-normal opacity-90" title={absoluteText(job.run_at)}>
-            try {job.spent + 1} of {job.max_attempts}
+            attempt {job.spent + 1} of {job.max_attempts}
           </span>
         </p>
         <Why job={job} />
@@ -54,7 +54,7 @@ function State({ job }: { job: Job }) {
     return (
       <Note tone="bad" icon={Skull}>
         <p className="font-semibold">
-          Dead after {plural(job.spent, 'try', 'tries')}
+          Dead after {plural(job.spent, 'attempt')}
           {job.crashes > 0 && `; ${plural(job.crashes, 'worker')} died while running it`}
         </p>
         <Why job={job} />

@@ -38,12 +38,12 @@ export function Timeline({ job }: { job: Job }) {
   const rest = earlier > 0 && others[0]?.type === 'wait' ? others.slice(1) : others;
   const hidden = all ? 0 : Math.max(0, rest.length - SHOWN);
   return (
-    <Card title="Timeline" note={tries === 0 ? 'not tried yet' : plural(tries + earlier, 'attempt')}>
+    <Card title="Timeline" note={tries === 0 ? 'no attempts yet' : plural(tries + earlier, 'attempt')}>
       <ol className="relative">
         {first !== undefined && <StepItem step={first} job={job} isEnd={rest.length === 0} />}
         {earlier > 0 && (
           <li className="py-1 pl-9 text-xs text-muted">
-            {plural(earlier, 'earlier attempt')} not shown; the API has those that are kept at{' '}
+            {plural(earlier, 'earlier attempt')} not shown; read them from the API at{' '}
             <code className="font-mono break-all">/api/v1/jobs/{job.id}/attempts</code>
           </li>
         )}
@@ -80,7 +80,7 @@ function StepItem({ step, job, isEnd }: { step: Step; job: Job; isEnd: boolean }
           aria-hidden
           className="absolute top-0 bottom-0 left-3 border-l border-dashed border-line-strong"
         />
-        waited {durationText(step.ms)} {step.why === 'queue' ? 'for its turn' : 'before the next try'}
+        waited {durationText(step.ms)} {step.why === 'queue' ? 'in the queue' : 'before the next attempt'}
       </li>
     );
   }
@@ -89,7 +89,7 @@ function StepItem({ step, job, isEnd }: { step: Step; job: Job; isEnd: boolean }
       <Item icon={CircleDot} tone="warn" isEnd={isEnd}>
         <Line at={step.at}>
           <strong className="font-medium">
-            {job.attempt === 0 ? 'First try' : 'Next try'}{' '}
+            {job.attempt === 0 ? 'First attempt' : 'Next attempt'}{' '}
             {job.state === 'pending' ? (
               'as soon as a worker is free'
             ) : (
@@ -107,13 +107,13 @@ function StepItem({ step, job, isEnd }: { step: Step; job: Job; isEnd: boolean }
 
 const OUTCOMES: Record<AttemptOutcome, { icon: LucideIcon; tone: Tone; words: string }> = {
   completed: { icon: Check, tone: 'good', words: 'completed' },
-  failed: { icon: X, tone: 'orange', words: 'failed for good' },
-  retry: { icon: RotateCw, tone: 'warn', words: 'failed, to be tried again' },
-  interrupted: { icon: CornerUpLeft, tone: 'grey', words: 'interrupted by a stop; the try is given back' },
-  released: { icon: CornerUpLeft, tone: 'grey', words: 'handed back before it began' },
+  failed: { icon: X, tone: 'orange', words: 'failed permanently' },
+  retry: { icon: RotateCw, tone: 'warn', words: 'failed, will be retried' },
+  interrupted: { icon: CornerUpLeft, tone: 'grey', words: 'interrupted by a shutdown; does not count' },
+  released: { icon: CornerUpLeft, tone: 'grey', words: 'handed back before it started' },
   lapsed: { icon: HeartCrack, tone: 'bad', words: 'lost with its worker' },
   cancelled: { icon: Ban, tone: 'grey', words: 'cancelled' },
-  dead: { icon: Skull, tone: 'bad', words: 'failed, the last of its tries' },
+  dead: { icon: Skull, tone: 'bad', words: 'failed, no attempts left' },
 };
 
 function AttemptItem({ attempt, isEnd, isOpen }: { attempt: Attempt; isEnd: boolean; isOpen: boolean }) {
@@ -127,7 +127,7 @@ function AttemptItem({ attempt, isEnd, isOpen }: { attempt: Attempt; isEnd: bool
     <Item icon={look.icon} tone={look.tone} spin={isRunning} isEnd={isEnd}>
       <Line at={attempt.started_at ?? attempt.finished_at}>
         <strong className="font-medium">
-          {attempt.number === 0 ? 'Ended without a try' : `Attempt ${attempt.number}`}
+          {attempt.number === 0 ? 'Ended without an attempt' : `Attempt ${attempt.number}`}
         </strong>
         <span className={TEXT_TONES[look.tone]}>{look.words}</span>
         <span className="text-muted">

@@ -26,12 +26,12 @@ export function BulkBar({ selection, rows, filter, onDo }: BulkBarProps) {
   return (
     <div
       role="toolbar"
-      aria-label="What is selected"
+      aria-label="Selection"
       className="sticky top-13 z-10 flex animate-enter flex-wrap items-center gap-2 rounded-t-lg border-b bg-accent-soft px-3 py-2 md:top-0"
     >
       <p aria-live="polite" className="text-sm font-medium text-accent">
         {selection.isAllMatching
-          ? 'Everything that matches is selected'
+          ? 'All matching jobs are selected'
           : `${plural(selection.count, 'job')} selected`}
       </p>
       {!selection.isAllMatching && (

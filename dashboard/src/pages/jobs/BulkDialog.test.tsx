@@ -65,7 +65,7 @@ describe('what is done to many', () => {
   it('says so when there is none, and offers nothing', async () => {
     serve({ 'POST /jobs/cancel': { matched: 0, changed: 0 } });
     show({ verb: 'cancel', of: { filter: {} } });
-    await screen.findByText(/There is none/);
+    await screen.findByText(/applies to none/);
     expect(screen.getByRole<HTMLButtonElement>('button', { name: 'Cancel 0 jobs' }).disabled).toBe(true);
   });
 
@@ -95,6 +95,6 @@ describe('what is done to many', () => {
       [`/jobs/${dead.id}/retry`, `/jobs/${gone.id}/retry`].toSorted(),
     );
     expect(await screen.findByText('1 job retried')).toBeTruthy();
-    expect(await screen.findByText('1 job had moved on meanwhile.')).toBeTruthy();
+    expect(await screen.findByText('1 job changed state meanwhile.')).toBeTruthy();
   });
 });

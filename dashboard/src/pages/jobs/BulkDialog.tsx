@@ -26,19 +26,19 @@ const WORDS: Record<JobVerb, { title: string; button: string; done: string; effe
     title: 'Retry these jobs?',
     button: 'Retry',
     done: 'retried',
-    effect: 'They go back to their queues with all their tries, under the same ids.',
+    effect: 'They go back to their queues with all their attempts and keep their ids.',
   },
   cancel: {
     title: 'Cancel these jobs?',
     button: 'Cancel',
     done: 'cancelled',
-    effect: 'Those that wait never start; those that run are stopped.',
+    effect: 'Waiting jobs never start; running jobs are stopped.',
   },
   delete: {
     title: 'Delete these jobs?',
     button: 'Delete',
     done: 'deleted',
-    effect: 'They and their history are gone for good.',
+    effect: 'The jobs and their history are deleted permanently.',
   },
 };
 
@@ -82,6 +82,7 @@ export function BulkDialog({ bulk, onClose, onDone }: BulkDialogProps) {
       onConfirm={() => run.mutate()}
       title={words.title}
       confirm={matched === undefined ? words.button : `${words.button} ${plural(matched, 'job')}`}
+      {...(verb === 'cancel' ? { dismiss: 'Keep the jobs' } : {})}
       danger={verb !== 'retry'}
       busy={run.isPending}
       disabled={matched === undefined || matched === 0}
@@ -96,7 +97,7 @@ export function BulkDialog({ bulk, onClose, onDone }: BulkDialogProps) {
       ) : (
         <p className="text-ink">
           {matched === 0 ? (
-            'There is none that this could be done to.'
+            'This applies to none of the jobs.'
           ) : (
             <>
               <strong className="font-semibold">{plural(matched, 'job')}</strong> will be {words.done}.{' '}
@@ -107,7 +108,7 @@ export function BulkDialog({ bulk, onClose, onDone }: BulkDialogProps) {
       )}
       {left > 0 && (
         <p>
-          {plural(left, 'selected job')} cannot be {words.done} in its state and is left alone.
+          {plural(left, 'selected job')} cannot be {words.done} in its current state and will be skipped.
         </p>
       )}
       {'filter' in of && <FilterWords verb={verb} filter={of.filter} />}
@@ -125,7 +126,7 @@ function unchanged({ matched, changed, skipped = 0 }: BulkAnswer): string | unde
   const moved = matched - changed - skipped;
   const said = [
     skipped > 0 && `${plural(skipped, 'command')} skipped: your key cannot run commands here.`,
-    moved > 0 && `${plural(moved, 'job')} had moved on meanwhile.`,
+    moved > 0 && `${plural(moved, 'job')} changed state meanwhile.`,
   ].filter((text) => text !== false);
   return said.length === 0 ? undefined : said.join(' ');
 }
@@ -134,7 +135,7 @@ function FilterWords({ verb, filter }: { verb: JobVerb; filter: JobFilter }) {
   const said = Object.entries(filter).filter(([, value]) => typeof value === 'string' && value !== '');
   const ofState =
     filter.state === undefined
-      ? { retry: 'dead jobs', cancel: 'jobs that are not over', delete: 'jobs that are over' }[verb]
+      ? { retry: 'dead jobs', cancel: 'jobs that have not ended', delete: 'jobs that have ended' }[verb]
       : `${filter.state} jobs`;
   const rest = said.filter(([name]) => name !== 'state');
   return (
@@ -147,7 +148,7 @@ function FilterWords({ verb, filter }: { verb: JobVerb; filter: JobFilter }) {
           {name.replaceAll('_', ' ')} <code className="font-mono text-ink">{String(value)}</code>
         </span>
       ))}
-      , also those on other pages.
+      , including those on other pages.
     </p>
   );
 }

@@ -34,7 +34,7 @@ describe('the filters', () => {
 
   it('say that only one error is shown, and show the others again', async () => {
     const { onChoose } = await show({ error_group: '0123456789abcdef' });
-    await userEvent.click(screen.getByRole('button', { name: 'Show the others too' }));
+    await userEvent.click(screen.getByRole('button', { name: 'Show all jobs' }));
     expect(onChoose).toHaveBeenCalledWith({ error_group: undefined });
   });
 

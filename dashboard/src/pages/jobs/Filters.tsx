@@ -73,9 +73,9 @@ export function Filters({ search, onChoose }: FiltersProps) {
       </div>
       {search.error_group !== undefined && (
         <p className="flex flex-wrap items-center gap-x-2 text-sm text-muted">
-          Only jobs that ended in one and the same error.
+          Only jobs that ended with the same error.
           <Button variant="ghost" size="sm" onClick={() => onChoose({ error_group: undefined })}>
-            Show the others too
+            Show all jobs
           </Button>
         </p>
       )}

@@ -54,7 +54,7 @@ export function JobsPage() {
 
   return (
     <>
-      <PageHeader title="Jobs" note="Newest first. States change by themselves." />
+      <PageHeader title="Jobs" note="Newest first. Updates live." />
       <div className="space-y-3">
         <SkipFilters />
         <StateFilter chosen={search.state} states={states} onChoose={(state) => choose({ state })} />
@@ -82,7 +82,7 @@ export function JobsPage() {
                 icon={ArrowUp}
                 className="text-accent!"
                 onClick={() =>
-                  showNew().catch((error: unknown) => toast.failed('The new jobs could not be read', error))
+                  showNew().catch((error: unknown) => toast.failed('Could not load the new jobs', error))
                 }
               >
                 {plural(still.waiting, 'new job')}
@@ -159,7 +159,7 @@ function SkipFilters() {
 
 function Nothing({ search, onClear }: { search: JobsSearch; onClear: () => void }) {
   if (search.cursor !== undefined) {
-    return <EmptyState icon={Rows3} title="There is nothing on this page any more" />;
+    return <EmptyState icon={Rows3} title="This page is empty now" />;
   }
   if (!isFiltered(search)) return <FirstJob bare />;
   return (
@@ -172,7 +172,7 @@ function Nothing({ search, onClear }: { search: JobsSearch; onClear: () => void 
         </div>
       }
     >
-      One that does will appear here by itself.
+      New matching jobs appear here automatically.
     </EmptyState>
   );
 }

@@ -23,13 +23,13 @@ export function FirstJob({ bare = false }: { bare?: boolean }) {
               Or fill in a form
             </Link>
             <Link to="/schedules" className={buttonClass()}>
-              Or make a schedule
+              Or create a schedule
             </Link>
           </div>
         </div>
       }
     >
-      Foreman calls a URL or runs a command, and tries again when it fails. Submit a job and watch it appear
+      Foreman calls a URL or runs a command, and retries it when it fails. Submit a job and watch it appear
       here.
     </EmptyState>
   );

@@ -78,7 +78,7 @@ function Failures({ statistics }: { statistics: Statistics | undefined }) {
     <Vital
       name={name}
       value={ended === 0 ? '–' : `${percent === 0 ? '0' : percent.toFixed(percent < 10 ? 1 : 0)} %`}
-      note={ended === 0 ? 'Nothing has ended yet' : `${countText(bad)} failed or dead`}
+      note={ended === 0 ? 'No jobs have ended yet' : `${countText(bad)} failed or dead`}
     />
   );
 }
@@ -91,7 +91,7 @@ function OldestWaiting({ overview }: { overview: Overview | undefined }) {
   const name = 'Oldest waiting';
   if (overview === undefined) return <Waiting name={name} />;
   const oldest = overview.oldest_waiting ?? null;
-  if (oldest === null) return <Vital name={name} value="–" note="Nothing waits for a worker" />;
+  if (oldest === null) return <Vital name={name} value="–" note="No jobs are waiting for a worker" />;
   const age = parseDuration(oldest.age);
   return (
     <Vital
@@ -114,7 +114,7 @@ function OldestWaiting({ overview }: { overview: Overview | undefined }) {
 }
 
 function Workers({ overview }: { overview: Overview | undefined }) {
-  if (overview === undefined) return <Waiting name="Workers alive" />;
+  if (overview === undefined) return <Waiting name="Workers online" />;
   const workers = overview.workers ?? null;
   // Only an operator is told of workers.
   if (workers === null) {
@@ -122,7 +122,7 @@ function Workers({ overview }: { overview: Overview | undefined }) {
   }
   return (
     <Vital
-      name="Workers alive"
+      name="Workers online"
       value={countText(workers.live)}
       note={
         <>

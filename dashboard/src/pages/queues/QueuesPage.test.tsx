@@ -72,7 +72,7 @@ test('a queue is paused only after it is confirmed, and resumed at once', async 
   const verbs = () => asked.filter(({ method }) => method === 'POST').map(({ path }) => path);
   await userEvent.click(await screen.findByRole('button', { name: 'Pause letters' }));
   const dialog = await screen.findByRole('dialog');
-  expect(dialog.textContent).toContain('2 jobs under way will finish');
+  expect(dialog.textContent).toContain('2 running jobs will finish');
   expect(dialog.textContent).toContain('4 jobs that would start soon will wait');
   expect(verbs()).toEqual([]);
   await userEvent.click(within(dialog).getByRole('button', { name: 'Pause' }));

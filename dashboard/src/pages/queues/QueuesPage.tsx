@@ -28,7 +28,7 @@ export function QueuesPage() {
     <>
       <PageHeader
         title="Queues"
-        note="Where jobs stand in line. A queue comes into being with its first job; what needs attention is on top."
+        note="A queue is created by its first job. Queues that need attention are listed first."
       />
       <Card flush>
         {data === undefined && error !== null && <ErrorState error={error} retry={() => void refetch()} />}
@@ -43,7 +43,8 @@ export function QueuesPage() {
               </Link>
             }
           >
-            The first job makes one: <code className="font-mono">default</code>, unless it says another.
+            The first job creates its queue: <code className="font-mono">default</code>, unless the job names
+            another.
           </EmptyState>
         )}
         {data !== undefined && data.items.length > 0 && <QueueTable queues={byAttention(data.items)} />}
@@ -60,7 +61,7 @@ export function QueueTable({ queues }: { queues: Queue[] }) {
     pause.mutate(
       { queue, paused: false },
       {
-        onSuccess: () => toast.done(`${queue} is resumed`),
+        onSuccess: () => toast.done(`Queue ${queue} resumed`),
         onError: (failed) => toast.failed(`${queue} is still paused`, failed),
       },
     );
@@ -96,7 +97,7 @@ export function QueueTable({ queues }: { queues: Queue[] }) {
                   {queue.name}
                 </Link>
                 {queue.paused && (
-                  <Badge tone="warn" icon={CirclePause} title="Its jobs wait; nothing of it starts">
+                  <Badge tone="warn" icon={CirclePause} title="Its jobs wait until the queue is resumed">
                     paused
                   </Badge>
                 )}
@@ -162,7 +163,7 @@ export function QueueTable({ queues }: { queues: Queue[] }) {
             { queue: pausing.name, paused: true },
             {
               onSuccess: () => {
-                toast.done(`${pausing.name} is paused`);
+                toast.done(`Queue ${pausing.name} paused`);
                 setPausing(null);
               },
             },
@@ -177,7 +178,7 @@ export function QueueTable({ queues }: { queues: Queue[] }) {
           Jobs are still accepted and wait; none starts until the queue is resumed.
           {pausing !== null &&
             pausing.running > 0 &&
-            ` ${plural(pausing.running, 'job')} under way will finish.`}
+            ` ${plural(pausing.running, 'running job')} will finish.`}
           {pausing !== null &&
             waiting(pausing) > 0 &&
             ` ${plural(waiting(pausing), 'job')} that would start soon will wait.`}

@@ -49,7 +49,7 @@ test('nothing is deleted before it is confirmed', async () => {
   await userEvent.click(await screen.findByRole('button', { name: 'Actions for nightly' }));
   await userEvent.click(await screen.findByRole('menuitem', { name: 'Delete' }));
   const dialog = await screen.findByRole('dialog');
-  await userEvent.click(within(dialog).getByRole('button', { name: 'Keep as it is' }));
+  await userEvent.click(within(dialog).getByRole('button', { name: 'Cancel' }));
   expect(asked.some(({ method }) => method === 'DELETE')).toBe(false);
   await userEvent.click(screen.getByRole('button', { name: 'Actions for nightly' }));
   await userEvent.click(await screen.findByRole('menuitem', { name: 'Delete' }));

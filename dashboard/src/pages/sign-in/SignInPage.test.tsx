@@ -24,7 +24,7 @@ test('a wrong key is told so, and a right one leads to where one wanted to go', 
   expect(field.getAttribute('type')).toBe('password');
   fill(field, 'fm_wrong');
   await userEvent.click(screen.getByRole('button', { name: 'Sign in' }));
-  expect((await screen.findByRole('alert')).textContent).toMatch(/opens nothing/);
+  expect((await screen.findByRole('alert')).textContent).toMatch(/not valid/);
   expect((field as HTMLInputElement).value).toBe('');
   fill(field, 'fm_right');
   await userEvent.click(screen.getByRole('button', { name: 'Sign in' }));

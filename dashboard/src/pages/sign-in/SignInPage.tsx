@@ -38,8 +38,8 @@ export function SignInPage() {
         </div>
         <SignInForm linked={linked} unreachable={isStatus(who.error, 401) ? null : who.error} />
         <p className="text-center text-xs text-faint">
-          A key is made by whoever runs this server: with{' '}
-          <code className="font-mono">foreman keys create</code>, or on the page Keys.
+          An operator of this server can create a key with{' '}
+          <code className="font-mono">foreman keys create</code> or on the Keys page.
         </p>
       </div>
     </main>
@@ -97,7 +97,7 @@ export function SignInForm({ linked, unreachable = null }: { linked?: string; un
       </div>
       {isStatus(signIn.error, 401) ? (
         <p role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-sm text-bad">
-          That key opens nothing here. It may be mistyped, expired or revoked.
+          This key is not valid. It may be mistyped, expired or revoked.
         </p>
       ) : (
         error !== null && <ErrorNote error={error} />

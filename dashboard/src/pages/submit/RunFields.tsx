@@ -8,7 +8,7 @@ import type { DraftProps } from './TargetFields';
 
 const WHENS: { value: When; label: string }[] = [
   { value: 'now', label: 'Now' },
-  { value: 'delay', label: 'After a while' },
+  { value: 'delay', label: 'After a delay' },
   { value: 'at', label: 'At a time' },
 ];
 
@@ -92,7 +92,7 @@ function WhenFields({ draft, onChange, mistakes }: DraftProps) {
           label="Run at"
           className="min-w-48 flex-1"
           error={mistakes['/run_at']}
-          hint="On your own clock."
+          hint="In your local time."
         >
           <Input
             required
@@ -166,14 +166,24 @@ interface Wanted {
 const WANTED: Wanted[] = [
   {
     name: 'maxAttempts',
-    label: 'Attempts at most',
+    label: 'Maximum attempts',
     pointer: '/max_attempts',
-    placeholder: 'by default',
+    placeholder: 'default',
     hint: 'URL 8, command 3, task 25.',
   },
-  { name: 'timeout', label: 'Timeout of an attempt', pointer: '/timeout', placeholder: '30s' },
-  { name: 'backoffBase', label: 'Wait before the second', pointer: '/backoff/base', placeholder: '10s' },
-  { name: 'backoffFactor', label: 'Each further wait, times', pointer: '/backoff/factor', placeholder: '3' },
+  { name: 'timeout', label: 'Timeout per attempt', pointer: '/timeout', placeholder: '30s' },
+  {
+    name: 'backoffBase',
+    label: 'Wait before the second attempt',
+    pointer: '/backoff/base',
+    placeholder: '10s',
+  },
+  {
+    name: 'backoffFactor',
+    label: 'Factor for each further wait',
+    pointer: '/backoff/factor',
+    placeholder: '3',
+  },
   { name: 'backoffCap', label: 'Longest wait', pointer: '/backoff/cap', placeholder: '1h' },
   { name: 'kind', label: 'Kind', pointer: '/kind', placeholder: 'order-mail', hint: 'A label to filter by.' },
   { name: 'tags', label: 'Tags', pointer: '/tags', placeholder: 'eu, spring', hint: 'Separated by commas.' },
@@ -182,14 +192,14 @@ const WANTED: Wanted[] = [
     label: 'Correlation id',
     pointer: '/correlation_id',
     placeholder: 'order-42',
-    hint: 'Ties jobs of one undertaking together.',
+    hint: 'Groups related jobs.',
   },
   {
     name: 'idempotencyKey',
     label: 'Idempotency key',
     pointer: '/idempotency_key',
     placeholder: 'order-42-mail',
-    hint: 'Twice the same within a day makes one job.',
+    hint: 'Submitting the same key twice within a day creates one job.',
     once: true,
   },
   {
@@ -197,7 +207,7 @@ const WANTED: Wanted[] = [
     label: 'Callback URL',
     pointer: '/callback_url',
     placeholder: 'https://example.com/done',
-    hint: 'Told, signed, when the job is final.',
+    hint: 'Receives a signed message when the job is final.',
   },
 ];
 

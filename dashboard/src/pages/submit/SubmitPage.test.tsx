@@ -101,12 +101,12 @@ test('hidden values of a job that is run again are flagged, and must be typed ag
   renderAt(<Form handover={{ spec, of: spec.id }} />);
   const submit = await screen.findByRole('button', { name: 'Submit' });
   expect(screen.getByText(/One value was hidden/)).toBeDefined();
-  expect(screen.getByText(/was hidden: type it again/)).toBeDefined();
+  expect(screen.getByText(/was hidden: enter it again/)).toBeDefined();
   expect(screen.getByLabelText('Header 1: value').getAttribute('aria-invalid')).toBe('true');
   expect(screen.getByLabelText('Header 2: value').getAttribute('aria-invalid')).toBeNull();
   expect(submit.hasAttribute('disabled')).toBe(true);
   fill(screen.getByLabelText('Header 1: value'), 'Bearer new');
-  expect(screen.queryByText(/was hidden: type it again/)).toBeNull();
+  expect(screen.queryByText(/was hidden: enter it again/)).toBeNull();
   await userEvent.click(submit);
   await screen.findByRole('link', { name: made.id });
   expect(asked.find(({ method }) => method === 'POST')?.body).toMatchObject({

@@ -56,7 +56,7 @@ export function SubmitPage() {
     <>
       <PageHeader
         title="Submit a job"
-        note="Foreman keeps it, runs it, and retries it where that helps. Only the target is required."
+        note="Foreman stores it, runs it, and retries it if it fails. Only the target is required."
       />
       {may ? (
         <SubmitForm
@@ -69,7 +69,7 @@ export function SubmitPage() {
           }
         />
       ) : (
-        <EmptyState icon={EyeOff} title="This key only looks on">
+        <EmptyState icon={EyeOff} title="This key is read-only">
           Submitting needs a key with the scope <code className="font-mono">jobs:write</code>.
         </EmptyState>
       )}
@@ -106,7 +106,7 @@ export function SubmitForm({ handover, submitted, onSubmitted }: SubmitFormProps
           // The same key again would only find this job.
           change({ idempotencyKey: '' });
           const hint = job.hints?.[0]?.detail;
-          toast.done('The job is accepted', hint ?? `It waits in the queue ${job.queue}.`, {
+          toast.done('Job accepted', hint ?? `It is in the queue ${job.queue}.`, {
             label: 'Open it',
             run: () => void navigate({ to: '/jobs/$id', params: { id: job.id } }),
           });
@@ -161,8 +161,8 @@ export function SubmitForm({ handover, submitted, onSubmitted }: SubmitFormProps
 function Prefilled({ of, hidden }: { of: string | undefined; hidden: number }) {
   return (
     <p className="rounded-md bg-accent-soft px-3 py-2 text-sm text-accent">
-      Filled in from {of === undefined ? 'a job' : <code className="font-mono">{of}</code>}. It becomes a new
-      job; the one it was stays as it is.
+      Filled in from {of === undefined ? 'a job' : <code className="font-mono">{of}</code>}. Submitting
+      creates a new job; the original stays unchanged.
       {hidden > 0 && (
         <strong className="block font-semibold">
           {hidden === 1 ? 'One value was hidden' : `${hidden} values were hidden`} and must be typed again.

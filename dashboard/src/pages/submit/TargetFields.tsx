@@ -15,12 +15,12 @@ const METHODS = ['POST', 'PUT', 'PATCH', 'GET', 'DELETE', 'HEAD'];
 
 const TARGETS: { value: Target; label: string }[] = [
   { value: 'url', label: 'Call a URL' },
-  { value: 'task', label: 'Call a task' },
+  { value: 'task', label: 'Run a task' },
   { value: 'command', label: 'Run a command' },
 ];
 
 const SAYS: Record<Target, string> = {
-  url: 'A worker sends the request. An answer of 2xx completes the job; 5xx, 429 and silence are tried again.',
+  url: 'A worker sends the request. A 2xx response completes the job; 5xx, 429 and timeouts are retried.',
   task: 'A worker that has a handler for the task runs it. Without one the job waits.',
   command: 'A worker runs the program on its own machine. Exit code 0 completes the job.',
 };
@@ -99,7 +99,7 @@ const CONTENTS: { value: Content; label: string }[] = [
 function TaskFields({ draft, onChange, mistakes }: DraftProps) {
   return (
     <>
-      <Field label="Task" error={mistakes['/task']} hint="The name of a handler that a worker has.">
+      <Field label="Task" error={mistakes['/task']} hint="The name of a handler in a worker.">
         <Input
           required
           placeholder="send-welcome"

@@ -4,7 +4,7 @@ import { escapePointer, type Mistakes } from './spec';
 
 export const MASK = '***';
 
-const AGAIN = 'was hidden: type it again, or remove it';
+const AGAIN = 'was hidden: enter it again, or remove it';
 
 /** Where hidden values stand, each with what to do about it. */
 export function maskedIn(draft: JobDraft): Mistakes {

@@ -51,9 +51,9 @@ test('a header that is there twice, or has no name, is a mistake', () => {
     { name: 'A/b', value: '1' },
     { name: 'A/b', value: '2' },
   ];
-  expect(writtenOf(draft({ headers: twice })).mistakes).toEqual({ '/headers/A~1b': 'is there twice' });
+  expect(writtenOf(draft({ headers: twice })).mistakes).toEqual({ '/headers/A~1b': 'is listed twice' });
   expect(writtenOf(draft({ headers: [{ name: '', value: '1' }] })).mistakes).toEqual({
-    '/headers/': 'has a value and no name',
+    '/headers/': 'has a value but no name',
   });
 });
 

@@ -98,10 +98,10 @@ function mapOf(
   const map: Record<string, string> = {};
   for (const { name, value } of list) {
     if (name.trim() === '') {
-      if (value !== '') mistakes[`${pointer}/`] = 'has a value and no name';
+      if (value !== '') mistakes[`${pointer}/`] = 'has a value but no name';
       continue;
     }
-    if (name.trim() in map) mistakes[`${pointer}/${escapePointer(name.trim())}`] = 'is there twice';
+    if (name.trim() in map) mistakes[`${pointer}/${escapePointer(name.trim())}`] = 'is listed twice';
     map[name.trim()] = value;
   }
   return Object.keys(map).length === 0 ? undefined : map;
