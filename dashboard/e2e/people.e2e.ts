@@ -103,7 +103,7 @@ test('an administrator makes a key, sees it once, and it opens', async ({ stage 
   await dialog.getByLabel('Name').fill('shop backend');
   await dialog.getByRole('button', { name: 'Create' }).click();
 
-  const made = page.getByRole('dialog', { name: 'The key is made' });
+  const made = page.getByRole('dialog', { name: 'Key created' });
   const key = /fm_\w+/.exec(await made.innerText())?.[0] ?? '';
   expect(key).not.toBe('');
   await page.reload();

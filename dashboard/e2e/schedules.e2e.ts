@@ -36,7 +36,7 @@ test('a schedule is made with a live preview, and is seen to fire', async ({ sta
   await page.getByRole('heading', { level: 1, name: /every-second/ }).waitFor();
   await until('it fires', () => target.calls >= 2);
   // Its history grows by itself.
-  const history = page.getByRole('table', { name: 'What became of each time' });
+  const history = page.getByRole('table', { name: 'Past fires' });
   await expect.poll(() => history.getByText('completed', { exact: true }).count()).toBeGreaterThan(2);
 
   await page.getByRole('button', { name: 'Pause' }).click();

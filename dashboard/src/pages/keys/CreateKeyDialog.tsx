@@ -67,7 +67,7 @@ export function CreateKeyDialog({ tenant, onMade, onClose }: CreateKeyDialogProp
     >
       <form id={form} onSubmit={save} noValidate className="space-y-4">
         <div className="grid gap-3 sm:grid-cols-2">
-          <Field label="Name" hint="For people: who or what uses it." error={mistakes['/name']}>
+          <Field label="Name" hint="Who or what uses the key." error={mistakes['/name']}>
             <Input
               placeholder="shop backend"
               maxLength={100}
@@ -76,7 +76,7 @@ export function CreateKeyDialog({ tenant, onMade, onClose }: CreateKeyDialogProp
               autoComplete="off"
             />
           </Field>
-          <Field label="Ends" error={mistakes['/expires_in']}>
+          <Field label="Expires" error={mistakes['/expires_in']}>
             <Select value={expiry} onChange={(event) => setExpiry(event.target.value)}>
               <option value="24h">in a day</option>
               <option value="720h">in 30 days</option>

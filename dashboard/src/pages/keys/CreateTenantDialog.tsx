@@ -22,7 +22,7 @@ export function CreateTenantDialog({ onMade, onClose }: CreateTenantDialogProps)
     if (id.trim() === '' || create.isPending) return;
     create.mutate(id.trim(), {
       onSuccess: (tenant) => {
-        toast.done(`The tenant ${tenant.id} is made`, 'It has no keys yet.');
+        toast.done(`Tenant ${tenant.id} created`, 'It has no keys yet.');
         onClose();
         onMade(tenant.id);
       },
@@ -33,7 +33,7 @@ export function CreateTenantDialog({ onMade, onClose }: CreateTenantDialogProps)
       open
       onClose={onClose}
       title="New tenant"
-      description="A tenant has its own jobs, schedules, webhooks and keys, and sees nobody else's."
+      description="A tenant has its own jobs, schedules, webhooks and keys, and cannot see those of other tenants."
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
@@ -53,7 +53,7 @@ export function CreateTenantDialog({ onMade, onClose }: CreateTenantDialogProps)
         <Field
           label="Id"
           error={mistakes['/id']}
-          hint="Letters a to z, digits and hyphens. It cannot be changed, and is never used again."
+          hint="Letters a to z, digits and hyphens. It cannot be changed and is never reused."
         >
           <Input
             required

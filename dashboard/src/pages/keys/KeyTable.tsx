@@ -40,11 +40,11 @@ export function KeyTable({ tenant, apiKeys, onMade }: KeyTableProps) {
         <thead>
           <tr>
             <Th>Key</Th>
-            <Th className="hidden md:table-cell">May</Th>
+            <Th className="hidden md:table-cell">Scopes</Th>
             <Th>State</Th>
             <Th className="hidden sm:table-cell">Last used</Th>
-            <Th className="hidden lg:table-cell">Ends</Th>
-            <Th className="hidden lg:table-cell">Made</Th>
+            <Th className="hidden lg:table-cell">Expires</Th>
+            <Th className="hidden lg:table-cell">Created</Th>
             <Th>
               <span className="sr-only">Actions</span>
             </Th>
@@ -82,7 +82,7 @@ function Row({ apiKey, onAsk }: { apiKey: Key; onAsk: (verb: 'rotate' | 'revoke'
         </span>
         <code className="block truncate font-mono text-xs text-faint">fm_{apiKey.id}_…</code>
         <span className="block text-xs text-muted md:hidden">
-          may {apiKey.scopes.join(', ')}
+          {apiKey.scopes.join(', ')}
           {typeof apiKey.expires_at === 'string' && typeof apiKey.replaced_by !== 'string' && (
             <>
               ; ends <RelativeTime at={apiKey.expires_at} />
@@ -173,10 +173,7 @@ function Revoke({ tenant, apiKey, onClose }: AskedProps) {
       onConfirm={() =>
         revoke.mutate(apiKey.id, {
           onSuccess: () => {
-            toast.done(
-              `${named(apiKey)} is revoked`,
-              'It opens nothing any more, within seconds everywhere.',
-            );
+            toast.done(`${named(apiKey)} was revoked`, 'It is rejected everywhere within five seconds.');
             onClose();
           },
         })
@@ -188,8 +185,8 @@ function Revoke({ tenant, apiKey, onClose }: AskedProps) {
       error={revoke.error}
     >
       <p>
-        Whoever uses it is refused within seconds, on open streams too. It cannot be taken back. To replace a
-        key without an outage, rotate it.
+        Requests with this key are rejected within five seconds, on open streams too. This cannot be undone.
+        To replace a key without an outage, rotate it.
       </p>
       {typeof apiKey.last_used_at === 'string' && (
         <p>
@@ -220,18 +217,20 @@ function Rotate({ tenant, apiKey, onMade, onClose }: AskedProps & { onMade: (key
         )
       }
       title={`Rotate ${named(apiKey)}?`}
-      confirm="Make a new key"
+      confirm="Create a new key"
       busy={rotate.isPending}
       error={rotate.error}
     >
-      <p>A new key with the same scopes is made and shown once. Until the old one ends, both open.</p>
-      <Field label="The old one goes on for">
+      <p>
+        Creates a new key with the same scopes and shows it once. Both keys work until the old one expires.
+      </p>
+      <Field label="Keep the old one valid for">
         <Select value={grace} onChange={(event) => setGrace(event.target.value)}>
           <option value="1h">an hour</option>
           <option value="24h">a day</option>
           <option value="168h">a week</option>
           <option value="720h">30 days</option>
-          <option value="0s">not at all: it has leaked</option>
+          <option value="0s">no time: it was leaked</option>
         </Select>
       </Field>
     </ConfirmDialog>

@@ -44,10 +44,10 @@ test('a key is made of scopes and an end, shown once, and then gone', async () =
   await userEvent.click(await screen.findByRole('button', { name: 'New key' }));
   const create = await screen.findByRole('button', { name: 'Create' });
   // A preset, and one more by hand.
-  await userEvent.click(screen.getByRole('button', { name: 'Only looking on' }));
+  await userEvent.click(screen.getByRole('button', { name: 'Read only' }));
   await userEvent.click(screen.getByRole('checkbox', { name: /exec:command/ }));
   await userEvent.click(screen.getByRole('checkbox', { name: /stream:read/ }));
-  await userEvent.selectOptions(screen.getByLabelText('Ends'), '720h');
+  await userEvent.selectOptions(screen.getByLabelText('Expires'), '720h');
   fill(screen.getByLabelText('Name'), 'shop');
   await userEvent.click(create);
   expect(await screen.findByText(SECRET)).toBeDefined();
@@ -56,7 +56,7 @@ test('a key is made of scopes and an end, shown once, and then gone', async () =
     scopes: ['jobs:read', 'schedules:read', 'exec:command'],
     expires_in: '720h',
   });
-  await userEvent.click(screen.getByRole('checkbox', { name: /I have put/ }));
+  await userEvent.click(screen.getByRole('checkbox', { name: /I have saved/ }));
   await userEvent.click(screen.getByRole('button', { name: 'Done' }));
   const mutations = () =>
     cache

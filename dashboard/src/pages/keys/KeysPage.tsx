@@ -46,7 +46,7 @@ function Keys() {
     <>
       <PageHeader
         title="Keys"
-        note="Who may ask for what. A key belongs to one tenant, is shown once, and can be replaced without an outage."
+        note="API keys and their scopes. A key belongs to one tenant, is shown once, and can be replaced without an outage."
         actions={
           <>
             <Button icon={Building2} onClick={() => setOpen('tenant')}>
@@ -60,8 +60,8 @@ function Keys() {
       />
       {who?.key === null && (
         <p className="mb-4 rounded-md bg-warn-soft px-3 py-2 text-sm text-warn">
-          This server asks for no key: whoever reaches it may do everything. Keys made here count once it asks
-          for them.
+          This server does not require a key: anyone who can reach it has full access. Keys you create here
+          take effect once the server requires them.
         </p>
       )}
       <TenantField tenant={tenant} tenants={tenants} onChange={setChosen} />
@@ -96,7 +96,7 @@ function TenantField({ tenant, tenants, onChange }: TenantFieldProps) {
         </Select>
       </Field>
       {shown?.disabled === true && (
-        <Badge tone="warn" title="Stopped: its keys are refused, and nothing of it is run, fired or sent">
+        <Badge tone="warn" title="Its keys are rejected, and none of its jobs, schedules or deliveries run">
           disabled
         </Badge>
       )}
@@ -127,8 +127,7 @@ function KeyCard({ tenant, onMade, onNew }: KeyCardProps) {
             </Button>
           }
         >
-          A key is what a service shows to submit jobs, and what a person swaps for a session on the sign-in
-          page.
+          A service uses a key to submit jobs, and a person uses one to sign in.
         </EmptyState>
       )}
       {data !== undefined && data.items.length > 0 && (

@@ -6,19 +6,18 @@ export function MadeKeyNote({ made, onClose }: { made: MadeKey; onClose: () => v
   const replaced = made.replaces;
   return (
     <ShownOnce
-      title={replaced === null || replaced === undefined ? 'The key is made' : 'The key is replaced'}
+      title={replaced === null || replaced === undefined ? 'Key created' : 'Key replaced'}
       name="key"
       secret={made.key}
       onClose={onClose}
     >
       <p className="text-muted">
-        It goes into <code className="font-mono">Authorization: Bearer …</code>, into the variable{' '}
-        <code className="font-mono">FOREMAN_API_KEY</code> that the command line reads, or into the sign-in
-        page.
+        Use it in the header <code className="font-mono">Authorization: Bearer …</code>, in the variable{' '}
+        <code className="font-mono">FOREMAN_API_KEY</code> for the command line, or on the sign-in page.
       </p>
       {replaced !== null && replaced !== undefined && (
         <p className="text-muted">
-          The old key <code className="font-mono">{replaced.id}</code> ends{' '}
+          The old key <code className="font-mono">{replaced.id}</code> expires{' '}
           <RelativeTime at={replaced.expires_at} className="font-medium text-ink" />.
         </p>
       )}

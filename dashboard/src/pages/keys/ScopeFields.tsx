@@ -13,7 +13,7 @@ interface ScopeFieldsProps {
 export function ScopeFields({ chosen, onChange, error }: ScopeFieldsProps) {
   return (
     <fieldset>
-      <legend className="mb-1 text-xs font-medium text-muted">It may</legend>
+      <legend className="mb-1 text-xs font-medium text-muted">Scopes</legend>
       <p className="mb-2 flex flex-wrap gap-1">
         {PRESETS.map(({ name, scopes }) => (
           <button

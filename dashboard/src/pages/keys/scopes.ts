@@ -13,8 +13,8 @@ export const SCOPES: ScopeWords[] = [
   { scope: 'jobs:write', says: 'Submit, retry, cancel and delete jobs; pause queues; change webhooks' },
   { scope: 'schedules:read', says: 'See schedules' },
   { scope: 'schedules:write', says: 'Create, edit, pause, run and delete schedules' },
-  { scope: 'stream:read', says: 'Follow the live stream, which the dashboard needs to be live' },
-  { scope: 'workers', says: 'Nothing in this version: reserved for workers that connect over the API' },
+  { scope: 'stream:read', says: 'Receive the live event stream, which the dashboard needs for live updates' },
+  { scope: 'workers', says: 'Reserved for workers that connect over the API; no effect in this version' },
   { scope: 'exec:command', says: 'Submit jobs that run programs on the workers', strong: true },
   { scope: 'admin', says: 'Everything, for every tenant: keys, tenants, workers', strong: true },
 ];
@@ -26,7 +26,7 @@ export interface Preset {
 
 /** Whoever may see jobs may follow them too: the dashboard is not live without. */
 const SUBMITS: Preset = {
-  name: 'A service that submits',
+  name: 'Service that submits jobs',
   scopes: ['jobs:read', 'jobs:write', 'stream:read'],
 };
 
@@ -35,10 +35,10 @@ export const DEFAULT_SCOPES = SUBMITS.scopes;
 export const PRESETS: Preset[] = [
   SUBMITS,
   {
-    name: 'Somebody at the dashboard',
+    name: 'Dashboard user',
     scopes: ['jobs:read', 'jobs:write', 'schedules:read', 'schedules:write', 'stream:read'],
   },
-  { name: 'Only looking on', scopes: ['jobs:read', 'schedules:read', 'stream:read'] },
+  { name: 'Read only', scopes: ['jobs:read', 'schedules:read', 'stream:read'] },
 ];
 
 /** In the order in which they are listed, whatever the order of the clicks. */

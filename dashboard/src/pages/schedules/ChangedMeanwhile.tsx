@@ -17,17 +17,17 @@ export function ChangedMeanwhile({ before, now, onTake }: ChangedMeanwhileProps)
       <p className="flex items-start gap-2">
         <UsersRound aria-hidden className="mt-0.5 size-4 shrink-0" />
         <span>
-          <strong className="font-semibold">Somebody else changed this schedule</strong>{' '}
-          <RelativeTime at={now.updated_at} /> (version {before.version} became {now.version}). Now it is:{' '}
+          <strong className="font-semibold">Someone else changed this schedule</strong>{' '}
+          <RelativeTime at={now.updated_at} /> (version {before.version} became {now.version}). It is now:{' '}
           <span className="text-ink">
             {now.description} (<code className="font-mono">{written(now)}</code>), {now.state}
-            {JSON.stringify(before.job) !== JSON.stringify(now.job) && ', with another job'}
+            {JSON.stringify(before.job) !== JSON.stringify(now.job) && ', with a different job'}
           </span>
           .
         </span>
       </p>
       <Button size="sm" onClick={onTake}>
-        Take theirs and begin anew
+        Discard my changes and reload
       </Button>
     </div>
   );

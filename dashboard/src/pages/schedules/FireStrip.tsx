@@ -84,7 +84,7 @@ function Line({ row, span, ticks, asked }: LineProps) {
         ))}
         {untold !== null && (
           <span
-            title="More than were asked for"
+            title="There are more fires than shown"
             style={{ left: `${untold}%`, right: 0 }}
             className="absolute top-1 h-4 rounded bg-accent-soft opacity-50"
           />

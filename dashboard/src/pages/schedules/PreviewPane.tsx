@@ -25,9 +25,9 @@ export function PreviewPane({ preview, isLoading, isWrong }: PreviewPaneProps) {
       </h3>
       {preview === undefined ? (
         <div className="text-muted">
-          {isWrong && 'Cannot be said: see the field in red.'}
+          {isWrong && 'No preview: correct the field in red.'}
           {!isWrong && isLoading && <Skeleton className="h-4 w-2/3" />}
-          {!isWrong && !isLoading && 'Say when, and the next times stand here while you type.'}
+          {!isWrong && !isLoading && 'Enter a time to see the next fires here.'}
         </div>
       ) : (
         <>

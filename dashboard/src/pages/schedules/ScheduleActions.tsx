@@ -44,10 +44,10 @@ export function ScheduleActions({ schedule, spread = false, onDeleted }: Schedul
           : {}),
       },
     );
-  const resume = () => act('resume', () => toast.done(`${schedule.name} is resumed`));
+  const resume = () => act('resume', () => toast.done(`${schedule.name} resumed`));
   const ran = (answer: unknown) => {
     const job = answer as Job;
-    toast.done(`${schedule.name} made a job`, undefined, {
+    toast.done(`${schedule.name} created a job`, undefined, {
       label: 'Open it',
       run: () => void navigate({ to: '/jobs/$id', params: { id: job.id } }),
     });
@@ -109,27 +109,27 @@ export function ScheduleActions({ schedule, spread = false, onDeleted }: Schedul
         busy={change.isPending}
         error={change.error}
       >
-        <p>
-          One job is made at once, apart from its times and whatever else of it runs. Nothing else changes.
-        </p>
+        <p>Creates one job immediately. The schedule itself is unchanged.</p>
       </ConfirmDialog>
       <ConfirmDialog
         open={open === 'pause'}
         onClose={close}
-        onConfirm={() => act('pause', () => toast.done(`${schedule.name} is paused`))}
+        onConfirm={() => act('pause', () => toast.done(`${schedule.name} paused`))}
         title={`Pause ${schedule.name}?`}
         confirm="Pause"
         busy={change.isPending}
         error={change.error}
       >
-        <p>Nothing fires until it is resumed, and nothing is made up for afterwards. Jobs under way go on.</p>
+        <p>
+          It does not fire until it is resumed, and missed fires are not made up for. Running jobs continue.
+        </p>
       </ConfirmDialog>
       <ConfirmDialog
         open={open === 'delete'}
         onClose={close}
         onConfirm={() =>
           act('delete', () => {
-            toast.done(`${schedule.name} is deleted`);
+            toast.done(`${schedule.name} deleted`);
             onDeleted?.();
           })
         }
@@ -139,7 +139,7 @@ export function ScheduleActions({ schedule, spread = false, onDeleted }: Schedul
         busy={change.isPending}
         error={change.error}
       >
-        <p>It fires no more. The jobs that it made stay, and so does the record of its fires, for a while.</p>
+        <p>It no longer fires. Its jobs are kept, and its history is kept for a while.</p>
       </ConfirmDialog>
       {open === 'edit' && <Edit schedule={schedule.id} onClose={close} />}
     </>

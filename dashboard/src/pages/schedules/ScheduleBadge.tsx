@@ -4,9 +4,13 @@ import { Badge, type Tone } from '@/components/Badge';
 import { tickLook } from './words';
 
 const LOOKS: Record<Schedule['state'], { tone: Tone; icon: LucideIcon; meaning: string }> = {
-  active: { tone: 'good', icon: CirclePlay, meaning: 'Fires at its times' },
-  paused: { tone: 'warn', icon: CirclePause, meaning: 'Fires nothing, and makes up for nothing afterwards' },
-  finished: { tone: 'grey', icon: CircleCheck, meaning: 'Has no further time' },
+  active: { tone: 'good', icon: CirclePlay, meaning: 'Fires on schedule' },
+  paused: {
+    tone: 'warn',
+    icon: CirclePause,
+    meaning: 'Does not fire, and does not make up for missed fires later',
+  },
+  finished: { tone: 'grey', icon: CircleCheck, meaning: 'Has no further fires' },
 };
 
 export function ScheduleBadge({ state }: { state: Schedule['state'] }) {

@@ -131,11 +131,11 @@ test('who saves over a change of somebody else is told, sees it, and decides', a
   now = schedule({ version: 2, cron: '0 4 * * *', description: 'At 04:00, in UTC' });
   fill(cron, '* * * * *');
   await userEvent.click(screen.getByRole('button', { name: 'Save' }));
-  const notice = await screen.findByText(/Somebody else changed this schedule/);
+  const notice = await screen.findByText(/Someone else changed this schedule/);
   await waitFor(() => expect(notice.closest('[role=alert]')?.textContent).toContain('At 04:00, in UTC'));
   // What was typed is still there.
   expect((screen.getByLabelText('Cron') as HTMLInputElement).value).toBe('* * * * *');
-  await userEvent.click(await screen.findByRole('button', { name: 'Save over it' }));
+  await userEvent.click(await screen.findByRole('button', { name: 'Overwrite' }));
   await waitFor(() => expect(closed).toBe(1));
   const puts = asked.filter(({ method }) => method === 'PUT');
   expect(puts.map(({ headers }) => headers.get('If-Match'))).toEqual(['"1"', '"2"']);
@@ -155,8 +155,8 @@ test('theirs can be taken instead', async () => {
   await screen.findByLabelText('Cron');
   now = schedule({ version: 2, cron: '0 4 * * *', description: 'At 04:00, in UTC' });
   await userEvent.click(screen.getByRole('button', { name: 'Save' }));
-  await screen.findByRole('button', { name: 'Save over it' });
-  await userEvent.click(screen.getByRole('button', { name: /Take theirs/ }));
+  await screen.findByRole('button', { name: 'Overwrite' });
+  await userEvent.click(screen.getByRole('button', { name: /Discard my changes/ }));
   await waitFor(() => expect((screen.getByLabelText('Cron') as HTMLInputElement).value).toBe('0 4 * * *'));
-  expect(screen.queryByText(/Somebody else/)).toBeNull();
+  expect(screen.queryByText(/Someone else/)).toBeNull();
 });

@@ -120,7 +120,11 @@ function ScheduleForm({
       >
         <div className="min-w-0 space-y-5">
           {notice}
-          <Field label="Name" error={mistakes['/name']} {...(isEdit ? { hint: 'A name stays.' } : {})}>
+          <Field
+            label="Name"
+            error={mistakes['/name']}
+            {...(isEdit ? { hint: 'The name cannot be changed.' } : {})}
+          >
             <Input
               required
               disabled={isEdit}
@@ -142,7 +146,7 @@ function ScheduleForm({
           />
         </div>
         <div className="min-w-0 space-y-5">
-          <Section title="The job that each fire makes">
+          <Section title="The job that each fire creates">
             <TargetFields
               draft={draft.job}
               onChange={(part) => change({ job: { ...draft.job, ...part } })}
@@ -161,11 +165,11 @@ function ScheduleForm({
               isTemplate
             />
           </Section>
-          <Fold title="When things do not go as planned">
+          <Fold title="Missed fires, overlaps and time changes">
             <PolicyFields draft={draft} onChange={change} mistakes={mistakes} />
           </Fold>
           <Checkbox
-            label="Paused: nothing fires until it is resumed"
+            label="Paused: does not fire until it is resumed"
             checked={draft.paused}
             onChange={(event) => change({ paused: event.target.checked })}
           />
@@ -216,7 +220,7 @@ export function CreateScheduleDialog({ onClose }: { onClose: () => void }) {
       onSave={(spec) =>
         create.mutate(spec, {
           onSuccess: () => {
-            toast.done('The schedule is made', 'It fires from its next time on.');
+            toast.done('Schedule created', 'It fires from its next time on.');
             onClose();
           },
         })
@@ -241,7 +245,7 @@ export function EditScheduleDialog({ current, onClose }: EditScheduleDialogProps
       // Theirs is taken: the form begins anew.
       key={base.data.version}
       title={`Edit ${base.data.name}`}
-      confirm={isBehind ? 'Save over it' : 'Save'}
+      confirm={isBehind ? 'Overwrite' : 'Save'}
       start={draftOfSchedule(base.data)}
       isEdit
       isBusy={replace.isPending}
@@ -265,7 +269,7 @@ export function EditScheduleDialog({ current, onClose }: EditScheduleDialogProps
           { spec, etag: isBehind ? current.etag : base.etag },
           {
             onSuccess: () => {
-              toast.done('The schedule is saved');
+              toast.done('Schedule saved');
               onClose();
             },
           },

@@ -64,7 +64,7 @@ export function SchedulePage() {
               <Facts schedule={schedule} />
             </Card>
           </div>
-          <Card title="The job it makes" note="hidden values are shown as ***">
+          <Card title="The job it creates" note="hidden values are shown as ***">
             <JsonView label="The job as JSON" value={schedule.job} />
           </Card>
         </div>
@@ -97,7 +97,7 @@ function NextFires({ schedule }: { schedule: Schedule }) {
       title="Next fires"
       note={
         isPaused
-          ? 'it is paused: these would be its times'
+          ? 'paused: it would fire at these times'
           : typeof schedule.next_fire_at === 'string' && (
               <>
                 the next one in <Countdown to={schedule.next_fire_at} over="a moment" />
@@ -130,13 +130,13 @@ function Facts({ schedule }: { schedule: Schedule }) {
     <div className="space-y-4">
       <DescriptionList
         items={[
-          { name: 'In words', value: inWords(schedule) },
-          { name: 'As written', value: <code className="font-mono">{written(schedule)}</code> },
+          { name: 'Description', value: inWords(schedule) },
+          { name: 'Expression', value: <code className="font-mono">{written(schedule)}</code> },
           ...(isCron ? [{ name: 'Time zone', value: schedule.timezone ?? 'UTC' }] : []),
           ...moment('Not before', schedule.start_at),
           ...moment('Not after', schedule.end_at),
-          ...moment('Waits since', schedule.held_for),
-          { name: 'Made', value: <RelativeTime at={schedule.created_at} /> },
+          ...moment('Held since', schedule.held_for),
+          { name: 'Created', value: <RelativeTime at={schedule.created_at} /> },
           {
             name: 'Edited',
             value: (

@@ -34,7 +34,7 @@ export function SchedulesPage() {
     <>
       <PageHeader
         title="Schedules"
-        note="Jobs that come by themselves: by the calendar, at intervals, or once at a time."
+        note="Jobs created automatically: by a cron expression, at intervals, or once at a set time."
         actions={create}
       />
       {data === undefined && error !== null && (
@@ -50,8 +50,8 @@ export function SchedulesPage() {
       {data?.items.length === 0 && (
         <Card flush>
           <EmptyState icon={CalendarClock} title="No schedules yet" action={create}>
-            A schedule makes a job each time its hour comes, exactly once, also when schedulers come and go.
-            Try one that fires every minute and watch its jobs.
+            A schedule creates a job at each of its times, exactly once, even if schedulers restart. Try one
+            that fires every minute and watch its jobs.
           </EmptyState>
         </Card>
       )}

@@ -66,6 +66,8 @@ test('ticks that were missed are told as one, with how many they were', async ()
     },
   });
   renderAt(<TickHistory schedule="s1" />);
-  expect((await screen.findAllByText('12 fires missed while no scheduler ran')).length).toBeGreaterThan(0);
+  expect(
+    (await screen.findAllByText('12 fires missed while no scheduler was running')).length,
+  ).toBeGreaterThan(0);
   expect(screen.getByText('none')).toBeDefined();
 });

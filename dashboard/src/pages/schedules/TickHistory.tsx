@@ -26,22 +26,22 @@ export function TickHistory({ schedule }: { schedule: string }) {
     ({ id }) => data?.items.some(({ job }) => job === id) === true,
   );
   return (
-    <Card title="History" note="what became of each time" flush>
+    <Card title="History" note="the result of each fire" flush>
       {data === undefined && error !== null && <ErrorState error={error} retry={() => void refetch()} />}
       {data === undefined && error === null && <SkeletonRows rows={5} label="Loading the history" />}
       {data?.items.length === 0 && (
         <EmptyState icon={History} title="It has not fired yet">
-          Each time stands here with what became of it, and with the job that it made.
+          Each fire is listed here with its result and the job it created.
         </EmptyState>
       )}
       {data !== undefined && data.items.length > 0 && (
         <>
-          <Table label="What became of each time">
+          <Table label="Past fires">
             <thead>
               <tr>
                 <Th>Time</Th>
-                <Th>What happened</Th>
-                <Th className="hidden md:table-cell">Why</Th>
+                <Th>Result</Th>
+                <Th className="hidden md:table-cell">Reason</Th>
                 <Th>Job</Th>
               </tr>
             </thead>

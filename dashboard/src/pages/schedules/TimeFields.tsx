@@ -11,7 +11,7 @@ interface TimeFieldsProps {
 }
 
 const MODES: { value: Mode; label: string }[] = [
-  { value: 'cron', label: 'By the calendar' },
+  { value: 'cron', label: 'By calendar' },
   { value: 'every', label: 'At intervals' },
   { value: 'at', label: 'Once' },
 ];
@@ -64,7 +64,11 @@ export function TimeFields({ draft, onChange, mistakes }: TimeFieldsProps) {
         </div>
       )}
       {draft.mode === 'every' && (
-        <Field label="Interval" error={mistakes['/every']} hint="So much time apart, such as 90s, 15m or 6h.">
+        <Field
+          label="Interval"
+          error={mistakes['/every']}
+          hint="The time between fires, such as 90s, 15m or 6h."
+        >
           <Input
             required
             placeholder="15m"
@@ -89,7 +93,7 @@ export function TimeFields({ draft, onChange, mistakes }: TimeFieldsProps) {
 
 function ZoneField({ draft, onChange, mistakes }: TimeFieldsProps) {
   return (
-    <Field label="Time zone" error={mistakes['/timezone']} hint="Whose clocks it goes by.">
+    <Field label="Time zone" error={mistakes['/timezone']} hint="Times are in this zone.">
       <Input
         placeholder="UTC"
         list="time-zones"
@@ -125,7 +129,7 @@ interface LocalTimeProps {
 
 function LocalTime({ label, pointer, value, onChange, mistakes }: LocalTimeProps) {
   return (
-    <Field label={label} error={mistakes[pointer]} hint="On your own clock.">
+    <Field label={label} error={mistakes[pointer]} hint="In your local time.">
       <Input
         type="datetime-local"
         step={1}
@@ -141,7 +145,7 @@ export function PolicyFields({ draft, onChange, mistakes }: TimeFieldsProps) {
   return (
     <div className="grid gap-3 sm:grid-cols-2">
       <ChoiceField
-        label="If the job before is still under way"
+        label="If the previous job is still running"
         value={draft.overlap}
         usual="allow"
         choices={OVERLAP}
@@ -157,7 +161,7 @@ export function PolicyFields({ draft, onChange, mistakes }: TimeFieldsProps) {
         onChange={(missed) => onChange({ missed })}
       />
       {draft.missed === 'all' && (
-        <Field label="Missed ones to fire at most" error={mistakes['/missed_max']}>
+        <Field label="Most missed fires to run" error={mistakes['/missed_max']}>
           <Input
             inputMode="numeric"
             placeholder="100"
@@ -177,7 +181,7 @@ export function PolicyFields({ draft, onChange, mistakes }: TimeFieldsProps) {
             onChange={(dstGap) => onChange({ dstGap })}
           />
           <ChoiceField
-            label="A time that comes twice (clocks back)"
+            label="A time that occurs twice (clocks back)"
             value={draft.dstOverlap}
             usual="first"
             choices={DST_OVERLAP}
@@ -189,10 +193,10 @@ export function PolicyFields({ draft, onChange, mistakes }: TimeFieldsProps) {
       <Field
         label="Spread starts over"
         error={mistakes['/jitter']}
-        hint="Each job up to so much later, such as 30s."
+        hint="Each job starts up to this much later, such as 30s."
       >
         <Input
-          placeholder="not at all"
+          placeholder="none"
           value={draft.jitter}
           onChange={(event) => onChange({ jitter: event.target.value })}
         />

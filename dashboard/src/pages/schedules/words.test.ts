@@ -6,10 +6,10 @@ const BASE = { missed: null, overlap: null } as unknown as Schedule;
 
 test('the defaults are spelt out', () => {
   expect(policies({ ...BASE, cron: '0 9 * * *' })).toEqual([
-    'If fires were missed while no scheduler ran, only the latest of them is made up for.',
-    'If the job before is still under way, another starts beside it.',
-    'A time that does not exist because clocks are put forward fires when the gap ends.',
-    'A time that comes twice because clocks are put back fires once, the first time.',
+    'If fires were missed while no scheduler was running, only the latest one runs.',
+    'If the previous job is still running, another one starts in parallel.',
+    'A time that does not exist because the clocks go forward fires when the gap ends.',
+    'A time that occurs twice because the clocks go back fires once, the first time.',
   ]);
 });
 
@@ -25,18 +25,18 @@ test('an interval knows no change of the clocks', () => {
   expect(said).toHaveLength(3);
   expect(said.join(' ')).toContain('At most 5 at once.');
   expect(said.join(' ')).toContain('the fire is skipped');
-  expect(said.join(' ')).toContain('up to 30s later');
+  expect(said.join(' ')).toContain('up to 30s after');
 });
 
 test('every outcome of a tick has its words', () => {
   expect(tickLook({ state: 'fired', reason: null }).said).toBe('On time');
-  expect(tickLook({ state: 'fired', reason: 'by_hand' }).said).toContain('By hand');
-  expect(tickLook({ state: 'held', reason: null }).said).toContain('Waits');
-  expect(tickLook({ state: 'skipped', reason: 'overlap' }).said).toContain('still under way');
+  expect(tickLook({ state: 'fired', reason: 'by_hand' }).said).toContain('Run manually');
+  expect(tickLook({ state: 'held', reason: null }).said).toContain('Waiting');
+  expect(tickLook({ state: 'skipped', reason: 'overlap' }).said).toContain('still running');
   expect(tickLook({ state: 'skipped', reason: 'missed', count: 12 }).said).toBe(
-    '12 fires missed while no scheduler ran',
+    '12 fires missed while no scheduler was running',
   );
-  expect(tickLook({ state: 'skipped', reason: 'too_many_waiting' }).said).toContain('as many jobs waiting');
+  expect(tickLook({ state: 'skipped', reason: 'too_many_waiting' }).said).toContain('limit of waiting jobs');
   expect(tickLook({ state: 'skipped', reason: 'missed', count: null }).said).toContain('Many fires');
 });
 

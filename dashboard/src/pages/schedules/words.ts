@@ -18,50 +18,50 @@ export interface Choice {
 export const MISSED: Record<Missed, Choice> = {
   latest: {
     short: 'fire the latest one',
-    long: 'If fires were missed while no scheduler ran, only the latest of them is made up for.',
+    long: 'If fires were missed while no scheduler was running, only the latest one runs.',
   },
   skip: {
     short: 'fire none of them',
-    long: 'If fires were missed while no scheduler ran, none of them is made up for.',
+    long: 'If fires were missed while no scheduler was running, none of them run.',
   },
   all: {
     short: 'fire all of them',
-    long: 'If fires were missed while no scheduler ran, each of them is made up for.',
+    long: 'If fires were missed while no scheduler was running, all of them run.',
   },
 };
 
 export const OVERLAP: Record<Overlap, Choice> = {
   allow: {
-    short: 'start another beside it',
-    long: 'If the job before is still under way, another starts beside it.',
+    short: 'start another one in parallel',
+    long: 'If the previous job is still running, another one starts in parallel.',
   },
-  skip: { short: 'skip this fire', long: 'If the job before is still under way, the fire is skipped.' },
+  skip: { short: 'skip this fire', long: 'If the previous job is still running, the fire is skipped.' },
   queue: {
     short: 'wait for it, then start',
-    long: 'If the job before is still under way, the fire waits until that one is done. One waits at most.',
+    long: 'If the previous job is still running, the fire waits until it is done. At most one fire waits.',
   },
   cancel: {
-    short: 'cancel it and start anew',
-    long: 'If the job before is still under way, it is cancelled and a new one starts.',
+    short: 'cancel it and start a new one',
+    long: 'If the previous job is still running, it is cancelled and a new one starts.',
   },
 };
 
 export const DST_GAP: Record<DstGap, Choice> = {
   next_valid: {
     short: 'fire when the gap ends',
-    long: 'A time that does not exist because clocks are put forward fires when the gap ends.',
+    long: 'A time that does not exist because the clocks go forward fires when the gap ends.',
   },
-  skip: { short: 'skip it', long: 'A time that does not exist because clocks are put forward is skipped.' },
+  skip: { short: 'skip it', long: 'A time that does not exist because the clocks go forward is skipped.' },
 };
 
 export const DST_OVERLAP: Record<DstOverlap, Choice> = {
   first: {
     short: 'fire the first time',
-    long: 'A time that comes twice because clocks are put back fires once, the first time.',
+    long: 'A time that occurs twice because the clocks go back fires once, the first time.',
   },
   both: {
     short: 'fire both times',
-    long: 'A time that comes twice because clocks are put back fires both times.',
+    long: 'A time that occurs twice because the clocks go back fires both times.',
   },
 };
 
@@ -78,7 +78,9 @@ export function policies(schedule: Schedule): string[] {
       ? [DST_GAP[schedule.dst_gap ?? 'next_valid'].long, DST_OVERLAP[schedule.dst_overlap ?? 'first'].long]
       : []),
     ...(typeof schedule.jitter === 'string'
-      ? [`Each job starts up to ${schedule.jitter} later than its time, always the same for the same fire.`]
+      ? [
+          `Each job starts up to ${schedule.jitter} after its time. The delay is always the same for the same fire.`,
+        ]
       : []),
   ];
 }
@@ -93,16 +95,16 @@ export function tickLook(tick: Pick<Tick, 'state' | 'reason' | 'count'>): TickLo
     case 'fired':
       return { tone: 'good', said: firedWords(tick) };
     case 'held':
-      return { tone: 'warn', said: 'Waits until the job before is done' };
+      return { tone: 'warn', said: 'Waiting until the previous job is done' };
     case 'skipped':
       return { tone: 'grey', said: skippedWords(tick) };
   }
 }
 
 function firedWords({ reason }: Pick<Tick, 'reason'>): string {
-  if (reason === 'by_hand') return 'By hand: somebody pressed "run now"';
-  if (reason === 'missed') return 'Made up for: its time was missed';
-  if (reason === 'overlap') return 'Had waited for the job before';
+  if (reason === 'by_hand') return 'Run manually';
+  if (reason === 'missed') return 'Late: its time had been missed';
+  if (reason === 'overlap') return 'Late: waited for the previous job';
   return 'On time';
 }
 
@@ -110,10 +112,10 @@ function skippedWords({ reason, count }: Pick<Tick, 'reason' | 'count'>): string
   const several =
     count === null || count === undefined ? 'Many fires' : count > 1 ? plural(count, 'fire') : null;
   if (reason === 'missed')
-    return several === null ? 'No scheduler ran at its time' : `${several} missed while no scheduler ran`;
-  if (reason === 'overlap') return 'The job before was still under way';
-  if (reason === 'deleted') return 'The schedule was deleted while this one waited';
-  if (reason === 'too_many_waiting') return 'The tenant had as many jobs waiting as it may have';
+    return several === null ? 'No scheduler was running' : `${several} missed while no scheduler was running`;
+  if (reason === 'overlap') return 'The previous job was still running';
+  if (reason === 'deleted') return 'The schedule was deleted while this fire waited';
+  if (reason === 'too_many_waiting') return 'The tenant had reached its limit of waiting jobs';
   return 'Skipped';
 }
 

@@ -34,9 +34,9 @@ export function Deliveries({ webhook }: { webhook: string }) {
       {data === undefined && error !== null && <ErrorState error={error} retry={() => void refetch()} />}
       {data === undefined && error === null && <SkeletonRows rows={5} label="Loading deliveries" />}
       {data?.items.length === 0 && (
-        <EmptyState icon={Inbox} title="Nothing was sent yet">
-          Messages stand here with what the endpoint answered. A test message shows whether it is reached at
-          all.
+        <EmptyState icon={Inbox} title="No deliveries yet">
+          Messages are listed here with the response of the endpoint. Send a test message to check that it is
+          reachable at all.
         </EmptyState>
       )}
       {data !== undefined && data.items.length > 0 && (
@@ -57,11 +57,11 @@ function DeliveryTable({ webhook, deliveries }: { webhook: string; deliveries: D
   const again = (delivery: string) =>
     resend.mutate(delivery, {
       onSuccess: () =>
-        toast.done('The message is sent once more', 'With the same id, so that nobody takes it twice.'),
-      onError: (error) => toast.failed('The message was not sent again', error),
+        toast.done('Resending the message', 'It has the same id, so the receiver can ignore a duplicate.'),
+      onError: (error) => toast.failed('Could not resend the message', error),
     });
   return (
-    <Table label="Messages that were sent">
+    <Table label="Deliveries">
       <thead>
         <tr>
           <Th>State</Th>
@@ -87,7 +87,7 @@ function DeliveryTable({ webhook, deliveries }: { webhook: string; deliveries: D
                   type="button"
                   aria-expanded={open === delivery.id}
                   {...(open === delivery.id ? { 'aria-controls': `delivery-${delivery.id}` } : {})}
-                  title="The message, and what was answered"
+                  title="The message and the response"
                   onClick={() => setOpen(open === delivery.id ? null : delivery.id)}
                   className="flex max-w-full items-center gap-1 text-left font-mono text-xs hover:text-accent"
                 >

@@ -35,14 +35,14 @@ export function DeliveryDetail({ webhook, delivery }: { webhook: string; deliver
           <p className="text-muted">{data.error ?? 'None yet.'}</p>
         ) : (
           <Code
-            label="What the endpoint answered"
+            label="The response of the endpoint"
             text={answered.body === undefined || answered.body === '' ? '(empty)' : laidOut(answered.body)}
             wrap
           />
         )}
         <p className="flex flex-wrap gap-x-4 text-xs">
           <Link to="/jobs/$id" params={{ id: delivery }} className="text-accent hover:underline">
-            All tries, as a job
+            All attempts, as a job
           </Link>
           {typeof data.about === 'string' && (
             <Link to="/jobs/$id" params={{ id: data.about }} className="text-accent hover:underline">

@@ -36,16 +36,15 @@ export function WebhookActions({ webhook, spread = false, onDeleted }: WebhookAc
   };
   const tryOut = () =>
     test.mutate(webhook.id, {
-      onSuccess: () =>
-        toast.done('A test message is on its way', 'See among the deliveries what comes of it.'),
-      onError: (error) => toast.failed('No test message was sent', error),
+      onSuccess: () => toast.done('Test message queued', 'See the deliveries for the result.'),
+      onError: (error) => toast.failed('Could not send a test message', error),
     });
   const enable = () =>
     patch.mutate(
       { enabled: true },
       {
-        onSuccess: () => toast.done('The webhook is enabled'),
-        onError: (error) => toast.failed('The webhook is still disabled', error),
+        onSuccess: () => toast.done('Webhook enabled'),
+        onError: (error) => toast.failed('Could not enable the webhook', error),
       },
     );
   return (
@@ -101,7 +100,7 @@ export function WebhookActions({ webhook, spread = false, onDeleted }: WebhookAc
             { enabled: false },
             {
               onSuccess: () => {
-                toast.done('The webhook is disabled');
+                toast.done('Webhook disabled');
                 close();
               },
             },
@@ -112,7 +111,7 @@ export function WebhookActions({ webhook, spread = false, onDeleted }: WebhookAc
         busy={patch.isPending}
         error={patch.error}
       >
-        <p>It is told nothing until it is enabled, and nothing is sent later for the time in between.</p>
+        <p>It receives no messages until it is enabled again. Events in between are not sent later.</p>
       </ConfirmDialog>
       <ConfirmDialog
         open={open === 'rotate'}
@@ -129,19 +128,20 @@ export function WebhookActions({ webhook, spread = false, onDeleted }: WebhookAc
           )
         }
         title="Rotate the secret?"
-        confirm="Make a new secret"
+        confirm="Create a new secret"
         busy={rotate.isPending}
         error={rotate.error}
       >
         <p>
-          A new secret is made and shown once. Until the old one ends both sign, so that nothing is missed.
+          Creates a new secret and shows it once. Messages are signed with both secrets until the old one
+          expires, so no message is lost.
         </p>
-        <Field label="The old one goes on for">
+        <Field label="Keep the old one valid for">
           <Select value={overlap} onChange={(event) => setOverlap(event.target.value)}>
             <option value="1h">an hour</option>
             <option value="24h">a day</option>
             <option value="168h">a week</option>
-            <option value="0s">not at all: it has leaked</option>
+            <option value="0s">no time: it was leaked</option>
           </Select>
         </Field>
       </ConfirmDialog>
@@ -151,7 +151,7 @@ export function WebhookActions({ webhook, spread = false, onDeleted }: WebhookAc
         onConfirm={() =>
           remove.mutate(webhook.id, {
             onSuccess: () => {
-              toast.done('The webhook is deleted');
+              toast.done('Webhook deleted');
               setOpen(null);
               onDeleted?.();
             },
@@ -164,8 +164,8 @@ export function WebhookActions({ webhook, spread = false, onDeleted }: WebhookAc
         error={remove.error}
       >
         <p>
-          <code className="font-mono break-all">{webhook.url}</code> is told nothing any more. Its secret is
-          gone for good.
+          <code className="font-mono break-all">{webhook.url}</code> receives no more messages. Its secret is
+          deleted permanently.
         </p>
       </ConfirmDialog>
       {secret !== null && <WebhookSecret secret={secret} onClose={() => setSecret(null)} />}

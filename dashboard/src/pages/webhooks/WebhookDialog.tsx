@@ -68,7 +68,7 @@ function WebhookForm({ title, confirm, start, isBusy, error, sent, onSave, onClo
           <div className="space-y-1.5">
             <Checkbox
               className="flex w-full items-start! [&>input]:mt-0.5 [&>input]:shrink-0"
-              label="anything of the below, and whatever comes with later versions"
+              label="All events, including those of later versions"
               checked={all}
               onChange={(event) => setAll(event.target.checked)}
             />
@@ -95,7 +95,7 @@ function WebhookForm({ title, confirm, start, isBusy, error, sent, onSave, onClo
             <p className="mt-1 text-xs text-bad">{mistakes['/events']}</p>
           )}
         </fieldset>
-        <Field label="Description" error={mistakes['/description']} hint="For people.">
+        <Field label="Description" error={mistakes['/description']}>
           <Input
             placeholder="Order service, production"
             value={description}
@@ -163,7 +163,7 @@ export function EditWebhookDialog({ webhook, onClose }: { webhook: Webhook; onCl
       onSave={(spec) =>
         patch.mutate(spec, {
           onSuccess: () => {
-            toast.done('The webhook is saved');
+            toast.done('Webhook saved');
             onClose();
           },
         })

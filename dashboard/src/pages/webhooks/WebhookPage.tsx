@@ -60,13 +60,13 @@ function Facts({ webhook }: { webhook: Webhook }) {
     <DescriptionList
       items={[
         { name: 'State', value: <WebhookBadge webhook={webhook} /> },
-        { name: 'Is told of', value: <EventList events={webhook.events} /> },
+        { name: 'Events', value: <EventList events={webhook.events} /> },
         {
           name: 'Signed with',
           value:
             webhook.secrets > 1
-              ? 'two secrets, while the new one takes over from the old'
-              : 'one secret, shown only when it was made',
+              ? 'two secrets, during a rotation'
+              : 'one secret, shown only when it was created',
         },
         {
           name: 'Id',
@@ -77,7 +77,7 @@ function Facts({ webhook }: { webhook: Webhook }) {
             </span>
           ),
         },
-        { name: 'Made', value: <RelativeTime at={webhook.created_at} /> },
+        { name: 'Created', value: <RelativeTime at={webhook.created_at} /> },
         { name: 'Edited', value: <RelativeTime at={webhook.updated_at} /> },
       ]}
     />

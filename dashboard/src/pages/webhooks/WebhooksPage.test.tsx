@@ -60,8 +60,8 @@ test('the secret is shown once, is not lost by a slip, and is then gone', async 
   const dialog = screen.getByRole('dialog');
   await userEvent.click(within(dialog).getByRole('button', { name: 'Close' }));
   expect(screen.getByText(SECRET)).toBeDefined();
-  expect(within(dialog).getByRole('alert').textContent).toContain('gone once this is closed');
-  await userEvent.click(within(dialog).getByRole('checkbox', { name: /I have put/ }));
+  expect(within(dialog).getByRole('alert').textContent).toContain('cannot be shown again');
+  await userEvent.click(within(dialog).getByRole('checkbox', { name: /I have saved/ }));
   await userEvent.click(within(dialog).getByRole('button', { name: 'Done' }));
   await waitFor(() => expect(known(cache)).not.toContain(SECRET));
 });
@@ -99,8 +99,8 @@ test('a secret is rotated after it is confirmed, with the time that the old one 
   await userEvent.click(await screen.findByRole('button', { name: /Actions for/ }));
   await userEvent.click(await screen.findByRole('menuitem', { name: 'Rotate the secret' }));
   expect(asked.some(({ method }) => method === 'POST')).toBe(false);
-  await userEvent.selectOptions(await screen.findByLabelText('The old one goes on for'), '0s');
-  await userEvent.click(screen.getByRole('button', { name: 'Make a new secret' }));
+  await userEvent.selectOptions(await screen.findByLabelText('Keep the old one valid for'), '0s');
+  await userEvent.click(screen.getByRole('button', { name: 'Create a new secret' }));
   expect(await screen.findByText(SECRET)).toBeDefined();
   expect(asked.find(({ method }) => method === 'POST')?.body).toEqual({ overlap: '0s' });
 });

@@ -34,7 +34,7 @@ export function WebhooksPage() {
     <>
       <PageHeader
         title="Webhooks"
-        note="Addresses that are told when a job ends. Every message is signed, tried again, and kept to be resent."
+        note="URLs that are notified when a job ends. Every message is signed, retried on failure, and can be resent."
         actions={create}
       />
       <Card flush>
@@ -42,8 +42,7 @@ export function WebhooksPage() {
         {data === undefined && error === null && <SkeletonRows rows={4} label="Loading webhooks" />}
         {data?.items.length === 0 && (
           <EmptyState icon={WebhookIcon} title="No webhooks yet" action={create}>
-            Give an address, choose what it wants to hear, and Foreman calls it instead of being asked over
-            and over.
+            Enter a URL and choose its events, and Foreman notifies it, so that you need not poll.
           </EmptyState>
         )}
         {data !== undefined && data.items.length > 0 && (
@@ -65,9 +64,9 @@ function WebhookTable({ webhooks }: { webhooks: Webhook[] }) {
       <thead>
         <tr>
           <Th>Endpoint</Th>
-          <Th className="hidden md:table-cell">Is told of</Th>
+          <Th className="hidden md:table-cell">Events</Th>
           <Th className="hidden sm:table-cell">State</Th>
-          <Th className="hidden lg:table-cell">Made</Th>
+          <Th className="hidden lg:table-cell">Created</Th>
           <Th>
             <span className="sr-only">Actions</span>
           </Th>

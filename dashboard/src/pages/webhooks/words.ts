@@ -3,11 +3,11 @@ import type { Webhook } from '@/api/documents';
 import type { Tone } from '@/components/Badge';
 
 export const EVENTS: { name: string; says: string }[] = [
-  { name: 'job.completed', says: 'A job is done' },
-  { name: 'job.failed', says: 'A job failed and no further try can mend it' },
-  { name: 'job.dead', says: 'A job has spent all its tries' },
-  { name: 'job.cancelled', says: 'A job was stopped by somebody' },
-  { name: 'webhook.disabled', says: 'Another endpoint was disabled for its failures' },
+  { name: 'job.completed', says: 'A job completed' },
+  { name: 'job.failed', says: 'A job failed with an error that a retry cannot fix' },
+  { name: 'job.dead', says: 'A job has used up all its attempts' },
+  { name: 'job.cancelled', says: 'A job was cancelled' },
+  { name: 'webhook.disabled', says: 'Another endpoint was disabled because of failures' },
 ];
 
 const OF_JOBS = EVENTS.map(({ name }) => name).filter((name) => name.startsWith('job.'));
@@ -19,8 +19,8 @@ export function shortened(events: string[]): string[] {
 }
 
 const WHY = {
-  by_owner: 'somebody turned it off',
-  gone: 'it answered 410: gone',
+  by_owner: 'disabled by a user',
+  gone: 'it answered 410 Gone',
   failing: 'every delivery has failed for days',
 };
 

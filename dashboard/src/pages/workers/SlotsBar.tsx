@@ -12,11 +12,11 @@ export function SlotsBar({ running, slots }: SlotsBarProps) {
     <div className="flex items-center gap-2">
       <div
         role="meter"
-        aria-label="Slots taken"
+        aria-label="Slots in use"
         aria-valuemin={0}
         aria-valuemax={slots}
         aria-valuenow={Math.min(running, slots)}
-        aria-valuetext={`${running} of ${slots} slots taken`}
+        aria-valuetext={`${running} of ${slots} slots in use`}
         className="h-1.5 w-20 shrink-0 overflow-hidden rounded-full bg-grey-soft"
       >
         <div

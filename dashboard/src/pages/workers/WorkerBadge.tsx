@@ -12,16 +12,20 @@ import { Badge, type Tone } from '@/components/Badge';
 import { health, type Health } from './health';
 
 const LOOKS: Record<Health, { tone: Tone; icon: LucideIcon; meaning: string }> = {
-  live: { tone: 'good', icon: CircleCheck, meaning: 'Takes jobs and runs them' },
-  draining: { tone: 'accent', icon: LogOut, meaning: 'Finishes what it has and takes nothing new' },
-  late: { tone: 'warn', icon: HeartPulse, meaning: 'Has not been heard from for a while' },
+  live: { tone: 'good', icon: CircleCheck, meaning: 'Accepts and runs jobs' },
+  draining: { tone: 'accent', icon: LogOut, meaning: 'Finishes its jobs and accepts no new ones' },
+  late: { tone: 'warn', icon: HeartPulse, meaning: 'Has not sent a heartbeat for a while' },
   lapsed: {
     tone: 'bad',
     icon: HeartCrack,
-    meaning: 'Silent for longer than it may be: its jobs are about to run elsewhere',
+    meaning: 'Missed its heartbeats for too long: its jobs will be run elsewhere',
   },
-  ended: { tone: 'grey', icon: CircleSlash, meaning: 'Stopped by itself, with nothing left to do' },
-  dead: { tone: 'bad', icon: Skull, meaning: 'Fell silent; its jobs were given to others' },
+  ended: { tone: 'grey', icon: CircleSlash, meaning: 'Stopped cleanly, with no jobs left' },
+  dead: {
+    tone: 'bad',
+    icon: Skull,
+    meaning: 'Stopped sending heartbeats; its jobs were given to other workers',
+  },
 };
 
 /** `at` is the server's time when it told of the worker. */

@@ -11,7 +11,7 @@ export function WorkerJobs({ worker }: { worker: string }) {
     return error === null ? <Skeleton className="h-5 w-1/2" /> : <ErrorNote error={error} />;
   if (data.items.length === 0) return <p className="text-sm text-muted">Nothing: all its slots are free.</p>;
   return (
-    <ul aria-label="What it is running" className="divide-y text-sm">
+    <ul aria-label="Running jobs" className="divide-y text-sm">
       {data.items.map((job) => (
         <li key={job.id} className="flex flex-wrap items-center gap-x-3 gap-y-0.5 py-1.5">
           <Link

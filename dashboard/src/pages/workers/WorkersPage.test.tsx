@@ -25,14 +25,14 @@ function worker(part: Partial<Worker> = {}): Worker {
 }
 
 test.each([
-  [8, 32, '25%', '8 of 32 slots taken'],
-  [0, 32, '0%', '0 of 32 slots taken'],
-  [32, 32, '100%', '32 of 32 slots taken'],
-  [40, 32, '100%', '40 of 32 slots taken'],
-  [0, 0, '0%', '0 of 0 slots taken'],
+  [8, 32, '25%', '8 of 32 slots in use'],
+  [0, 32, '0%', '0 of 32 slots in use'],
+  [32, 32, '100%', '32 of 32 slots in use'],
+  [40, 32, '100%', '40 of 32 slots in use'],
+  [0, 0, '0%', '0 of 0 slots in use'],
 ])('%i of %i slots fill the bar to %s', (running, slots, width, said) => {
   render(<SlotsBar running={running} slots={slots} />);
-  const bar = screen.getByRole('meter', { name: 'Slots taken' });
+  const bar = screen.getByRole('meter', { name: 'Slots in use' });
   expect(bar.getAttribute('aria-valuetext')).toBe(said);
   expect((bar.firstElementChild as HTMLElement).style.width).toBe(width);
   expect(Number(bar.getAttribute('aria-valuenow'))).toBeLessThanOrEqual(slots);
@@ -78,11 +78,11 @@ test('a worker is opened to what it runs, and the dead stand below', async () =>
     },
   });
   renderAt(<WorkersPage />);
-  const gone = within(await screen.findByRole('table', { name: 'Workers that are gone' }));
+  const gone = within(await screen.findByRole('table', { name: 'Offline workers' }));
   expect(gone.getByText('box-0')).toBeDefined();
   expect(gone.getByText('dead')).toBeDefined();
   await userEvent.click(screen.getByRole('button', { name: /box-2/ }));
-  const jobs = await screen.findByRole('list', { name: 'What it is running' });
+  const jobs = await screen.findByRole('list', { name: 'Running jobs' });
   expect(within(jobs).getByRole('link', { name: 'job-7' }).getAttribute('href')).toBe('/jobs/job-7');
   expect(jobs.textContent).toContain('of acme');
 });

@@ -24,7 +24,7 @@ export function WorkersPage() {
     <>
       <PageHeader
         title="Workers"
-        note="The processes that run jobs. Each says every few seconds that it lives; one that falls silent loses its jobs to the others."
+        note="The processes that run jobs. Each sends a heartbeat every few seconds; if it stops, its jobs are given to other workers."
       />
       {isOperator ? <Workers /> : <NotForYou />}
     </>
@@ -63,29 +63,29 @@ function Workers() {
   return (
     <div className="space-y-4">
       <Card
-        title="Here"
+        title="Online"
         note={
           here.length === 0
             ? undefined
-            : `${plural(here.length, 'worker')}, ${running} of ${slots} slots taken`
+            : `${plural(here.length, 'worker')}, ${running} of ${slots} slots in use`
         }
         flush
       >
         {here.length === 0 ? (
           <EmptyState
             icon={Cpu}
-            title="No worker runs"
+            title="No workers are running"
             action={<Code label="How to start a worker" text="foreman worker" />}
           >
-            Jobs are accepted and wait. They start as soon as there is a worker.
+            Jobs are accepted and wait until a worker starts.
           </EmptyState>
         ) : (
-          <WorkerTable label="Workers that are here" workers={here} at={data.at} />
+          <WorkerTable label="Online workers" workers={here} at={data.at} />
         )}
       </Card>
       {gone.length > 0 && (
-        <Card title="Gone" note="kept for a while" flush>
-          <WorkerTable label="Workers that are gone" workers={gone} at={data.at} areGone />
+        <Card title="Offline" note="kept for a while" flush>
+          <WorkerTable label="Offline workers" workers={gone} at={data.at} areGone />
         </Card>
       )}
     </div>
@@ -111,7 +111,7 @@ export function WorkerTable({ label, workers, at, areGone = false }: WorkerTable
           <Th className="hidden md:table-cell">Queues</Th>
           <Th className="hidden lg:table-cell">Version</Th>
           <Th className="hidden md:table-cell">Started</Th>
-          <Th>Last heard</Th>
+          <Th>Last heartbeat</Th>
         </tr>
       </thead>
       <tbody>
@@ -188,7 +188,7 @@ function Name({ worker, isOpen, onToggle }: NameProps) {
       type="button"
       aria-expanded={isOpen}
       {...(isOpen ? { 'aria-controls': `jobs-of-${worker.id}` } : {})}
-      title="What it is running"
+      title="Running jobs"
       onClick={onToggle}
       className="flex w-full min-w-0 items-start gap-1 text-left"
     >
