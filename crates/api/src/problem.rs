@@ -16,13 +16,13 @@ use http::{HeaderName, HeaderValue, StatusCode};
 
 pub const MEDIA_TYPE: &str = "application/problem+json";
 
-/// So many mistakes of one request are told.
+/// At most this many mistakes of one request are reported.
 pub(crate) const MOST_MISTAKES: usize = 20;
-/// Of what a request said, so many bytes are repeated: with a mistake, and with a problem.
+/// At most this many bytes of a request are repeated: in a mistake, and in a problem.
 const LONGEST_TEXT: usize = 500;
 const LONGEST_DETAIL: usize = 2_000;
 
-/// At most so many bytes, the last of them an ellipsis.
+/// At most this many bytes, the last of them an ellipsis.
 fn cut(text: &mut String, most: usize) {
     if text.len() > most {
         text.truncate(text.floor_char_boundary(most - '…'.len_utf8()));
@@ -258,46 +258,46 @@ impl Kind {
             Kind::BatchTooLarge => "The batch has too many jobs",
             Kind::BodyTooLarge => "The body is too large",
             Kind::UnsupportedMediaType => "The body is not sent as JSON",
-            Kind::IdempotencyKeyReused => "The idempotency key stands for another job",
+            Kind::IdempotencyKeyReused => "The idempotency key was used for another job",
             Kind::CommandsDisabled => "This server does not run commands",
             Kind::JobNotFound => "There is no such job",
-            Kind::NoLiveOutput => "Nothing of this job is running here",
+            Kind::NoLiveOutput => "No attempt of this job is running on this server",
             Kind::JobFinal => "The job has already ended",
             Kind::JobNotFinal => "The job has not ended yet",
             Kind::InvalidSchedule => "The schedule is not valid",
             Kind::ScheduleNotFound => "There is no such schedule",
             Kind::NameTaken => "The name is taken",
-            Kind::PreconditionFailed => "What is there is not what the request expects",
-            Kind::ScheduleBusy => "The schedule is changed by others all the time",
+            Kind::PreconditionFailed => "The version is not the one the request expects",
+            Kind::ScheduleBusy => "Other requests keep changing the schedule",
             Kind::ScheduleUnreadable => "This version cannot read the schedule",
             Kind::InvalidWebhook => "The webhook is not valid",
             Kind::WebhookNotFound => "There is no such webhook",
             Kind::DeliveryNotFound => "There is no such delivery",
-            Kind::TooManyWebhooks => "The tenant has as many webhooks as it may have",
+            Kind::TooManyWebhooks => "The tenant has reached its limit of webhooks",
             Kind::WebhookDisabled => "The webhook is disabled",
             Kind::WorkerNotFound => "There is no such worker",
             Kind::NotFound => "There is nothing at this path",
-            Kind::MethodNotAllowed => "This path does not take this method",
+            Kind::MethodNotAllowed => "This path does not support this method",
             Kind::HostRefused => "The request names a host that is not this server",
-            Kind::Unauthorized => "The request shows no key, or a wrong one",
-            Kind::Forbidden => "The key is not good for this",
+            Kind::Unauthorized => "The API key is missing or invalid",
+            Kind::Forbidden => "The key does not allow this request",
             Kind::CrossOrigin => "The request does not come from a page of this server",
-            Kind::TooManyRequests => "Too much was asked for in too short a time",
-            Kind::TooManyStreams => "The tenant has as many streams open as it may",
+            Kind::TooManyRequests => "Too many requests",
+            Kind::TooManyStreams => "The tenant has too many open streams",
             Kind::TenantNotFound => "There is no such tenant",
             Kind::InvalidTenant => "The tenant is not valid",
-            Kind::TenantInUse => "The tenant cannot be deleted as it is",
+            Kind::TenantInUse => "The tenant cannot be deleted yet",
             Kind::KeyNotFound => "There is no such key",
             Kind::InvalidKey => "The key is not valid",
             Kind::KeyNotLive => "The key cannot be replaced",
-            Kind::NoSecretKey => "This server cannot keep secrets",
-            Kind::Overloaded => "The server has more to do than it can take",
-            Kind::StoreUnavailable => "The store does not answer",
+            Kind::NoSecretKey => "This server cannot store secrets",
+            Kind::Overloaded => "The server is overloaded",
+            Kind::StoreUnavailable => "The store is unavailable",
             Kind::StoreFull => "The store has no space left",
             Kind::StoreDamaged => "The store is damaged",
             Kind::Stopping => "The server is stopping",
             Kind::Timeout => "The request did not arrive in time",
-            Kind::Internal => "The server made a mistake",
+            Kind::Internal => "Internal server error",
         }
     }
 
@@ -341,7 +341,7 @@ impl Kind {
             Kind::ScheduleUnreadable => StatusCode::NOT_IMPLEMENTED,
             Kind::StoreFull => StatusCode::INSUFFICIENT_STORAGE,
             Kind::Timeout => StatusCode::REQUEST_TIMEOUT,
-            // Not 503: nobody, our own client included, should send it again and again to a store that somebody must mend.
+            // Not 503: no client, ours included, should keep retrying against a store that has to be repaired by hand.
             Kind::StoreDamaged | Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
@@ -401,10 +401,7 @@ impl Problem {
     }
 
     pub fn job_not_found(id: JobId) -> Self {
-        Self::new(
-            Kind::JobNotFound,
-            format!("no job has the id {id}; it may have been deleted or have outlived its retention"),
-        )
+        Self::new(Kind::JobNotFound, format!("no job has the id {id}; it was deleted, or its retention period is over"))
     }
 
     pub fn tenant_not_found(name: impl std::fmt::Display) -> Self {
@@ -439,10 +436,7 @@ impl Problem {
     pub fn internal(cause: impl Into<String>) -> Self {
         Self {
             cause: Some(cause.into()),
-            ..Self::new(
-                Kind::Internal,
-                "the request failed inside the server; its log tells why, under this request's id",
-            )
+            ..Self::new(Kind::Internal, "the request failed inside the server; search its log for this request's id")
         }
     }
 
@@ -504,18 +498,19 @@ impl From<StoreError> for Problem {
         let cause = error.to_string();
         match error {
             StoreError::Unavailable(_) | StoreError::Internal(_) => {
-                Self::new(Kind::StoreUnavailable, "the store is busy or away; send the request again").with_cause(cause)
+                Self::new(Kind::StoreUnavailable, "the store is busy or unreachable; send the request again")
+                    .with_cause(cause)
             }
             StoreError::Full(_) => Self::new(
                 Kind::StoreFull,
-                "the disk under the store is full; nothing was written, and the same request works once there is room",
+                "the store's disk is full; nothing was written, and the request will work once there is space",
             )
             .with_cause(cause),
             StoreError::Closed => Self::stopping(),
             StoreError::Damaged(_) => Self::new(
                 Kind::StoreDamaged,
-                "the store's file is damaged, and sending the request again does not help; whoever runs the server stops it, \
-                 runs `foreman check --deep` and restores a backup",
+                "the store's file is damaged, and retrying does not help; the operator has to stop the server, run \
+                 `foreman check --deep` and restore a backup",
             )
             .with_cause(cause),
             StoreError::Broken(_) => Self::internal(cause),
@@ -529,7 +524,7 @@ impl From<SubmitError> for Problem {
             SubmitError::Closed => Self::stopping(),
             SubmitError::Overloaded => Self::new(
                 Kind::Overloaded,
-                "more submissions are waiting to be written than the store can take; nothing was accepted, send it again",
+                "the queue of submissions waiting for the store is full; nothing was accepted, send the request again",
             ),
             SubmitError::Store(error) => error.into(),
         }
@@ -545,23 +540,23 @@ impl From<ScheduleError> for Problem {
             }
             ScheduleError::NameTaken(name) => Self::new(
                 Kind::NameTaken,
-                format!("there is a schedule called {name} already; change it with PUT or PATCH, or take another name"),
+                format!("a schedule named {name} already exists; change it with PUT or PATCH, or choose another name"),
             ),
             ScheduleError::Changed(version) => Self {
                 version: Some(version),
                 ..Self::new(
                     Kind::PreconditionFailed,
-                    format!("the schedule is at version {version}; read it again and decide anew"),
+                    format!("the schedule is at version {version}; read it again before you change it"),
                 )
             },
             ScheduleError::Busy => Self::new(
                 Kind::ScheduleBusy,
-                "the schedule was changed or fired by others at every try; nothing was changed, send it again",
+                "other requests kept changing or firing the schedule; nothing was changed, send the request again",
             ),
             ScheduleError::Unreadable(why) => Self::new(
                 Kind::ScheduleUnreadable,
-                "a later version of the server has written this schedule, and this one cannot read it; it can be replaced with PUT \
-                 and deleted, and a server of that version knows it",
+                "the schedule was written by a later version of the server, and this version cannot read it; replace \
+                 it with PUT, delete it, or use a server of the later version",
             )
             .with_cause(why),
             ScheduleError::Store(error) => error.into(),
@@ -571,16 +566,19 @@ impl From<ScheduleError> for Problem {
 
 impl Problem {
     pub(crate) fn not_found(path: &str) -> Self {
-        Self::new(Kind::NotFound, format!("nothing is served at {path}; /docs lists what is"))
+        Self::new(Kind::NotFound, format!("nothing is served at {path}; see /docs for every path"))
     }
 
     pub(crate) fn method_not_allowed(method: &http::Method, path: &str) -> Self {
-        let detail = format!("{path} does not take {method}; the header `Allow` says what it takes");
+        let detail = format!("{path} does not support {method}; the header `Allow` lists the methods it supports");
         Self::new(Kind::MethodNotAllowed, detail)
     }
 
     fn stopping() -> Self {
-        Self::new(Kind::Stopping, "the server is stopping and takes nothing more; nothing was changed, send it again")
+        Self::new(
+            Kind::Stopping,
+            "the server is stopping and accepts no new requests; nothing was changed, send the request again",
+        )
     }
 }
 
@@ -645,7 +643,8 @@ pub(crate) async fn only_probes(uri: http::Uri) -> Problem {
     Problem::new(
         Kind::NotFound,
         format!(
-            "nothing is served at {}; this role has /healthz, /readyz and /metrics, and the API is another's",
+            "nothing is served at {}; this role serves only /healthz, /readyz and /metrics; the API runs in another \
+             role",
             uri.path()
         ),
     )

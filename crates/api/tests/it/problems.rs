@@ -212,7 +212,7 @@ async fn the_page_of_every_problem_is_served_and_shows_its_document() {
         assert_eq!(example["type"], kind.path());
         assert_eq!(example["title"], kind.title());
         assert_eq!(example["status"], kind.status().as_u16());
-        assert!(page.contains("## How to put it right\n"), "{page}");
+        assert!(page.contains("## How to fix it\n"), "{page}");
         let html = api.send("GET", kind.path(), &[("accept", "text/html,*/*")], None).await;
         assert_eq!(html.header("content-type"), Some("text/html; charset=utf-8"));
         assert!(html.body.contains(&format!("<h1>{}</h1>", kind.title())), "{}", html.body);
