@@ -37,8 +37,9 @@ pub use tenant::{
 };
 pub use webhook::{DeliveryDocument, WebhookDocument};
 
-/// A job: what was asked, flat, and where it stands. In a list `payload`, `body`, `headers`, `env`, `cwd`, `exit_codes` and `attempts`
-/// are left out, and a command or an error of more than 1,000 characters is cut and ends in `…`; the job itself has them all.
+/// A job: its submitted fields and its state. In a list, `payload`, `body`, `headers`, `env`, `cwd`, `exit_codes` and
+/// `attempts` are left out, and a command or an error of more than 1,000 characters is truncated and ends in `…`; read
+/// the job to get them in full.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct JobDocument {
@@ -46,14 +47,14 @@ pub struct JobDocument {
     pub state: State,
     pub queue: String,
     pub priority: Lane,
-    /// The number of the latest try; it never falls.
+    /// The number of the latest attempt; it never decreases.
     pub attempt: u32,
     pub max_attempts: u32,
-    /// Tries that count against `max_attempts`; interrupted ones are given back.
+    /// Attempts that count against `max_attempts`; interrupted ones do not.
     pub spent: u32,
-    /// How often a worker died while it ran this job.
+    /// How often a worker died while it was running this job.
     pub crashes: u32,
-    /// How often it has moved, from 1: `sequence` of its latest event on the stream.
+    /// The number of its changes, from 1: `sequence` of its latest event on the stream.
     #[serde(default)]
     pub sequence: u32,
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
@@ -64,32 +65,32 @@ pub struct JobDocument {
     pub started_at: Option<Timestamp>,
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
     pub finished_at: Option<Timestamp>,
-    /// Why the latest try did not complete.
+    /// Why the latest attempt failed.
     pub error: Option<String>,
-    /// The schedule whose tick made it.
+    /// The schedule whose tick created it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<String>,
-    /// The instant that tick belongs to.
+    /// The nominal time of that tick.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
     pub scheduled_for: Option<Timestamp>,
     #[serde(flatten)]
     pub asked: Asked,
-    /// The latest attempts in the order in which they happened, at most 25 and about a megabyte. Only when one job is read.
+    /// The latest attempts, oldest first, at most 25 and about a megabyte. Only when a single job is read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempts: Option<Vec<AttemptDocument>>,
-    /// How many attempts there have been. Of more than 200 the first 20 and the latest are kept.
+    /// The number of attempts so far. If there are more than 200, the first 20 and the latest are kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempts_total: Option<u64>,
-    /// Where there are older attempts than those in `attempts`: the `cursor` for the first page of them.
+    /// If there are older attempts than those in `attempts`: the `cursor` for their first page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempts_next: Option<String>,
-    /// What keeps it from running, as far as the server can tell. Only when one job is read or submitted.
+    /// What keeps it from running, as far as the server knows. Only when a single job is read or submitted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<HintDocument>,
 }
 
-/// Something about a job that its owner may not know.
+/// A hint about a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct HintDocument {
@@ -109,7 +110,7 @@ pub enum HintKind {
     Unknown,
 }
 
-/// The part of a job document that repeats what was asked.
+/// The part of a job document that repeats the submitted fields.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Asked {
@@ -147,11 +148,11 @@ pub struct Asked {
     pub tags: Vec<String>,
 }
 
-/// One try.
+/// One attempt.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AttemptDocument {
-    /// 0 when the job ended without a try.
+    /// 0 if the job ended without an attempt.
     pub number: u32,
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
     pub started_at: Option<Timestamp>,
@@ -408,7 +409,7 @@ impl From<AttemptRecord> for AttemptDocument {
     }
 }
 
-/// A page of anything: `next` is handed back unchanged to get the following one, and `null` on the last.
+/// One page of a list. Pass `next` unchanged as `cursor` to get the next page; it is `null` on the last one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ListDocument<T> {
@@ -450,7 +451,7 @@ impl From<QueueView> for QueueDocument {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct WorkerDocument {
-    /// The session: one life of the worker process.
+    /// The session: one run of the worker process.
     pub id: String,
     pub worker: String,
     pub pid: u32,
@@ -460,7 +461,7 @@ pub struct WorkerDocument {
     pub running: u64,
     /// Empty: all queues.
     pub queues: Vec<String>,
-    /// The tasks it has handlers for; `null` where it is of a version that does not say.
+    /// The tasks it has handlers for; `null` if its version does not report them.
     #[serde(default)]
     pub tasks: Option<Vec<String>>,
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
@@ -487,7 +488,7 @@ impl From<SessionView> for WorkerDocument {
     }
 }
 
-/// Which jobs a bulk call is about. Without any field it is about every job.
+/// The jobs that a bulk operation applies to. Without any field, all jobs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -502,7 +503,8 @@ pub struct FilterDocument {
     pub tag: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correlation_id: Option<String>,
-    /// Final jobs that ended with an error of this group; `group` of the list of groups. Not `null`: that would be every job.
+    /// Only jobs that ended with an error of this group; `group` of the list of groups. It must not be `null`, which
+    /// would mean all jobs.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub error_group: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -533,10 +535,10 @@ pub struct BulkRequest {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BulkAnswer {
     pub matched: u64,
-    /// How many were changed; fewer than matched when some moved on meanwhile. 0 in a dry run.
+    /// How many were changed; fewer than matched if some changed state meanwhile. 0 in a dry run.
     pub changed: u64,
-    /// How many of those matched are commands that were left alone, because the key lacks `exec:command` or the server runs no
-    /// commands. 0 in a dry run.
+    /// How many of the matched jobs are commands that were skipped because the key lacks `exec:command` or the server
+    /// does not run commands. 0 in a dry run.
     #[serde(default)]
     pub skipped: u64,
 }
@@ -548,7 +550,7 @@ pub struct BatchRequest {
     pub jobs: Vec<JobSpec>,
 }
 
-/// RFC 9457. `type` is a path on this server that explains it.
+/// RFC 9457. `type` is the path of a page on this server that explains the problem.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ProblemDocument {
@@ -560,13 +562,13 @@ pub struct ProblemDocument {
     /// The request's id, as in `X-Request-ID` and in the logs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance: Option<String>,
-    /// Each mistake, where the request had several.
+    /// All mistakes in the request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<Mistake>,
-    /// The state of the job that stood in the way.
+    /// The state of the job, if it is the reason for the problem.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<State>,
-    /// The version that the schedule, or whatever it is, has, where another was expected.
+    /// The current version, if the request expected another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<i64>,
     /// The scope that the key would need.

@@ -38,7 +38,7 @@ const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 pub struct KeyId(Arc<str>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not the id of a key: it has 12 letters and digits, the part of the key between its underscores")]
+#[error("not a key id: it has 12 letters and digits, the part of the key between the underscores")]
 pub struct NotAKeyId;
 
 impl KeyId {
@@ -96,11 +96,11 @@ pub struct ApiKey {
 /// Why some text is not a key. The text itself is never repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAKey {
-    #[error("a key of this server begins with fm_")]
+    #[error("the key does not begin with fm_")]
     Prefix,
-    #[error("the key is not whole: it has the form fm_<12 characters>_<49 characters>, letters and digits only")]
+    #[error("the key is incomplete: it has the form fm_<12 characters>_<49 characters>, letters and digits only")]
     Form,
-    #[error("the key is mistyped: its checksum does not fit")]
+    #[error("the key is mistyped: its checksum does not match")]
     Checksum,
 }
 

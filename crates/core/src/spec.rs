@@ -35,28 +35,28 @@ pub struct JobSpec {
     /// Run this command: an array is argv, a string is a line for `sh -c`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<CommandSpec>,
-    /// Call the task of this name.
+    /// Run the task with this name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// Any JSON: the body of the request, the task's argument, or the command's standard input, to the letter.
+    /// Any JSON: the request body, the task's argument, or the command's standard input, passed on byte for byte.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
     pub payload: Option<Box<RawValue>>,
     /// Raw text instead of `payload`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
-    /// Of the request: POST, PUT, PATCH, GET, DELETE or HEAD.
+    /// The request method: POST, PUT, PATCH, GET, DELETE or HEAD.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headers: Option<BTreeMap<String, String>>,
-    /// Variables of the command, beside those the worker passes on.
+    /// Environment variables of the command, in addition to those the worker passes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub env: Option<BTreeMap<String, String>>,
     /// The command's working directory, an absolute path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// Which exit codes complete and which fail the command; others are tried again.
+    /// Which exit codes complete and which fail the command; others are retried.
     #[serde(default, deserialize_with = "object::optional", skip_serializing_if = "Option::is_none")]
     pub exit_codes: Option<ExitCodes>,
     /// A label to filter by.
@@ -67,11 +67,11 @@ pub struct JobSpec {
     pub queue: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<Lane>,
-    /// Not before this time; one in the past means now.
+    /// Start no earlier than this time; a time in the past means now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
     pub run_at: Option<Timestamp>,
-    /// Not before this much later, such as `90s`.
+    /// Start no earlier than this long after submission, such as `90s`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, example = "1h30m"))]
     pub delay: Option<Span>,
@@ -80,18 +80,18 @@ pub struct JobSpec {
     pub max_attempts: Option<u32>,
     #[serde(default, deserialize_with = "object::optional", skip_serializing_if = "Option::is_none")]
     pub backoff: Option<BackoffSpec>,
-    /// Of one attempt.
+    /// The time limit of one attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, example = "30s"))]
     pub timeout: Option<Span>,
-    /// Start by: a job that has not started by then fails with error `expired`.
+    /// Start no later than this: a job that has not started by then fails with the error `expired`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
     pub expires_at: Option<Timestamp>,
-    /// Makes the submission safe to repeat for 24 hours; the header `Idempotency-Key` says the same.
+    /// Makes the submission safe to repeat for 24 hours; the same as the header `Idempotency-Key`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
-    /// Told when the job is final, by a signed message (see webhooks).
+    /// Receives a signed message when the job is final (see webhooks).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub callback_url: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -108,7 +108,7 @@ pub enum CommandSpec {
     Argv(Vec<String>),
 }
 
-/// What is left out keeps the target's default.
+/// Fields left out keep the target's default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -135,7 +135,7 @@ pub struct Invalid {
     pub mistakes: Vec<Mistake>,
 }
 
-/// One mistake, and where it stands.
+/// One mistake and its location.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{pointer}{}{detail}", if pointer.is_empty() { "" } else { ": " })]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -222,7 +222,7 @@ impl JobSpec {
         };
         if start.run_at(now) > now.plus(limits.horizon) {
             let field = if self.run_at.is_some() { "/run_at" } else { "/delay" };
-            mistakes.add(field, "lies more than a year ahead; keep it within a year");
+            mistakes.add(field, "is more than a year ahead; keep it within a year");
         }
         start
     }
@@ -243,14 +243,14 @@ impl JobSpec {
             [("/env", self.env.is_some()), ("/cwd", self.cwd.is_some()), ("/exit_codes", self.exit_codes.is_some())];
         match (self.url, self.command, self.task) {
             (Some(url), None, None) => {
-                mistakes.refuse_where_given(&for_command, "goes with `command`, not with `url`");
+                mistakes.refuse_where_given(&for_command, "is for `command`, not for `url`");
                 let method = fields::method(self.method.as_deref(), mistakes);
                 let headers = headers::judge(self.headers.unwrap_or_default(), mistakes);
                 let url = fields::url("/url", &url, limits, mistakes)?;
                 Some(Target::Http(HttpTarget { url, method, headers: headers.into(), body }))
             }
             (None, Some(command), None) => {
-                mistakes.refuse_where_given(&for_http, "goes with `url`, not with `command`");
+                mistakes.refuse_where_given(&for_http, "is for `url`, not for `command`");
                 let program = fields::program(command, mistakes);
                 let env = fields::env(self.env.unwrap_or_default(), mistakes);
                 let cwd = fields::cwd(self.cwd, mistakes);
@@ -258,17 +258,17 @@ impl JobSpec {
                 Some(Target::Command(CommandTarget { program, env: env.into(), cwd, input: body, exit_codes }))
             }
             (None, None, Some(name)) => {
-                mistakes.refuse_where_given(&for_http, "goes with `url`, not with `task`");
-                mistakes.refuse_where_given(&for_command, "goes with `command`, not with `task`");
+                mistakes.refuse_where_given(&for_http, "is for `url`, not for `task`");
+                mistakes.refuse_where_given(&for_command, "is for `command`, not for `task`");
                 let name = fields::task(name, mistakes);
                 Some(Target::Task(TaskTarget { name, payload: body }))
             }
             (None, None, None) => {
-                mistakes.add("", "says nothing to do: give exactly one of `url`, `command` and `task`");
+                mistakes.add("", "has no target: give exactly one of `url`, `command` and `task`");
                 None
             }
             _ => {
-                mistakes.add("", "says too much to do: give exactly one of `url`, `command` and `task`");
+                mistakes.add("", "has more than one target: give exactly one of `url`, `command` and `task`");
                 None
             }
         }

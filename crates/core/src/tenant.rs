@@ -35,13 +35,14 @@ pub struct Tenant {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TenantSettings {
-    /// Its keys are refused, and nothing of it is claimed, fired or delivered. What waits is kept.
+    /// Its keys are rejected, and none of its jobs, schedules or deliveries run. What waits is kept.
     pub is_disabled: bool,
     /// Where it differs from the limits of every tenant.
     pub limits: LimitOverrides,
     /// What its jobs may run on a worker that runs commands: nothing, until something is named.
     pub commands: Programs,
-    /// What it may give programs that are on the list: nothing, until something is named. Where the list allows everything, so is this.
+    /// What it may give programs that are on the list: nothing, until something is named. Where the list allows
+    /// everything, so is this.
     // Left out while it is empty: a process of the version before refuses settings that it does not know.
     #[serde(skip_serializing_if = "Variables::is_empty")]
     pub variables: Variables,

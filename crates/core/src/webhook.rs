@@ -75,7 +75,7 @@ pub struct WebhookSettings {
     pub disabled: Option<Disabled>,
 }
 
-/// Why an endpoint is sent nothing.
+/// Why an endpoint is disabled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]

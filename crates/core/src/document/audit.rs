@@ -12,7 +12,7 @@ pub struct AuditDocument {
     pub id: String,
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub at: Timestamp,
-    /// Whose object it is.
+    /// The tenant that owns the object.
     pub tenant: String,
     /// The id of a key, or `bootstrap`, `nobody`, `direct` or `system`.
     #[cfg_attr(feature = "openapi", schema(example = "4k2m9x7q1w3z"))]
@@ -21,7 +21,7 @@ pub struct AuditDocument {
     pub action: String,
     #[cfg_attr(feature = "openapi", schema(example = "key/8d3j5h2n6p0r"))]
     pub object: String,
-    /// As it was answered.
+    /// The HTTP status of the response.
     pub status: u16,
     /// The request's id.
     pub request: Option<String>,

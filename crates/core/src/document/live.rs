@@ -6,7 +6,7 @@ use crate::ports::{Became, SessionState, TickState};
 use crate::state::State;
 use crate::time::Timestamp;
 
-/// `event: job`. A job is in another state now. What happened in between may be merged: `sequence` shows it.
+/// `event: job`. A job changed its state. Changes in between may be merged, which `sequence` shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct JobEvent {
@@ -16,11 +16,11 @@ pub struct JobEvent {
     pub attempt: u32,
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub at: Timestamp,
-    /// Counts a job's moves, from 1.
+    /// Counts the job's changes, from 1.
     pub sequence: u32,
 }
 
-/// `event: schedule`. A schedule ticked, or was made, changed or removed.
+/// `event: schedule`. A schedule ticked, or was created, changed or deleted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ScheduleEvent {
@@ -29,14 +29,14 @@ pub struct ScheduleEvent {
     pub what: ScheduleWhat,
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub at: Timestamp,
-    /// What became of the tick.
+    /// The result of the tick.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tick: Option<TickState>,
-    /// The instant the tick belongs to.
+    /// The nominal time of the tick.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
     pub scheduled_for: Option<Timestamp>,
-    /// The job that the tick made.
+    /// The job that the tick created.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<String>,
 }
@@ -65,7 +65,7 @@ impl From<Became> for ScheduleWhat {
     }
 }
 
-/// `event: worker`. A worker came, drains, went or died.
+/// `event: worker`. A worker started, is draining, stopped or died.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct WorkerEvent {
@@ -87,19 +87,19 @@ pub struct QueueEvent {
     pub at: Timestamp,
 }
 
-/// `event: snapshot`. The jobs as they stand have been told; from here on comes what changes.
+/// `event: snapshot`. The current state has been sent; changes follow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SnapshotEvent {
-    /// How many were told.
+    /// How many jobs were sent.
     pub jobs: u64,
-    /// `false`: there are older ones that were not.
+    /// `false`: there are older jobs that were not sent.
     pub complete: bool,
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub at: Timestamp,
 }
 
-/// `event: heartbeat`. The server is there, and nothing has happened.
+/// `event: heartbeat`. The connection is alive, and nothing has happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct HeartbeatEvent {
@@ -107,7 +107,7 @@ pub struct HeartbeatEvent {
     pub at: Timestamp,
 }
 
-/// `event: reset`. The place that was asked for cannot be resumed; the stream goes on from now.
+/// `event: reset`. The stream cannot resume from the requested cursor and continues from now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ResetEvent {
@@ -128,7 +128,7 @@ pub enum ResetReason {
     Unknown,
 }
 
-/// Opens the stream once, in a URL, where no header can be sent.
+/// Opens the stream once, as a URL parameter, for clients that cannot send headers.
 #[derive(Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TicketDocument {

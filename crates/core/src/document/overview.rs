@@ -20,7 +20,7 @@ pub struct OverviewDocument {
     pub queues: u64,
     /// The queue whose oldest due job has waited longest.
     pub oldest_waiting: Option<OldestWaitingDocument>,
-    /// Only for an operator: workers work for every tenant.
+    /// Only for operators, because workers serve all tenants.
     pub workers: Option<WorkersDocument>,
     pub attention: Vec<AttentionDocument>,
 }
@@ -29,7 +29,7 @@ pub struct OverviewDocument {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CountDocument {
     pub count: u64,
-    /// There are at least so many: nobody counts a long history.
+    /// There are at least this many: counting stops early in a long history.
     pub estimate: bool,
 }
 
@@ -52,21 +52,21 @@ pub struct OldestWaitingDocument {
 pub struct WorkersDocument {
     pub live: u64,
     pub draining: u64,
-    /// Lapsed lately.
+    /// Workers that lapsed recently.
     pub dead: u64,
-    /// Of those alive.
+    /// The slots of all live workers.
     pub slots: u64,
     pub running: u64,
 }
 
-/// Something that a person should look at.
+/// Something that needs attention.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AttentionDocument {
     pub kind: AttentionKind,
     pub count: u64,
     pub estimate: bool,
-    /// Which queue, worker or webhook, where it is one.
+    /// The queue, worker or webhook it is about, if any.
     pub subject: Option<String>,
     /// A sentence.
     pub detail: String,
@@ -96,8 +96,8 @@ pub struct FailureGroupsDocument {
     pub items: Vec<FailureGroupDocument>,
     /// Always `null`: there is one page.
     pub next: Option<String>,
-    /// `false`: there are more groups than these. With more than a few thousand not all are counted, but those that are frequent
-    /// among the latest jobs are.
+    /// `false`: there are more groups than these. With more than a few thousand groups, only those that are frequent
+    /// among the latest jobs are counted.
     pub complete: bool,
 }
 
@@ -108,28 +108,29 @@ impl From<FailureGroups> for FailureGroupsDocument {
     }
 }
 
-/// Jobs that failed or died with the same error, but for its numbers.
+/// Jobs that failed or died with the same error, apart from numbers and ids in it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FailureGroupDocument {
-    /// `failed` or `dead`: all of a group ended in the same state.
+    /// `failed` or `dead`: all jobs of a group ended in the same state.
     #[serde(default = "dead")]
     pub state: State,
-    /// For `error_group` of a filter. `null`: they ended before errors were grouped, and are found by their state alone.
+    /// The value for `error_group` of a filter. `null`: these jobs ended before errors were grouped, and can only be
+    /// filtered by their state.
     pub group: Option<String>,
-    /// What the last of them said.
+    /// The error of the latest job.
     pub error: Option<String>,
     pub count: u64,
-    /// There are at least so many.
+    /// There are at least this many.
     pub estimate: bool,
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub first_at: Timestamp,
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub last_at: Timestamp,
-    /// Of the last of them.
+    /// The kind of the latest job.
     pub kind: Option<String>,
     pub queue: String,
-    /// The last of them.
+    /// The latest job of the group.
     pub job: String,
 }
 
@@ -155,7 +156,7 @@ impl From<FailureGroup> for FailureGroupDocument {
     }
 }
 
-/// What a worker is running.
+/// A job that a worker is running.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct HeldDocument {

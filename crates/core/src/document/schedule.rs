@@ -9,25 +9,25 @@ use crate::spec::JobSpec;
 use crate::state::State;
 use crate::time::Timestamp;
 
-/// A schedule: what was written, flat, and where it stands.
+/// A schedule: its fields and its state.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ScheduleDocument {
     pub id: String,
     pub name: String,
-    /// Rises with every edit; the `ETag` begins with it.
+    /// Increases with every edit; the `ETag` begins with it.
     pub version: i64,
     pub state: ScheduleState,
     /// When it fires, in words.
     #[cfg_attr(feature = "openapi", schema(example = "At 09:00, in Europe/Berlin"))]
     pub description: String,
-    /// The next tick; `null` while it is paused, and when it is finished.
+    /// The next tick; `null` if the schedule is paused or finished.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
     pub next_fire_at: Option<Timestamp>,
-    /// The tick that waits for a job of an earlier one to be final.
+    /// The tick that is held until the job of an earlier tick is final.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
     pub held_for: Option<Timestamp>,
-    /// What became of its latest tick.
+    /// The result of its latest tick.
     pub last_tick: Option<TickDocument>,
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub created_at: Timestamp,
@@ -112,7 +112,7 @@ impl From<ScheduleView> for ScheduleDocument {
         };
         let description = match view.schedule.rule() {
             Ok(rule) => rule.timing.describe(),
-            Err(invalid) => format!("does not fire: this version cannot read it: {invalid}"),
+            Err(invalid) => format!("does not fire, because this version cannot read it: {invalid}"),
         };
         let spec = (*view.schedule.spec).clone();
         Self {
@@ -144,26 +144,26 @@ impl From<ScheduleView> for ScheduleDocument {
     }
 }
 
-/// What became of a tick, or of a run of missed ones.
+/// The result of a tick, or of a series of missed ticks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TickDocument {
-    /// The instant it belongs to.
+    /// Its nominal time.
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub nominal: Timestamp,
     pub state: TickState,
     pub reason: Option<TickReason>,
-    /// When that was decided.
+    /// When the result was recorded.
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub at: Timestamp,
-    /// The job it made.
+    /// The job it created.
     pub job: Option<String>,
-    /// Where that job stands; `null` when it has been removed.
+    /// The state of that job; `null` if it was deleted.
     pub job_state: Option<State>,
-    /// The last of a run of missed ones.
+    /// The last tick of a series of missed ones.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
     pub last: Option<Timestamp>,
-    /// How many it stands for; `null`: more than were counted.
+    /// How many ticks this entry covers; `null`: too many to count.
     pub count: Option<u32>,
 }
 
@@ -182,7 +182,7 @@ impl From<TickView> for TickDocument {
     }
 }
 
-/// Any of the fields of a schedule: for a preview of one that is not complete, and for a patch, where `null` removes.
+/// Any of the fields of a schedule: for the preview of an incomplete one, and for a patch, where `null` removes a field.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]

@@ -15,14 +15,14 @@ pub struct StatisticsDocument {
     pub from: Timestamp,
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub to: Timestamp,
-    /// Oldest first; a time without anything is left out, and queues are as deep in it as in the one before.
+    /// Oldest first. Empty buckets are left out; the queue depth in them is that of the previous bucket.
     pub items: Vec<BucketDocument>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BucketDocument {
-    /// When the minute or hour begins.
+    /// The start of the minute or hour.
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub at: Timestamp,
     #[serde(flatten)]
@@ -41,21 +41,21 @@ pub struct QueueStatisticsDocument {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TallyDocument {
     pub submitted: u64,
-    /// Attempts begun.
+    /// Attempts started.
     pub started: u64,
     pub completed: u64,
     pub failed: u64,
     pub dead: u64,
     pub cancelled: u64,
-    /// Attempts that ended without ending their job.
+    /// Attempts after which the job was not final.
     pub retried: u64,
-    /// From due to started.
+    /// The time from due to started.
     pub wait: Option<SpreadDocument>,
     /// How long attempts ran.
     pub run: Option<SpreadDocument>,
-    /// The most that were seen waiting; looked at once a minute, and the same as before where nothing changed.
+    /// The highest number of waiting jobs seen; measured once a minute, and unchanged if nothing happened.
     pub waiting: Option<u64>,
-    /// The most that were seen running.
+    /// The highest number of running jobs seen.
     pub running: Option<u64>,
 }
 
@@ -77,7 +77,7 @@ impl From<Tally> for TallyDocument {
     }
 }
 
-/// How durations were spread. The quantiles are about right: they are told from classes.
+/// The distribution of durations. The quantiles are approximate: they are computed from a histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SpreadDocument {

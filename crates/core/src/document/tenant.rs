@@ -10,29 +10,30 @@ use crate::signing::{Purpose, SigningSecret};
 use crate::tenant::{LimitOverrides, Programs, Tenant, TenantLimits, Variables, Weight};
 use crate::time::Timestamp;
 
-/// A tenant: what an administrator said about it, and what that comes to.
+/// A tenant: its settings, and the limits that result from them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TenantDocument {
     pub id: String,
-    /// Rises with every edit; the `ETag` is this number in quotes.
+    /// Increases with every edit; the `ETag` is this number in quotes.
     pub version: i64,
-    /// Stopped: its keys are refused, and nothing of it is claimed, fired or delivered until it is enabled again. What waits is kept.
+    /// Its keys are rejected, and none of its jobs, schedules or deliveries run until it is enabled again. Waiting jobs are kept.
     pub disabled: bool,
-    /// Where it differs from the limits of every tenant: a number, or `unlimited`.
+    /// Where it differs from the server's default limits: a number, or `unlimited`.
     #[cfg_attr(feature = "openapi", schema(value_type = std::collections::BTreeMap<String, LimitDocument>))]
     pub limits: LimitOverrides,
     /// The limits in force.
     #[cfg_attr(feature = "openapi", schema(value_type = std::collections::BTreeMap<String, LimitDocument>))]
     pub limits_in_force: TenantLimits,
-    /// What its jobs may run: absolute paths, `sh` for lines given to a shell, `*` for everything.
+    /// The programs its jobs may run: absolute paths, `sh` for shell commands, `*` for everything.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
     pub commands: Programs,
-    /// Variables that its jobs may give these programs: names, beginnings such as `REPORT_*`, or `*`. Where `commands` has `sh` or `*`, all may be given.
+    /// Environment variables that its jobs may set for these programs: names, prefixes such as `REPORT_*`, or `*`. If
+    /// `commands` has `sh` or `*`, all may be set.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
     pub variables: Variables,
-    /// Its share where several wait in one queue and lane.
+    /// Its share if jobs of several tenants wait in one queue and lane.
     #[cfg_attr(feature = "openapi", schema(value_type = u32, minimum = 1, maximum = 1000))]
     pub weight: Weight,
     /// Whether its pushes and callbacks are signed.
@@ -79,15 +80,15 @@ pub enum Unlimited {
     Unlimited,
 }
 
-/// A tenant to be made.
+/// A tenant to create.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct NewTenantDocument {
-    /// 1 to 63 of a-z, 0-9 and the hyphen, with a letter or digit first and last. It is never used again.
+    /// 1 to 63 of a-z, 0-9 and the hyphen, with a letter or digit first and last. Ids are never reused.
     #[cfg_attr(feature = "openapi", schema(pattern = "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"))]
     pub id: String,
-    /// Its keys are refused, and nothing of it is claimed, fired or delivered.
+    /// Its keys are rejected, and none of its jobs, schedules or deliveries run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disabled: Option<bool>,
     #[serde(default, deserialize_with = "crate::object::optional", skip_serializing_if = "Option::is_none")]
@@ -104,13 +105,13 @@ pub struct NewTenantDocument {
     pub weight: Option<Weight>,
 }
 
-/// What of a tenant changes: a JSON merge patch. `null` sets back to the default, and so inside `limits`.
+/// Changes to a tenant: a JSON merge patch. `null` resets a field to the default, also inside `limits`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TenantPatchDocument {
-    /// `true` stops the tenant: at once nothing of it is claimed, fired or delivered; within five seconds its keys are refused and its
-    /// running attempts are stopped, unspent. `false` lets it go on.
+    /// `true` stops the tenant: none of its jobs, schedules or deliveries are started from now on, and within five
+    /// seconds its keys are rejected and its running attempts are stopped without counting. `false` enables it again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disabled: Option<bool>,
     #[serde(default, deserialize_with = "crate::object::optional", skip_serializing_if = "Option::is_none")]
@@ -144,10 +145,10 @@ pub struct KeyDocument {
     pub expires_at: Option<Timestamp>,
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
     pub revoked_at: Option<Timestamp>,
-    /// To the minute or so; `null` when it never was.
+    /// Accurate to about a minute; `null` if it was never used.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
     pub last_used_at: Option<Timestamp>,
-    /// The key that was made to take its place.
+    /// The key that replaces it.
     pub replaced_by: Option<String>,
 }
 
@@ -198,15 +199,15 @@ impl KeyDocument {
     }
 }
 
-/// A key that was just made. This is the one moment in which it is shown.
+/// A newly created key. It is shown only in this response.
 #[derive(Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MadeKeyDocument {
-    /// All of it, as it goes into `Authorization: Bearer …`.
+    /// The complete key, for `Authorization: Bearer …`.
     pub key: String,
     #[serde(flatten)]
     pub about: KeyDocument,
-    /// The key it takes the place of, and until when that one goes on.
+    /// The key it replaces, and how long that one stays valid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces: Option<KeyDocument>,
 }
@@ -217,38 +218,38 @@ impl fmt::Debug for MadeKeyDocument {
     }
 }
 
-/// A key to be made.
+/// A key to create.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct NewKeyDocument {
-    /// For people; up to 100 characters.
+    /// A name for people; up to 100 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(max_length = 100))]
     pub name: Option<String>,
-    /// At least one; `jobs:*` and `schedules:*` mean both of theirs.
+    /// At least one; `jobs:*` and `schedules:*` stand for read and write.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>, example = json!(["jobs:read", "jobs:write"]), min_items = 1))]
     pub scopes: Scopes,
-    /// From this moment on it opens nothing.
+    /// The key is not valid from this time on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
     pub expires_at: Option<Timestamp>,
-    /// The same, counted from now.
+    /// The same, relative to now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, example = "720h"))]
     pub expires_in: Option<Span>,
 }
 
-/// How a key is replaced.
+/// How to replace a key.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RotateKeyDocument {
-    /// How long the old one goes on, at most `720h`. Without it, `24h`.
+    /// How long the old key stays valid, at most `720h`. Defaults to `24h`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, example = "24h"))]
     pub grace: Option<Span>,
-    /// Of the new one. Without either, it lives as long as the old one was to live when it was made.
+    /// The expiry of the new key. Without `expires_at` and `expires_in`, its lifetime is the same as the old key's was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
     pub expires_at: Option<Timestamp>,
@@ -257,27 +258,27 @@ pub struct RotateKeyDocument {
     pub expires_in: Option<Span>,
 }
 
-/// How a signing secret is changed for another.
+/// How to rotate a signing secret.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RotateSecretDocument {
-    /// How long the old one signs too, at most `720h`. Without it, `24h`.
+    /// How long the old secret also signs, at most `720h`. Defaults to `24h`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, example = "24h"))]
     pub overlap: Option<Span>,
 }
 
-/// A signing secret that was just made. This is the one moment in which it is shown.
+/// A newly created signing secret. It is shown only in this response.
 #[derive(Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SecretDocument {
-    /// `whsec_…`. Signs pushes and callbacks alike, until version 1.0: for receivers that verify with it already.
+    /// `whsec_…`. Signs both pushes and callbacks until version 1.0, for receivers that already verify with it.
     pub secret: String,
-    /// `whsec_…`, for targets: signs pushes and nothing else. Derived from `secret`.
+    /// `whsec_…`, for targets: signs pushes only. Derived from `secret`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub push_secret: Option<String>,
-    /// `whsec_…`, for receivers of callbacks: signs those and nothing else. Derived from `secret`.
+    /// `whsec_…`, for receivers of callbacks: signs callbacks only. Derived from `secret`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub callback_secret: Option<String>,
 }
@@ -299,13 +300,13 @@ impl fmt::Debug for SecretDocument {
     }
 }
 
-/// Who the server takes the asker for.
+/// Who the caller is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct WhoamiDocument {
-    /// Whose data its requests are about.
+    /// The tenant that the caller's requests apply to.
     pub tenant: String,
-    /// The id of its key; `bootstrap` for the one of the configuration, `null` where none is asked for.
+    /// The id of the caller's key; `bootstrap` for the configured admin key, `null` if the server requires none.
     pub key: Option<String>,
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<crate::key::Scope>))]
     pub scopes: Scopes,

@@ -8,7 +8,7 @@ use crate::state::State;
 use crate::time::Timestamp;
 use crate::webhook::{Disabled, Webhook};
 
-/// An endpoint. Its secret stands only in the answer that made it.
+/// A webhook endpoint. Its secret is shown only in the response that created it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct WebhookDocument {
@@ -18,20 +18,20 @@ pub struct WebhookDocument {
     pub events: Vec<String>,
     pub description: String,
     pub enabled: bool,
-    /// Why it is not enabled.
+    /// Why it is disabled.
     pub disabled: Option<Disabled>,
-    /// Since when every delivery has failed; `null` while they arrive.
+    /// The time since when every delivery has failed; `null` while deliveries succeed.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
     pub failing_since: Option<Timestamp>,
-    /// How many secrets sign right now: two while one takes over from another.
+    /// The number of secrets that sign now: two during a rotation.
     pub secrets: usize,
-    /// Rises with every change; the `ETag` is this number.
+    /// Increases with every change; the `ETag` is this number.
     pub version: i64,
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub created_at: Timestamp,
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub updated_at: Timestamp,
-    /// Shown once: when it was made, and when it was changed for another.
+    /// Shown only when the webhook is created or its secret is rotated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(example = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"))]
     pub secret: Option<String>,
@@ -56,32 +56,32 @@ impl WebhookDocument {
     }
 }
 
-/// One message on its way to an endpoint, or arrived there, or given up.
+/// One message to an endpoint: pending, delivered or failed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DeliveryDocument {
-    /// Of the delivery, which is a job itself.
+    /// The state of the delivery, which is a job itself.
     pub id: String,
     pub webhook: String,
-    /// As sent in `webhook-id`, the same at every try.
+    /// As sent in `webhook-id`; the same for every attempt.
     pub message_id: String,
     pub event: String,
-    /// The job it tells of.
+    /// The job the message is about.
     pub about: Option<String>,
-    /// `null` when its job has outlived its retention.
+    /// `null` if its job is past its retention period.
     pub state: Option<State>,
     pub attempt: Option<u32>,
-    /// What the endpoint answered last.
+    /// The endpoint's latest response.
     pub status: Option<u16>,
     pub error: Option<String>,
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub created_at: Timestamp,
-    /// When it is tried next; `null` when it is over.
+    /// The time of the next attempt; `null` if there is none.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
     pub next_attempt_at: Option<Timestamp>,
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
     pub finished_at: Option<Timestamp>,
-    /// The whole of it, message and attempts included. Only when one delivery is read.
+    /// The complete job, with the message and the attempts. Only when a single delivery is read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<JobDocument>,
 }

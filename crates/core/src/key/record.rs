@@ -16,12 +16,12 @@ pub struct KeyRecord {
     pub hash: KeyHash,
     pub scopes: Scopes,
     pub created_at: Timestamp,
-    /// From this moment on it opens nothing.
+    /// The key is not valid from this time on.
     pub expires_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
     /// To the minute or so; none when it never was.
     pub last_used_at: Option<Timestamp>,
-    /// The key that was made to take its place.
+    /// The key that replaces it.
     pub replaced_by: Option<KeyId>,
 }
 
@@ -35,7 +35,7 @@ pub enum KeyRefused {
     #[error("the key expired at {0}")]
     Expired(Timestamp),
     /// Ask for a key that is good for it.
-    #[error("the key is not good for this: it needs the scope {0}")]
+    #[error("the key lacks the scope `{0}`")]
     Scope(Scope),
 }
 

@@ -18,7 +18,7 @@ pub enum Scope {
     SchedulesRead,
     #[serde(rename = "schedules:write")]
     SchedulesWrite,
-    /// Follow what happens, live.
+    /// Stream events live.
     #[serde(rename = "stream:read")]
     StreamRead,
     /// Pull jobs and report how they went.
@@ -75,9 +75,9 @@ impl fmt::Display for Scope {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAScope {
-    #[error("there is no scope {text:?}; there are {}, and jobs:* or schedules:* for both of theirs", Scopes::ALL)]
+    #[error("there is no scope {text:?}; the scopes are {}, and jobs:* or schedules:* for read and write", Scopes::ALL)]
     Unknown { text: String },
-    #[error("a key without a scope is good for nothing; name at least one of {}", Scopes::ALL)]
+    #[error("a key needs at least one scope: {}", Scopes::ALL)]
     Empty,
 }
 

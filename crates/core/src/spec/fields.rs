@@ -43,17 +43,17 @@ pub(crate) fn url(pointer: &str, text: &str, limits: &Limits, mistakes: &mut Mis
         match url::Url::parse(text) {
             Err(error) => format!("is not a URL: {error}; write it like https://example.com/path"),
             Ok(url) if !matches!(url.scheme(), "http" | "https") => {
-                format!("has the scheme {:?}; only http and https are called", url.scheme())
+                format!("has the scheme {:?}; use http or https", url.scheme())
             }
             Ok(url) if !url.username().is_empty() || url.password().is_some() => {
-                "carries a user name or password; put credentials into `headers`".into()
+                "contains a user name or password; put credentials in `headers`".into()
             }
             Ok(mut url) => {
                 url.set_fragment(None);
                 match limits.egress.judge_url(&url) {
                     Ok(()) => return Some(url),
                     // One text for all of them: what is where inside is nobody's business.
-                    Err(refused) => format!("{refused}; whoever runs this server can allow it with `egress.allow`"),
+                    Err(refused) => format!("{refused}; the operator can allow it with `egress.allow`"),
                 }
             }
         }
@@ -74,7 +74,10 @@ pub(super) fn method(given: Option<&str>, mistakes: &mut Mistakes) -> String {
 pub(super) fn queue(given: Option<&str>, mistakes: &mut Mistakes) -> QueueName {
     given.map_or_else(QueueName::default, |text| {
         if text.starts_with(crate::webhook::RESERVED) {
-            mistakes.add("/queue", format!("queues that begin with `{}` are Foreman's own", crate::webhook::RESERVED));
+            mistakes.add(
+                "/queue",
+                format!("names that begin with `{}` are reserved for Foreman", crate::webhook::RESERVED),
+            );
         }
         text.parse().unwrap_or_else(|error: crate::job::NotAQueueName| {
             mistakes.add("/queue", error.to_string());
@@ -113,7 +116,8 @@ pub(super) fn tags(tags: Vec<String>, mistakes: &mut Mistakes) -> Vec<String> {
     for (index, tag) in tags.into_iter().enumerate() {
         if tag.starts_with(crate::webhook::RESERVED_TAGS) {
             let reserved = crate::webhook::RESERVED_TAGS;
-            mistakes.add(format!("/tags/{index}"), format!("tags that begin with `{reserved}` are Foreman's own"));
+            mistakes
+                .add(format!("/tags/{index}"), format!("tags that begin with `{reserved}` are reserved for Foreman"));
         } else if let Some(tag) = text(&format!("/tags/{index}"), Some(tag), 64, mistakes)
             && !kept.contains(&tag)
         {
@@ -156,7 +160,7 @@ pub(super) fn program(command: CommandSpec, mistakes: &mut Mistakes) -> Program 
         mistakes.add("/command", "is empty; give a program, such as [\"echo\", \"hello\"]");
     }
     if has_nul {
-        mistakes.add("/command", "contains a NUL character, which no program can receive");
+        mistakes.add("/command", "contains a NUL character, which cannot be passed to a program");
     }
     program
 }
@@ -215,7 +219,7 @@ pub(super) fn backoff(given: BackoffSpec, defaults: Backoff, mistakes: &mut Mist
         mistakes.add("/backoff/base", "must be longer than 0");
     }
     if !(1.0..=100.0).contains(&backoff.factor) {
-        mistakes.add("/backoff/factor", "must lie between 1 and 100");
+        mistakes.add("/backoff/factor", "must be between 1 and 100");
     }
     if backoff.cap < backoff.base {
         mistakes.add("/backoff/cap", "must not be shorter than `base`");
@@ -234,9 +238,9 @@ pub(super) fn expires_at(
 ) -> Option<Timestamp> {
     let expires_at = given?;
     if expires_at <= now {
-        mistakes.add("/expires_at", "lies in the past: the job could never start");
+        mistakes.add("/expires_at", "is in the past: the job could never start");
     } else if expires_at <= start.run_at(now) {
-        mistakes.add("/expires_at", "lies before `run_at`: the job could never start");
+        mistakes.add("/expires_at", "is before `run_at`: the job could never start");
     }
     Some(expires_at)
 }

@@ -54,7 +54,7 @@ pub(super) fn judge(headers: BTreeMap<String, String>, mistakes: &mut Mistakes) 
         if name.len() > MAX_NAME || http::HeaderName::try_from(name.as_str()).is_err() {
             mistakes.add(pointer, "is not a header name");
         } else if is_reserved(&as_read(&lower)) {
-            mistakes.add(pointer, "is set by Foreman, or by the servers on the way, and cannot be given");
+            mistakes.add(pointer, "is set by Foreman or by proxies and cannot be given");
         } else if value.len() > MAX_VALUE || !value.bytes().all(|byte| (0x20..0x7f).contains(&byte) || byte == b'\t') {
             mistakes.add(pointer, format!("must be at most {MAX_VALUE} visible ASCII characters"));
         } else if !read.insert(as_read(&lower)) {

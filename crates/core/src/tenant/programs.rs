@@ -15,9 +15,7 @@ use crate::target::Program;
 pub struct Programs(BTreeSet<String>);
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "not a program that can be allowed: {text:?}; write its absolute path without `.`, `..` or `//`, or `sh`, or `*`"
-)]
+#[error("not a program: {text:?}; write its absolute path without `.`, `..` or `//`, or `sh`, or `*`")]
 pub struct NotAProgram {
     pub text: String,
 }

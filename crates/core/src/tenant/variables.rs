@@ -1,7 +1,8 @@
 //! Which variables a tenant's jobs may give their programs, where the tenant may run listed programs only.
 //!
-//! Many programs run others, load code or read files as a variable tells them to (`TAR_OPTIONS`, `DOTNET_STARTUP_HOOKS`), and nobody knows all of
-//! these names. So the names are listed that may be given, not those that may not. A tenant that may run everything may give everything.
+//! Many programs run others, load code or read files as a variable tells them to (`TAR_OPTIONS`,
+//! `DOTNET_STARTUP_HOOKS`), and nobody knows all of these names. So the names are listed that may be given, not those
+//! that may not. A tenant that may run everything may give everything.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -18,9 +19,7 @@ use crate::target::Program;
 pub struct Variables(BTreeSet<String>);
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "not the name of a variable: {text:?}; write a name such as TOKEN, the beginning of names such as REPORT_*, or `*`"
-)]
+#[error("not a variable name: {text:?}; write a name such as TOKEN, a prefix such as REPORT_*, or `*`")]
 pub struct NotAVariable {
     pub text: String,
 }
@@ -34,8 +33,8 @@ impl Variables {
         }
     }
 
-    /// A name is allowed when it is listed as it is. A beginning, or `*`, does not allow those that loaders, shells and interpreters are known
-    /// to be misled by.
+    /// A name is allowed when it is listed as it is. A beginning, or `*`, does not allow those that loaders, shells and
+    /// interpreters are known to be misled by.
     pub fn allow(&self, name: &str) -> bool {
         let begins = |listed: &String| listed.strip_suffix('*').is_some_and(|beginning| name.starts_with(beginning));
         self.0.contains(name) || (!is_loaded(name) && self.0.iter().any(begins))

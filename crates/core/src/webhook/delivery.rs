@@ -22,7 +22,7 @@ pub const TIMEOUT: Duration = Duration::from_secs(20);
 pub struct Dispatch {
     pub to: Addressee,
     pub lane: Lane,
-    /// The job it tells of.
+    /// The job the message is about.
     pub about: Option<JobId>,
     pub correlation_id: Option<String>,
     pub max_attempts: u32,

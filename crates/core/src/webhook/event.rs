@@ -64,9 +64,9 @@ impl fmt::Display for Event {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAnEvent {
-    #[error("there is no event {text:?}; there are {}, and `job.*` or `*` for several", Events::ALL)]
+    #[error("there is no event {text:?}; the events are {}, and `job.*` or `*` for several", Events::ALL)]
     Unknown { text: String },
-    #[error("an endpoint without an event is told nothing; name at least one of {}, or `*`", Events::ALL)]
+    #[error("an endpoint needs at least one event: {}, or `*`", Events::ALL)]
     Empty,
 }
 

@@ -7,24 +7,24 @@ use crate::limits::Limits;
 use crate::spec::Invalid;
 use crate::spec::fields::{self, Mistakes};
 
-/// What an endpoint is made of.
+/// The fields of an endpoint.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct WebhookSpec {
-    /// Where messages are sent.
+    /// The URL that receives the messages.
     pub url: String,
-    /// Which: names such as `job.completed`, or `job.*`, or `*`.
+    /// The events to receive: names such as `job.completed`, or `job.*`, or `*`.
     #[cfg_attr(feature = "openapi", schema(example = json!(["job.completed", "job.dead"])))]
     pub events: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Whether it is sent anything; it is, unless this says otherwise.
+    /// Whether it receives messages. Defaults to `true`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
 }
 
-/// What of an endpoint is changed; the rest stays.
+/// The fields of an endpoint to change.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -35,7 +35,7 @@ pub struct WebhookPatch {
     pub events: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// `true` also begins anew after the endpoint was disabled for its failures.
+    /// `true` also re-enables an endpoint that was disabled because of failures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
 }
