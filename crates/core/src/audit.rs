@@ -25,7 +25,7 @@ pub struct Act {
     pub action: String,
     /// Such as `key/3f9…`, or the queue's name; what the request named.
     pub object: String,
-    /// As it was answered.
+    /// The HTTP status of the response.
     pub status: u16,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,

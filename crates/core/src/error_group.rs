@@ -63,7 +63,7 @@ fn shape(error: &str) -> String {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not the name of a group of errors: take it from `group` of the list of groups")]
+#[error("not an error group: use `group` from the list of error groups")]
 pub struct NotAGroup;
 
 impl FromStr for ErrorGroup {

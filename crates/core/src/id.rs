@@ -100,9 +100,7 @@ impl TenantId {
 
 /// What a tenant cannot be called.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "not an id for a tenant: {text:?}; use 1 to 63 of a-z, 0-9 and the hyphen, with a letter or digit first and last"
-)]
+#[error("not a tenant id: {text:?}; use 1 to 63 of a-z, 0-9 and the hyphen, with a letter or digit first and last")]
 pub struct NotATenantId {
     pub text: String,
 }

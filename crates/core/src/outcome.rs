@@ -57,7 +57,7 @@ impl Report {
     }
 }
 
-/// What a target answered: status, selected headers and the first 4 KiB.
+/// A target's response: status, selected headers and the first 4 KiB of the body.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct HttpReport {
@@ -66,12 +66,12 @@ pub struct HttpReport {
     pub headers: Vec<(String, String)>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub body: String,
-    /// The answer was longer than what is kept.
+    /// The response body was longer than what is stored.
     #[serde(default)]
     pub truncated: bool,
 }
 
-/// What a command printed, the first 64 KiB of each stream, and how it ended.
+/// A command's output, the first 64 KiB of each stream, and how it ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CommandReport {
@@ -154,7 +154,7 @@ impl Verdict {
     }
 }
 
-/// How an attempt ended, as it is kept and shown.
+/// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]

@@ -51,7 +51,7 @@ pub struct Sealed(String);
 /// What was read as a sealed value has not the form of one: it was never sealed. The text is not repeated, for it may be
 /// a secret in the clear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the value is not sealed")]
+#[error("the value is not encrypted")]
 pub struct NotSealed;
 
 impl Sealed {
@@ -100,13 +100,13 @@ impl fmt::Debug for Sealed {
 /// Why some text is not a ring of master keys. The text itself is never repeated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAKeyring {
-    #[error("there is no key in it")]
+    #[error("it contains no key")]
     Empty,
     #[error("a key is 32 random bytes as base64 or hexadecimal, such as `openssl rand -base64 32` prints")]
     Form,
     #[error("a key is 32 random bytes; all bytes of this one are the same")]
     NotRandom,
-    #[error("the key {0} is there twice")]
+    #[error("the key {0} is listed twice")]
     Twice(String),
 }
 
@@ -121,16 +121,16 @@ pub struct Keyring {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OpenError {
     /// Give the key back: the value itself may be well.
-    #[error("the value was sealed with the key {key_id}, which is not among those in force ({known})")]
+    #[error("the value was encrypted with the key {key_id}, which is not configured ({known})")]
     UnknownKey { key_id: String, known: String },
     /// The right key, and still it does not open: changed since it was sealed, or made for another place.
-    #[error("the value sealed with the key {key_id} is damaged or was moved here from another place")]
+    #[error("the value encrypted with the key {key_id} is damaged or was moved here from another place")]
     Damaged { key_id: String },
 }
 
 /// Sealing does not do what it is there for; nothing may be kept until it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("sealing secrets does not work: {0}")]
+#[error("encrypting secrets does not work: {0}")]
 pub struct SelfTestFailed(&'static str);
 
 impl Keyring {

@@ -34,11 +34,11 @@ pub struct SealedMap {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CannotOpen {
     /// An operator sets `FOREMAN_SECRET_KEY` here as it is set where the job was accepted.
-    #[error("this process has no FOREMAN_SECRET_KEY to open them with")]
+    #[error("this process has no FOREMAN_SECRET_KEY to decrypt them with")]
     NoKey,
     #[error(transparent)]
     Sealed(#[from] OpenError),
-    #[error("what was sealed is no list of names and values")]
+    #[error("the decrypted value is not a list of names and values")]
     Malformed,
 }
 

@@ -104,7 +104,7 @@ impl fmt::Debug for SigningSecret {
 pub struct MessageId(String);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not an id of a message: use 1 to 256 visible ASCII characters and no full stop")]
+#[error("not a message id: use 1 to 256 visible ASCII characters without a period")]
 pub struct NotAMessageId;
 
 impl MessageId {

@@ -14,7 +14,7 @@ use crate::time::Timestamp;
 /// Minutes are kept for so long, or for the retention of statistics where that is shorter; hours for that retention.
 pub const MINUTES_KEPT: Duration = Duration::from_hours(48);
 
-/// How long one bucket is.
+/// The length of a bucket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
@@ -70,7 +70,7 @@ pub struct Tally {
     pub failed: u64,
     pub dead: u64,
     pub cancelled: u64,
-    /// Attempts that ended without ending their job.
+    /// Attempts after which the job was not final.
     pub retried: u64,
     /// From due to started.
     pub wait: Spread,
@@ -79,11 +79,11 @@ pub struct Tally {
     /// The most that were seen waiting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waiting: Option<u64>,
-    /// The most that were seen running.
+    /// The highest number of running jobs seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub running: Option<u64>,
-    /// What was seen last. Queues are sampled once a minute, and a sample that equals the one before is not written: until the next
-    /// one they are as deep as this says.
+    /// What was seen last. Queues are sampled once a minute, and a sample that equals the one before is not written:
+    /// until the next one they are as deep as this says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last: Option<Level>,
 }
@@ -348,8 +348,8 @@ impl Levels {
     }
 }
 
-/// Says how deep it was where no sample was written because nothing had changed: in buckets that have other numbers, and in the first
-/// of the range. `before`: how deep it was when the range begins.
+/// Says how deep it was where no sample was written because nothing had changed: in buckets that have other numbers,
+/// and in the first of the range. `before`: how deep it was when the range begins.
 pub fn carry(buckets: &mut Vec<Bucket>, range: &Range, before: Option<Level>, now: Timestamp) {
     let mut level = before;
     for bucket in buckets.iter_mut() {

@@ -85,7 +85,7 @@ impl Program {
     }
 }
 
-/// Which exit codes complete a command and which fail it at once; every other code is tried again.
+/// Which exit codes complete a command and which fail it at once; any other code is retried.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
@@ -147,8 +147,8 @@ impl Route {
         Self("command".into())
     }
 
-    /// An HTTP call with sealed headers: a worker of an earlier version, which cannot open them, does not know this route and leaves the
-    /// job alone.
+    /// An HTTP call with sealed headers: a worker of an earlier version, which cannot open them, does not know this
+    /// route and leaves the job alone.
     pub fn sealed_http() -> Self {
         Self("http+sealed".into())
     }

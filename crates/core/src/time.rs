@@ -17,7 +17,7 @@ pub struct Timestamp(i64);
 const LAST: i64 = 253_402_207_200_000_000;
 
 #[derive(Debug, thiserror::Error)]
-#[error("not a time in RFC 3339, such as 2026-11-15T09:00:00Z: {text:?}")]
+#[error("not an RFC 3339 time: {text:?}; write it like 2026-11-15T09:00:00Z")]
 pub struct NotATime {
     pub text: String,
 }

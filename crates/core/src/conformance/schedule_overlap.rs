@@ -1,4 +1,4 @@
-//! What a tick does while a job of the same schedule is not final.
+//! What a tick does while an earlier job of the same schedule is not final.
 
 use super::Subject;
 use super::given::{HOUR, MINUTE, SECOND, Scene, at_once, completed, retry};

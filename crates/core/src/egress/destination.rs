@@ -102,7 +102,7 @@ fn host(text: &str) -> Result<String, String> {
     if let Some((host, port)) = text.rsplit_once(':')
         && !host.contains(':')
     {
-        return Err(format!("has the port {port:?}; what is allowed is allowed on every port, so leave it out"));
+        return Err(format!("has the port {port:?}; an entry applies to every port, so leave it out"));
     }
     // Read as a URL's host is, so that both sides of the comparison are spelt alike.
     match url::Host::parse(text) {

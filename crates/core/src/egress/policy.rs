@@ -73,19 +73,19 @@ impl From<Reason> for Refused {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
-    #[error("the scheme {0:?} is not called")]
+    #[error("the scheme {0:?} is not allowed")]
     Scheme(String),
-    #[error("the URL carries a user name or password")]
+    #[error("the URL contains a user name or password")]
     Credentials,
-    #[error("the URL names no host")]
+    #[error("the URL has no host")]
     NoHost,
     #[error("the host {host:?} has {problem}")]
     NotAName { host: String, problem: &'static str },
-    #[error("the name {host} is one of the inside ({rule})")]
+    #[error("the name {host} is internal ({rule})")]
     Inside { host: String, rule: &'static str },
     #[error("{address} is in {network} ({what})")]
     Address { address: IpAddr, network: Network, what: &'static str },
-    #[error("the port {0} is not called")]
+    #[error("the port {0} is not allowed")]
     Port(u16),
     #[error("{0} is denied")]
     Denied(String),
@@ -244,7 +244,7 @@ mod tests {
             reasons,
             [
                 "the scheme \"ftp\" is not called",
-                "the URL carries a user name or password",
+                "the URL contains a user name or password",
                 "10.0.0.1 is in 10.0.0.0/8 (private)",
                 "the name localhost is one of the inside (localhost)",
                 "the host \"a..b\" has an empty label",

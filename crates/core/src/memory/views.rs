@@ -147,7 +147,7 @@ impl Places {
         }
         for (fence, claim) in &self.claims {
             if claim.open.is_empty() {
-                violations.push(format!("claim {fence} holds nothing and is still there"));
+                violations.push(format!("claim {fence} holds nothing but still exists"));
             }
             if !self.sessions.get(&claim.session).is_some_and(|row| row.state.is_alive()) {
                 violations.push(format!("claim {fence} belongs to session {}, which is not alive", claim.session));

@@ -75,7 +75,7 @@ pub enum StoreError {
     #[error("the store is damaged: {0}")]
     Damaged(String),
     /// The protocol was broken: a bug to hear about, never to swallow.
-    #[error("the store refused what must never happen: {0}")]
+    #[error("the store reported an error that must not happen: {0}")]
     Broken(String),
     /// The store has been closed; the process is on its way out.
     #[error("the store is closed")]

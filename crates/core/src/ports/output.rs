@@ -15,7 +15,7 @@ pub trait LiveOutput: Send + Sync {
 pub struct OutputChunk {
     pub first_line: u64,
     pub lines: Vec<OutputLine>,
-    /// Ask again with this.
+    /// Pass this as `after` to continue.
     pub next_line: u64,
 }
 

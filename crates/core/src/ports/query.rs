@@ -23,8 +23,8 @@ pub trait JobQuery: Send + Sync {
     /// One job with its latest attempts: the first page of [`Self::attempts`].
     async fn get(&self, tenant: &TenantId, id: JobId) -> Result<Option<JobView>, StoreError>;
 
-    /// A page of a job's attempts, without the latest `skip`: at most [`ATTEMPTS_ON_A_PAGE`], and no further one once their reports
-    /// have [`ATTEMPTS_PAGE_BYTES`].
+    /// A page of a job's attempts, without the latest `skip`: at most [`ATTEMPTS_ON_A_PAGE`], and no further one once
+    /// their reports have [`ATTEMPTS_PAGE_BYTES`].
     async fn attempts(&self, tenant: &TenantId, id: JobId, skip: usize) -> Result<Option<AttemptPage>, StoreError>;
 
     /// A page of jobs without their content and their attempts, neither of which is read. Newest first: by creation, or, when one
@@ -66,14 +66,14 @@ pub trait JobQuery: Send + Sync {
         enough: u64,
     ) -> Result<Counted, StoreError>;
 
-    /// The tasks that a tenant's due jobs wait for, those with most jobs first, at most `limit`. Of what waits no more than `enough` is
-    /// looked at: with more there are at least so many.
+    /// The tasks that a tenant's due jobs wait for, those with most jobs first, at most `limit`. Of what waits no more
+    /// than `enough` is looked at: with more there are at least so many.
     async fn waiting_tasks(&self, tenant: &TenantId, limit: usize, enough: u64)
     -> Result<Vec<WaitingTask>, StoreError>;
 
-    /// A tenant's jobs that ended in one of these [`State::FAILURES`], by state and error: at most `limit` groups, each counted no
-    /// further than `enough`; the largest first. Jobs of internal queues are left out. Where a state has more groups than a store
-    /// looks at, those that are frequent among its latest jobs are included for certain.
+    /// A tenant's jobs that ended in one of these [`State::FAILURES`], by state and error: at most `limit` groups, each
+    /// counted no further than `enough`; the largest first. Jobs of internal queues are left out. Where a state has
+    /// more groups than a store looks at, those that are frequent among its latest jobs are included for certain.
     async fn failure_groups(
         &self,
         tenant: &TenantId,
@@ -247,7 +247,7 @@ pub struct Cursor {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("not a cursor: take it from `next` of the page before, unchanged")]
+#[error("not a cursor: use `next` of the previous page, unchanged")]
 pub struct NotACursor;
 
 impl Cursor {

@@ -237,17 +237,17 @@ pub enum Fired {
 /// How far back a store looks for jobs of a schedule that are not final: at its latest so many fired ticks.
 pub const OPEN_JOBS_AMONG: usize = 1_000;
 
-/// What became of a tick, or of a run of missed ones.
+/// The result of a tick, or of a series of missed ticks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TickView {
     pub nominal: Timestamp,
     pub state: TickState,
     pub reason: Option<TickReason>,
-    /// When that was decided.
+    /// When the result was recorded.
     pub at: Timestamp,
     /// Of a fired one; its state is missing when the job has been removed.
     pub job: Option<(JobId, Option<State>)>,
-    /// The last of a run of missed ones.
+    /// The last tick of a series of missed ones.
     pub last: Option<Timestamp>,
     /// How many it stands for; `None`: more than were counted.
     pub count: Option<u32>,
@@ -348,8 +348,8 @@ pub trait Schedules: Send + Sync {
     /// Fires what is due, then removes the schedule.
     async fn delete(&self, tenant: &TenantId, key: &ScheduleKey, only_if: Option<i64>) -> Result<(), ScheduleError>;
 
-    /// Makes its job now, whatever the calendar says, whether it is paused or not, and whatever else of it runs. `only_if`: it must
-    /// be at this version.
+    /// Makes its job now, whatever the calendar says, whether it is paused or not, and whatever else of it runs.
+    /// `only_if`: it must be at this version.
     async fn run(&self, tenant: &TenantId, key: &ScheduleKey, only_if: Option<i64>) -> Result<JobId, ScheduleError>;
 }
 
@@ -378,7 +378,7 @@ pub enum ScheduleError {
     #[error("this version cannot read the schedule: {0}")]
     Unreadable(String),
     /// It kept changing under our hands.
-    #[error("the schedule is changed by others all the time")]
+    #[error("other requests keep changing the schedule")]
     Busy,
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -188,7 +188,7 @@ pub struct NewDelivery {
     /// None for a callback: that is listed nowhere but among the jobs.
     pub webhook: Option<WebhookId>,
     pub event: Event,
-    /// The job it tells of.
+    /// The job the message is about.
     pub about: Option<JobId>,
 }
 

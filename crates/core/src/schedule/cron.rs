@@ -22,7 +22,7 @@ const LONGEST: usize = 256;
 /// An expression is tried out from here, 2026-01-01T00:00:00Z, to see whether it ever fires.
 const TRIED_FROM: Timestamp = Timestamp::from_micros(1_767_225_600_000_000);
 
-/// What becomes of a local time that does not exist because the clocks are put forward.
+/// What happens to a local time that does not exist because the clocks go forward.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -33,7 +33,7 @@ pub enum DstGap {
     Skip,
 }
 
-/// What becomes of a local time that comes twice because the clocks are put back.
+/// What happens to a local time that occurs twice because the clocks go back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -68,7 +68,7 @@ pub enum Written {
 pub enum NotACron {
     #[error("is empty; write five fields (minute, hour, day of month, month, day of week), such as 0 9 * * mon-fri")]
     Empty,
-    #[error("has {length} characters, and at most {LONGEST} are read")]
+    #[error("has {length} characters, more than the {LONGEST} allowed")]
     TooLong { length: usize },
     #[error(
         "has {found} {}: write five (minute, hour, day of month, month, day of week), or six with seconds first",
@@ -78,16 +78,17 @@ pub enum NotACron {
     #[error("the {field} field {text:?}: {why}")]
     Field { field: &'static str, text: String, why: String },
     #[error(
-        "{text:?} is not known; it is one of @hourly, @daily, @midnight, @weekly, @monthly, @yearly, @annually and @every 90s"
+        "{text:?} is not known; it is one of @hourly, @daily, @midnight, @weekly, @monthly, @yearly, @annually and \
+         @every 90s"
     )]
     Nickname { text: String },
     #[error("@every: {0}")]
     Interval(#[from] duration::NotADuration),
-    #[error("@every counts real time and is no cron expression in a zone")]
+    #[error("@every counts real time and cannot have a time zone")]
     Every,
     #[error(transparent)]
     Zone(#[from] NotAZone),
-    #[error("the expression says {prefix} and `timezone` says {zone}: leave one of them out")]
+    #[error("the expression has the zone {prefix} and `timezone` has {zone}: leave one of them out")]
     TwoZones { prefix: Zone, zone: Zone },
     #[error("never fires: {why}")]
     Never { why: String },
@@ -170,11 +171,11 @@ impl Cron {
 
     fn check_that_it_fires(self) -> Result<Self, NotACron> {
         if !self.fields.has_a_day() {
-            let why = format!("no year has a day that {:?} asks for", &*self.text);
+            let why = format!("no year has a day that matches {:?}", &*self.text);
             return Err(NotACron::Never { why });
         }
         if calendar::next_after(&self, TRIED_FROM).is_none() {
-            let why = format!("in {} the clocks leave out every time it asks for, and `dst_gap` is skip", self.zone);
+            let why = format!("in {} daylight saving skips every time it matches, and `dst_gap` is skip", self.zone);
             return Err(NotACron::Never { why });
         }
         Ok(self)
@@ -288,7 +289,7 @@ const DAY_OF_WEEK: Kind = Kind { name: "day of week", min: 0, max: 7, names: &WE
 impl Kind {
     fn normalise(&self, text: &str) -> Result<String, NotACron> {
         if text != "*" && text.split(',').any(|part| part == "*") {
-            let why = "* is every value already; leave out the rest of the list".into();
+            let why = "* already means every value; leave out the rest of the list".into();
             return Err(NotACron::Field { field: self.name, text: text.into(), why });
         }
         let parts: Result<Vec<String>, String> = text.split(',').map(|part| self.part(part)).collect();
@@ -309,10 +310,10 @@ impl Kind {
     /// One element of a list.
     fn part(&self, part: &str) -> Result<String, String> {
         if part.is_empty() {
-            return Err("a place in its list is empty; leave out the extra comma".into());
+            return Err("the list has an empty entry; leave out the extra comma".into());
         }
         if part.contains('?') {
-            return Err("? is not read; write *".into());
+            return Err("? is not supported; write *".into());
         }
         let (range, step) = match part.split_once('/') {
             Some((range, step)) => (range, Some(step)),
@@ -329,7 +330,7 @@ impl Kind {
             Some(0) => Err("a step of 0 never moves on; write */1 or leave it out".into()),
             Some(step) if step <= values => Ok(format!("{range}/{step}")),
             Some(step) => {
-                Err(format!("a step of {step} goes beyond its {values} values; for a longer time use @every"))
+                Err(format!("a step of {step} is larger than its {values} values; for a longer interval use @every"))
             }
             None => Err(format!("{step:?} is not a step; write a number after the /")),
         }
@@ -337,7 +338,7 @@ impl Kind {
 
     fn range(&self, from_text: &str, to_text: &str) -> Result<(u16, u16, String), String> {
         if self.is_day() && from_text.eq_ignore_ascii_case("l") {
-            return Err("days counted back from the end of the month are not read; L alone is the last day".into());
+            return Err("days counted back from the end of the month are not supported; L alone is the last day".into());
         }
         let from = self.value(from_text)?;
         let mut to = self.value(to_text)?;
@@ -363,19 +364,20 @@ impl Kind {
         let is_last = text.ends_with(['l', 'L']) && (text.len() == 1 || self.is_weekday() || self.is_day());
         if is_last || text.contains('#') {
             if step.is_some() {
-                return Err("a step does not go with L or #".into());
+                return Err("L and # cannot have a step".into());
             }
             return self.special(text);
         }
         if self.is_day() && text.ends_with(['w', 'W']) {
-            return Err("W, the nearest weekday, is not read; name the days, or the weekdays with #".into());
+            return Err("W, the nearest weekday, is not supported; list the days, or use weekdays with #".into());
         }
         let value = self.value(text)?;
         match step {
             None => Ok(value.to_string()),
-            Some(step) => {
-                Err(format!("crons differ about {value}/{step}; write {value}-{}/{step}, or */{step}", self.max))
-            }
+            Some(step) => Err(format!(
+                "cron implementations disagree about {value}/{step}; write {value}-{}/{step}, or */{step}",
+                self.max
+            )),
         }
     }
 
@@ -386,13 +388,13 @@ impl Kind {
             }
             return match number(nth) {
                 Some(nth @ 1..=5) => Ok(format!("{}#{nth}", self.value(day)? % 7)),
-                _ => Err(format!("{nth:?} is not the number of a week; fri#1 to fri#5 are read, and friL is the last")),
+                _ => Err(format!("{nth:?} is not the number of a week; use fri#1 to fri#5, or friL for the last")),
             };
         }
         let day = &text[..text.len() - 1];
         match (self.is_day(), self.is_weekday(), day) {
             (true, _, "") => Ok("L".into()),
-            (true, _, _) => Err("L stands alone in it: the last day of the month".into()),
+            (true, _, _) => Err("L must stand alone: the last day of the month".into()),
             (_, true, "") => Err("L needs a day: friL is the last Friday of the month; Saturday is sat".into()),
             (_, true, day) => Ok(format!("{}L", self.value(day)? % 7)),
             _ => Err("L is for days: the last of the month, or friL for its last Friday".into()),

@@ -26,8 +26,8 @@ impl ScheduleName {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "not a name for a schedule: {text:?}; use 1 to 128 letters, digits, dots, underscores and hyphens, \
-     not `preview`, and not the form of an id"
+    "not a schedule name: {text:?}; use 1 to 128 letters, digits, dots, underscores and hyphens; not `preview`, and \
+     not a UUID"
 )]
 pub struct NotAScheduleName {
     pub text: String,

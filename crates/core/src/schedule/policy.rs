@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What becomes of ticks that nobody fired in time: the scheduler was away, or the clock was put forward.
+/// What happens to missed ticks: ticks that were not fired in time because no scheduler was running or the clock jumped forward.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
@@ -16,7 +16,7 @@ pub enum Missed {
     All,
 }
 
-/// What a tick does while a job of the same schedule is not final.
+/// What a tick does while an earlier job of the same schedule is not final.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]

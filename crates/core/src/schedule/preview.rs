@@ -10,16 +10,16 @@ use crate::time::Timestamp;
 /// The most that one preview shows.
 pub const MOST_SHOWN: usize = 1_000;
 
-/// One fire, for a person to look at.
+/// One fire of a schedule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PreviewItem {
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub at: Timestamp,
-    /// The same instant on the clocks of the schedule's zone, with their offset.
+    /// The same time in the schedule's time zone, with its offset.
     #[cfg_attr(feature = "openapi", schema(example = "2026-03-29T03:00:00+02:00"))]
     pub local: String,
-    /// What a change of the clocks did to it.
+    /// How a daylight saving change affected it.
     #[cfg_attr(feature = "openapi", schema(example = "02:30 does not exist on 2026-03-29: moved to 03:00"))]
     pub note: Option<String>,
 }
@@ -114,7 +114,8 @@ mod tests {
         assert_eq!(
             shown(&cron("0,20,40 2 * * *", "Europe/Berlin", UNSET), SPRING, 2),
             [
-                "2026-03-29T03:00:00+02:00 | 3 times from 02:00 to 02:40 do not exist on 2026-03-29: merged into one fire at 03:00",
+                "2026-03-29T03:00:00+02:00 | 3 times from 02:00 to 02:40 do not exist on 2026-03-29: merged into one \
+                 fire at 03:00",
                 "2026-03-30T02:00:00+02:00"
             ]
         );
@@ -145,7 +146,8 @@ mod tests {
             shown(&half_hourly, "2026-03-29T01:30:00+01:00", 3),
             [
                 "2026-03-29T01:30:00+01:00",
-                "2026-03-29T03:00:00+02:00 | 2 times from 02:00 to 02:30 do not exist on 2026-03-29: skipped before this fire",
+                "2026-03-29T03:00:00+02:00 | 2 times from 02:00 to 02:30 do not exist on 2026-03-29: skipped before \
+                 this fire",
                 "2026-03-29T03:30:00+02:00"
             ]
         );
@@ -162,9 +164,8 @@ mod tests {
         );
         assert_eq!(
             shown(&cron("*/30 2 * * *", "Europe/Berlin", UNSET), SPRING, 1),
-            [
-                "2026-03-30T02:00:00+02:00 | 2 times from 02:00 to 02:30 do not exist on 2026-03-29: skipped before this fire"
-            ],
+            ["2026-03-30T02:00:00+02:00 | 2 times from 02:00 to 02:30 do not exist on 2026-03-29: skipped before \
+                 this fire"],
             "nothing is made up for the hour that is missing"
         );
     }
@@ -186,7 +187,8 @@ mod tests {
         assert_eq!(
             shown(&cron("*/30 2 * * *", "Europe/Berlin", made_up), SPRING, 2),
             [
-                "2026-03-29T03:00:00+02:00 | 2 times from 02:00 to 02:30 do not exist on 2026-03-29: merged into one fire at 03:00",
+                "2026-03-29T03:00:00+02:00 | 2 times from 02:00 to 02:30 do not exist on 2026-03-29: merged into one \
+                 fire at 03:00",
                 "2026-03-30T02:00:00+02:00"
             ]
         );

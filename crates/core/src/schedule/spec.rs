@@ -20,7 +20,7 @@ use crate::limits::Limits;
 use crate::spec::{Invalid, JobSpec, Mistake, Mistakes};
 use crate::time::Timestamp;
 
-/// The fields of a schedule. Exactly one of `cron`, `every` and `at` says when; `job` says what.
+/// The fields of a schedule. Exactly one of `cron`, `every` and `at` sets the time; `job` is the job to create.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -31,7 +31,7 @@ pub struct ScheduleSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(example = "0 9 * * MON-FRI"))]
     pub cron: Option<String>,
-    /// So much real time apart, counted from `start_at`, or from when it was made.
+    /// The interval between ticks in real time, counted from `start_at` or from the schedule's creation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, example = "90s"))]
     pub every: Option<Span>,
@@ -39,29 +39,29 @@ pub struct ScheduleSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
     pub at: Option<Timestamp>,
-    /// An IANA zone for `cron`; UTC when it is left out.
+    /// An IANA time zone for `cron`. Defaults to UTC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(example = "Europe/Berlin"))]
     pub timezone: Option<String>,
-    /// The fields of the job that every tick makes, without `run_at`, `delay`, `expires_at` and `idempotency_key`.
+    /// The fields of the job that every tick creates, without `run_at`, `delay`, `expires_at` and `idempotency_key`.
     #[serde(deserialize_with = "crate::object::required")]
     pub job: JobSpec,
-    /// What becomes of ticks that nobody fired in time; `latest` when it is left out.
+    /// What happens to missed ticks. Defaults to `latest`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missed: Option<Missed>,
-    /// How many at most fire with `missed` = `all`: 1 to 1000, 100 when it is left out.
+    /// The most missed ticks to fire if `missed` is `all`: 1 to 1000. Defaults to 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missed_max: Option<u32>,
-    /// What a tick does while the job of an earlier one is not final; `allow` when it is left out.
+    /// What a tick does while the job of an earlier tick is not final. Defaults to `allow`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlap: Option<Overlap>,
-    /// What becomes of a local time that does not exist because the clock is put forward.
+    /// What happens to a local time that does not exist because the clocks go forward.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dst_gap: Option<DstGap>,
-    /// What becomes of a local time that comes twice because the clock is put back.
+    /// What happens to a local time that occurs twice because the clocks go back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dst_overlap: Option<DstOverlap>,
-    /// Each job starts up to so much later than its tick, always the same for the same tick.
+    /// Each job starts up to this long after its tick; the delay is always the same for the same tick.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, example = "30s"))]
     pub jitter: Option<Span>,
@@ -73,7 +73,7 @@ pub struct ScheduleSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
     pub end_at: Option<Timestamp>,
-    /// Nothing fires while it is paused, and nothing is made up for it afterwards.
+    /// A paused schedule does not fire, and its missed ticks are not made up for later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<bool>,
 }
@@ -171,7 +171,7 @@ impl ScheduleSpec {
         let timing = self.timing(created_at, mistakes);
         let missed_max = self.missed_max.unwrap_or(MISSED_MAX);
         if !(1..=MOST_MISSED).contains(&missed_max) {
-            mistakes.add("/missed_max", format!("must lie between 1 and {MOST_MISSED}"));
+            mistakes.add("/missed_max", format!("must be between 1 and {MOST_MISSED}"));
         }
         let jitter = self.jitter.map_or(Duration::ZERO, |span| span.0);
         if jitter > MOST_JITTER {
@@ -180,7 +180,7 @@ impl ScheduleSpec {
         if let (Some(start), Some(end)) = (self.start_at, self.end_at)
             && end < start
         {
-            mistakes.add("/end_at", "lies before `start_at`");
+            mistakes.add("/end_at", "is before `start_at`");
         }
         Some(Rule {
             timing: timing?,
@@ -207,11 +207,11 @@ impl ScheduleSpec {
             (None, Some(every), None) => TimingSpec::Every(every.0),
             (None, None, Some(at)) => TimingSpec::At(at),
             (None, None, None) => {
-                mistakes.add("", "says no time: give exactly one of `cron`, `every` and `at`");
+                mistakes.add("", "has no time: give exactly one of `cron`, `every` and `at`");
                 return None;
             }
             _ => {
-                mistakes.add("", "says too many times: give exactly one of `cron`, `every` and `at`");
+                mistakes.add("", "has more than one time: give exactly one of `cron`, `every` and `at`");
                 return None;
             }
         };
@@ -221,7 +221,7 @@ impl ScheduleSpec {
                 ("/dst_gap", self.dst_gap.is_some()),
                 ("/dst_overlap", self.dst_overlap.is_some()),
             ];
-            mistakes.refuse_where_given(&given, "goes with `cron` only: real time knows no zone");
+            mistakes.refuse_where_given(&given, "works with `cron` only: an interval has no time zone");
         }
         let read = Timing::read(spec, zone, self.dst_gap, self.dst_overlap, from);
         read.map_err(|(pointer, detail)| mistakes.add(pointer, detail)).ok()
@@ -230,11 +230,11 @@ impl ScheduleSpec {
     fn judge_job(&self, tenant: &TenantId, limits: &Limits, now: Timestamp, mistakes: &mut Mistakes) -> Option<Work> {
         let job = &self.job;
         let given = [("/job/run_at", job.run_at.is_some()), ("/job/delay", job.delay.is_some())];
-        mistakes.refuse_where_given(&given, "the schedule says when; leave it out, or use `jitter`");
+        mistakes.refuse_where_given(&given, "the schedule sets the time; leave it out, or use `jitter`");
         let given = [("/job/expires_at", job.expires_at.is_some())];
-        mistakes.refuse_where_given(&given, "one moment cannot fit every tick; leave it out");
+        mistakes.refuse_where_given(&given, "a fixed time cannot suit every tick; leave it out");
         let given = [("/job/idempotency_key", job.idempotency_key.is_some())];
-        mistakes.refuse_where_given(&given, "every tick makes its own job, exactly once; leave it out");
+        mistakes.refuse_where_given(&given, "every tick creates its job exactly once; leave it out");
         let asked = JobSpec { run_at: None, delay: None, expires_at: None, idempotency_key: None, ..job.clone() };
         match asked.validate(tenant, limits, now) {
             Ok(new) => Some(Arc::unwrap_or_clone(new.work)),

@@ -40,7 +40,7 @@ pub enum TimingSpec<'a> {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("an interval lies between 1s and a hundred years, and {} does not", duration::format(*.every))]
+#[error("an interval must be between 1s and a hundred years, and {} is not", duration::format(*.every))]
 pub struct NotAnInterval {
     pub every: Duration,
 }
@@ -69,7 +69,7 @@ impl Timing {
                             ("/dst_overlap", overlap.is_some()),
                         ];
                         if let Some((pointer, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
-                            return Err((pointer, "does not go with @every: real time knows no zone".into()));
+                            return Err((pointer, "does not work with @every: an interval has no time zone".into()));
                         }
                         Timing::every(every, from).map_err(|error| ("/cron", error.to_string()))
                     }

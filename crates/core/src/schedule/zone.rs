@@ -27,7 +27,7 @@ pub fn tzdb_version() -> &'static str {
 pub struct Zone(TimeZone);
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("not a time zone of the IANA database: {text:?}; {hint}")]
+#[error("not an IANA time zone: {text:?}; {hint}")]
 pub struct NotAZone {
     pub text: String,
     /// What it may have meant, or what a zone looks like.
@@ -78,10 +78,9 @@ fn hint(text: &str) -> String {
         return format!("did you mean {}?", near.join(" or "));
     }
     if text.contains(|c: char| c.is_ascii_digit() || c == '+' || c == ':') {
-        return "an offset is not a zone, for it does not change with summer time: name a place, such as Europe/Berlin"
-            .into();
+        return "an offset does not follow daylight saving time: use a zone name, such as Europe/Berlin".into();
     }
-    "it is a name such as Europe/Berlin, America/New_York or UTC".into()
+    "use a name such as Europe/Berlin, America/New_York or UTC".into()
 }
 
 /// The names that end with what was asked for, else those that are a slip of the finger away.
@@ -212,7 +211,7 @@ mod tests {
             text.parse::<Zone>().expect_err(text);
         }
         let offset = "+02:00".parse::<Zone>().expect_err("an offset").to_string();
-        assert!(offset.contains("offset is not a zone"), "{offset}");
+        assert!(offset.contains("does not follow daylight saving"), "{offset}");
     }
 
     #[test]

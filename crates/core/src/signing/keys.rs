@@ -30,9 +30,9 @@ struct SigningKey {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CannotSign {
     /// An operator gives the master key back.
-    #[error("the signing secret cannot be opened: {0}")]
+    #[error("the signing secret cannot be decrypted: {0}")]
     Sealed(#[from] OpenError),
-    #[error("what was sealed is no signing secret: {0}")]
+    #[error("the decrypted value is not a signing secret: {0}")]
     NotASecret(#[from] NotASigningSecret),
 }
 

@@ -92,7 +92,7 @@ async fn while_a_secret_is_changed_both_sign() {
 async fn a_push_that_should_be_signed_and_cannot_be_is_not_sent() {
     let (house, server) = (House::new(), Server::answering(OK).await);
     house.tenant_signs_with(SigningKeys::one(sealed_for_tenant(&SigningSecret::fresh()))).await;
-    for (ring, words) in [(None, "has no FOREMAN_SECRET_KEY"), (Some(other_ring()), "cannot be opened")] {
+    for (ring, words) in [(None, "has no FOREMAN_SECRET_KEY"), (Some(other_ring()), "cannot be decrypted")] {
         let runner = HttpRunner::new(Config::default()).with_vault(house.vault_with(ring));
         let ending = in_time(runner.run(&attempt(&json!({"url": server.url()})))).await;
         assert_eq!(ending.ended, AGAIN, "an operator may give the key back");
