@@ -29,28 +29,32 @@ pub(crate) use origin::{is_of_a_stranger, is_of_this_page};
 /// A body with a key in it is small.
 const LARGEST: usize = 4 * 1024;
 
-/// The key that a person signs in with.
+/// The key to sign in with.
 #[derive(Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = SignInDocument)]
 pub(crate) struct SignIn {
-    /// `fm_…`, or the key of the configuration.
+    /// `fm_…`, or the configured admin key.
     key: String,
 }
 
 /// Sign in.
 ///
-/// Swaps a key for the cookie `foreman_session`, which opens to a page of this server what the key opens, for 12 hours. A session that
-/// the browser had before is over. Where the server asks for no key it answers who one is, and no cookie is needed.
+/// Exchanges a key for the cookie `foreman_session`, which gives pages of this server the access of that key for 12
+/// hours. An earlier session of the same browser ends. If the server requires no key, the response only says who you
+/// are, and no cookie is needed.
 ///
-/// A request with the cookie and without `Authorization` is its holder's. One that changes something must come from a page of this
-/// server: `Sec-Fetch-Site: same-origin`, or `Origin` with the scheme and the host that the browser asked for.
+/// A request with the cookie and without `Authorization` acts as the signed-in user. A request that changes something
+/// must come from a page of this server: `Sec-Fetch-Site: same-origin`, or an `Origin` with the scheme and host that
+/// the browser requested.
 #[utoipa::path(post, path = "/api/v1/session", tag = "session", operation_id = "sign_in", request_body = SignIn,
     responses(
-        (status = 200, description = "Who is signed in now; the cookie stands in `Set-Cookie`", body = WhoamiDocument),
-        (status = 401, description = "The key is unknown, expired or revoked", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 200, description = "Signed in; the cookie is in `Set-Cookie`", body = WhoamiDocument),
+        (status = 401, description = "The key is unknown, expired or revoked",
+            body = ProblemDocument, content_type = "application/problem+json"),
         (status = 403, description = "The request comes from a page of another server", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 429, description = "Too many wrong keys came from this address", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 429, description = "Too many wrong keys came from this address",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn sign_in(State(app): State<App>, request: Request) -> Result<Response, Problem> {
     let visit = Visit::of(&request)?;
@@ -83,10 +87,10 @@ pub(crate) async fn sign_in(State(app): State<App>, request: Request) -> Result<
 
 /// Sign out.
 ///
-/// The session of the cookie, if there is one, is over on every server of the team, and the cookie is cleared.
+/// Ends the session of the cookie, if there is one, on every server of the team, and clears the cookie.
 #[utoipa::path(delete, path = "/api/v1/session", tag = "session", operation_id = "sign_out",
     responses(
-        (status = 204, description = "There is no session any more"),
+        (status = 204, description = "Signed out"),
         (status = 403, description = "The request comes from a page of another server", body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn sign_out(State(app): State<App>, request: Request) -> Result<Response, Problem> {
@@ -133,8 +137,9 @@ impl Visit {
 pub(crate) fn cross_origin() -> Problem {
     Problem::new(
         Kind::CrossOrigin,
-        "the request is made with a session and not by a page of this server: it has neither `Sec-Fetch-Site: same-origin` nor an \
-         `Origin` with this scheme and host; a program sends its key as `Authorization: Bearer …`",
+        "the request uses a session but was not sent by a page of this server: it has neither `Sec-Fetch-Site: \
+         same-origin` nor an `Origin` with this scheme and host; programs should send a key as `Authorization: Bearer \
+         …`",
     )
 }
 

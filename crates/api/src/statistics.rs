@@ -29,16 +29,16 @@ const MOST_QUEUES: usize = 100;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct OverTimeParams {
-    /// How long one bucket is.
+    /// The length of a bucket.
     #[param(default = "minute")]
     step: Option<Slot>,
-    /// From the bucket that this time falls into; an hour (of minutes) or a day (of hours) before `to` without it.
+    /// Start with the bucket that contains this time. Defaults to an hour (step `minute`) or a day (step `hour`) before `to`.
     #[param(value_type = Option<String>, format = DateTime)]
     from: Option<Timestamp>,
-    /// Up to this time; now without it.
+    /// Up to this time. Defaults to now.
     #[param(value_type = Option<String>, format = DateTime)]
     to: Option<Timestamp>,
-    /// Only this queue; all together without it.
+    /// Only this queue. Defaults to all queues together.
     queue: Option<String>,
 }
 
@@ -46,27 +46,29 @@ pub(crate) struct OverTimeParams {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ByQueueParams {
-    /// How exact the ends of the time are: a minute or an hour.
+    /// The precision of the range's ends: a minute or an hour.
     #[param(default = "minute")]
     step: Option<Slot>,
-    /// From the bucket that this time falls into; an hour (of minutes) or a day (of hours) before `to` without it.
+    /// Start with the bucket that contains this time. Defaults to an hour (step `minute`) or a day (step `hour`) before `to`.
     #[param(value_type = Option<String>, format = DateTime)]
     from: Option<Timestamp>,
-    /// Up to this time; now without it.
+    /// Up to this time. Defaults to now.
     #[param(value_type = Option<String>, format = DateTime)]
     to: Option<Timestamp>,
 }
 
-/// How many jobs were submitted, started and ended, and how long they waited and ran, minute by minute or hour by hour.
+/// Jobs submitted, started and ended, and how long they waited and ran, by minute or by hour.
 ///
-/// Of all queues together without `queue`; the deliveries of webhooks are left out unless `queue=foreman.webhooks` names them.
-/// At most 1,500 buckets; one in which nothing happened is left out, and queues are as deep in it as in the one before. The newest are
-/// a second or two behind. Hours are kept for `retention.statistics`, which is 30 days by default, and minutes for two days: a time
-/// that begins earlier is answered by the hour, and `step` says so.
+/// Without `queue`, for all queues together; webhook deliveries are left out unless you ask for
+/// `queue=foreman.webhooks`. At most 1,500 buckets are returned; empty ones are left out, and the queue depth in them
+/// is that of the previous bucket. The newest data is a second or two behind. Hours are kept for
+/// `retention.statistics`, 30 days by default, and minutes for two days: a range that begins earlier is returned by the
+/// hour, and `step` says so.
 #[utoipa::path(get, path = "/api/v1/statistics", tag = "statistics", operation_id = "get_statistics", params(OverTimeParams),
     responses(
         (status = 200, description = "The numbers, oldest first", body = StatisticsDocument),
-        (status = 400, description = "A parameter that does not exist or does not fit", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 400, description = "A parameter is unknown or invalid",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn over_time(
     State(app): State<App>,
@@ -84,14 +86,15 @@ pub(crate) async fn over_time(
     Ok(json::answer(StatusCode::OK, &document))
 }
 
-/// The same numbers summed over the time, queue by queue: the busiest first, at most 100, without Foreman's own.
+/// The same numbers summed over the time range, per queue: the busiest first, at most 100, without Foreman's own queues.
 ///
-/// A time that begins more than two days ago is summed by the hour.
+/// A range that begins more than two days ago is summed by the hour.
 #[utoipa::path(get, path = "/api/v1/statistics/queues", tag = "statistics", operation_id = "get_queue_statistics",
     params(ByQueueParams),
     responses(
         (status = 200, description = "The numbers", body = ListDocument<QueueStatisticsDocument>),
-        (status = 400, description = "A parameter that does not exist or does not fit", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 400, description = "A parameter is unknown or invalid",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn by_queue(
     State(app): State<App>,
@@ -117,8 +120,8 @@ fn range(step: Option<Slot>, from: Option<Timestamp>, to: Option<Timestamp>, now
     // Nothing was counted before there was anything to count with.
     let asked = from.unwrap_or_else(|| to.minus(usual)).max(Timestamp::from_micros(0));
     if asked >= to {
-        let hint = "from must lie before to, which is now where it is not given";
-        return Err(Problem::invalid_request(format!("in the query: {hint}; asked for were {asked} and {to}")));
+        let hint = "from must be before to, which defaults to now";
+        return Err(Problem::invalid_request(format!("in the query: {hint}; the request has {asked} and {to}")));
     }
     // What is older is kept by the hour alone.
     let slot = if asked < now.minus(MINUTES_KEPT) { Slot::Hour } else { asked_slot };
@@ -126,11 +129,12 @@ fn range(step: Option<Slot>, from: Option<Timestamp>, to: Option<Timestamp>, now
     let buckets = to.since(from).as_micros().div_ceil(slot.length().as_micros());
     if buckets > MOST_BUCKETS {
         let hint = match slot {
-            Slot::Minute => "ask for less time, or with step=hour",
-            Slot::Hour => "ask for less time",
+            Slot::Minute => "use a shorter time range, or step=hour",
+            Slot::Hour => "use a shorter time range",
         };
         return Err(Problem::invalid_request(format!(
-            "in the query: from {from} to {to} are {buckets} buckets of a{} {}, and at most {MOST_BUCKETS} are answered; {hint}",
+            "in the query: {from} to {to} is {buckets} buckets of a{} {}, more than the limit of {MOST_BUCKETS}; \
+             {hint}",
             if slot == Slot::Hour { "n" } else { "" },
             slot.as_str()
         )));

@@ -73,7 +73,7 @@ impl Default for Config {
     }
 }
 
-/// The `data:` of an event; which it is says its `event:`.
+/// The `data:` of an event; `event:` names its type.
 #[derive(utoipa::ToSchema)]
 #[schema(as = StreamEvent)]
 #[serde(untagged)]
@@ -88,33 +88,38 @@ pub(crate) enum StreamEvent {
     Reset(ResetEvent),
 }
 
-/// Follow what happens, live.
+/// Stream events live.
 ///
 /// Server-sent events, each with `event:`, `id:` and one line of JSON as `data:`.
 ///
-/// - `job` (`JobEvent`): a job is in another state. Every final state is told; what happened in between may be merged, and
-///   `sequence`, which counts a job's moves from 1, shows it.
-/// - `schedule` (`ScheduleEvent`): a schedule ticked, or was made, changed or removed. Needs the scope `schedules:read` too, and is
-///   left out without it.
-/// - `worker` (`WorkerEvent`): a worker came, drains, went or died. For operators only.
+/// - `job` (`JobEvent`): a job changed its state. Every final state is sent; changes in between may be merged, which
+///   `sequence`, a count of a job's changes from 1, shows.
+/// - `schedule` (`ScheduleEvent`): a schedule ticked, or was created, changed or deleted. Only sent to keys that also
+///   have the scope `schedules:read`.
+/// - `worker` (`WorkerEvent`): a worker started, is draining, stopped or died. For operators only.
 /// - `queue` (`QueueEvent`): a queue was paused or resumed.
-/// - `snapshot` (`SnapshotEvent`): the `job` events before it told how things stand; from here on comes what changes. A change that
-///   a snapshot has told already may be told again; `sequence` tells which is newer.
-/// - `heartbeat` (`HeartbeatEvent`): at the start and every 15 s. Who hears nothing for 40 s should connect again.
-/// - `reset` (`ResetEvent`): the cursor cannot be resumed, and the stream goes on from now; read the lists again.
+/// - `snapshot` (`SnapshotEvent`): the `job` events before it were the current state; changes follow. A change that is
+///   already part of the snapshot may be sent again; `sequence` tells which is newer.
+/// - `heartbeat` (`HeartbeatEvent`): at the start and every 15 s. A client that receives nothing for 40 s should
+///   reconnect.
+/// - `reset` (`ResetEvent`): the cursor cannot be resumed, and the stream continues from now; reload your data.
 ///
-/// With a filter on `job`, `kind` or `tag` only `job` events are told; one on `queue` keeps the `queue` events of those queues. A
-/// client that is cut off, for being slow, for a restart or for no fault of anybody's, sends the last `id:` it saw as `Last-Event-ID`
-/// or as `after` and misses nothing; `Last-Event-ID` is the one that counts.
+/// With a filter on `job`, `kind` or `tag` only `job` events are sent; a filter on `queue` also keeps the `queue`
+/// events of those queues. A client that was disconnected, for whatever reason, sends the last `id:` it received as
+/// `Last-Event-ID` or as `after` and misses nothing; `Last-Event-ID` takes precedence.
 ///
-/// Shown by a key in `Authorization`, by the session cookie of a page of this server, or by a ticket, which opens the stream once where
-/// no header can be sent; never by a key in the URL.
+/// Authenticate with a key in `Authorization`, with the session cookie on a page of this server, or with a ticket,
+/// which opens the stream once if you cannot send headers; never with a key in the URL.
 #[utoipa::path(get, path = "/api/v1/stream", tag = "stream", operation_id = "stream", params(StreamParams,
-    ("Last-Event-ID" = Option<String>, Header, description = "The `id:` of the last event that was seen; wins over `after`")),
+    ("Last-Event-ID" = Option<String>, Header, description = "The `id:` of the last event received; takes precedence \
+        over `after`")),
     responses(
-        (status = 200, description = "Events, until one of the two leaves", body = StreamEvent, content_type = "text/event-stream"),
-        (status = 400, description = "A parameter that does not exist or does not fit, or a key in the URL", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 429, description = "The tenant has as many streams open as it may", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 200, description = "Events, until the client or the server disconnects",
+            body = StreamEvent, content_type = "text/event-stream"),
+        (status = 400, description = "A parameter is unknown or invalid, or the URL contains a key",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 429, description = "The tenant has too many open streams",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn stream(
     State(app): State<App>,

@@ -19,28 +19,28 @@ const LONGEST: usize = 200;
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct StreamParams {
-    /// Only these jobs: ids with commas between them, at most 100.
+    /// Only these jobs: comma-separated ids, at most 100.
     #[param(value_type = Option<String>)]
     job: Option<String>,
-    /// Only jobs of these queues, with commas between them, at most 20.
+    /// Only jobs of these queues, comma-separated, at most 20.
     #[param(value_type = Option<String>)]
     queue: Option<String>,
-    /// Only jobs of these kinds, with commas between them, at most 20.
+    /// Only jobs of these kinds, comma-separated, at most 20.
     #[param(value_type = Option<String>)]
     kind: Option<String>,
-    /// Only jobs with one of these tags, with commas between them, at most 20.
+    /// Only jobs with one of these tags, comma-separated, at most 20.
     #[param(value_type = Option<String>)]
     tag: Option<String>,
-    /// Tell first how things stand: the jobs named by `job`, or else the newest 1,000 that match. With several queues, kinds or tags
-    /// those are looked for among the newest 10,000 jobs, and `complete` says whether that was all. Not told again to a client
-    /// that goes on where it was.
+    /// Send the current state first: the jobs named by `job`, or the newest 1,000 that match. With several queues,
+    /// kinds or tags, only the newest 10,000 jobs are searched, and `complete` says whether that was all. Not sent to a
+    /// client that resumes.
     #[param(value_type = Option<bool>)]
     snapshot: Option<bool>,
-    /// Go on after the event with this `id:`.
+    /// Resume after the event with this `id:`.
     after: Option<String>,
     /// A ticket instead of a key.
     ticket: Option<String>,
-    /// The tenant, for operators: as the header `Foreman-Tenant`, where no header can be sent.
+    /// The tenant, for operators who cannot send the header `Foreman-Tenant`.
     tenant: Option<String>,
 }
 
@@ -55,7 +55,7 @@ pub(super) struct Asked {
 impl Asked {
     pub fn read(params: StreamParams, headers: &HeaderMap) -> Result<Self, Problem> {
         let jobs = listed("job", params.job.as_deref(), MOST_JOBS, |text| {
-            text.parse::<JobId>().map_err(|_| format!("{text:?} is not a job's id"))
+            text.parse::<JobId>().map_err(|_| format!("{text:?} is not a job id"))
         })?;
         let queues = listed("queue", params.queue.as_deref(), MOST_OTHERS, |text| {
             text.parse::<QueueName>().map_err(|error| error.to_string())
@@ -85,10 +85,10 @@ fn listed<T: PartialEq>(
     let mut parts = Vec::new();
     for part in text.split(',').map(str::trim) {
         if part.is_empty() {
-            return Err(wrong("a part of the list is empty; leave the parameter out to see everything".into()));
+            return Err(wrong("the list has an empty entry; leave the parameter out to see everything".into()));
         }
         if parts.len() == most {
-            return Err(wrong(format!("more than {most}; open a second stream, or watch without the filter")));
+            return Err(wrong(format!("more than {most}; open a second stream, or leave the filter out")));
         }
         let part = read(part).map_err(wrong)?;
         if !parts.contains(&part) {

@@ -134,10 +134,10 @@ impl Text {
     pub fn reset(&mut self, reason: ResetReason, at: Timestamp, place: Place) {
         let detail = match reason {
             ResetReason::Expired => {
-                "what came after this cursor is no longer kept; the stream goes on from now: read your lists again"
+                "the events after this cursor have been deleted; the stream continues from now, so reload your data"
             }
             ResetReason::Unknown => {
-                "this cursor is no place in the log of this server; the stream goes on from now: read your lists again"
+                "this cursor is not from this server's log; the stream continues from now, so reload your data"
             }
         };
         self.write("reset", place, &ResetEvent { reason, detail: detail.to_owned(), at });

@@ -228,7 +228,7 @@ async fn now(app: &App) -> Result<Place, StoreError> {
 
 fn refused(full: Full) -> Problem {
     match full {
-        Full::Tenant(_) => Problem::new(Kind::TooManyStreams, format!("{full}; close one that nobody looks at")),
+        Full::Tenant(_) => Problem::new(Kind::TooManyStreams, format!("{full}; close one you no longer need")),
         Full::Process => Problem::new(Kind::Overloaded, format!("{full}; connect again in a moment")),
     }
 }
@@ -286,7 +286,7 @@ impl Phase {
             Ok(step) => step,
             Err(error) => {
                 // The reader of the log says so aloud, once for everyone.
-                tracing::debug!("a stream waits for the store: {error}");
+                tracing::debug!("a stream is waiting for the store: {error}");
                 sleep(AGAIN).await;
                 Step::NOTHING
             }

@@ -89,9 +89,9 @@ pub struct Counts {
 /// Why no further stream is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Full {
-    #[error("the tenant has {0} streams open here, which is as many as it may")]
+    #[error("the tenant has {0} open streams on this server, which is the limit")]
     Tenant(usize),
-    #[error("this server has as many streams open as it can serve")]
+    #[error("this server has reached its limit of open streams")]
     Process,
 }
 

@@ -19,8 +19,8 @@ use crate::problem::Problem;
 
 /// Get a ticket for the stream.
 ///
-/// Good once and for 30 s, as `GET /api/v1/stream?ticket=…`: for an `EventSource`, which can send no header. It opens the stream of
-/// the tenant that this request is about, and is worth no more than the key behind it.
+/// Valid once, within 30 s, as `GET /api/v1/stream?ticket=…`: for an `EventSource`, which cannot send headers. It opens
+/// the stream of this request's tenant, with the permissions of the key it was created with.
 #[utoipa::path(post, path = "/api/v1/stream/tickets", tag = "stream", operation_id = "create_stream_ticket",
     responses((status = 201, description = "The ticket", body = TicketDocument)))]
 pub(crate) async fn create_ticket(State(app): State<App>, caller: Caller) -> Result<Response, Problem> {
