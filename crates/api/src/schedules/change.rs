@@ -31,23 +31,26 @@ use crate::submit;
 /// A name that is made and deleted by others all the time is not chased for ever.
 const ROUNDS: usize = 5;
 
-/// Make a schedule.
+/// Create a schedule.
 ///
-/// From the next time it says on, each tick makes its job exactly once.
+/// Starting with its next time, each tick creates its job exactly once.
 #[utoipa::path(post, path = "/api/v1/schedules", tag = "schedules", operation_id = "create_schedule",
     request_body(content = ScheduleSpec, example = json!({
         "name": "daily-report", "cron": "0 9 * * *", "timezone": "Europe/Berlin",
         "job": {"url": "http://127.0.0.1:8080/dev/echo"},
     })),
     responses(
-        (status = 201, description = "Made", body = ScheduleDocument,
+        (status = 201, description = "Created", body = ScheduleDocument,
             headers(
-                ("Location" = String, description = "Where the schedule is read"),
-                ("ETag" = String, description = "Its version and a part of its id, in quotes"),
+                ("Location" = String, description = "URL of the schedule"),
+                ("ETag" = String, description = "Its version and part of its id, in quotes"),
             )),
-        (status = 403, description = "A command, where commands are not allowed, or the key has not the scope", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 409, description = "The name is taken", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 422, description = "Not a valid schedule", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 403, description = "Commands are not allowed, or the key lacks the scope",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 409, description = "The name is taken",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 422, description = "Not a valid schedule",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn create(State(app): State<App>, caller: Caller, request: Request) -> Result<Response, Problem> {
     let (_, spec) = read(&app, &caller, request).await?;
@@ -57,15 +60,15 @@ pub(crate) async fn create(State(app): State<App>, caller: Caller, request: Requ
     Ok(created(&caller, view))
 }
 
-/// Replace a schedule, or make it.
+/// Replace or create a schedule.
 ///
-/// With `If-Match` it is replaced only if it is at that version (or, with `*`, at any); with `If-None-Match: *` it is only made. A tick
-/// that was due before is fired first.
+/// With `If-Match` it is replaced only if it has that version (with `*`, any version); with `If-None-Match: *` it is
+/// only created. A tick that is already due is fired first.
 #[utoipa::path(put, path = "/api/v1/schedules/{schedule}", tag = "schedules", operation_id = "replace_schedule",
     params(
         ("schedule" = String, Path, description = "The schedule's name or id"),
-        ("If-Match" = Option<String>, Header, description = "The `ETag` it must have, or the version it must be at, such as `\"3\"`, or `*`"),
-        ("If-None-Match" = Option<String>, Header, description = "`*`: there must be none yet"),
+        ("If-Match" = Option<String>, Header, description = "The expected `ETag` or version, such as `\"3\"`, or `*`"),
+        ("If-None-Match" = Option<String>, Header, description = "`*`: create only, do not replace"),
     ),
     request_body(content = ScheduleSpec, example = json!({
         "name": "daily-report", "cron": "30 9 * * MON-FRI", "timezone": "Europe/Berlin",
@@ -73,15 +76,18 @@ pub(crate) async fn create(State(app): State<App>, caller: Caller, request: Requ
     })),
     responses(
         (status = 200, description = "Replaced", body = ScheduleDocument,
-            headers(("ETag" = String, description = "Its version and a part of its id, in quotes"))),
-        (status = 201, description = "There was none, and now there is", body = ScheduleDocument,
+            headers(("ETag" = String, description = "Its version and part of its id, in quotes"))),
+        (status = 201, description = "Created", body = ScheduleDocument,
             headers(
-                ("Location" = String, description = "Where the schedule is read"),
-                ("ETag" = String, description = "Its version and a part of its id, in quotes"),
+                ("Location" = String, description = "URL of the schedule"),
+                ("ETag" = String, description = "Its version and part of its id, in quotes"),
             )),
-        (status = 404, description = "No schedule has this id", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 412, description = "Not at this version; `version` says at which", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 422, description = "Not a valid schedule", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, description = "No schedule has this id",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 412, description = "The version does not match; `version` has the current one",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 422, description = "Not a valid schedule",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn replace(
     State(app): State<App>,
@@ -95,7 +101,7 @@ pub(crate) async fn replace(
     if let ScheduleKey::Name(name) = &key
         && spec.name != name.as_str()
     {
-        let detail = format!("is not {name}, as the path says");
+        let detail = format!("differs from the name in the path, {name}");
         let mistakes = vec![Mistake { pointer: "/name".into(), detail }];
         return Err(Problem::invalid_schedule(Invalid { mistakes }));
     }
@@ -135,7 +141,7 @@ async fn put(
             Err(ScheduleError::NameTaken(name)) if expected == Expected::Nothing => {
                 return Err(Problem::new(
                     Kind::PreconditionFailed,
-                    format!("there is a schedule called {name} already, and If-None-Match asks for none"),
+                    format!("a schedule named {name} already exists, and If-None-Match forbids replacing it"),
                 ));
             }
             Err(ScheduleError::NameTaken(_)) => {}
@@ -146,18 +152,19 @@ async fn put(
 }
 
 fn none_there(key: &ScheduleKey) -> Problem {
-    let detail = format!("there is no schedule {key}, and If-Match asks for one; without it, one is made");
+    let detail = format!("there is no schedule {key}; send the request without If-Match to create it");
     Problem::new(Kind::PreconditionFailed, detail)
 }
 
 /// Change some fields of a schedule.
 ///
-/// A JSON merge patch (RFC 7396): a field that is given replaces, `null` removes, and so inside `job`; anything deeper is replaced whole.
-/// Changing a schedule that runs a command needs the scope `exec:command`, even if only its times change.
+/// A JSON merge patch (RFC 7396): a field replaces the old value, and `null` removes it. The same goes for the fields
+/// of `job`; deeper values are replaced as a whole. Changing a schedule that runs a command needs the scope
+/// `exec:command`, even if only its times change.
 #[utoipa::path(patch, path = "/api/v1/schedules/{schedule}", tag = "schedules", operation_id = "update_schedule",
     params(
         ("schedule" = String, Path, description = "The schedule's name or id"),
-        ("If-Match" = Option<String>, Header, description = "The `ETag` it must have, or the version it must be at, such as `\"3\"`, or `*`"),
+        ("If-Match" = Option<String>, Header, description = "The expected `ETag` or version, such as `\"3\"`, or `*`"),
     ),
     request_body(
         content(
@@ -167,11 +174,15 @@ fn none_there(key: &ScheduleKey) -> Problem {
     ),
     responses(
         (status = 200, description = "Changed", body = ScheduleDocument,
-            headers(("ETag" = String, description = "Its version and a part of its id, in quotes"))),
-        (status = 403, description = "It runs a command, where commands are not allowed, or the key lacks `exec:command`", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 404, description = "No such schedule", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 412, description = "Not at this version; `version` says at which", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 422, description = "It would not be a valid schedule", body = ProblemDocument, content_type = "application/problem+json"),
+            headers(("ETag" = String, description = "Its version and part of its id, in quotes"))),
+        (status = 403, description = "It runs a command, and commands are not allowed or the key lacks `exec:command`",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, description = "No such schedule",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 412, description = "The version does not match; `version` has the current one",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 422, description = "The result would not be a valid schedule",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn update(
     State(app): State<App>,
@@ -237,16 +248,18 @@ async fn change_no_command(
 
 /// Delete a schedule.
 ///
-/// Its jobs stay. A tick that was due is fired first; one that is held is dropped. What became of its ticks is kept for a while.
+/// Its jobs are kept. A tick that is already due is fired first; a held tick is dropped. The tick history is kept for a while.
 #[utoipa::path(delete, path = "/api/v1/schedules/{schedule}", tag = "schedules", operation_id = "delete_schedule",
     params(
         ("schedule" = String, Path, description = "The schedule's name or id"),
-        ("If-Match" = Option<String>, Header, description = "The `ETag` it must have, or the version it must be at, such as `\"3\"`, or `*`"),
+        ("If-Match" = Option<String>, Header, description = "The expected `ETag` or version, such as `\"3\"`, or `*`"),
     ),
     responses(
-        (status = 204, description = "It is gone"),
-        (status = 404, description = "No such schedule", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 412, description = "Not at this version; `version` says at which", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 204, description = "Deleted"),
+        (status = 404, description = "No such schedule",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 412, description = "The version does not match; `version` has the current one",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn delete(
     State(app): State<App>,
@@ -265,17 +278,19 @@ pub(crate) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Pause a schedule: nothing fires until it is resumed, and nothing is made up for afterwards.
+/// Pause a schedule: it does not fire until it is resumed, and ticks missed in between are not made up for.
 #[utoipa::path(post, path = "/api/v1/schedules/{schedule}/pause", tag = "schedules", operation_id = "pause_schedule",
     params(
         ("schedule" = String, Path, description = "The schedule's name or id"),
-        ("If-Match" = Option<String>, Header, description = "The `ETag` it must have, or the version it must be at, such as `\"3\"`, or `*`"),
+        ("If-Match" = Option<String>, Header, description = "The expected `ETag` or version, such as `\"3\"`, or `*`"),
     ),
     responses(
-        (status = 200, description = "It is paused", body = ScheduleDocument,
-            headers(("ETag" = String, description = "Its version and a part of its id, in quotes"))),
-        (status = 404, description = "No such schedule", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 412, description = "Not at this version; `version` says at which", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 200, description = "Paused", body = ScheduleDocument,
+            headers(("ETag" = String, description = "Its version and part of its id, in quotes"))),
+        (status = 404, description = "No such schedule",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 412, description = "The version does not match; `version` has the current one",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn pause(
     State(app): State<App>,
@@ -287,21 +302,25 @@ pub(crate) async fn pause(
     change(&app, &caller, key, Change::Pause, expected).await
 }
 
-/// Resume a schedule: it fires again, from its next time on.
+/// Resume a schedule: it fires again from its next time.
 ///
-/// One that runs a command needs the scope `exec:command`.
+/// A schedule that runs a command needs the scope `exec:command`.
 #[utoipa::path(post, path = "/api/v1/schedules/{schedule}/resume", tag = "schedules", operation_id = "resume_schedule",
     params(
         ("schedule" = String, Path, description = "The schedule's name or id"),
-        ("If-Match" = Option<String>, Header, description = "The `ETag` it must have, or the version it must be at, such as `\"3\"`, or `*`"),
+        ("If-Match" = Option<String>, Header, description = "The expected `ETag` or version, such as `\"3\"`, or `*`"),
     ),
     responses(
-        (status = 200, description = "It is not paused", body = ScheduleDocument,
-            headers(("ETag" = String, description = "Its version and a part of its id, in quotes"))),
-        (status = 403, description = "It runs a command, where commands are not allowed, or the key lacks `exec:command`", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 404, description = "No such schedule", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 412, description = "Not at this version; `version` says at which", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 422, description = "It would never fire again", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 200, description = "Resumed", body = ScheduleDocument,
+            headers(("ETag" = String, description = "Its version and part of its id, in quotes"))),
+        (status = 403, description = "It runs a command, and commands are not allowed or the key lacks `exec:command`",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, description = "No such schedule",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 412, description = "The version does not match; `version` has the current one",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 422, description = "It would never fire again",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn resume(
     State(app): State<App>,
@@ -313,17 +332,19 @@ pub(crate) async fn resume(
     change_what_fires(&app, &caller, key, Change::Resume, expected).await
 }
 
-/// Make a schedule's job now.
+/// Run a schedule now.
 ///
-/// Apart from the calendar: whether it is paused or not, and whatever else of it runs. Sent twice it makes two. One that runs a
-/// command needs the scope `exec:command`.
+/// Creates one job immediately, even if the schedule is paused or another of its jobs is running. Repeating the request
+/// creates another job. A schedule that runs a command needs the scope `exec:command`.
 #[utoipa::path(post, path = "/api/v1/schedules/{schedule}/run", tag = "schedules", operation_id = "run_schedule",
     params(("schedule" = String, Path, description = "The schedule's name or id")),
     responses(
         (status = 202, description = "The job", body = JobDocument,
-            headers(("Location" = String, description = "Where the job is read"))),
-        (status = 403, description = "It runs a command, where commands are not allowed, or the key lacks `exec:command`", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 404, description = "No such schedule", body = ProblemDocument, content_type = "application/problem+json"),
+            headers(("Location" = String, description = "URL of the job"))),
+        (status = 403, description = "It runs a command, and commands are not allowed or the key lacks `exec:command`",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, description = "No such schedule",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn run(State(app): State<App>, caller: Caller, Key(key): Key) -> Result<Response, Problem> {
     let view = find(&app, &caller.tenant, &key).await?;

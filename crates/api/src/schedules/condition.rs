@@ -1,7 +1,8 @@
 //! `ETag`, `If-Match` and `If-None-Match`: which version of a schedule a request is about.
 //!
-//! Versions count from 1 for every schedule, so a name that was deleted and made again comes by the same ones anew. A tag therefore
-//! has a part of the schedule's id in it: `"3-9fbfe8da7817a116"`. Whoever knows a version alone, from the document, may say `"3"`.
+//! Versions count from 1 for every schedule, so a name that was deleted and made again comes by the same ones anew. A
+//! tag therefore has a part of the schedule's id in it: `"3-9fbfe8da7817a116"`. Whoever knows a version alone, from the
+//! document, may say `"3"`.
 
 use axum::response::Response;
 use foreman_core::document::ScheduleDocument;
@@ -43,16 +44,16 @@ impl Expected {
             (None, expected) => Ok(expected),
             (Some("*"), Self::Anything) => Ok(Self::Nothing),
             (Some(_), Self::Anything) => {
-                Err(Problem::invalid_request("the header If-None-Match of a write is `*`: only if there is none yet"))
+                Err(Problem::invalid_request("the header If-None-Match of a write must be `*`: create only"))
             }
-            (Some(_), _) => Err(Problem::invalid_request("If-Match and If-None-Match do not go together")),
+            (Some(_), _) => Err(Problem::invalid_request("use If-Match or If-None-Match, not both")),
         }
     }
 
     /// The same for a write that needs a schedule to write to.
     pub fn of_existing(headers: &HeaderMap) -> Result<Self, Problem> {
         match Self::of(headers)? {
-            Self::Nothing => Err(Problem::invalid_request("the header If-None-Match goes with PUT only")),
+            Self::Nothing => Err(Problem::invalid_request("the header If-None-Match works with PUT only")),
             expected => Ok(expected),
         }
     }
@@ -74,7 +75,7 @@ impl Expected {
             return Ok(ScheduleKey::Id(standing.id));
         }
         let detail = format!(
-            "the schedule {key} is not the one that If-Match is of; that one was deleted, and this one made since"
+            "the If-Match header belongs to an earlier schedule {key}, which was deleted; this one was created since"
         );
         Err(Problem { version: Some(standing.seen.version), ..Problem::new(Kind::PreconditionFailed, detail) })
     }
@@ -145,7 +146,7 @@ fn one<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>,
 
 fn malformed(name: &HeaderName, text: &str) -> Problem {
     Problem::invalid_request(format!(
-        "the header {name} is {text:?}; it is the ETag of an answer, or a version in quotes, such as \"3\", or *"
+        "the header {name} is {text:?}; use the ETag of a response, a version in quotes, such as \"3\", or *"
     ))
 }
 

@@ -19,7 +19,8 @@ use crate::problem::Problem;
 #[utoipa::path(get, path = "/api/v1/schedules", tag = "schedules", operation_id = "list_schedules", params(PageParams),
     responses(
         (status = 200, description = "A page", body = ListDocument<ScheduleDocument>),
-        (status = 400, description = "A parameter that does not exist or does not fit", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 400, description = "A parameter is unknown or invalid",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn list(
     State(app): State<App>,
@@ -36,7 +37,7 @@ pub(crate) async fn list(
 
 /// Read a schedule.
 ///
-/// With its next tick, what became of the latest one, and its version as `ETag`.
+/// With its next tick, the result of the latest one, and its version as `ETag`.
 #[utoipa::path(get, path = "/api/v1/schedules/{schedule}", tag = "schedules", operation_id = "get_schedule",
     params(
         ("schedule" = String, Path, description = "The schedule's name or id"),
@@ -44,10 +45,12 @@ pub(crate) async fn list(
     ),
     responses(
         (status = 200, description = "The schedule", body = ScheduleDocument,
-            headers(("ETag" = String, description = "Its version and a part of its id, in quotes"))),
-        (status = 304, description = "It is at this version still"),
-        (status = 404, description = "No such schedule", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 501, description = "A later version wrote it, and this one cannot read it", body = ProblemDocument, content_type = "application/problem+json"),
+            headers(("ETag" = String, description = "Its version and part of its id, in quotes"))),
+        (status = 304, description = "Not modified"),
+        (status = 404, description = "No such schedule",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 501, description = "Written by a later version that this server cannot read",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn get(
     State(app): State<App>,
@@ -64,14 +67,16 @@ pub(crate) async fn get(
     Ok(condition::answer(StatusCode::OK, view))
 }
 
-/// List what became of a schedule's ticks, the latest first.
+/// List a schedule's ticks and their results, newest first.
 ///
-/// Fired, with the job that was made and where it stands; held, until the job of an earlier one is final; or skipped, and why.
+/// A tick was fired (with the job it created and that job's state), is held until the job of an earlier tick is final,
+/// or was skipped (with the reason).
 #[utoipa::path(get, path = "/api/v1/schedules/{schedule}/ticks", tag = "schedules", operation_id = "list_ticks",
     params(("schedule" = String, Path, description = "The schedule's name or id"), PageParams),
     responses(
         (status = 200, description = "A page", body = ListDocument<TickDocument>),
-        (status = 404, description = "No such schedule", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, description = "No such schedule",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn ticks(
     State(app): State<App>,
@@ -103,7 +108,7 @@ pub(super) async fn find(app: &App, tenant: &TenantId, key: &ScheduleKey) -> Res
 
 pub(super) fn not_found(key: &ScheduleKey) -> Problem {
     let problem = Problem::from(ScheduleError::NotFound);
-    let detail = format!("no schedule is called {key}; it may have been deleted");
+    let detail = format!("there is no schedule {key}; it may have been deleted");
     Problem { detail, ..problem }
 }
 

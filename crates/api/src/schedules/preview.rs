@@ -23,7 +23,7 @@ pub(crate) struct PreviewParams {
     /// How many fires to show.
     #[param(minimum = 1, maximum = 1000, default = 20)]
     n: Option<usize>,
-    /// Those from this time on. Without it, from now on.
+    /// Show fires from this time on. Defaults to now.
     #[param(value_type = Option<String>, format = DateTime)]
     from: Option<Timestamp>,
 }
@@ -34,19 +34,20 @@ impl PreviewParams {
         if (1..=MOST_SHOWN).contains(&n) {
             return Ok(n);
         }
-        Err(Problem::invalid_request(format!("in the query: n: must lie between 1 and {MOST_SHOWN}")))
+        Err(Problem::invalid_request(format!("in the query: n: must be between 1 and {MOST_SHOWN}")))
     }
 }
 
 /// Show when a schedule will fire.
 ///
-/// Each fire in UTC and on the clocks of its zone, with a note where a change of the clocks moved, merged or skipped it. Whether it is
-/// paused makes no difference.
+/// Each fire in UTC and in the schedule's time zone, with a note if a daylight saving change moved, merged or skipped
+/// it. A paused schedule is previewed like any other.
 #[utoipa::path(get, path = "/api/v1/schedules/{schedule}/preview", tag = "schedules", operation_id = "preview_schedule",
     params(("schedule" = String, Path, description = "The schedule's name or id"), PreviewParams),
     responses(
         (status = 200, description = "The next fires", body = PreviewDocument),
-        (status = 404, description = "No such schedule", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, description = "No such schedule",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn saved(
     State(app): State<App>,
@@ -62,13 +63,14 @@ pub(crate) async fn saved(
 
 /// Show when a schedule that is not saved would fire.
 ///
-/// It needs nothing but its time: `name` and `job` may be left out, and are judged where they are given.
+/// Only the timing is required: `name` and `job` may be left out, and are validated if given.
 #[utoipa::path(post, path = "/api/v1/schedules/preview", tag = "schedules", operation_id = "preview_unsaved_schedule",
     params(PreviewParams),
     request_body(content = ScheduleFields, example = json!({"cron": "30 2 * * *", "timezone": "Europe/Berlin"})),
     responses(
         (status = 200, description = "The next fires", body = PreviewDocument),
-        (status = 422, description = "Not a valid schedule", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 422, description = "Not a valid schedule",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn unsaved(
     State(app): State<App>,

@@ -28,19 +28,21 @@ const ROUNDS: usize = 5;
 /// The list is carried along with every look at one of the tenant's keys.
 const MOST_COMMANDS: usize = 1_000;
 
-/// Make a tenant.
+/// Create a tenant.
 ///
-/// It has no keys yet. Its id is never used again, not even after it was deleted.
+/// It has no keys yet. Its id is never reused, not even after the tenant is deleted.
 #[utoipa::path(post, path = "/api/v1/tenants", tag = "tenants", operation_id = "create_tenant",
     request_body(content = NewTenantDocument, example = json!({"id": "acme", "limits": {"queued_jobs": 10000}, "weight": 2})),
     responses(
-        (status = 201, description = "Made", body = TenantDocument,
+        (status = 201, description = "Created", body = TenantDocument,
             headers(
-                ("Location" = String, description = "Where the tenant is read"),
+                ("Location" = String, description = "URL of the tenant"),
                 ("ETag" = String, description = "Its version, in quotes"),
             )),
-        (status = 409, description = "There is one of this id, or there was", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 422, description = "Not a valid tenant", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 409, description = "The id is in use, or was used by a deleted tenant",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 422, description = "Not a valid tenant",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn create(State(app): State<App>, request: Request) -> Result<Response, Problem> {
     let (_, body) = app.json(request, app.bodies.job_bytes).await?;
@@ -66,7 +68,7 @@ pub(crate) async fn create(State(app): State<App>, request: Request) -> Result<R
         CreateTenantAnswer::Created(tenant) => Ok(created(&app, tenant)),
         CreateTenantAnswer::Taken => Err(Problem::new(
             Kind::NameTaken,
-            format!("there is a tenant {id}, or there was one: an id is never used again; take another"),
+            format!("the tenant id {id} is or was in use, and ids are never reused; choose another"),
         )),
     }
 }
@@ -82,12 +84,12 @@ fn created(app: &App, tenant: Tenant) -> Response {
 
 /// Change a tenant.
 ///
-/// A JSON merge patch (RFC 7396): a field that is given replaces, `null` sets back to the default, and so inside `limits`. A tenant
-/// that is disabled keeps what it has; its keys open nothing within seconds.
+/// A JSON merge patch (RFC 7396): a field replaces the old value, and `null` resets it to the default. The same goes
+/// for the fields of `limits`. A disabled tenant keeps its data; its keys are rejected within seconds.
 #[utoipa::path(patch, path = "/api/v1/tenants/{tenant}", tag = "tenants", operation_id = "update_tenant",
     params(
         ("tenant" = String, Path, description = "The tenant's id"),
-        ("If-Match" = Option<String>, Header, description = "The `ETag` it must have, such as `\"3\"`, or `*`"),
+        ("If-Match" = Option<String>, Header, description = "The expected `ETag`, such as `\"3\"`, or `*`"),
     ),
     request_body(
         content(
@@ -98,9 +100,12 @@ fn created(app: &App, tenant: Tenant) -> Response {
     responses(
         (status = 200, description = "Changed", body = TenantDocument,
             headers(("ETag" = String, description = "Its version, in quotes"))),
-        (status = 404, description = "No such tenant", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 412, description = "Not at this version; `version` says at which", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 422, description = "It would not be a valid tenant", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, description = "No such tenant",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 412, description = "The version does not match; `version` has the current one",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 422, description = "The result would not be a valid tenant",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn update(State(app): State<App>, Named(id): Named, request: Request) -> Result<Response, Problem> {
     let (headers, body) = app.json(request, app.bodies.job_bytes).await?;
@@ -210,31 +215,34 @@ fn check(expected: Expected, tenant: &Tenant) -> Result<(), Problem> {
         return Ok(());
     }
     let version = tenant.version;
-    let detail = format!("the tenant {} is at version {version}; read it again and decide anew", tenant.id);
+    let detail = format!("the tenant {} is at version {version}; read it again before you change it", tenant.id);
     Err(Problem { version: Some(version), ..Problem::new(Kind::PreconditionFailed, detail) })
 }
 
 fn busy(id: &TenantId) -> Problem {
     Problem::new(
         Kind::Overloaded,
-        format!("the tenant {id} was changed by others at every try; nothing was changed, send it again"),
+        format!("other requests kept changing the tenant {id}; nothing was changed, send the request again"),
     )
 }
 
 /// Delete a tenant.
 ///
-/// It must be disabled, and have no jobs and no schedules any more: an operator removes them with the header `Foreman-Tenant`. Its keys,
-/// webhooks and settings go with it; its id is never used again.
+/// It must be disabled and have no jobs or schedules left: an operator deletes those with the header `Foreman-Tenant`.
+/// Its keys, webhooks and settings are deleted with it; its id is never reused.
 #[utoipa::path(delete, path = "/api/v1/tenants/{tenant}", tag = "tenants", operation_id = "delete_tenant",
     params(
         ("tenant" = String, Path, description = "The tenant's id"),
-        ("If-Match" = Option<String>, Header, description = "The `ETag` it must have, such as `\"3\"`, or `*`"),
+        ("If-Match" = Option<String>, Header, description = "The expected `ETag`, such as `\"3\"`, or `*`"),
     ),
     responses(
-        (status = 204, description = "It is gone"),
-        (status = 404, description = "No such tenant", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 409, description = "It is not disabled, it still has jobs or schedules, or it is the default one", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 412, description = "Not at this version; `version` says at which", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 204, description = "Deleted"),
+        (status = 404, description = "No such tenant",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 409, description = "It is not disabled, still has jobs or schedules, or is the default tenant",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 412, description = "The version does not match; `version` has the current one",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn delete(
     State(app): State<App>,
@@ -259,16 +267,17 @@ async fn remove(app: &App, id: &TenantId, expected: Expected) -> Result<(), Prob
             DeleteTenantAnswer::Gone => return Err(Problem::tenant_not_found(id)),
             DeleteTenantAnswer::Enabled => {
                 return refuse(format!(
-                    "the tenant {id} is not disabled; disable it first, so that nothing new comes in"
+                    "the tenant {id} is not disabled; disable it first, so that it accepts no new jobs"
                 ));
             }
             DeleteTenantAnswer::InUse => {
                 return refuse(format!(
-                    "the tenant {id} still has jobs or schedules; remove them first, with the header Foreman-Tenant: {id}"
+                    "the tenant {id} still has jobs or schedules; delete them first, with the header Foreman-Tenant: \
+                     {id}"
                 ));
             }
             DeleteTenantAnswer::Permanent => {
-                return refuse(format!("the tenant {id} is always there; it can be disabled"));
+                return refuse(format!("the tenant {id} cannot be deleted, only disabled"));
             }
         }
     }

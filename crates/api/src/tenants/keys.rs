@@ -29,12 +29,13 @@ const LONGEST_NAME: usize = 100;
 /// A hundred years. Whoever means for ever says nothing.
 const LONGEST_LIFE: Duration = Duration::from_hours(876_000);
 
-/// List a tenant's keys, by id; also those that open nothing any more.
+/// List a tenant's keys, by id, including revoked and expired ones.
 #[utoipa::path(get, path = "/api/v1/tenants/{tenant}/keys", tag = "tenants", operation_id = "list_keys",
     params(("tenant" = String, Path, description = "The tenant's id"), PageParams),
     responses(
         (status = 200, description = "A page", body = ListDocument<KeyDocument>),
-        (status = 404, description = "No such tenant", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, description = "No such tenant",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn list(
     State(app): State<App>,
@@ -51,7 +52,7 @@ pub(crate) async fn list(
     Ok(json::answer(StatusCode::OK, &ListDocument::<KeyDocument> { items, next: page.next }))
 }
 
-/// Read what is known of a key. The key itself is not kept.
+/// Read the record of a key. The key itself is not stored.
 #[utoipa::path(get, path = "/api/v1/tenants/{tenant}/keys/{key}", tag = "tenants", operation_id = "get_key",
     params(
         ("tenant" = String, Path, description = "The tenant's id"),
@@ -59,7 +60,8 @@ pub(crate) async fn list(
     ),
     responses(
         (status = 200, description = "The key", body = KeyDocument),
-        (status = 404, description = "No such tenant, or it has no such key", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, description = "No such tenant, or it has no such key",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn get(State(app): State<App>, KeyOf(tenant, id): KeyOf) -> Result<Response, Problem> {
     let key = find(&app, &tenant, &id).await?;
@@ -71,17 +73,19 @@ async fn find(app: &App, tenant: &TenantId, id: &KeyId) -> Result<KeyRecord, Pro
     app.tenancy.key(tenant, id).await?.ok_or_else(|| Problem::key_not_found(tenant, id))
 }
 
-/// Make a key.
+/// Create a key.
 ///
-/// The answer is the one moment in which it is shown: only its hash is kept. Nobody gives scopes that they have not.
+/// The key is shown only in this response: the server stores only its hash. A key can have only scopes that the caller's key has.
 #[utoipa::path(post, path = "/api/v1/tenants/{tenant}/keys", tag = "tenants", operation_id = "create_key",
     params(("tenant" = String, Path, description = "The tenant's id")),
     request_body(content = NewKeyDocument, example = json!({"name": "ci", "scopes": ["jobs:read", "jobs:write"], "expires_in": "2160h"})),
     responses(
-        (status = 201, description = "Made, and shown this once", body = MadeKeyDocument,
-            headers(("Location" = String, description = "Where it is read what is known of the key"))),
-        (status = 404, description = "No such tenant", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 422, description = "Not a valid key", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 201, description = "Created; the key is shown only in this response", body = MadeKeyDocument,
+            headers(("Location" = String, description = "URL of the key's record"))),
+        (status = 404, description = "No such tenant",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 422, description = "Not a valid key",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn create(
     State(app): State<App>,
@@ -112,10 +116,10 @@ pub(crate) async fn create(
     }
 }
 
-/// Replace a key by a new one that is good for the same.
+/// Replace a key with a new one that has the same scopes.
 ///
-/// The old one goes on for the time of grace, `24h` unless said otherwise, and never gains time by this; `0s` ends it at once. The
-/// answer is the one moment in which the new one is shown.
+/// The old key stays valid for the grace period, `24h` by default, but never beyond its own expiry; `0s` ends it at
+/// once. The new key is shown only in this response.
 #[utoipa::path(post, path = "/api/v1/tenants/{tenant}/keys/{key}/rotate", tag = "tenants", operation_id = "rotate_key",
     params(
         ("tenant" = String, Path, description = "The tenant's id"),
@@ -123,11 +127,14 @@ pub(crate) async fn create(
     ),
     request_body(content = Option<RotateKeyDocument>, example = json!({"grace": "24h"})),
     responses(
-        (status = 201, description = "The new one, shown this once", body = MadeKeyDocument,
-            headers(("Location" = String, description = "Where it is read what is known of the new key"))),
-        (status = 404, description = "No such tenant, or it has no such key", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 409, description = "It opens nothing any more, or was replaced already", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 422, description = "A grace or an expiry that cannot be", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 201, description = "The new key, shown only in this response", body = MadeKeyDocument,
+            headers(("Location" = String, description = "URL of the new key's record"))),
+        (status = 404, description = "No such tenant, or it has no such key",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 409, description = "It is revoked or expired, or was already replaced",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 422, description = "The grace period or the expiry is not valid",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn rotate(
     State(app): State<App>,
@@ -158,10 +165,10 @@ pub(crate) async fn rotate(
         ReplaceKeyAnswer::Replaced { old, new } => Ok(made(&key, new, Some(old), now)),
         ReplaceKeyAnswer::Gone => Err(Problem::key_not_found(&tenant, &id)),
         ReplaceKeyAnswer::NotLive(_) => {
-            not_live(format!("the key {id} is revoked or expired, and there is nothing to take over; make a new one"))
+            not_live(format!("the key {id} is revoked or expired; create a new key instead"))
         }
         ReplaceKeyAnswer::AlreadyReplaced(by) => {
-            not_live(format!("the key {id} was replaced by {by} already; rotate that one, or make a new one"))
+            not_live(format!("the key {id} was already replaced by {by}; rotate that one, or create a new key"))
         }
         ReplaceKeyAnswer::IdTaken => Err(id_taken()),
     }
@@ -169,16 +176,17 @@ pub(crate) async fn rotate(
 
 /// Revoke a key.
 ///
-/// From now on it opens nothing, within 5 seconds on every server and on open streams. It cannot be taken back. The key stays
-/// listed; revoked again it stays as it is.
+/// Takes effect within 5 seconds on every server and on open streams, and cannot be undone. The key stays listed;
+/// revoking it again changes nothing.
 #[utoipa::path(delete, path = "/api/v1/tenants/{tenant}/keys/{key}", tag = "tenants", operation_id = "revoke_key",
     params(
         ("tenant" = String, Path, description = "The tenant's id"),
         ("key" = String, Path, description = "The key's id: the part between its underscores"),
     ),
     responses(
-        (status = 200, description = "It is revoked", body = KeyDocument),
-        (status = 404, description = "No such tenant, or it has no such key", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 200, description = "Revoked", body = KeyDocument),
+        (status = 404, description = "No such tenant, or it has no such key",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn revoke(State(app): State<App>, KeyOf(tenant, id): KeyOf) -> Result<Response, Problem> {
     look::find(&app, &tenant).await?;
@@ -199,8 +207,11 @@ fn may_give(caller: &Caller, scopes: Scopes) -> Result<(), Problem> {
         return Ok(());
     }
     let lacking = scopes.iter().find(|scope| !caller.scopes.allow(*scope));
-    let detail =
-        format!("nobody gives what they have not: the key would have {scopes}, and yours has {}", caller.scopes);
+    let detail = format!(
+        "a key cannot have more scopes than the key that creates it: you asked for {scopes}, and yours has \
+                 {}",
+        caller.scopes
+    );
     Err(Problem { scope: lacking, ..Problem::new(Kind::Forbidden, detail) })
 }
 
@@ -209,7 +220,7 @@ fn judged_name(name: Option<String>) -> Result<String, Problem> {
     if name.chars().count() <= LONGEST_NAME && !name.chars().any(char::is_control) {
         return Ok(name);
     }
-    let detail = format!("is up to {LONGEST_NAME} characters, without control characters");
+    let detail = format!("must be at most {LONGEST_NAME} characters, without control characters");
     Err(Problem::mistake(Kind::InvalidKey, "/name", detail))
 }
 
@@ -217,10 +228,10 @@ fn expiry(at: Option<Timestamp>, within: Option<Span>, now: Timestamp) -> Result
     let refuse = |pointer, detail| Err(Problem::mistake(Kind::InvalidKey, pointer, detail));
     match (at, within) {
         (Some(_), Some(_)) => refuse("/expires_in", "give `expires_at` or `expires_in`, not both"),
-        (Some(at), None) if at <= now => refuse("/expires_at", "lies in the past; a key that opens nothing is no use"),
-        (None, Some(Span(within))) if within.is_zero() => refuse("/expires_in", "is no time at all"),
+        (Some(at), None) if at <= now => refuse("/expires_at", "is in the past"),
+        (None, Some(Span(within))) if within.is_zero() => refuse("/expires_in", "must be longer than 0"),
         (None, Some(Span(within))) if within > LONGEST_LIFE => {
-            refuse("/expires_in", "is longer than a hundred years; leave it out for a key that does not expire")
+            refuse("/expires_in", "is more than a hundred years; leave it out for a key that does not expire")
         }
         (at, within) => Ok(at.or(within.map(|span| now.plus(span.0)))),
     }
@@ -247,5 +258,5 @@ fn made(key: &ApiKey, record: KeyRecord, replaces: Option<KeyRecord>, now: Times
 
 /// Sixty random bits came twice. It is not a bug, and nobody will see it.
 fn id_taken() -> Problem {
-    Problem::new(Kind::Overloaded, "the id that was drawn for the key is taken; nothing was made, send it again")
+    Problem::new(Kind::Overloaded, "the generated key id is taken; nothing was created, send the request again")
 }

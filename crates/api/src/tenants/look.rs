@@ -19,7 +19,8 @@ use crate::schedules::condition;
 #[utoipa::path(get, path = "/api/v1/tenants", tag = "tenants", operation_id = "list_tenants", params(PageParams),
     responses(
         (status = 200, description = "A page", body = ListDocument<TenantDocument>),
-        (status = 400, description = "A parameter that does not exist or does not fit", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 400, description = "A parameter is unknown or invalid",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn list(State(app): State<App>, Params(params): Params<PageParams>) -> Result<Response, Problem> {
     let limit = params.limit()?;
@@ -35,7 +36,7 @@ pub(crate) async fn list(State(app): State<App>, Params(params): Params<PagePara
 
 /// Read a tenant.
 ///
-/// With its limits, what its jobs may run, and its version as `ETag`.
+/// With its limits, the commands its jobs may run, and its version as `ETag`.
 #[utoipa::path(get, path = "/api/v1/tenants/{tenant}", tag = "tenants", operation_id = "get_tenant",
     params(
         ("tenant" = String, Path, description = "The tenant's id"),
@@ -44,9 +45,11 @@ pub(crate) async fn list(State(app): State<App>, Params(params): Params<PagePara
     responses(
         (status = 200, description = "The tenant", body = TenantDocument,
             headers(("ETag" = String, description = "Its version, in quotes"))),
-        (status = 304, description = "It is at this version still"),
-        (status = 400, description = "Not a tenant's id", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 404, description = "No such tenant", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 304, description = "Not modified"),
+        (status = 400, description = "Not a tenant's id",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, description = "No such tenant",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn get(State(app): State<App>, Named(id): Named, headers: HeaderMap) -> Result<Response, Problem> {
     let tenant = find(&app, &id).await?;

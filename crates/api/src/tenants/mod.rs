@@ -34,7 +34,7 @@ pub(crate) async fn body_if_any(app: &App, request: Request) -> Result<Bytes, Pr
     }
     Err(Problem::new(
         Kind::UnsupportedMediaType,
-        "the request does not say what its body is; send it with the header `Content-Type: application/json`",
+        "the request has no content type; send it with the header `Content-Type: application/json`",
     ))
 }
 
@@ -44,5 +44,5 @@ pub(crate) fn overlap(kind: Kind, pointer: &str, given: Option<Span>, usual: Dur
         return Ok(overlap);
     }
     let most = duration::format(LONGEST_OVERLAP);
-    Err(Problem::mistake(kind, pointer, format!("is longer than {most}, the longest that an old one may go on")))
+    Err(Problem::mistake(kind, pointer, format!("is longer than the limit of {most}")))
 }

@@ -18,17 +18,19 @@ use crate::params::Named;
 use crate::problem::{Kind, Problem};
 use crate::schedules::condition::Expected;
 
-/// Make a tenant's signing secret, or change it for another.
+/// Create or rotate a tenant's signing secret.
 ///
-/// From now on its pushes and callbacks are signed with it (Standard Webhooks). One that was there before signs beside it for
-/// the overlap, `24h` unless said otherwise. The answer is the one moment in which it is shown.
+/// Its pushes and callbacks are signed with the secret from now on (Standard Webhooks). During the overlap, `24h` by
+/// default, they are also signed with the previous secret. The secret is shown only in this response.
 #[utoipa::path(post, path = "/api/v1/tenants/{tenant}/signing-secret", tag = "tenants", operation_id = "rotate_signing_secret",
     params(("tenant" = String, Path, description = "The tenant's id")),
     request_body(content = Option<RotateSecretDocument>, example = json!({"overlap": "24h"})),
     responses(
-        (status = 201, description = "The secret, shown this once", body = SecretDocument),
-        (status = 404, description = "No such tenant", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 422, description = "An overlap that cannot be, or this server has no FOREMAN_SECRET_KEY", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 201, description = "The secret, shown only in this response", body = SecretDocument),
+        (status = 404, description = "No such tenant",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 422, description = "The overlap is not valid, or this server has no FOREMAN_SECRET_KEY",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn rotate(
     State(app): State<App>,
@@ -52,12 +54,13 @@ pub(crate) async fn rotate(
     Ok(response)
 }
 
-/// Take a tenant's signing secret away: nothing is signed any more.
+/// Delete a tenant's signing secret. Its pushes and callbacks are no longer signed.
 #[utoipa::path(delete, path = "/api/v1/tenants/{tenant}/signing-secret", tag = "tenants", operation_id = "delete_signing_secret",
     params(("tenant" = String, Path, description = "The tenant's id")),
     responses(
         (status = 204, description = "There is none"),
-        (status = 404, description = "No such tenant", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, description = "No such tenant",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn delete(State(app): State<App>, Named(tenant): Named) -> Result<StatusCode, Problem> {
     let none = |old: &TenantSettings| Ok(TenantSettings { signing: SigningKeys::default(), ..old.clone() });
@@ -69,7 +72,7 @@ pub(crate) async fn delete(State(app): State<App>, Named(tenant): Named) -> Resu
 pub(crate) fn no_secret_key() -> Problem {
     Problem::new(
         Kind::NoSecretKey,
-        "this server has no key to keep secrets with; whoever runs it sets FOREMAN_SECRET_KEY (such as `openssl rand -base64 \
-         32` prints) on every role",
+        "this server has no key to encrypt secrets with; set FOREMAN_SECRET_KEY on every role (generate one with \
+         `openssl rand -base64 32`)",
     )
 }

@@ -1,4 +1,4 @@
-//! Who the server takes the asker for.
+//! Who the caller is.
 
 use axum::response::Response;
 use foreman_core::audit::Actor;
@@ -10,9 +10,9 @@ use crate::json;
 
 /// Who am I?
 ///
-/// The tenant, the key's id and its scopes, and the limits in force. Any key will do.
+/// The tenant, the key's id and its scopes, and the limits in force.
 #[utoipa::path(get, path = "/api/v1/whoami", tag = "tenants", operation_id = "whoami",
-    responses((status = 200, description = "Who asks", body = WhoamiDocument)))]
+    responses((status = 200, description = "The caller", body = WhoamiDocument)))]
 pub(crate) async fn whoami(caller: Caller) -> Response {
     json::answer(StatusCode::OK, &document(&caller))
 }

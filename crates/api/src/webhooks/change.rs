@@ -1,7 +1,7 @@
 //! Endpoints made, changed, given another secret, deleted.
 //!
-//! Each write runs to its end, whether or not its client waits. A change without `If-Match` is made from what is there, and made anew
-//! when somebody else was faster.
+//! Each write runs to its end, whether or not its client waits. A change without `If-Match` is made from what is there,
+//! and made anew when somebody else was faster.
 
 use axum::extract::{Request, State};
 use axum::response::Response;
@@ -29,21 +29,23 @@ use crate::tenants::{body_if_any, overlap};
 /// An endpoint that is changed by others all the time is not chased for ever.
 const ROUNDS: usize = 5;
 
-/// Make a webhook.
+/// Create a webhook.
 ///
-/// Its `secret` is in this answer and in no other: keep it where messages are verified.
+/// Its `secret` is shown only in this response: store it where you verify messages.
 #[utoipa::path(post, path = "/api/v1/webhooks", tag = "webhooks", operation_id = "create_webhook",
     request_body(content = WebhookSpec, example = json!({
         "url": "https://example.com/hooks/foreman", "events": ["job.completed", "job.dead"],
     })),
     responses(
-        (status = 201, description = "Made", body = WebhookDocument,
+        (status = 201, description = "Created", body = WebhookDocument,
             headers(
-                ("Location" = String, description = "Where the webhook is read"),
+                ("Location" = String, description = "URL of the webhook"),
                 ("ETag" = String, description = "Its version, in quotes"),
             )),
-        (status = 409, description = "The tenant has as many as it may have", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 422, description = "Not a valid webhook", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 409, description = "The tenant has reached its limit of webhooks",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 422, description = "Not a valid webhook",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn create(State(app): State<App>, caller: Caller, request: Request) -> Result<Response, Problem> {
     let (_, body) = app.json(request, app.bodies.job_bytes).await?;
@@ -57,7 +59,7 @@ pub(crate) async fn create(State(app): State<App>, caller: Caller, request: Requ
     let webhook = match app.to_the_end(async move { tenancy.create_webhook(&new).await }).await? {
         CreateWebhookAnswer::Created(webhook) => webhook,
         CreateWebhookAnswer::TooMany => {
-            let detail = format!("a tenant has at most {MOST_ENDPOINTS} webhooks; delete one that is not needed");
+            let detail = format!("a tenant can have at most {MOST_ENDPOINTS} webhooks; delete one you no longer need");
             return Err(Problem::new(Kind::TooManyWebhooks, detail));
         }
     };
@@ -68,21 +70,24 @@ pub(crate) async fn create(State(app): State<App>, caller: Caller, request: Requ
     Ok(response)
 }
 
-/// Change a webhook: what is given, and nothing else.
+/// Change some fields of a webhook.
 ///
-/// `"enabled": true` begins anew after it was disabled for its failures.
+/// `"enabled": true` also re-enables a webhook that was disabled because of failures.
 #[utoipa::path(patch, path = "/api/v1/webhooks/{webhook}", tag = "webhooks", operation_id = "update_webhook",
     params(
         ("webhook" = String, Path, description = "The webhook's id"),
-        ("If-Match" = Option<String>, Header, description = "The version it must be at, such as `\"3\"`, or `*`"),
+        ("If-Match" = Option<String>, Header, description = "The expected version, such as `\"3\"`, or `*`"),
     ),
     request_body(content = WebhookPatch, example = json!({"enabled": true})),
     responses(
         (status = 200, description = "Changed", body = WebhookDocument,
             headers(("ETag" = String, description = "Its version, in quotes"))),
-        (status = 404, description = "No such webhook", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 412, description = "Not at this version; `version` says at which", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 422, description = "It would not be a valid webhook", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, description = "No such webhook",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 412, description = "The version does not match; `version` has the current one",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 422, description = "The result would not be a valid webhook",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn update(
     State(app): State<App>,
@@ -103,21 +108,24 @@ pub(crate) async fn update(
     Ok(answer(StatusCode::OK, &shown(webhook, &app, None)))
 }
 
-/// Change a webhook's secret for another.
+/// Rotate a webhook's secret.
 ///
-/// Both sign for a while, so that a receiver that knows either goes on verifying. The new one is in this answer and in no other.
+/// Both secrets sign during the overlap, so a receiver can verify with either. The new one is shown only in this response.
 #[utoipa::path(post, path = "/api/v1/webhooks/{webhook}/rotate-secret", tag = "webhooks", operation_id = "rotate_webhook_secret",
     params(
         ("webhook" = String, Path, description = "The webhook's id"),
-        ("If-Match" = Option<String>, Header, description = "The version it must be at, such as `\"3\"`, or `*`"),
+        ("If-Match" = Option<String>, Header, description = "The expected version, such as `\"3\"`, or `*`"),
     ),
     request_body(content = Option<RotateSecretDocument>, example = json!({"overlap": "24h"})),
     responses(
         (status = 200, description = "The webhook with its new secret", body = WebhookDocument,
             headers(("ETag" = String, description = "Its version, in quotes"))),
-        (status = 404, description = "No such webhook", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 412, description = "Not at this version; `version` says at which", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 422, description = "An overlap that does not fit, or secrets cannot be kept here", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, description = "No such webhook",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 412, description = "The version does not match; `version` has the current one",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 422, description = "The overlap is not valid, or this server has no FOREMAN_SECRET_KEY",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn rotate_secret(
     State(app): State<App>,
@@ -137,12 +145,13 @@ pub(crate) async fn rotate_secret(
     Ok(answer(StatusCode::OK, &shown(webhook, &app, Some(&secret))))
 }
 
-/// Delete a webhook. What is on its way to it is given up.
+/// Delete a webhook. Pending deliveries are cancelled.
 #[utoipa::path(delete, path = "/api/v1/webhooks/{webhook}", tag = "webhooks", operation_id = "delete_webhook",
     params(("webhook" = String, Path, description = "The webhook's id")),
     responses(
-        (status = 204, description = "It is gone"),
-        (status = 404, description = "No such webhook", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 204, description = "Deleted"),
+        (status = 404, description = "No such webhook",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn delete(
     State(app): State<App>,
@@ -193,7 +202,7 @@ async fn changed(
                 UpdateWebhookAnswer::Stale => {}
             }
         }
-        Err(Problem::new(Kind::Overloaded, "the webhook is changed by others all the time; try again"))
+        Err(Problem::new(Kind::Overloaded, "other requests keep changing the webhook; try again"))
     })
     .await
 }

@@ -26,8 +26,10 @@ use crate::quotas;
     params(("webhook" = String, Path, description = "The webhook's id"), PageParams),
     responses(
         (status = 200, description = "A page", body = ListDocument<DeliveryDocument>),
-        (status = 400, description = "A parameter that does not exist or does not fit", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 404, description = "No such webhook", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 400, description = "A parameter is unknown or invalid",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, description = "No such webhook",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn list(
     State(app): State<App>,
@@ -48,7 +50,7 @@ pub(crate) async fn list(
     Ok(json::answer(StatusCode::OK, &ListDocument { items, next: page.next }))
 }
 
-/// Read a delivery: the message, and how each try went.
+/// Read a delivery: the message and every attempt.
 #[utoipa::path(get, path = "/api/v1/webhooks/{webhook}/deliveries/{delivery}", tag = "webhooks", operation_id = "get_delivery",
     params(
         ("webhook" = String, Path, description = "The webhook's id"),
@@ -56,7 +58,8 @@ pub(crate) async fn list(
     ),
     responses(
         (status = 200, description = "The delivery", body = DeliveryDocument),
-        (status = 404, description = "No such delivery", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, description = "No such delivery",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn get(
     State(app): State<App>,
@@ -66,16 +69,18 @@ pub(crate) async fn get(
     read(&app, &tenant, webhook, id).await
 }
 
-/// Send a delivery again that has ended: the same message under the same id.
+/// Resend a delivery that has ended: the same message with the same id.
 #[utoipa::path(post, path = "/api/v1/webhooks/{webhook}/deliveries/{delivery}/resend", tag = "webhooks", operation_id = "resend_delivery",
     params(
         ("webhook" = String, Path, description = "The webhook's id"),
         ("delivery" = String, Path, description = "The delivery's id"),
     ),
     responses(
-        (status = 200, description = "The delivery, on its way again", body = DeliveryDocument),
-        (status = 404, description = "No such delivery", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 409, description = "It is on its way already; `state` says where it stands", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 200, description = "The delivery, queued again", body = DeliveryDocument),
+        (status = 404, description = "No such delivery",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 409, description = "It is already being delivered; `state` has its state",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn resend(
     State(app): State<App>,
@@ -98,19 +103,21 @@ pub(crate) async fn resend(
         Some(RedriveAnswer::NotFinal(state)) => Err(Problem::in_state(
             Kind::JobNotFinal,
             state,
-            format!("delivery {id} is {state}: it is on its way already"),
+            format!("delivery {id} is {state}: it is already being delivered"),
         )),
         None => Err(outlived(id)),
     }
 }
 
-/// Send a webhook a message of the event `webhook.test`.
+/// Send a test message (event `webhook.test`).
 #[utoipa::path(post, path = "/api/v1/webhooks/{webhook}/test", tag = "webhooks", operation_id = "test_webhook",
     params(("webhook" = String, Path, description = "The webhook's id")),
     responses(
-        (status = 202, description = "The delivery, on its way", body = DeliveryDocument),
-        (status = 404, description = "No such webhook", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 409, description = "It is disabled", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 202, description = "The delivery, queued", body = DeliveryDocument),
+        (status = 404, description = "No such webhook",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 409, description = "The webhook is disabled",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn test(State(app): State<App>, caller: Caller, Endpoint(id): Endpoint) -> Result<Response, Problem> {
     let tenant = caller.tenant.clone();
@@ -132,11 +139,12 @@ pub(crate) async fn test(State(app): State<App>, caller: Caller, Endpoint(id): E
 
 /// Tried once: whoever tries it out is waiting, and tries it out again.
 fn trial(app: &App, tenant: &TenantId, webhook: WebhookId) -> Result<NewDelivery, Problem> {
-    let data = About::Webhook { webhook, detail: "a test: this endpoint is reached, and its secret verifies".into() };
+    let data =
+        About::Webhook { webhook, detail: "test message: the endpoint is reachable, and its secret verifies".into() };
     let message = Message { event: Event::WebhookTest, timestamp: app.clock.now(), data };
     let dispatch = Dispatch { lane: Lane::High, max_attempts: 1, ..Dispatch::to(Addressee::Webhook(webhook)) };
     let delivery = message.deliver(tenant, dispatch);
-    delivery.map_err(|error| Problem::internal(format!("a message that is no JSON: {error}")))
+    delivery.map_err(|error| Problem::internal(format!("the message is not JSON: {error}")))
 }
 
 async fn listed(app: &App, tenant: &TenantId, webhook: WebhookId, id: JobId) -> Result<Delivery, Problem> {
@@ -169,6 +177,6 @@ async fn read(app: &App, tenant: &TenantId, webhook: WebhookId, id: JobId) -> Re
 }
 
 fn outlived(id: JobId) -> Problem {
-    let detail = format!("delivery {id} has outlived its retention: what it said is gone");
+    let detail = format!("delivery {id} is past its retention period, and its message was deleted");
     Problem::new(Kind::DeliveryNotFound, detail)
 }

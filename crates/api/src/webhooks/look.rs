@@ -17,7 +17,8 @@ use crate::problem::Problem;
 #[utoipa::path(get, path = "/api/v1/webhooks", tag = "webhooks", operation_id = "list_webhooks", params(PageParams),
     responses(
         (status = 200, description = "A page", body = ListDocument<WebhookDocument>),
-        (status = 400, description = "A parameter that does not exist or does not fit", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 400, description = "A parameter is unknown or invalid",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn list(
     State(app): State<App>,
@@ -39,7 +40,8 @@ pub(crate) async fn list(
     responses(
         (status = 200, description = "The webhook", body = WebhookDocument,
             headers(("ETag" = String, description = "Its version, in quotes"))),
-        (status = 404, description = "No such webhook", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, description = "No such webhook",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn get(
     State(app): State<App>,

@@ -1,7 +1,7 @@
 //! Webhooks over HTTP: endpoints made, read and changed; their deliveries listed, inspected and sent again.
 //!
-//! A secret is shown in the answer that made it and never again. Every change is bound to the version it was made from, so that of
-//! two people who change one endpoint the second looks again.
+//! A secret is shown in the answer that made it and never again. Every change is bound to the version it was made from,
+//! so that of two people who change one endpoint the second looks again.
 
 pub(crate) mod change;
 pub(crate) mod deliveries;
@@ -39,7 +39,7 @@ impl<S: Send + Sync> FromRequestParts<S> for OneDelivery {
             Path::<(String, String)>::from_request_parts(parts, state).await.map_err(|error| refused(&error))?;
         let delivery = delivery
             .parse()
-            .map_err(|_| Problem::invalid_request(format!("{delivery:?} is not a delivery's id, which is a UUID")))?;
+            .map_err(|_| Problem::invalid_request(format!("{delivery:?} is not a delivery id, which is a UUID")))?;
         Ok(Self(webhook_id(&webhook)?, delivery))
     }
 }
@@ -49,7 +49,7 @@ fn refused(rejection: &axum::extract::rejection::PathRejection) -> Problem {
 }
 
 fn webhook_id(text: &str) -> Result<WebhookId, Problem> {
-    text.parse().map_err(|_| Problem::invalid_request(format!("{text:?} is not a webhook's id, which is a UUID")))
+    text.parse().map_err(|_| Problem::invalid_request(format!("{text:?} is not a webhook id, which is a UUID")))
 }
 
 async fn find(app: &App, tenant: &TenantId, id: WebhookId) -> Result<Webhook, Problem> {
