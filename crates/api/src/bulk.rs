@@ -72,7 +72,7 @@ impl Verb {
             Some(state) => {
                 let names: Vec<&str> = self.applies_to().iter().map(|state| state.as_str()).collect();
                 Err(Problem::invalid_request(format!(
-                    "/filter/state: {state} jobs cannot be meant here; give one of {}",
+                    "/filter/state: this operation does not apply to {state} jobs; use one of {}",
                     names.join(", ")
                 )))
             }
@@ -80,16 +80,18 @@ impl Verb {
     }
 }
 
-/// Run many ended jobs again.
+/// Retry many jobs that have ended.
 ///
-/// The filter's `state` is one of the final states. Without it, `dead`; with an `error_group`, `failed` and `dead`. The deliveries of
-/// webhooks are left out unless `queue` names theirs.
-/// Commands are left alone and counted in `skipped` where the key lacks the scope `exec:command`, or the server runs no commands.
+/// The filter's `state` is a final state; by default `dead`, or with an `error_group` both `failed` and `dead`. Webhook
+/// deliveries are left out unless `queue` names their queue. Commands are skipped and counted in `skipped` if the key
+/// lacks the scope `exec:command` or the server does not run commands.
 #[utoipa::path(post, path = "/api/v1/jobs/retry", tag = "bulk", operation_id = "retry_jobs", request_body = BulkRequest,
     responses(
         (status = 200, description = "How many", body = BulkAnswer),
-        (status = 400, description = "Not a filter, or one that cannot be meant", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 429, description = "More than the tenant may submit; `detail` says how many were run again, `Retry-After` when to go on", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 400, description = "The filter is not valid",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 429, description = "The tenant's rate limit; `detail` says how many jobs were retried, `Retry-After` when to continue",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn retry(State(app): State<App>, caller: Caller, request: Request) -> Result<Response, Problem> {
     run(Verb::Retry, app, caller, request).await
@@ -97,12 +99,13 @@ pub(crate) async fn retry(State(app): State<App>, caller: Caller, request: Reque
 
 /// Cancel many jobs that have not ended.
 ///
-/// The filter's `state` is one of the states before the end; without it, all of them. The deliveries of webhooks are left out unless
-/// `queue` names theirs.
+/// The filter's `state` is a state that is not final; by default, all of those. Webhook deliveries are left out unless
+/// `queue` names their queue.
 #[utoipa::path(post, path = "/api/v1/jobs/cancel", tag = "bulk", operation_id = "cancel_jobs", request_body = BulkRequest,
     responses(
         (status = 200, description = "How many", body = BulkAnswer),
-        (status = 400, description = "Not a filter, or one that cannot be meant", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 400, description = "The filter is not valid",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn cancel(State(app): State<App>, caller: Caller, request: Request) -> Result<Response, Problem> {
     run(Verb::Cancel, app, caller, request).await
@@ -110,12 +113,13 @@ pub(crate) async fn cancel(State(app): State<App>, caller: Caller, request: Requ
 
 /// Delete many ended jobs.
 ///
-/// The filter's `state` is one of the final states; without it, all of them. The deliveries of webhooks are left out unless `queue`
-/// names theirs.
+/// The filter's `state` is a final state; by default, all of those. Webhook deliveries are left out unless `queue`
+/// names their queue.
 #[utoipa::path(post, path = "/api/v1/jobs/delete", tag = "bulk", operation_id = "delete_jobs", request_body = BulkRequest,
     responses(
         (status = 200, description = "How many", body = BulkAnswer),
-        (status = 400, description = "Not a filter, or one that cannot be meant", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 400, description = "The filter is not valid",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn delete(State(app): State<App>, caller: Caller, request: Request) -> Result<Response, Problem> {
     run(Verb::Delete, app, caller, request).await
@@ -173,7 +177,7 @@ fn answered(answer: &BulkAnswer, object: String) -> Response {
 
 /// Not all of it was done: what was is told, and stands in the audit trail.
 fn broken_off(problem: Problem, answer: &BulkAnswer, object: String) -> Response {
-    let detail = format!("{} jobs were run again, and then: {}", answer.changed, problem.detail);
+    let detail = format!("{} jobs were retried before this error: {}", answer.changed, problem.detail);
     let mut response = Problem { detail, ..problem }.into_response();
     Touched::mark(&mut response, object);
     response

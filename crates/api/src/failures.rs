@@ -22,20 +22,21 @@ const ENOUGH: u64 = 10_000;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct GroupParams {
-    /// Only jobs in this state: `failed` or `dead`. Both without it.
+    /// Only jobs in this state: `failed` or `dead`. Defaults to both.
     state: Option<JobState>,
 }
 
 /// List the errors of failed and dead jobs, the most frequent first.
 ///
-/// Errors are the same when they differ only in numbers, ids and the like. A group has jobs of one state: `failed` (no retry can help)
-/// or `dead` (all attempts are used up). Put `group` into `error_group` and `state` into `state` of a list or of a bulk call to look
-/// at all of them or to retry them. At most 100 groups, each counted to 10,000; `complete` says whether these are all. The
-/// deliveries of webhooks are not included.
+/// Errors that differ only in numbers, ids and the like are in the same group. All jobs of a group are in one state:
+/// `failed` (a retry cannot help) or `dead` (all attempts are used up). To list or retry the jobs of a group, pass its
+/// `group` as `error_group` and its `state` as `state` to a list or a bulk operation. At most 100 groups are returned,
+/// each counted up to 10,000; `complete` says whether these are all. Webhook deliveries are not included.
 #[utoipa::path(get, path = "/api/v1/errors/groups", tag = "jobs", operation_id = "list_error_groups", params(GroupParams),
     responses(
         (status = 200, description = "The groups", body = FailureGroupsDocument),
-        (status = 400, description = "A parameter that does not exist or does not fit", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 400, description = "A parameter is unknown or invalid",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn groups(
     State(app): State<App>,
@@ -46,7 +47,7 @@ pub(crate) async fn groups(
         None => answer(&app, &tenant, &JobState::FAILURES).await,
         Some(state) if JobState::FAILURES.contains(&state) => answer(&app, &tenant, &[state]).await,
         Some(state) => Err(Problem::invalid_request(format!(
-            "in the query: state: {state} jobs have no error; give failed or dead, or leave it out for both"
+            "in the query: state: {state} jobs have no error; use failed or dead, or leave it out for both"
         ))),
     }
 }

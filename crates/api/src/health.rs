@@ -228,7 +228,7 @@ pub fn probes(vitals: Vitals, gate: Gate) -> Router {
 
 #[derive(Serialize, utoipa::ToSchema)]
 pub(crate) struct Health {
-    /// Always `alive`: a process that is not does not answer.
+    /// Always `alive`: a process that is not alive does not respond.
     status: &'static str,
     version: &'static str,
 }
@@ -243,26 +243,26 @@ pub(crate) struct Ready {
 struct Check {
     name: &'static str,
     ok: bool,
-    /// Why not, or what else is to be known.
+    /// Why it is not ready, or a note.
     #[serde(skip_serializing_if = "Option::is_none")]
     detail: Option<String>,
 }
 
 /// Is the process alive?
 #[utoipa::path(get, path = "/healthz", tag = "server", operation_id = "healthz",
-    responses((status = 200, description = "It is", body = Health)))]
+    responses((status = 200, description = "Alive", body = Health)))]
 pub(crate) async fn alive(State(vitals): State<Vitals>) -> Response {
     json::answer(StatusCode::OK, &Health { status: "alive", version: vitals.0.version })
 }
 
 /// Should the process be sent work?
 ///
-/// It should while its store answers, has never been found damaged since the start, the process is not stopping, and, where it fires
-/// schedules, it is not too far behind.
+/// Yes, while its store responds and has not been found damaged since the start, the process is not stopping, and, if
+/// it fires schedules, it is not too far behind.
 #[utoipa::path(get, path = "/readyz", tag = "server", operation_id = "readyz",
     responses(
-        (status = 200, description = "It should", body = Ready),
-        (status = 503, description = "It should not; `checks` says why", body = Ready),
+        (status = 200, description = "Ready", body = Ready),
+        (status = 503, description = "Not ready; `checks` says why", body = Ready),
     ))]
 pub(crate) async fn ready(State(vitals): State<Vitals>) -> Response {
     let mut checks = vec![vitals.intake(), vitals.store().await];

@@ -33,14 +33,14 @@ pub(crate) async fn get(State(app): State<App>, Tenant(tenant): Tenant, Id(id): 
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct AttemptParams {
-    /// `attempts_next` of the job, or `next` of the page before, unchanged.
+    /// `attempts_next` of the job, or `next` of the previous page, unchanged.
     cursor: Option<String>,
 }
 
 /// List a job's attempts.
 ///
-/// The latest first, at most 25 and about a megabyte per page. An attempt that ends between two pages moves the others along, so that
-/// one may be on both. Of more than 200 attempts the first 20 and the latest are kept.
+/// Newest first, at most 25 and about a megabyte per page. An attempt that ends between two requests shifts the pages,
+/// so the same attempt may be on both. If there are more than 200 attempts, the first 20 and the latest are kept.
 #[utoipa::path(get, path = "/api/v1/jobs/{id}/attempts", tag = "jobs", operation_id = "list_attempts",
     params(("id" = String, Path, description = "The job's id"), AttemptParams),
     responses(
@@ -60,14 +60,15 @@ pub(crate) async fn attempts(
 
 /// Cancel a job.
 ///
-/// One that waits is cancelled at once. One that runs is cancelled at once too: its worker is told and stops the work, and
-/// what it reports later is refused. Without the scope `jobs:read` the answer tells where the job stands, and nothing of its content.
+/// A waiting job is cancelled at once. So is a running one: its worker is notified and stops the work, and results that
+/// arrive later are rejected. Without the scope `jobs:read` the response has the job's state but none of its content.
 #[utoipa::path(post, path = "/api/v1/jobs/{id}/cancel", tag = "jobs", operation_id = "cancel_job",
     params(("id" = String, Path, description = "The job's id")),
     responses(
         (status = 200, description = "The cancelled job", body = JobDocument),
         (status = 404, description = "No such job", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 409, description = "It has already ended; `state` says how", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 409, description = "It has already ended; `state` has the final state",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn cancel(State(app): State<App>, caller: Caller, Id(id): Id) -> Result<Response, Problem> {
     let tenant = &caller.tenant;
@@ -77,24 +78,27 @@ pub(crate) async fn cancel(State(app): State<App>, caller: Caller, Id(id): Id) -
         CancelAnswer::AlreadyFinal(state) => Err(Problem::in_state(
             Kind::JobFinal,
             state,
-            format!("job {id} is {state} already, so there is nothing to cancel"),
+            format!("job {id} is already {state} and cannot be cancelled"),
         )),
     }
 }
 
-/// Run a job again that has ended.
+/// Retry a job that has ended.
 ///
-/// The same job under the same id: its attempts are counted anew, and the earlier ones are kept and shown. A command needs the scope
-/// `exec:command`, as when it was submitted.
-/// Without the scope `jobs:read` the answer tells where the job stands, and nothing of its content.
+/// The job keeps its id. Its attempts are counted from zero again, and the earlier ones stay visible. A command needs
+/// the scope `exec:command`, as it did when it was submitted. Without the scope `jobs:read` the response has the job's
+/// state but none of its content.
 #[utoipa::path(post, path = "/api/v1/jobs/{id}/retry", tag = "jobs", operation_id = "retry_job",
     params(("id" = String, Path, description = "The job's id")),
     responses(
-        (status = 200, description = "The job, waiting again", body = JobDocument),
-        (status = 403, description = "A command, where commands are not allowed, or the key lacks `exec:command`", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 200, description = "The job, queued again", body = JobDocument),
+        (status = 403, description = "Commands are not allowed, or the key lacks `exec:command`",
+            body = ProblemDocument, content_type = "application/problem+json"),
         (status = 404, description = "No such job", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 409, description = "It has not ended; `state` says where it stands", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 429, description = "More than the tenant may submit; `Retry-After` says when to come again", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 409, description = "It has not ended; `state` has its state",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 429, description = "The tenant's rate limit; `Retry-After` says when to try again",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn retry(State(app): State<App>, caller: Caller, Id(id): Id) -> Result<Response, Problem> {
     let view = app.store.get(&caller.tenant, id).await?.ok_or_else(|| Problem::job_not_found(id))?;
@@ -116,13 +120,14 @@ pub(crate) async fn retry(State(app): State<App>, caller: Caller, Id(id): Id) ->
     }
 }
 
-/// Delete a job that has ended, with all that is known of it.
+/// Delete a job that has ended, and everything recorded about it.
 #[utoipa::path(delete, path = "/api/v1/jobs/{id}", tag = "jobs", operation_id = "delete_job",
     params(("id" = String, Path, description = "The job's id")),
     responses(
-        (status = 204, description = "It is gone"),
+        (status = 204, description = "Deleted"),
         (status = 404, description = "No such job", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 409, description = "It has not ended; `state` says where it stands", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 409, description = "It has not ended; `state` has its state",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn delete(State(app): State<App>, Tenant(tenant): Tenant, Id(id): Id) -> Result<StatusCode, Problem> {
     let answer = write(&app, &tenant, id, |app, tenant| async move { app.store.remove(&tenant, &[id]).await }).await?;

@@ -45,7 +45,7 @@ pub(crate) struct ListParams {
     tag: Option<String>,
     /// Only jobs with this correlation id.
     correlation_id: Option<String>,
-    /// Only final jobs that ended with an error of this group: `group` of the list of groups.
+    /// Only jobs that ended with an error of this group: `group` of the list of groups.
     error_group: Option<String>,
     /// Only jobs submitted after this time.
     #[param(value_type = Option<String>, format = DateTime)]
@@ -56,9 +56,9 @@ pub(crate) struct ListParams {
     /// Jobs per page.
     #[param(minimum = 1, maximum = 500, default = 50)]
     limit: Option<usize>,
-    /// `next` of the page before, unchanged.
+    /// `next` of the previous page, unchanged.
     cursor: Option<String>,
-    /// `payload`: also what was submitted with each job, as a job document shows it. The page then has at most 100 jobs, and ends early after
+    /// `payload`: include what was submitted with each job, as in a job document. A page then has at most 100 jobs and
     /// 1 MiB; `next` continues it.
     #[param(inline)]
     fields: Option<Fields>,
@@ -76,7 +76,7 @@ pub(crate) struct DeadParams {
     tag: Option<String>,
     /// Only jobs with this correlation id.
     correlation_id: Option<String>,
-    /// Only final jobs that ended with an error of this group: `group` of the list of groups.
+    /// Only jobs that ended with an error of this group: `group` of the list of groups.
     error_group: Option<String>,
     /// Only jobs submitted after this time.
     #[param(value_type = Option<String>, format = DateTime)]
@@ -87,18 +87,19 @@ pub(crate) struct DeadParams {
     /// Jobs per page.
     #[param(minimum = 1, maximum = 500, default = 50)]
     limit: Option<usize>,
-    /// `next` of the page before, unchanged.
+    /// `next` of the previous page, unchanged.
     cursor: Option<String>,
 }
 
 /// List jobs.
 ///
-/// Newest first: by submission, or, when one final state is asked for, by the time they reached it. The deliveries of webhooks, which
-/// are jobs too, are left out unless `queue=foreman.webhooks` names them.
+/// Newest first: by submission time, or by the time they reached it if `state` is a final state. Webhook deliveries,
+/// which are jobs too, are left out unless you ask for `queue=foreman.webhooks`.
 #[utoipa::path(get, path = "/api/v1/jobs", tag = "jobs", operation_id = "list_jobs", params(ListParams),
     responses(
         (status = 200, description = "A page", body = ListDocument<JobDocument>),
-        (status = 400, description = "A parameter that does not exist or does not fit", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 400, description = "A parameter is unknown or invalid",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn list(
     State(app): State<App>,
@@ -122,9 +123,9 @@ pub(crate) async fn list(
     page(&app, &tenant, asked, limit, cursor.as_deref(), fields).await
 }
 
-/// List dead jobs: all attempts failed, and kept until somebody retries or deletes them.
+/// List dead jobs: jobs whose attempts all failed, kept until they are retried or deleted.
 ///
-/// The same as the list of jobs in the state `dead`, latest death first.
+/// The same as the list of jobs in the state `dead`, newest first by the time they died.
 #[utoipa::path(get, path = "/api/v1/dead", tag = "jobs", operation_id = "list_dead_jobs", params(DeadParams),
     responses((status = 200, description = "A page", body = ListDocument<JobDocument>)))]
 pub(crate) async fn list_dead(
@@ -151,7 +152,7 @@ async fn page(
     let limit = limit.unwrap_or(DEFAULT_LIMIT);
     let most = if fields.is_some() { MAX_LIMIT_WITH_PAYLOADS } else { MAX_LIMIT };
     if !(1..=most).contains(&limit) {
-        return Err(Problem::invalid_request(format!("in the query: limit: must lie between 1 and {most}")));
+        return Err(Problem::invalid_request(format!("in the query: limit: must be between 1 and {most}")));
     }
     let after = cursor
         .map(Cursor::decode)

@@ -21,7 +21,7 @@ pub trait Meter: Send + Sync {
     fn text(&self) -> String;
 }
 
-/// What is counted, for Prometheus
+/// Metrics for Prometheus
 #[utoipa::path(get, path = "/metrics", tag = "server", operation_id = "metrics",
     responses((status = 200, description = "Counters and gauges of this process in the OpenMetrics text format",
         body = String, content_type = "application/openmetrics-text")))]

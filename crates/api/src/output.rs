@@ -16,20 +16,20 @@ use crate::problem::{Kind, Problem};
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct OutputParams {
-    /// From this line on; `next_line` of the answer before.
+    /// The first line to return; `next_line` of the previous response.
     #[serde(default)]
     #[param(default = 0)]
     after: u64,
 }
 
-/// Read what a running command has printed.
+/// Read the output of a running command.
 ///
-/// Only while an attempt runs in this process. What is kept afterwards stands with the job's attempts.
+/// Only while an attempt is running in this process. Afterwards the output is part of the job's attempts.
 #[utoipa::path(get, path = "/api/v1/jobs/{id}/output", tag = "jobs", operation_id = "read_output",
     params(("id" = String, Path, description = "The job's id"), OutputParams),
     responses(
-        (status = 200, description = "Lines, and where to go on", body = OutputChunk),
-        (status = 404, description = "No such job, or nothing of it runs here", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 200, description = "Lines, and where to continue", body = OutputChunk),
+        (status = 404, description = "No such job, or no attempt of it is running on this server", body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn output(
     State(app): State<App>,
@@ -45,7 +45,8 @@ pub(crate) async fn output(
             Kind::NoLiveOutput,
             view.state,
             format!(
-                "job {id} is {}, and no attempt of it prints here now; its `attempts` keep what earlier ones printed",
+                "job {id} is {}, and no attempt of it is running on this server; its `attempts` have the output of \
+                 earlier ones",
                 view.state
             ),
         )),

@@ -97,11 +97,10 @@ async fn look(app: App, tenant: TenantId) -> Result<Arc<Scene>, StoreError> {
     }))
 }
 
-/// What there is, who works, and what needs a person. At most a second or two old.
+/// Counts of jobs and queues, the workers, and what needs attention. At most a second or two old.
 ///
-/// A count with `estimate` is "at least so many": no list is counted further than 1,000. The deliveries of webhooks are not
-/// counted. Workers are shown to operators (scope
-/// `admin`), late schedules to those with `schedules:read`.
+/// A count with `estimate` means "at least this many": counting stops at 1,000. Webhook deliveries are not counted.
+/// Workers are shown to operators (scope `admin`), late schedules to keys with `schedules:read`.
 #[utoipa::path(get, path = "/api/v1/overview", tag = "statistics", operation_id = "get_overview",
     responses((status = 200, description = "The overview", body = OverviewDocument)))]
 pub(crate) async fn overview(State(app): State<App>, caller: Caller) -> Result<Response, Problem> {

@@ -17,7 +17,7 @@ use crate::problem::Problem;
 pub(crate) struct PauseAnswer {
     name: String,
     paused: bool,
-    /// `false` when it was so already.
+    /// `false` if there was nothing to change.
     changed: bool,
 }
 
@@ -25,17 +25,18 @@ pub(crate) struct PauseAnswer {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct QueuesParams {
-    /// Only this queue. Names one of Foreman's own too: `foreman.webhooks` has the deliveries of webhooks.
+    /// Only this queue, which may be Foreman's own: `foreman.webhooks` has the webhook deliveries.
     queue: Option<String>,
 }
 
-/// List queues: depth by state, the age of the oldest due job, and how fast jobs end.
+/// List queues: depth by state, age of the oldest due job, and throughput.
 ///
-/// Foreman's own queue `foreman.webhooks` is listed only where it is named.
+/// Foreman's own queue `foreman.webhooks` is listed only if `queue` names it.
 #[utoipa::path(get, path = "/api/v1/queues", tag = "queues", operation_id = "list_queues", params(QueuesParams),
     responses(
         (status = 200, description = "All queues", body = ListDocument<QueueDocument>),
-        (status = 400, description = "A parameter that does not exist or does not fit", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 400, description = "A parameter is unknown or invalid",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn list(
     State(app): State<App>,
@@ -52,12 +53,13 @@ pub(crate) async fn list(
     Ok(json::answer(StatusCode::OK, &ListDocument { items, next: None }))
 }
 
-/// Pause a queue: its jobs are not started. What runs goes on, and new jobs are still accepted.
+/// Pause a queue: no further jobs are started. Running jobs continue, and new jobs are still accepted.
 #[utoipa::path(post, path = "/api/v1/queues/{queue}/pause", tag = "queues", operation_id = "pause_queue",
     params(("queue" = String, Path, description = "The queue's name")),
     responses(
-        (status = 200, description = "It is paused", body = PauseAnswer),
-        (status = 400, description = "Not a queue's name", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 200, description = "Paused", body = PauseAnswer),
+        (status = 400, description = "Not a queue's name",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn pause(
     State(app): State<App>,
@@ -74,8 +76,9 @@ pub(crate) async fn pause(
 #[utoipa::path(post, path = "/api/v1/queues/{queue}/resume", tag = "queues", operation_id = "resume_queue",
     params(("queue" = String, Path, description = "The queue's name")),
     responses(
-        (status = 200, description = "It is not paused", body = PauseAnswer),
-        (status = 400, description = "Not a queue's name", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 200, description = "Resumed", body = PauseAnswer),
+        (status = 400, description = "Not a queue's name",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn resume(
     State(app): State<App>,

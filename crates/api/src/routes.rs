@@ -58,8 +58,9 @@ pub fn openapi() -> OpenApi {
 const KEY: &str = "key";
 
 fn bearer() -> Http {
-    let what = "A key: `fm_…`, made by `foreman keys create` or `POST /api/v1/tenants/{tenant}/keys`, or the `FOREMAN_ADMIN_KEY` that the \
-                server was started with. A server on loopback without one asks for none.";
+    let what = "An API key: `fm_…`, created with `foreman keys create` or `POST /api/v1/tenants/{tenant}/keys`, or \
+                the `FOREMAN_ADMIN_KEY` that the server was started with. A server that listens on loopback and has \
+                no admin key requires no key.";
     HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("fm_…").description(Some(what)).build()
 }
 
@@ -70,7 +71,7 @@ fn says_what_it_needs(operation: &mut Operation, way: &Way) {
             operation.security = Some(Vec::new());
             return;
         }
-        Needs::Key => "Any key will do.".to_owned(),
+        Needs::Key => "Needs a key; any scope will do.".to_owned(),
         Needs::Scope(scope) => format!("Needs a key with the scope `{scope}`."),
     };
     let description = operation.description.take().filter(|text| !text.is_empty());
@@ -80,15 +81,15 @@ fn says_what_it_needs(operation: &mut Operation, way: &Way) {
         .name("Foreman-Tenant")
         .parameter_in(ParameterIn::Header)
         .required(Required::False)
-        .description(Some("The tenant that an operator's request is about; the key's own without it"))
+        .description(Some("The tenant to act on, for operators; defaults to the key's own tenant"))
         .schema(Some(ObjectBuilder::new().schema_type(Type::String)))
         .build();
     operation.parameters.get_or_insert_default().push(RefOr::T(tenant));
     for (status, what) in [
-        ("401", "No key, or one that is unknown, expired or revoked"),
-        ("403", "The key has not the scope, or names a tenant that is not its own"),
-        ("404", "There is no such thing, or it is another tenant's; or no tenant has the name in `Foreman-Tenant`"),
-        ("429", "Too much was asked for in too short a time, or too many wrong keys came from this address"),
+        ("401", "The key is missing, unknown, expired or revoked"),
+        ("403", "The key lacks the scope, or the request names another tenant"),
+        ("404", "Not found, or the tenant in `Foreman-Tenant` does not exist"),
+        ("429", "Too many requests, or too many wrong keys from this address"),
     ] {
         operation.responses.responses.entry(status.into()).or_insert_with(|| problem_response(what).into());
     }
@@ -174,8 +175,8 @@ fn about() -> OpenApi {
         .title("Foreman")
         .version("v1")
         .description(Some(
-            "Accepts jobs durably, runs them, retries, and tells you what happened. Times are RFC 3339; durations are text \
-             such as `250ms`, `90s`, `5m`, `1h30m`. Whatever goes wrong is answered as a problem document (RFC 9457) whose \
+            "Accepts jobs durably, runs them, retries them, and reports what happened. Times are RFC 3339; durations \
+             are text such as `250ms`, `90s`, `5m`, `1h30m`. Every error is a problem document (RFC 9457) whose \
              `type` is a page on this server.",
         ))
         .license(Some(LicenseBuilder::new().name("Apache-2.0 OR MIT").build()));
@@ -194,21 +195,21 @@ fn operations(item: &mut PathItem) -> impl Iterator<Item = (Method, &mut Operati
     .filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
 }
 
-/// What any operation may be answered with. Every status has its name here or beside its handler: there is no `default`, so that whoever
-/// holds the server against the document finds what was forgotten.
+/// What any operation may be answered with. Every status has its name here or beside its handler: there is no
+/// `default`, so that whoever holds the server against the document finds what was forgotten.
 fn may_answer_a_problem(operation: &mut Operation) {
     let everywhere = [
         ("400", "The request is not valid"),
         ("408", "The request did not arrive in time"),
         ("421", "The request names a host that is not this server"),
-        ("500", "The server made a mistake, or its store is damaged; its log tells why"),
-        ("503", "Overloaded, stopping, or the store is away; send it again"),
+        ("500", "Internal error, or the store is damaged; see the server's log"),
+        ("503", "Overloaded, stopping, or the store is unreachable; send the request again"),
         ("507", "The store has no space left"),
     ];
     let with_a_body = [
         ("413", "The body is too large"),
         ("415", "The body is not sent as JSON"),
-        ("422", "What is asked for cannot be"),
+        ("422", "The request cannot be processed"),
     ];
     let with_a_body = with_a_body.into_iter().filter(|_| operation.request_body.is_some());
     for (status, what) in everywhere.into_iter().chain(with_a_body) {

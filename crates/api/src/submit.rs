@@ -37,23 +37,29 @@ const FINGERPRINTS: &str = "idempotency fingerprint";
 
 /// Submit a job.
 ///
-/// After a 2xx the job is durable. With an `Idempotency-Key` (or the field `idempotency_key`) the request is safe to
-/// repeat for 24 hours: the same job is answered with 200, another body under the same key is refused.
+/// After a 2xx response the job is durable. With an `Idempotency-Key` header (or the field `idempotency_key`) the
+/// request is safe to repeat for 24 hours: a repeat returns the same job with 200, and a different body under the same
+/// key is rejected.
 #[utoipa::path(post, path = "/api/v1/jobs", tag = "jobs", operation_id = "submit_job",
-    params(("Idempotency-Key" = Option<String>, Header, description = "Makes the request safe to repeat; 1 to 255 characters")),
+    params(("Idempotency-Key" = Option<String>, Header, description = "Makes the request safe to repeat; 1 to 255 \
+        characters")),
     request_body = JobSpec,
     responses(
         (status = 202, description = "Accepted", body = JobDocument,
-            headers(("Location" = String, description = "Where the job is read"))),
+            headers(("Location" = String, description = "URL of the job"))),
         (status = 200, description = "The first job under this idempotency key", body = JobDocument,
             headers(
-                ("Location" = String, description = "Where the job is read"),
+                ("Location" = String, description = "URL of the job"),
                 ("Idempotency-Replayed" = String, description = "`true`"),
             )),
-        (status = 403, description = "A command, where commands are not allowed, or the key has not the scope", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 422, description = "Not a valid job, or the key stands for another one", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 429, description = "More than the tenant may submit; `Retry-After` says when to come again", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 503, description = "Nothing was accepted: overloaded, stopping, or the store is away", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 403, description = "Commands are not allowed, or the key lacks the scope",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 422, description = "Not a valid job, or the idempotency key was used for another one",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 429, description = "The tenant's rate limit; `Retry-After` says when to try again",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 503, description = "Nothing was accepted: overloaded, stopping, or the store is unreachable",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn submit(State(app): State<App>, caller: Caller, request: Request) -> Result<Response, Problem> {
     let from = Origin::of(&request);
@@ -158,8 +164,8 @@ fn judge(app: &App, caller: &Caller, spec: JobSpec, now: Timestamp) -> Result<Ne
     Ok(job)
 }
 
-/// What may be secret in it is sealed before anybody writes it down. The fingerprint is of what was sent (sealed twice, the same job
-/// would look like two) and so is kept under a key. That of a job without secrets is as plain as the job.
+/// What may be secret in it is sealed before anybody writes it down. The fingerprint is of what was sent (sealed twice,
+/// the same job would look like two) and so is kept under a key. That of a job without secrets is as plain as the job.
 fn seal(app: &App, tenant: &TenantId, job: &mut NewJob) -> Result<(), Problem> {
     if job.work.target.is_safe_to_keep() {
         return Ok(());
@@ -177,8 +183,8 @@ fn seal(app: &App, tenant: &TenantId, job: &mut NewJob) -> Result<(), Problem> {
 
 /// What is wrong with something that carries a secret, on a server that cannot seal it.
 pub(crate) fn no_ring() -> &'static str {
-    "may carry a secret, and this server has no key to keep secrets with; whoever runs it sets FOREMAN_SECRET_KEY (such as \
-     `openssl rand -base64 32` prints) on every role"
+    "may carry a secret, and this server has no key to encrypt secrets with; set FOREMAN_SECRET_KEY on every role \
+     (generate one with `openssl rand -base64 32`)"
 }
 
 /// The key may come in the header or in the body; where it comes in both, they must agree.
@@ -205,7 +211,7 @@ fn take_key(headers: &HeaderMap, spec: &mut JobSpec) -> Result<(), Problem> {
 fn key_reused(first: JobId) -> Problem {
     Problem::new(
         Kind::IdempotencyKeyReused,
-        format!("the idempotency key stands for job {first}, which was submitted with other content; use a new key"),
+        format!("the idempotency key was already used for job {first}, which has different content; use a new key"),
     )
 }
 
@@ -251,7 +257,7 @@ impl Receipt {
 /// What the answer says of a job beside what was sent, in bytes: about this much.
 const DOCUMENT: usize = 400;
 
-/// One answer of a batch.
+/// The result of one job of a batch.
 #[derive(Serialize, utoipa::ToSchema)]
 #[serde(untagged)]
 enum BatchItem {
@@ -261,22 +267,26 @@ enum BatchItem {
 
 #[derive(Serialize, utoipa::ToSchema)]
 pub(crate) struct BatchAnswer {
-    /// One for each job of the request, in its order: the job, or the problem with its `status`.
+    /// One entry per job of the request, in the same order: the job, or the problem with its `status`.
     results: Vec<BatchItem>,
 }
 
 /// Submit up to 1,000 jobs.
 ///
-/// Each is judged by itself: one that is not valid does not stop the others. What is accepted is accepted together, and
-/// durable after the answer.
+/// Each job is validated by itself: an invalid one does not affect the others. The accepted jobs are written together
+/// and are durable once you have the response.
 #[utoipa::path(post, path = "/api/v1/jobs/batch", tag = "jobs", operation_id = "submit_batch",
     request_body = BatchRequest,
     responses(
-        (status = 200, description = "What became of each job", body = BatchAnswer),
-        (status = 400, description = "Not a batch, or an empty one", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 413, description = "Too many jobs, or too many bytes", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 429, description = "More than the tenant may submit; `Retry-After` says when to come again", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 503, description = "Nothing was accepted: overloaded, stopping, or the store is away", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 200, description = "The result of each job", body = BatchAnswer),
+        (status = 400, description = "Not a batch, or an empty one",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 413, description = "Too many jobs, or too many bytes",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 429, description = "The tenant's rate limit; `Retry-After` says when to try again",
+            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 503, description = "Nothing was accepted: overloaded, stopping, or the store is unreachable",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn submit_batch(
     State(app): State<App>,
@@ -288,7 +298,7 @@ pub(crate) async fn submit_batch(
     let (headers, body) = app.json(request, app.bodies.batch_bytes).await?;
     if headers.contains_key(IDEMPOTENCY_KEY) {
         return Err(Problem::invalid_request(
-            "the header Idempotency-Key says nothing about the jobs of a batch; give each its `idempotency_key`",
+            "the header Idempotency-Key does not apply to a batch; give each job its own `idempotency_key`",
         ));
     }
     let Batch { jobs: Items { items, count } } = json::parse_in_place(&body, Kind::InvalidRequest)?;

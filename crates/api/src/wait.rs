@@ -26,21 +26,22 @@ const LONGEST: Duration = Duration::from_mins(5);
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct WaitParams {
-    /// How long to wait, at most `5m`. Without it, `30s`.
+    /// How long to wait, at most `5m`. Defaults to `30s`.
     #[param(value_type = Option<String>, example = "30s")]
     timeout: Option<Span>,
 }
 
 /// Wait until a job has ended.
 ///
-/// Answers as soon as the job is final; at the timeout, or when the server stops, with the job as it is. Ends with 401 within a few
-/// seconds when the key is revoked or expires meanwhile.
+/// Responds as soon as the job is final. At the timeout, or when the server stops, it responds with the unfinished job.
+/// If the key is revoked or expires meanwhile, the request ends with 401 within a few seconds.
 #[utoipa::path(get, path = "/api/v1/jobs/{id}/wait", tag = "jobs", operation_id = "wait_for_job",
     params(("id" = String, Path, description = "The job's id"), WaitParams),
     responses(
-        (status = 200, description = "The job, final or, at the timeout, as it is", body = JobDocument),
+        (status = 200, description = "The job: final, or unfinished when the timeout passed", body = JobDocument),
         (status = 404, description = "No such job", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 429, description = "As many requests of the tenant wait as may; `Retry-After` says when to come again", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 429, description = "The tenant has too many waiting requests; `Retry-After` says when to try again",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn wait(
     State(app): State<App>,
@@ -52,7 +53,7 @@ pub(crate) async fn wait(
     if patience > LONGEST {
         let most = duration::format(LONGEST);
         return Err(Problem::invalid_request(format!(
-            "in the query: timeout: at most {most}; ask again to wait longer"
+            "in the query: timeout: at most {most}; to wait longer, repeat the request"
         )));
     }
     let doorkeeper = app.doorkeeper();
@@ -68,10 +69,10 @@ pub(crate) async fn wait(
 async fn until_final(app: &App, tenant: &TenantId, id: JobId, deadline: Instant) -> Result<JobDocument, Problem> {
     let waiter = app.waits.register(tenant, id).map_err(|full| match full {
         TooMany::OfTenant(_) => {
-            Problem::new(Kind::TooManyRequests, format!("{full}; follow the stream instead, or ask again"))
+            Problem::new(Kind::TooManyRequests, format!("{full}; use the stream instead, or try again"))
                 .with_header(RETRY_AFTER, "5")
         }
-        TooMany::OfProcess => Problem::new(Kind::Overloaded, format!("{full}; ask again in a moment")),
+        TooMany::OfProcess => Problem::new(Kind::Overloaded, format!("{full}; try again in a moment")),
     })?;
     let mut may_wait = true;
     loop {

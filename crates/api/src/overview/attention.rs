@@ -65,7 +65,7 @@ pub(super) fn unserved_tasks(unserved: &[&WaitingTask]) -> Vec<AttentionDocument
             ..item(AttentionKind::NoWorker, sentence(&detail))
         }
     };
-    some_and_how_many_more(&tasks, tell, AttentionKind::NoWorker, "tasks have jobs and no worker")
+    some_and_how_many_more(&tasks, tell, AttentionKind::NoWorker, "tasks have jobs but no worker")
 }
 
 pub(super) fn paused_queues(queues: &[QueueView]) -> Vec<AttentionDocument> {
@@ -73,9 +73,9 @@ pub(super) fn paused_queues(queues: &[QueueView]) -> Vec<AttentionDocument> {
     let tell = |queue: &&QueueView| {
         let waiting = queue.waiting.scheduled + queue.waiting.pending + queue.waiting.retrying;
         let wait = match waiting {
-            0 => "nothing waits in it".to_owned(),
-            1 => "one job waits in it".to_owned(),
-            several => format!("{several} jobs wait in it"),
+            0 => "it has no waiting jobs".to_owned(),
+            1 => "it has one waiting job".to_owned(),
+            several => format!("it has {several} waiting jobs"),
         };
         AttentionDocument {
             count: waiting,
@@ -90,9 +90,9 @@ pub(super) fn paused_queues(queues: &[QueueView]) -> Vec<AttentionDocument> {
 pub(super) fn lapsed_workers(lapsed: &[&SessionView], all: &[SessionView]) -> Vec<AttentionDocument> {
     let tell = |session: &&SessionView| {
         let is_back = all.iter().any(|other| other.worker == session.worker && other.state == SessionState::Live);
-        let since = if is_back { "; a worker of that name works again" } else { "" };
+        let since = if is_back { "; a worker of that name is running again" } else { "" };
         let detail = format!(
-            "The worker {} stopped answering; what it ran was taken back and is run again{since}.",
+            "The worker {} stopped responding; its jobs were taken back and will run again{since}.",
             session.worker
         );
         AttentionDocument {
@@ -101,7 +101,7 @@ pub(super) fn lapsed_workers(lapsed: &[&SessionView], all: &[SessionView]) -> Ve
             ..item(AttentionKind::LapsedWorker, detail)
         }
     };
-    some_and_how_many_more(lapsed, tell, AttentionKind::LapsedWorker, "workers stopped answering within the last hour")
+    some_and_how_many_more(lapsed, tell, AttentionKind::LapsedWorker, "workers stopped responding within the last hour")
 }
 
 pub(super) fn late_schedules(overdue: &Overdue, now: Timestamp) -> Option<AttentionDocument> {
@@ -109,8 +109,8 @@ pub(super) fn late_schedules(overdue: &Overdue, now: Timestamp) -> Option<Attent
     let least = if overdue.counted.is_estimate { "at least " } else { "" };
     let late = duration::format(Duration::from_secs(longest.as_secs()));
     let schedules = match overdue.counted.count {
-        1 => format!("a schedule is due and was not fired, for {late} now"),
-        several => format!("{least}{several} schedules are due and were not fired, the first for {late} now"),
+        1 => format!("a schedule is {late} late"),
+        several => format!("{least}{several} schedules are late, by up to {late}"),
     };
     Some(AttentionDocument {
         count: overdue.counted.count,
@@ -131,9 +131,9 @@ pub(super) fn disabled_webhooks(webhooks: &[Webhook]) -> Vec<AttentionDocument> 
         // The address is told by its host alone: what comes after it may be a secret.
         let host = webhook.settings.url.host_str().unwrap_or("?");
         let detail = match why {
-            Disabled::Gone => format!("The webhook to {host} answered 410 Gone and is sent nothing any more."),
+            Disabled::Gone => format!("The webhook to {host} answered 410 Gone and was disabled."),
             Disabled::Failing | Disabled::ByOwner => {
-                format!("The webhook to {host} was disabled: nothing had arrived there for five days.")
+                format!("The webhook to {host} was disabled: every delivery had failed for five days.")
             }
         };
         AttentionDocument {
@@ -249,7 +249,7 @@ mod tests {
         assert_eq!(
             told,
             [
-                (Some("a"), 0, "The queue a is paused; nothing waits in it."),
+                (Some("a"), 0, "The queue a is paused; it has no waiting jobs."),
                 (Some("c"), 3, "The queue c is paused; 3 jobs wait in it."),
             ]
         );
@@ -268,7 +268,7 @@ mod tests {
             session("two", SessionState::Dead),
         ];
         let told = lapsed_workers(&[&all[1], &all[2]], &all);
-        assert!(told[0].detail.ends_with("; a worker of that name works again."), "{}", told[0].detail);
+        assert!(told[0].detail.ends_with("; a worker of that name is running again."), "{}", told[0].detail);
         assert!(told[1].detail.ends_with("is run again."), "{}", told[1].detail);
         assert_eq!(told[1].since, Some(Timestamp::from_micros(7)));
     }
