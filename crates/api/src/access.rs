@@ -160,7 +160,7 @@ pub(crate) async fn around(State(entrance): State<Entrance>, mut request: Reques
     let judged = if request.extensions().get::<NoPlace>().is_some() {
         Err(Problem::new(
             Kind::Overloaded,
-            "as many connections are open as this server serves; connect again in a moment",
+            "this server has reached its limit of connections; connect again in a moment",
         ))
     } else {
         entrance.judge(&request, route.as_ref())
@@ -248,8 +248,8 @@ async fn served(app: &App, caller: Caller, watch: Option<Watch>, mut request: Re
     buffers::counted(response, is_change, app.answered(), &account, under_way)
 }
 
-/// What every answer says to a browser, unless it says otherwise itself: it is what its type says and nothing else, is kept nowhere,
-/// and is no part of another site's page.
+/// What every answer says to a browser, unless it says otherwise itself: it is what its type says and nothing else, is
+/// kept nowhere, and is no part of another site's page.
 fn guard(response: &mut Response) {
     let said = [
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -285,8 +285,8 @@ fn visitor<'r>(request: &'r Request, route: Option<&MatchedPath>) -> Result<Visi
             let is_key = matches!(&*name, "key" | "api_key" | "token" | "access_token" | "authorization");
             if is_key || value.starts_with("fm_") {
                 return Err(Problem::invalid_request(
-                    "a key never stands in a URL, where every log on the way keeps it: replace it, and send the new one as \
-                     `Authorization: Bearer …`, or get a ticket from /api/v1/stream/tickets",
+                    "a key must not be in a URL, because every log on the way records it: rotate this key and send \
+                     the new one as `Authorization: Bearer …`, or get a ticket from /api/v1/stream/tickets",
                 ));
             }
             match &*name {
@@ -327,8 +327,8 @@ fn names_this_machine(request: &Request) -> bool {
     })
 }
 
-/// A browser lets any page send a POST without a body to any address, and says in `Sec-Fetch-Site` whether the page is of this very
-/// server; an older one says in `Origin` whose it was. What the page may only read it never gets to see.
+/// A browser lets any page send a POST without a body to any address, and says in `Sec-Fetch-Site` whether the page is
+/// of this very server; an older one says in `Origin` whose it was. What the page may only read it never gets to see.
 fn is_sent_by_a_stranger(request: &Request) -> bool {
     if request.method().is_safe() {
         return false;
@@ -397,10 +397,16 @@ pub(crate) fn host(request: &Request) -> Option<&str> {
 fn host_refused(request: &Request) -> Problem {
     let detail = if names_this_machine(request) {
         let page = origin(request).unwrap_or("another site");
-        format!("this server listens on loopback only and was called by a page of {page:?}; use a page of this machine")
+        format!(
+            "this server listens on loopback only and rejects requests from pages of {page:?}; use a page served \
+                 from this machine"
+        )
     } else {
         let name = host(request).unwrap_or_default();
-        format!("this server listens on loopback only and was asked for as {name:?}; use localhost or an address")
+        format!(
+            "this server listens on loopback only and does not answer for the host {name:?}; use localhost or an \
+                 IP address"
+        )
     };
     Problem::new(Kind::HostRefused, detail)
 }

@@ -59,7 +59,8 @@ impl From<Failed> for Problem {
             Failed::Store(error) => error.into(),
             Failed::Task(why) => Problem::internal(why),
             Failed::Late => {
-                let problem = Problem::new(Kind::StoreUnavailable, "the store is busy or away; send the request again");
+                let problem =
+                    Problem::new(Kind::StoreUnavailable, "the store is busy or unreachable; send the request again");
                 Problem { cause: Some(failed.to_string()), ..problem }
             }
         }

@@ -203,7 +203,7 @@ pub(crate) async fn record(app: &App, act: &Act) {
     let (request, peer) = (request.as_deref().unwrap_or("-"), peer.as_deref().unwrap_or("-"));
     tracing::error!(
         %tenant, %actor, action, object, status, request.id = request, peer,
-        "{actor} did {action} to {object}, and the audit trail could not be told: {why}"
+        "cannot write to the audit log that {actor} did {action} to {object}: {why}"
     );
 }
 

@@ -78,7 +78,7 @@ impl App {
             };
             let Some(frame) = frame else { break };
             let Ok(frame) = frame else {
-                return Err(Problem::invalid_request("the body broke off before its end"));
+                return Err(Problem::invalid_request("the body ended early"));
             };
             let Ok(data) = frame.into_data() else { continue };
             let length = first.len() + rest.len() + data.len();
@@ -151,7 +151,8 @@ const STEP: usize = 64 * 1024;
 fn no_room() -> Problem {
     Problem::new(
         Kind::Overloaded,
-        "the bodies that are being received, of this tenant or of all, are as much as there is room for; send it again",
+        "the request bodies in flight, of this tenant or of all tenants, have reached the memory limit; send the \
+         request again",
     )
 }
 
@@ -207,7 +208,7 @@ fn expect_json(headers: &HeaderMap) -> Result<(), Problem> {
         )),
         None => Err(Problem::new(
             Kind::UnsupportedMediaType,
-            "the request does not say what its body is; send it with the header `Content-Type: application/json`",
+            "the request has no content type; send it with the header `Content-Type: application/json`",
         )),
     }
 }

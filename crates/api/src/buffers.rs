@@ -176,8 +176,8 @@ impl Reserved {
 const PATIENCE: Duration = Duration::from_secs(5);
 
 fn no_room() -> Problem {
-    let refusal = "the answers to this tenant that their clients have not taken yet are as much as there is room for; \
-                   take them, and ask again";
+    let refusal = "the responses that this tenant's clients have not read yet have reached the memory limit; read \
+                   them, and send the request again";
     Problem::new(Kind::Overloaded, refusal)
 }
 

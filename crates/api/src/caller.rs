@@ -85,7 +85,7 @@ impl Caller {
             ..Problem::new(
                 Kind::Forbidden,
                 format!(
-                    "this needs a key with the scope {scope}, and this one has {}; ask whoever runs the server for one",
+                    "the key lacks the scope `{scope}` (it has {}); ask an operator for a key with that scope",
                     self.scopes
                 ),
             )

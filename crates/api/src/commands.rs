@@ -18,7 +18,7 @@ pub(crate) fn may_submit(app: &App, caller: &Caller) -> Result<(), Problem> {
     if app.commands == Commands::Refused {
         return Err(Problem::new(
             Kind::CommandsDisabled,
-            "this server runs no commands; start it with --allow-commands if those who have a key may run programs on its machine",
+            "this server does not run commands; to allow them, start it with --allow-commands",
         ));
     }
     caller.may(Scope::ExecCommand)
@@ -44,8 +44,8 @@ pub(crate) fn may_run(app: &App, caller: &Caller, program: &Program) -> Result<(
     };
     let allowed = if commands.is_empty() { "nothing".to_owned() } else { commands.to_string() };
     Err(format!(
-        "is {what}, which the tenant {} may not run; it may run {allowed}, and an operator changes that with `foreman tenants \
-         update`",
+        "is {what}, which the tenant {} may not run; it may run {allowed}, and an operator can change that with \
+         `foreman tenants update`",
         caller.tenant
     ))
 }
@@ -64,8 +64,9 @@ pub(crate) fn may_give<'n>(
     let variables = &caller.standing.tenant.settings.variables;
     let allowed = if variables.is_empty() { "none".to_owned() } else { variables.to_string() };
     let detail = format!(
-        "may not be given to a program by the tenant {}, which runs listed programs only: a variable can make one run another; it \
-         may give {allowed}, and an operator changes that with `foreman tenants update {} --variables …`",
+        "is a variable that the tenant {} may not set: it may only run listed programs, and a variable can make a \
+         program run another one; it may set {allowed}, and an operator can change that with `foreman tenants update \
+         {} --variables …`",
         caller.tenant, caller.tenant
     );
     Err((format!("/env/{name}"), detail))

@@ -57,7 +57,7 @@ async fn page(State(app): State<App>, request: Request) -> Response {
 
 async fn asset(State(app): State<App>, Path(path): Path<String>, headers: HeaderMap) -> Result<Response, Problem> {
     let Some(file) = app.dashboard.asset(&path) else {
-        let detail = format!("the dashboard of this version has no file {path:?}; load the page again");
+        let detail = format!("this version of the dashboard has no file {path:?}; reload the page");
         return Err(Problem::new(Kind::NotFound, detail));
     };
     Ok(file.answer(&headers, &app.tasks).await)

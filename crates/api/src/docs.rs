@@ -52,7 +52,7 @@ async fn document() -> Response {
 /// The page of a problem: for a browser as HTML, for anyone else as it was written.
 async fn explanation(Path(name): Path<String>, headers: HeaderMap) -> Result<Response, Problem> {
     let text = Kind::ALL.into_iter().find(|kind| kind.slug() == name).map(Kind::page).ok_or_else(|| {
-        Problem::new(Kind::NotFound, format!("no problem is called {name:?}; /docs lists what can go wrong"))
+        Problem::new(Kind::NotFound, format!("there is no problem named {name:?}; /docs lists all of them"))
     })?;
     let wants_html =
         headers.get(ACCEPT).is_some_and(|accept| accept.as_bytes().windows(9).any(|part| part == b"text/html"));

@@ -60,5 +60,5 @@ async fn pass(State(door): State<Door>, request: Request) -> Response {
 }
 
 async fn not_yet() -> Problem {
-    Problem::new(Kind::StoreUnavailable, "the server has started and waits for its store; send the request again")
+    Problem::new(Kind::StoreUnavailable, "the server is starting and waits for its store; send the request again")
 }

@@ -1,12 +1,12 @@
 //! Looks at the key that a request shows and says who asks.
 //!
-//! A key is found by its id and compared by its hash; one that nobody knows takes as long as one with a wrong secret. What
-//! the store said is used for three seconds (`../answers.rs`), by every process for itself: a key that is revoked anywhere
-//! opens nothing after five seconds at the latest, also where nobody heard of it. What this process itself changes it
-//! forgets at once.
+//! A key is found by its id and compared by its hash; one that nobody knows takes as long as one with a wrong secret.
+//! What the store said is used for three seconds (`../answers.rs`), by every process for itself: a key that is revoked
+//! anywhere opens nothing after five seconds at the latest, also where nobody heard of it. What this process itself
+//! changes it forgets at once.
 //!
-//! A browser shows a session's cookie instead of a key, and the stream takes a ticket: both lead to a key, which is looked up as if it
-//! had been shown itself.
+//! A browser shows a session's cookie instead of a key, and the stream takes a ticket: both lead to a key, which is
+//! looked up as if it had been shown itself.
 //!
 //! While the store is away, keys that were asked about a moment ago go on; the others are told to come back.
 
@@ -122,7 +122,10 @@ impl Doorkeeper {
     pub async fn admit(&self, visitor: &Visitor<'_>) -> Result<Caller, Problem> {
         let caller = match (keys::shown(visitor.headers)?, &visitor.ticket) {
             (Some(_), Some(_)) => {
-                return Err(Problem::new(Kind::Unauthorized, "the request shows a key and a ticket; send one of them"));
+                return Err(Problem::new(
+                    Kind::Unauthorized,
+                    "the request has both a key and a ticket; send only one of them",
+                ));
             }
             (Some(shown), None) => self.key_holder(shown, visitor.peer).await?,
             (None, Some(ticket)) => {
@@ -171,7 +174,7 @@ impl Doorkeeper {
                 return Ok(caller);
             }
             if let Keys::Asked(_) = self.keys {
-                return Err(Problem::new(Kind::Unauthorized, "the session is over; sign in again"));
+                return Err(Problem::new(Kind::Unauthorized, "the session has ended; sign in again"));
             }
         }
         match self.keys {
@@ -224,7 +227,7 @@ impl Doorkeeper {
 
     fn stranger(&self, peer: IpAddr) -> Problem {
         self.attempts.failed(peer);
-        Problem::new(Kind::Unauthorized, "the key is not one of this server's")
+        Problem::new(Kind::Unauthorized, "the key is unknown")
     }
 
     async fn look_up(&self, id: &KeyId) -> Result<Answer<Option<Arc<Known>>>, Problem> {
@@ -260,9 +263,9 @@ impl Doorkeeper {
         }
         match (in_header.map(|name| name.to_str().unwrap_or("?").trim()), in_query) {
             (None, None) => Ok(caller),
-            (Some(name), Some(other)) if name != other => {
-                Err(Problem::invalid_request("the header Foreman-Tenant and the parameter tenant name two tenants"))
-            }
+            (Some(name), Some(other)) if name != other => Err(Problem::invalid_request(
+                "the header Foreman-Tenant and the parameter tenant name different tenants",
+            )),
             (Some(name), _) => self.for_tenant(caller, name, "the header Foreman-Tenant").await,
             (None, Some(name)) => self.for_tenant(caller, name, "the parameter tenant").await,
         }
@@ -273,8 +276,7 @@ impl Doorkeeper {
         if named.tenant == holder.tenant {
             return Ok(named);
         }
-        let detail =
-            format!("the ticket was made for the tenant {}, and the request names {}", holder.tenant, named.tenant);
+        let detail = format!("the ticket is for the tenant {}, but the request names {}", holder.tenant, named.tenant);
         Err(Problem { scope: Some(key::Scope::Admin), ..Problem::new(Kind::Forbidden, detail) })
     }
 
@@ -284,7 +286,8 @@ impl Doorkeeper {
         }
         if !caller.is_operator() {
             let detail = format!(
-                "{place} names {name:?}, and this key is of the tenant {}; only an operator's key (scope admin) may name another",
+                "{place} names {name:?}, but this key belongs to the tenant {}; only an operator's key (scope admin) \
+                 may name another tenant",
                 caller.tenant
             );
             return Err(Problem { scope: Some(key::Scope::Admin), ..Problem::new(Kind::Forbidden, detail) });
@@ -304,7 +307,7 @@ impl Doorkeeper {
         }
         let Actor::Key(id) = &caller.actor else { return Ok(()) };
         let answer = self.look_up(id).await?;
-        let known = answer.value.ok_or_else(|| Problem::new(Kind::Unauthorized, "the key is not there any more"))?;
+        let known = answer.value.ok_or_else(|| Problem::new(Kind::Unauthorized, "the key no longer exists"))?;
         known.is_good(answer.age).map(drop)
     }
 
@@ -342,7 +345,7 @@ impl Known {
         let now = self.now.plus(age);
         self.key.is_live(now).map_err(|refused| Problem::new(Kind::Unauthorized, refused.to_string()))?;
         if self.standing.tenant.settings.is_disabled {
-            let detail = format!("the tenant {} is disabled, and its keys open nothing", self.key.tenant);
+            let detail = format!("the tenant {} is disabled, so its keys are rejected", self.key.tenant);
             return Err(Problem::new(Kind::Unauthorized, detail));
         }
         Ok(now)
@@ -350,11 +353,11 @@ impl Known {
 }
 
 fn asks_for_a_key() -> Problem {
-    Problem::new(Kind::Unauthorized, "this server asks for a key; send it as `Authorization: Bearer …`")
+    Problem::new(Kind::Unauthorized, "this server requires an API key; send it as `Authorization: Bearer …`")
 }
 
 fn too_many_attempts(wait: Duration) -> Problem {
     let secs = wait.as_secs() + 1;
-    let detail = format!("too many wrong keys came from this address; wait {secs} s, and send the right one");
+    let detail = format!("too many wrong keys came from this address; wait {secs} s before you try again");
     Problem::new(Kind::TooManyRequests, detail).with_header(RETRY_AFTER, secs.to_string())
 }

@@ -1,7 +1,8 @@
 //! JSON in, with errors that say where, and JSON out.
 //!
-//! What fits is read in one pass. Only what does not is read again, field by field, to tell everything that is wrong with it in the
-//! words of whoever wrote it: up to [`MOST_MISTAKES`], so that a body of nothing but mistakes costs no more than another.
+//! What fits is read in one pass. Only what does not is read again, field by field, to tell everything that is wrong
+//! with it in the words of whoever wrote it: up to [`MOST_MISTAKES`], so that a body of nothing but mistakes costs no
+//! more than another.
 
 mod words;
 
@@ -79,7 +80,7 @@ fn not_an_object(misfit: Kind) -> Problem {
 fn problem_of(text: &[u8], error: &serde_json::Error, misfit: Kind) -> Option<Problem> {
     if error.classify() != Category::Data {
         let detail = if text.iter().all(u8::is_ascii_whitespace) {
-            "the body is empty, where a JSON object is expected (line 1 column 1)".to_owned()
+            "the body is empty, but a JSON object is expected (line 1 column 1)".to_owned()
         } else {
             error.to_string()
         };
@@ -194,7 +195,8 @@ impl<T> Misfit<T> {
 
     fn problem(self) -> Problem {
         let Self { kind, mistakes, unknown, known, .. } = self;
-        let there_are = if known.is_empty() { String::new() } else { format!("; there are: `{}`", known.join("`, `")) };
+        let there_are =
+            if known.is_empty() { String::new() } else { format!("; the fields are: `{}`", known.join("`, `")) };
         let detail = match (mistakes.as_slice(), unknown.as_slice()) {
             ([only], [name]) => {
                 format!("there is no field `{name}`{}{there_are}", only.detail.trim_start_matches("is not a field"))

@@ -15,7 +15,7 @@ pub(crate) struct PageParams {
     /// How many per page.
     #[param(minimum = 1, maximum = 500, default = 50)]
     limit: Option<usize>,
-    /// `next` of the page before, unchanged.
+    /// `next` of the previous page, unchanged.
     #[serde(alias = "after")]
     cursor: Option<String>,
 }
@@ -35,7 +35,7 @@ pub(crate) fn limit(given: Option<usize>) -> Result<usize, Problem> {
     if (1..=MAX_LIMIT).contains(&limit) {
         return Ok(limit);
     }
-    Err(Problem::invalid_request(format!("in the query: limit: must lie between 1 and {MAX_LIMIT}")))
+    Err(Problem::invalid_request(format!("in the query: limit: must be between 1 and {MAX_LIMIT}")))
 }
 
 pub(crate) fn cursor<T: std::str::FromStr>(given: Option<&str>) -> Result<Option<T>, Problem> {

@@ -67,7 +67,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Id {
         let text = path_text(parts, state).await?;
         text.parse().map(Self).map_err(|_| {
             Problem::invalid_request(format!(
-                "{text:?} is not a job's id, which looks like 0198c5e2-7f3a-7c6e-9a52-3f1f0e8f6a11"
+                "{text:?} is not a job id, which looks like 0198c5e2-7f3a-7c6e-9a52-3f1f0e8f6a11"
             ))
         })
     }
@@ -96,7 +96,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Worker {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let text = path_text(parts, state).await?;
         text.parse().map(Self).map_err(|_| {
-            Problem::invalid_request(format!("{text:?} is not a worker's id, which is a UUID; /api/v1/workers has it"))
+            Problem::invalid_request(format!("{text:?} is not a worker id, which is a UUID; see /api/v1/workers"))
         })
     }
 }

@@ -1,14 +1,14 @@
 //! How much a tenant may submit: how fast, how much may wait, how many hosts may be called.
 //!
-//! Whatever makes a job counts like a submission: a retry, a schedule run by hand, a delivery sent again. What changes something
-//! else (an edit, a pause, a ticket) takes as much of the rate as one job; the list of ways in says what takes how much. Operators are
-//! not held to that, but what they submit and retry for a tenant counts for it. What a schedule makes by itself takes nothing of the
-//! rate: there it is the schedules that are counted, and their hosts when they are written, and so are those of webhooks; how much
-//! waits, the scheduler looks at before it fires.
+//! Whatever makes a job counts like a submission: a retry, a schedule run by hand, a delivery sent again. What changes
+//! something else (an edit, a pause, a ticket) takes as much of the rate as one job; the list of ways in says what
+//! takes how much. Operators are not held to that, but what they submit and retry for a tenant counts for it. What a
+//! schedule makes by itself takes nothing of the rate: there it is the schedules that are counted, and their hosts when
+//! they are written, and so are those of webhooks; how much waits, the scheduler looks at before it fires.
 //!
-//! Each process keeps its own books, in memory and bounded: with N of them in front of one store a tenant may submit up to N times its
-//! rate. What waits is counted in the store itself, so that limit holds over all of them, but for what is submitted in the moments
-//! between two counts. A process that starts anew begins with full buckets.
+//! Each process keeps its own books, in memory and bounded: with N of them in front of one store a tenant may submit up
+//! to N times its rate. What waits is counted in the store itself, so that limit holds over all of them, but for what
+//! is submitted in the moments between two counts. A process that starts anew begins with full buckets.
 
 mod hosts;
 mod waiting;
@@ -79,8 +79,8 @@ impl Quotas {
         Ok(quota)
     }
 
-    /// The same for as many of them, from the first on, as may call their hosts in this minute: at least one. Waits until `until` for
-    /// room in the rate, so that a call about many jobs goes as fast as its tenant may.
+    /// The same for as many of them, from the first on, as may call their hosts in this minute: at least one. Waits
+    /// until `until` for room in the rate, so that a call about many jobs goes as fast as its tenant may.
     pub async fn take_some(
         &self,
         app: &App,
@@ -113,7 +113,8 @@ impl Quotas {
         Ok(count)
     }
 
-    /// Takes what an act comes to that makes no job. Who runs the server pauses and changes what a tenant has, however busy that is.
+    /// Takes what an act comes to that makes no job. Who runs the server pauses and changes what a tenant has, however
+    /// busy that is.
     pub fn take_act(&self, app: &App, caller: &Caller) -> Result<(), Problem> {
         if caller.is_operator() {
             return Ok(());
@@ -131,7 +132,10 @@ impl Quotas {
         if take.is_allowed() {
             return Ok(());
         }
-        Err(refused("the tenant's keys signed in too often; wait, and sign in again".into(), take.retry_after_secs()))
+        Err(refused(
+            "too many sign-ins with this tenant's keys; wait before you sign in again".into(),
+            take.retry_after_secs(),
+        ))
     }
 
     /// Takes the hosts of URLs that are called later: those of a schedule or a webhook. What is not a URL is somebody else's to
@@ -229,7 +233,7 @@ pub(crate) fn may_schedule(app: &App, caller: &Caller, job: &JobSpec) -> Result<
 
 fn is_light_enough(caller: &Caller, text: &str) -> Result<(), String> {
     let (size, limit) = (text.len() as u64, caller.standing.limits.payload_bytes);
-    let detail = || format!("has {size} bytes, more than the {limit} that the tenant may send with one job");
+    let detail = || format!("has {size} bytes, more than the tenant's limit of {limit} per job");
     if limit.allows(size) { Ok(()) } else { Err(detail()) }
 }
 
@@ -240,7 +244,7 @@ pub(crate) async fn may_add_a_schedule(app: &App, caller: &Caller) -> Result<(),
     if count < most {
         return Ok(());
     }
-    Err(refused(format!("the tenant may have {most} schedules, and has as many; delete one that is not needed"), None))
+    Err(refused(format!("the tenant has reached its limit of {most} schedules; delete one you no longer need"), None))
 }
 
 /// Says in the answer how much more may be asked for.
@@ -261,14 +265,9 @@ fn too_fast(take: Take, count: u64) -> Problem {
     let quota = take.quota();
     let detail = match take.retry_after_secs() {
         Some(seconds) => {
-            format!(
-                "the tenant submits and changes more in a second than it may; there is room for these {count} in {seconds} s"
-            )
+            format!("the tenant has reached its rate limit; try these {count} again in {seconds} s")
         }
-        None => format!(
-            "{count} jobs at once are more than the {} the tenant may ever submit at once; send fewer at a time",
-            quota.limit
-        ),
+        None => format!("{count} jobs at once exceed the tenant's limit of {}; send fewer at a time", quota.limit),
     };
     let mut problem = refused(detail, take.retry_after_secs());
     problem.headers.extend(quota.headers().map(|(name, value)| (HeaderName::from_static(name), value)));
@@ -276,11 +275,12 @@ fn too_fast(take: Take, count: u64) -> Problem {
 }
 
 fn too_many_waiting(most: u64) -> Problem {
-    let detail = format!("the tenant may have {most} jobs waiting, and has about as many; wait until some have run");
+    let detail = format!("the tenant has reached its limit of {most} waiting jobs; wait until some have run");
     refused(detail, Some(waiting::LOOKED_AGAIN_AFTER.as_secs()))
 }
 
 fn too_many_hosts(most: u64, wait: Duration) -> Problem {
-    let detail = format!("the tenant's jobs may call {most} different hosts in a minute, and these would call more");
+    let detail =
+        format!("the tenant's jobs may call at most {most} different hosts per minute, and these would call more");
     refused(detail, Some(wait.as_secs() + 1))
 }

@@ -1,7 +1,7 @@
 //! Takes connections and gives them to the router, for as long as each behaves.
 //!
-//! `axum::serve` sets no timer, so a half-sent request holds its connection for ever; here every phase of a connection has
-//! its patience (see `guard.rs` for which).
+//! `axum::serve` sets no timer, so a half-sent request holds its connection for ever; here every phase of a connection
+//! has its patience (see `guard.rs` for which).
 //!
 //! When `max_connections` are open, some of those without a request are closed to make room, and a few more are taken on probation: a probe
 //! is answered at once, whatever else is going on; any other request is served if a place is found within a moment, and is
@@ -98,7 +98,8 @@ pub(crate) struct WritePatience(pub Duration);
 /// Why an address cannot be listened on.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
-    #[error("port {} of {} is taken: something else listens there; stop it, or choose another with {flag}", addr.port(), addr.ip())]
+    #[error("port {} of {} is already in use; stop the process that uses it, or choose another port with \
+             {flag}", addr.port(), addr.ip())]
     Taken { addr: SocketAddr, flag: &'static str },
     #[error("listening on {addr} is not permitted; choose a port above 1023 with {flag}")]
     Denied { addr: SocketAddr, flag: &'static str },
@@ -308,8 +309,8 @@ fn builder(config: &Config, tasks: &Tasks) -> auto::Builder<Spawner> {
         .http2()
         .timer(TokioTimer::new())
         .max_concurrent_streams(config.max_streams)
-        // What is received of a body whose request does not read it yet. All streams of a connection may have that at once, or one
-        // that waits for room would keep back those that have it.
+        // What is received of a body whose request does not read it yet. All streams of a connection may have that at
+        // once, or one that waits for room would keep back those that have it.
         .initial_stream_window_size(STREAM_WINDOW)
         .initial_connection_window_size(STREAM_WINDOW.saturating_mul(config.max_streams).clamp(MIB, 64 * MIB))
         .max_header_list_size(u32::try_from(config.max_header_bytes).unwrap_or(u32::MAX))

@@ -1,8 +1,8 @@
 //! How many requests of one tenant are served at once.
 //!
-//! A request counts until its answer has been taken: long polls, streams, bodies that drip and answers that nobody takes each keep a
-//! connection, and connections are limited in number. One tenant may have three quarters of them, so that another is served whatever
-//! the first one does.
+//! A request counts until its answer has been taken: long polls, streams, bodies that drip and answers that nobody
+//! takes each keep a connection, and connections are limited in number. One tenant may have three quarters of them, so
+//! that another is served whatever the first one does.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,7 +32,8 @@ impl Shares {
             return Err(Problem::new(
                 Kind::TooManyRequests,
                 format!(
-                    "{most} requests of this tenant are under way here, as many as may be; wait for some of them to end"
+                    "this tenant has {most} requests in progress on this server, which is the limit; wait for some of \
+                     them to finish"
                 ),
             )
             .with_header(http::header::RETRY_AFTER, "1"));

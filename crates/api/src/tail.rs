@@ -1,13 +1,14 @@
-//! Reads the change log, once per process: wakes the requests that wait for a job, and hands what it reads to the streams.
+//! Reads the change log, once per process: wakes the requests that wait for a job, and hands what it reads to the
+//! streams.
 //!
-//! While nobody waits or watches it reads nothing. When the first comes, it goes to the end of the log and makes everyone who
-//! waits look again: what ended before that moment is seen by that look, what ends after it is read in the log. A stream joins
-//! at the place where the reader stands (`stream/hub.rs`).
+//! While nobody waits or watches it reads nothing. When the first comes, it goes to the end of the log and makes
+//! everyone who waits look again: what ended before that moment is seen by that look, what ends after it is read in the
+//! log. A stream joins at the place where the reader stands (`stream/hub.rs`).
 //!
-//! Each API process has its own; they do not know of each other. While the store does not answer, waiters wait on and streams
-//! stay open; afterwards it goes on from where it was, so that nothing is missed. If that has been pruned meanwhile, the streams are
-//! closed, and learn of it when they come back. Wake-ups may be lost: a poll backs them up. When the server drains, everyone is
-//! released: waiters answer with what is known, streams end.
+//! Each API process has its own; they do not know of each other. While the store does not answer, waiters wait on and
+//! streams stay open; afterwards it goes on from where it was, so that nothing is missed. If that has been pruned
+//! meanwhile, the streams are closed, and learn of it when they come back. Wake-ups may be lost: a poll backs them up.
+//! When the server drains, everyone is released: waiters answer with what is known, streams end.
 
 mod waits;
 
@@ -147,7 +148,7 @@ impl Tail {
             if in_time(self.store.start()).await? <= position {
                 return Ok(position);
             }
-            tracing::warn!("the change log has been pruned past where it was read; whoever watches has to look again");
+            tracing::warn!("the change log was pruned past the read position; open streams are reset");
             self.hub.lose();
         }
         let head = in_time(self.store.head()).await?;

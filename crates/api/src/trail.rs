@@ -18,23 +18,24 @@ use crate::problem::Problem;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct TrailParams {
-    /// Only acts on this tenant's objects; also of one that was deleted since.
+    /// Only changes to objects of this tenant, which may have been deleted since.
     tenant: Option<String>,
     /// How many per page.
     #[param(minimum = 1, maximum = 500, default = 50)]
     limit: Option<usize>,
-    /// `next` of the page before, unchanged.
+    /// `next` of the previous page, unchanged.
     cursor: Option<String>,
 }
 
 /// Who did what to which object, the latest first.
 ///
-/// Changes of every kind but submissions of jobs, which are their own record. With the id of the key, never the key. Kept for 90
-/// days unless the configuration says otherwise.
+/// Every kind of change except job submissions, which are recorded by the jobs themselves. Entries have the id of the
+/// key, never the key. They are kept for 90 days unless the configuration says otherwise.
 #[utoipa::path(get, path = "/api/v1/audit", tag = "audit", operation_id = "list_audit", params(TrailParams),
     responses(
         (status = 200, description = "A page", body = ListDocument<AuditDocument>),
-        (status = 400, description = "A parameter that does not exist or does not fit", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 400, description = "A parameter is unknown or invalid",
+            body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn list(State(app): State<App>, Params(params): Params<TrailParams>) -> Result<Response, Problem> {
     let limit = paging::limit(params.limit)?;

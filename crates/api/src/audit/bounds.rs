@@ -1,10 +1,11 @@
 //! Keeps one cause from filling the audit log.
 //!
-//! An entry is kept for months. What one key does to one tenant under one name is written down each time up to [`LISTED`] times in an
-//! hour; then every thousandth, which says so. Flooding the log with pauses hides no other act, for each has a count of its own.
-//! Every request stands in the process's log besides.
+//! An entry is kept for months. What one key does to one tenant under one name is written down each time up to
+//! [`LISTED`] times in an hour; then every thousandth, which says so. Flooding the log with pauses hides no other act,
+//! for each has a count of its own. Every request stands in the process's log besides.
 //!
-//! Each process counts for itself, in memory and bounded: one that starts anew, or has forgotten a cause, lists it from the beginning.
+//! Each process counts for itself, in memory and bounded: one that starts anew, or has forgotten a cause, lists it from
+//! the beginning.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -48,7 +49,7 @@ impl Bounds {
         if !count.is_multiple_of(LISTED) {
             return None;
         }
-        let object = format!("{} (number {count} of this hour; those between are not listed)", act.object);
+        let object = format!("{} (number {count} this hour; those in between are not listed)", act.object);
         Some(Cow::Owned(Act { object, ..act.clone() }))
     }
 

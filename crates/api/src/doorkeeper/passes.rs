@@ -99,5 +99,5 @@ impl Doorkeeper {
 }
 
 fn gone() -> Problem {
-    Problem::new(Kind::Unauthorized, "the key that this was got with is not there any more; sign in again")
+    Problem::new(Kind::Unauthorized, "the key behind this session or ticket no longer exists; sign in again")
 }

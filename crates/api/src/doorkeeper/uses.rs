@@ -73,7 +73,7 @@ impl Uses {
                 std::mem::take(&mut state.waiting)
             };
             if let Err(error) = self.tenancy.note_keys_used(&waiting).await {
-                tracing::debug!("the use of {} keys is not noted: {error}", waiting.len());
+                tracing::debug!("cannot record that {} keys were used: {error}", waiting.len());
             }
         }
     }

@@ -275,7 +275,7 @@ impl Guarded {
             return written;
         }
         let deadline = self.writing.deadline_or(self.activity.write_timeout(self.write_timeout));
-        self.writing.poll_over(Some(deadline), cx).map(|()| Err(timed_out("the client took nothing of its answer")))
+        self.writing.poll_over(Some(deadline), cx).map(|()| Err(timed_out("the client did not read its response")))
     }
 }
 

@@ -34,9 +34,9 @@ struct Waiting {
 /// As many wait as may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TooMany {
-    #[error("{0} requests of the tenant wait for jobs here, as many as may")]
+    #[error("the tenant has {0} requests waiting for jobs on this server, which is the limit")]
     OfTenant(usize),
-    #[error("as many requests wait for jobs here as may")]
+    #[error("this server has reached its limit of requests that wait for jobs")]
     OfProcess,
 }
 

@@ -241,5 +241,5 @@ async fn one_key_does_not_fill_the_audit_log() {
     }
     assert_eq!(entries.len(), 1_001);
     let last = entries[0]["object"].as_str().unwrap();
-    assert_eq!(last, "queue/made-up-1999 (number 2000 of this hour; those between are not listed)");
+    assert_eq!(last, "queue/made-up-1999 (number 2000 this hour; those in between are not listed)");
 }

@@ -68,7 +68,7 @@ impl Schedules for Clerk {
         let now = self.store.time().await?;
         let judged = spec.judge(tenant, &Limits::default(), now, now)?;
         let is_paused = spec.paused == Some(true);
-        let next = judged.rule.first_after(now).ok_or_else(|| invalid("/at", "lies in the past"))?;
+        let next = judged.rule.first_after(now).ok_or_else(|| invalid("/at", "is in the past"))?;
         let schedule = Schedule {
             id: ScheduleId::fresh(),
             tenant: tenant.clone(),

@@ -82,7 +82,7 @@ async fn a_role_without_an_api_serves_its_probes_and_counts() {
     assert_eq!((metrics.status, metrics.body.as_str()), (200, "a_counter_total 7\n# EOF\n"));
     assert!(metrics.header("content-type").unwrap().starts_with("application/openmetrics-text"));
     let detail = get("/api/v1/jobs").await.problem(404, "not-found")["detail"].to_string();
-    assert!(detail.contains("the API is another's"), "{detail}");
+    assert!(detail.contains("the API runs in another role"), "{detail}");
     readiness.set_draining();
     get("/readyz").await.expect(503);
     let seen = counted.0.lock().unwrap().clone();

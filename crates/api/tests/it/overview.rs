@@ -120,9 +120,9 @@ async fn what_needs_a_person_is_told_in_a_sentence() {
     let overview = api.get(PATH).await.expect(200);
     for (kind, count, subject, words) in [
         ("dead-jobs", 1, json!(null), "1 job is dead"),
-        ("paused-queue", 1, json!("mail"), "The queue mail is paused; one job waits in it."),
-        ("lapsed-worker", 1, json!("lost-worker"), "The worker lost-worker stopped answering"),
-        ("late-schedules", 1, json!(null), "A schedule is due and was not fired, for "),
+        ("paused-queue", 1, json!("mail"), "The queue mail is paused; it has one waiting job."),
+        ("lapsed-worker", 1, json!("lost-worker"), "The worker lost-worker stopped responding"),
+        ("late-schedules", 1, json!(null), "A schedule is "),
     ] {
         let items = attention(&overview, kind);
         assert_eq!(items.len(), 1, "{kind} in {overview}");
@@ -276,7 +276,7 @@ async fn failed_jobs_are_grouped_and_need_attention_as_dead_ones_do() {
     }
     assert_eq!(told(&api.get("/api/v1/dead/groups").await.expect(200)), [(json!("dead"), json!(1))]);
     let problem = api.get("/api/v1/errors/groups?state=completed").await.problem(400, "invalid-request");
-    assert!(problem["detail"].as_str().unwrap().contains("give failed or dead"), "{problem}");
+    assert!(problem["detail"].as_str().unwrap().contains("use failed or dead"), "{problem}");
 
     let overview = api.get(PATH).await.expect(200);
     let item = attention(&overview, "failed-jobs")[0];
@@ -306,7 +306,8 @@ async fn a_task_that_no_connected_worker_runs_is_accepted_with_a_hint() {
     let accepted = api.post_json("/api/v1/jobs", r#"{"task":"mail.send","queue":"mail"}"#).await.expect(202);
     let hint = json!({
         "kind": "no-worker",
-        "detail": "No connected worker runs the task \"mail.send\" in the queue mail. The job waits until one connects.",
+        "detail": "No connected worker runs the task \"mail.send\" in the queue mail. The job waits until one \
+                   connects.",
     });
     assert_eq!(accepted["hints"], json!([hint]), "{accepted}");
     let path = format!("/api/v1/jobs/{}", accepted["id"].as_str().unwrap());

@@ -310,7 +310,7 @@ async fn a_bulk_retry_that_cannot_go_on_says_how_far_it_came() {
     let refused = api.send_as(&key, None, "POST", "/api/v1/jobs/retry", Some(all)).await;
     assert_eq!(refused.header("retry-after"), Some("80"));
     let problem = refused.problem(429, "too-many-requests");
-    assert!(problem["detail"].as_str().unwrap().starts_with("100 jobs were run again"), "{problem}");
+    assert!(problem["detail"].as_str().unwrap().starts_with("100 jobs were retried"), "{problem}");
     let trail = api.send_as(ADMIN, None, "GET", "/api/v1/audit?tenant=small", None).await.expect(200);
     assert_eq!(trail["items"][0]["action"], "jobs.retry");
     assert!(trail["items"][0]["object"].as_str().unwrap().ends_with("(100 changed)"), "{trail}");
@@ -338,7 +338,7 @@ async fn a_bulk_retry_calls_as_many_hosts_in_a_minute_as_any_submission() {
     let third = Api::over(&api, keyed_setting()).await;
     let refused = third.send_as(&key, None, "POST", "/api/v1/jobs/retry", Some(r#"{"filter":{}}"#)).await;
     let detail = refused.problem(429, "too-many-requests")["detail"].as_str().unwrap().to_owned();
-    assert!(detail.starts_with("3 jobs were run again"), "{detail}");
+    assert!(detail.starts_with("3 jobs were retried"), "{detail}");
 }
 
 #[tokio::test]

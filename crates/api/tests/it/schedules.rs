@@ -259,7 +259,7 @@ async fn the_tag_of_a_deleted_schedule_does_not_fit_the_next_one_of_its_name() {
     ] {
         let problem = reply.problem(412, "precondition-failed");
         assert_eq!(problem["version"], 1);
-        assert!(problem["detail"].as_str().unwrap().contains("made since"), "{problem}");
+        assert!(problem["detail"].as_str().unwrap().contains("created since"), "{problem}");
     }
     assert_eq!(api.schedule("daily").await, made, "nothing was changed");
     let new = tag(&made, 1);

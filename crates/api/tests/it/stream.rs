@@ -147,7 +147,7 @@ async fn a_cursor_that_cannot_be_resumed_is_told_so_and_the_stream_goes_on() {
         let mut feed = Feed::open(&api, &format!("?after={strange}"), &[]).await;
         let reset = feed.next().await;
         assert_eq!((reset.name.as_str(), &reset.data["reason"]), ("reset", &json!("unknown")), "{strange}");
-        assert!(reset.data["detail"].as_str().unwrap().contains("read your lists again"));
+        assert!(reset.data["detail"].as_str().unwrap().contains("reload your data"));
         let id = api.submitted(JOB).await;
         assert_eq!(feed.jobs(1).await[0].data["id"], id, "{strange}");
         // The one that has been there all the time is told by the reader: "now" is after this.

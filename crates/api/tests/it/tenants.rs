@@ -81,7 +81,7 @@ async fn a_tenant_that_owns_something_is_not_deleted() {
         let problem = reply.problem(409, "tenant-in-use");
         assert!(problem["detail"].as_str().unwrap().contains(word), "{problem}");
     };
-    refused(api.send("DELETE", "/api/v1/tenants/default", &[], None).await, "always there");
+    refused(api.send("DELETE", "/api/v1/tenants/default", &[], None).await, "cannot be deleted");
     api.post_json("/api/v1/tenants", r#"{"id":"acme"}"#).await.expect(201);
     let acme = ("foreman-tenant", "acme");
     let id = api.send("POST", "/api/v1/jobs", &[JSON, acme], Some(JOB)).await.expect(202)["id"].to_string();

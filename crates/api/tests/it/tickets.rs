@@ -142,7 +142,7 @@ async fn a_key_in_the_url_is_refused_and_not_repeated() {
         let reply = api.get(&format!("{STREAM}?{query}")).await;
         assert!(!reply.body.contains(&text), "{reply:?}");
         let problem = reply.problem(400, "invalid-request");
-        assert!(problem["detail"].as_str().unwrap().contains("a key never stands in a URL"), "{problem}");
+        assert!(problem["detail"].as_str().unwrap().contains("a key must not be in a URL"), "{problem}");
     }
 }
 

@@ -34,7 +34,7 @@ async fn the_roles_together_run_a_job() {
     let (_, body) = api.get("/metrics").await;
     assert!(body.contains("foreman_jobs_submitted_total{answer=\"accepted\"} 1"), "{body}");
     assert!(!body.contains(&job.id), "no id is a label");
-    assert_eq!(worker.get("/api/v1/jobs").await.0, 404, "the API is another's");
+    assert_eq!(worker.get("/api/v1/jobs").await.0, 404, "the API runs in another role");
 
     for server in [&mut scheduler, &mut worker, &mut api] {
         assert_eq!(server.stop().await, Some(0), "{}", server.log());
@@ -83,7 +83,7 @@ async fn a_taken_port_of_a_role_is_named_with_its_own_flag() {
         let output = command.args([role, flag, &address]).env("DATABASE_URL", &database.url).output().await.unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{role}: {said}");
-        assert!(said.contains("is taken") && said.contains(&format!("with {flag}")), "{role}: {said}");
+        assert!(said.contains("is already in use") && said.contains(&format!("with {flag}")), "{role}: {said}");
     }
 }
 
