@@ -64,7 +64,7 @@ function WebhookForm({ title, confirm, start, isBusy, error, sent, onSave, onClo
           />
         </Field>
         <fieldset>
-          <legend className="mb-1 text-xs font-medium text-muted">It is told when</legend>
+          <legend className="mb-1 text-xs font-medium text-muted">Events</legend>
           <div className="space-y-1.5">
             <Checkbox
               className="flex w-full items-start! [&>input]:mt-0.5 [&>input]:shrink-0"
