@@ -52,7 +52,7 @@ test('a job that could not be sent says so, and pressed again when the server is
 
   await foreman.kill();
   await submit.click();
-  const note = form.getByRole('alert').getByText('Not sent: the server cannot be reached.');
+  const note = form.getByRole('alert').getByText('Not confirmed: the server is unreachable.');
   await note.waitFor({ timeout: 60_000 });
 
   await foreman.start();

@@ -33,7 +33,7 @@ export class Unreachable extends Error {
   constructor(cause: unknown, isChange: boolean) {
     super(
       isChange
-        ? 'Not sent: the server cannot be reached. Try again when it is back.'
+        ? 'Not confirmed: the server is unreachable. Check whether the change was made, and try again when the server is back.'
         : 'The server cannot be reached. This page reloads as soon as the server is back.',
       { cause },
     );

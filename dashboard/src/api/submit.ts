@@ -5,7 +5,7 @@ import { heard } from '@/live/heard';
 import { answer, client } from './client';
 import type { Job, JobSpec } from './documents';
 import { keys } from './keys';
-import { Unreachable } from './problem';
+import { ApiError, Unreachable } from './problem';
 
 export interface Submission {
   spec: JobSpec;
@@ -34,7 +34,10 @@ export function useSubmitText() {
       );
     },
     onError: (error) => {
-      if (!(error instanceof Unreachable)) unanswered.current = null;
+      // A proxy may say that it got no answer, too.
+      const mayHaveArrived =
+        error instanceof Unreachable || (error instanceof ApiError && error.status >= 500);
+      if (!mayHaveArrived) unanswered.current = null;
     },
     onSuccess: (job) => {
       unanswered.current = null;

@@ -49,7 +49,7 @@ describe('what is shown instead', () => {
     const error = await answer(pause).catch((thrown: unknown) => thrown);
     render(<ErrorState error={error} />);
     expect(screen.getByRole('alert').textContent).toBe(
-      'No responseNot sent: the server cannot be reached. Try again when it is back.',
+      'No responseNot confirmed: the server is unreachable. Check whether the change was made, and try again when the server is back.',
     );
   });
 });

@@ -1,4 +1,5 @@
 // A server for tests: answers by method and path, and remembers what it was asked.
+import type { ProblemDocument } from '@/api/problem';
 import { vi } from 'vitest';
 import type { Job } from '@/api/documents';
 
@@ -36,8 +37,14 @@ export function serve(answers: Record<string, Answer>): Asked[] {
   return asked;
 }
 
-export function problem(status: number, title: string, detail: string, instance = 'req-1'): Response {
-  return new Response(JSON.stringify({ type: 'about:blank', title, status, detail, instance }), {
+export function problem(
+  status: number,
+  title: string,
+  detail: string,
+  instance = 'req-1',
+  more: Partial<ProblemDocument> = {},
+): Response {
+  return new Response(JSON.stringify({ type: 'about:blank', title, status, detail, instance, ...more }), {
     status,
     headers: { 'content-type': 'application/problem+json' },
   });

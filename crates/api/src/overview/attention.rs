@@ -21,7 +21,7 @@ pub(super) fn dead_jobs(dead: Counted) -> Option<AttentionDocument> {
     }
     let least = if dead.is_estimate { "at least " } else { "" };
     let (jobs, them) = if dead.count == 1 { ("job is", "it") } else { ("jobs are", "them") };
-    let detail = format!("{least}{} {jobs} dead: all attempts failed. Retry or delete {them}", dead.count);
+    let detail = format!("{least}{} {jobs} dead. Retry or delete {them}", dead.count);
     Some(AttentionDocument {
         count: dead.count,
         estimate: dead.is_estimate,
@@ -36,7 +36,7 @@ pub(super) fn failed_jobs(failed: Counted) -> Option<AttentionDocument> {
     }
     let least = if failed.is_estimate { "at least " } else { "" };
     let jobs = if failed.count == 1 { "job" } else { "jobs" };
-    let detail = format!("{least}{} {jobs} failed in the last hour, with an error that no retry can fix", failed.count);
+    let detail = format!("{least}{} {jobs} failed in the last hour", failed.count);
     Some(AttentionDocument {
         count: failed.count,
         estimate: failed.is_estimate,
@@ -211,7 +211,7 @@ mod tests {
     fn dead_jobs_are_told_with_how_many_there_are_at_least() {
         assert!(dead_jobs(Counted::default()).is_none());
         let detail = |count, is_estimate| dead_jobs(Counted { count, is_estimate }).expect("some").detail;
-        assert_eq!(detail(1, false), "1 job is dead: all attempts failed. Retry or delete it.");
+        assert_eq!(detail(1, false), "1 job is dead. Retry or delete it.");
         assert!(detail(1_000, true).starts_with("At least 1000 jobs are dead"));
     }
 
@@ -219,7 +219,7 @@ mod tests {
     fn failed_jobs_are_told_with_how_many_there_are_at_least() {
         assert!(failed_jobs(Counted::default()).is_none());
         let detail = |count, is_estimate| failed_jobs(Counted { count, is_estimate }).expect("some").detail;
-        assert_eq!(detail(1, false), "1 job failed in the last hour, with an error that no retry can fix.");
+        assert_eq!(detail(1, false), "1 job failed in the last hour.");
         assert!(detail(1_000, true).starts_with("At least 1000 jobs failed in the last hour"));
     }
 

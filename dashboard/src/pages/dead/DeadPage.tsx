@@ -46,7 +46,7 @@ export function DeadPage() {
     <>
       <PageHeader
         title="Dead letters"
-        note="Jobs that failed with an error no retry can fix, and jobs that used up all their attempts."
+        note="Jobs that failed with an error no retry can fix or expired, and jobs that used up all their attempts."
       />
       <Card
         flush

@@ -80,7 +80,9 @@ describe('the page of a job', () => {
     await userEvent.click(retry);
     expect(await screen.findByText('The job was not changed')).toBeTruthy();
     expect(
-      screen.getByText('Not sent: the server cannot be reached. Try again when it is back.'),
+      screen.getByText(
+        'Not confirmed: the server is unreachable. Check whether the change was made, and try again when the server is back.',
+      ),
     ).toBeTruthy();
     isBack = true;
     await userEvent.click(retry);

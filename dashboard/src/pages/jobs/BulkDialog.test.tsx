@@ -54,12 +54,24 @@ describe('what is done to many', () => {
     const [call, command] = [job({ state: 'dead' }), job({ state: 'dead' })];
     serve({
       [`POST /jobs/${call.id}/retry`]: call,
-      [`POST /jobs/${command.id}/retry`]: () => problem(403, 'Forbidden', 'it needs exec:command'),
+      [`POST /jobs/${command.id}/retry`]: () =>
+        problem(403, 'Forbidden', 'it needs exec:command', 'req-1', { scope: 'exec:command' }),
     });
     const onDone = show({ verb: 'retry', of: { jobs: [call, command] } });
     await userEvent.click(await screen.findByRole('button', { name: 'Retry 2 jobs' }));
     await vi.waitFor(() => expect(onDone).toHaveBeenCalled());
     expect(await screen.findByText('1 command skipped: your key cannot run commands here.')).toBeTruthy();
+  });
+
+  it('does not take a key that may change nothing for one that may not run commands', async () => {
+    const dead = job({ state: 'dead' });
+    serve({
+      [`POST /jobs/${dead.id}/retry`]: () =>
+        problem(403, 'Forbidden', 'the key lacks the scope jobs:write', 'req-1', { scope: 'jobs:write' }),
+    });
+    show({ verb: 'retry', of: { jobs: [dead] } });
+    await userEvent.click(await screen.findByRole('button', { name: 'Retry 1 job' }));
+    expect((await screen.findByRole('alert')).textContent).toMatch(/jobs:write/);
   });
 
   it('says so when there is none, and offers nothing', async () => {

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { isFinal, type BulkAnswer, type Job, type JobFilter } from '@/api/documents';
 import { changeJob, changeMatching, type JobVerb } from '@/api/jobs';
 import { keys } from '@/api/keys';
-import { isStatus } from '@/api/problem';
+import { ApiError, isStatus } from '@/api/problem';
 import { ConfirmDialog } from '@/components/ConfirmDialog';
 import { plural } from '@/components/numbers';
 import { Skeleton } from '@/components/Skeleton';
@@ -159,6 +159,11 @@ export function eligible(verb: JobVerb, jobs: Job[]): Job[] {
 
 const AT_ONCE = 5;
 
+function mayNotRunCommands(error: unknown): boolean {
+  if (!(error instanceof ApiError) || error.status !== 403) return false;
+  return error.problem?.scope === 'exec:command' || error.problem?.type === '/errors/commands-disabled';
+}
+
 /** A few at a time. One that has moved on meanwhile, or that this key may not run again, is not an error; anything else stops it. */
 async function changeEach(
   verb: JobVerb,
@@ -175,7 +180,7 @@ async function changeEach(
         await changeJob(verb, job.id);
         changed += 1;
       } catch (error) {
-        if (verb === 'retry' && isStatus(error, 403)) skipped += 1;
+        if (verb === 'retry' && mayNotRunCommands(error)) skipped += 1;
         else if (!isStatus(error, 404, 409)) throw error;
       }
       done += 1;

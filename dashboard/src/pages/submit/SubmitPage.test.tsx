@@ -137,7 +137,9 @@ test('a job that could not be sent says so, and sent again it is one job', async
   const submit = screen.getByRole('button', { name: 'Submit' });
   await userEvent.click(submit);
   const note = await screen.findByRole('alert');
-  expect(note.textContent).toBe('Not sent: the server cannot be reached. Try again when it is back.');
+  expect(note.textContent).toBe(
+    'Not confirmed: the server is unreachable. Check whether the change was made, and try again when the server is back.',
+  );
   isBack = true;
   await userEvent.click(submit);
   await screen.findByRole('link', { name: made.id });
