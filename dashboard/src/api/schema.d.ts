@@ -10,8 +10,8 @@ export interface paths {
         };
         /**
          * Who did what to which object, the latest first.
-         * @description Changes of every kind but submissions of jobs, which are their own record. With the id of the key, never the key. Kept for 90
-         *     days unless the configuration says otherwise.
+         * @description Every kind of change except job submissions, which are recorded by the jobs themselves. Entries have the id of the
+         *     key, never the key. They are kept for 90 days unless the configuration says otherwise.
          *
          *     Needs a key with the scope `admin`.
          */
@@ -32,8 +32,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List dead jobs: all attempts failed, and kept until somebody retries or deletes them.
-         * @description The same as the list of jobs in the state `dead`, latest death first.
+         * List dead jobs: jobs whose attempts all failed, kept until they are retried or deleted.
+         * @description The same as the list of jobs in the state `dead`, newest first by the time they died.
          *
          *     Needs a key with the scope `jobs:read`.
          */
@@ -77,10 +77,10 @@ export interface paths {
         };
         /**
          * List the errors of failed and dead jobs, the most frequent first.
-         * @description Errors are the same when they differ only in numbers, ids and the like. A group has jobs of one state: `failed` (no retry can help)
-         *     or `dead` (all attempts are used up). Put `group` into `error_group` and `state` into `state` of a list or of a bulk call to look
-         *     at all of them or to retry them. At most 100 groups, each counted to 10,000; `complete` says whether these are all. The
-         *     deliveries of webhooks are not included.
+         * @description Errors that differ only in numbers, ids and the like are in the same group. All jobs of a group are in one state:
+         *     `failed` (a retry cannot help) or `dead` (all attempts are used up). To list or retry the jobs of a group, pass its
+         *     `group` as `error_group` and its `state` as `state` to a list or a bulk operation. At most 100 groups are returned,
+         *     each counted up to 10,000; `complete` says whether these are all. Webhook deliveries are not included.
          *
          *     Needs a key with the scope `jobs:read`.
          */
@@ -102,8 +102,8 @@ export interface paths {
         };
         /**
          * List jobs.
-         * @description Newest first: by submission, or, when one final state is asked for, by the time they reached it. The deliveries of webhooks, which
-         *     are jobs too, are left out unless `queue=foreman.webhooks` names them.
+         * @description Newest first: by submission time, or by the time they reached it if `state` is a final state. Webhook deliveries,
+         *     which are jobs too, are left out unless you ask for `queue=foreman.webhooks`.
          *
          *     Needs a key with the scope `jobs:read`.
          */
@@ -111,8 +111,9 @@ export interface paths {
         put?: never;
         /**
          * Submit a job.
-         * @description After a 2xx the job is durable. With an `Idempotency-Key` (or the field `idempotency_key`) the request is safe to
-         *     repeat for 24 hours: the same job is answered with 200, another body under the same key is refused.
+         * @description After a 2xx response the job is durable. With an `Idempotency-Key` header (or the field `idempotency_key`) the
+         *     request is safe to repeat for 24 hours: a repeat returns the same job with 200, and a different body under the same
+         *     key is rejected.
          *
          *     Needs a key with the scope `jobs:write`.
          */
@@ -134,8 +135,8 @@ export interface paths {
         put?: never;
         /**
          * Submit up to 1,000 jobs.
-         * @description Each is judged by itself: one that is not valid does not stop the others. What is accepted is accepted together, and
-         *     durable after the answer.
+         * @description Each job is validated by itself: an invalid one does not affect the others. The accepted jobs are written together
+         *     and are durable once you have the response.
          *
          *     Needs a key with the scope `jobs:write`.
          */
@@ -157,8 +158,8 @@ export interface paths {
         put?: never;
         /**
          * Cancel many jobs that have not ended.
-         * @description The filter's `state` is one of the states before the end; without it, all of them. The deliveries of webhooks are left out unless
-         *     `queue` names theirs.
+         * @description The filter's `state` is a state that is not final; by default, all of those. Webhook deliveries are left out unless
+         *     `queue` names their queue.
          *
          *     Needs a key with the scope `jobs:write`.
          */
@@ -180,8 +181,8 @@ export interface paths {
         put?: never;
         /**
          * Delete many ended jobs.
-         * @description The filter's `state` is one of the final states; without it, all of them. The deliveries of webhooks are left out unless `queue`
-         *     names theirs.
+         * @description The filter's `state` is a final state; by default, all of those. Webhook deliveries are left out unless `queue`
+         *     names their queue.
          *
          *     Needs a key with the scope `jobs:write`.
          */
@@ -202,10 +203,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Run many ended jobs again.
-         * @description The filter's `state` is one of the final states. Without it, `dead`; with an `error_group`, `failed` and `dead`. The deliveries of
-         *     webhooks are left out unless `queue` names theirs.
-         *     Commands are left alone and counted in `skipped` where the key lacks the scope `exec:command`, or the server runs no commands.
+         * Retry many jobs that have ended.
+         * @description The filter's `state` is a final state; by default `dead`, or with an `error_group` both `failed` and `dead`. Webhook
+         *     deliveries are left out unless `queue` names their queue. Commands are skipped and counted in `skipped` if the key
+         *     lacks the scope `exec:command` or the server does not run commands.
          *
          *     Needs a key with the scope `jobs:write`.
          */
@@ -231,7 +232,7 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Delete a job that has ended, with all that is known of it.
+         * Delete a job that has ended, and everything recorded about it.
          * @description Needs a key with the scope `jobs:write`.
          */
         delete: operations["delete_job"];
@@ -249,8 +250,8 @@ export interface paths {
         };
         /**
          * List a job's attempts.
-         * @description The latest first, at most 25 and about a megabyte per page. An attempt that ends between two pages moves the others along, so that
-         *     one may be on both. Of more than 200 attempts the first 20 and the latest are kept.
+         * @description Newest first, at most 25 and about a megabyte per page. An attempt that ends between two requests shifts the pages,
+         *     so the same attempt may be on both. If there are more than 200 attempts, the first 20 and the latest are kept.
          *
          *     Needs a key with the scope `jobs:read`.
          */
@@ -274,8 +275,8 @@ export interface paths {
         put?: never;
         /**
          * Cancel a job.
-         * @description One that waits is cancelled at once. One that runs is cancelled at once too: its worker is told and stops the work, and
-         *     what it reports later is refused. Without the scope `jobs:read` the answer tells where the job stands, and nothing of its content.
+         * @description A waiting job is cancelled at once. So is a running one: its worker is notified and stops the work, and results that
+         *     arrive later are rejected. Without the scope `jobs:read` the response has the job's state but none of its content.
          *
          *     Needs a key with the scope `jobs:write`.
          */
@@ -294,8 +295,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read what a running command has printed.
-         * @description Only while an attempt runs in this process. What is kept afterwards stands with the job's attempts.
+         * Read the output of a running command.
+         * @description Only while an attempt is running in this process. Afterwards the output is part of the job's attempts.
          *
          *     Needs a key with the scope `jobs:read`.
          */
@@ -318,10 +319,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Run a job again that has ended.
-         * @description The same job under the same id: its attempts are counted anew, and the earlier ones are kept and shown. A command needs the scope
-         *     `exec:command`, as when it was submitted.
-         *     Without the scope `jobs:read` the answer tells where the job stands, and nothing of its content.
+         * Retry a job that has ended.
+         * @description The job keeps its id. Its attempts are counted from zero again, and the earlier ones stay visible. A command needs
+         *     the scope `exec:command`, as it did when it was submitted. Without the scope `jobs:read` the response has the job's
+         *     state but none of its content.
          *
          *     Needs a key with the scope `jobs:write`.
          */
@@ -341,8 +342,8 @@ export interface paths {
         };
         /**
          * Wait until a job has ended.
-         * @description Answers as soon as the job is final; at the timeout, or when the server stops, with the job as it is. Ends with 401 within a few
-         *     seconds when the key is revoked or expires meanwhile.
+         * @description Responds as soon as the job is final. At the timeout, or when the server stops, it responds with the unfinished job.
+         *     If the key is revoked or expires meanwhile, the request ends with 401 within a few seconds.
          *
          *     Needs a key with the scope `jobs:read`.
          */
@@ -363,10 +364,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What there is, who works, and what needs a person. At most a second or two old.
-         * @description A count with `estimate` is "at least so many": no list is counted further than 1,000. The deliveries of webhooks are not
-         *     counted. Workers are shown to operators (scope
-         *     `admin`), late schedules to those with `schedules:read`.
+         * Counts of jobs and queues, the workers, and what needs attention. At most a second or two old.
+         * @description A count with `estimate` means "at least this many": counting stops at 1,000. Webhook deliveries are not counted.
+         *     Workers are shown to operators (scope `admin`), late schedules to keys with `schedules:read`.
          *
          *     Needs a key with the scope `jobs:read`.
          */
@@ -387,8 +387,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List queues: depth by state, the age of the oldest due job, and how fast jobs end.
-         * @description Foreman's own queue `foreman.webhooks` is listed only where it is named.
+         * List queues: depth by state, age of the oldest due job, and throughput.
+         * @description Foreman's own queue `foreman.webhooks` is listed only if `queue` names it.
          *
          *     Needs a key with the scope `jobs:read`.
          */
@@ -411,7 +411,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Pause a queue: its jobs are not started. What runs goes on, and new jobs are still accepted.
+         * Pause a queue: no further jobs are started. Running jobs continue, and new jobs are still accepted.
          * @description Needs a key with the scope `jobs:write`.
          */
         post: operations["pause_queue"];
@@ -455,8 +455,8 @@ export interface paths {
         get: operations["list_schedules"];
         put?: never;
         /**
-         * Make a schedule.
-         * @description From the next time it says on, each tick makes its job exactly once.
+         * Create a schedule.
+         * @description Starting with its next time, each tick creates its job exactly once.
          *
          *     Needs a key with the scope `schedules:write`.
          */
@@ -478,7 +478,7 @@ export interface paths {
         put?: never;
         /**
          * Show when a schedule that is not saved would fire.
-         * @description It needs nothing but its time: `name` and `job` may be left out, and are judged where they are given.
+         * @description Only the timing is required: `name` and `job` may be left out, and are validated if given.
          *
          *     Needs a key with the scope `schedules:read`.
          */
@@ -498,15 +498,15 @@ export interface paths {
         };
         /**
          * Read a schedule.
-         * @description With its next tick, what became of the latest one, and its version as `ETag`.
+         * @description With its next tick, the result of the latest one, and its version as `ETag`.
          *
          *     Needs a key with the scope `schedules:read`.
          */
         get: operations["get_schedule"];
         /**
-         * Replace a schedule, or make it.
-         * @description With `If-Match` it is replaced only if it is at that version (or, with `*`, at any); with `If-None-Match: *` it is only made. A tick
-         *     that was due before is fired first.
+         * Replace or create a schedule.
+         * @description With `If-Match` it is replaced only if it has that version (with `*`, any version); with `If-None-Match: *` it is
+         *     only created. A tick that is already due is fired first.
          *
          *     Needs a key with the scope `schedules:write`.
          */
@@ -514,7 +514,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a schedule.
-         * @description Its jobs stay. A tick that was due is fired first; one that is held is dropped. What became of its ticks is kept for a while.
+         * @description Its jobs are kept. A tick that is already due is fired first; a held tick is dropped. The tick history is kept for a while.
          *
          *     Needs a key with the scope `schedules:write`.
          */
@@ -523,8 +523,9 @@ export interface paths {
         head?: never;
         /**
          * Change some fields of a schedule.
-         * @description A JSON merge patch (RFC 7396): a field that is given replaces, `null` removes, and so inside `job`; anything deeper is replaced whole.
-         *     Changing a schedule that runs a command needs the scope `exec:command`, even if only its times change.
+         * @description A JSON merge patch (RFC 7396): a field replaces the old value, and `null` removes it. The same goes for the fields
+         *     of `job`; deeper values are replaced as a whole. Changing a schedule that runs a command needs the scope
+         *     `exec:command`, even if only its times change.
          *
          *     Needs a key with the scope `schedules:write`.
          */
@@ -541,7 +542,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Pause a schedule: nothing fires until it is resumed, and nothing is made up for afterwards.
+         * Pause a schedule: it does not fire until it is resumed, and ticks missed in between are not made up for.
          * @description Needs a key with the scope `schedules:write`.
          */
         post: operations["pause_schedule"];
@@ -560,8 +561,8 @@ export interface paths {
         };
         /**
          * Show when a schedule will fire.
-         * @description Each fire in UTC and on the clocks of its zone, with a note where a change of the clocks moved, merged or skipped it. Whether it is
-         *     paused makes no difference.
+         * @description Each fire in UTC and in the schedule's time zone, with a note if a daylight saving change moved, merged or skipped
+         *     it. A paused schedule is previewed like any other.
          *
          *     Needs a key with the scope `schedules:read`.
          */
@@ -584,8 +585,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Resume a schedule: it fires again, from its next time on.
-         * @description One that runs a command needs the scope `exec:command`.
+         * Resume a schedule: it fires again from its next time.
+         * @description A schedule that runs a command needs the scope `exec:command`.
          *
          *     Needs a key with the scope `schedules:write`.
          */
@@ -606,9 +607,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make a schedule's job now.
-         * @description Apart from the calendar: whether it is paused or not, and whatever else of it runs. Sent twice it makes two. One that runs a
-         *     command needs the scope `exec:command`.
+         * Run a schedule now.
+         * @description Creates one job immediately, even if the schedule is paused or another of its jobs is running. Repeating the request
+         *     creates another job. A schedule that runs a command needs the scope `exec:command`.
          *
          *     Needs a key with the scope `schedules:write`.
          */
@@ -627,8 +628,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List what became of a schedule's ticks, the latest first.
-         * @description Fired, with the job that was made and where it stands; held, until the job of an earlier one is final; or skipped, and why.
+         * List a schedule's ticks and their results, newest first.
+         * @description A tick was fired (with the job it created and that job's state), is held until the job of an earlier tick is final,
+         *     or was skipped (with the reason).
          *
          *     Needs a key with the scope `schedules:read`.
          */
@@ -652,16 +654,18 @@ export interface paths {
         put?: never;
         /**
          * Sign in.
-         * @description Swaps a key for the cookie `foreman_session`, which opens to a page of this server what the key opens, for 12 hours. A session that
-         *     the browser had before is over. Where the server asks for no key it answers who one is, and no cookie is needed.
+         * @description Exchanges a key for the cookie `foreman_session`, which gives pages of this server the access of that key for 12
+         *     hours. An earlier session of the same browser ends. If the server requires no key, the response only says who you
+         *     are, and no cookie is needed.
          *
-         *     A request with the cookie and without `Authorization` is its holder's. One that changes something must come from a page of this
-         *     server: `Sec-Fetch-Site: same-origin`, or `Origin` with the scheme and the host that the browser asked for.
+         *     A request with the cookie and without `Authorization` acts as the signed-in user. A request that changes something
+         *     must come from a page of this server: `Sec-Fetch-Site: same-origin`, or an `Origin` with the scheme and host that
+         *     the browser requested.
          */
         post: operations["sign_in"];
         /**
          * Sign out.
-         * @description The session of the cookie, if there is one, is over on every server of the team, and the cookie is cleared.
+         * @description Ends the session of the cookie, if there is one, on every server of the team, and clears the cookie.
          */
         delete: operations["sign_out"];
         options?: never;
@@ -677,11 +681,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How many jobs were submitted, started and ended, and how long they waited and ran, minute by minute or hour by hour.
-         * @description Of all queues together without `queue`; the deliveries of webhooks are left out unless `queue=foreman.webhooks` names them.
-         *     At most 1,500 buckets; one in which nothing happened is left out, and queues are as deep in it as in the one before. The newest are
-         *     a second or two behind. Hours are kept for `retention.statistics`, which is 30 days by default, and minutes for two days: a time
-         *     that begins earlier is answered by the hour, and `step` says so.
+         * Jobs submitted, started and ended, and how long they waited and ran, by minute or by hour.
+         * @description Without `queue`, for all queues together; webhook deliveries are left out unless you ask for
+         *     `queue=foreman.webhooks`. At most 1,500 buckets are returned; empty ones are left out, and the queue depth in them
+         *     is that of the previous bucket. The newest data is a second or two behind. Hours are kept for
+         *     `retention.statistics`, 30 days by default, and minutes for two days: a range that begins earlier is returned by the
+         *     hour, and `step` says so.
          *
          *     Needs a key with the scope `jobs:read`.
          */
@@ -702,8 +707,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The same numbers summed over the time, queue by queue: the busiest first, at most 100, without Foreman's own.
-         * @description A time that begins more than two days ago is summed by the hour.
+         * The same numbers summed over the time range, per queue: the busiest first, at most 100, without Foreman's own queues.
+         * @description A range that begins more than two days ago is summed by the hour.
          *
          *     Needs a key with the scope `jobs:read`.
          */
@@ -724,26 +729,27 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Follow what happens, live.
+         * Stream events live.
          * @description Server-sent events, each with `event:`, `id:` and one line of JSON as `data:`.
          *
-         *     - `job` (`JobEvent`): a job is in another state. Every final state is told; what happened in between may be merged, and
-         *       `sequence`, which counts a job's moves from 1, shows it.
-         *     - `schedule` (`ScheduleEvent`): a schedule ticked, or was made, changed or removed. Needs the scope `schedules:read` too, and is
-         *       left out without it.
-         *     - `worker` (`WorkerEvent`): a worker came, drains, went or died. For operators only.
+         *     - `job` (`JobEvent`): a job changed its state. Every final state is sent; changes in between may be merged, which
+         *       `sequence`, a count of a job's changes from 1, shows.
+         *     - `schedule` (`ScheduleEvent`): a schedule ticked, or was created, changed or deleted. Only sent to keys that also
+         *       have the scope `schedules:read`.
+         *     - `worker` (`WorkerEvent`): a worker started, is draining, stopped or died. For operators only.
          *     - `queue` (`QueueEvent`): a queue was paused or resumed.
-         *     - `snapshot` (`SnapshotEvent`): the `job` events before it told how things stand; from here on comes what changes. A change that
-         *       a snapshot has told already may be told again; `sequence` tells which is newer.
-         *     - `heartbeat` (`HeartbeatEvent`): at the start and every 15 s. Who hears nothing for 40 s should connect again.
-         *     - `reset` (`ResetEvent`): the cursor cannot be resumed, and the stream goes on from now; read the lists again.
+         *     - `snapshot` (`SnapshotEvent`): the `job` events before it were the current state; changes follow. A change that is
+         *       already part of the snapshot may be sent again; `sequence` tells which is newer.
+         *     - `heartbeat` (`HeartbeatEvent`): at the start and every 15 s. A client that receives nothing for 40 s should
+         *       reconnect.
+         *     - `reset` (`ResetEvent`): the cursor cannot be resumed, and the stream continues from now; reload your data.
          *
-         *     With a filter on `job`, `kind` or `tag` only `job` events are told; one on `queue` keeps the `queue` events of those queues. A
-         *     client that is cut off, for being slow, for a restart or for no fault of anybody's, sends the last `id:` it saw as `Last-Event-ID`
-         *     or as `after` and misses nothing; `Last-Event-ID` is the one that counts.
+         *     With a filter on `job`, `kind` or `tag` only `job` events are sent; a filter on `queue` also keeps the `queue`
+         *     events of those queues. A client that was disconnected, for whatever reason, sends the last `id:` it received as
+         *     `Last-Event-ID` or as `after` and misses nothing; `Last-Event-ID` takes precedence.
          *
-         *     Shown by a key in `Authorization`, by the session cookie of a page of this server, or by a ticket, which opens the stream once where
-         *     no header can be sent; never by a key in the URL.
+         *     Authenticate with a key in `Authorization`, with the session cookie on a page of this server, or with a ticket,
+         *     which opens the stream once if you cannot send headers; never with a key in the URL.
          *
          *     Needs a key with the scope `stream:read`.
          */
@@ -767,8 +773,8 @@ export interface paths {
         put?: never;
         /**
          * Get a ticket for the stream.
-         * @description Good once and for 30 s, as `GET /api/v1/stream?ticket=…`: for an `EventSource`, which can send no header. It opens the stream of
-         *     the tenant that this request is about, and is worth no more than the key behind it.
+         * @description Valid once, within 30 s, as `GET /api/v1/stream?ticket=…`: for an `EventSource`, which cannot send headers. It opens
+         *     the stream of this request's tenant, with the permissions of the key it was created with.
          *
          *     Needs a key with the scope `stream:read`.
          */
@@ -793,8 +799,8 @@ export interface paths {
         get: operations["list_tenants"];
         put?: never;
         /**
-         * Make a tenant.
-         * @description It has no keys yet. Its id is never used again, not even after it was deleted.
+         * Create a tenant.
+         * @description It has no keys yet. Its id is never reused, not even after the tenant is deleted.
          *
          *     Needs a key with the scope `admin`.
          */
@@ -814,7 +820,7 @@ export interface paths {
         };
         /**
          * Read a tenant.
-         * @description With its limits, what its jobs may run, and its version as `ETag`.
+         * @description With its limits, the commands its jobs may run, and its version as `ETag`.
          *
          *     Needs a key with the scope `admin`.
          */
@@ -823,8 +829,8 @@ export interface paths {
         post?: never;
         /**
          * Delete a tenant.
-         * @description It must be disabled, and have no jobs and no schedules any more: an operator removes them with the header `Foreman-Tenant`. Its keys,
-         *     webhooks and settings go with it; its id is never used again.
+         * @description It must be disabled and have no jobs or schedules left: an operator deletes those with the header `Foreman-Tenant`.
+         *     Its keys, webhooks and settings are deleted with it; its id is never reused.
          *
          *     Needs a key with the scope `admin`.
          */
@@ -833,8 +839,8 @@ export interface paths {
         head?: never;
         /**
          * Change a tenant.
-         * @description A JSON merge patch (RFC 7396): a field that is given replaces, `null` sets back to the default, and so inside `limits`. A tenant
-         *     that is disabled keeps what it has; its keys open nothing within seconds.
+         * @description A JSON merge patch (RFC 7396): a field replaces the old value, and `null` resets it to the default. The same goes
+         *     for the fields of `limits`. A disabled tenant keeps its data; its keys are rejected within seconds.
          *
          *     Needs a key with the scope `admin`.
          */
@@ -849,14 +855,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List a tenant's keys, by id; also those that open nothing any more.
+         * List a tenant's keys, by id, including revoked and expired ones.
          * @description Needs a key with the scope `admin`.
          */
         get: operations["list_keys"];
         put?: never;
         /**
-         * Make a key.
-         * @description The answer is the one moment in which it is shown: only its hash is kept. Nobody gives scopes that they have not.
+         * Create a key.
+         * @description The key is shown only in this response: the server stores only its hash. A key can have only scopes that the caller's key has.
          *
          *     Needs a key with the scope `admin`.
          */
@@ -875,7 +881,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read what is known of a key. The key itself is not kept.
+         * Read the record of a key. The key itself is not stored.
          * @description Needs a key with the scope `admin`.
          */
         get: operations["get_key"];
@@ -883,8 +889,8 @@ export interface paths {
         post?: never;
         /**
          * Revoke a key.
-         * @description From now on it opens nothing, within 5 seconds on every server and on open streams. It cannot be taken back. The key stays
-         *     listed; revoked again it stays as it is.
+         * @description Takes effect within 5 seconds on every server and on open streams, and cannot be undone. The key stays listed;
+         *     revoking it again changes nothing.
          *
          *     Needs a key with the scope `admin`.
          */
@@ -904,9 +910,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Replace a key by a new one that is good for the same.
-         * @description The old one goes on for the time of grace, `24h` unless said otherwise, and never gains time by this; `0s` ends it at once. The
-         *     answer is the one moment in which the new one is shown.
+         * Replace a key with a new one that has the same scopes.
+         * @description The old key stays valid for the grace period, `24h` by default, but never beyond its own expiry; `0s` ends it at
+         *     once. The new key is shown only in this response.
          *
          *     Needs a key with the scope `admin`.
          */
@@ -927,15 +933,15 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make a tenant's signing secret, or change it for another.
-         * @description From now on its pushes and callbacks are signed with it (Standard Webhooks). One that was there before signs beside it for
-         *     the overlap, `24h` unless said otherwise. The answer is the one moment in which it is shown.
+         * Create or rotate a tenant's signing secret.
+         * @description Its pushes and callbacks are signed with the secret from now on (Standard Webhooks). During the overlap, `24h` by
+         *     default, they are also signed with the previous secret. The secret is shown only in this response.
          *
          *     Needs a key with the scope `admin`.
          */
         post: operations["rotate_signing_secret"];
         /**
-         * Take a tenant's signing secret away: nothing is signed any more.
+         * Delete a tenant's signing secret. Its pushes and callbacks are no longer signed.
          * @description Needs a key with the scope `admin`.
          */
         delete: operations["delete_signing_secret"];
@@ -958,8 +964,8 @@ export interface paths {
         get: operations["list_webhooks"];
         put?: never;
         /**
-         * Make a webhook.
-         * @description Its `secret` is in this answer and in no other: keep it where messages are verified.
+         * Create a webhook.
+         * @description Its `secret` is shown only in this response: store it where you verify messages.
          *
          *     Needs a key with the scope `jobs:write`.
          */
@@ -985,15 +991,15 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Delete a webhook. What is on its way to it is given up.
+         * Delete a webhook. Pending deliveries are cancelled.
          * @description Needs a key with the scope `jobs:write`.
          */
         delete: operations["delete_webhook"];
         options?: never;
         head?: never;
         /**
-         * Change a webhook: what is given, and nothing else.
-         * @description `"enabled": true` begins anew after it was disabled for its failures.
+         * Change some fields of a webhook.
+         * @description `"enabled": true` also re-enables a webhook that was disabled because of failures.
          *
          *     Needs a key with the scope `jobs:write`.
          */
@@ -1028,7 +1034,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read a delivery: the message, and how each try went.
+         * Read a delivery: the message and every attempt.
          * @description Needs a key with the scope `jobs:read`.
          */
         get: operations["get_delivery"];
@@ -1050,7 +1056,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send a delivery again that has ended: the same message under the same id.
+         * Resend a delivery that has ended: the same message with the same id.
          * @description Needs a key with the scope `jobs:write`.
          */
         post: operations["resend_delivery"];
@@ -1070,8 +1076,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Change a webhook's secret for another.
-         * @description Both sign for a while, so that a receiver that knows either goes on verifying. The new one is in this answer and in no other.
+         * Rotate a webhook's secret.
+         * @description Both secrets sign during the overlap, so a receiver can verify with either. The new one is shown only in this response.
          *
          *     Needs a key with the scope `jobs:write`.
          */
@@ -1092,7 +1098,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send a webhook a message of the event `webhook.test`.
+         * Send a test message (event `webhook.test`).
          * @description Needs a key with the scope `jobs:write`.
          */
         post: operations["test_webhook"];
@@ -1111,9 +1117,9 @@ export interface paths {
         };
         /**
          * Who am I?
-         * @description The tenant, the key's id and its scopes, and the limits in force. Any key will do.
+         * @description The tenant, the key's id and its scopes, and the limits in force.
          *
-         *     Any key will do.
+         *     Needs a key; any scope will do.
          */
         get: operations["whoami"];
         put?: never;
@@ -1132,7 +1138,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List workers: the living first, then those that ended or died lately.
+         * List workers: online ones first, then those that stopped or died recently.
          * @description Needs a key with the scope `admin`.
          */
         get: operations["list_workers"];
@@ -1152,7 +1158,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List what a worker is running, the longest first.
+         * List the jobs a worker is running, longest-running first.
          * @description Needs a key with the scope `admin`.
          */
         get: operations["list_worker_jobs"];
@@ -1188,7 +1194,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What is counted, for Prometheus */
+        /** Metrics for Prometheus */
         get: operations["metrics"];
         put?: never;
         post?: never;
@@ -1207,8 +1213,8 @@ export interface paths {
         };
         /**
          * Should the process be sent work?
-         * @description It should while its store answers, has never been found damaged since the start, the process is not stopping, and, where it fires
-         *     schedules, it is not too far behind.
+         * @description Yes, while its store responds and has not been found damaged since the start, the process is not stopping, and, if
+         *     it fires schedules, it is not too far behind.
          */
         get: operations["readyz"];
         put?: never;
@@ -1223,7 +1229,7 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description The part of a job document that repeats what was asked. */
+        /** @description The part of a job document that repeats the submitted fields. */
         Asked: {
             backoff?: components["schemas"]["BackoffSpec"] | null;
             body?: string | null;
@@ -1249,7 +1255,7 @@ export interface components {
             timeout?: string | null;
             url?: string | null;
         };
-        /** @description One try. */
+        /** @description One attempt. */
         AttemptDocument: {
             /** Format: int64 */
             duration_ms?: number | null;
@@ -1263,7 +1269,7 @@ export interface components {
             finished_at?: string | null;
             /**
              * Format: int32
-             * @description 0 when the job ended without a try.
+             * @description 0 if the job ended without an attempt.
              */
             number: number;
             outcome?: components["schemas"]["AttemptOutcome"] | null;
@@ -1274,11 +1280,11 @@ export interface components {
             worker?: string | null;
         };
         /**
-         * @description How an attempt ended, as it is kept and shown.
+         * @description How an attempt ended.
          * @enum {string}
          */
         AttemptOutcome: "completed" | "failed" | "retry" | "interrupted" | "released" | "lapsed" | "cancelled" | "dead";
-        /** @description Something that a person should look at. */
+        /** @description Something that needs attention. */
         AttentionDocument: {
             /** Format: int64 */
             count: number;
@@ -1288,7 +1294,7 @@ export interface components {
             kind: components["schemas"]["AttentionKind"];
             /** Format: date-time */
             since?: string | null;
-            /** @description Which queue, worker or webhook, where it is one. */
+            /** @description The queue, worker or webhook it is about, if any. */
             subject?: string | null;
         };
         /** @enum {string} */
@@ -1313,13 +1319,13 @@ export interface components {
             request?: string | null;
             /**
              * Format: int32
-             * @description As it was answered.
+             * @description The HTTP status of the response.
              */
             status: number;
-            /** @description Whose object it is. */
+            /** @description The tenant that owns the object. */
             tenant: string;
         };
-        /** @description What is left out keeps the target's default. */
+        /** @description Fields left out keep the target's default. */
         BackoffSpec: {
             /** @example 10s */
             base?: string | null;
@@ -1329,10 +1335,10 @@ export interface components {
             factor?: number | null;
         };
         BatchAnswer: {
-            /** @description One for each job of the request, in its order: the job, or the problem with its `status`. */
+            /** @description One entry per job of the request, in the same order: the job, or the problem with its `status`. */
             results: components["schemas"]["BatchItem"][];
         };
-        /** @description One answer of a batch. */
+        /** @description The result of one job of a batch. */
         BatchItem: components["schemas"]["JobDocument"] | components["schemas"]["ProblemDocument"];
         BatchRequest: {
             jobs: components["schemas"]["JobSpec"][];
@@ -1340,22 +1346,22 @@ export interface components {
         BucketDocument: components["schemas"]["TallyDocument"] & {
             /**
              * Format: date-time
-             * @description When the minute or hour begins.
+             * @description The start of the minute or hour.
              */
             at: string;
         };
         BulkAnswer: {
             /**
              * Format: int64
-             * @description How many were changed; fewer than matched when some moved on meanwhile. 0 in a dry run.
+             * @description How many were changed; fewer than matched if some changed state meanwhile. 0 in a dry run.
              */
             changed: number;
             /** Format: int64 */
             matched: number;
             /**
              * Format: int64
-             * @description How many of those matched are commands that were left alone, because the key lacks `exec:command` or the server runs no
-             *     commands. 0 in a dry run.
+             * @description How many of the matched jobs are commands that were skipped because the key lacks `exec:command` or the server
+             *     does not run commands. 0 in a dry run.
              */
             skipped?: number;
         };
@@ -1365,12 +1371,12 @@ export interface components {
             filter: components["schemas"]["FilterDocument"];
         };
         Check: {
-            /** @description Why not, or what else is to be known. */
+            /** @description Why it is not ready, or a note. */
             detail?: string | null;
             name: string;
             ok: boolean;
         };
-        /** @description What a command printed, the first 64 KiB of each stream, and how it ended. */
+        /** @description A command's output, the first 64 KiB of each stream, and how it ended. */
         CommandReport: {
             /** Format: int32 */
             exit_code?: number | null;
@@ -1385,12 +1391,12 @@ export interface components {
         CountDocument: {
             /** Format: int64 */
             count: number;
-            /** @description There are at least so many: nobody counts a long history. */
+            /** @description There are at least this many: counting stops early in a long history. */
             estimate: boolean;
         };
-        /** @description One message on its way to an endpoint, or arrived there, or given up. */
+        /** @description One message to an endpoint: pending, delivered or failed. */
         DeliveryDocument: {
-            /** @description The job it tells of. */
+            /** @description The job the message is about. */
             about?: string | null;
             /** Format: int32 */
             attempt?: number | null;
@@ -1400,40 +1406,40 @@ export interface components {
             event: string;
             /** Format: date-time */
             finished_at?: string | null;
-            /** @description Of the delivery, which is a job itself. */
+            /** @description The state of the delivery, which is a job itself. */
             id: string;
             job?: components["schemas"]["JobDocument"] | null;
-            /** @description As sent in `webhook-id`, the same at every try. */
+            /** @description As sent in `webhook-id`; the same for every attempt. */
             message_id: string;
             /**
              * Format: date-time
-             * @description When it is tried next; `null` when it is over.
+             * @description The time of the next attempt; `null` if there is none.
              */
             next_attempt_at?: string | null;
             state?: components["schemas"]["State"] | null;
             /**
              * Format: int32
-             * @description What the endpoint answered last.
+             * @description The endpoint's latest response.
              */
             status?: number | null;
             webhook: string;
         };
         /**
-         * @description Why an endpoint is sent nothing.
+         * @description Why an endpoint is disabled.
          * @enum {string}
          */
         Disabled: "by_owner" | "gone" | "failing";
         /**
-         * @description What becomes of a local time that does not exist because the clocks are put forward.
+         * @description What happens to a local time that does not exist because the clocks go forward.
          * @enum {string}
          */
         DstGap: "next_valid" | "skip";
         /**
-         * @description What becomes of a local time that comes twice because the clocks are put back.
+         * @description What happens to a local time that occurs twice because the clocks go back.
          * @enum {string}
          */
         DstOverlap: "first" | "both";
-        /** @description Which exit codes complete a command and which fail it at once; every other code is tried again. */
+        /** @description Which exit codes complete a command and which fail it at once; any other code is retried. */
         ExitCodes: {
             /**
              * @default [
@@ -1449,47 +1455,53 @@ export interface components {
              */
             failed: number[];
         };
-        /** @description Jobs that failed or died with the same error, but for its numbers. */
+        /** @description Jobs that failed or died with the same error, apart from numbers and ids in it. */
         FailureGroupDocument: {
             /** Format: int64 */
             count: number;
-            /** @description What the last of them said. */
+            /** @description The error of the latest job. */
             error?: string | null;
-            /** @description There are at least so many. */
+            /** @description There are at least this many. */
             estimate: boolean;
             /** Format: date-time */
             first_at: string;
-            /** @description For `error_group` of a filter. `null`: they ended before errors were grouped, and are found by their state alone. */
+            /**
+             * @description The value for `error_group` of a filter. `null`: these jobs ended before errors were grouped, and can only be
+             *     filtered by their state.
+             */
             group?: string | null;
-            /** @description The last of them. */
+            /** @description The latest job of the group. */
             job: string;
-            /** @description Of the last of them. */
+            /** @description The kind of the latest job. */
             kind?: string | null;
             /** Format: date-time */
             last_at: string;
             queue: string;
-            /** @description `failed` or `dead`: all of a group ended in the same state. */
+            /** @description `failed` or `dead`: all jobs of a group ended in the same state. */
             state?: components["schemas"]["State"];
         };
         /** @description The errors of failed and dead jobs, the most frequent first. */
         FailureGroupsDocument: {
             /**
-             * @description `false`: there are more groups than these. With more than a few thousand not all are counted, but those that are frequent
-             *     among the latest jobs are.
+             * @description `false`: there are more groups than these. With more than a few thousand groups, only those that are frequent
+             *     among the latest jobs are counted.
              */
             complete: boolean;
             items: components["schemas"]["FailureGroupDocument"][];
             /** @description Always `null`: there is one page. */
             next?: string | null;
         };
-        /** @description Which jobs a bulk call is about. Without any field it is about every job. */
+        /** @description The jobs that a bulk operation applies to. Without any field, all jobs. */
         FilterDocument: {
             correlation_id?: string | null;
             /** Format: date-time */
             created_after?: string | null;
             /** Format: date-time */
             created_before?: string | null;
-            /** @description Final jobs that ended with an error of this group; `group` of the list of groups. Not `null`: that would be every job. */
+            /**
+             * @description Only jobs that ended with an error of this group; `group` of the list of groups. It must not be `null`, which
+             *     would mean all jobs.
+             */
             error_group?: string | null;
             kind?: string | null;
             queue?: string | null;
@@ -1497,16 +1509,16 @@ export interface components {
             tag?: string | null;
         };
         Health: {
-            /** @description Always `alive`: a process that is not does not answer. */
+            /** @description Always `alive`: a process that is not alive does not respond. */
             status: string;
             version: string;
         };
-        /** @description `event: heartbeat`. The server is there, and nothing has happened. */
+        /** @description `event: heartbeat`. The connection is alive, and nothing has happened. */
         HeartbeatEvent: {
             /** Format: date-time */
             at: string;
         };
-        /** @description What a worker is running. */
+        /** @description A job that a worker is running. */
         HeldDocument: {
             /** Format: int32 */
             attempt: number;
@@ -1517,7 +1529,7 @@ export interface components {
             started_at: string;
             tenant: string;
         };
-        /** @description Something about a job that its owner may not know. */
+        /** @description A hint about a job. */
         HintDocument: {
             /** @description A sentence. */
             detail: string;
@@ -1525,7 +1537,7 @@ export interface components {
         };
         /** @enum {string} */
         HintKind: "no-worker" | "unknown";
-        /** @description What a target answered: status, selected headers and the first 4 KiB. */
+        /** @description A target's response: status, selected headers and the first 4 KiB of the body. */
         HttpReport: {
             body?: string;
             headers?: [
@@ -1534,40 +1546,41 @@ export interface components {
             ][];
             /** Format: int32 */
             status: number;
-            /** @description The answer was longer than what is kept. */
+            /** @description The response body was longer than what is stored. */
             truncated?: boolean;
         };
         /**
-         * @description A job: what was asked, flat, and where it stands. In a list `payload`, `body`, `headers`, `env`, `cwd`, `exit_codes` and `attempts`
-         *     are left out, and a command or an error of more than 1,000 characters is cut and ends in `…`; the job itself has them all.
+         * @description A job: its submitted fields and its state. In a list, `payload`, `body`, `headers`, `env`, `cwd`, `exit_codes` and
+         *     `attempts` are left out, and a command or an error of more than 1,000 characters is truncated and ends in `…`; read
+         *     the job to get them in full.
          */
         JobDocument: components["schemas"]["Asked"] & {
             /**
              * Format: int32
-             * @description The number of the latest try; it never falls.
+             * @description The number of the latest attempt; it never decreases.
              */
             attempt: number;
-            /** @description The latest attempts in the order in which they happened, at most 25 and about a megabyte. Only when one job is read. */
+            /** @description The latest attempts, oldest first, at most 25 and about a megabyte. Only when a single job is read. */
             attempts?: components["schemas"]["AttemptDocument"][] | null;
-            /** @description Where there are older attempts than those in `attempts`: the `cursor` for the first page of them. */
+            /** @description If there are older attempts than those in `attempts`: the `cursor` for their first page. */
             attempts_next?: string | null;
             /**
              * Format: int64
-             * @description How many attempts there have been. Of more than 200 the first 20 and the latest are kept.
+             * @description The number of attempts so far. If there are more than 200, the first 20 and the latest are kept.
              */
             attempts_total?: number | null;
             /**
              * Format: int32
-             * @description How often a worker died while it ran this job.
+             * @description How often a worker died while it was running this job.
              */
             crashes: number;
             /** Format: date-time */
             created_at: string;
-            /** @description Why the latest try did not complete. */
+            /** @description Why the latest attempt failed. */
             error?: string | null;
             /** Format: date-time */
             finished_at?: string | null;
-            /** @description What keeps it from running, as far as the server can tell. Only when one job is read or submitted. */
+            /** @description What keeps it from running, as far as the server knows. Only when a single job is read or submitted. */
             hints?: components["schemas"]["HintDocument"][];
             id: string;
             /** Format: int32 */
@@ -1576,28 +1589,28 @@ export interface components {
             queue: string;
             /** Format: date-time */
             run_at: string;
-            /** @description The schedule whose tick made it. */
+            /** @description The schedule whose tick created it. */
             schedule?: string | null;
             /**
              * Format: date-time
-             * @description The instant that tick belongs to.
+             * @description The nominal time of that tick.
              */
             scheduled_for?: string | null;
             /**
              * Format: int32
-             * @description How often it has moved, from 1: `sequence` of its latest event on the stream.
+             * @description The number of its changes, from 1: `sequence` of its latest event on the stream.
              */
             sequence?: number;
             /**
              * Format: int32
-             * @description Tries that count against `max_attempts`; interrupted ones are given back.
+             * @description Attempts that count against `max_attempts`; interrupted ones do not.
              */
             spent: number;
             /** Format: date-time */
             started_at?: string | null;
             state: components["schemas"]["State"];
         };
-        /** @description `event: job`. A job is in another state now. What happened in between may be merged: `sequence` shows it. */
+        /** @description `event: job`. A job changed its state. Changes in between may be merged, which `sequence` shows. */
         JobEvent: {
             /** Format: date-time */
             at: string;
@@ -1607,7 +1620,7 @@ export interface components {
             queue: string;
             /**
              * Format: int32
-             * @description Counts a job's moves, from 1.
+             * @description Counts the job's changes, from 1.
              */
             sequence: number;
             state: components["schemas"]["State"];
@@ -1617,53 +1630,53 @@ export interface components {
             backoff?: components["schemas"]["BackoffSpec"] | null;
             /** @description Raw text instead of `payload`. */
             body?: string | null;
-            /** @description Told when the job is final, by a signed message (see webhooks). */
+            /** @description Receives a signed message when the job is final (see webhooks). */
             callback_url?: string | null;
             command?: components["schemas"]["CommandSpec"] | null;
             correlation_id?: string | null;
             /** @description The command's working directory, an absolute path. */
             cwd?: string | null;
             /**
-             * @description Not before this much later, such as `90s`.
+             * @description Start no earlier than this long after submission, such as `90s`.
              * @example 1h30m
              */
             delay?: string | null;
-            /** @description Variables of the command, beside those the worker passes on. */
+            /** @description Environment variables of the command, in addition to those the worker passes on. */
             env?: {
                 [key: string]: string;
             } | null;
             exit_codes?: components["schemas"]["ExitCodes"] | null;
             /**
              * Format: date-time
-             * @description Start by: a job that has not started by then fails with error `expired`.
+             * @description Start no later than this: a job that has not started by then fails with the error `expired`.
              */
             expires_at?: string | null;
             headers?: {
                 [key: string]: string;
             } | null;
-            /** @description Makes the submission safe to repeat for 24 hours; the header `Idempotency-Key` says the same. */
+            /** @description Makes the submission safe to repeat for 24 hours; the same as the header `Idempotency-Key`. */
             idempotency_key?: string | null;
             /** @description A label to filter by. */
             kind?: string | null;
             /** Format: int32 */
             max_attempts?: number | null;
-            /** @description Of the request: POST, PUT, PATCH, GET, DELETE or HEAD. */
+            /** @description The request method: POST, PUT, PATCH, GET, DELETE or HEAD. */
             method?: string | null;
-            /** @description Any JSON: the body of the request, the task's argument, or the command's standard input, to the letter. */
+            /** @description Any JSON: the request body, the task's argument, or the command's standard input, passed on byte for byte. */
             payload?: unknown;
             priority?: components["schemas"]["Lane"] | null;
             /** @description Letters, digits, `.`, `_`, `-`, up to 64. */
             queue?: string | null;
             /**
              * Format: date-time
-             * @description Not before this time; one in the past means now.
+             * @description Start no earlier than this time; a time in the past means now.
              */
             run_at?: string | null;
             tags?: string[] | null;
-            /** @description Call the task of this name. */
+            /** @description Run the task with this name. */
             task?: string | null;
             /**
-             * @description Of one attempt.
+             * @description The time limit of one attempt.
              * @example 30s
              */
             timeout?: string | null;
@@ -1680,11 +1693,11 @@ export interface components {
             id: string;
             /**
              * Format: date-time
-             * @description To the minute or so; `null` when it never was.
+             * @description Accurate to about a minute; `null` if it was never used.
              */
             last_used_at?: string | null;
             name: string;
-            /** @description The key that was made to take its place. */
+            /** @description The key that replaces it. */
             replaced_by?: string | null;
             /** Format: date-time */
             revoked_at?: string | null;
@@ -1698,7 +1711,7 @@ export interface components {
         Lane: "high" | "normal" | "low";
         /** @description A number, or `unlimited`. */
         LimitDocument: number | components["schemas"]["Unlimited"];
-        /** @description A page of anything: `next` is handed back unchanged to get the following one, and `null` on the last. */
+        /** @description One page of a list. Pass `next` unchanged as `cursor` to get the next page; it is `null` on the last one. */
         ListDocument_AttemptDocument: {
             items: {
                 /** Format: int64 */
@@ -1713,7 +1726,7 @@ export interface components {
                 finished_at?: string | null;
                 /**
                  * Format: int32
-                 * @description 0 when the job ended without a try.
+                 * @description 0 if the job ended without an attempt.
                  */
                 number: number;
                 outcome?: components["schemas"]["AttemptOutcome"] | null;
@@ -1725,7 +1738,7 @@ export interface components {
             }[];
             next?: string | null;
         };
-        /** @description A page of anything: `next` is handed back unchanged to get the following one, and `null` on the last. */
+        /** @description One page of a list. Pass `next` unchanged as `cursor` to get the next page; it is `null` on the last one. */
         ListDocument_AuditDocument: {
             items: {
                 /** @example key.revoke */
@@ -1746,18 +1759,18 @@ export interface components {
                 request?: string | null;
                 /**
                  * Format: int32
-                 * @description As it was answered.
+                 * @description The HTTP status of the response.
                  */
                 status: number;
-                /** @description Whose object it is. */
+                /** @description The tenant that owns the object. */
                 tenant: string;
             }[];
             next?: string | null;
         };
-        /** @description A page of anything: `next` is handed back unchanged to get the following one, and `null` on the last. */
+        /** @description One page of a list. Pass `next` unchanged as `cursor` to get the next page; it is `null` on the last one. */
         ListDocument_DeliveryDocument: {
             items: {
-                /** @description The job it tells of. */
+                /** @description The job the message is about. */
                 about?: string | null;
                 /** Format: int32 */
                 attempt?: number | null;
@@ -1767,27 +1780,27 @@ export interface components {
                 event: string;
                 /** Format: date-time */
                 finished_at?: string | null;
-                /** @description Of the delivery, which is a job itself. */
+                /** @description The state of the delivery, which is a job itself. */
                 id: string;
                 job?: components["schemas"]["JobDocument"] | null;
-                /** @description As sent in `webhook-id`, the same at every try. */
+                /** @description As sent in `webhook-id`; the same for every attempt. */
                 message_id: string;
                 /**
                  * Format: date-time
-                 * @description When it is tried next; `null` when it is over.
+                 * @description The time of the next attempt; `null` if there is none.
                  */
                 next_attempt_at?: string | null;
                 state?: components["schemas"]["State"] | null;
                 /**
                  * Format: int32
-                 * @description What the endpoint answered last.
+                 * @description The endpoint's latest response.
                  */
                 status?: number | null;
                 webhook: string;
             }[];
             next?: string | null;
         };
-        /** @description A page of anything: `next` is handed back unchanged to get the following one, and `null` on the last. */
+        /** @description One page of a list. Pass `next` unchanged as `cursor` to get the next page; it is `null` on the last one. */
         ListDocument_HeldDocument: {
             items: {
                 /** Format: int32 */
@@ -1801,35 +1814,35 @@ export interface components {
             }[];
             next?: string | null;
         };
-        /** @description A page of anything: `next` is handed back unchanged to get the following one, and `null` on the last. */
+        /** @description One page of a list. Pass `next` unchanged as `cursor` to get the next page; it is `null` on the last one. */
         ListDocument_JobDocument: {
             items: (components["schemas"]["Asked"] & {
                 /**
                  * Format: int32
-                 * @description The number of the latest try; it never falls.
+                 * @description The number of the latest attempt; it never decreases.
                  */
                 attempt: number;
-                /** @description The latest attempts in the order in which they happened, at most 25 and about a megabyte. Only when one job is read. */
+                /** @description The latest attempts, oldest first, at most 25 and about a megabyte. Only when a single job is read. */
                 attempts?: components["schemas"]["AttemptDocument"][] | null;
-                /** @description Where there are older attempts than those in `attempts`: the `cursor` for the first page of them. */
+                /** @description If there are older attempts than those in `attempts`: the `cursor` for their first page. */
                 attempts_next?: string | null;
                 /**
                  * Format: int64
-                 * @description How many attempts there have been. Of more than 200 the first 20 and the latest are kept.
+                 * @description The number of attempts so far. If there are more than 200, the first 20 and the latest are kept.
                  */
                 attempts_total?: number | null;
                 /**
                  * Format: int32
-                 * @description How often a worker died while it ran this job.
+                 * @description How often a worker died while it was running this job.
                  */
                 crashes: number;
                 /** Format: date-time */
                 created_at: string;
-                /** @description Why the latest try did not complete. */
+                /** @description Why the latest attempt failed. */
                 error?: string | null;
                 /** Format: date-time */
                 finished_at?: string | null;
-                /** @description What keeps it from running, as far as the server can tell. Only when one job is read or submitted. */
+                /** @description What keeps it from running, as far as the server knows. Only when a single job is read or submitted. */
                 hints?: components["schemas"]["HintDocument"][];
                 id: string;
                 /** Format: int32 */
@@ -1838,21 +1851,21 @@ export interface components {
                 queue: string;
                 /** Format: date-time */
                 run_at: string;
-                /** @description The schedule whose tick made it. */
+                /** @description The schedule whose tick created it. */
                 schedule?: string | null;
                 /**
                  * Format: date-time
-                 * @description The instant that tick belongs to.
+                 * @description The nominal time of that tick.
                  */
                 scheduled_for?: string | null;
                 /**
                  * Format: int32
-                 * @description How often it has moved, from 1: `sequence` of its latest event on the stream.
+                 * @description The number of its changes, from 1: `sequence` of its latest event on the stream.
                  */
                 sequence?: number;
                 /**
                  * Format: int32
-                 * @description Tries that count against `max_attempts`; interrupted ones are given back.
+                 * @description Attempts that count against `max_attempts`; interrupted ones do not.
                  */
                 spent: number;
                 /** Format: date-time */
@@ -1861,7 +1874,7 @@ export interface components {
             })[];
             next?: string | null;
         };
-        /** @description A page of anything: `next` is handed back unchanged to get the following one, and `null` on the last. */
+        /** @description One page of a list. Pass `next` unchanged as `cursor` to get the next page; it is `null` on the last one. */
         ListDocument_KeyDocument: {
             items: {
                 /** Format: date-time */
@@ -1872,11 +1885,11 @@ export interface components {
                 id: string;
                 /**
                  * Format: date-time
-                 * @description To the minute or so; `null` when it never was.
+                 * @description Accurate to about a minute; `null` if it was never used.
                  */
                 last_used_at?: string | null;
                 name: string;
-                /** @description The key that was made to take its place. */
+                /** @description The key that replaces it. */
                 replaced_by?: string | null;
                 /** Format: date-time */
                 revoked_at?: string | null;
@@ -1886,7 +1899,7 @@ export interface components {
             }[];
             next?: string | null;
         };
-        /** @description A page of anything: `next` is handed back unchanged to get the following one, and `null` on the last. */
+        /** @description One page of a list. Pass `next` unchanged as `cursor` to get the next page; it is `null` on the last one. */
         ListDocument_QueueDocument: {
             items: {
                 name: string;
@@ -1909,14 +1922,14 @@ export interface components {
             }[];
             next?: string | null;
         };
-        /** @description A page of anything: `next` is handed back unchanged to get the following one, and `null` on the last. */
+        /** @description One page of a list. Pass `next` unchanged as `cursor` to get the next page; it is `null` on the last one. */
         ListDocument_QueueStatisticsDocument: {
             items: (components["schemas"]["TallyDocument"] & {
                 queue: string;
             })[];
             next?: string | null;
         };
-        /** @description A page of anything: `next` is handed back unchanged to get the following one, and `null` on the last. */
+        /** @description One page of a list. Pass `next` unchanged as `cursor` to get the next page; it is `null` on the last one. */
         ListDocument_ScheduleDocument: {
             items: {
                 /** Format: date-time */
@@ -1938,7 +1951,7 @@ export interface components {
                 every?: string | null;
                 /**
                  * Format: date-time
-                 * @description The tick that waits for a job of an earlier one to be final.
+                 * @description The tick that is held until the job of an earlier tick is final.
                  */
                 held_for?: string | null;
                 id: string;
@@ -1952,7 +1965,7 @@ export interface components {
                 name: string;
                 /**
                  * Format: date-time
-                 * @description The next tick; `null` while it is paused, and when it is finished.
+                 * @description The next tick; `null` if the schedule is paused or finished.
                  */
                 next_fire_at?: string | null;
                 overlap?: components["schemas"]["Overlap"] | null;
@@ -1966,23 +1979,23 @@ export interface components {
                 updated_at: string;
                 /**
                  * Format: int64
-                 * @description Rises with every edit; the `ETag` begins with it.
+                 * @description Increases with every edit; the `ETag` begins with it.
                  */
                 version: number;
             }[];
             next?: string | null;
         };
-        /** @description A page of anything: `next` is handed back unchanged to get the following one, and `null` on the last. */
+        /** @description One page of a list. Pass `next` unchanged as `cursor` to get the next page; it is `null` on the last one. */
         ListDocument_TenantDocument: {
             items: {
-                /** @description What its jobs may run: absolute paths, `sh` for lines given to a shell, `*` for everything. */
+                /** @description The programs its jobs may run: absolute paths, `sh` for shell commands, `*` for everything. */
                 commands: string[];
                 /** Format: date-time */
                 created_at: string;
-                /** @description Stopped: its keys are refused, and nothing of it is claimed, fired or delivered until it is enabled again. What waits is kept. */
+                /** @description Its keys are rejected, and none of its jobs, schedules or deliveries run until it is enabled again. Waiting jobs are kept. */
                 disabled: boolean;
                 id: string;
-                /** @description Where it differs from the limits of every tenant: a number, or `unlimited`. */
+                /** @description Where it differs from the server's default limits: a number, or `unlimited`. */
                 limits: {
                     [key: string]: components["schemas"]["LimitDocument"];
                 };
@@ -1994,45 +2007,48 @@ export interface components {
                 signs: boolean;
                 /** Format: date-time */
                 updated_at: string;
-                /** @description Variables that its jobs may give these programs: names, beginnings such as `REPORT_*`, or `*`. Where `commands` has `sh` or `*`, all may be given. */
+                /**
+                 * @description Environment variables that its jobs may set for these programs: names, prefixes such as `REPORT_*`, or `*`. If
+                 *     `commands` has `sh` or `*`, all may be set.
+                 */
                 variables?: string[];
                 /**
                  * Format: int64
-                 * @description Rises with every edit; the `ETag` is this number in quotes.
+                 * @description Increases with every edit; the `ETag` is this number in quotes.
                  */
                 version: number;
                 /**
                  * Format: int32
-                 * @description Its share where several wait in one queue and lane.
+                 * @description Its share if jobs of several tenants wait in one queue and lane.
                  */
                 weight: number;
             }[];
             next?: string | null;
         };
-        /** @description A page of anything: `next` is handed back unchanged to get the following one, and `null` on the last. */
+        /** @description One page of a list. Pass `next` unchanged as `cursor` to get the next page; it is `null` on the last one. */
         ListDocument_TickDocument: {
             items: {
                 /**
                  * Format: date-time
-                 * @description When that was decided.
+                 * @description When the result was recorded.
                  */
                 at: string;
                 /**
                  * Format: int32
-                 * @description How many it stands for; `null`: more than were counted.
+                 * @description How many ticks this entry covers; `null`: too many to count.
                  */
                 count?: number | null;
-                /** @description The job it made. */
+                /** @description The job it created. */
                 job?: string | null;
                 job_state?: components["schemas"]["State"] | null;
                 /**
                  * Format: date-time
-                 * @description The last of a run of missed ones.
+                 * @description The last tick of a series of missed ones.
                  */
                 last?: string | null;
                 /**
                  * Format: date-time
-                 * @description The instant it belongs to.
+                 * @description Its nominal time.
                  */
                 nominal: string;
                 reason?: components["schemas"]["TickReason"] | null;
@@ -2040,7 +2056,7 @@ export interface components {
             }[];
             next?: string | null;
         };
-        /** @description A page of anything: `next` is handed back unchanged to get the following one, and `null` on the last. */
+        /** @description One page of a list. Pass `next` unchanged as `cursor` to get the next page; it is `null` on the last one. */
         ListDocument_WebhookDocument: {
             items: {
                 /** Format: date-time */
@@ -2057,34 +2073,34 @@ export interface components {
                 events: string[];
                 /**
                  * Format: date-time
-                 * @description Since when every delivery has failed; `null` while they arrive.
+                 * @description The time since when every delivery has failed; `null` while deliveries succeed.
                  */
                 failing_since?: string | null;
                 id: string;
                 /**
-                 * @description Shown once: when it was made, and when it was changed for another.
+                 * @description Shown only when the webhook is created or its secret is rotated.
                  * @example whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD
                  */
                 secret?: string | null;
-                /** @description How many secrets sign right now: two while one takes over from another. */
+                /** @description The number of secrets that sign now: two during a rotation. */
                 secrets: number;
                 /** Format: date-time */
                 updated_at: string;
                 url: string;
                 /**
                  * Format: int64
-                 * @description Rises with every change; the `ETag` is this number.
+                 * @description Increases with every change; the `ETag` is this number.
                  */
                 version: number;
             }[];
             next?: string | null;
         };
-        /** @description A page of anything: `next` is handed back unchanged to get the following one, and `null` on the last. */
+        /** @description One page of a list. Pass `next` unchanged as `cursor` to get the next page; it is `null` on the last one. */
         ListDocument_WorkerDocument: {
             items: {
                 /** Format: date-time */
                 heartbeat_at: string;
-                /** @description The session: one life of the worker process. */
+                /** @description The session: one run of the worker process. */
                 id: string;
                 /** Format: int32 */
                 pid: number;
@@ -2097,46 +2113,46 @@ export interface components {
                 /** Format: date-time */
                 started_at: string;
                 state: components["schemas"]["SessionState"];
-                /** @description The tasks it has handlers for; `null` where it is of a version that does not say. */
+                /** @description The tasks it has handlers for; `null` if its version does not report them. */
                 tasks?: string[] | null;
                 version: string;
                 worker: string;
             }[];
             next?: string | null;
         };
-        /** @description A key that was just made. This is the one moment in which it is shown. */
+        /** @description A newly created key. It is shown only in this response. */
         MadeKeyDocument: components["schemas"]["KeyDocument"] & {
-            /** @description All of it, as it goes into `Authorization: Bearer …`. */
+            /** @description The complete key, for `Authorization: Bearer …`. */
             key: string;
             replaces?: components["schemas"]["KeyDocument"] | null;
         };
         /**
-         * @description What becomes of ticks that nobody fired in time: the scheduler was away, or the clock was put forward.
+         * @description What happens to missed ticks: ticks that were not fired in time because no scheduler was running or the clock jumped forward.
          * @enum {string}
          */
         Missed: "skip" | "latest" | "all";
-        /** @description One mistake, and where it stands. */
+        /** @description One mistake and its location. */
         Mistake: {
             detail: string;
             /** @description A JSON pointer, such as `/url`. */
             pointer: string;
         };
-        /** @description A key to be made. */
+        /** @description A key to create. */
         NewKeyDocument: {
             /**
              * Format: date-time
-             * @description From this moment on it opens nothing.
+             * @description The key is not valid from this time on.
              */
             expires_at?: string | null;
             /**
-             * @description The same, counted from now.
+             * @description The same, relative to now.
              * @example 720h
              */
             expires_in?: string | null;
-            /** @description For people; up to 100 characters. */
+            /** @description A name for people; up to 100 characters. */
             name?: string | null;
             /**
-             * @description At least one; `jobs:*` and `schedules:*` mean both of theirs.
+             * @description At least one; `jobs:*` and `schedules:*` stand for read and write.
              * @example [
              *       "jobs:read",
              *       "jobs:write"
@@ -2144,12 +2160,12 @@ export interface components {
              */
             scopes: string[];
         };
-        /** @description A tenant to be made. */
+        /** @description A tenant to create. */
         NewTenantDocument: {
             commands?: string[] | null;
-            /** @description Its keys are refused, and nothing of it is claimed, fired or delivered. */
+            /** @description Its keys are rejected, and none of its jobs, schedules or deliveries run. */
             disabled?: boolean | null;
-            /** @description 1 to 63 of a-z, 0-9 and the hyphen, with a letter or digit first and last. It is never used again. */
+            /** @description 1 to 63 of a-z, 0-9 and the hyphen, with a letter or digit first and last. Ids are never reused. */
             id: string;
             limits?: {
                 [key: string]: components["schemas"]["LimitDocument"];
@@ -2169,7 +2185,7 @@ export interface components {
             lines: components["schemas"]["OutputLine"][];
             /**
              * Format: int64
-             * @description Ask again with this.
+             * @description Pass this as `after` to continue.
              */
             next_line: number;
         };
@@ -2180,7 +2196,7 @@ export interface components {
         /** @enum {string} */
         OutputStream: "stdout" | "stderr";
         /**
-         * @description What a tick does while a job of the same schedule is not final.
+         * @description What a tick does while an earlier job of the same schedule is not final.
          * @enum {string}
          */
         Overlap: "allow" | "skip" | "queue" | "cancel";
@@ -2201,7 +2217,7 @@ export interface components {
             workers?: components["schemas"]["WorkersDocument"] | null;
         };
         PauseAnswer: {
-            /** @description `false` when it was so already. */
+            /** @description `false` if there was nothing to change. */
             changed: boolean;
             name: string;
             paused: boolean;
@@ -2215,25 +2231,25 @@ export interface components {
             description: string;
             items: components["schemas"]["PreviewItem"][];
         };
-        /** @description One fire, for a person to look at. */
+        /** @description One fire of a schedule. */
         PreviewItem: {
             /** Format: date-time */
             at: string;
             /**
-             * @description The same instant on the clocks of the schedule's zone, with their offset.
+             * @description The same time in the schedule's time zone, with its offset.
              * @example 2026-03-29T03:00:00+02:00
              */
             local: string;
             /**
-             * @description What a change of the clocks did to it.
+             * @description How a daylight saving change affected it.
              * @example 02:30 does not exist on 2026-03-29: moved to 03:00
              */
             note?: string | null;
         };
-        /** @description RFC 9457. `type` is a path on this server that explains it. */
+        /** @description RFC 9457. `type` is the path of a page on this server that explains the problem. */
         ProblemDocument: {
             detail: string;
-            /** @description Each mistake, where the request had several. */
+            /** @description All mistakes in the request. */
             errors?: components["schemas"]["Mistake"][];
             /** @description The request's id, as in `X-Request-ID` and in the logs. */
             instance?: string | null;
@@ -2245,7 +2261,7 @@ export interface components {
             type: string;
             /**
              * Format: int64
-             * @description The version that the schedule, or whatever it is, has, where another was expected.
+             * @description The current version, if the request expected another one.
              */
             version?: number | null;
         };
@@ -2282,7 +2298,7 @@ export interface components {
             checks: components["schemas"]["Check"][];
             ready: boolean;
         };
-        /** @description `event: reset`. The place that was asked for cannot be resumed; the stream goes on from now. */
+        /** @description `event: reset`. The stream cannot resume from the requested cursor and continues from now. */
         ResetEvent: {
             /** Format: date-time */
             at: string;
@@ -2292,30 +2308,30 @@ export interface components {
         };
         /** @enum {string} */
         ResetReason: "expired" | "unknown";
-        /** @description How a key is replaced. */
+        /** @description How to replace a key. */
         RotateKeyDocument: {
             /**
              * Format: date-time
-             * @description Of the new one. Without either, it lives as long as the old one was to live when it was made.
+             * @description The expiry of the new key. Without `expires_at` and `expires_in`, its lifetime is the same as the old key's was.
              */
             expires_at?: string | null;
             /** @example 720h */
             expires_in?: string | null;
             /**
-             * @description How long the old one goes on, at most `720h`. Without it, `24h`.
+             * @description How long the old key stays valid, at most `720h`. Defaults to `24h`.
              * @example 24h
              */
             grace?: string | null;
         };
-        /** @description How a signing secret is changed for another. */
+        /** @description How to rotate a signing secret. */
         RotateSecretDocument: {
             /**
-             * @description How long the old one signs too, at most `720h`. Without it, `24h`.
+             * @description How long the old secret also signs, at most `720h`. Defaults to `24h`.
              * @example 24h
              */
             overlap?: string | null;
         };
-        /** @description A schedule: what was written, flat, and where it stands. */
+        /** @description A schedule: its fields and its state. */
         ScheduleDocument: {
             /** Format: date-time */
             at?: string | null;
@@ -2336,7 +2352,7 @@ export interface components {
             every?: string | null;
             /**
              * Format: date-time
-             * @description The tick that waits for a job of an earlier one to be final.
+             * @description The tick that is held until the job of an earlier tick is final.
              */
             held_for?: string | null;
             id: string;
@@ -2350,7 +2366,7 @@ export interface components {
             name: string;
             /**
              * Format: date-time
-             * @description The next tick; `null` while it is paused, and when it is finished.
+             * @description The next tick; `null` if the schedule is paused or finished.
              */
             next_fire_at?: string | null;
             overlap?: components["schemas"]["Overlap"] | null;
@@ -2364,27 +2380,27 @@ export interface components {
             updated_at: string;
             /**
              * Format: int64
-             * @description Rises with every edit; the `ETag` begins with it.
+             * @description Increases with every edit; the `ETag` begins with it.
              */
             version: number;
         };
-        /** @description `event: schedule`. A schedule ticked, or was made, changed or removed. */
+        /** @description `event: schedule`. A schedule ticked, or was created, changed or deleted. */
         ScheduleEvent: {
             /** Format: date-time */
             at: string;
             id: string;
-            /** @description The job that the tick made. */
+            /** @description The job that the tick created. */
             job?: string | null;
             name: string;
             /**
              * Format: date-time
-             * @description The instant the tick belongs to.
+             * @description The nominal time of the tick.
              */
             scheduled_for?: string | null;
             tick?: components["schemas"]["TickState"] | null;
             what: components["schemas"]["ScheduleWhat"];
         };
-        /** @description Any of the fields of a schedule: for a preview of one that is not complete, and for a patch, where `null` removes. */
+        /** @description Any of the fields of a schedule: for the preview of an incomplete one, and for a patch, where `null` removes a field. */
         ScheduleFields: {
             /** Format: date-time */
             at?: string | null;
@@ -2410,7 +2426,7 @@ export interface components {
             /** @example Europe/Berlin */
             timezone?: string | null;
         };
-        /** @description The fields of a schedule. Exactly one of `cron`, `every` and `at` says when; `job` says what. */
+        /** @description The fields of a schedule. Exactly one of `cron`, `every` and `at` sets the time; `job` is the job to create. */
         ScheduleSpec: {
             /**
              * Format: date-time
@@ -2430,27 +2446,27 @@ export interface components {
              */
             end_at?: string | null;
             /**
-             * @description So much real time apart, counted from `start_at`, or from when it was made.
+             * @description The interval between ticks in real time, counted from `start_at` or from the schedule's creation.
              * @example 90s
              */
             every?: string | null;
             /**
-             * @description Each job starts up to so much later than its tick, always the same for the same tick.
+             * @description Each job starts up to this long after its tick; the delay is always the same for the same tick.
              * @example 30s
              */
             jitter?: string | null;
-            /** @description The fields of the job that every tick makes, without `run_at`, `delay`, `expires_at` and `idempotency_key`. */
+            /** @description The fields of the job that every tick creates, without `run_at`, `delay`, `expires_at` and `idempotency_key`. */
             job: components["schemas"]["JobSpec"];
             missed?: components["schemas"]["Missed"] | null;
             /**
              * Format: int32
-             * @description How many at most fire with `missed` = `all`: 1 to 1000, 100 when it is left out.
+             * @description The most missed ticks to fire if `missed` is `all`: 1 to 1000. Defaults to 100.
              */
             missed_max?: number | null;
             /** @description Letters, digits, `.`, `_`, `-`, up to 128. It cannot be changed. */
             name: string;
             overlap?: components["schemas"]["Overlap"] | null;
-            /** @description Nothing fires while it is paused, and nothing is made up for it afterwards. */
+            /** @description A paused schedule does not fire, and its missed ticks are not made up for later. */
             paused?: boolean | null;
             /**
              * Format: date-time
@@ -2458,7 +2474,7 @@ export interface components {
              */
             start_at?: string | null;
             /**
-             * @description An IANA zone for `cron`; UTC when it is left out.
+             * @description An IANA time zone for `cron`. Defaults to UTC.
              * @example Europe/Berlin
              */
             timezone?: string | null;
@@ -2469,40 +2485,40 @@ export interface components {
         ScheduleWhat: "tick" | "created" | "updated" | "paused" | "resumed" | "deleted";
         /** @enum {string} */
         Scope: "jobs:read" | "jobs:write" | "schedules:read" | "schedules:write" | "stream:read" | "workers" | "exec:command" | "admin";
-        /** @description A signing secret that was just made. This is the one moment in which it is shown. */
+        /** @description A newly created signing secret. It is shown only in this response. */
         SecretDocument: {
-            /** @description `whsec_…`, for receivers of callbacks: signs those and nothing else. Derived from `secret`. */
+            /** @description `whsec_…`, for receivers of callbacks: signs callbacks only. Derived from `secret`. */
             callback_secret?: string | null;
-            /** @description `whsec_…`, for targets: signs pushes and nothing else. Derived from `secret`. */
+            /** @description `whsec_…`, for targets: signs pushes only. Derived from `secret`. */
             push_secret?: string | null;
-            /** @description `whsec_…`. Signs pushes and callbacks alike, until version 1.0: for receivers that verify with it already. */
+            /** @description `whsec_…`. Signs both pushes and callbacks until version 1.0, for receivers that already verify with it. */
             secret: string;
         };
         /** @enum {string} */
         SessionState: "live" | "draining" | "ended" | "dead";
-        /** @description The key that a person signs in with. */
+        /** @description The key to sign in with. */
         SignInDocument: {
-            /** @description `fm_…`, or the key of the configuration. */
+            /** @description `fm_…`, or the configured admin key. */
             key: string;
         };
         /**
-         * @description How long one bucket is.
+         * @description The length of a bucket.
          * @enum {string}
          */
         Slot: "minute" | "hour";
-        /** @description `event: snapshot`. The jobs as they stand have been told; from here on comes what changes. */
+        /** @description `event: snapshot`. The current state has been sent; changes follow. */
         SnapshotEvent: {
             /** Format: date-time */
             at: string;
-            /** @description `false`: there are older ones that were not. */
+            /** @description `false`: there are older jobs that were not sent. */
             complete: boolean;
             /**
              * Format: int64
-             * @description How many were told.
+             * @description How many jobs were sent.
              */
             jobs: number;
         };
-        /** @description How durations were spread. The quantiles are about right: they are told from classes. */
+        /** @description The distribution of durations. The quantiles are approximate: they are computed from a histogram. */
         SpreadDocument: {
             /** Format: int64 */
             count: number;
@@ -2520,13 +2536,13 @@ export interface components {
         StatisticsDocument: {
             /** Format: date-time */
             from: string;
-            /** @description Oldest first; a time without anything is left out, and queues are as deep in it as in the one before. */
+            /** @description Oldest first. Empty buckets are left out; the queue depth in them is that of the previous bucket. */
             items: components["schemas"]["BucketDocument"][];
             step: components["schemas"]["Slot"];
             /** Format: date-time */
             to: string;
         };
-        /** @description The `data:` of an event; which it is says its `event:`. */
+        /** @description The `data:` of an event; `event:` names its type. */
         StreamEvent: components["schemas"]["JobEvent"] | components["schemas"]["ScheduleEvent"] | components["schemas"]["WorkerEvent"] | components["schemas"]["QueueEvent"] | components["schemas"]["SnapshotEvent"] | components["schemas"]["HeartbeatEvent"] | components["schemas"]["ResetEvent"];
         TallyDocument: {
             /** Format: int64 */
@@ -2539,18 +2555,18 @@ export interface components {
             failed: number;
             /**
              * Format: int64
-             * @description Attempts that ended without ending their job.
+             * @description Attempts after which the job was not final.
              */
             retried: number;
             run?: components["schemas"]["SpreadDocument"] | null;
             /**
              * Format: int64
-             * @description The most that were seen running.
+             * @description The highest number of running jobs seen.
              */
             running?: number | null;
             /**
              * Format: int64
-             * @description Attempts begun.
+             * @description Attempts started.
              */
             started: number;
             /** Format: int64 */
@@ -2558,20 +2574,20 @@ export interface components {
             wait?: components["schemas"]["SpreadDocument"] | null;
             /**
              * Format: int64
-             * @description The most that were seen waiting; looked at once a minute, and the same as before where nothing changed.
+             * @description The highest number of waiting jobs seen; measured once a minute, and unchanged if nothing happened.
              */
             waiting?: number | null;
         };
-        /** @description A tenant: what an administrator said about it, and what that comes to. */
+        /** @description A tenant: its settings, and the limits that result from them. */
         TenantDocument: {
-            /** @description What its jobs may run: absolute paths, `sh` for lines given to a shell, `*` for everything. */
+            /** @description The programs its jobs may run: absolute paths, `sh` for shell commands, `*` for everything. */
             commands: string[];
             /** Format: date-time */
             created_at: string;
-            /** @description Stopped: its keys are refused, and nothing of it is claimed, fired or delivered until it is enabled again. What waits is kept. */
+            /** @description Its keys are rejected, and none of its jobs, schedules or deliveries run until it is enabled again. Waiting jobs are kept. */
             disabled: boolean;
             id: string;
-            /** @description Where it differs from the limits of every tenant: a number, or `unlimited`. */
+            /** @description Where it differs from the server's default limits: a number, or `unlimited`. */
             limits: {
                 [key: string]: components["schemas"]["LimitDocument"];
             };
@@ -2583,25 +2599,28 @@ export interface components {
             signs: boolean;
             /** Format: date-time */
             updated_at: string;
-            /** @description Variables that its jobs may give these programs: names, beginnings such as `REPORT_*`, or `*`. Where `commands` has `sh` or `*`, all may be given. */
+            /**
+             * @description Environment variables that its jobs may set for these programs: names, prefixes such as `REPORT_*`, or `*`. If
+             *     `commands` has `sh` or `*`, all may be set.
+             */
             variables?: string[];
             /**
              * Format: int64
-             * @description Rises with every edit; the `ETag` is this number in quotes.
+             * @description Increases with every edit; the `ETag` is this number in quotes.
              */
             version: number;
             /**
              * Format: int32
-             * @description Its share where several wait in one queue and lane.
+             * @description Its share if jobs of several tenants wait in one queue and lane.
              */
             weight: number;
         };
-        /** @description What of a tenant changes: a JSON merge patch. `null` sets back to the default, and so inside `limits`. */
+        /** @description Changes to a tenant: a JSON merge patch. `null` resets a field to the default, also inside `limits`. */
         TenantPatchDocument: {
             commands?: string[] | null;
             /**
-             * @description `true` stops the tenant: at once nothing of it is claimed, fired or delivered; within five seconds its keys are refused and its
-             *     running attempts are stopped, unspent. `false` lets it go on.
+             * @description `true` stops the tenant: none of its jobs, schedules or deliveries are started from now on, and within five
+             *     seconds its keys are rejected and its running attempts are stopped without counting. `false` enables it again.
              */
             disabled?: boolean | null;
             limits?: {
@@ -2611,29 +2630,29 @@ export interface components {
             /** Format: int32 */
             weight?: number | null;
         };
-        /** @description What became of a tick, or of a run of missed ones. */
+        /** @description The result of a tick, or of a series of missed ticks. */
         TickDocument: {
             /**
              * Format: date-time
-             * @description When that was decided.
+             * @description When the result was recorded.
              */
             at: string;
             /**
              * Format: int32
-             * @description How many it stands for; `null`: more than were counted.
+             * @description How many ticks this entry covers; `null`: too many to count.
              */
             count?: number | null;
-            /** @description The job it made. */
+            /** @description The job it created. */
             job?: string | null;
             job_state?: components["schemas"]["State"] | null;
             /**
              * Format: date-time
-             * @description The last of a run of missed ones.
+             * @description The last tick of a series of missed ones.
              */
             last?: string | null;
             /**
              * Format: date-time
-             * @description The instant it belongs to.
+             * @description Its nominal time.
              */
             nominal: string;
             reason?: components["schemas"]["TickReason"] | null;
@@ -2643,7 +2662,7 @@ export interface components {
         TickReason: "by_hand" | "missed" | "overlap" | "deleted" | "too_many_waiting";
         /** @enum {string} */
         TickState: "fired" | "held" | "skipped";
-        /** @description Opens the stream once, in a URL, where no header can be sent. */
+        /** @description Opens the stream once, as a URL parameter, for clients that cannot send headers. */
         TicketDocument: {
             /** Format: date-time */
             expires_at: string;
@@ -2651,7 +2670,7 @@ export interface components {
         };
         /** @enum {string} */
         Unlimited: "unlimited";
-        /** @description An endpoint. Its secret stands only in the answer that made it. */
+        /** @description A webhook endpoint. Its secret is shown only in the response that created it. */
         WebhookDocument: {
             /** Format: date-time */
             created_at: string;
@@ -2667,68 +2686,68 @@ export interface components {
             events: string[];
             /**
              * Format: date-time
-             * @description Since when every delivery has failed; `null` while they arrive.
+             * @description The time since when every delivery has failed; `null` while deliveries succeed.
              */
             failing_since?: string | null;
             id: string;
             /**
-             * @description Shown once: when it was made, and when it was changed for another.
+             * @description Shown only when the webhook is created or its secret is rotated.
              * @example whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD
              */
             secret?: string | null;
-            /** @description How many secrets sign right now: two while one takes over from another. */
+            /** @description The number of secrets that sign now: two during a rotation. */
             secrets: number;
             /** Format: date-time */
             updated_at: string;
             url: string;
             /**
              * Format: int64
-             * @description Rises with every change; the `ETag` is this number.
+             * @description Increases with every change; the `ETag` is this number.
              */
             version: number;
         };
-        /** @description What of an endpoint is changed; the rest stays. */
+        /** @description The fields of an endpoint to change. */
         WebhookPatch: {
             description?: string | null;
-            /** @description `true` also begins anew after the endpoint was disabled for its failures. */
+            /** @description `true` also re-enables an endpoint that was disabled because of failures. */
             enabled?: boolean | null;
             events?: string[] | null;
             url?: string | null;
         };
-        /** @description What an endpoint is made of. */
+        /** @description The fields of an endpoint. */
         WebhookSpec: {
             description?: string | null;
-            /** @description Whether it is sent anything; it is, unless this says otherwise. */
+            /** @description Whether it receives messages. Defaults to `true`. */
             enabled?: boolean | null;
             /**
-             * @description Which: names such as `job.completed`, or `job.*`, or `*`.
+             * @description The events to receive: names such as `job.completed`, or `job.*`, or `*`.
              * @example [
              *       "job.completed",
              *       "job.dead"
              *     ]
              */
             events: string[];
-            /** @description Where messages are sent. */
+            /** @description The URL that receives the messages. */
             url: string;
         };
-        /** @description Who the server takes the asker for. */
+        /** @description Who the caller is. */
         WhoamiDocument: {
             /** Format: date-time */
             expires_at?: string | null;
-            /** @description The id of its key; `bootstrap` for the one of the configuration, `null` where none is asked for. */
+            /** @description The id of the caller's key; `bootstrap` for the configured admin key, `null` if the server requires none. */
             key?: string | null;
             /** @description The tenant's limits in force. */
             limits: {
                 [key: string]: components["schemas"]["LimitDocument"];
             };
             scopes: components["schemas"]["Scope"][];
-            /** @description Whose data its requests are about. */
+            /** @description The tenant that the caller's requests apply to. */
             tenant: string;
         };
         WorkerDocument: {
             /** Format: date-time */
             heartbeat_at: string;
-            /** @description The session: one life of the worker process. */
+            /** @description The session: one run of the worker process. */
             id: string;
             /** Format: int32 */
             pid: number;
@@ -2741,12 +2760,12 @@ export interface components {
             /** Format: date-time */
             started_at: string;
             state: components["schemas"]["SessionState"];
-            /** @description The tasks it has handlers for; `null` where it is of a version that does not say. */
+            /** @description The tasks it has handlers for; `null` if its version does not report them. */
             tasks?: string[] | null;
             version: string;
             worker: string;
         };
-        /** @description `event: worker`. A worker came, drains, went or died. */
+        /** @description `event: worker`. A worker started, is draining, stopped or died. */
         WorkerEvent: {
             /** Format: date-time */
             at: string;
@@ -2758,7 +2777,7 @@ export interface components {
         WorkersDocument: {
             /**
              * Format: int64
-             * @description Lapsed lately.
+             * @description Workers that lapsed recently.
              */
             dead: number;
             /** Format: int64 */
@@ -2769,7 +2788,7 @@ export interface components {
             running: number;
             /**
              * Format: int64
-             * @description Of those alive.
+             * @description The slots of all live workers.
              */
             slots: number;
         };
@@ -2785,15 +2804,15 @@ export interface operations {
     list_audit: {
         parameters: {
             query?: {
-                /** @description Only acts on this tenant's objects; also of one that was deleted since. */
+                /** @description Only changes to objects of this tenant, which may have been deleted since. */
                 tenant?: string;
                 /** @description How many per page. */
                 limit?: number;
-                /** @description `next` of the page before, unchanged. */
+                /** @description `next` of the previous page, unchanged. */
                 cursor?: string;
             };
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path?: never;
@@ -2810,7 +2829,7 @@ export interface operations {
                     "application/json": components["schemas"]["ListDocument_AuditDocument"];
                 };
             };
-            /** @description A parameter that does not exist or does not fit */
+            /** @description A parameter is unknown or invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2819,7 +2838,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -2829,7 +2848,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2838,7 +2857,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description There is no such thing, or it is another tenant's; or no tenant has the name in `Foreman-Tenant` */
+            /** @description Not found, or the tenant in `Foreman-Tenant` does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2865,7 +2884,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -2875,7 +2894,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -2884,7 +2903,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2915,7 +2934,7 @@ export interface operations {
                 tag?: string;
                 /** @description Only jobs with this correlation id. */
                 correlation_id?: string;
-                /** @description Only final jobs that ended with an error of this group: `group` of the list of groups. */
+                /** @description Only jobs that ended with an error of this group: `group` of the list of groups. */
                 error_group?: string;
                 /** @description Only jobs submitted after this time. */
                 created_after?: string;
@@ -2923,11 +2942,11 @@ export interface operations {
                 created_before?: string;
                 /** @description Jobs per page. */
                 limit?: number;
-                /** @description `next` of the page before, unchanged. */
+                /** @description `next` of the previous page, unchanged. */
                 cursor?: string;
             };
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path?: never;
@@ -2953,7 +2972,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -2963,7 +2982,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2972,7 +2991,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description There is no such thing, or it is another tenant's; or no tenant has the name in `Foreman-Tenant` */
+            /** @description Not found, or the tenant in `Foreman-Tenant` does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2999,7 +3018,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -3009,7 +3028,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -3018,7 +3037,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3042,7 +3061,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path?: never;
@@ -3068,7 +3087,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -3078,7 +3097,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3087,7 +3106,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description There is no such thing, or it is another tenant's; or no tenant has the name in `Foreman-Tenant` */
+            /** @description Not found, or the tenant in `Foreman-Tenant` does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3114,7 +3133,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -3124,7 +3143,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -3133,7 +3152,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3156,11 +3175,11 @@ export interface operations {
     list_error_groups: {
         parameters: {
             query?: {
-                /** @description Only jobs in this state: `failed` or `dead`. Both without it. */
+                /** @description Only jobs in this state: `failed` or `dead`. Defaults to both. */
                 state?: components["schemas"]["State"];
             };
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path?: never;
@@ -3177,7 +3196,7 @@ export interface operations {
                     "application/json": components["schemas"]["FailureGroupsDocument"];
                 };
             };
-            /** @description A parameter that does not exist or does not fit */
+            /** @description A parameter is unknown or invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3186,7 +3205,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -3196,7 +3215,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3205,7 +3224,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description There is no such thing, or it is another tenant's; or no tenant has the name in `Foreman-Tenant` */
+            /** @description Not found, or the tenant in `Foreman-Tenant` does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3232,7 +3251,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -3242,7 +3261,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -3251,7 +3270,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3284,7 +3303,7 @@ export interface operations {
                 tag?: string;
                 /** @description Only jobs with this correlation id. */
                 correlation_id?: string;
-                /** @description Only final jobs that ended with an error of this group: `group` of the list of groups. */
+                /** @description Only jobs that ended with an error of this group: `group` of the list of groups. */
                 error_group?: string;
                 /** @description Only jobs submitted after this time. */
                 created_after?: string;
@@ -3292,16 +3311,16 @@ export interface operations {
                 created_before?: string;
                 /** @description Jobs per page. */
                 limit?: number;
-                /** @description `next` of the page before, unchanged. */
+                /** @description `next` of the previous page, unchanged. */
                 cursor?: string;
                 /**
-                 * @description `payload`: also what was submitted with each job, as a job document shows it. The page then has at most 100 jobs, and ends early after
+                 * @description `payload`: include what was submitted with each job, as in a job document. A page then has at most 100 jobs and
                  *     1 MiB; `next` continues it.
                  */
                 fields?: "payload";
             };
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path?: never;
@@ -3318,7 +3337,7 @@ export interface operations {
                     "application/json": components["schemas"]["ListDocument_JobDocument"];
                 };
             };
-            /** @description A parameter that does not exist or does not fit */
+            /** @description A parameter is unknown or invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3327,7 +3346,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -3337,7 +3356,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3346,7 +3365,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description There is no such thing, or it is another tenant's; or no tenant has the name in `Foreman-Tenant` */
+            /** @description Not found, or the tenant in `Foreman-Tenant` does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3373,7 +3392,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -3383,7 +3402,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -3392,7 +3411,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3418,7 +3437,7 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to repeat; 1 to 255 characters */
                 "Idempotency-Key"?: string | null;
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path?: never;
@@ -3435,7 +3454,7 @@ export interface operations {
                 headers: {
                     /** @description `true` */
                     "Idempotency-Replayed"?: string;
-                    /** @description Where the job is read */
+                    /** @description URL of the job */
                     Location?: string;
                     [name: string]: unknown;
                 };
@@ -3446,7 +3465,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
-                    /** @description Where the job is read */
+                    /** @description URL of the job */
                     Location?: string;
                     [name: string]: unknown;
                 };
@@ -3463,7 +3482,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -3473,7 +3492,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A command, where commands are not allowed, or the key has not the scope */
+            /** @description Commands are not allowed, or the key lacks the scope */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3482,7 +3501,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description There is no such thing, or it is another tenant's; or no tenant has the name in `Foreman-Tenant` */
+            /** @description Not found, or the tenant in `Foreman-Tenant` does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3527,7 +3546,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Not a valid job, or the key stands for another one */
+            /** @description Not a valid job, or the idempotency key was used for another one */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3536,7 +3555,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description More than the tenant may submit; `Retry-After` says when to come again */
+            /** @description The tenant's rate limit; `Retry-After` says when to try again */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -3546,7 +3565,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -3555,7 +3574,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Nothing was accepted: overloaded, stopping, or the store is away */
+            /** @description Nothing was accepted: overloaded, stopping, or the store is unreachable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3579,7 +3598,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path?: never;
@@ -3591,7 +3610,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What became of each job */
+            /** @description The result of each job */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3609,7 +3628,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -3619,7 +3638,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3628,7 +3647,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description There is no such thing, or it is another tenant's; or no tenant has the name in `Foreman-Tenant` */
+            /** @description Not found, or the tenant in `Foreman-Tenant` does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3673,7 +3692,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description What is asked for cannot be */
+            /** @description The request cannot be processed */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3682,7 +3701,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description More than the tenant may submit; `Retry-After` says when to come again */
+            /** @description The tenant's rate limit; `Retry-After` says when to try again */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -3692,7 +3711,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -3701,7 +3720,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Nothing was accepted: overloaded, stopping, or the store is away */
+            /** @description Nothing was accepted: overloaded, stopping, or the store is unreachable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3725,7 +3744,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path?: never;
@@ -3746,7 +3765,7 @@ export interface operations {
                     "application/json": components["schemas"]["BulkAnswer"];
                 };
             };
-            /** @description Not a filter, or one that cannot be meant */
+            /** @description The filter is not valid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3755,7 +3774,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -3765,7 +3784,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3774,7 +3793,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description There is no such thing, or it is another tenant's; or no tenant has the name in `Foreman-Tenant` */
+            /** @description Not found, or the tenant in `Foreman-Tenant` does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3819,7 +3838,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description What is asked for cannot be */
+            /** @description The request cannot be processed */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3828,7 +3847,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -3838,7 +3857,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -3847,7 +3866,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3871,7 +3890,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path?: never;
@@ -3892,7 +3911,7 @@ export interface operations {
                     "application/json": components["schemas"]["BulkAnswer"];
                 };
             };
-            /** @description Not a filter, or one that cannot be meant */
+            /** @description The filter is not valid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3901,7 +3920,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -3911,7 +3930,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3920,7 +3939,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description There is no such thing, or it is another tenant's; or no tenant has the name in `Foreman-Tenant` */
+            /** @description Not found, or the tenant in `Foreman-Tenant` does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3965,7 +3984,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description What is asked for cannot be */
+            /** @description The request cannot be processed */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3974,7 +3993,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -3984,7 +4003,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -3993,7 +4012,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4017,7 +4036,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path?: never;
@@ -4038,7 +4057,7 @@ export interface operations {
                     "application/json": components["schemas"]["BulkAnswer"];
                 };
             };
-            /** @description Not a filter, or one that cannot be meant */
+            /** @description The filter is not valid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4047,7 +4066,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -4057,7 +4076,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4066,7 +4085,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description There is no such thing, or it is another tenant's; or no tenant has the name in `Foreman-Tenant` */
+            /** @description Not found, or the tenant in `Foreman-Tenant` does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4111,7 +4130,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description What is asked for cannot be */
+            /** @description The request cannot be processed */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4120,7 +4139,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description More than the tenant may submit; `detail` says how many were run again, `Retry-After` when to go on */
+            /** @description The tenant's rate limit; `detail` says how many jobs were retried, `Retry-After` when to continue */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -4130,7 +4149,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -4139,7 +4158,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4163,7 +4182,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path: {
@@ -4192,7 +4211,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -4202,7 +4221,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4238,7 +4257,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -4248,7 +4267,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -4257,7 +4276,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4281,7 +4300,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path: {
@@ -4292,7 +4311,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is gone */
+            /** @description Deleted */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -4308,7 +4327,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -4318,7 +4337,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4345,7 +4364,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description It has not ended; `state` says where it stands */
+            /** @description It has not ended; `state` has its state */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4363,7 +4382,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -4373,7 +4392,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -4382,7 +4401,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4405,11 +4424,11 @@ export interface operations {
     list_attempts: {
         parameters: {
             query?: {
-                /** @description `attempts_next` of the job, or `next` of the page before, unchanged. */
+                /** @description `attempts_next` of the job, or `next` of the previous page, unchanged. */
                 cursor?: string;
             };
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path: {
@@ -4438,7 +4457,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -4448,7 +4467,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4484,7 +4503,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -4494,7 +4513,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -4503,7 +4522,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4527,7 +4546,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path: {
@@ -4556,7 +4575,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -4566,7 +4585,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4593,7 +4612,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description It has already ended; `state` says how */
+            /** @description It has already ended; `state` has the final state */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4611,7 +4630,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -4621,7 +4640,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -4630,7 +4649,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4653,11 +4672,11 @@ export interface operations {
     read_output: {
         parameters: {
             query?: {
-                /** @description From this line on; `next_line` of the answer before. */
+                /** @description The first line to return; `next_line` of the previous response. */
                 after?: number;
             };
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path: {
@@ -4668,7 +4687,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Lines, and where to go on */
+            /** @description Lines, and where to continue */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4686,7 +4705,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -4696,7 +4715,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4705,7 +4724,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No such job, or nothing of it runs here */
+            /** @description No such job, or no attempt of it is running on this server */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4732,7 +4751,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -4742,7 +4761,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -4751,7 +4770,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4775,7 +4794,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path: {
@@ -4786,7 +4805,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The job, waiting again */
+            /** @description The job, queued again */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4804,7 +4823,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -4814,7 +4833,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A command, where commands are not allowed, or the key lacks `exec:command` */
+            /** @description Commands are not allowed, or the key lacks `exec:command` */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4841,7 +4860,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description It has not ended; `state` says where it stands */
+            /** @description It has not ended; `state` has its state */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4859,7 +4878,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description More than the tenant may submit; `Retry-After` says when to come again */
+            /** @description The tenant's rate limit; `Retry-After` says when to try again */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -4869,7 +4888,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -4878,7 +4897,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4902,13 +4921,13 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How long to wait, at most `5m`. Without it, `30s`.
+                 * @description How long to wait, at most `5m`. Defaults to `30s`.
                  * @example 30s
                  */
                 timeout?: string;
             };
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path: {
@@ -4919,7 +4938,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The job, final or, at the timeout, as it is */
+            /** @description The job: final, or unfinished when the timeout passed */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4937,7 +4956,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -4947,7 +4966,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4983,7 +5002,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description As many requests of the tenant wait as may; `Retry-After` says when to come again */
+            /** @description The tenant has too many waiting requests; `Retry-After` says when to try again */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -4993,7 +5012,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -5002,7 +5021,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5026,7 +5045,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path?: never;
@@ -5052,7 +5071,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -5062,7 +5081,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5071,7 +5090,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description There is no such thing, or it is another tenant's; or no tenant has the name in `Foreman-Tenant` */
+            /** @description Not found, or the tenant in `Foreman-Tenant` does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5098,7 +5117,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -5108,7 +5127,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -5117,7 +5136,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5140,11 +5159,11 @@ export interface operations {
     list_queues: {
         parameters: {
             query?: {
-                /** @description Only this queue. Names one of Foreman's own too: `foreman.webhooks` has the deliveries of webhooks. */
+                /** @description Only this queue, which may be Foreman's own: `foreman.webhooks` has the webhook deliveries. */
                 queue?: string;
             };
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path?: never;
@@ -5161,7 +5180,7 @@ export interface operations {
                     "application/json": components["schemas"]["ListDocument_QueueDocument"];
                 };
             };
-            /** @description A parameter that does not exist or does not fit */
+            /** @description A parameter is unknown or invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5170,7 +5189,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -5180,7 +5199,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5189,7 +5208,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description There is no such thing, or it is another tenant's; or no tenant has the name in `Foreman-Tenant` */
+            /** @description Not found, or the tenant in `Foreman-Tenant` does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5216,7 +5235,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -5226,7 +5245,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -5235,7 +5254,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5259,7 +5278,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path: {
@@ -5270,7 +5289,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is paused */
+            /** @description Paused */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5288,7 +5307,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -5298,7 +5317,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5307,7 +5326,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description There is no such thing, or it is another tenant's; or no tenant has the name in `Foreman-Tenant` */
+            /** @description Not found, or the tenant in `Foreman-Tenant` does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5334,7 +5353,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -5344,7 +5363,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -5353,7 +5372,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5377,7 +5396,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path: {
@@ -5388,7 +5407,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is not paused */
+            /** @description Resumed */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5406,7 +5425,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -5416,7 +5435,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5425,7 +5444,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description There is no such thing, or it is another tenant's; or no tenant has the name in `Foreman-Tenant` */
+            /** @description Not found, or the tenant in `Foreman-Tenant` does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5452,7 +5471,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -5462,7 +5481,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -5471,7 +5490,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5496,11 +5515,11 @@ export interface operations {
             query?: {
                 /** @description How many per page. */
                 limit?: number;
-                /** @description `next` of the page before, unchanged. */
+                /** @description `next` of the previous page, unchanged. */
                 cursor?: string;
             };
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path?: never;
@@ -5517,7 +5536,7 @@ export interface operations {
                     "application/json": components["schemas"]["ListDocument_ScheduleDocument"];
                 };
             };
-            /** @description A parameter that does not exist or does not fit */
+            /** @description A parameter is unknown or invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5526,7 +5545,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -5536,7 +5555,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5545,7 +5564,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description There is no such thing, or it is another tenant's; or no tenant has the name in `Foreman-Tenant` */
+            /** @description Not found, or the tenant in `Foreman-Tenant` does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5572,7 +5591,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -5582,7 +5601,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -5591,7 +5610,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5615,7 +5634,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path?: never;
@@ -5637,12 +5656,12 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Made */
+            /** @description Created */
             201: {
                 headers: {
-                    /** @description Its version and a part of its id, in quotes */
+                    /** @description Its version and part of its id, in quotes */
                     ETag?: string;
-                    /** @description Where the schedule is read */
+                    /** @description URL of the schedule */
                     Location?: string;
                     [name: string]: unknown;
                 };
@@ -5659,7 +5678,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -5669,7 +5688,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A command, where commands are not allowed, or the key has not the scope */
+            /** @description Commands are not allowed, or the key lacks the scope */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5678,7 +5697,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description There is no such thing, or it is another tenant's; or no tenant has the name in `Foreman-Tenant` */
+            /** @description Not found, or the tenant in `Foreman-Tenant` does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5741,7 +5760,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -5751,7 +5770,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -5760,7 +5779,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5785,11 +5804,11 @@ export interface operations {
             query?: {
                 /** @description How many fires to show. */
                 n?: number;
-                /** @description Those from this time on. Without it, from now on. */
+                /** @description Show fires from this time on. Defaults to now. */
                 from?: string;
             };
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path?: never;
@@ -5825,7 +5844,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -5835,7 +5854,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5844,7 +5863,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description There is no such thing, or it is another tenant's; or no tenant has the name in `Foreman-Tenant` */
+            /** @description Not found, or the tenant in `Foreman-Tenant` does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5898,7 +5917,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -5908,7 +5927,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -5917,7 +5936,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5943,7 +5962,7 @@ export interface operations {
             header?: {
                 /** @description The `ETag` of an earlier answer */
                 "If-None-Match"?: string | null;
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path: {
@@ -5957,7 +5976,7 @@ export interface operations {
             /** @description The schedule */
             200: {
                 headers: {
-                    /** @description Its version and a part of its id, in quotes */
+                    /** @description Its version and part of its id, in quotes */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -5965,7 +5984,7 @@ export interface operations {
                     "application/json": components["schemas"]["ScheduleDocument"];
                 };
             };
-            /** @description It is at this version still */
+            /** @description Not modified */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -5981,7 +6000,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -5991,7 +6010,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6027,7 +6046,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -6037,7 +6056,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -6046,7 +6065,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A later version wrote it, and this one cannot read it */
+            /** @description Written by a later version that this server cannot read */
             501: {
                 headers: {
                     [name: string]: unknown;
@@ -6055,7 +6074,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6079,11 +6098,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` it must have, or the version it must be at, such as `"3"`, or `*` */
+                /** @description The expected `ETag` or version, such as `"3"`, or `*` */
                 "If-Match"?: string | null;
-                /** @description `*`: there must be none yet */
+                /** @description `*`: create only, do not replace */
                 "If-None-Match"?: string | null;
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path: {
@@ -6112,7 +6131,7 @@ export interface operations {
             /** @description Replaced */
             200: {
                 headers: {
-                    /** @description Its version and a part of its id, in quotes */
+                    /** @description Its version and part of its id, in quotes */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -6120,12 +6139,12 @@ export interface operations {
                     "application/json": components["schemas"]["ScheduleDocument"];
                 };
             };
-            /** @description There was none, and now there is */
+            /** @description Created */
             201: {
                 headers: {
-                    /** @description Its version and a part of its id, in quotes */
+                    /** @description Its version and part of its id, in quotes */
                     ETag?: string;
-                    /** @description Where the schedule is read */
+                    /** @description URL of the schedule */
                     Location?: string;
                     [name: string]: unknown;
                 };
@@ -6142,7 +6161,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -6152,7 +6171,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6179,7 +6198,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Not at this version; `version` says at which */
+            /** @description The version does not match; `version` has the current one */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -6224,7 +6243,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -6234,7 +6253,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -6243,7 +6262,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6267,9 +6286,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` it must have, or the version it must be at, such as `"3"`, or `*` */
+                /** @description The expected `ETag` or version, such as `"3"`, or `*` */
                 "If-Match"?: string | null;
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path: {
@@ -6280,7 +6299,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is gone */
+            /** @description Deleted */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -6296,7 +6315,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -6306,7 +6325,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6333,7 +6352,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Not at this version; `version` says at which */
+            /** @description The version does not match; `version` has the current one */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -6351,7 +6370,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -6361,7 +6380,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -6370,7 +6389,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6394,9 +6413,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` it must have, or the version it must be at, such as `"3"`, or `*` */
+                /** @description The expected `ETag` or version, such as `"3"`, or `*` */
                 "If-Match"?: string | null;
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path: {
@@ -6429,7 +6448,7 @@ export interface operations {
             /** @description Changed */
             200: {
                 headers: {
-                    /** @description Its version and a part of its id, in quotes */
+                    /** @description Its version and part of its id, in quotes */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -6446,7 +6465,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -6456,7 +6475,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description It runs a command, where commands are not allowed, or the key lacks `exec:command` */
+            /** @description It runs a command, and commands are not allowed or the key lacks `exec:command` */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6483,7 +6502,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Not at this version; `version` says at which */
+            /** @description The version does not match; `version` has the current one */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -6519,7 +6538,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description It would not be a valid schedule */
+            /** @description The result would not be a valid schedule */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6528,7 +6547,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -6538,7 +6557,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -6547,7 +6566,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6571,9 +6590,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` it must have, or the version it must be at, such as `"3"`, or `*` */
+                /** @description The expected `ETag` or version, such as `"3"`, or `*` */
                 "If-Match"?: string | null;
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path: {
@@ -6584,10 +6603,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is paused */
+            /** @description Paused */
             200: {
                 headers: {
-                    /** @description Its version and a part of its id, in quotes */
+                    /** @description Its version and part of its id, in quotes */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -6604,7 +6623,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -6614,7 +6633,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6641,7 +6660,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Not at this version; `version` says at which */
+            /** @description The version does not match; `version` has the current one */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -6659,7 +6678,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -6669,7 +6688,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -6678,7 +6697,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6703,11 +6722,11 @@ export interface operations {
             query?: {
                 /** @description How many fires to show. */
                 n?: number;
-                /** @description Those from this time on. Without it, from now on. */
+                /** @description Show fires from this time on. Defaults to now. */
                 from?: string;
             };
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path: {
@@ -6736,7 +6755,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -6746,7 +6765,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6782,7 +6801,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -6792,7 +6811,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -6801,7 +6820,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6825,9 +6844,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` it must have, or the version it must be at, such as `"3"`, or `*` */
+                /** @description The expected `ETag` or version, such as `"3"`, or `*` */
                 "If-Match"?: string | null;
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path: {
@@ -6838,10 +6857,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is not paused */
+            /** @description Resumed */
             200: {
                 headers: {
-                    /** @description Its version and a part of its id, in quotes */
+                    /** @description Its version and part of its id, in quotes */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -6858,7 +6877,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -6868,7 +6887,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description It runs a command, where commands are not allowed, or the key lacks `exec:command` */
+            /** @description It runs a command, and commands are not allowed or the key lacks `exec:command` */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6895,7 +6914,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Not at this version; `version` says at which */
+            /** @description The version does not match; `version` has the current one */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -6922,7 +6941,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -6932,7 +6951,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -6941,7 +6960,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6965,7 +6984,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path: {
@@ -6979,7 +6998,7 @@ export interface operations {
             /** @description The job */
             202: {
                 headers: {
-                    /** @description Where the job is read */
+                    /** @description URL of the job */
                     Location?: string;
                     [name: string]: unknown;
                 };
@@ -6996,7 +7015,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -7006,7 +7025,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description It runs a command, where commands are not allowed, or the key lacks `exec:command` */
+            /** @description It runs a command, and commands are not allowed or the key lacks `exec:command` */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7042,7 +7061,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -7052,7 +7071,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -7061,7 +7080,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7086,11 +7105,11 @@ export interface operations {
             query?: {
                 /** @description How many per page. */
                 limit?: number;
-                /** @description `next` of the page before, unchanged. */
+                /** @description `next` of the previous page, unchanged. */
                 cursor?: string;
             };
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path: {
@@ -7119,7 +7138,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -7129,7 +7148,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7165,7 +7184,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -7175,7 +7194,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -7184,7 +7203,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7217,7 +7236,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Who is signed in now; the cookie stands in `Set-Cookie` */
+            /** @description Signed in; the cookie is in `Set-Cookie` */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7289,7 +7308,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description What is asked for cannot be */
+            /** @description The request cannot be processed */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7307,7 +7326,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -7316,7 +7335,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7345,7 +7364,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description There is no session any more */
+            /** @description Signed out */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -7388,7 +7407,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -7397,7 +7416,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7420,17 +7439,17 @@ export interface operations {
     get_statistics: {
         parameters: {
             query?: {
-                /** @description How long one bucket is. */
+                /** @description The length of a bucket. */
                 step?: components["schemas"]["Slot"];
-                /** @description From the bucket that this time falls into; an hour (of minutes) or a day (of hours) before `to` without it. */
+                /** @description Start with the bucket that contains this time. Defaults to an hour (step `minute`) or a day (step `hour`) before `to`. */
                 from?: string;
-                /** @description Up to this time; now without it. */
+                /** @description Up to this time. Defaults to now. */
                 to?: string;
-                /** @description Only this queue; all together without it. */
+                /** @description Only this queue. Defaults to all queues together. */
                 queue?: string;
             };
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path?: never;
@@ -7447,7 +7466,7 @@ export interface operations {
                     "application/json": components["schemas"]["StatisticsDocument"];
                 };
             };
-            /** @description A parameter that does not exist or does not fit */
+            /** @description A parameter is unknown or invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7456,7 +7475,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -7466,7 +7485,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7475,7 +7494,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description There is no such thing, or it is another tenant's; or no tenant has the name in `Foreman-Tenant` */
+            /** @description Not found, or the tenant in `Foreman-Tenant` does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7502,7 +7521,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -7512,7 +7531,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -7521,7 +7540,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7544,15 +7563,15 @@ export interface operations {
     get_queue_statistics: {
         parameters: {
             query?: {
-                /** @description How exact the ends of the time are: a minute or an hour. */
+                /** @description The precision of the range's ends: a minute or an hour. */
                 step?: components["schemas"]["Slot"];
-                /** @description From the bucket that this time falls into; an hour (of minutes) or a day (of hours) before `to` without it. */
+                /** @description Start with the bucket that contains this time. Defaults to an hour (step `minute`) or a day (step `hour`) before `to`. */
                 from?: string;
-                /** @description Up to this time; now without it. */
+                /** @description Up to this time. Defaults to now. */
                 to?: string;
             };
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path?: never;
@@ -7569,7 +7588,7 @@ export interface operations {
                     "application/json": components["schemas"]["ListDocument_QueueStatisticsDocument"];
                 };
             };
-            /** @description A parameter that does not exist or does not fit */
+            /** @description A parameter is unknown or invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7578,7 +7597,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -7588,7 +7607,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7597,7 +7616,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description There is no such thing, or it is another tenant's; or no tenant has the name in `Foreman-Tenant` */
+            /** @description Not found, or the tenant in `Foreman-Tenant` does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7624,7 +7643,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -7634,7 +7653,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -7643,7 +7662,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7666,31 +7685,31 @@ export interface operations {
     stream: {
         parameters: {
             query?: {
-                /** @description Only these jobs: ids with commas between them, at most 100. */
+                /** @description Only these jobs: comma-separated ids, at most 100. */
                 job?: string;
-                /** @description Only jobs of these queues, with commas between them, at most 20. */
+                /** @description Only jobs of these queues, comma-separated, at most 20. */
                 queue?: string;
-                /** @description Only jobs of these kinds, with commas between them, at most 20. */
+                /** @description Only jobs of these kinds, comma-separated, at most 20. */
                 kind?: string;
-                /** @description Only jobs with one of these tags, with commas between them, at most 20. */
+                /** @description Only jobs with one of these tags, comma-separated, at most 20. */
                 tag?: string;
                 /**
-                 * @description Tell first how things stand: the jobs named by `job`, or else the newest 1,000 that match. With several queues, kinds or tags
-                 *     those are looked for among the newest 10,000 jobs, and `complete` says whether that was all. Not told again to a client
-                 *     that goes on where it was.
+                 * @description Send the current state first: the jobs named by `job`, or the newest 1,000 that match. With several queues,
+                 *     kinds or tags, only the newest 10,000 jobs are searched, and `complete` says whether that was all. Not sent to a
+                 *     client that resumes.
                  */
                 snapshot?: boolean;
-                /** @description Go on after the event with this `id:`. */
+                /** @description Resume after the event with this `id:`. */
                 after?: string;
                 /** @description A ticket instead of a key. */
                 ticket?: string;
-                /** @description The tenant, for operators: as the header `Foreman-Tenant`, where no header can be sent. */
+                /** @description The tenant, for operators who cannot send the header `Foreman-Tenant`. */
                 tenant?: string;
             };
             header?: {
-                /** @description The `id:` of the last event that was seen; wins over `after` */
+                /** @description The `id:` of the last event received; takes precedence over `after` */
                 "Last-Event-ID"?: string | null;
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path?: never;
@@ -7698,7 +7717,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Events, until one of the two leaves */
+            /** @description Events, until the client or the server disconnects */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7707,7 +7726,7 @@ export interface operations {
                     "text/event-stream": components["schemas"]["StreamEvent"];
                 };
             };
-            /** @description A parameter that does not exist or does not fit, or a key in the URL */
+            /** @description A parameter is unknown or invalid, or the URL contains a key */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7716,7 +7735,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -7726,7 +7745,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7735,7 +7754,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description There is no such thing, or it is another tenant's; or no tenant has the name in `Foreman-Tenant` */
+            /** @description Not found, or the tenant in `Foreman-Tenant` does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7762,7 +7781,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The tenant has as many streams open as it may */
+            /** @description The tenant has too many open streams */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -7772,7 +7791,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -7781,7 +7800,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7805,7 +7824,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path?: never;
@@ -7831,7 +7850,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -7841,7 +7860,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7850,7 +7869,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description There is no such thing, or it is another tenant's; or no tenant has the name in `Foreman-Tenant` */
+            /** @description Not found, or the tenant in `Foreman-Tenant` does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7877,7 +7896,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -7887,7 +7906,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -7896,7 +7915,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7921,11 +7940,11 @@ export interface operations {
             query?: {
                 /** @description How many per page. */
                 limit?: number;
-                /** @description `next` of the page before, unchanged. */
+                /** @description `next` of the previous page, unchanged. */
                 cursor?: string;
             };
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path?: never;
@@ -7942,7 +7961,7 @@ export interface operations {
                     "application/json": components["schemas"]["ListDocument_TenantDocument"];
                 };
             };
-            /** @description A parameter that does not exist or does not fit */
+            /** @description A parameter is unknown or invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7951,7 +7970,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -7961,7 +7980,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7970,7 +7989,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description There is no such thing, or it is another tenant's; or no tenant has the name in `Foreman-Tenant` */
+            /** @description Not found, or the tenant in `Foreman-Tenant` does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7997,7 +8016,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -8007,7 +8026,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -8016,7 +8035,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8040,7 +8059,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path?: never;
@@ -8061,12 +8080,12 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Made */
+            /** @description Created */
             201: {
                 headers: {
                     /** @description Its version, in quotes */
                     ETag?: string;
-                    /** @description Where the tenant is read */
+                    /** @description URL of the tenant */
                     Location?: string;
                     [name: string]: unknown;
                 };
@@ -8083,7 +8102,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -8093,7 +8112,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8102,7 +8121,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description There is no such thing, or it is another tenant's; or no tenant has the name in `Foreman-Tenant` */
+            /** @description Not found, or the tenant in `Foreman-Tenant` does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8120,7 +8139,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description There is one of this id, or there was */
+            /** @description The id is in use, or was used by a deleted tenant */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8165,7 +8184,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -8175,7 +8194,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -8184,7 +8203,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8210,7 +8229,7 @@ export interface operations {
             header?: {
                 /** @description The `ETag` of an earlier answer */
                 "If-None-Match"?: string | null;
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path: {
@@ -8232,7 +8251,7 @@ export interface operations {
                     "application/json": components["schemas"]["TenantDocument"];
                 };
             };
-            /** @description It is at this version still */
+            /** @description Not modified */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -8248,7 +8267,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -8258,7 +8277,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8294,7 +8313,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -8304,7 +8323,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -8313,7 +8332,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8337,9 +8356,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` it must have, such as `"3"`, or `*` */
+                /** @description The expected `ETag`, such as `"3"`, or `*` */
                 "If-Match"?: string | null;
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path: {
@@ -8350,7 +8369,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is gone */
+            /** @description Deleted */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -8366,7 +8385,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -8376,7 +8395,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8403,7 +8422,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description It is not disabled, it still has jobs or schedules, or it is the default one */
+            /** @description It is not disabled, still has jobs or schedules, or is the default tenant */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8412,7 +8431,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Not at this version; `version` says at which */
+            /** @description The version does not match; `version` has the current one */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -8430,7 +8449,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -8440,7 +8459,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -8449,7 +8468,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8473,9 +8492,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` it must have, such as `"3"`, or `*` */
+                /** @description The expected `ETag`, such as `"3"`, or `*` */
                 "If-Match"?: string | null;
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path: {
@@ -8526,7 +8545,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -8536,7 +8555,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8563,7 +8582,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Not at this version; `version` says at which */
+            /** @description The version does not match; `version` has the current one */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -8599,7 +8618,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description It would not be a valid tenant */
+            /** @description The result would not be a valid tenant */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8608,7 +8627,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -8618,7 +8637,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -8627,7 +8646,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8652,11 +8671,11 @@ export interface operations {
             query?: {
                 /** @description How many per page. */
                 limit?: number;
-                /** @description `next` of the page before, unchanged. */
+                /** @description `next` of the previous page, unchanged. */
                 cursor?: string;
             };
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path: {
@@ -8685,7 +8704,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -8695,7 +8714,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8731,7 +8750,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -8741,7 +8760,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -8750,7 +8769,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8774,7 +8793,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path: {
@@ -8799,10 +8818,10 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Made, and shown this once */
+            /** @description Created; the key is shown only in this response */
             201: {
                 headers: {
-                    /** @description Where it is read what is known of the key */
+                    /** @description URL of the key's record */
                     Location?: string;
                     [name: string]: unknown;
                 };
@@ -8819,7 +8838,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -8829,7 +8848,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8892,7 +8911,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -8902,7 +8921,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -8911,7 +8930,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8935,7 +8954,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path: {
@@ -8966,7 +8985,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -8976,7 +8995,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9012,7 +9031,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -9022,7 +9041,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -9031,7 +9050,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9055,7 +9074,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path: {
@@ -9068,7 +9087,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is revoked */
+            /** @description Revoked */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9086,7 +9105,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -9096,7 +9115,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9132,7 +9151,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -9142,7 +9161,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -9151,7 +9170,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9175,7 +9194,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path: {
@@ -9197,10 +9216,10 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The new one, shown this once */
+            /** @description The new key, shown only in this response */
             201: {
                 headers: {
-                    /** @description Where it is read what is known of the new key */
+                    /** @description URL of the new key's record */
                     Location?: string;
                     [name: string]: unknown;
                 };
@@ -9217,7 +9236,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -9227,7 +9246,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9254,7 +9273,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description It opens nothing any more, or was replaced already */
+            /** @description It is revoked or expired, or was already replaced */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9290,7 +9309,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A grace or an expiry that cannot be */
+            /** @description The grace period or the expiry is not valid */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9299,7 +9318,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -9309,7 +9328,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -9318,7 +9337,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9342,7 +9361,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path: {
@@ -9362,7 +9381,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The secret, shown this once */
+            /** @description The secret, shown only in this response */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -9380,7 +9399,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -9390,7 +9409,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9444,7 +9463,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description An overlap that cannot be, or this server has no FOREMAN_SECRET_KEY */
+            /** @description The overlap is not valid, or this server has no FOREMAN_SECRET_KEY */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9453,7 +9472,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -9463,7 +9482,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -9472,7 +9491,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9496,7 +9515,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path: {
@@ -9523,7 +9542,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -9533,7 +9552,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9569,7 +9588,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -9579,7 +9598,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -9588,7 +9607,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9613,11 +9632,11 @@ export interface operations {
             query?: {
                 /** @description How many per page. */
                 limit?: number;
-                /** @description `next` of the page before, unchanged. */
+                /** @description `next` of the previous page, unchanged. */
                 cursor?: string;
             };
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path?: never;
@@ -9634,7 +9653,7 @@ export interface operations {
                     "application/json": components["schemas"]["ListDocument_WebhookDocument"];
                 };
             };
-            /** @description A parameter that does not exist or does not fit */
+            /** @description A parameter is unknown or invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -9643,7 +9662,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -9653,7 +9672,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9662,7 +9681,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description There is no such thing, or it is another tenant's; or no tenant has the name in `Foreman-Tenant` */
+            /** @description Not found, or the tenant in `Foreman-Tenant` does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9689,7 +9708,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -9699,7 +9718,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -9708,7 +9727,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9732,7 +9751,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path?: never;
@@ -9753,12 +9772,12 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Made */
+            /** @description Created */
             201: {
                 headers: {
                     /** @description Its version, in quotes */
                     ETag?: string;
-                    /** @description Where the webhook is read */
+                    /** @description URL of the webhook */
                     Location?: string;
                     [name: string]: unknown;
                 };
@@ -9775,7 +9794,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -9785,7 +9804,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9794,7 +9813,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description There is no such thing, or it is another tenant's; or no tenant has the name in `Foreman-Tenant` */
+            /** @description Not found, or the tenant in `Foreman-Tenant` does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9812,7 +9831,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The tenant has as many as it may have */
+            /** @description The tenant has reached its limit of webhooks */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9857,7 +9876,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -9867,7 +9886,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -9876,7 +9895,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9900,7 +9919,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path: {
@@ -9931,7 +9950,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -9941,7 +9960,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9977,7 +9996,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -9987,7 +10006,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -9996,7 +10015,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10020,7 +10039,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path: {
@@ -10031,7 +10050,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is gone */
+            /** @description Deleted */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -10047,7 +10066,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -10057,7 +10076,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10093,7 +10112,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -10103,7 +10122,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -10112,7 +10131,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10136,9 +10155,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The version it must be at, such as `"3"`, or `*` */
+                /** @description The expected version, such as `"3"`, or `*` */
                 "If-Match"?: string | null;
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path: {
@@ -10178,7 +10197,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -10188,7 +10207,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10215,7 +10234,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Not at this version; `version` says at which */
+            /** @description The version does not match; `version` has the current one */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -10251,7 +10270,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description It would not be a valid webhook */
+            /** @description The result would not be a valid webhook */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10260,7 +10279,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -10270,7 +10289,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -10279,7 +10298,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10304,11 +10323,11 @@ export interface operations {
             query?: {
                 /** @description How many per page. */
                 limit?: number;
-                /** @description `next` of the page before, unchanged. */
+                /** @description `next` of the previous page, unchanged. */
                 cursor?: string;
             };
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path: {
@@ -10328,7 +10347,7 @@ export interface operations {
                     "application/json": components["schemas"]["ListDocument_DeliveryDocument"];
                 };
             };
-            /** @description A parameter that does not exist or does not fit */
+            /** @description A parameter is unknown or invalid */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -10337,7 +10356,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -10347,7 +10366,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10383,7 +10402,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -10393,7 +10412,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -10402,7 +10421,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10426,7 +10445,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path: {
@@ -10457,7 +10476,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -10467,7 +10486,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10503,7 +10522,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -10513,7 +10532,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -10522,7 +10541,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10546,7 +10565,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path: {
@@ -10559,7 +10578,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The delivery, on its way again */
+            /** @description The delivery, queued again */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10577,7 +10596,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -10587,7 +10606,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10614,7 +10633,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description It is on its way already; `state` says where it stands */
+            /** @description It is already being delivered; `state` has its state */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10632,7 +10651,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -10642,7 +10661,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -10651,7 +10670,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10675,9 +10694,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The version it must be at, such as `"3"`, or `*` */
+                /** @description The expected version, such as `"3"`, or `*` */
                 "If-Match"?: string | null;
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path: {
@@ -10717,7 +10736,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -10727,7 +10746,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10754,7 +10773,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Not at this version; `version` says at which */
+            /** @description The version does not match; `version` has the current one */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -10790,7 +10809,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description An overlap that does not fit, or secrets cannot be kept here */
+            /** @description The overlap is not valid, or this server has no FOREMAN_SECRET_KEY */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10799,7 +10818,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -10809,7 +10828,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -10818,7 +10837,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10842,7 +10861,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path: {
@@ -10853,7 +10872,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The delivery, on its way */
+            /** @description The delivery, queued */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -10871,7 +10890,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -10881,7 +10900,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10908,7 +10927,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description It is disabled */
+            /** @description The webhook is disabled */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10926,7 +10945,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -10936,7 +10955,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -10945,7 +10964,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10969,7 +10988,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path?: never;
@@ -10977,7 +10996,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Who asks */
+            /** @description The caller */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10995,7 +11014,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -11005,7 +11024,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11014,7 +11033,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description There is no such thing, or it is another tenant's; or no tenant has the name in `Foreman-Tenant` */
+            /** @description Not found, or the tenant in `Foreman-Tenant` does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11041,7 +11060,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -11051,7 +11070,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -11060,7 +11079,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11084,7 +11103,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path?: never;
@@ -11110,7 +11129,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -11120,7 +11139,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11129,7 +11148,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description There is no such thing, or it is another tenant's; or no tenant has the name in `Foreman-Tenant` */
+            /** @description Not found, or the tenant in `Foreman-Tenant` does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11156,7 +11175,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -11166,7 +11185,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -11175,7 +11194,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11199,18 +11218,18 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The tenant that an operator's request is about; the key's own without it */
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
                 "Foreman-Tenant"?: string;
             };
             path: {
-                /** @description The worker's id, as the list of workers has it: not its name */
+                /** @description The worker's id (not its name), from the list of workers */
                 worker: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Its jobs, of whatever tenant */
+            /** @description Its jobs, of all tenants */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11228,7 +11247,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description No key, or one that is unknown, expired or revoked */
+            /** @description The key is missing, unknown, expired or revoked */
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
@@ -11238,7 +11257,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The key has not the scope, or names a tenant that is not its own */
+            /** @description The key lacks the scope, or the request names another tenant */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11274,7 +11293,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Too much was asked for in too short a time, or too many wrong keys came from this address */
+            /** @description Too many requests, or too many wrong keys from this address */
             429: {
                 headers: {
                     "Retry-After"?: number;
@@ -11284,7 +11303,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -11293,7 +11312,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11322,7 +11341,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is */
+            /** @description Alive */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11358,7 +11377,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -11367,7 +11386,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11432,7 +11451,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -11441,7 +11460,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Overloaded, stopping, or the store is away; send it again */
+            /** @description Overloaded, stopping, or the store is unreachable; send the request again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11470,7 +11489,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It should */
+            /** @description Ready */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11506,7 +11525,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The server made a mistake, or its store is damaged; its log tells why */
+            /** @description Internal error, or the store is damaged; see the server's log */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -11515,7 +11534,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description It should not; `checks` says why */
+            /** @description Not ready; `checks` says why */
             503: {
                 headers: {
                     [name: string]: unknown;
