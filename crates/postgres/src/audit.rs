@@ -98,7 +98,7 @@ pub(crate) const CHECKS: [(&str, &str); 31] = [
          LIMIT 100",
     ),
     (
-        "the tick of schedule {} at {} is on record as held, and nobody holds it",
+        "the tick of schedule {} at {} is recorded as held, but no schedule holds it",
         "SELECT schedule::text, nominal::text FROM ticks WHERE state = 'held' AND NOT EXISTS
          (SELECT FROM schedules WHERE schedules.id = ticks.schedule AND schedules.held = ticks.nominal) LIMIT 100",
     ),

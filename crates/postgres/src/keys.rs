@@ -164,7 +164,7 @@ async fn create(tx: &Transaction, new: &NewKey) -> Result<CreateKeyAnswer, Fault
         let is_ours = key.hash == new.hash && key.tenant == new.tenant;
         return Ok(if is_ours { CreateKeyAnswer::Created(key) } else { CreateKeyAnswer::IdTaken });
     }
-    Err(StoreError::Broken(format!("key {id} was not made, and nobody has its id")).into())
+    Err(StoreError::Broken(format!("key {id} was not created, although its id is free")).into())
 }
 
 async fn one(tx: &Transaction, tenant: &TenantId, id: &KeyId) -> Result<Option<KeyRecord>, Fault> {
@@ -205,7 +205,7 @@ async fn replace(tx: &Transaction, tenant: &TenantId, asked: &Replacement) -> Re
         .first()
         .map(|row| row.try_get::<_, Time>(0))
         .transpose()?
-        .map_or_else(|| Err(Fault::from(StoreError::Broken("no time was told".into()))), |time| Ok(time.0))?;
+        .map_or_else(|| Err(Fault::from(StoreError::Broken("the database returned no time".into()))), |time| Ok(time.0))?;
     match (&old.replaced_by, taken) {
         (Some(by), Some(new)) if *by == asked.id && new.hash == asked.hash => {
             return Ok(ReplaceKeyAnswer::Replaced { old, new });

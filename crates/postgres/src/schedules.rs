@@ -166,7 +166,7 @@ impl ScheduleStore for PostgresStore {
 }
 
 async fn time(tx: &Transaction) -> Result<Timestamp, Fault> {
-    let row = tx.row(NOW, &[]).await?.ok_or_else(|| StoreError::Broken("no time was told".into()))?;
+    let row = tx.row(NOW, &[]).await?.ok_or_else(|| StoreError::Broken("the database returned no time".into()))?;
     Ok(row.try_get::<_, Time>(0)?.0)
 }
 
@@ -190,7 +190,7 @@ async fn create(tx: &Transaction, new: &NewSchedule, spec: &str, work: &str) -> 
         let holder = ScheduleId(row.try_get(0)?);
         return if holder == *id { view(row).map(CreateAnswer::Created) } else { Ok(CreateAnswer::NameTaken(holder)) };
     }
-    Err(StoreError::Broken(format!("schedule {id} was not made, and nobody has its name")).into())
+    Err(StoreError::Broken(format!("schedule {id} was not created, although its name is free")).into())
 }
 
 /// Whoever watches learns what became of a schedule.

@@ -136,7 +136,7 @@ async fn expire(tx: &Transaction, limit: usize) -> Result<usize, Fault> {
 type Next = (Option<Timestamp>, Timestamp);
 
 async fn next(tx: &Transaction) -> Result<Next, Fault> {
-    let row = tx.row(NEXT, &[]).await?.ok_or_else(|| StoreError::Broken("no time was told".into()))?;
+    let row = tx.row(NEXT, &[]).await?.ok_or_else(|| StoreError::Broken("the database returned no time".into()))?;
     Ok((row.try_get::<_, Option<Time>>(0)?.map(|time| time.0), row.try_get::<_, Time>(1)?.0))
 }
 

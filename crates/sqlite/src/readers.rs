@@ -71,7 +71,7 @@ impl Readers {
         let place = match timeout(limit, Arc::clone(&self.places).acquire_owned()).await {
             Ok(Ok(place)) => place,
             Ok(Err(_)) => return Err(StoreError::Closed),
-            Err(_) => return Err(StoreError::Unavailable("too many reads are under way".into())),
+            Err(_) => return Err(StoreError::Unavailable("too many reads are in progress".into())),
         };
         let (path, busy_timeout) = (self.path.clone(), self.busy_timeout);
         let (clock, idle) = (Arc::clone(&self.clock), Arc::clone(&self.idle));

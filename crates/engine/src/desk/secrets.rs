@@ -54,7 +54,7 @@ pub(super) fn seal(
     };
     if !sealed.is_safe_to_keep() {
         let detail = "may hold secrets, and this server has no FOREMAN_SECRET_KEY to keep them with; \
-                      whoever runs it can set one, or leave it out";
+                      the operator can set one; or leave it out";
         return Err(mistaken([(format!("/job/{field}"), detail.into())]));
     }
     put(&mut work.target, sealed);

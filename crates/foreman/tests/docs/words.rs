@@ -64,7 +64,6 @@ const BANNED: &[(&str, &str)] = &[
     ("clock is put", "clocks go"),
     ("clocks are put", "clocks go"),
     ("the page before", "the previous page"),
-    ("the job before", "the previous job"),
     ("how to put it right", "how to fix it"),
     ("asks for no key", "requires no key"),
     ("keep as it is", "cancel"),

@@ -80,7 +80,7 @@ pub(super) async fn due(tx: &Transaction, limit: usize, unreadable: &Unreadable)
         if !due.is_over || !freed.is_over {
             continue;
         }
-        let row = answers[2].first().ok_or_else(|| StoreError::Broken("no time was told".into()))?;
+        let row = answers[2].first().ok_or_else(|| StoreError::Broken("the database returned no time".into()))?;
         let (next, now) = (row.try_get::<_, Option<Time>>(0)?, row.try_get::<_, Time>(1)?.0);
         let next_in: Option<Duration> = next.map(|next| next.0.since(now));
         let is_any_held = row.try_get(2)?;
