@@ -9,6 +9,7 @@
 
 mod audit;
 mod changes;
+pub mod intercept;
 mod jobs;
 mod keys;
 mod output;
