@@ -28,6 +28,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use foreman_api::{BindError, Door, Gate, Hosts, Keys, Meter, Patience, Readiness, Server, Vitals, probes};
+use foreman_core::ports::intercept::Intercepted;
 use foreman_core::ports::{StatisticsStore, Store, Tenancy, TenantStore, Wakeups};
 use foreman_core::sealed::Keyring;
 use foreman_core::{Clock, Timestamp};
@@ -40,7 +41,7 @@ use foreman_runtime::leadership::Lease;
 use foreman_runtime::{Shutdown, Task, TaskFailed, Tasks};
 
 use crate::config::{Settings, StoreKind};
-use crate::metrics::{Counted, Metrics};
+use crate::metrics::{Metrics, StoreMeter};
 use crate::role::Role;
 pub use store::OpenStore;
 
@@ -206,9 +207,9 @@ impl<'a> Ground<'a> {
         })
     }
 
-    /// What a store answers is counted.
-    fn counted(&self, store: Arc<dyn Store>) -> Arc<dyn Store> {
-        Arc::new(Counted::new(store, Arc::clone(&self.metrics)))
+    /// The store, with every call counted and timed.
+    fn metered<S: ?Sized>(&self, store: Arc<S>) -> Arc<Intercepted<S, StoreMeter>> {
+        Arc::new(Intercepted::new(store, StoreMeter::new(Arc::clone(&self.metrics))))
     }
 
     /// What is served, where jobs come in, and what runs beside it.

@@ -32,7 +32,7 @@ use tokio::time::Instant;
 use crate::role::Role;
 use held::HeldJobs;
 use queues::Queues;
-pub use store::Counted;
+pub use store::StoreMeter;
 
 /// One label, two labels; their values are words of ours.
 type One = [(&'static str, &'static str); 1];

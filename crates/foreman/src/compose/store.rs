@@ -77,7 +77,7 @@ pub(super) async fn open_local(ground: &Ground<'_>) -> anyhow::Result<Opened> {
         (Arc::new(store.clone()), Arc::new(store.clone()), OpenStore::Sqlite(store))
     };
     let lease: Arc<dyn Lease> = Arc::new(AlwaysLeader::default());
-    let shared = Shared { store: ground.counted(store), tenancy, wakeups, lease };
+    let shared = Shared { store: ground.metered(store), tenancy: ground.metered(tenancy), wakeups, lease };
     Ok(Opened { shared, open })
 }
 
@@ -88,8 +88,8 @@ pub(super) async fn open_postgres(ground: &Ground<'_>, shutdown: &Shutdown) -> a
     let wakeups: Arc<dyn Wakeups> = Arc::new(wakeups);
     let Some(store) = wait_for(ground, &config, &wakeups, shutdown).await? else { return Ok(None) };
     let lease = Arc::new(PgLeases::new(&config)?);
-    let tenancy: Arc<dyn Tenancy> = Arc::new(store.clone());
-    let shared = Shared { store: ground.counted(Arc::new(store.clone())), tenancy, wakeups, lease };
+    let (all, tenancy): (Arc<dyn Store>, Arc<dyn Tenancy>) = (Arc::new(store.clone()), Arc::new(store.clone()));
+    let shared = Shared { store: ground.metered(all), tenancy: ground.metered(tenancy), wakeups, lease };
     // No part: the others are to hear of what is finished and handed back while this process drains.
     let ringing = Stop::new();
     drop(ground.tasks.spawn("wake-ups", bell.run(ringing.shutdown())));
