@@ -11,7 +11,7 @@ use foreman_runtime::{Leadership, Stop, Task};
 use tokio::time::{Instant, sleep};
 
 use crate::scene::{Scene, job, until};
-use crate::script::{Act, Verb, away};
+use crate::script::{Act, Pruning, away};
 
 const KEPT: Duration = Duration::from_hours(1);
 
@@ -27,7 +27,7 @@ async fn completed(scene: &Scene, count: usize) {
     let session = scene.stranger(Duration::from_hours(10)).await;
     let held = scene.claimed_by(session, count).await;
     let settlements: Vec<_> = held.into_iter().map(|held| held.settle(Verdict::Completed(Report::default()))).collect();
-    foreman_core::ports::JobStore::settle(&scene.store.inner, session, &settlements).await.unwrap();
+    foreman_core::ports::JobStore::settle(&*scene.store.inner, session, &settlements).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -50,7 +50,7 @@ async fn it_starts_removes_what_outlived_its_retention_and_stops() {
 async fn it_stops_at_once_when_idle() {
     let scene = Scene::new();
     let pruner = start(&scene);
-    until("it has looked", || scene.store.calls(Verb::Prune) > 0).await;
+    until("it has looked", || scene.store.calls(Pruning::Jobs) > 0).await;
     let begun = Instant::now();
     scene.stop.drain();
     pruner.await.unwrap().unwrap();
@@ -62,7 +62,7 @@ async fn it_finishes_the_step_it_is_in() {
     let scene = Scene::new();
     completed(&scene, 25).await;
     sleep(KEPT * 2).await;
-    scene.store.always(Verb::Prune, Act::Delay(Duration::from_secs(3)));
+    scene.store.always(Pruning::Jobs, Act::Delay(Duration::from_secs(3)));
     let pruner = start(&scene);
     sleep(Duration::from_secs(1)).await;
     scene.stop.drain();
@@ -74,7 +74,7 @@ async fn it_finishes_the_step_it_is_in() {
 #[tokio::test(start_paused = true)]
 async fn it_gives_up_at_the_deadline() {
     let scene = Scene::new();
-    scene.store.always(Verb::Prune, Act::Hang);
+    scene.store.always(Pruning::Jobs, Act::Hang);
     let pruner = start(&scene);
     sleep(Duration::from_secs(1)).await;
     scene.stop.drain();
@@ -89,8 +89,8 @@ async fn it_gives_up_at_the_deadline() {
 async fn it_survives_an_outage() {
     let scene = Scene::new();
     completed(&scene, 5).await;
-    for verb in [Verb::Prune, Verb::PruneRest, Verb::PrunePartitions] {
-        scene.store.always(verb, away());
+    for pruning in [Pruning::Jobs, Pruning::Rest, Pruning::Partitions] {
+        scene.store.always(pruning, away());
     }
     let pruner = start(&scene);
     sleep(KEPT * 2).await;
@@ -113,7 +113,7 @@ fn watched(scene: &Scene, config: Config) -> (Task<Result<(), Error>>, Progress)
 async fn a_kind_that_fails_does_not_keep_the_others_from_their_turn() {
     let scene = Scene::new();
     completed(&scene, 25).await;
-    scene.store.always(Verb::PruneRest, away());
+    scene.store.always(Pruning::Rest, away());
     let (_pruner, progress) = watched(&scene, Config::default());
     sleep(KEPT + Duration::from_secs(80)).await;
     assert_eq!(scene.count(State::Completed).await, 0, "jobs are pruned");
@@ -133,8 +133,8 @@ async fn a_kind_that_fails_is_reported_while_another_has_a_long_backlog() {
     let scene = Scene::new();
     completed(&scene, 200).await;
     sleep(KEPT * 2).await;
-    scene.store.always(Verb::PruneRest, away());
-    scene.store.always(Verb::Prune, Act::Delay(Duration::from_secs(10)));
+    scene.store.always(Pruning::Rest, away());
+    scene.store.always(Pruning::Jobs, Act::Delay(Duration::from_secs(10)));
     let config = Config { call_timeout: Duration::from_secs(11), ..Config::default() };
     let (_pruner, progress) = watched(&scene, config);
     sleep(Duration::from_mins(2)).await;
@@ -145,9 +145,9 @@ async fn a_kind_that_fails_is_reported_while_another_has_a_long_backlog() {
 #[tokio::test(start_paused = true)]
 async fn draining_does_not_wait_for_partitions() {
     let scene = Scene::new();
-    scene.store.always(Verb::PrunePartitions, Act::Delay(Duration::from_mins(14)));
+    scene.store.always(Pruning::Partitions, Act::Delay(Duration::from_mins(14)));
     let pruner = start(&scene);
-    until("it prepares partitions", || scene.store.calls(Verb::PrunePartitions) > 0).await;
+    until("it prepares partitions", || scene.store.calls(Pruning::Partitions) > 0).await;
     sleep(Duration::from_secs(1)).await;
     let begun = Instant::now();
     scene.stop.drain();
@@ -161,8 +161,8 @@ async fn a_kind_that_hangs_takes_its_own_time_and_no_more() {
     let scene = Scene::new();
     completed(&scene, 25).await;
     sleep(KEPT * 2).await;
-    scene.store.always(Verb::PruneRest, Act::Hang);
-    scene.store.always(Verb::PrunePartitions, Act::Hang);
+    scene.store.always(Pruning::Rest, Act::Hang);
+    scene.store.always(Pruning::Partitions, Act::Hang);
     let (_pruner, progress) = watched(&scene, Config::default());
     // Ten kinds hang for ten seconds each; creating partitions hangs beside them.
     sleep(Duration::from_secs(105)).await;
@@ -179,12 +179,12 @@ async fn a_backlog_that_takes_longer_than_a_turn_gives_way_and_goes_on() {
     let scene = Scene::new();
     completed(&scene, 200).await;
     sleep(KEPT * 2).await;
-    scene.store.always(Verb::Prune, Act::Delay(Duration::from_secs(10)));
+    scene.store.always(Pruning::Jobs, Act::Delay(Duration::from_secs(10)));
     let config = Config { call_timeout: Duration::from_secs(11), ..Config::default() };
     let (_pruner, progress) = watched(&scene, config);
     // Twenty steps of ten seconds: more than three minutes, in which the others are due twice and more.
     sleep(Duration::from_mins(2)).await;
-    let others = scene.store.calls(Verb::PruneRest);
+    let others = scene.store.calls(Pruning::Rest);
     assert!((20..45).contains(&others), "each of ten kinds once a minute: {others}");
     assert!(progress.behind(PruneKind::Jobs) > Duration::from_mins(1), "{:?}", progress.behind(PruneKind::Jobs));
     sleep(Duration::from_secs(100)).await;
@@ -204,19 +204,19 @@ async fn one_that_is_led_waits_for_its_turn_and_stops_while_it_waits() {
     let pruner = Pruner::new(scene.store(), config.clone()).led_by("office", leadership.lead());
     let pruner = scene.tasks.spawn("pruner", pruner.run(scene.stop.shutdown()));
     sleep(Duration::from_hours(1)).await;
-    assert_eq!(scene.store.calls(Verb::Prune), 0, "nobody has been elected");
+    assert_eq!(scene.store.calls(Pruning::Jobs), 0, "nobody has been elected");
 
     let reigns = Stop::new();
     let reign = scene.tasks.spawn("leadership", leadership.run(reigns.shutdown()));
-    until("it has looked", || scene.store.calls(Verb::Prune) > 0).await;
+    until("it has looked", || scene.store.calls(Pruning::Jobs) > 0).await;
     sleep(Duration::from_secs(1)).await;
     assert_eq!(scene.count(State::Completed).await, 0);
     reigns.drain();
     reign.await.unwrap();
     sleep(Duration::from_mins(2)).await;
-    let calls = scene.store.calls(Verb::Prune);
+    let calls = scene.store.calls(Pruning::Jobs);
     sleep(Duration::from_hours(1)).await;
-    assert_eq!(scene.store.calls(Verb::Prune), calls, "it leads no more");
+    assert_eq!(scene.store.calls(Pruning::Jobs), calls, "it leads no more");
     let begun = Instant::now();
     scene.stop.drain();
     pruner.await.unwrap().unwrap();
@@ -229,7 +229,7 @@ async fn one_whose_term_ends_takes_no_further_step() {
     let scene = Scene::new();
     completed(&scene, 35).await;
     sleep(KEPT * 2).await;
-    scene.store.always(Verb::Prune, Act::Delay(Duration::from_secs(3)));
+    scene.store.always(Pruning::Jobs, Act::Delay(Duration::from_secs(3)));
     let leadership = Leadership::new(Arc::new(AlwaysLeader::default()), "office", leadership::Config::default());
     let retention = Retention { completed: Some(KEPT), ..Retention::default() };
     let pruner = Pruner::new(scene.store(), Config { step: 10, retention, ..Config::default() });

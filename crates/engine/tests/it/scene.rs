@@ -21,7 +21,7 @@ use foreman_runtime::{Stop, Task, Tasks};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::runner::{Player, TASK};
-use crate::script::Scripted;
+use crate::script::{Scripted, scripted};
 
 /// Longer than anything here takes; in paused time it costs nothing.
 const PATIENCE: Duration = Duration::from_mins(10);
@@ -44,7 +44,7 @@ impl Scene {
         let clock: Arc<dyn Clock> = Arc::new(clock);
         let store = memory::Store::new(Arc::clone(&clock), Arc::clone(&wakeups) as Arc<dyn Wakeups>);
         Self {
-            store: Scripted::new(store),
+            store: scripted(store),
             wakeups,
             player: Arc::new(Player::new()),
             tasks: Tasks::new(),
