@@ -12,17 +12,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use async_trait::async_trait;
 use foreman_core::lane::LanePlan;
 use foreman_core::limits::Limits;
 use foreman_core::memory::{self, LocalWakeups};
+use foreman_core::ports::intercept::{Call, Hook, Intercepted};
 use foreman_core::ports::{
-    Change, ChangeLog, ClaimAnswer, ClaimRequest, Company, CreateAnswer, DeleteAnswer, DueSchedules, Edit, EditAnswer,
-    Fired, Firing, Held, JobQuery, JobStore, Leader, Overdue, Position, Queues, Retention, ScheduleError,
-    ScheduleStore, ScheduleView, Schedules, Seen, SessionInfo, SessionStore, StoreError, TickReason, TickState,
-    TickView, Upkeep, Wakeups, Wanted,
+    Change, ChangeLog, ClaimAnswer, ClaimRequest, Company, Fired, Firing, Held, JobQuery, JobStore, Leader, Position,
+    Queues, Retention, ScheduleError, ScheduleStore, ScheduleView, Schedules, SessionInfo, SessionStore, StoreError,
+    TickReason, TickState, TickView, Upkeep, Wakeups, Wanted,
 };
-use foreman_core::schedule::{Missed, NewSchedule, Overlap, Rule, ScheduleKey, ScheduleName, ScheduleSpec};
+use foreman_core::schedule::{Missed, Overlap, Rule, ScheduleKey, ScheduleSpec};
 use foreman_core::target::Route;
 use foreman_core::{ClaimToken, JobId, Report, ScheduleId, SessionId, TenantId, Timestamp, Verdict};
 use foreman_engine::scheduler::{Config, Error};
@@ -211,8 +210,11 @@ impl World {
         let poll = Duration::from_mins(20);
         let config = Config { poll, held_poll: poll, missed_after: MISSED_AFTER, ..Config::default() };
         let (store, wakeups) = (self.store.clone(), Arc::clone(&self.wakeups) as Arc<dyn Wakeups>);
-        let schedules: Arc<dyn ScheduleStore> =
-            if self.are_forgetful { Arc::new(Forgetful(store.clone())) } else { store.clone() };
+        let schedules: Arc<dyn ScheduleStore> = if self.are_forgetful {
+            Arc::new(Intercepted::new(store.clone(), Forgetful(store.clone())))
+        } else {
+            store.clone()
+        };
         let scheduler = Scheduler::new(schedules, store, wakeups, config);
         let stop = Stop::new();
         let task = self.tasks.spawn("scheduler", scheduler.run(stop.shutdown()));
@@ -493,60 +495,18 @@ impl Book {
 /// Moves on without the first of several ticks.
 struct Forgetful(Arc<memory::Store>);
 
-#[async_trait]
-impl ScheduleStore for Forgetful {
-    async fn time(&self) -> Result<Timestamp, StoreError> {
-        self.0.time().await
-    }
-
-    async fn create_schedule(&self, new: &NewSchedule) -> Result<CreateAnswer, StoreError> {
-        self.0.create_schedule(new).await
-    }
-
-    async fn schedule(&self, tenant: &TenantId, key: &ScheduleKey) -> Result<Option<ScheduleView>, StoreError> {
-        self.0.schedule(tenant, key).await
-    }
-
-    async fn schedules(
+impl Hook for Forgetful {
+    async fn fire(
         &self,
-        tenant: &TenantId,
-        after: Option<&ScheduleName>,
-        limit: usize,
-    ) -> Result<Vec<ScheduleView>, StoreError> {
-        self.0.schedules(tenant, after, limit).await
-    }
-
-    async fn overdue(&self, tenant: &TenantId, enough: u64) -> Result<Overdue, StoreError> {
-        self.0.overdue(tenant, enough).await
-    }
-
-    async fn edit_schedule(&self, tenant: &TenantId, edit: &Edit) -> Result<EditAnswer, StoreError> {
-        self.0.edit_schedule(tenant, edit).await
-    }
-
-    async fn delete_schedule(&self, tenant: &TenantId, id: ScheduleId, seen: Seen) -> Result<DeleteAnswer, StoreError> {
-        self.0.delete_schedule(tenant, id, seen).await
-    }
-
-    async fn due_schedules(&self, limit: usize) -> Result<DueSchedules, StoreError> {
-        self.0.due_schedules(limit).await
-    }
-
-    async fn fire(&self, leader: Option<&Leader>, firings: &[Firing]) -> Result<Option<Vec<Fired>>, StoreError> {
+        leader: Option<&Leader>,
+        firings: &[Firing],
+        _: impl Call<Option<Vec<Fired>>>,
+    ) -> Result<Option<Vec<Fired>>, StoreError> {
         let mut firings = firings.to_vec();
         for firing in firings.iter_mut().filter(|firing| firing.ticks.len() > 1) {
             firing.ticks.remove(0);
         }
         self.0.fire(leader, &firings).await
-    }
-
-    async fn ticks(
-        &self,
-        schedule: ScheduleId,
-        before: Option<Timestamp>,
-        limit: usize,
-    ) -> Result<Vec<TickView>, StoreError> {
-        self.0.ticks(schedule, before, limit).await
     }
 }
 
