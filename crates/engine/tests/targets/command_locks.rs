@@ -4,13 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use async_trait::async_trait;
 use foreman_core::memory::{LocalWakeups, ManualClock, Store};
 use foreman_core::outcome::Ended;
-use foreman_core::ports::{
-    CreateTenantAnswer, DeleteTenantAnswer, NewTenant, StoreError, TenantPage, TenantStore, TenantUpdate,
-    UpdateTenantAnswer,
-};
+use foreman_core::ports::intercept::{Call, Hook, Intercepted};
+use foreman_core::ports::{CreateTenantAnswer, NewTenant, StoreError, TenantStore, TenantUpdate, UpdateTenantAnswer};
 use foreman_core::tenant::{Tenant, TenantSettings};
 use foreman_core::{EditId, Job, TenantId};
 use foreman_engine::output::OutputHub;
@@ -21,66 +18,50 @@ use serde_json::{Value, json};
 
 use crate::given::{AGAIN, attempt, attempt_of, error_of, in_time, stdout_of};
 
-/// A store that counts questions and may be away.
-struct Told {
-    store: Store,
+/// The store, which counts questions and may be away.
+type Told = Intercepted<Store, Watch>;
+
+#[derive(Default)]
+struct Watch {
     asked: AtomicUsize,
     is_away: AtomicBool,
 }
 
-impl Told {
-    fn new() -> Arc<Self> {
-        let clock = Arc::new(ManualClock::new());
-        let store = Store::new(clock, Arc::new(LocalWakeups::new()));
-        Arc::new(Self { store, asked: AtomicUsize::new(0), is_away: AtomicBool::new(false) })
-    }
-
-    async fn allow(&self, tenant: &str, programs: &str) {
-        self.allow_with(tenant, programs, "").await;
-    }
-
-    async fn allow_with(&self, tenant: &str, programs: &str, variables: &str) {
-        let (id, edit) = (TenantId::new(tenant), EditId::fresh());
-        let (commands, variables) = (programs.parse().unwrap(), variables.parse().unwrap());
-        let settings = TenantSettings { commands, variables, ..TenantSettings::default() };
-        if let Some(seen) = self.store.tenant(&id).await.unwrap() {
-            let update = TenantUpdate { edit, tenant: id, version: seen.version, settings };
-            assert!(matches!(self.store.update_tenant(&update).await.unwrap(), UpdateTenantAnswer::Updated(_)));
-        } else {
-            let new = NewTenant { edit, id, settings };
-            assert!(matches!(self.store.create_tenant(&new).await.unwrap(), CreateTenantAnswer::Created(_)));
+impl Hook for Watch {
+    async fn tenant(&self, _: &TenantId, call: impl Call<Option<Tenant>>) -> Result<Option<Tenant>, StoreError> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        if self.is_away.load(Ordering::Relaxed) {
+            return Err(StoreError::Unavailable("it is being moved".into()));
         }
+        call.await
     }
+}
 
+impl Watch {
     fn asked(&self) -> usize {
         self.asked.load(Ordering::Relaxed)
     }
 }
 
-#[async_trait]
-impl TenantStore for Told {
-    async fn create_tenant(&self, new: &NewTenant) -> Result<CreateTenantAnswer, StoreError> {
-        self.store.create_tenant(new).await
-    }
+fn told() -> Arc<Told> {
+    let store = Store::new(Arc::new(ManualClock::new()), Arc::new(LocalWakeups::new()));
+    Arc::new(Intercepted::new(Arc::new(store), Watch::default()))
+}
 
-    async fn tenant(&self, id: &TenantId) -> Result<Option<Tenant>, StoreError> {
-        self.asked.fetch_add(1, Ordering::Relaxed);
-        if self.is_away.load(Ordering::Relaxed) {
-            return Err(StoreError::Unavailable("it is being moved".into()));
-        }
-        self.store.tenant(id).await
-    }
+async fn allow(told: &Told, tenant: &str, programs: &str) {
+    allow_with(told, tenant, programs, "").await;
+}
 
-    async fn tenants(&self, after: Option<&TenantId>, limit: usize) -> Result<TenantPage, StoreError> {
-        self.store.tenants(after, limit).await
-    }
-
-    async fn update_tenant(&self, update: &TenantUpdate) -> Result<UpdateTenantAnswer, StoreError> {
-        self.store.update_tenant(update).await
-    }
-
-    async fn delete_tenant(&self, id: &TenantId, version: i64) -> Result<DeleteTenantAnswer, StoreError> {
-        self.store.delete_tenant(id, version).await
+async fn allow_with(told: &Told, tenant: &str, programs: &str, variables: &str) {
+    let (id, edit) = (TenantId::new(tenant), EditId::fresh());
+    let (commands, variables) = (programs.parse().unwrap(), variables.parse().unwrap());
+    let settings = TenantSettings { commands, variables, ..TenantSettings::default() };
+    if let Some(seen) = told.inner.tenant(&id).await.unwrap() {
+        let update = TenantUpdate { edit, tenant: id, version: seen.version, settings };
+        assert!(matches!(told.inner.update_tenant(&update).await.unwrap(), UpdateTenantAnswer::Updated(_)));
+    } else {
+        let new = NewTenant { edit, id, settings };
+        assert!(matches!(told.inner.create_tenant(&new).await.unwrap(), CreateTenantAnswer::Created(_)));
     }
 }
 
@@ -102,10 +83,10 @@ async fn run_of(runner: &CommandRunner, tenant: &str, spec: &Value) -> Ending {
 
 #[tokio::test]
 async fn a_tenant_runs_what_its_list_names_and_nothing_else() {
-    let tenants = Told::new();
-    tenants.allow("acme", "/bin/echo").await;
-    tenants.allow("shells", "sh").await;
-    tenants.allow("all", "*").await;
+    let tenants = told();
+    allow(&tenants, "acme", "/bin/echo").await;
+    allow(&tenants, "shells", "sh").await;
+    allow(&tenants, "all", "*").await;
     let runner = locked(lists_of(&tenants));
     let (echo, other, line) = (
         json!({"command": ["/bin/echo", "ran"]}),
@@ -136,9 +117,9 @@ async fn a_tenant_runs_what_its_list_names_and_nothing_else() {
 
 #[tokio::test]
 async fn a_variable_does_not_make_another_program_of_the_one_on_the_list() {
-    let tenants = Told::new();
-    tenants.allow_with("acme", "/bin/echo", "TOKEN").await;
-    tenants.allow("all", "*").await;
+    let tenants = told();
+    allow_with(&tenants, "acme", "/bin/echo", "TOKEN").await;
+    allow(&tenants, "all", "*").await;
     let runner = locked(lists_of(&tenants));
     let with = |name: &str| json!({"command": ["/bin/echo", "ran"], "env": {name: "x"}});
     for name in ["BASH_ENV", "LD_AUDIT", "PATH", "TAR_OPTIONS", "HOME", "OTHER"] {
@@ -152,7 +133,7 @@ async fn a_variable_does_not_make_another_program_of_the_one_on_the_list() {
 
 #[tokio::test]
 async fn what_may_not_be_run_is_named() {
-    let runner = locked(lists_of(&Told::new()));
+    let runner = locked(lists_of(&told()));
     let ending = run_of(&runner, "acme", &json!({"command": ["/opt/tool", "--flag"]})).await;
     assert_eq!(error_of(&ending), "the tenant acme may not run /opt/tool: it is not on its list of allowed programs");
     let ending = run_of(&runner, "acme", &json!({"command": "secret line"})).await;
@@ -164,8 +145,8 @@ async fn what_may_not_be_run_is_named() {
 
 #[tokio::test]
 async fn a_server_without_keys_lets_its_one_tenant_run_anything() {
-    let tenants = Told::new();
-    tenants.allow("acme", "/bin/true").await;
+    let tenants = told();
+    allow(&tenants, "acme", "/bin/true").await;
     let runner = locked(Arc::new(OpenDefault(lists_of(&tenants))));
     let line = json!({"command": "echo ran"});
     assert_eq!(stdout_of(&run_of(&runner, "default", &line).await), "ran\n");
@@ -174,8 +155,8 @@ async fn a_server_without_keys_lets_its_one_tenant_run_anything() {
 
 #[tokio::test]
 async fn when_nobody_can_say_what_is_allowed_it_is_tried_again_later() {
-    let tenants = Told::new();
-    tenants.allow("acme", "*").await;
+    let tenants = told();
+    allow(&tenants, "acme", "*").await;
     tenants.is_away.store(true, Ordering::Relaxed);
     let runner = locked(lists_of(&tenants));
     let ending = run_of(&runner, "acme", &json!({"command": "echo ran"})).await;
@@ -188,15 +169,15 @@ async fn when_nobody_can_say_what_is_allowed_it_is_tried_again_later() {
 
 #[tokio::test]
 async fn a_list_is_believed_for_a_few_seconds() {
-    let tenants = Told::new();
-    tenants.allow("acme", "sh").await;
+    let tenants = told();
+    allow(&tenants, "acme", "sh").await;
     let runner = locked(lists_of(&tenants));
     let line = json!({"command": "echo ran"});
     for _ in 0..3 {
         assert_eq!(run_of(&runner, "acme", &line).await.ended, Ended::Completed);
     }
     assert_eq!(tenants.asked(), 1);
-    tenants.allow("acme", "").await;
+    allow(&tenants, "acme", "").await;
     tokio::time::pause();
     tokio::time::advance(Duration::from_secs(4)).await;
     tokio::time::resume();
