@@ -27,7 +27,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::clerk::Clerk;
-use crate::faulty::Faulty;
+use crate::faulty::{Faulty, faulty};
 use crate::http::{Connection, PATIENCE, Reply};
 use crate::registry::Registry;
 
@@ -105,19 +105,19 @@ impl Api {
 
     /// Another server over the same store.
     pub async fn over(other: &Self, setting: Setting) -> Self {
-        let inner = other.store.inner.clone();
+        let inner = memory::Store::clone(&other.store.inner);
         Self::on(setting, other.clock.clone(), other.wakeups.clone(), inner).await
     }
 
     /// The same, and it hears no bell but its own.
     pub async fn deaf(other: &Self) -> (Self, Arc<LocalWakeups>) {
-        let (inner, wakeups) = (other.store.inner.clone(), Arc::new(LocalWakeups::new()));
+        let (inner, wakeups) = (memory::Store::clone(&other.store.inner), Arc::new(LocalWakeups::new()));
         (Self::on(Setting::default(), other.clock.clone(), wakeups.clone(), inner).await, wakeups)
     }
 
     async fn on(setting: Setting, clock: Arc<ManualClock>, wakeups: Arc<LocalWakeups>, inner: memory::Store) -> Self {
         let registry = Arc::new(Registry::new(inner.clone()));
-        let store = Arc::new(Faulty::new(inner));
+        let store = Arc::new(faulty(inner));
         let tasks = Tasks::new();
         let submit = Arc::new(Direct::new(store.clone(), tasks.clone()));
         let clerk = Arc::new(Clerk::new(store.clone()));
