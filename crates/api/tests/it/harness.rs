@@ -29,7 +29,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::clerk::Clerk;
 use crate::faulty::{Faulty, faulty};
 use crate::http::{Connection, PATIENCE, Reply};
-use crate::registry::Registry;
+use crate::registry::{Registry, registry};
 
 /// Every process of a team has the same.
 pub const MASTER_KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
@@ -116,7 +116,7 @@ impl Api {
     }
 
     async fn on(setting: Setting, clock: Arc<ManualClock>, wakeups: Arc<LocalWakeups>, inner: memory::Store) -> Self {
-        let registry = Arc::new(Registry::new(inner.clone()));
+        let registry = Arc::new(registry(inner.clone()));
         let store = Arc::new(faulty(inner));
         let tasks = Tasks::new();
         let submit = Arc::new(Direct::new(store.clone(), tasks.clone()));

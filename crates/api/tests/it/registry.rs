@@ -1,27 +1,22 @@
 //! Tenants and keys in the reference store, with a count of the questions, a switch for faults and a gate before changes.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
-use async_trait::async_trait;
-use foreman_core::audit::{Act, Entry};
-use foreman_core::key::{KeyHash, KeyId, KeyRecord};
-use foreman_core::ports::{
-    AtTheDoor, AuditTrail, CreateKeyAnswer, CreateTenantAnswer, CreateWebhookAnswer, DeleteTenantAnswer, Delivery,
-    DeliveryNote, Endpoints, KeyStore, Leader, NewDelivery, NewKey, NewPass, NewTenant, NewWebhook, Pass, PassStore,
-    Position, Posted, ReplaceKeyAnswer, Replacement, RevokeKeyAnswer, Round, StoreError, TenantPage, TenantStore,
-    TenantUpdate, UpdateTenantAnswer, UpdateWebhookAnswer, WebhookStore, WebhookUpdate,
-};
-use foreman_core::tenant::Tenant;
-use foreman_core::webhook::Webhook;
-use foreman_core::{EntryId, JobId, TenantId, Timestamp, WebhookId, memory};
+use foreman_core::audit::Act;
+use foreman_core::key::{KeyHash, KeyId};
+use foreman_core::ports::intercept::{Call, Hook, Intercepted, Verb};
+use foreman_core::ports::{AtTheDoor, Pass, StoreError, TenantUpdate, UpdateTenantAnswer};
+use foreman_core::{EntryId, memory};
 use tokio::sync::Semaphore;
 
 type Answer<T> = Result<T, StoreError>;
 
-pub struct Registry {
-    pub inner: memory::Store,
-    pub looked_up: AtomicUsize,
+/// The store, with the counts and switches of [`Watch`].
+pub type Registry = Intercepted<memory::Store, Watch>;
+
+pub struct Watch {
+    looked_up: AtomicUsize,
     pub noted: AtomicUsize,
     passes: AtomicUsize,
     /// Changes of tenants that have begun.
@@ -32,20 +27,21 @@ pub struct Registry {
     trail_fault: Mutex<Option<StoreError>>,
 }
 
-impl Registry {
-    pub fn new(inner: memory::Store) -> Self {
-        Self {
-            inner,
-            looked_up: AtomicUsize::new(0),
-            noted: AtomicUsize::new(0),
-            passes: AtomicUsize::new(0),
-            changes: AtomicUsize::new(0),
-            gate: Semaphore::new(1_000),
-            fault: Mutex::default(),
-            trail_fault: Mutex::default(),
-        }
-    }
+/// The store, with an open gate and no fault yet.
+pub fn registry(store: memory::Store) -> Registry {
+    let watch = Watch {
+        looked_up: AtomicUsize::new(0),
+        noted: AtomicUsize::new(0),
+        passes: AtomicUsize::new(0),
+        changes: AtomicUsize::new(0),
+        gate: Semaphore::new(1_000),
+        fault: Mutex::default(),
+        trail_fault: Mutex::default(),
+    };
+    Intercepted::new(Arc::new(store), watch)
+}
 
+impl Watch {
     pub fn set(&self, fault: Option<StoreError>) {
         *self.fault.lock().unwrap() = fault;
     }
@@ -68,164 +64,38 @@ impl Registry {
     }
 }
 
-#[async_trait]
-impl TenantStore for Registry {
-    async fn create_tenant(&self, new: &NewTenant) -> Answer<CreateTenantAnswer> {
+impl Hook for Watch {
+    async fn around<T: Send>(&self, _: Verb, call: impl Call<T>) -> Answer<T> {
         self.check()?;
-        self.inner.create_tenant(new).await
+        call.await
     }
-    async fn tenant(&self, id: &TenantId) -> Answer<Option<Tenant>> {
-        self.check()?;
-        self.inner.tenant(id).await
-    }
-    async fn tenants(&self, after: Option<&TenantId>, limit: usize) -> Answer<TenantPage> {
-        self.check()?;
-        self.inner.tenants(after, limit).await
-    }
-    async fn update_tenant(&self, update: &TenantUpdate) -> Answer<UpdateTenantAnswer> {
+
+    async fn update_tenant(&self, _: &TenantUpdate, call: impl Call<UpdateTenantAnswer>) -> Answer<UpdateTenantAnswer> {
         self.changes.fetch_add(1, Ordering::SeqCst);
         let _open = self.gate.acquire().await.unwrap();
-        self.check()?;
-        self.inner.update_tenant(update).await
+        self.around(Verb::UpdateTenant, call).await
     }
-    async fn delete_tenant(&self, id: &TenantId, version: i64) -> Answer<DeleteTenantAnswer> {
-        self.check()?;
-        self.inner.delete_tenant(id, version).await
-    }
-}
 
-#[async_trait]
-impl KeyStore for Registry {
-    async fn create_key(&self, new: &NewKey) -> Answer<CreateKeyAnswer> {
-        self.check()?;
-        self.inner.create_key(new).await
-    }
-    async fn key(&self, tenant: &TenantId, id: &KeyId) -> Answer<Option<KeyRecord>> {
-        self.check()?;
-        self.inner.key(tenant, id).await
-    }
-    async fn keys(&self, tenant: &TenantId, after: Option<&KeyId>, limit: usize) -> Answer<Vec<KeyRecord>> {
-        self.check()?;
-        self.inner.keys(tenant, after, limit).await
-    }
-    async fn look_up_key(&self, id: &KeyId) -> Answer<Option<AtTheDoor>> {
+    async fn look_up_key(&self, _: &KeyId, call: impl Call<Option<AtTheDoor>>) -> Answer<Option<AtTheDoor>> {
         self.looked_up.fetch_add(1, Ordering::SeqCst);
-        self.check()?;
-        self.inner.look_up_key(id).await
+        self.around(Verb::LookUpKey, call).await
     }
-    async fn revoke_key(&self, tenant: &TenantId, id: &KeyId) -> Answer<RevokeKeyAnswer> {
-        self.check()?;
-        self.inner.revoke_key(tenant, id).await
-    }
-    async fn replace_key(&self, tenant: &TenantId, replacement: &Replacement) -> Answer<ReplaceKeyAnswer> {
-        self.check()?;
-        self.inner.replace_key(tenant, replacement).await
-    }
-    async fn note_keys_used(&self, ids: &[KeyId]) -> Answer<()> {
+
+    async fn note_keys_used(&self, ids: &[KeyId], call: impl Call<()>) -> Answer<()> {
         self.noted.fetch_add(ids.len(), Ordering::SeqCst);
-        self.check()?;
-        self.inner.note_keys_used(ids).await
+        self.around(Verb::NoteKeysUsed, call).await
     }
-}
 
-#[async_trait]
-impl PassStore for Registry {
-    async fn issue_pass(&self, pass: &NewPass) -> Answer<Timestamp> {
-        self.check()?;
-        self.inner.issue_pass(pass).await
-    }
-    async fn pass(&self, hash: &KeyHash) -> Answer<Option<Pass>> {
+    async fn pass(&self, _: &KeyHash, call: impl Call<Option<Pass>>) -> Answer<Option<Pass>> {
         self.passes.fetch_add(1, Ordering::SeqCst);
-        self.check()?;
-        self.inner.pass(hash).await
+        self.around(Verb::Pass, call).await
     }
-    async fn spend_ticket(&self, hash: &KeyHash) -> Answer<Option<Pass>> {
-        self.check()?;
-        self.inner.spend_ticket(hash).await
-    }
-    async fn revoke_pass(&self, hash: &KeyHash) -> Answer<bool> {
-        self.check()?;
-        self.inner.revoke_pass(hash).await
-    }
-}
 
-#[async_trait]
-impl AuditTrail for Registry {
-    async fn record(&self, id: EntryId, act: &Act) -> Answer<()> {
+    async fn record(&self, _: EntryId, _: &Act, call: impl Call<()>) -> Answer<()> {
         self.check()?;
         if let Some(error) = self.trail_fault.lock().unwrap().clone() {
             return Err(error);
         }
-        self.inner.record(id, act).await
-    }
-    async fn trail(&self, tenant: Option<&TenantId>, before: Option<EntryId>, limit: usize) -> Answer<Vec<Entry>> {
-        self.check()?;
-        self.inner.trail(tenant, before, limit).await
-    }
-}
-
-#[async_trait]
-impl WebhookStore for Registry {
-    async fn create_webhook(&self, new: &NewWebhook) -> Answer<CreateWebhookAnswer> {
-        self.check()?;
-        self.inner.create_webhook(new).await
-    }
-    async fn webhook(&self, tenant: &TenantId, id: WebhookId) -> Answer<Option<Webhook>> {
-        self.check()?;
-        self.inner.webhook(tenant, id).await
-    }
-    async fn webhooks(&self, tenant: &TenantId, after: Option<WebhookId>, limit: usize) -> Answer<Vec<Webhook>> {
-        self.check()?;
-        self.inner.webhooks(tenant, after, limit).await
-    }
-    async fn webhooks_of(&self, tenants: &[TenantId]) -> Answer<Endpoints> {
-        self.check()?;
-        self.inner.webhooks_of(tenants).await
-    }
-    async fn update_webhook(&self, update: &WebhookUpdate) -> Answer<UpdateWebhookAnswer> {
-        self.check()?;
-        self.inner.update_webhook(update).await
-    }
-    async fn delete_webhook(&self, tenant: &TenantId, id: WebhookId) -> Answer<bool> {
-        self.check()?;
-        self.inner.delete_webhook(tenant, id).await
-    }
-    async fn note_deliveries(&self, notes: &[DeliveryNote]) -> Answer<Vec<Webhook>> {
-        self.check()?;
-        self.inner.note_deliveries(notes).await
-    }
-    async fn courier(&self) -> Answer<Position> {
-        self.check()?;
-        self.inner.courier().await
-    }
-    async fn dismiss_courier(&self) -> Answer<()> {
-        self.check()?;
-        self.inner.dismiss_courier().await
-    }
-    async fn post(&self, leader: Option<&Leader>, round: &Round) -> Answer<Option<Posted>> {
-        self.check()?;
-        self.inner.post(leader, round).await
-    }
-    async fn post_one(&self, delivery: &NewDelivery) -> Answer<()> {
-        self.check()?;
-        self.inner.post_one(delivery).await
-    }
-    async fn with_callback(&self, jobs: &[JobId]) -> Answer<Vec<JobId>> {
-        self.check()?;
-        self.inner.with_callback(jobs).await
-    }
-    async fn deliveries(
-        &self,
-        tenant: &TenantId,
-        webhook: WebhookId,
-        before: Option<JobId>,
-        limit: usize,
-    ) -> Answer<Vec<Delivery>> {
-        self.check()?;
-        self.inner.deliveries(tenant, webhook, before, limit).await
-    }
-    async fn delivery(&self, tenant: &TenantId, webhook: WebhookId, job: JobId) -> Answer<Option<Delivery>> {
-        self.check()?;
-        self.inner.delivery(tenant, webhook, job).await
+        call.await
     }
 }
