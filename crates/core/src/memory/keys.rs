@@ -1,10 +1,47 @@
 //! API keys.
 
+use async_trait::async_trait;
+
+use super::Store;
 use super::places::Places;
 use crate::id::TenantId;
 use crate::key::{KeyId, KeyRecord};
-use crate::ports::{AtTheDoor, CreateKeyAnswer, NewKey, ReplaceKeyAnswer, Replacement, RevokeKeyAnswer};
+use crate::ports::{
+    AtTheDoor, CreateKeyAnswer, KeyStore, NewKey, ReplaceKeyAnswer, Replacement, RevokeKeyAnswer, StoreError,
+};
 use crate::time::Timestamp;
+
+#[async_trait]
+impl KeyStore for Store {
+    async fn create_key(&self, new: &NewKey) -> Result<CreateKeyAnswer, StoreError> {
+        Ok(self.write(|places, now| places.create_key(new, now)))
+    }
+
+    async fn key(&self, tenant: &TenantId, id: &KeyId) -> Result<Option<KeyRecord>, StoreError> {
+        Ok(self.read(|places, _| places.api_key(tenant, id)))
+    }
+
+    async fn keys(&self, tenant: &TenantId, after: Option<&KeyId>, limit: usize) -> Result<Vec<KeyRecord>, StoreError> {
+        Ok(self.read(|places, _| places.api_keys(tenant, after, limit)))
+    }
+
+    async fn look_up_key(&self, id: &KeyId) -> Result<Option<AtTheDoor>, StoreError> {
+        Ok(self.read(|places, now| places.look_up_key(id, now)))
+    }
+
+    async fn revoke_key(&self, tenant: &TenantId, id: &KeyId) -> Result<RevokeKeyAnswer, StoreError> {
+        Ok(self.write(|places, now| places.revoke_key(tenant, id, now)))
+    }
+
+    async fn replace_key(&self, tenant: &TenantId, replacement: &Replacement) -> Result<ReplaceKeyAnswer, StoreError> {
+        Ok(self.write(|places, now| places.replace_key(tenant, replacement, now)))
+    }
+
+    async fn note_keys_used(&self, ids: &[KeyId]) -> Result<(), StoreError> {
+        self.write(|places, now| places.note_keys_used(ids, now));
+        Ok(())
+    }
+}
 
 impl Places {
     pub fn create_key(&mut self, new: &NewKey, now: Timestamp) -> CreateKeyAnswer {

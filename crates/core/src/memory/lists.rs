@@ -3,16 +3,125 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use async_trait::async_trait;
+
+use super::Store;
 use super::places::Places;
 use crate::error_group::ErrorGroup;
 use crate::id::{JobId, SessionId, TenantId};
 use crate::job::QueueName;
 use crate::ports::{
-    ChangeRow, Changes, Counted, Cursor, FailureGroup, FailureGroups, HeldView, JobFilter, JobSummary, Labels, Page,
-    Position, QueueView, SessionView, StateCounts, WaitingCounts, WaitingTask,
+    AttemptPage, Audit, ChangeLog, ChangeRow, Changes, Counted, Cursor, FailureGroup, FailureGroups, HeldView,
+    JobFilter, JobQuery, JobSummary, JobView, Labels, Page, Position, QueueView, SessionView, StateCounts, StoreError,
+    WaitingCounts, WaitingTask,
 };
 use crate::state::State;
 use crate::time::Timestamp;
+
+#[async_trait]
+impl JobQuery for Store {
+    async fn ping(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    async fn get(&self, tenant: &TenantId, id: JobId) -> Result<Option<JobView>, StoreError> {
+        Ok(self.read(|places, now| places.get(tenant, id, now)))
+    }
+
+    async fn attempts(&self, tenant: &TenantId, id: JobId, skip: usize) -> Result<Option<AttemptPage>, StoreError> {
+        Ok(self.read(|places, _| places.attempts_of(tenant, id, skip)))
+    }
+
+    async fn list(
+        &self,
+        tenant: &TenantId,
+        filter: &JobFilter,
+        after: Option<&Cursor>,
+        limit: usize,
+    ) -> Result<Page<JobSummary>, StoreError> {
+        Ok(self.read(|places, now| places.list(tenant, filter, after, limit, now)))
+    }
+
+    async fn count(&self, tenant: &TenantId, filter: &JobFilter) -> Result<u64, StoreError> {
+        Ok(self.read(|places, now| places.count(tenant, filter, now)))
+    }
+
+    async fn waiting(&self, tenant: &TenantId, enough: u64) -> Result<u64, StoreError> {
+        Ok(self.read(|places, _| places.waiting(tenant).min(enough)))
+    }
+
+    async fn running(&self) -> Result<Vec<(TenantId, u64)>, StoreError> {
+        Ok(self.read(|places, _| places.running()))
+    }
+
+    async fn queues(&self, tenant: &TenantId) -> Result<Vec<QueueView>, StoreError> {
+        Ok(self.read(|places, now| places.queue_views(tenant, now)))
+    }
+
+    async fn sessions(&self) -> Result<Vec<SessionView>, StoreError> {
+        Ok(self.read(|places, _| places.session_views()))
+    }
+
+    async fn states(&self, tenant: &TenantId, enough: u64) -> Result<StateCounts, StoreError> {
+        Ok(self.read(|places, now| places.states(tenant, enough, now)))
+    }
+
+    async fn ended_since(
+        &self,
+        tenant: &TenantId,
+        state: State,
+        since: Timestamp,
+        enough: u64,
+    ) -> Result<Counted, StoreError> {
+        Ok(self.read(|places, _| places.ended_since(tenant, state, since, enough)))
+    }
+
+    async fn waiting_tasks(
+        &self,
+        tenant: &TenantId,
+        limit: usize,
+        enough: u64,
+    ) -> Result<Vec<WaitingTask>, StoreError> {
+        Ok(self.read(|places, now| places.waiting_tasks(tenant, limit, enough, now)))
+    }
+
+    async fn failure_groups(
+        &self,
+        tenant: &TenantId,
+        states: &[State],
+        limit: usize,
+        enough: u64,
+    ) -> Result<FailureGroups, StoreError> {
+        Ok(self.read(|places, _| places.failure_groups(tenant, states, limit, enough)))
+    }
+
+    async fn held_by(&self, session: SessionId, limit: usize) -> Result<Vec<HeldView>, StoreError> {
+        Ok(self.read(|places, _| places.held_by(session, limit)))
+    }
+
+    async fn labels(&self, jobs: &[JobId]) -> Result<Vec<Labels>, StoreError> {
+        Ok(self.read(|places, _| places.labels(jobs)))
+    }
+
+    async fn audit(&self) -> Result<Audit, StoreError> {
+        Ok(self.read(|places, _| places.audit()))
+    }
+}
+
+#[async_trait]
+impl ChangeLog for Store {
+    async fn head(&self) -> Result<Position, StoreError> {
+        Ok(self.read(|places, _| places.head()))
+    }
+
+    async fn start(&self) -> Result<Position, StoreError> {
+        Ok(self.read(|places, _| places.log_start()))
+    }
+
+    async fn changes(&self, after: Position, limit: usize) -> Result<Changes, StoreError> {
+        Ok(self.read(|places, _| places.changes(after, limit)))
+    }
+}
 
 impl Places {
     pub fn list(

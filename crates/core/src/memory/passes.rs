@@ -2,9 +2,31 @@
 
 use std::collections::HashMap;
 
+use async_trait::async_trait;
+
+use super::Store;
 use crate::key::KeyHash;
-use crate::ports::{NewPass, Pass, PassKind};
+use crate::ports::{NewPass, Pass, PassKind, PassStore, StoreError};
 use crate::time::Timestamp;
+
+#[async_trait]
+impl PassStore for Store {
+    async fn issue_pass(&self, pass: &NewPass) -> Result<Timestamp, StoreError> {
+        Ok(self.write(|places, now| places.passes.issue(pass, now)))
+    }
+
+    async fn pass(&self, hash: &KeyHash) -> Result<Option<Pass>, StoreError> {
+        Ok(self.read(|places, now| places.passes.get(hash, now)))
+    }
+
+    async fn spend_ticket(&self, hash: &KeyHash) -> Result<Option<Pass>, StoreError> {
+        Ok(self.write(|places, now| places.passes.spend(hash, now)))
+    }
+
+    async fn revoke_pass(&self, hash: &KeyHash) -> Result<bool, StoreError> {
+        Ok(self.write(|places, now| places.passes.revoke(hash, now)))
+    }
+}
 
 #[derive(Default)]
 pub(super) struct Passes(HashMap<[u8; 32], Pass>);

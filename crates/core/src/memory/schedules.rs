@@ -3,16 +3,74 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use async_trait::async_trait;
+
+use super::Store;
 use super::places::Places;
 use super::rules::Rule;
 use crate::id::{EditId, JobId, ScheduleId, TenantId};
 use crate::job::NewJob;
 use crate::ports::{
-    Became, Counted, CreateAnswer, DeleteAnswer, DueSchedule, DueSchedules, Edit, EditAnswer, Fired, Firing, NewTick,
-    Note, OPEN_JOBS_AMONG, Overdue, ScheduleView, Seen, TickAct, TickReason, TickState, TickView, Topic,
+    Became, Counted, CreateAnswer, DeleteAnswer, DueSchedule, DueSchedules, Edit, EditAnswer, Fired, Firing, Leader,
+    NewTick, Note, OPEN_JOBS_AMONG, Overdue, ScheduleStore, ScheduleView, Seen, StoreError, TickAct, TickReason,
+    TickState, TickView, Topic,
 };
 use crate::schedule::{Decided, Decision, NewSchedule, Overlap, Schedule, ScheduleKey, ScheduleName, decide};
 use crate::time::Timestamp;
+
+#[async_trait]
+impl ScheduleStore for Store {
+    async fn time(&self) -> Result<Timestamp, StoreError> {
+        Ok(self.clock.now())
+    }
+
+    async fn create_schedule(&self, new: &NewSchedule) -> Result<CreateAnswer, StoreError> {
+        Ok(self.write(|places, now| places.create_schedule(new, now)))
+    }
+
+    async fn schedule(&self, tenant: &TenantId, key: &ScheduleKey) -> Result<Option<ScheduleView>, StoreError> {
+        Ok(self.read(|places, now| places.schedule(tenant, key, now)))
+    }
+
+    async fn schedules(
+        &self,
+        tenant: &TenantId,
+        after: Option<&ScheduleName>,
+        limit: usize,
+    ) -> Result<Vec<ScheduleView>, StoreError> {
+        Ok(self.read(|places, now| places.schedules(tenant, after, limit, now)))
+    }
+
+    async fn overdue(&self, tenant: &TenantId, enough: u64) -> Result<Overdue, StoreError> {
+        Ok(self.read(|places, now| places.overdue(tenant, enough, now)))
+    }
+
+    async fn edit_schedule(&self, tenant: &TenantId, edit: &Edit) -> Result<EditAnswer, StoreError> {
+        Ok(self.write(|places, now| places.edit_schedule(tenant, edit, now)))
+    }
+
+    async fn delete_schedule(&self, tenant: &TenantId, id: ScheduleId, seen: Seen) -> Result<DeleteAnswer, StoreError> {
+        Ok(self.write(|places, now| places.delete_schedule(tenant, id, seen, now)))
+    }
+
+    async fn due_schedules(&self, limit: usize) -> Result<DueSchedules, StoreError> {
+        Ok(self.read(|places, now| places.due_schedules(limit, now)))
+    }
+
+    /// There are no terms: one process has it for itself.
+    async fn fire(&self, _leader: Option<&Leader>, firings: &[Firing]) -> Result<Option<Vec<Fired>>, StoreError> {
+        Ok(Some(self.write(|places, now| firings.iter().map(|firing| places.fire(firing, now)).collect())))
+    }
+
+    async fn ticks(
+        &self,
+        schedule: ScheduleId,
+        before: Option<Timestamp>,
+        limit: usize,
+    ) -> Result<Vec<TickView>, StoreError> {
+        Ok(self.read(|places, now| places.ticks(schedule, before, limit, now)))
+    }
+}
 
 pub(super) struct ScheduleRow {
     schedule: Schedule,

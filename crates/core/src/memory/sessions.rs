@@ -2,11 +2,46 @@
 
 use std::collections::BTreeSet;
 
+use async_trait::async_trait;
+
+use super::Store;
 use super::places::{Places, SessionRow};
 use super::rules::Rule;
 use crate::id::{ClaimToken, Fence, SessionId};
-use crate::ports::{Heartbeat, Note, OpenJob, Pulse, SessionInfo, SessionState};
+use crate::ports::{Heartbeat, Note, OpenJob, Pulse, SessionInfo, SessionState, SessionStore, StoreError};
 use crate::time::Timestamp;
+
+#[async_trait]
+impl SessionStore for Store {
+    async fn register(&self, session: &SessionInfo) -> Result<(), StoreError> {
+        self.write(|places, now| places.register(session, now));
+        Ok(())
+    }
+
+    async fn heartbeat(&self, session: SessionId, given_up: &[ClaimToken]) -> Result<Heartbeat, StoreError> {
+        Ok(self.write(|places, now| places.heartbeat(session, given_up, now)))
+    }
+
+    async fn held(&self, session: SessionId) -> Result<Vec<OpenJob>, StoreError> {
+        Ok(self.read(|places, _| places.open_jobs(session)))
+    }
+
+    async fn drain(&self, session: SessionId) -> Result<bool, StoreError> {
+        Ok(self.write(|places, _| places.drain(session)))
+    }
+
+    async fn end(&self, session: SessionId) -> Result<usize, StoreError> {
+        Ok(self.write(|places, now| places.end(session, now)))
+    }
+
+    async fn pulses(&self) -> Result<Vec<Pulse>, StoreError> {
+        Ok(self.read(Places::pulses))
+    }
+
+    async fn lapse(&self, pulse: Pulse) -> Result<Option<usize>, StoreError> {
+        Ok(self.write(|places, now| places.lapse(pulse, now)))
+    }
+}
 
 impl Places {
     pub fn register(&mut self, info: &SessionInfo, now: Timestamp) {

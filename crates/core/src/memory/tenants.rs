@@ -2,13 +2,40 @@
 
 use std::collections::BTreeMap;
 
+use async_trait::async_trait;
+
+use super::Store;
 use super::places::Places;
 use crate::id::{EditId, TenantId};
 use crate::ports::{
-    CreateTenantAnswer, DeleteTenantAnswer, NewTenant, TenantPage, TenantUpdate, Topic, UpdateTenantAnswer,
+    CreateTenantAnswer, DeleteTenantAnswer, NewTenant, StoreError, TenantPage, TenantStore, TenantUpdate, Topic,
+    UpdateTenantAnswer,
 };
 use crate::tenant::{Tenant, TenantSettings, Weight};
 use crate::time::Timestamp;
+
+#[async_trait]
+impl TenantStore for Store {
+    async fn create_tenant(&self, new: &NewTenant) -> Result<CreateTenantAnswer, StoreError> {
+        Ok(self.write(|places, now| places.create_tenant(new, now)))
+    }
+
+    async fn tenant(&self, id: &TenantId) -> Result<Option<Tenant>, StoreError> {
+        Ok(self.read(|places, _| places.tenant(id)))
+    }
+
+    async fn tenants(&self, after: Option<&TenantId>, limit: usize) -> Result<TenantPage, StoreError> {
+        Ok(self.read(|places, _| places.tenants(after, limit)))
+    }
+
+    async fn update_tenant(&self, update: &TenantUpdate) -> Result<UpdateTenantAnswer, StoreError> {
+        Ok(self.write(|places, now| places.update_tenant(update, now)))
+    }
+
+    async fn delete_tenant(&self, id: &TenantId, version: i64) -> Result<DeleteTenantAnswer, StoreError> {
+        Ok(self.write(|places, now| places.delete_tenant(id, version, now)))
+    }
+}
 
 /// Those that are there, and those that were.
 pub(super) struct Tenants(BTreeMap<TenantId, TenantRow>);

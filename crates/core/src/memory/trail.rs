@@ -1,9 +1,30 @@
 //! The audit trail.
 
+use async_trait::async_trait;
+
+use super::Store;
 use super::places::Places;
 use crate::audit::{Act, Entry};
 use crate::id::{EntryId, TenantId};
+use crate::ports::{AuditTrail, StoreError};
 use crate::time::Timestamp;
+
+#[async_trait]
+impl AuditTrail for Store {
+    async fn record(&self, id: EntryId, act: &Act) -> Result<(), StoreError> {
+        self.write(|places, now| places.keep_act(id, act, now));
+        Ok(())
+    }
+
+    async fn trail(
+        &self,
+        tenant: Option<&TenantId>,
+        before: Option<EntryId>,
+        limit: usize,
+    ) -> Result<Vec<Entry>, StoreError> {
+        Ok(self.read(|places, _| places.trail(tenant, before, limit)))
+    }
+}
 
 impl Places {
     pub fn keep_act(&mut self, id: EntryId, act: &Act, now: Timestamp) {

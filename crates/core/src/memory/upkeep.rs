@@ -2,14 +2,36 @@
 
 use std::time::Duration;
 
+use async_trait::async_trait;
+
+use super::Store;
 use super::places::{OutcomeRow, Places, Waiting};
 use crate::id::{JobId, TenantId};
 use crate::job::QueueName;
 use crate::outcome::Report;
-use crate::ports::{Due, PruneKind, PruneStep, Retention, SessionState, UNREAD_KEPT, USE_IS_NOTED_EVERY};
+use crate::ports::{
+    Due, Leader, PruneKind, PruneStep, Retention, SessionState, StoreError, UNREAD_KEPT, USE_IS_NOTED_EVERY, Upkeep,
+};
 use crate::state::State;
 use crate::statistics::MINUTES_KEPT;
 use crate::time::Timestamp;
+
+#[async_trait]
+impl Upkeep for Store {
+    async fn promote(&self, limit: usize) -> Result<Due, StoreError> {
+        Ok(self.write(|places, now| places.promote(limit, now)))
+    }
+
+    async fn prune_kind(
+        &self,
+        _leader: Option<&Leader>,
+        kind: PruneKind,
+        retention: &Retention,
+        limit: usize,
+    ) -> Result<Option<PruneStep>, StoreError> {
+        Ok(Some(self.write(|places, now| places.prune(kind, retention, limit, now))))
+    }
+}
 
 impl Places {
     pub fn promote(&mut self, limit: usize, now: Timestamp) -> Due {
