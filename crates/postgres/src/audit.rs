@@ -193,3 +193,6 @@ fn say(sentence: &str, row: &Row) -> Result<String, Fault> {
     }
     Ok(said)
 }
+
+/// For the test that prepares every statement.
+pub(crate) const STATEMENTS: &[&str] = &[COUNTS];

@@ -141,3 +141,6 @@ fn read(row: &Row) -> Result<ChangeRow, Fault> {
     runs::read_row(position, at, row.try_get(2)?, row.try_get(3)?)
         .map_err(|error| Fault::misfit("changes", "moved or notes", position.0, error))
 }
+
+/// For the test that prepares every statement.
+pub(crate) const STATEMENTS: &[&str] = &[ANNOUNCE, ANNOUNCED, APPEND, DRAWN, HEAD, LAST, MORE, READ, START];

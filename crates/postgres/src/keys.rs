@@ -223,3 +223,7 @@ async fn replace(tx: &Transaction, tenant: &TenantId, asked: &Replacement) -> Re
     let old = old.ok_or_else(|| Fault::misfit("api_keys", "id", old_id, "it was locked, and is not there"))?;
     Ok(ReplaceKeyAnswer::Replaced { old: read(&old)?, new: read(&new)? })
 }
+
+/// For the test that prepares every statement.
+pub(crate) const STATEMENTS: &[&str] =
+    &[ANYONES, AT_THE_DOOR, BY_ID, CREATE, GIVE_WAY, LIST, LOCK, LOCK_TENANT, REVOKE, SUCCEED, USED];

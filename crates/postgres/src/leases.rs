@@ -91,3 +91,6 @@ impl Lease for PgLeases {
 fn number(term: Term) -> i64 {
     i64::try_from(term.0).unwrap_or(i64::MAX)
 }
+
+/// For the test that prepares every statement.
+pub(crate) const STATEMENTS: &[&str] = &[ACQUIRE, RENEW, RESIGN];

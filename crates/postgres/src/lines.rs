@@ -68,3 +68,6 @@ impl Lines {
         Ok((PruneStep { removed: usize::try_from(removed).unwrap_or_default(), is_done }, place))
     }
 }
+
+/// For the test that prepares every statement.
+pub(crate) const STATEMENTS: &[&str] = &[CUT_LINES];

@@ -262,3 +262,6 @@ pub(crate) async fn served(store: &PostgresStore, served: &Served) {
         debug!("could not advance the front of the queue: {error}");
     }
 }
+
+/// For the test that prepares every statement.
+pub(crate) const STATEMENTS: &[&str] = &[GIVE_BACK, PLACE, RESERVE, SERVED, SERVED_OUT_OF_TURN];

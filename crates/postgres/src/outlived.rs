@@ -365,6 +365,9 @@ async fn look_through(
     Ok(Found::Looked { removed, look: if is_end { Err(look.oldest) } else { Ok(look) } })
 }
 
+/// For the test that prepares every statement.
+pub(crate) const STATEMENTS: &[&str] = &[LOCK, OLD, PARTITIONS, WALK];
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -129,6 +129,9 @@ fn read_holder(text: &str) -> Option<Holder> {
     Some(Holder::Bootstrap(KeyHash::from_stored(hash)))
 }
 
+/// For the test that prepares every statement.
+pub(crate) const STATEMENTS: &[&str] = &[CUT_PASSES, FIND, ISSUE, KEPT, REVOKE, SPEND];
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -117,3 +117,6 @@ pub(crate) async fn drop_attempts(tx: &Transaction, jobs: impl Iterator<Item = (
     tx.rows(DROP_ATTEMPTS, &[&jobs, &first, &most]).await?;
     Ok(())
 }
+
+/// For the test that prepares every statement.
+pub(crate) const STATEMENTS: &[&str] = &[FINAL, HELD, DROP_ATTEMPTS, OWNED, WAITING];

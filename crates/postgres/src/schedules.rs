@@ -340,3 +340,11 @@ impl Unreadable {
         None
     }
 }
+
+/// For the test that prepares every statement: those of this file and of each file below it.
+pub(crate) const STATEMENTS: &[&[&str]] = &[
+    &[BY_ID, BY_NAME, CREATE, DELETE, EDIT, STANDING_BY_ID, STANDING_BY_NAME, EXISTS, LIST, LOCK, NOW],
+    due::STATEMENTS,
+    fire::STATEMENTS,
+    ticks::STATEMENTS,
+];

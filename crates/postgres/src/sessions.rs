@@ -185,3 +185,7 @@ async fn lapse(tx: &Transaction, pulse: Pulse) -> Result<Option<usize>, Fault> {
     let rows = tx.rows(LAPSE, &args).await?;
     Ok(Some(places::book(tx, &rows).await?.len()))
 }
+
+/// For the test that prepares every statement.
+pub(crate) const STATEMENTS: &[&str] =
+    &[DRAIN, LAPSE, LOCK, LOCK_OVERDUE, MARK, OPEN_JOBS, PULSES, REGISTER, RELEASE, RENEW];

@@ -402,3 +402,24 @@ async fn by_queue(
     sums.truncate(limit);
     Ok(sums.into_iter().map(|(queue, tally)| (QueueName::from_stored(&queue), tally)).collect())
 }
+
+/// For the test that prepares every statement.
+pub(crate) const STATEMENTS: &[&str] = &[
+    ADD,
+    BEFORE,
+    BUCKETS,
+    BY_QUEUE,
+    CURRENT,
+    CUT_MINUTES,
+    CUT_STATISTICS,
+    DEPTHS,
+    EMPTIED,
+    IDLE,
+    KNOWN,
+    LEVELS,
+    LOCK,
+    MOVE,
+    OLDEST,
+    STANDS,
+    TOUCHED,
+];

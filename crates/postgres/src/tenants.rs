@@ -213,3 +213,6 @@ fn judge(kept: Option<&Kept>, version: i64, owns_something: bool) -> DeleteTenan
         (false, true) => DeleteTenantAnswer::Deleted,
     }
 }
+
+/// For the test that prepares every statement.
+pub(crate) const STATEMENTS: &[&str] = &[BY_ID, CREATE, LIST, LOCK, OWNS, UPDATE];

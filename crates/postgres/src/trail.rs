@@ -73,3 +73,6 @@ fn read(row: &Row) -> Result<Entry, Fault> {
     let cells = Cells { row, table: "audit_trail", id: EntryId(id) };
     Ok(Entry { id: cells.id, at: cells.time(1, "at")?, act: cells.json(2, "act")? })
 }
+
+/// For the test that prepares every statement.
+pub(crate) const STATEMENTS: &[&str] = &[CUT_TRAIL, KEEP, OF_ALL, OF_ONE];

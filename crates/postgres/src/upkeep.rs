@@ -223,3 +223,7 @@ pub(crate) async fn leads(tx: &Transaction, leader: Option<&Leader>) -> Result<b
     let term = i64::try_from(*term).unwrap_or(i64::MAX);
     Ok(tx.row(LEADS, &[office, &term]).await?.is_some())
 }
+
+/// For the test that prepares every statement.
+pub(crate) const STATEMENTS: &[&str] =
+    &[CUT_CHANGES, CUT_KEYS, CUT_SESSIONS, CUT_QUEUES, DUE, EXPIRE, LEADS, NOTE_DONE, NEXT];

@@ -305,3 +305,11 @@ async fn with_callback(tx: &Transaction, jobs: &[JobId]) -> Result<Vec<JobId>, F
         rows.iter().map(|row| Ok(JobId(row.try_get(0)?))).collect::<Result<_, Fault>>()?;
     Ok(jobs.iter().copied().filter(|job| asked.contains(job)).collect())
 }
+
+/// For the test that prepares every statement: those of this file and of each file below it.
+pub(crate) const STATEMENTS: &[&[&str]] = &[
+    &[APPOINT, BY_ID, CREATE, DELETE, DISMISS, ENABLED, LIST, ONE_BY_ONE, STANDS, UPDATE, WITH_CALLBACK],
+    deliveries::STATEMENTS,
+    health::STATEMENTS,
+    post::STATEMENTS,
+];

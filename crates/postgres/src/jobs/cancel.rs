@@ -89,3 +89,6 @@ fn in_order(ids: &[JobId], mut found: HashMap<JobId, CancelAnswer>) -> Vec<Optio
         })
         .collect()
 }
+
+/// For the test that prepares every statement.
+pub(crate) const STATEMENTS: &[&str] = &[CANCEL_HELD, CANCEL_READY];

@@ -689,3 +689,6 @@ fn job(one: Written) -> Result<foreman_core::Job, Fault> {
         None => Err(Fault::misfit("jobs", "id", one.id, "is in a place but not among the jobs")),
     }
 }
+
+/// For the test that prepares every statement.
+pub(crate) const STATEMENTS: &[&str] = &[ANY_DISABLED, BY_IDS, BY_ORDER, CLAIMED, ONE_BY_ONE, PEEK, WORK];

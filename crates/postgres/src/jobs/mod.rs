@@ -120,3 +120,14 @@ fn nowhere(ids: &[JobId]) -> Fault {
     let id = ids.first().map(ToString::to_string).unwrap_or_default();
     StoreError::Damaged(format!("job {id} is in no place")).into()
 }
+
+/// For the test that prepares every statement: those of each file below.
+pub(crate) const STATEMENTS: &[&[&str]] = &[
+    cancel::STATEMENTS,
+    claim::STATEMENTS,
+    pause::STATEMENTS,
+    redrive::STATEMENTS,
+    remove::STATEMENTS,
+    settle::STATEMENTS,
+    submit::STATEMENTS,
+];

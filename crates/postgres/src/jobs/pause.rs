@@ -38,3 +38,6 @@ async fn note_use(tx: &Transaction, tenant: &TenantId, queue: &QueueName) -> Res
     tx.rows(OPEN_QUEUES, &[&vec![queue.as_str()], &vec![tenant.as_str()], &Span(USE_IS_NOTED_EVERY)]).await?;
     Ok(())
 }
+
+/// For the test that prepares every statement.
+pub(crate) const STATEMENTS: &[&str] = &[PAUSE, RESUME];

@@ -160,3 +160,6 @@ fn in_order(ids: &[JobId], found: &HashMap<JobId, RedriveAnswer>) -> Vec<Option<
         })
         .collect()
 }
+
+/// For the test that prepares every statement.
+pub(crate) const STATEMENTS: &[&str] = &[ASKED, REDRIVE];

@@ -77,3 +77,6 @@ fn in_order(ids: &[JobId], found: &HashMap<JobId, RemoveAnswer>) -> Vec<Option<R
         })
         .collect()
 }
+
+/// For the test that prepares every statement.
+pub(crate) const STATEMENTS: &[&str] = &[LOCK_FINAL];

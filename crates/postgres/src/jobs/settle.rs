@@ -185,3 +185,6 @@ pub(crate) async fn record(
         .await?;
     Ok(places::book(tx, &rows).await?.into_iter().map(|closed| (closed.claim, closed.job)).collect())
 }
+
+/// For the test that prepares every statement.
+pub(crate) const STATEMENTS: &[&str] = &[RECORDED, SETTLE, SETTLE_FINAL];

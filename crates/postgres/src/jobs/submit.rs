@@ -627,6 +627,10 @@ impl<'a> Line<'a> {
     }
 }
 
+/// For the test that prepares every statement.
+pub(crate) const STATEMENTS: &[&str] =
+    &[ACCEPT, ACCEPT_NEW, HOLDERS, KNOWN, OPEN_LANES, OPEN_QUEUES, REMEMBER, TAG, WAIT];
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -103,3 +103,6 @@ fn record(row: &Row) -> Result<AttemptRecord, Fault> {
         report,
     })
 }
+
+/// For the test that prepares every statement.
+pub(crate) const STATEMENTS: &[&str] = &[RECORDS, THEIRS];

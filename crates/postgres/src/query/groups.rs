@@ -71,3 +71,6 @@ fn group(row: &Row, enough: u64) -> Result<FailureGroup, Fault> {
         kind: cells.get(6, "kind")?,
     })
 }
+
+/// For the test that prepares every statement.
+pub(crate) const STATEMENTS: &[&str] = &[FAILURE_GROUPS, UNGROUPED];

@@ -28,3 +28,6 @@ pub(super) async fn held_by(tx: &Transaction, session: SessionId, limit: usize) 
         })
         .collect()
 }
+
+/// For the test that prepares every statement.
+pub(crate) const STATEMENTS: &[&str] = &[HELD_BY];

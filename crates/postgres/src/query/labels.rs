@@ -30,3 +30,6 @@ pub(super) async fn labels(tx: &Transaction, jobs: &[JobId]) -> Result<Vec<Label
         })
         .collect()
 }
+
+/// For the test that prepares every statement.
+pub(crate) const STATEMENTS: &[&str] = &[LABELS];

@@ -67,3 +67,6 @@ pub(super) async fn running(tx: &Transaction) -> Result<Vec<(TenantId, u64)>, Fa
         })
         .collect()
 }
+
+/// For the test that prepares every statement.
+pub(crate) const STATEMENTS: &[&str] = &[RUNNING, TASKS, WAITING];

@@ -123,3 +123,17 @@ async fn ping(tx: &Transaction) -> Result<(), Fault> {
         _ => Err(Fault::ReadOnly),
     }
 }
+
+/// For the test that prepares every statement: those of this file and of each file below it.
+pub(crate) const STATEMENTS: &[&[&str]] = &[
+    &[PING],
+    get::STATEMENTS,
+    groups::STATEMENTS,
+    held::STATEMENTS,
+    labels::STATEMENTS,
+    load::STATEMENTS,
+    queues::STATEMENTS,
+    sessions::STATEMENTS,
+    states::STATEMENTS,
+    view::STATEMENTS,
+];

@@ -78,3 +78,6 @@ fn each(
     }
     Ok(())
 }
+
+/// For the test that prepares every statement.
+pub(crate) const STATEMENTS: &[&str] = &[FINISHED, KNOWN, RUNNING, WAITING];

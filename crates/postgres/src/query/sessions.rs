@@ -40,3 +40,6 @@ fn small(row: &Row, place: usize, column: &str, id: SessionId) -> Result<u32, Fa
     let number: i64 = row.try_get(place)?;
     u32::try_from(number).map_err(|error| Fault::misfit("sessions", column, id, error))
 }
+
+/// For the test that prepares every statement.
+pub(crate) const STATEMENTS: &[&str] = &[SESSIONS];

@@ -82,3 +82,6 @@ pub(super) async fn states(tx: &Transaction, tenant: &TenantId, enough: u64) -> 
     }
     Ok(counts)
 }
+
+/// For the test that prepares every statement.
+pub(crate) const STATEMENTS: &[&str] = &[FINAL, RUNNING, SINCE, WAITING];

@@ -146,6 +146,9 @@ fn error(row: &Row, table: &'static str, id: JobId, place: usize) -> Result<Opti
     outline::error_in(report).map_err(|error| Fault::misfit(table, "report", id, error))
 }
 
+/// For the test that prepares every statement.
+pub(crate) const STATEMENTS: &[&str] = &[SUMMARIES, VIEWS, WORK];
+
 #[cfg(test)]
 mod tests {
     use super::*;

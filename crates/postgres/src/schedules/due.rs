@@ -118,3 +118,6 @@ impl Found {
         Ok(())
     }
 }
+
+/// For the test that prepares every statement.
+pub(crate) const STATEMENTS: &[&str] = &[DUE, FREED, NEXT, OVERDUE];

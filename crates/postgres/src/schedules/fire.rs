@@ -496,3 +496,6 @@ impl MovedOn {
         [&self.schedules, &self.next, &self.held]
     }
 }
+
+/// For the test that prepares every statement.
+pub(crate) const STATEMENTS: &[&str] = &[CLOSE, KNOWN, LET_GO, LOCK, LOCK_OPEN, MOVE_ON, OPEN, RECORD, REOPEN];

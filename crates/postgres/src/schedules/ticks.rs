@@ -88,3 +88,6 @@ fn job_state(row: &Row, first: usize, job: JobId) -> Result<Option<State>, Fault
     let is_final = outcome.get::<Option<&str>>(first + 3, "state")?.is_some();
     Ok(Some(if is_final { outcome.final_state(first + 3)? } else { State::Running }))
 }
+
+/// For the test that prepares every statement.
+pub(crate) const STATEMENTS: &[&str] = &[CUT_TICKS, LATEST];

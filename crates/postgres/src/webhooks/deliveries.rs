@@ -88,3 +88,6 @@ fn read(row: &Row) -> Result<Delivery, Fault> {
         created_at: cells.time(4, "created_at")?,
     })
 }
+
+/// For the test that prepares every statement.
+pub(crate) const STATEMENTS: &[&str] = &[BY_JOB, CUT_DELIVERIES, LIST, UNLIST_ENDPOINT, UNLIST_TENANT];

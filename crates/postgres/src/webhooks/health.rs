@@ -156,3 +156,6 @@ async fn disable(
     webhooks.sort_by_key(|webhook| disabled.iter().position(|id| *id == webhook.id));
     Ok(webhooks)
 }
+
+/// For the test that prepares every statement.
+pub(crate) const STATEMENTS: &[&str] = &[DISABLE, LOCK, NOTE];

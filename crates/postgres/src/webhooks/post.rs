@@ -119,3 +119,6 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 }
+
+/// For the test that prepares every statement.
+pub(crate) const STATEMENTS: &[&str] = &[LIST, LOCK, MOVE];
