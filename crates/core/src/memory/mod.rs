@@ -29,17 +29,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 
-use crate::id::{JobId, SessionId, TenantId, WebhookId};
+use crate::id::{JobId, SessionId, TenantId};
 use crate::job::{NewJob, QueueName};
 use crate::ports::{
-    Bucket, CancelAnswer, ClaimAnswer, ClaimRequest, CreateWebhookAnswer, Delivery, DeliveryNote, Depth, Endpoints,
-    JobStore, Leader, NewDelivery, NewWebhook, Position, Posted, Range, RedriveAnswer, RemoveAnswer, Round, Settled,
-    Settlement, StatisticsStore, StoreError, Stretch, Submitted, UpdateWebhookAnswer, Wakeups, WebhookStore,
-    WebhookUpdate,
+    CancelAnswer, ClaimAnswer, ClaimRequest, JobStore, RedriveAnswer, RemoveAnswer, Settled, Settlement, StoreError,
+    Submitted, Wakeups,
 };
-use crate::statistics::{Known, Tally};
 use crate::time::{Clock, Timestamp};
-use crate::webhook::Webhook;
 
 pub use clock::ManualClock;
 use places::Places;
@@ -121,116 +117,5 @@ impl JobStore for Store {
 
     async fn resume(&self, tenant: &TenantId, queue: &QueueName) -> Result<bool, StoreError> {
         Ok(self.write(|places, now| places.resume(tenant, queue, now)))
-    }
-}
-
-#[async_trait]
-impl StatisticsStore for Store {
-    async fn bookkeeper(&self) -> Result<Position, StoreError> {
-        Ok(self.read(|places, _| places.books.bookkeeper()))
-    }
-
-    /// There are no terms: one process has it for itself.
-    async fn book(&self, _leader: Option<&Leader>, stretch: &Stretch) -> Result<Option<Posted>, StoreError> {
-        Ok(Some(self.write(|places, _| places.books.book(stretch))))
-    }
-
-    async fn depths(&self) -> Result<Vec<Depth>, StoreError> {
-        Ok(self.read(Places::depths))
-    }
-
-    async fn known_depths(&self) -> Result<Vec<Known>, StoreError> {
-        Ok(self.read(|places, _| places.books.known_depths()))
-    }
-
-    async fn statistics(&self, tenant: &TenantId, range: &Range, limit: usize) -> Result<Vec<Bucket>, StoreError> {
-        Ok(self.read(|places, now| places.books.statistics(tenant, range, limit, now)))
-    }
-
-    async fn statistics_by_queue(
-        &self,
-        tenant: &TenantId,
-        range: &Range,
-        limit: usize,
-    ) -> Result<Vec<(QueueName, Tally)>, StoreError> {
-        Ok(self.read(|places, _| places.books.by_queue(tenant, range, limit)))
-    }
-}
-
-#[async_trait]
-impl WebhookStore for Store {
-    async fn create_webhook(&self, new: &NewWebhook) -> Result<CreateWebhookAnswer, StoreError> {
-        Ok(self.write(|places, now| places.create_webhook(new, now)))
-    }
-
-    async fn webhook(&self, tenant: &TenantId, id: WebhookId) -> Result<Option<Webhook>, StoreError> {
-        Ok(self.read(|places, _| places.webhook(tenant, id)))
-    }
-
-    async fn webhooks(
-        &self,
-        tenant: &TenantId,
-        after: Option<WebhookId>,
-        limit: usize,
-    ) -> Result<Vec<Webhook>, StoreError> {
-        Ok(self.read(|places, _| places.webhooks(tenant, after, limit)))
-    }
-
-    async fn webhooks_of(&self, tenants: &[TenantId]) -> Result<Endpoints, StoreError> {
-        Ok(Endpoints { readable: self.read(|places, _| places.webhooks_of(tenants)), unreadable: Vec::new() })
-    }
-
-    async fn update_webhook(&self, update: &WebhookUpdate) -> Result<UpdateWebhookAnswer, StoreError> {
-        Ok(self.write(|places, now| places.update_webhook(update, now)))
-    }
-
-    async fn delete_webhook(&self, tenant: &TenantId, id: WebhookId) -> Result<bool, StoreError> {
-        Ok(self.write(|places, _| places.delete_webhook(tenant, id)))
-    }
-
-    async fn note_deliveries(&self, notes: &[DeliveryNote]) -> Result<Vec<Webhook>, StoreError> {
-        Ok(self.write(|places, now| notes.iter().filter_map(|note| places.note_delivery(note, now)).collect()))
-    }
-
-    async fn courier(&self) -> Result<Position, StoreError> {
-        Ok(self.write(|places, _| places.courier()))
-    }
-
-    async fn dismiss_courier(&self) -> Result<(), StoreError> {
-        self.write(|places, _| places.dismiss_courier());
-        Ok(())
-    }
-
-    /// There are no terms: one process has it for itself.
-    async fn post(&self, _leader: Option<&Leader>, round: &Round) -> Result<Option<Posted>, StoreError> {
-        Ok(Some(self.write(|places, now| places.post(round, now))))
-    }
-
-    async fn post_one(&self, delivery: &NewDelivery) -> Result<(), StoreError> {
-        self.write(|places, now| places.deliver(delivery, now));
-        Ok(())
-    }
-
-    async fn with_callback(&self, jobs: &[JobId]) -> Result<Vec<JobId>, StoreError> {
-        Ok(self.read(|places, _| places.with_callback(jobs)))
-    }
-
-    async fn deliveries(
-        &self,
-        tenant: &TenantId,
-        webhook: WebhookId,
-        before: Option<JobId>,
-        limit: usize,
-    ) -> Result<Vec<Delivery>, StoreError> {
-        Ok(self.read(|places, _| places.deliveries(tenant, webhook, before, limit)))
-    }
-
-    async fn delivery(
-        &self,
-        tenant: &TenantId,
-        webhook: WebhookId,
-        job: JobId,
-    ) -> Result<Option<Delivery>, StoreError> {
-        Ok(self.read(|places, _| places.delivery(tenant, webhook, job)))
     }
 }

@@ -2,13 +2,51 @@
 
 use std::collections::BTreeMap;
 
+use async_trait::async_trait;
+
+use super::Store;
 use super::places::Places;
 use crate::id::TenantId;
 use crate::job::QueueName;
-use crate::ports::{Bucket, Depth, Position, Posted, Range, Stretch, WaitingCounts};
+use crate::ports::{
+    Bucket, Depth, Leader, Position, Posted, Range, StatisticsStore, StoreError, Stretch, WaitingCounts,
+};
 use crate::state::State;
 use crate::statistics::{Entry, Known, Level, Slot, Tally, carry};
 use crate::time::Timestamp;
+
+#[async_trait]
+impl StatisticsStore for Store {
+    async fn bookkeeper(&self) -> Result<Position, StoreError> {
+        Ok(self.read(|places, _| places.books.bookkeeper()))
+    }
+
+    /// There are no terms: one process has it for itself.
+    async fn book(&self, _leader: Option<&Leader>, stretch: &Stretch) -> Result<Option<Posted>, StoreError> {
+        Ok(Some(self.write(|places, _| places.books.book(stretch))))
+    }
+
+    async fn depths(&self) -> Result<Vec<Depth>, StoreError> {
+        Ok(self.read(Places::depths))
+    }
+
+    async fn known_depths(&self) -> Result<Vec<Known>, StoreError> {
+        Ok(self.read(|places, _| places.books.known_depths()))
+    }
+
+    async fn statistics(&self, tenant: &TenantId, range: &Range, limit: usize) -> Result<Vec<Bucket>, StoreError> {
+        Ok(self.read(|places, now| places.books.statistics(tenant, range, limit, now)))
+    }
+
+    async fn statistics_by_queue(
+        &self,
+        tenant: &TenantId,
+        range: &Range,
+        limit: usize,
+    ) -> Result<Vec<(QueueName, Tally)>, StoreError> {
+        Ok(self.read(|places, _| places.books.by_queue(tenant, range, limit)))
+    }
+}
 
 #[derive(Default)]
 pub(super) struct Books {

@@ -2,15 +2,96 @@
 
 use std::collections::BTreeMap;
 
+use async_trait::async_trait;
+
+use super::Store;
 use super::places::Places;
 use super::rules::Rule;
 use crate::id::{EditId, JobId, TenantId, WebhookId};
 use crate::ports::{
-    CreateWebhookAnswer, Delivery, DeliveryNote, NewDelivery, NewWebhook, Position, Posted, Round, UpdateWebhookAnswer,
-    WebhookUpdate, Went,
+    CreateWebhookAnswer, Delivery, DeliveryNote, Endpoints, Leader, NewDelivery, NewWebhook, Position, Posted, Round,
+    StoreError, UpdateWebhookAnswer, WebhookStore, WebhookUpdate, Went,
 };
 use crate::time::Timestamp;
 use crate::webhook::{Disabled, PATIENCE, Webhook};
+
+#[async_trait]
+impl WebhookStore for Store {
+    async fn create_webhook(&self, new: &NewWebhook) -> Result<CreateWebhookAnswer, StoreError> {
+        Ok(self.write(|places, now| places.create_webhook(new, now)))
+    }
+
+    async fn webhook(&self, tenant: &TenantId, id: WebhookId) -> Result<Option<Webhook>, StoreError> {
+        Ok(self.read(|places, _| places.webhook(tenant, id)))
+    }
+
+    async fn webhooks(
+        &self,
+        tenant: &TenantId,
+        after: Option<WebhookId>,
+        limit: usize,
+    ) -> Result<Vec<Webhook>, StoreError> {
+        Ok(self.read(|places, _| places.webhooks(tenant, after, limit)))
+    }
+
+    async fn webhooks_of(&self, tenants: &[TenantId]) -> Result<Endpoints, StoreError> {
+        Ok(Endpoints { readable: self.read(|places, _| places.webhooks_of(tenants)), unreadable: Vec::new() })
+    }
+
+    async fn update_webhook(&self, update: &WebhookUpdate) -> Result<UpdateWebhookAnswer, StoreError> {
+        Ok(self.write(|places, now| places.update_webhook(update, now)))
+    }
+
+    async fn delete_webhook(&self, tenant: &TenantId, id: WebhookId) -> Result<bool, StoreError> {
+        Ok(self.write(|places, _| places.delete_webhook(tenant, id)))
+    }
+
+    async fn note_deliveries(&self, notes: &[DeliveryNote]) -> Result<Vec<Webhook>, StoreError> {
+        Ok(self.write(|places, now| notes.iter().filter_map(|note| places.note_delivery(note, now)).collect()))
+    }
+
+    async fn courier(&self) -> Result<Position, StoreError> {
+        Ok(self.write(|places, _| places.courier()))
+    }
+
+    async fn dismiss_courier(&self) -> Result<(), StoreError> {
+        self.write(|places, _| places.dismiss_courier());
+        Ok(())
+    }
+
+    /// There are no terms: one process has it for itself.
+    async fn post(&self, _leader: Option<&Leader>, round: &Round) -> Result<Option<Posted>, StoreError> {
+        Ok(Some(self.write(|places, now| places.post(round, now))))
+    }
+
+    async fn post_one(&self, delivery: &NewDelivery) -> Result<(), StoreError> {
+        self.write(|places, now| places.deliver(delivery, now));
+        Ok(())
+    }
+
+    async fn with_callback(&self, jobs: &[JobId]) -> Result<Vec<JobId>, StoreError> {
+        Ok(self.read(|places, _| places.with_callback(jobs)))
+    }
+
+    async fn deliveries(
+        &self,
+        tenant: &TenantId,
+        webhook: WebhookId,
+        before: Option<JobId>,
+        limit: usize,
+    ) -> Result<Vec<Delivery>, StoreError> {
+        Ok(self.read(|places, _| places.deliveries(tenant, webhook, before, limit)))
+    }
+
+    async fn delivery(
+        &self,
+        tenant: &TenantId,
+        webhook: WebhookId,
+        job: JobId,
+    ) -> Result<Option<Delivery>, StoreError> {
+        Ok(self.read(|places, _| places.delivery(tenant, webhook, job)))
+    }
+}
 
 #[derive(Default)]
 pub(super) struct Webhooks {
