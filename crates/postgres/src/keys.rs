@@ -201,11 +201,10 @@ async fn replace(tx: &Transaction, tenant: &TenantId, asked: &Replacement) -> Re
         tx.all(&[(LOCK_TENANT, &[&tenant]), (LOCK, &[&tenant, &old_id]), (ANYONES, &[&id]), (NOW, &[])]).await?;
     let Some(old) = answers[1].first().map(read).transpose()? else { return Ok(ReplaceKeyAnswer::Gone) };
     let taken = answers[2].first().map(read).transpose()?;
-    let now: Timestamp = answers[3]
-        .first()
-        .map(|row| row.try_get::<_, Time>(0))
-        .transpose()?
-        .map_or_else(|| Err(Fault::from(StoreError::Broken("the database returned no time".into()))), |time| Ok(time.0))?;
+    let now: Timestamp = answers[3].first().map(|row| row.try_get::<_, Time>(0)).transpose()?.map_or_else(
+        || Err(Fault::from(StoreError::Broken("the database returned no time".into()))),
+        |time| Ok(time.0),
+    )?;
     match (&old.replaced_by, taken) {
         (Some(by), Some(new)) if *by == asked.id && new.hash == asked.hash => {
             return Ok(ReplaceKeyAnswer::Replaced { old, new });
