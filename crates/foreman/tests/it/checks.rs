@@ -14,7 +14,7 @@ async fn every_mistake_in_the_settings_is_told_at_once() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{said}");
     for expected in [
-        "4 mistakes",
+        "4 errors",
         "foreman.toml, line 2: worker.slots",
         "foreman.toml, line 3: there is no setting \"worker.queus\"; did you mean worker.queues?",
         "the variable FOREMAN_WORKER_POLL: worker.poll",
