@@ -124,7 +124,7 @@ async fn watch_outlives_a_server_that_is_killed_and_misses_nothing() {
     }
 
     // And on from there, in the words of a person.
-    let cursor = said.rsplit("--after ").next().unwrap().split(' ').next().unwrap().to_owned();
+    let cursor = said.rsplit("--after ").next().unwrap().split_whitespace().next().unwrap().to_owned();
     let late = server.client.submit(&echo(&server)).await.unwrap();
     let mut watch = Watch::start(&server, &["--after", &cursor]);
     let lines =
