@@ -422,7 +422,7 @@ mod tests {
         assert!(errors["/urll"].contains("did you mean `url`"), "{errors:?}");
         assert!(errors["/prioritty"].contains("did you mean `priority`"), "{errors:?}");
         assert_eq!(errors["/zzzzzzzz"], "is not a field");
-        assert_eq!(problem.detail.matches("there are: `url`, `command`").count(), 1, "{}", problem.detail);
+        assert_eq!(problem.detail.matches("the fields are: `url`, `command`").count(), 1, "{}", problem.detail);
         for name in ["urll", "prioritty", "zzzzzzzz"] {
             assert!(problem.detail.contains(name), "{}", problem.detail);
         }

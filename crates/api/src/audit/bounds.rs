@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(listed(1_000), 1_000);
         assert_eq!(listed(999), 0);
         let marked = bounds.admit(&act("queue.pause")).expect("the two thousandth").into_owned();
-        assert_eq!(marked.object, "queue/mail (number 2000 of this hour; those between are not listed)");
+        assert_eq!(marked.object, "queue/mail (number 2000 this hour; those in between are not listed)");
         assert_eq!(listed(100_000), 100);
         assert!(bounds.admit(&act("webhook.create")).is_some(), "it hides nothing else");
         tokio::time::advance(HOUR).await;

@@ -250,7 +250,7 @@ mod tests {
             told,
             [
                 (Some("a"), 0, "The queue a is paused; it has no waiting jobs."),
-                (Some("c"), 3, "The queue c is paused; 3 jobs wait in it."),
+                (Some("c"), 3, "The queue c is paused; it has 3 waiting jobs."),
             ]
         );
         let many: Vec<QueueView> = (0..8).map(|n| queue(&format!("q{n}"), true, 0)).collect();
@@ -269,7 +269,7 @@ mod tests {
         ];
         let told = lapsed_workers(&[&all[1], &all[2]], &all);
         assert!(told[0].detail.ends_with("; a worker of that name is running again."), "{}", told[0].detail);
-        assert!(told[1].detail.ends_with("is run again."), "{}", told[1].detail);
+        assert!(told[1].detail.ends_with("and will run again."), "{}", told[1].detail);
         assert_eq!(told[1].since, Some(Timestamp::from_micros(7)));
     }
 
@@ -280,7 +280,7 @@ mod tests {
         assert!(late_schedules(&overdue(0, None), now).is_none());
         assert!(late_schedules(&overdue(3, Some(LATE)), now).is_none());
         let late = late_schedules(&overdue(1, Some(Duration::from_secs(125))), now).expect("late");
-        assert_eq!(late.detail, "A schedule is due and was not fired, for 2m5s now: is a scheduler running?");
+        assert_eq!(late.detail, "A schedule is 2m5s late: is a scheduler running?");
         assert_eq!(late.since, Some(now.minus(Duration::from_secs(125))));
     }
 }

@@ -146,7 +146,7 @@ mod tests {
         let ids = |count: usize| (0..count).map(|_| JobId::fresh().to_string()).collect::<Vec<_>>().join(",");
         let names = |count: usize| (0..count).map(|n| n.to_string()).collect::<Vec<_>>().join(",");
         for (name, text, why) in [
-            ("job", "nonsense".to_owned(), "not a job's id"),
+            ("job", "nonsense".to_owned(), "not a job id"),
             ("job", String::new(), "empty"),
             ("job", ids(101), "more than 100"),
             ("queue", "a b".to_owned(), "not a queue name"),

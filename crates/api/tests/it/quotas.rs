@@ -62,7 +62,7 @@ async fn so_many_may_wait_and_no_more() {
     let last = api.submit_text(JOB).await.expect(202);
     let refused = api.submit_text(JOB).await;
     assert!(refused.header("retry-after").is_some());
-    assert!(refused.problem(429, "too-many-requests")["detail"].as_str().unwrap().contains("3 jobs waiting"));
+    assert!(refused.problem(429, "too-many-requests")["detail"].as_str().unwrap().contains("3 waiting jobs"));
     api.post(&format!("/api/v1/jobs/{}/cancel", last["id"].as_str().unwrap())).await.expect(200);
     // Counted anew after a moment.
     in_time(async {
@@ -256,7 +256,7 @@ async fn a_retry_calls_hosts_and_waits_like_a_submission() {
     let first = retry(&jobs[0]).await;
     first.expect(200);
     let refused = retry(&jobs[1]).await;
-    assert!(refused.problem(429, "too-many-requests")["detail"].as_str().unwrap().contains("2 jobs waiting"));
+    assert!(refused.problem(429, "too-many-requests")["detail"].as_str().unwrap().contains("2 waiting jobs"));
     other.complete_all().await;
     in_time(async {
         loop {

@@ -118,7 +118,7 @@ async fn what_cannot_be_asked_is_refused_with_what_can() {
         ("from=2025-01-01T00:00:00Z&to=2025-01-01T00:00:00Z", "from must be before to"),
         ("from=9999-01-01T00:00:00Z", "from must be before to"),
         ("step=hour&from=2020-01-01T00:00:00Z&to=2025-01-03T00:00:00Z", "buckets of an hour"),
-        ("from=0001-01-01T00:00:00Z&to=9999-01-01T00:00:00Z", "at most 1500"),
+        ("from=0001-01-01T00:00:00Z&to=9999-01-01T00:00:00Z", "the limit of 1500"),
     ] {
         let problem = api.get(&format!("/api/v1/statistics?{query}")).await.problem(400, "invalid-request");
         let detail = problem["detail"].as_str().unwrap();

@@ -243,12 +243,12 @@ mod tests {
         assert_eq!(
             reasons,
             [
-                "the scheme \"ftp\" is not called",
+                "the scheme \"ftp\" is not allowed",
                 "the URL contains a user name or password",
                 "10.0.0.1 is in 10.0.0.0/8 (private)",
-                "the name localhost is one of the inside (localhost)",
+                "the name localhost is internal (localhost)",
                 "the host \"a..b\" has an empty label",
-                "the port 25 is not called",
+                "the port 25 is not allowed",
             ]
         );
     }

@@ -505,7 +505,10 @@ mod tests {
         let berlin: Zone = "Europe/Berlin".parse().expect("a zone");
         Cron::parse("TZ=Europe/Berlin @daily", Some(berlin.clone()), None, None).expect("the same zone twice");
         let error = Cron::parse("TZ=Asia/Kolkata @daily", Some(berlin), None, None).expect_err("two zones").to_string();
-        assert_eq!(error, "the expression says Asia/Kolkata and `timezone` says Europe/Berlin: leave one of them out");
+        assert_eq!(
+            error,
+            "the expression has the zone Asia/Kolkata and `timezone` has Europe/Berlin: leave one of them out"
+        );
         assert!(refusal("TZ=Berlin @daily").contains("Europe/Berlin"));
         assert!(refusal("TZ=Europe/Berlin").contains("five fields"));
     }
@@ -544,18 +547,18 @@ mod tests {
             ("*/x * * * *", "not a step"),
             ("/5 * * * *", "the minute field"),
             ("1,,2 * * * *", "extra comma"),
-            ("*,5 * * * *", "* is every value already"),
+            ("*,5 * * * *", "* already means every value"),
             ("0 0 ? * *", "write *"),
             ("0 0 15W * *", "W, the nearest weekday"),
             ("0 0 LW * *", "W, the nearest weekday"),
             ("0 0 L-3 * *", "counted back"),
-            ("0 0 5L * *", "L stands alone"),
+            ("0 0 5L * *", "L must stand alone"),
             ("0 0 * * L", "friL"),
             ("L 0 * * *", "L is for days"),
             ("0 0 1#2 * *", "# is for the day of week"),
             ("0 0 * * fri#6", "fri#1 to fri#5"),
             ("0 0 * * 5#", "fri#1 to fri#5"),
-            ("0 0 * * 5#2/2", "does not go with"),
+            ("0 0 * * 5#2/2", "cannot have a step"),
             ("+5 * * * *", "the minute field"),
             ("٣ * * * *", "the minute field"),
             ("00000000000000000000005 * * * *", "the minute field"),
