@@ -262,7 +262,7 @@ async fn an_outcome_that_the_database_refuses_for_a_while_is_recorded_after_it()
     owner.batch_execute("REVOKE INSERT ON outcomes FROM plain").await.unwrap();
     fleet.faults.count(Fault::RightRevoked);
     target.open();
-    let refused = format!("the outcome of job {id} was refused");
+    let refused = format!("the store rejected the outcome of job {id}");
     until("it is refused", async || fleet.processes[worker].log().contains(&refused).then_some(())).await;
     // Several heartbeats find it held all the while.
     sleep(Duration::from_secs(4)).await;

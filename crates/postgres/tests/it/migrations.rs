@@ -117,7 +117,7 @@ async fn a_newer_schema_that_does_not_serve_this_binary_is_refused() {
     let error = open(&database).await.err().unwrap();
     assert!(matches!(error, OpenError::Newer { found: NEXT, serves: NEXT, known: migrate::LATEST }), "{error:?}");
     let said = error.to_string();
-    assert!(said.contains(&format!("is version {NEXT}")) && said.contains("upgrade this binary"), "{said}");
+    assert!(said.contains(&format!("schema version {NEXT} ")) && said.contains("upgrade this binary"), "{said}");
     assert!(said.contains(&format!("knows up to {}", migrate::LATEST)), "{said}");
     let error = migrate::up(&Config::at(database.url())).await.unwrap_err();
     assert!(matches!(error, OpenError::Newer { .. }), "nor is it migrated: {error:?}");

@@ -108,7 +108,7 @@ async fn a_variable_of_the_servers_own_cannot_be_passed_on() {
     for name in ["DATABASE_URL", "FOREMAN_ADMIN_KEY", "FOREMAN_SECRET_KEY"] {
         let said = stage.foreman(&["check", "--set", &format!("commands.inherit_env=PATH,{name}")]).await;
         assert_eq!(said.code, 2, "{said:?}");
-        assert!(said.err.contains(&format!("{name} is for Foreman alone")), "{said:?}");
+        assert!(said.err.contains(&format!("{name} belongs to Foreman")), "{said:?}");
     }
 }
 
