@@ -6,12 +6,28 @@ use std::time::Duration;
 
 use foreman_client::{Client, JobDocument, ListDocument, Span, State};
 use indicatif::{ProgressBar, ProgressStyle};
+use tokio::time::{Instant, sleep};
 
 use crate::exit::Exit;
 use crate::render::{Screen, result_of, summary};
 
+/// How long a server may be away that has just accepted a job: a restart.
+const PATIENCE: Duration = Duration::from_secs(30);
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// Waits for a job that the server has just accepted.
 pub async fn run(id: &str, timeout: Option<Span>, client: &Client, screen: &Screen) -> anyhow::Result<Exit> {
-    let jobs = ended(&[id], timeout, client, screen).await?;
+    run_one(id, timeout, PATIENCE, client, screen).await
+}
+
+async fn run_one(
+    id: &str,
+    timeout: Option<Span>,
+    patience: Duration,
+    client: &Client,
+    screen: &Screen,
+) -> anyhow::Result<Exit> {
+    let jobs = ended(&[id], timeout, patience, client, screen).await?;
     let Some(job) = jobs.first() else { return Ok(Exit::Done) };
     tell(job, screen)?;
     Ok(exit_of(job.state))
@@ -20,9 +36,9 @@ pub async fn run(id: &str, timeout: Option<Span>, client: &Client, screen: &Scre
 /// Of several there is only told how they ended, and the worst of it is the exit code.
 pub async fn run_many(ids: &[String], timeout: Option<Span>, client: &Client, screen: &Screen) -> anyhow::Result<Exit> {
     if let [id] = ids {
-        return run(id, timeout, client, screen).await;
+        return run_one(id, timeout, Duration::ZERO, client, screen).await;
     }
-    let jobs = ended(ids, timeout, client, screen).await?;
+    let jobs = ended(ids, timeout, Duration::ZERO, client, screen).await?;
     if screen.is_json() {
         screen.json(&ListDocument { items: jobs.clone(), next: None })?;
     } else {
@@ -34,11 +50,22 @@ pub async fn run_many(ids: &[String], timeout: Option<Span>, client: &Client, sc
 async fn ended(
     ids: &[impl AsRef<str>],
     timeout: Option<Span>,
+    patience: Duration,
     client: &Client,
     screen: &Screen,
 ) -> anyhow::Result<Vec<JobDocument>> {
     let spinner = screen.can_animate().then(|| spin(ids));
-    let waited = client.wait_for(ids, timeout.map(|span| span.0)).await;
+    let begun = Instant::now();
+    let waited = loop {
+        let left = timeout.map(|span| span.0.saturating_sub(begun.elapsed()));
+        match client.wait_for(ids, left).await {
+            // One that is away from the beginning. What happens later is the client's to wait out.
+            Err(error) if error.is_away() && begun.elapsed() < patience && left != Some(Duration::ZERO) => {
+                sleep(PAUSE).await;
+            }
+            waited => break waited,
+        }
+    };
     if let Some(spinner) = spinner {
         spinner.finish_and_clear();
     }

@@ -113,7 +113,7 @@ async fn a_schedule_is_paused_resumed_run_by_hand_and_deleted() {
     assert_eq!(after[0].reason, Some(TickReason::ByHand));
     let table = server.foreman(&["schedules", "ticks", "beat", "--limit", "2"]).await;
     assert_eq!(table.out.lines().count(), 3, "{table:?}");
-    assert!(table.out.contains("its job is completed, by hand"), "{table:?}");
+    assert!(table.out.contains("fired, job completed (run manually)"), "{table:?}");
 
     for (verb, state) in [("pause", "paused"), ("resume", "active")] {
         let said = document(&server.foreman(&["schedules", verb, "beat", "--output", "json"]).await);
@@ -271,7 +271,7 @@ async fn a_crontab_is_imported_and_imported_again() {
     assert!(server.client.schedules(10, None).await.unwrap().items.is_empty(), "nothing was written");
 
     let first = server.foreman(&["schedules", "import", "crontab"]).await;
-    assert_eq!((first.code, first.out.matches(" made").count()), (0, 3), "{first:?}");
+    assert_eq!((first.code, first.out.matches(" created").count()), (0, 3), "{first:?}");
     let again = server.foreman_reading(&["schedules", "import", "-"], &CRONTAB.replace("0 9", "30 9")).await;
     assert_eq!((again.code, again.out.matches(" replaced").count()), (0, 3), "{again:?}");
     let schedules = server.client.schedules(10, None).await.unwrap().items;
@@ -291,7 +291,7 @@ async fn a_crontab_with_a_wrong_line_writes_nothing_unless_told_to() {
     let text = "0 9 * * * good\n0 25 * * * late\n0 9 * *\nCRON_TZ=Europe/Berln\n0 9 * * * lost\n";
     let said = server.foreman_reading(&["schedules", "import", "-"], text).await;
     assert_eq!(said.code, 2, "{said:?}");
-    for part in ["line 2: ", "line 3: has 4 fields", "line 5: ", "Europe/Berlin", "nothing was written"] {
+    for part in ["line 2: ", "line 3: only 4 fields", "line 5: ", "Europe/Berlin", "nothing was written"] {
         assert!(said.err.contains(part), "{part}: {said:?}");
     }
     assert!(server.client.schedules(10, None).await.unwrap().items.is_empty());

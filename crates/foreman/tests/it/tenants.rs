@@ -111,7 +111,7 @@ async fn a_tenant_is_made_shown_changed_and_removed() {
     assert_eq!(nothing.code, 2, "{nothing:?}");
 
     let page = with_key(&server, ADMIN, &["tenants", "show", "acme"]).await;
-    assert!(page.out.contains("queued_jobs") && page.out.contains("9 (its own)"), "{page:?}");
+    assert!(page.out.contains("queued_jobs") && page.out.contains("9 (set for this tenant)"), "{page:?}");
     let list = with_key(&server, ADMIN, &["tenants", "list"]).await;
     assert!(list.out.contains("acme") && list.out.contains("default"), "{list:?}");
     let missing = with_key(&server, ADMIN, &["tenants", "show", "nobody"]).await;

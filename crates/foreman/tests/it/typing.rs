@@ -106,7 +106,7 @@ async fn a_running_command_can_be_watched_and_cancelled() {
     assert_eq!(server.client.get(&id).await.unwrap().state, State::Cancelled);
     let again = server.foreman(&["jobs", "cancel", &id]).await;
     assert_eq!(again.code, 1);
-    assert!(again.err.contains("cancelled already"), "{again:?}");
+    assert!(again.err.contains("already cancelled"), "{again:?}");
     until("its worker let go of it", async || {
         let workers = server.client.workers().await.unwrap();
         (workers.items[0].running == 0).then_some(())
