@@ -64,8 +64,10 @@ async fn accepted_jobs_survive_kill_nine() {
         })
         .collect();
 
-    // Not evenly: 20 ms to 380 ms after the start, in an order without a pattern.
-    for round in 0..kills {
+    // Not evenly: 20 ms to 380 ms after the start, in an order without a pattern. On a busy machine little is accepted between two
+    // kills, so there are more of them.
+    let mut round = 0;
+    while round < kills || accepted.lock().unwrap().len() <= 100 {
         sleep(Duration::from_millis(20 + round * 7919 % 361)).await;
         if round % 4 == 3 {
             // In the middle of a stop, too.
@@ -75,13 +77,13 @@ async fn accepted_jobs_survive_kill_nine() {
         server.kill_nine().await;
         server = stage.start(&words).await;
         tell.send_replace(server.url.clone());
+        round += 1;
     }
     stop.drain();
     for submitter in submitters {
         submitter.await.unwrap();
     }
     let accepted = accepted.lock().unwrap().clone();
-    assert!(accepted.len() > 100, "there was load: {}", accepted.len());
 
     until("nothing is left unfinished", async || {
         let left = server.client.bulk_cancel(FilterDocument::default(), true).await.unwrap().matched;
