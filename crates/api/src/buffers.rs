@@ -166,8 +166,12 @@ pub(crate) struct Short(pub Bytes);
 pub(crate) struct Reserved(Arc<Taken>);
 
 impl Reserved {
+    /// For an answer of about this size. A small one needs none.
     pub async fn make(buffers: &Buffers, tenant: &TenantId, bytes: usize) -> Result<Self, Problem> {
-        let taken = buffers.take(tenant, bytes.min(buffers.share()), PATIENCE).await;
+        let taken = match bytes {
+            0..=SMALL => Some(buffers.take_beyond(tenant, 0)),
+            _ => buffers.take(tenant, bytes.min(buffers.share()), PATIENCE).await,
+        };
         taken.map(|taken| Self(Arc::new(taken))).ok_or_else(no_room)
     }
 }
@@ -288,6 +292,7 @@ mod tests {
         let whole = counted(large(), true, &buffers, &ours, ());
         assert_eq!((whole.status().as_u16(), whole.body().size_hint().exact()), (200, Some(40_000)));
         assert!(Reserved::make(&buffers, &ours, 40_000).await.is_err(), "before it is made, it can be refused");
+        assert!(Reserved::make(&buffers, &ours, SMALL).await.is_ok(), "a small one always has room");
         drop((untaken, whole));
         let mut reserved = large();
         reserved.extensions_mut().insert(Reserved::make(&buffers, &ours, 40_000).await.expect("room"));

@@ -78,15 +78,18 @@ fn not_an_object(misfit: Kind) -> Problem {
 /// What is wrong with text that is not JSON, or not an object.
 #[cold]
 fn problem_of(text: &[u8], error: &serde_json::Error, misfit: Kind) -> Option<Problem> {
-    if error.classify() != Category::Data {
-        let detail = if text.iter().all(u8::is_ascii_whitespace) {
-            "the body is empty, but a JSON object is expected (line 1 column 1)".to_owned()
-        } else {
-            error.to_string()
-        };
-        return Some(Problem::new(Kind::BadJson, detail));
+    // A field that does not fit may come before the place where the text stops being JSON.
+    let syntax = match error.classify() {
+        Category::Data => serde_json::from_slice::<IgnoredAny>(text).err().map(|error| error.to_string()),
+        _ if text.iter().all(u8::is_ascii_whitespace) => {
+            Some("the body is empty, but a JSON object is expected (line 1 column 1)".to_owned())
+        }
+        _ => Some(error.to_string()),
+    };
+    match syntax {
+        Some(detail) => Some(Problem::new(Kind::BadJson, detail)),
+        None => (!is_object(text)).then(|| not_an_object(misfit)),
     }
-    (!is_object(text)).then(|| not_an_object(misfit))
 }
 
 /// A response with `value` as its body.
@@ -412,6 +415,7 @@ mod tests {
         }
         assert_eq!(refused(r#"{"url":"http://a"} {}"#).kind, Kind::BadJson, "what follows is not ignored");
         assert_eq!(refused(r#"{"url":"http://a""#).kind, Kind::BadJson);
+        assert_eq!(refused(r#"{"urll":"http://a","max_attempts":"x""#).kind, Kind::BadJson, "wrong fields or not");
     }
 
     #[test]

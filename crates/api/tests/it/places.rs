@@ -194,6 +194,18 @@ async fn answers_that_nobody_takes_are_bounded_for_each_tenant() {
     let refused = in_time(sender.send_request(http2(&one.key))).await.unwrap();
     assert_eq!(refused.status(), 503);
     drop(refused.into_body().collect());
+    // A change is made and answered in short; a batch, whose answer would be large, is refused before anything is accepted.
+    let cancelled = api.send_as(&one.key, None, "POST", &format!("{path}/cancel"), None).await.expect(200);
+    assert_eq!((&cancelled["state"], cancelled.get("body")), (&"cancelled".into(), None));
+    let count = async || {
+        let list = api.send_as(&one.key, None, "GET", "/api/v1/jobs", None).await.expect(200);
+        list["items"].as_array().unwrap().len()
+    };
+    let before = count().await;
+    let batch = format!(r#"{{"jobs":[{large}]}}"#);
+    let refused = api.send_as(&one.key, None, "POST", "/api/v1/jobs/batch", Some(&batch)).await;
+    refused.problem(503, "overloaded");
+    assert_eq!(count().await, before, "nothing was accepted");
     two.asks(&api).await.expect(200);
     api.send_as(&one.key, None, "GET", "/api/v1/jobs", None).await.expect(200);
     drop((kept, sender));
