@@ -42,7 +42,7 @@ pub(crate) const CHECKS: [(&str, &str); 31] = [
         "SELECT DISTINCT job::text FROM job_tags WHERE NOT EXISTS (SELECT FROM jobs WHERE jobs.id = job_tags.job) LIMIT 100",
     ),
     (
-        "an idempotency key stands for job {}, which does not exist",
+        "an idempotency key refers to job {}, which does not exist",
         "SELECT job::text FROM idempotency
          WHERE NOT EXISTS (SELECT FROM jobs WHERE jobs.id = idempotency.job) LIMIT 100",
     ),
@@ -149,12 +149,12 @@ pub(crate) const CHECKS: [(&str, &str); 31] = [
          WHERE jobs.tenant <> deliveries.tenant LIMIT 100",
     ),
     (
-        "the courier stands at {}, beyond the last position that was drawn",
+        "the courier is at {}, beyond the last position that was drawn",
         "SELECT courier.position::text FROM courier, change_positions
          WHERE courier.position > CASE WHEN change_positions.is_called THEN change_positions.last_value ELSE 0 END LIMIT 100",
     ),
     (
-        "the bookkeeper stands at {}, beyond the last position that was drawn",
+        "the bookkeeper is at {}, beyond the last position that was drawn",
         "SELECT bookkeeper.position::text FROM bookkeeper, change_positions
          WHERE bookkeeper.position > CASE WHEN change_positions.is_called THEN change_positions.last_value ELSE 0 END LIMIT 100",
     ),

@@ -37,7 +37,7 @@ const CHECKS: [(&str, &str); 27] = [
         "SELECT DISTINCT job FROM job_tags WHERE job NOT IN (SELECT id FROM jobs)",
     ),
     (
-        "an idempotency key stands for job {}, which does not exist",
+        "an idempotency key refers to job {}, which does not exist",
         "SELECT job FROM idempotency WHERE job NOT IN (SELECT id FROM jobs)",
     ),
     (
@@ -114,12 +114,12 @@ const CHECKS: [(&str, &str); 27] = [
         "SELECT job, webhook FROM deliveries WHERE (tenant, webhook) NOT IN (SELECT tenant, id FROM webhooks)",
     ),
     (
-        "the courier stands at {}, and the log ends at {}",
+        "the courier is at {}, and the log ends at {}",
         "SELECT position, ended FROM courier, (SELECT coalesce(max(seq), 0) AS ended FROM sqlite_sequence
          WHERE name = 'changes') WHERE position NOT BETWEEN 0 AND ended",
     ),
     (
-        "the bookkeeper stands at {}, and the log ends at {}",
+        "the bookkeeper is at {}, and the log ends at {}",
         "SELECT position, ended FROM bookkeeper, (SELECT coalesce(max(seq), 0) AS ended FROM sqlite_sequence
          WHERE name = 'changes') WHERE position NOT BETWEEN 0 AND ended",
     ),

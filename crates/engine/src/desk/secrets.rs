@@ -80,7 +80,7 @@ fn fill(
             let detail = if is_kept(name) {
                 format!("`{MASK}` {}: give the value again", void?)
             } else {
-                format!("`{MASK}` stands for a value that is kept, and none is: give the value")
+                format!("`{MASK}` means the stored value, but none is stored: give the value")
             };
             Some((format!("/job/{field}/{name}"), detail))
         })

@@ -247,7 +247,7 @@ async fn the_audit_finds_what_must_not_be_among_numbers_and_passes() {
         (
             "UPDATE bookkeeper SET position = 9",
             "UPDATE bookkeeper SET position = 0",
-            "the bookkeeper stands at 9, and the log ends at 0",
+            "the bookkeeper is at 9, and the log ends at 0",
         ),
         (
             "UPDATE passes SET holder = 'key'",

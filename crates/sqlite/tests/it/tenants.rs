@@ -268,7 +268,7 @@ async fn the_audit_finds_what_must_not_be_among_tenants() {
         (
             "UPDATE courier SET position = position + 1",
             "UPDATE courier SET position = position - 1",
-            "the courier stands at 1, and the log ends at 0".into(),
+            "the courier is at 1, and the log ends at 0".into(),
         ),
     ] {
         let sql = Connection::open(laptop.path()).unwrap();
