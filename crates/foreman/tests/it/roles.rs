@@ -226,8 +226,13 @@ async fn a_database_that_is_away_at_the_start_is_waited_for() {
         until("it serves", async || tokio::net::TcpStream::connect(&address).await.ok()).await;
         let get = async |path: &str| crate::stage::get(&address, path, Duration::from_secs(10)).await;
         assert_eq!(get("/healthz").await.0, 200);
-        let (status, body) = get("/readyz").await;
-        assert!(status == 503 && body.contains("database does not respond") || body.contains("not open yet"), "{body}");
+        let body = until("it has tried the database", async || {
+            let (status, body) = get("/readyz").await;
+            assert_eq!(status, 503, "{role}: {body}");
+            (!body.contains("not open yet")).then_some(body)
+        })
+        .await;
+        assert!(body.contains("database does not respond"), "{role}: {body}");
         assert_eq!(get("/api/v1/jobs").await.0, 503, "{role}");
         assert!(child.try_wait().unwrap().is_none(), "{role} goes on");
         let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id().unwrap()).unwrap());
