@@ -23,7 +23,9 @@ async fn all(server: &Server) -> Vec<foreman_client::JobDocument> {
 async fn an_idle_server_stops_long_before_its_grace() {
     for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
         let stage = Stage::new();
-        let mut server = stage.start(&["--grace", "50s"]).await;
+        // Whoever runs the tests may ignore some of these (nohup), and a child inherits that.
+        let line = "exec env --default-signal=TERM,INT,HUP \"$0\" \"$@\"";
+        let mut server = stage.start_by(line, &["--grace", "50s"]).await;
         let start = Instant::now();
         server.signal(signal);
         assert_eq!(server.ended().await, Some(0), "everything drained");
@@ -36,7 +38,7 @@ async fn an_idle_server_stops_long_before_its_grace() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_terminal_that_closes_is_ignored_under_nohup() {
     let stage = Stage::new();
-    let mut server = stage.start_by("trap '' HUP; exec \"$0\" \"$@\"").await;
+    let mut server = stage.start_by("trap '' HUP; exec \"$0\" \"$@\"", &[]).await;
     server.signal(Signal::SIGHUP);
     let said = server.foreman(&["submit", "--task", "foreman.noop", "--wait"]).await;
     assert_eq!(said.code, 0, "{said:?}");

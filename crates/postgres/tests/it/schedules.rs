@@ -20,16 +20,16 @@ use foreman_runtime::leadership::Lease;
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
-use tokio::time::Instant;
+use tokio_postgres::Client;
 
 use crate::given::{Team, is_torture};
 use crate::wire::{Meter, behind};
 
 const TTL: Duration = Duration::from_secs(15);
 const OFFICE: &str = "scheduler";
-/// How much longer firing may take than plain inserts of the same rows. A debug build took 6 times as long (10.6 s and 1.7 s, on two
-/// cores with twenty others waiting for them): it reads and locks every schedule, decides, and writes three more tables.
-const MOST_TIMES: u32 = 25;
+/// How much more the server may compute for firing than for plain inserts of the same rows: it reads and locks every schedule, and
+/// writes three more tables.
+const MOST_TIMES: u64 = 10;
 
 /// Its tick, and the next a minute later.
 fn firing_of(due: &DueSchedule) -> Firing {
@@ -132,7 +132,7 @@ async fn ten_thousand_due_in_one_second_are_fired_in_a_small_multiple_of_plain_i
     plant_many(&team, MANY, every_minute("many")).await;
     let client = team.database.client().await;
     // As a scheduler would if it had nothing to look up or to decide: the same rows, by plain statements.
-    let begun = Instant::now();
+    let before = server_ticks(&client).await;
     for step in 0..MANY / STEP as i64 {
         let text = format!(
             "BEGIN;
@@ -148,9 +148,9 @@ async fn ten_thousand_due_in_one_second_are_fired_in_a_small_multiple_of_plain_i
         );
         client.batch_execute(&text).await.unwrap();
     }
-    let plain = begun.elapsed();
+    let plain = server_ticks(&client).await - before;
     scene.advance(MINUTE).await;
-    let begun = Instant::now();
+    let before = server_ticks(&client).await;
     let mut fired = 0;
     loop {
         let due = team.store.due_schedules(STEP).await.unwrap().due;
@@ -161,10 +161,27 @@ async fn ten_thousand_due_in_one_second_are_fired_in_a_small_multiple_of_plain_i
         let answers = team.store.fire(None, &firings).await.unwrap().unwrap();
         fired += answers.iter().filter(|fired| matches!(fired, Fired::Done(jobs) if jobs.len() == 1)).count();
     }
-    let took = begun.elapsed();
+    let took = server_ticks(&client).await - before;
     assert_eq!(fired, MANY as usize);
-    eprintln!("{MANY} schedules fired in {took:?}, plain inserts of as many rows took {plain:?}");
-    assert!(took <= plain * MOST_TIMES, "{took:?} is more than {MOST_TIMES} times {plain:?}");
+    eprintln!("{MANY} schedules fired in {took} ticks of CPU, plain inserts of as many rows took {plain}");
+    assert!(plain > 0, "what the server computes is counted");
+    assert!(took <= plain * MOST_TIMES, "{took} ticks are more than {MOST_TIMES} times {plain}");
+}
+
+/// How long the server has computed for the connections to this database, in ticks of the kernel. Not a clock: on a busy machine
+/// a second of work takes many.
+async fn server_ticks(client: &Client) -> u64 {
+    let pids =
+        "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'";
+    let mut ticks = 0;
+    for row in client.query(pids, &[]).await.unwrap() {
+        // Gone since: it was idle, and what it had computed is missing before and after alike.
+        let Ok(stat) = std::fs::read_to_string(format!("/proc/{}/stat", row.get::<_, i32>(0))) else { continue };
+        // After the name in brackets: the state is field 3, time in the program and in the kernel are 14 and 15.
+        let fields: Vec<&str> = stat.rsplit(") ").next().unwrap().split(' ').collect();
+        ticks += fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap();
+    }
+    ticks
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -62,8 +62,8 @@ impl Stage {
     }
 
     /// The same, by way of a shell that runs `"$0" "$@"`.
-    pub async fn start_by(&self, line: &str) -> Server {
-        let direct = self.dev(&[]);
+    pub async fn start_by(&self, line: &str, words: &[&str]) -> Server {
+        let direct = self.dev(words);
         let direct = direct.as_std();
         let mut command = Command::new("sh");
         command.args(["-c", line]).arg(direct.get_program()).args(direct.get_args());
