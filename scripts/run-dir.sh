@@ -10,13 +10,15 @@ scratch=${TMPDIR:-/tmp}
 # When a process started, in ticks since boot: pids come again, this does not. Nothing for one that is dead and not yet buried.
 born() { awk '{ sub(/.*\) /, ""); if ($1 != "Z") print $20 }' "/proc/$1/stat" 2>/dev/null; }
 
-# Ends every process that a run started, however it was re-parented: they all carry the run's directory in their environment.
+# Ends every process that a run or one of its suites started, however it was re-parented: they all carry its directory in their
+# environment.
 stop_all_of() {
-    local dir=$1 signal=$2 file pid
+    local dir=$1 signal=$2 file pid suite names=()
+    for suite in "$dir" "$dir"/of/*; do names+=(-e "FOREMAN_TEST_DIR=$suite"); done
     while IFS= read -r file; do
         pid=${file#/proc/} pid=${pid%/environ}
         [ "$pid" = $$ ] || kill "-$signal" "$pid" 2>/dev/null || true
-    done < <(grep -lzxF -e "FOREMAN_TEST_DIR=$dir" /proc/[0-9]*/environ 2>/dev/null || true)
+    done < <(grep -lzxF "${names[@]}" /proc/[0-9]*/environ 2>/dev/null || true)
 }
 
 # Removes a run's directory, and what its services had to put elsewhere (scripts/services/ground.sh says when). Its owner's name
@@ -65,4 +67,13 @@ make_run_dir() {
     echo "$$ $(born $$)" >"$run_dir/owner"
     mkdir "$run_dir/tmp" "$run_dir/logs"
     : >"$run_dir/skipped"
+    : >"$run_dir/elsewhere"
+}
+
+# make_suite_dir RUN_DIR NAME — prints a directory for one suite of a run, in which it finds what the run shares.
+make_suite_dir() {
+    local dir=$1/of/$2 shared
+    mkdir -p -m 711 "$1/of" "$dir"
+    for shared in tests programs bin skipped elsewhere; do ln -sfn "../../$shared" "$dir/$shared"; done
+    echo "$dir"
 }
