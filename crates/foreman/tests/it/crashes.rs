@@ -150,9 +150,13 @@ async fn what_a_dead_process_held_runs_again_at_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_that_kills_its_server_is_stopped_after_three_times() {
     let stage = Stage::new();
-    let poison = crate::stage::command("kill -9 $PPID");
+    // Not before its submission has been answered.
+    let answered = stage.path().join("answered");
+    let line = format!("until [ -e {} ]; do sleep 0.05; done; kill -9 $PPID", answered.display());
+    let poison = crate::stage::command(&line);
     let mut server = stage.start(&["--allow-commands"]).await;
     let id = server.client.submit(&poison).await.unwrap().id;
+    std::fs::write(&answered, "").unwrap();
     for _ in 0..2 {
         assert_eq!(server.ended().await, None, "it was killed");
         server = stage.start(&["--allow-commands"]).await;
