@@ -86,7 +86,7 @@ async fn a_file_from_before_the_stream_goes_on() {
 
     // The bookkeeper begins at the start of the log, and takes nothing for a submission that is none.
     let mut ledger = Ledger::default();
-    let from = position(&store).await;
+    let from = position(store).await;
     let changes = store.changes(from, PLENTY).await.unwrap();
     for moved in changes.moved() {
         ledger.count(moved);
