@@ -13,7 +13,7 @@
 //! | [`sweeper`] | notices when its worker died |
 //! | [`pruner`] | removes it when its retention is over |
 //!
-//! [`pool`] and [`coalesce`] are what these are built from; [`tenants`] and [`Vault`] are what they know of whose job it is. The engine speaks to the outside through the ports of
+//! [`pool`], [`coalesce`] and [`follower`] are what these are built from; [`tenants`] and [`Vault`] are what they know of whose job it is. The engine speaks to the outside through the ports of
 //! `foreman-core` alone: it has not heard of SQL, signals or sockets, but for what a target calls.
 
 mod backlog;
@@ -22,6 +22,7 @@ pub mod coalesce;
 pub mod courier;
 pub mod desk;
 mod firing;
+pub mod follower;
 mod lag;
 mod led;
 mod outage;
@@ -43,6 +44,7 @@ pub mod worker;
 pub use bookkeeper::Bookkeeper;
 pub use courier::Courier;
 pub use desk::Desk;
+pub use follower::Follower;
 pub use outage::Error as LoopError;
 pub use promoter::Promoter;
 pub use pruner::Pruner;

@@ -9,14 +9,14 @@
 //! share a store, one is enough: a pruner that was given a [`Lead`] works only while its process leads, and each of its writes
 //! carries the term.
 //!
-//! [`Progress`] says which kinds are behind, since when and why.
+//! [`Progress`] says which kinds are behind, since when and why, and which follower holds the change log back.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use foreman_core::duration::Span;
-use foreman_core::ports::{PruneKind, PruneStep, Retention, StoreError, Upkeep};
+use foreman_core::ports::{FollowerName, PruneKind, PruneStep, Retention, StoreError, UNREAD_KEPT, Upkeep};
 use foreman_runtime::{Lead, Shutdown, Term, Tick, Ticker};
 use tokio::sync::watch;
 use tokio::task::yield_now;
@@ -59,9 +59,15 @@ impl Default for Config {
     }
 }
 
-/// Which kinds of pruning are behind. Clones share one answer.
+/// Which kinds of pruning are behind, and who holds the change log back. Clones share one answer.
 #[derive(Clone, Debug, Default)]
-pub struct Progress(Arc<Mutex<BTreeMap<PruneKind, Delay>>>);
+pub struct Progress(Arc<Mutex<Known>>);
+
+#[derive(Debug, Default)]
+struct Known {
+    delays: BTreeMap<PruneKind, Delay>,
+    held_by: Option<FollowerName>,
+}
 
 #[derive(Clone, Debug)]
 struct Delay {
@@ -82,13 +88,13 @@ pub struct Behind {
 impl Progress {
     /// How long a kind has been behind; zero when its last turn finished, and while this process does not lead.
     pub fn behind(&self, kind: PruneKind) -> Duration {
-        self.lock().get(&kind).map_or(Duration::ZERO, |delay| delay.since.elapsed())
+        self.lock().delays.get(&kind).map_or(Duration::ZERO, |delay| delay.since.elapsed())
     }
 
     /// Kinds that are behind for longer than [`FAR_BEHIND`].
     pub fn far_behind(&self) -> Vec<Behind> {
         let known = self.lock();
-        let all = known.iter().map(|(kind, Delay { since, why })| Behind {
+        let all = known.delays.iter().map(|(kind, Delay { since, why })| Behind {
             kind: *kind,
             since: since.elapsed(),
             why: why.clone(),
@@ -98,23 +104,33 @@ impl Progress {
 
     /// Whether it was behind for a reason.
     fn is_done(&self, kind: PruneKind) -> Option<Duration> {
-        self.lock().remove(&kind).filter(|delay| delay.why.is_some()).map(|delay| delay.since.elapsed())
+        self.lock().delays.remove(&kind).filter(|delay| delay.why.is_some()).map(|delay| delay.since.elapsed())
     }
 
     /// Whether this is news.
     fn is_behind(&self, kind: PruneKind, why: Option<String>) -> bool {
         let mut known = self.lock();
-        let delay = known.entry(kind).or_insert_with(|| Delay { since: Instant::now(), why: None });
+        let delay = known.delays.entry(kind).or_insert_with(|| Delay { since: Instant::now(), why: None });
         let is_news = why.is_some() && delay.why.is_none();
         delay.why = why;
         is_news
     }
 
-    fn clear(&self) {
-        self.lock().clear();
+    /// The follower for which more of the change log is kept than its retention says.
+    pub fn held_by(&self) -> Option<FollowerName> {
+        self.lock().held_by.clone()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<PruneKind, Delay>> {
+    /// Who it was before.
+    fn is_held_by(&self, follower: Option<FollowerName>) -> Option<FollowerName> {
+        std::mem::replace(&mut self.lock().held_by, follower)
+    }
+
+    fn clear(&self) {
+        *self.lock() = Known::default();
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -266,6 +282,7 @@ impl Pruner {
                 Ok(Some(step)) => {
                     removed += step.removed;
                     if step.is_done {
+                        self.note_holder(kind, step.held_by);
                         break Turn::Done;
                     }
                 }
@@ -295,6 +312,26 @@ impl Pruner {
         let limit = if kind == PruneKind::Partitions { *partitions_timeout } else { *call_timeout };
         let leader = self.led.leader(term);
         bounded(limit, self.store.prune_kind(leader.as_ref(), kind, retention, *step)).await
+    }
+
+    /// A follower that does not come back holds the change log back for a week: an operator should know before the disk is full.
+    fn note_holder(&self, kind: PruneKind, holder: Option<FollowerName>) {
+        if kind != PruneKind::Changes {
+            return;
+        }
+        let before = self.progress.is_held_by(holder.clone());
+        match (before, holder) {
+            (before, Some(now)) if before.as_ref() != Some(&now) => warn!(
+                follower = %now,
+                "the change log is kept longer than its retention, because the {now} has not read it; what is not read \
+                 within {} is pruned all the same",
+                Span(UNREAD_KEPT)
+            ),
+            (Some(before), None) => {
+                info!(follower = %before, "the {before} no longer holds the change log back: it is pruned as usual");
+            }
+            _ => {}
+        }
     }
 
     fn note_done(&self, kind: PruneKind) {

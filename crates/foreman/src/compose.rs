@@ -29,7 +29,7 @@ use std::sync::Arc;
 use axum::Router;
 use foreman_api::{BindError, Door, Gate, Hosts, Keys, Meter, Patience, Readiness, Server, Vitals, probes};
 use foreman_core::ports::intercept::Intercepted;
-use foreman_core::ports::{StatisticsStore, Store, Tenancy, TenantStore, Wakeups};
+use foreman_core::ports::{Store, Tenancy, TenantStore, Wakeups};
 use foreman_core::sealed::Keyring;
 use foreman_core::{Clock, Timestamp};
 use foreman_engine::SubmitHandle;
@@ -51,7 +51,7 @@ pub struct Composed {
     pub readiness: Readiness,
     pub store: OpenStore,
     /// The same store, for numbers over time.
-    pub books: Arc<dyn StatisticsStore>,
+    pub books: Arc<dyn Store>,
     intake: Option<SubmitHandle>,
     parts: Vec<Part>,
     running: Vec<Running>,
@@ -136,7 +136,7 @@ async fn on_a_file(ground: &Ground<'_>) -> anyhow::Result<Composed> {
     parts.push(ground.http(server, router));
     ground.vitals.set_store(Arc::clone(&opened.shared.store));
     let readiness = ground.readiness.clone();
-    let books = Arc::clone(&opened.shared.store) as Arc<dyn StatisticsStore>;
+    let books = Arc::clone(&opened.shared.store);
     Ok(Composed { address, readiness, store: opened.open, books, intake, parts, running: Vec::new() })
 }
 
@@ -151,7 +151,7 @@ async fn on_a_database(ground: &Ground<'_>, shutdown: &Shutdown) -> anyhow::Resu
     // Not before the door is open: whoever hears that this process is ready asks it for something.
     ground.vitals.set_store(Arc::clone(&opened.shared.store));
     let readiness = ground.readiness.clone();
-    let books = Arc::clone(&opened.shared.store) as Arc<dyn StatisticsStore>;
+    let books = Arc::clone(&opened.shared.store);
     Ok(Some(Composed { address, readiness, store: opened.open, books, intake, parts, running: vec![http] }))
 }
 

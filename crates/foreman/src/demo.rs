@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use foreman_client::Client;
 use foreman_core::Timestamp;
-use foreman_core::ports::StatisticsStore;
+use foreman_core::ports::Store;
 use foreman_runtime::{Backoff, Shutdown};
 use tokio::time::{Instant, sleep};
 use tracing::{info, warn};
@@ -61,13 +61,7 @@ impl Demo {
     }
 
     /// Until the server drains.
-    pub async fn run(
-        self,
-        address: SocketAddr,
-        settings: Settings,
-        books: Arc<dyn StatisticsStore>,
-        shutdown: Shutdown,
-    ) {
+    pub async fn run(self, address: SocketAddr, settings: Settings, books: Arc<dyn Store>, shutdown: Shutdown) {
         let player = match Player::new(self, address, &settings, books) {
             Ok(player) => player,
             Err(error) => return warn!("could not start the demo: {error}"),
@@ -84,7 +78,7 @@ struct Player {
     stage: Stage,
     mix: Mix,
     dice: Dice,
-    books: Arc<dyn StatisticsStore>,
+    books: Arc<dyn Store>,
 }
 
 impl Player {
@@ -92,7 +86,7 @@ impl Player {
         demo: Demo,
         address: SocketAddr,
         settings: &Settings,
-        books: Arc<dyn StatisticsStore>,
+        books: Arc<dyn Store>,
     ) -> Result<Self, foreman_client::Error> {
         // What listens everywhere is called here.
         let host = if address.ip().is_unspecified() { "127.0.0.1".into() } else { address.ip().to_string() };

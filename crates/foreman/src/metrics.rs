@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use foreman_api::{Hub, Meter};
 use foreman_core::ports::PruneKind;
-use foreman_engine::bookkeeper::{self, Readings};
+use foreman_engine::bookkeeper::Readings;
 use foreman_engine::scheduler::Lag;
 use foreman_engine::settle::RefusedOutcomes;
 use foreman_engine::{courier, pruner};
@@ -65,8 +65,10 @@ pub struct Metrics {
     scheduler_lag: Seconds,
     deliveries: Counter,
     endpoints_disabled: Counter,
-    courier_lag: Seconds,
-    bookkeeper_lag: Seconds,
+    follower_lag: Family<One, Seconds>,
+    /// Two of the same under the names they had before.
+    webhook_lag: Seconds,
+    statistics_lag: Seconds,
     prune_behind: Family<One, Seconds>,
     streams: Gauge,
     stream_events: Counter,
@@ -90,8 +92,8 @@ pub struct Metrics {
     pub held: HeldJobs,
     lead: OnceLock<Lead>,
     lag: OnceLock<Lag>,
-    courier: OnceLock<(courier::Lag, courier::Tally)>,
-    bookkeeper: OnceLock<bookkeeper::Lag>,
+    followers: Mutex<Vec<(&'static str, Lag)>>,
+    told: OnceLock<courier::Tally>,
     pruning: OnceLock<pruner::Progress>,
     refused: OnceLock<RefusedOutcomes>,
     readings: Arc<OnceLock<Readings>>,
@@ -149,15 +151,20 @@ impl Metrics {
                 "webhook_endpoints_disabled",
                 "Webhooks disabled because their endpoint was gone, or failed for days",
             ),
-            courier_lag: add(
+            follower_lag: add(
+                registry_ref,
+                "follower_lag_seconds",
+                "Age of the oldest change that a follower of the change log had not read when last measured; 0 while this process is not the leader",
+            ),
+            webhook_lag: add(
                 registry_ref,
                 "webhook_lag_seconds",
-                "Age of the oldest job change not yet processed for webhooks when last measured; 0 while this process is not the leader",
+                "Deprecated: foreman_follower_lag_seconds of the follower courier",
             ),
-            bookkeeper_lag: add(
+            statistics_lag: add(
                 registry_ref,
                 "statistics_lag_seconds",
-                "Age of the oldest change not yet counted in the statistics when last measured; 0 while this process is not the leader",
+                "Deprecated: foreman_follower_lag_seconds of the follower bookkeeper",
             ),
             prune_behind: add(
                 registry_ref,
@@ -224,8 +231,8 @@ impl Metrics {
             held: HeldJobs::default(),
             lead: OnceLock::new(),
             lag: OnceLock::new(),
-            courier: OnceLock::new(),
-            bookkeeper: OnceLock::new(),
+            followers: Mutex::default(),
+            told: OnceLock::new(),
             pruning: OnceLock::new(),
             refused: OnceLock::new(),
             readings,
@@ -247,14 +254,18 @@ impl Metrics {
         let _ = self.lag.set(lag);
     }
 
-    /// And how far telling is.
-    pub fn set_courier(&self, lag: courier::Lag, tally: courier::Tally) {
-        let _ = self.courier.set((lag, tally));
+    /// And how far a follower of the change log is.
+    pub fn add_follower(&self, name: &'static str, lag: Lag) {
+        self.followers.lock().unwrap_or_else(PoisonError::into_inner).push((name, lag));
     }
 
-    /// And how far counting is.
-    pub fn set_bookkeeper(&self, lag: bookkeeper::Lag, readings: Readings) {
-        let _ = self.bookkeeper.set(lag);
+    /// And how many deliveries the courier made.
+    pub fn set_deliveries(&self, tally: courier::Tally) {
+        let _ = self.told.set(tally);
+    }
+
+    /// And what the bookkeeper counted and saw.
+    pub fn set_readings(&self, readings: Readings) {
         let _ = self.readings.set(readings);
     }
 
@@ -333,12 +344,19 @@ impl Meter for Metrics {
         self.leads.set(term.is_some().into());
         self.term.set(term.map_or(0, |term| i64::try_from(term.0).unwrap_or(i64::MAX)));
         self.scheduler_lag.set(self.lag.get().map_or(0.0, |lag| lag.get().as_secs_f64()));
-        if let Some((lag, tally)) = self.courier.get() {
-            self.courier_lag.set(lag.get().as_secs_f64());
+        for (follower, lag) in self.followers.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            let lag = lag.get().as_secs_f64();
+            self.follower_lag.get_or_create(&[("follower", *follower)]).set(lag);
+            if *follower == "courier" {
+                self.webhook_lag.set(lag);
+            } else if *follower == "bookkeeper" {
+                self.statistics_lag.set(lag);
+            }
+        }
+        if let Some(tally) = self.told.get() {
             catch_up(&self.deliveries, tally.deliveries());
             catch_up(&self.endpoints_disabled, tally.disabled());
         }
-        self.bookkeeper_lag.set(self.bookkeeper.get().map_or(0.0, |lag| lag.get().as_secs_f64()));
         if let Some(progress) = self.pruning.get() {
             for kind in PruneKind::ALL {
                 let behind = progress.behind(kind).as_secs_f64();
@@ -380,7 +398,7 @@ mod tests {
     fn queues_and_how_long_jobs_take_are_shown_as_the_bookkeeper_told() {
         let metrics = Metrics::new(Role::Scheduler);
         let readings = Readings::default();
-        metrics.set_bookkeeper(bookkeeper::Lag::default(), readings.clone());
+        metrics.set_readings(readings.clone());
         let moved = |state, took_ms| Moved {
             id: foreman_core::JobId::fresh(),
             tenant: TenantId::default(),
@@ -429,6 +447,7 @@ mod tests {
         metrics.outcomes.get_or_create(&[("outcome", "completed"), ("answer", "now")]).inc();
         metrics.slots.set(32);
         metrics.set_pruning(pruner::Progress::default());
+        metrics.add_follower("relay", Lag::default());
         metrics.request(&Method::GET, "/healthz", StatusCode::OK, Duration::from_millis(1));
         metrics.request(&Method::from_bytes(b"BREW").expect("a method"), "-", StatusCode::NOT_FOUND, Duration::ZERO);
         let text = metrics.text();
@@ -443,6 +462,7 @@ mod tests {
             "foreman_schedules_fired_total 0",
             "foreman_scheduler_lag_seconds 0.0",
             "foreman_webhook_deliveries_total 0",
+            "foreman_follower_lag_seconds{follower=\"relay\"} 0.0",
             "foreman_webhook_lag_seconds 0.0",
             "foreman_statistics_lag_seconds 0.0",
             "foreman_prune_behind_seconds{kind=\"partitions\"} 0.0",

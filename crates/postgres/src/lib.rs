@@ -18,6 +18,7 @@ mod config;
 mod connection;
 pub mod doctor;
 mod error;
+mod followers;
 mod indexes;
 mod jobs;
 mod keys;

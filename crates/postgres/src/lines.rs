@@ -48,7 +48,7 @@ impl Lines {
         let row = tx.row(NOW, &[]).await?.ok_or_else(|| StoreError::Broken("the database told no time".into()))?;
         let now = row.try_get::<_, Time>(0)?.0;
         if place.done_at.is_some_and(|done_at| done_at.plus(EVERY) > now) {
-            return Ok((PruneStep { removed: 0, is_done: true }, place));
+            return Ok((PruneStep { is_done: true, ..PruneStep::default() }, place));
         }
         let most = limit.min(LOOKED_AT);
         let unused = Span(retention.queues.saturating_add(USE_IS_NOTED_EVERY));
@@ -65,7 +65,8 @@ impl Lines {
         if is_done {
             place = Place { done_at: Some(now), ..Place::default() };
         }
-        Ok((PruneStep { removed: usize::try_from(removed).unwrap_or_default(), is_done }, place))
+        let removed = usize::try_from(removed).unwrap_or_default();
+        Ok((PruneStep { removed, is_done, ..PruneStep::default() }, place))
     }
 }
 

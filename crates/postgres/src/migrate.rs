@@ -34,7 +34,7 @@ struct Migration {
     sql: &'static str,
 }
 
-const MIGRATIONS: [Migration; 8] = [
+const MIGRATIONS: [Migration; 9] = [
     Migration { version: 1, name: "places", serves: 1, sql: include_str!("../migrations/0001_places.sql") },
     Migration { version: 2, name: "schedules", serves: 1, sql: include_str!("../migrations/0002_schedules.sql") },
     Migration { version: 3, name: "tenants", serves: 1, sql: include_str!("../migrations/0003_tenants.sql") },
@@ -43,6 +43,7 @@ const MIGRATIONS: [Migration; 8] = [
     Migration { version: 6, name: "disabled", serves: 1, sql: include_str!("../migrations/0006_disabled.sql") },
     Migration { version: 7, name: "upkeep", serves: 1, sql: include_str!("../migrations/0007_upkeep.sql") },
     Migration { version: 8, name: "tasks", serves: 1, sql: include_str!("../migrations/0008_tasks.sql") },
+    Migration { version: 9, name: "followers", serves: 1, sql: include_str!("../migrations/0009_followers.sql") },
 ];
 
 /// The newest version this binary knows.

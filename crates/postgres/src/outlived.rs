@@ -231,7 +231,7 @@ impl Walk {
         (self.left, self.began) = (left, began);
         match found {
             Found::Deposed => None,
-            Found::Nothing => Some(PruneStep { removed: 0, is_done: true }),
+            Found::Nothing => Some(PruneStep { is_done: true, ..PruneStep::default() }),
             Found::Looked { removed, look } => {
                 match look {
                     Ok(look) => self.look = Some(look),
@@ -243,7 +243,8 @@ impl Walk {
                     }
                 }
                 // With the last partition of a pass. What has become old since belongs to the next one.
-                Some(PruneStep { removed, is_done: self.left.is_empty() && began.plus(RECENT) > now })
+                let is_done = self.left.is_empty() && began.plus(RECENT) > now;
+                Some(PruneStep { removed, is_done, ..PruneStep::default() })
             }
         }
     }

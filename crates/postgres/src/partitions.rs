@@ -578,7 +578,7 @@ pub(crate) async fn prune(
     leader: Option<&Leader>,
     limit: usize,
 ) -> Result<Option<PruneStep>, StoreError> {
-    let done = PruneStep { removed: 0, is_done: true };
+    let done = PruneStep { is_done: true, ..PruneStep::default() };
     let tended_at = || store.parts.tended_at.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     if tended_at().is_some_and(|time: Instant| time.elapsed() < INTERVAL) {
         return Ok(Some(done));

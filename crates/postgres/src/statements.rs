@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use crate::{
-    audit, changes, jobs, keys, leases, lines, order, outlived, passes, places, query, schedules, sessions, statistics,
-    tenants, trail, upkeep, webhooks,
+    audit, changes, followers, jobs, keys, leases, lines, order, outlived, passes, places, query, schedules, sessions,
+    statistics, tenants, trail, upkeep, webhooks,
 };
 
 /// All of them, by their text.
@@ -21,9 +21,10 @@ pub fn all() -> Vec<String> {
 }
 
 /// The files with fixed statements.
-const FILES: [&[&str]; 14] = [
+const FILES: [&[&str]; 15] = [
     audit::STATEMENTS,
     changes::STATEMENTS,
+    followers::STATEMENTS,
     keys::STATEMENTS,
     leases::STATEMENTS,
     lines::STATEMENTS,

@@ -1,10 +1,7 @@
-//! Numbers over time, and the bookkeeper's place in the log.
+//! Numbers over time.
 //!
-//! The bookkeeper's row is locked and compared with where the stretch began; whether the leader's term is still in force is read
-//! behind that lock, which may have been waited for. Of two bookkeepers the second finds the row moved and has added nothing. What
-//! is there is read under the same lock, added to here and written back, so nothing is added to a number that somebody else is
-//! changing. A process that dies before the commit has neither counted nor moved; one that does not hear of its commit sends the
-//! same again and finds the row moved, by itself.
+//! They are added in the transaction that moves the bookkeeper (`followers.rs`), under the lock of its row: what is there is read,
+//! added to here and written back, so nothing is added to a number that somebody else is changing.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -12,9 +9,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use foreman_core::job::QueueName;
-use foreman_core::ports::{
-    Bucket, Depth, Leader, Position, Posted, PruneStep, Range, StatisticsStore, StoreError, Stretch, WaitingCounts,
-};
+use foreman_core::ports::{Bucket, Depth, PruneStep, Range, StatisticsStore, StoreError, WaitingCounts};
 use foreman_core::statistics::{Entry, Known, Level, MINUTES_KEPT, Slot, Tally, carry};
 use foreman_core::{TenantId, Timestamp};
 use tokio_postgres::Row;
@@ -22,14 +17,10 @@ use tokio_postgres::Row;
 use crate::error::Fault;
 use crate::rows::{Cells, json, number};
 use crate::schedules::NOW;
-use crate::upkeep::leads;
 use crate::value::{Arg, Span, Time, bound};
 use crate::write::Transaction;
-use crate::{PostgresStore, look, transact};
+use crate::{PostgresStore, look};
 
-pub(crate) const STANDS: &str = "SELECT position FROM bookkeeper";
-pub(crate) const LOCK: &str = "SELECT position FROM bookkeeper FOR UPDATE";
-pub(crate) const MOVE: &str = "UPDATE bookkeeper SET position = $1::bigint";
 /// What is there of the buckets that are added to, in the order asked for.
 pub(crate) const TOUCHED: &str = "SELECT asked.rank, statistics.tally
     FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[]) WITH ORDINALITY
@@ -137,12 +128,12 @@ impl Minutes {
     ) -> Result<(PruneStep, Option<Timestamp>), Fault> {
         let mut removed = tx.rows(CUT_STATISTICS, &[&bound(limit), &Span(keep)]).await?.len();
         if removed >= limit {
-            return Ok((PruneStep { removed, is_done: false }, None));
+            return Ok((PruneStep { removed, ..PruneStep::default() }, None));
         }
         let row = tx.row(OLDEST, &[]).await?.ok_or_else(|| StoreError::Broken("the database told no time".into()))?;
         let until = row.try_get::<_, Time>(0)?.0.minus(keep.min(MINUTES_KEPT));
         let Some(Time(oldest)) = row.try_get::<_, Option<Time>>(1)? else {
-            return Ok((PruneStep { removed, is_done: true }, None));
+            return Ok((PruneStep { removed, is_done: true, ..PruneStep::default() }, None));
         };
         let known = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut from = known.map_or(oldest, |known| known.max(oldest)).min(until);
@@ -161,7 +152,7 @@ impl Minutes {
                 break;
             }
         }
-        Ok((PruneStep { removed, is_done: from >= end }, Some(from)))
+        Ok((PruneStep { removed, is_done: from >= end, ..PruneStep::default() }, Some(from)))
     }
 }
 
@@ -170,15 +161,6 @@ const ALL_TOGETHER: &str = "";
 
 #[async_trait]
 impl StatisticsStore for PostgresStore {
-    async fn bookkeeper(&self) -> Result<Position, StoreError> {
-        look!(self, Look, |tx| bookkeeper(&tx).await)
-    }
-
-    async fn book(&self, leader: Option<&Leader>, stretch: &Stretch) -> Result<Option<Posted>, StoreError> {
-        let books = Books::new(&stretch.entries);
-        transact!(self, data, Write, |tx| book(&tx, leader, stretch, &books).await)
-    }
-
     async fn depths(&self) -> Result<Vec<Depth>, StoreError> {
         look!(self, Audit, |tx| depths(&tx).await)
     }
@@ -201,13 +183,8 @@ impl StatisticsStore for PostgresStore {
     }
 }
 
-async fn bookkeeper(tx: &Transaction) -> Result<Position, Fault> {
-    let row = tx.row(STANDS, &[]).await?;
-    Ok(Position(row.map(|row| row.try_get(0)).transpose()?.unwrap_or_default()))
-}
-
 /// What is to be added, column by column, each bucket once and in one order.
-struct Books<'a> {
+pub(crate) struct Books<'a> {
     tallies: Vec<Tally>,
     tenants: Vec<&'a str>,
     slots: Vec<&'static str>,
@@ -216,7 +193,7 @@ struct Books<'a> {
 }
 
 impl<'a> Books<'a> {
-    fn new(entries: &'a [Entry]) -> Self {
+    pub fn new(entries: &'a [Entry]) -> Self {
         let mut sums: BTreeMap<(&str, &'static str, &str, Timestamp), Tally> = BTreeMap::new();
         for Entry { tenant, queue, slot, at, tally } in entries {
             let queue = queue.as_ref().map_or(ALL_TOGETHER, QueueName::as_str);
@@ -240,7 +217,7 @@ impl<'a> Books<'a> {
     }
 
     /// Under the bookkeeper's lock.
-    async fn add(&self, tx: &Transaction) -> Result<(), Fault> {
+    pub async fn add(&self, tx: &Transaction) -> Result<(), Fault> {
         if self.tallies.is_empty() {
             return Ok(());
         }
@@ -289,27 +266,6 @@ impl<'a> Books<'a> {
 
 fn tally(row: &Row, place: usize, tenant: &str) -> Result<Tally, Fault> {
     Cells { row, table: "statistics", id: tenant }.json(place, "tally")
-}
-
-async fn book(
-    tx: &Transaction,
-    leader: Option<&Leader>,
-    stretch: &Stretch,
-    books: &Books<'_>,
-) -> Result<Option<Posted>, Fault> {
-    let row = tx.row(LOCK, &[]).await?;
-    if !leads(tx, leader).await? {
-        return Ok(None);
-    }
-    let stands: Option<i64> = row.map(|row| row.try_get(0)).transpose()?;
-    if stands != Some(stretch.from.0) {
-        return Ok(Some(Posted::Overtaken));
-    }
-    books.add(tx).await?;
-    if stretch.to != stretch.from {
-        tx.rows(MOVE, &[&stretch.to.0]).await?;
-    }
-    Ok(Some(Posted::Done))
 }
 
 async fn depths(tx: &Transaction) -> Result<Vec<Depth>, Fault> {
@@ -417,9 +373,6 @@ pub(crate) const STATEMENTS: &[&str] = &[
     IDLE,
     KNOWN,
     LEVELS,
-    LOCK,
-    MOVE,
     OLDEST,
-    STANDS,
     TOUCHED,
 ];

@@ -6,7 +6,7 @@
 use async_trait::async_trait;
 use foreman_core::error_group::ErrorGroup;
 use foreman_core::ports::{
-    DONE_IS_NOTED_EVERY, Due, Leader, PruneKind, PruneStep, Retention, Step, StoreError, UNREAD_KEPT,
+    DONE_IS_NOTED_EVERY, Due, FollowerName, Leader, PruneKind, PruneStep, Retention, Step, StoreError, UNREAD_KEPT,
     USE_IS_NOTED_EVERY, Upkeep,
 };
 use foreman_core::target::Route;
@@ -75,7 +75,7 @@ impl Upkeep for PostgresStore {
                 }
                 let step = partitions::prune(self, leader, limit).await?;
                 transact!(self, data, Write, |tx| match leads(&tx, leader).await {
-                    Ok(true) if step.is_some() => note_done(&tx, kind).await.map(|()| step),
+                    Ok(true) if step.is_some() => note_done(&tx, kind).await.map(|()| step.clone()),
                     Ok(_) => Ok(None),
                     Err(fault) => Err(fault),
                 })
@@ -154,10 +154,7 @@ async fn prune(
     let most = bound(limit);
     let removed = match kind {
         PruneKind::Keys => tx.rows(CUT_KEYS, &[&most]).await?,
-        PruneKind::Changes => {
-            let unread = Span(retention.changes.max(UNREAD_KEPT));
-            tx.rows(CUT_CHANGES, &[&most, &Span(retention.changes), &unread]).await?
-        }
+        PruneKind::Changes => return prune_changes(tx, retention, limit).await.map(Some),
         PruneKind::Sessions => tx.rows(CUT_SESSIONS, &[&most, &Span(retention.sessions)]).await?,
         PruneKind::Queues => {
             let unused = Span(retention.queues.saturating_add(USE_IS_NOTED_EVERY));
@@ -175,6 +172,19 @@ async fn prune(
         note_done(tx, kind).await?;
     }
     Ok(Some(step))
+}
+
+async fn prune_changes(tx: &Transaction, retention: &Retention, limit: usize) -> Result<PruneStep, Fault> {
+    let unread = Span(retention.changes.max(UNREAD_KEPT));
+    let row = tx.row(CUT_CHANGES, &[&bound(limit), &Span(retention.changes), &unread]).await?;
+    let row = row.ok_or_else(|| StoreError::Broken("pruning the change log answered nothing".into()))?;
+    let removed: i64 = row.try_get("removed")?;
+    let held_by = row.try_get::<_, Option<String>>("held_by")?.map(FollowerName::from_stored);
+    let step = PruneStep { held_by, ..PruneStep::of(usize::try_from(removed).unwrap_or_default(), limit) };
+    if step.is_done {
+        note_done(tx, PruneKind::Changes).await?;
+    }
+    Ok(step)
 }
 
 async fn forget_lines(

@@ -1,8 +1,8 @@
-//! Webhooks as they are kept, what is listed of their deliveries, and where the courier stands.
+//! Webhooks as they are kept, and what is listed of their deliveries.
 //!
 //! Endpoints are changed like tenants: by the version that was seen, compared under the row's lock, with the id of the edit left
-//! there. Their health is written beside that by the courier (`health.rs`), and deliveries are made with the courier's
-//! next place in one transaction (`post.rs`). A process that dies half way leaves all as it was.
+//! there. Their health is written beside that by the courier (`health.rs`), and deliveries are made in the transaction that moves
+//! the courier (`post.rs`). A process that dies half way leaves all as it was.
 //!
 //! An endpoint that cannot be read, because a later version has written it, fails whatever asks for it, and is named. The courier is
 //! told its id: it makes deliveries for it that a worker of the later version sends.
@@ -13,8 +13,8 @@ pub(crate) mod post;
 
 use async_trait::async_trait;
 use foreman_core::ports::{
-    ChangeLog, CreateWebhookAnswer, Delivery, DeliveryNote, Endpoints, Leader, NewDelivery, NewWebhook, Position,
-    Posted, Round, StoreError, UpdateWebhookAnswer, WebhookStore, WebhookUpdate,
+    CreateWebhookAnswer, Delivery, DeliveryNote, Endpoints, Leader, NewDelivery, NewWebhook, StoreError,
+    UpdateWebhookAnswer, WebhookStore, WebhookUpdate,
 };
 use foreman_core::webhook::Webhook;
 use foreman_core::{JobId, TenantId, WebhookId};
@@ -22,9 +22,7 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::error::Fault;
-use crate::places::LOOKS;
 use crate::rows::{Cells, json};
-use crate::upkeep::leads;
 use crate::value::bound;
 use crate::write::Transaction;
 use crate::{PostgresStore, look, transact};
@@ -69,9 +67,6 @@ pub(crate) const UPDATE: &str = "UPDATE webhooks
 pub(crate) const DELETE: &str = "DELETE FROM webhooks WHERE tenant = $1::text AND id = $2::uuid RETURNING 1";
 /// By the tag that stands in no document.
 pub(crate) const WITH_CALLBACK: &str = "SELECT job FROM job_tags WHERE job = ANY ($1::uuid[]) AND tag = $2::text";
-pub(crate) const STANDS: &str = "SELECT position FROM courier";
-pub(crate) const APPOINT: &str = "INSERT INTO courier (position) VALUES ($1::bigint) ON CONFLICT DO NOTHING";
-pub(crate) const DISMISS: &str = "DELETE FROM courier";
 
 #[async_trait]
 impl WebhookStore for PostgresStore {
@@ -120,26 +115,6 @@ impl WebhookStore for PostgresStore {
         health::note(self, Some(leader), notes).await
     }
 
-    async fn courier(&self) -> Result<Position, StoreError> {
-        courier(self, None).await.map(Option::unwrap_or_default)
-    }
-
-    async fn courier_as(&self, leader: &Leader) -> Result<Option<Position>, StoreError> {
-        courier(self, Some(leader)).await
-    }
-
-    async fn dismiss_courier(&self) -> Result<(), StoreError> {
-        transact!(self, data, Write, |tx| led(&tx, None, DISMISS, &[]).await.map(|_| ()))
-    }
-
-    async fn dismiss_courier_as(&self, leader: &Leader) -> Result<Option<()>, StoreError> {
-        transact!(self, data, Write, |tx| led(&tx, Some(leader), DISMISS, &[]).await)
-    }
-
-    async fn post(&self, leader: Option<&Leader>, round: &Round) -> Result<Option<Posted>, StoreError> {
-        post::post(self, leader, round).await
-    }
-
     async fn post_one(&self, delivery: &NewDelivery) -> Result<(), StoreError> {
         post::post_one(self, delivery).await
     }
@@ -166,36 +141,6 @@ impl WebhookStore for PostgresStore {
     ) -> Result<Option<Delivery>, StoreError> {
         look!(self, Look, |tx| deliveries::one(&tx, tenant, webhook, job).await)
     }
-}
-
-/// Where the courier stands; `None` when none is appointed because the leader's term is over.
-async fn courier(store: &PostgresStore, leader: Option<&Leader>) -> Result<Option<Position>, StoreError> {
-    for _ in 0..LOOKS {
-        if let Some(position) = look!(store, Look, |tx| stands(&tx).await)? {
-            return Ok(Some(position));
-        }
-        let head = store.head().await?;
-        // Whoever appoints one at the same moment has read the end of the same log. Dismissed since, it begins again.
-        let appointed = transact!(store, data, Write, |tx| led(&tx, leader, APPOINT, &[&head.0]).await)?;
-        if appointed.is_none() {
-            return Ok(None);
-        }
-    }
-    Err(StoreError::Unavailable("the courier is dismissed as often as it is appointed".into()))
-}
-
-/// A write of one statement; `None`, and it is not made, when the leader's term is over.
-async fn led(
-    tx: &Transaction,
-    leader: Option<&Leader>,
-    sql: &str,
-    args: &[&dyn crate::value::Arg],
-) -> Result<Option<()>, Fault> {
-    if !leads(tx, leader).await? {
-        return Ok(None);
-    }
-    tx.rows(sql, args).await?;
-    Ok(Some(()))
 }
 
 /// From the columns of [`columns`], the first of a row.
@@ -293,11 +238,6 @@ async fn delete(tx: &Transaction, tenant: &TenantId, id: WebhookId) -> Result<Op
     deliveries::unlist(tx, tenant, Some(id)).await.map(Some)
 }
 
-async fn stands(tx: &Transaction) -> Result<Option<Position>, Fault> {
-    let row = tx.row(STANDS, &[]).await?;
-    Ok(row.map(|row| row.try_get(0)).transpose()?.map(Position))
-}
-
 async fn with_callback(tx: &Transaction, jobs: &[JobId]) -> Result<Vec<JobId>, Fault> {
     let ids: Vec<Uuid> = jobs.iter().map(|job| job.0).collect();
     let rows = tx.rows(WITH_CALLBACK, &[&ids, &foreman_core::webhook::CALLBACK_TAG]).await?;
@@ -308,7 +248,7 @@ async fn with_callback(tx: &Transaction, jobs: &[JobId]) -> Result<Vec<JobId>, F
 
 /// For the test that prepares every statement: those of this file and of each file below it.
 pub(crate) const STATEMENTS: &[&[&str]] = &[
-    &[APPOINT, BY_ID, CREATE, DELETE, DISMISS, ENABLED, LIST, ONE_BY_ONE, STANDS, UPDATE, WITH_CALLBACK],
+    &[BY_ID, CREATE, DELETE, ENABLED, LIST, ONE_BY_ONE, UPDATE, WITH_CALLBACK],
     deliveries::STATEMENTS,
     health::STATEMENTS,
     post::STATEMENTS,

@@ -114,14 +114,15 @@ const CHECKS: [(&str, &str); 27] = [
         "SELECT job, webhook FROM deliveries WHERE (tenant, webhook) NOT IN (SELECT tenant, id FROM webhooks)",
     ),
     (
-        "the courier is at {}, and the log ends at {}",
-        "SELECT position, ended FROM courier, (SELECT coalesce(max(seq), 0) AS ended FROM sqlite_sequence
+        "the follower {} is at {}, and the log ends at {}",
+        "SELECT name, position, ended FROM followers, (SELECT coalesce(max(seq), 0) AS ended FROM sqlite_sequence
          WHERE name = 'changes') WHERE position NOT BETWEEN 0 AND ended",
     ),
     (
-        "the bookkeeper is at {}, and the log ends at {}",
-        "SELECT position, ended FROM bookkeeper, (SELECT coalesce(max(seq), 0) AS ended FROM sqlite_sequence
-         WHERE name = 'changes') WHERE position NOT BETWEEN 0 AND ended",
+        "the follower {} is at {}, and the version before has it at {}",
+        "SELECT name, followers.position, old.position FROM followers
+         JOIN (SELECT 'courier' AS who, position FROM courier UNION ALL SELECT 'bookkeeper', position FROM bookkeeper) AS old
+         ON old.who = name WHERE old.position <> followers.position",
     ),
     (
         "a pass of tenant {} says that {} holds it, and not by what",

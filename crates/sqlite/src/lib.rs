@@ -19,6 +19,7 @@ mod disabled;
 pub mod doctor;
 mod error;
 mod filesystem;
+mod followers;
 mod jobs;
 mod keys;
 mod lock;

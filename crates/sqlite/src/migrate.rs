@@ -29,7 +29,7 @@ struct Migration {
     sql: &'static str,
 }
 
-const MIGRATIONS: [Migration; 7] = [
+const MIGRATIONS: [Migration; 8] = [
     Migration { version: 1, name: "places", serves: 1, sql: include_str!("../migrations/0001_places.sql") },
     Migration { version: 2, name: "schedules", serves: 1, sql: include_str!("../migrations/0002_schedules.sql") },
     Migration { version: 3, name: "tenants", serves: 1, sql: include_str!("../migrations/0003_tenants.sql") },
@@ -37,6 +37,7 @@ const MIGRATIONS: [Migration; 7] = [
     Migration { version: 5, name: "outlines", serves: 1, sql: include_str!("../migrations/0005_outlines.sql") },
     Migration { version: 6, name: "upkeep", serves: 1, sql: include_str!("../migrations/0006_upkeep.sql") },
     Migration { version: 7, name: "users", serves: 1, sql: include_str!("../migrations/0007_users.sql") },
+    Migration { version: 8, name: "followers", serves: 1, sql: include_str!("../migrations/0008_followers.sql") },
 ];
 
 /// The newest version this binary knows.

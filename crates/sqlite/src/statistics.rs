@@ -1,16 +1,10 @@
-//! Numbers per minute and per hour, and the bookkeeper's place in the change log.
-//!
-//! What the bookkeeper made of a stretch of the log is added and its place moved in one operation of the one writer, and only
-//! while it stands where the stretch began. Two at once run one after the other: the second does not stand there any more
-//! and adds nothing. One that dies before that leaves everything as it was, and the next counts the same stretch.
+//! Numbers per minute and per hour. They are added in the operation that moves the bookkeeper (`followers.rs`).
 
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use foreman_core::job::QueueName;
-use foreman_core::ports::{
-    Bucket, Depth, Leader, Position, Posted, Range, StatisticsStore, StoreError, Stretch, WaitingCounts,
-};
+use foreman_core::ports::{Bucket, Depth, Range, StatisticsStore, StoreError, WaitingCounts};
 use foreman_core::statistics::{Entry, Known, Level, Slot, Tally, carry};
 use foreman_core::{TenantId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -36,16 +30,6 @@ const OF_EACH: &str = "SELECT queue, tally FROM statistics INDEXED BY statistics
 
 #[async_trait]
 impl StatisticsStore for SqliteStore {
-    async fn bookkeeper(&self) -> Result<Position, StoreError> {
-        self.read(|read| bookkeeper(read.sql)).await
-    }
-
-    /// There are no terms: one process has the file for itself.
-    async fn book(&self, _leader: Option<&Leader>, stretch: &Stretch) -> Result<Option<Posted>, StoreError> {
-        let stretch = stretch.clone();
-        self.write(move |write| book(write, &stretch)).await.map(Some)
-    }
-
     /// A look at everything that waits: asked once a minute, and an index would be written at every move of every job.
     async fn depths(&self) -> Result<Vec<Depth>, StoreError> {
         self.read(|read| depths(read.sql, read.now)).await
@@ -80,26 +64,12 @@ impl StatisticsStore for SqliteStore {
     }
 }
 
-fn bookkeeper(sql: &Connection) -> Result<Position, Fault> {
-    let place = sql
-        .prepare_cached("SELECT position FROM bookkeeper WHERE only = 1")?
-        .query_row([], |row| row.get(0))
-        .optional()?;
-    Ok(Position(place.unwrap_or_default()))
-}
-
-fn book(write: &Write<'_>, stretch: &Stretch) -> Result<Posted, Fault> {
-    let moved = write
-        .prepared("UPDATE bookkeeper SET position = ?2 WHERE only = 1 AND position = ?1")?
-        .execute((stretch.from.0, stretch.to.0))?;
-    if moved == 0 {
-        return Ok(Posted::Overtaken);
-    }
-    for entry in &stretch.entries {
+pub(crate) fn add_all(write: &Write<'_>, entries: &[Entry]) -> Result<(), Fault> {
+    for entry in entries {
         add(write, entry)?;
         note_level(write, entry)?;
     }
-    Ok(Posted::Done)
+    Ok(())
 }
 
 /// How deep it was when last sampled, unless later is known.

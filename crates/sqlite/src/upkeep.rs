@@ -17,6 +17,7 @@ use rusqlite::OptionalExtension;
 
 use crate::SqliteStore;
 use crate::error::Fault;
+use crate::followers::OldChanges;
 use crate::jobs::forget;
 use crate::order::Order;
 use crate::places::{self, End};
@@ -24,7 +25,6 @@ use crate::queues::{self, Unused};
 use crate::readers::Read;
 use crate::rows::{Traveller, Waiting, traveller_columns};
 use crate::schedules::OldTicks;
-use crate::webhooks::OldChanges;
 use crate::write::Write;
 
 #[async_trait]
@@ -166,6 +166,7 @@ fn prune(
     limit: usize,
 ) -> Result<PruneStep, Fault> {
     let now = write.now;
+    let mut held_by = None;
     let removed = match (kind, found) {
         (_, Found::Queues(unused)) => unused.prune(write)?,
         (_, Found::Ticks(ticks)) => ticks.prune(write)?,
@@ -177,7 +178,11 @@ fn prune(
             now,
             limit,
         )?,
-        (PruneKind::Changes, _) => OldChanges::find(write, now.minus(retention.changes))?.prune(write, bound(limit))?,
+        (PruneKind::Changes, _) => {
+            let step = OldChanges::find(write, now.minus(retention.changes))?.prune(write, limit)?;
+            held_by = step.held_by;
+            step.removed
+        }
         (PruneKind::Sessions, _) => cut(
             write,
             "DELETE FROM sessions WHERE id IN
@@ -218,7 +223,7 @@ fn prune(
         (PruneKind::Partitions, _) => 0,
         (PruneKind::Queues | PruneKind::Ticks | PruneKind::Jobs, Found::Nothing) => 0,
     };
-    let step = PruneStep::of(removed, limit);
+    let step = PruneStep { held_by, ..PruneStep::of(removed, limit) };
     if step.is_done {
         note_done(write, kind)?;
     }

@@ -1,26 +1,22 @@
-//! Webhooks, their health, the list of their deliveries, and the one transaction that makes deliveries.
+//! Webhooks, their health, and the list of their deliveries.
 //!
-//! Everything that changes something is one operation of the one writer. A round of the courier is one too: its jobs, what
-//! is listed of them and the courier's new place are written together or not at all, and a round that begins elsewhere than
-//! the courier stands writes nothing. Sent again, it begins elsewhere.
+//! Everything that changes something is one operation of the one writer. Deliveries are made in the one that moves the courier.
 //!
 //! An endpoint that this version cannot read harms no other: it is left out of lists, the courier is told its id alone, and
 //! the log says so once. Asked for by id it is called damaged; a delete does not read it, so one can be rid of it.
 
-mod courier;
 mod deliveries;
 mod edit;
 mod health;
+pub(crate) mod post;
 mod row;
-
-pub(crate) use courier::OldChanges;
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use foreman_core::ports::{
-    CreateWebhookAnswer, Delivery, DeliveryNote, Endpoints, Leader, NewDelivery, NewWebhook, Position, Posted, Round,
-    StoreError, UpdateWebhookAnswer, WebhookStore, WebhookUpdate,
+    CreateWebhookAnswer, Delivery, DeliveryNote, Endpoints, NewDelivery, NewWebhook, StoreError, UpdateWebhookAnswer,
+    WebhookStore, WebhookUpdate,
 };
 use foreman_core::webhook::Webhook;
 use foreman_core::{JobId, TenantId, WebhookId};
@@ -75,28 +71,9 @@ impl WebhookStore for SqliteStore {
         self.write(move |write| health::note(write, &notes, &unreadable)).await
     }
 
-    async fn courier(&self) -> Result<Position, StoreError> {
-        // Asked before every round, and hardly ever for the first time.
-        match self.read(|read| courier::place(read.sql)).await? {
-            Some(position) => Ok(position),
-            None => self.write(courier::appoint).await,
-        }
-    }
-
-    async fn dismiss_courier(&self) -> Result<(), StoreError> {
-        self.write(courier::dismiss).await
-    }
-
-    /// There are no terms: one process has the file for itself.
-    async fn post(&self, _leader: Option<&Leader>, round: &Round) -> Result<Option<Posted>, StoreError> {
-        let deliveries = courier::prepare(&round.deliveries)?;
-        let (from, to) = (round.from, round.to);
-        self.write(move |write| courier::post(write, from, to, &deliveries)).await.map(Some)
-    }
-
     async fn post_one(&self, delivery: &NewDelivery) -> Result<(), StoreError> {
-        let delivery = courier::prepare(std::slice::from_ref(delivery))?;
-        self.write(move |write| courier::deliver(write, &delivery)).await
+        let delivery = post::prepare(std::slice::from_ref(delivery))?;
+        self.write(move |write| post::deliver(write, &delivery)).await
     }
 
     async fn with_callback(&self, jobs: &[JobId]) -> Result<Vec<JobId>, StoreError> {
@@ -104,7 +81,7 @@ impl WebhookStore for SqliteStore {
             return Ok(Vec::new());
         }
         let jobs = jobs.to_vec();
-        self.read(move |read| courier::with_callback(read.sql, &jobs)).await
+        self.read(move |read| post::with_callback(read.sql, &jobs)).await
     }
 
     async fn deliveries(

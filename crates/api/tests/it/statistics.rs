@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use foreman_core::ports::{ChangeLog as _, Position, StatisticsStore as _, Stretch};
+use foreman_core::ports::{
+    Advance, Begin, ChangeLog as _, Effect, FollowerName, Followers as _, Position, StatisticsStore as _,
+};
 use foreman_core::statistics::{Ledger, Slot};
 use foreman_core::{Clock as _, Timestamp};
 use serde_json::{Value, json};
@@ -14,13 +16,14 @@ use crate::matrix::{key, keyed, tenant};
 pub async fn booked(api: &Api) {
     // Whoever asks asks later.
     api.clock.advance(Duration::from_secs(1));
-    let from = api.store.inner.bookkeeper().await.unwrap();
+    let follower = FollowerName::BOOKKEEPER;
+    let from = api.store.inner.follow(None, &follower, Begin::Start).await.unwrap().unwrap();
     let changes = api.store.inner.changes(from, 100_000).await.unwrap();
     let mut ledger = Ledger::default();
     changes.moved().for_each(|moved| ledger.count(moved));
     ledger.sample(&api.store.inner.depths().await.unwrap(), api.clock.now());
-    let stretch = Stretch { from, to: changes.position, entries: ledger.entries() };
-    api.store.inner.book(None, &stretch).await.unwrap();
+    let advance = Advance { follower, from, to: changes.position, effect: Effect::Counts(ledger.entries()) };
+    api.store.inner.advance(None, &advance).await.unwrap();
     assert_ne!(changes.position, Position(0));
 }
 

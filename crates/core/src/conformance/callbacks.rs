@@ -73,7 +73,7 @@ pub async fn jobs_made_by_a_schedule_ask_too(subject: &dyn TenancySubject) {
 
 /// Otherwise a callback would be told of by a callback.
 pub async fn a_delivery_asks_for_no_callback(subject: &dyn TenancySubject) {
-    courier(&*subject.tenancy()).await;
+    courier(&*subject.store()).await;
     let round = posted(subject, vec![callback("acme")]).await;
     assert_eq!(asked(subject, &[round.deliveries[0].job.id]).await, []);
 }

@@ -4,11 +4,11 @@
 
 use super::TenancySubject;
 use super::given::{DAY, HOUR, PLENTY, SECOND, Scene, a_job, at_once, completed, ids, jobs, sorted};
-use super::posting::{courier, delivery, job_ids, listed, next_deliveries, post_by, posted};
+use super::posting::{Round, courier, delivery, job_ids, listed, next_deliveries, post_by, posted};
 use super::prune::for_ever;
 use super::webhooks_kept::made;
 use crate::id::JobId;
-use crate::ports::{NewDelivery, Position, Posted, Retention, Round, Topic, UNREAD_KEPT};
+use crate::ports::{Advanced, FollowerName, NewDelivery, Position, Retention, Topic, UNREAD_KEPT};
 use crate::state::State;
 use crate::webhook::QUEUE;
 
@@ -20,11 +20,11 @@ async fn job_count(scene: &Scene<'_>) -> u64 {
 }
 
 async fn dismiss(subject: &dyn TenancySubject) {
-    subject.tenancy().dismiss_courier().await.expect(ANSWERS);
+    subject.store().dismiss(None, &FollowerName::COURIER).await.expect(ANSWERS);
 }
 
 pub async fn the_courier_begins_at_the_end_of_the_log_and_stays_there(subject: &dyn TenancySubject) {
-    let (scene, store) = (Scene::of(subject), subject.tenancy());
+    let (scene, store) = (Scene::of(subject), subject.store());
     scene.submit(a_job()).await;
     let head = scene.head().await;
     assert_eq!(courier(&*store).await, head, "what happened before there was one is told to nobody");
@@ -36,7 +36,7 @@ pub async fn the_courier_begins_at_the_end_of_the_log_and_stays_there(subject: &
 }
 
 pub async fn in_an_empty_log_the_courier_begins_at_the_beginning(subject: &dyn TenancySubject) {
-    let (scene, store) = (Scene::of(subject), subject.tenancy());
+    let (scene, store) = (Scene::of(subject), subject.store());
     let first = courier(&*store).await;
     let id = scene.submit(a_job()).await;
     assert_eq!(courier(&*store).await, first);
@@ -47,9 +47,9 @@ pub async fn couriers_that_come_at_once_begin_at_one_place(subject: &dyn Tenancy
     let scene = Scene::of(subject);
     scene.submit(a_job()).await;
     let places = at_once((0..8).map(|_| {
-        let (tenancy, store) = (subject.tenancy(), subject.store());
+        let store = subject.store();
         async move {
-            let place = courier(&*tenancy).await;
+            let place = courier(&*store).await;
             store.submit(&[a_job().build()]).await.expect(ANSWERS);
             place
         }
@@ -59,7 +59,7 @@ pub async fn couriers_that_come_at_once_begin_at_one_place(subject: &dyn Tenancy
 }
 
 pub async fn a_round_moves_the_courier_and_makes_jobs_to_claim(subject: &dyn TenancySubject) {
-    let (scene, store) = (Scene::of(subject), subject.tenancy());
+    let (scene, store) = (Scene::of(subject), subject.store());
     let (session, webhook) = (scene.session().await, made(subject, "acme").await);
     courier(&*store).await;
     scene.submit(a_job()).await;
@@ -75,7 +75,7 @@ pub async fn a_round_moves_the_courier_and_makes_jobs_to_claim(subject: &dyn Ten
 }
 
 pub async fn a_round_without_a_delivery_moves_the_courier_too(subject: &dyn TenancySubject) {
-    let (scene, store) = (Scene::of(subject), subject.tenancy());
+    let (scene, store) = (Scene::of(subject), subject.store());
     courier(&*store).await;
     scene.submit(a_job()).await;
     let head = scene.head().await;
@@ -86,7 +86,7 @@ pub async fn a_round_without_a_delivery_moves_the_courier_too(subject: &dyn Tena
 
 /// Its own deliveries stand in the log behind the place that the courier has moved to: it reads how they go.
 pub async fn what_a_round_makes_stands_in_the_log_like_any_submission(subject: &dyn TenancySubject) {
-    let (scene, store) = (Scene::of(subject), subject.tenancy());
+    let (scene, store) = (Scene::of(subject), subject.store());
     let (session, webhook) = (scene.session().await, made(subject, "acme").await);
     courier(&*store).await;
     scene.submit(a_job()).await;
@@ -107,7 +107,7 @@ pub async fn what_a_round_makes_stands_in_the_log_like_any_submission(subject: &
 
 pub async fn a_round_wakes_those_who_claim_and_those_who_watch(subject: &dyn TenancySubject) {
     let webhook = made(subject, "acme").await;
-    courier(&*subject.tenancy()).await;
+    courier(&*subject.store()).await;
     let mut bells = [Topic::Ready, Topic::Changed].map(|topic| subject.wakeups().listen(topic));
     bells.iter_mut().for_each(tokio::sync::watch::Receiver::mark_unchanged);
     posted(subject, vec![delivery("acme", webhook.id)]).await;
@@ -119,7 +119,7 @@ pub async fn a_round_wakes_those_who_claim_and_those_who_watch(subject: &dyn Ten
 
 /// A courier is paused between reading and posting; another posts; the first goes on.
 pub async fn a_round_from_elsewhere_writes_nothing(subject: &dyn TenancySubject) {
-    let (scene, store) = (Scene::of(subject), subject.tenancy());
+    let (scene, store) = (Scene::of(subject), subject.store());
     let webhook = made(subject, "acme").await;
     let from = courier(&*store).await;
     scene.submit(a_job()).await;
@@ -127,9 +127,9 @@ pub async fn a_round_from_elsewhere_writes_nothing(subject: &dyn TenancySubject)
     let first = posted(subject, vec![delivery("acme", webhook.id)]).await;
     scene.submit(a_job()).await;
     let (head, count) = (scene.head().await, job_count(&scene).await);
-    assert_eq!(post_by(&*store, &late).await, Posted::Overtaken);
+    assert_eq!(post_by(&*store, &late).await, Advanced::Overtaken);
     let ahead = Round { from: head, to: head, ..late.clone() };
-    assert_eq!(post_by(&*store, &ahead).await, Posted::Overtaken, "nor from where the courier has not been yet");
+    assert_eq!(post_by(&*store, &ahead).await, Advanced::Overtaken, "nor from where the courier has not been yet");
     assert_eq!(courier(&*store).await, first.to);
     assert_eq!((scene.head().await, job_count(&scene).await), (head, count));
     let listed = listed(subject, "acme", webhook.id).await;
@@ -137,20 +137,20 @@ pub async fn a_round_from_elsewhere_writes_nothing(subject: &dyn TenancySubject)
 }
 
 pub async fn a_round_sent_again_doubles_nothing(subject: &dyn TenancySubject) {
-    let (scene, store) = (Scene::of(subject), subject.tenancy());
+    let (scene, store) = (Scene::of(subject), subject.store());
     let webhook = made(subject, "acme").await;
     courier(&*store).await;
     scene.submit(a_job()).await;
     let round = posted(subject, vec![delivery("acme", webhook.id), delivery("acme", webhook.id)]).await;
     let head = scene.head().await;
-    assert_eq!(post_by(&*store, &round).await, Posted::Overtaken, "by itself");
+    assert_eq!(post_by(&*store, &round).await, Advanced::Overtaken, "by itself");
     assert_eq!((courier(&*store).await, scene.head().await), (round.to, head));
     assert_eq!(job_count(&scene).await, 3);
     assert_eq!(listed(subject, "acme", webhook.id).await.len(), 2);
 }
 
 pub async fn of_two_couriers_at_once_one_wins(subject: &dyn TenancySubject) {
-    let (scene, store) = (Scene::of(subject), subject.tenancy());
+    let (scene, store) = (Scene::of(subject), subject.store());
     let webhook = made(subject, "acme").await;
     let from = courier(&*store).await;
     let mut made = Vec::new();
@@ -161,14 +161,14 @@ pub async fn of_two_couriers_at_once_one_wins(subject: &dyn TenancySubject) {
         let rounds: Vec<Round> =
             (0..4).map(|_| Round { from: place, to, deliveries: vec![delivery("acme", webhook.id)] }).collect();
         let answers = at_once(rounds.clone().into_iter().map(|round| {
-            let store = subject.tenancy();
+            let store = subject.store();
             async move { post_by(&*store, &round).await }
         }))
         .await;
         let won: Vec<&Round> = rounds
             .iter()
             .zip(&answers)
-            .filter(|(_, answer)| **answer == Posted::Done)
+            .filter(|(_, answer)| **answer == Advanced::Done)
             .map(|(round, _)| round)
             .collect();
         assert_eq!(won.len(), 1, "{answers:?}");
@@ -187,7 +187,7 @@ pub async fn couriers_that_follow_tell_every_ending_once(subject: &dyn TenancySu
     const JOBS: usize = 40;
     let scene = Scene::of(subject);
     let (session, webhook) = (scene.session().await, made(subject, "acme").await);
-    courier(&*subject.tenancy()).await;
+    courier(&*subject.store()).await;
     let writer = async {
         for _ in 0..JOBS / 4 {
             scene.submit_all(&jobs(4, &a_job())).await;
@@ -203,13 +203,13 @@ pub async fn couriers_that_follow_tell_every_ending_once(subject: &dyn TenancySu
             let mut told = Vec::new();
             let mut read = 0;
             while read < JOBS {
-                let from = courier(&*tenancy).await;
+                let from = courier(&*store).await;
                 let page = store.changes(from, 3).await.expect(ANSWERS);
                 let ended = page.moved().filter(|moved| moved.step.state == State::Completed);
                 let ended: Vec<JobId> = ended.map(|moved| moved.id).collect();
                 let tell = |about: &JobId| NewDelivery { about: Some(*about), ..delivery("acme", webhook.id) };
                 let round = Round { from, to: page.position, deliveries: ended.iter().map(tell).collect() };
-                if page.position > from && post_by(&*tenancy, &round).await == Posted::Done {
+                if page.position > from && post_by(&*store, &round).await == Advanced::Done {
                     told.extend(ended);
                 }
                 let all = tenancy.deliveries(&webhook.tenant, webhook.id, None, PLENTY).await.expect(ANSWERS);
@@ -230,7 +230,7 @@ pub async fn couriers_that_follow_tell_every_ending_once(subject: &dyn TenancySu
 }
 
 pub async fn a_dismissed_courier_posts_nothing_and_the_next_begins_at_the_end(subject: &dyn TenancySubject) {
-    let (scene, store) = (Scene::of(subject), subject.tenancy());
+    let (scene, store) = (Scene::of(subject), subject.store());
     let webhook = made(subject, "acme").await;
     dismiss(subject).await;
     let from = courier(&*store).await;
@@ -238,7 +238,7 @@ pub async fn a_dismissed_courier_posts_nothing_and_the_next_begins_at_the_end(su
     dismiss(subject).await;
     dismiss(subject).await;
     let round = Round { from, to: scene.head().await, deliveries: vec![delivery("acme", webhook.id)] };
-    assert_eq!(post_by(&*store, &round).await, Posted::Overtaken);
+    assert_eq!(post_by(&*store, &round).await, Advanced::Overtaken);
     assert_eq!(job_count(&scene).await, 1);
     let head = scene.head().await;
     assert_eq!(courier(&*store).await, head);
@@ -257,7 +257,7 @@ fn changes_for_a_day() -> Retention {
 pub async fn what_the_courier_has_not_read_is_not_pruned(subject: &dyn TenancySubject) {
     let scene = Scene::of(subject);
     let before = scene.submit(a_job()).await;
-    courier(&*subject.tenancy()).await;
+    courier(&*subject.store()).await;
     let unread = scene.submit_all(&jobs(2, &a_job())).await;
     assert_eq!(left(&scene).await, [&[before], &unread[..]].concat());
     scene.advance(DAY * 2).await;
@@ -267,14 +267,14 @@ pub async fn what_the_courier_has_not_read_is_not_pruned(subject: &dyn TenancySu
     assert!(scene.prune(&changes_for_a_day(), PLENTY).await.changes >= 1, "it has been read");
     assert_eq!(left(&scene).await, []);
     let next = scene.submit(a_job()).await;
-    let place = courier(&*subject.tenancy()).await;
+    let place = courier(&*subject.store()).await;
     let moved = scene.moved_since(place).await;
     assert_eq!(moved.iter().map(|moved| moved.id).collect::<Vec<_>>(), [next], "and it goes on from there");
 }
 
 pub async fn what_is_read_is_kept_for_its_time_all_the_same(subject: &dyn TenancySubject) {
     let scene = Scene::of(subject);
-    courier(&*subject.tenancy()).await;
+    courier(&*subject.store()).await;
     let id = scene.submit(a_job()).await;
     posted(subject, Vec::new()).await;
     scene.advance(DAY.saturating_sub(SECOND)).await;
@@ -285,7 +285,7 @@ pub async fn what_is_read_is_kept_for_its_time_all_the_same(subject: &dyn Tenanc
 /// A courier that never comes back must not make the log grow for ever.
 pub async fn what_nobody_read_for_a_week_is_pruned(subject: &dyn TenancySubject) {
     let scene = Scene::of(subject);
-    courier(&*subject.tenancy()).await;
+    courier(&*subject.store()).await;
     scene.submit(a_job()).await;
     scene.advance(HOUR).await;
     let younger = scene.submit(a_job()).await;
@@ -295,12 +295,12 @@ pub async fn what_nobody_read_for_a_week_is_pruned(subject: &dyn TenancySubject)
     assert_eq!(scene.prune(&changes_for_a_day(), PLENTY).await.changes, 1);
     assert_eq!(left(&scene).await, [younger]);
     let round = posted(subject, Vec::new()).await;
-    assert_eq!(courier(&*subject.tenancy()).await, round.to, "the courier goes on with what is left");
+    assert_eq!(courier(&*subject.store()).await, round.to, "the courier goes on with what is left");
 }
 
 pub async fn a_dismissed_courier_keeps_nothing(subject: &dyn TenancySubject) {
     let scene = Scene::of(subject);
-    courier(&*subject.tenancy()).await;
+    courier(&*subject.store()).await;
     scene.submit(a_job()).await;
     scene.advance(DAY * 2).await;
     assert_eq!(scene.prune(&changes_for_a_day(), PLENTY).await.changes, 0);
@@ -312,7 +312,7 @@ pub async fn a_dismissed_courier_keeps_nothing(subject: &dyn TenancySubject) {
 pub async fn a_round_of_many_is_written_whole(subject: &dyn TenancySubject) {
     let scene = Scene::of(subject);
     let (session, webhook) = (scene.session().await, made(subject, "acme").await);
-    courier(&*subject.tenancy()).await;
+    courier(&*subject.store()).await;
     scene.submit(a_job()).await;
     let many: Vec<NewDelivery> = (0..700).map(|_| delivery("acme", webhook.id)).collect();
     let round = posted(subject, many).await;

@@ -3,12 +3,12 @@
 use super::TenancySubject;
 use super::given::{DAY, HOUR, PLENTY, SECOND, Scene, a_job, by_ids, completed, ids, sorted, tenant};
 use super::posting::{
-    BODY, callback, courier, delivery, found, job_ids, listed, next_deliveries, of_deliveries, posted, text,
+    BODY, Round, callback, courier, delivery, found, job_ids, listed, next_deliveries, of_deliveries, posted, text,
 };
 use super::prune::for_ever;
 use super::webhooks_kept::made;
 use crate::id::JobId;
-use crate::ports::{Delivery, NewDelivery, Pruned, RemoveAnswer, Retention, Round};
+use crate::ports::{Delivery, NewDelivery, Pruned, RemoveAnswer, Retention};
 use crate::state::State;
 use crate::target::{Route, Target};
 use crate::webhook::Event;
@@ -28,7 +28,7 @@ fn as_listed(new: &NewDelivery, round_at: crate::time::Timestamp) -> Delivery {
 pub async fn a_delivery_survives_the_store_to_the_letter(subject: &dyn TenancySubject) {
     let scene = Scene::of(subject);
     let (session, webhook) = (scene.session().await, made(subject, "acme").await);
-    courier(&*subject.tenancy()).await;
+    courier(&*subject.store()).await;
     let round = posted(subject, vec![delivery("acme", webhook.id), callback("acme")]).await;
     let held = scene.take(next_deliveries(session, 10)).await;
     assert_eq!(held.len(), 2);
@@ -47,7 +47,7 @@ pub async fn a_delivery_survives_the_store_to_the_letter(subject: &dyn TenancySu
 
 pub async fn deliveries_are_listed_the_newest_first_page_by_page(subject: &dyn TenancySubject) {
     let webhook = made(subject, "acme").await;
-    courier(&*subject.tenancy()).await;
+    courier(&*subject.store()).await;
     let mut expected = Vec::new();
     for event in [Event::JobCompleted, Event::JobFailed, Event::JobDead, Event::WebhookDisabled] {
         let about = (event != Event::WebhookDisabled).then(JobId::fresh);
@@ -78,7 +78,7 @@ pub async fn deliveries_are_listed_the_newest_first_page_by_page(subject: &dyn T
 pub async fn deliveries_are_listed_for_their_tenant_and_endpoint(subject: &dyn TenancySubject) {
     let (first, second, theirs) =
         (made(subject, "acme").await, made(subject, "acme").await, made(subject, "other").await);
-    courier(&*subject.tenancy()).await;
+    courier(&*subject.store()).await;
     let round = vec![delivery("acme", first.id), delivery("acme", second.id), delivery("other", theirs.id)];
     let made = job_ids(&posted(subject, round).await.deliveries);
     for (number, webhook) in [&first, &second, &theirs].into_iter().enumerate() {
@@ -98,7 +98,7 @@ pub async fn deliveries_are_listed_for_their_tenant_and_endpoint(subject: &dyn T
 pub async fn a_callback_is_a_job_and_listed_nowhere(subject: &dyn TenancySubject) {
     let scene = Scene::of(subject);
     let webhook = made(subject, "acme").await;
-    courier(&*subject.tenancy()).await;
+    courier(&*subject.store()).await;
     let round = posted(subject, vec![callback("acme")]).await;
     assert_eq!(listed(subject, "acme", webhook.id).await, []);
     let job = round.deliveries[0].job.id;
@@ -110,7 +110,7 @@ pub async fn a_callback_is_a_job_and_listed_nowhere(subject: &dyn TenancySubject
 pub async fn a_round_to_an_endpoint_that_is_gone_is_posted_all_the_same(subject: &dyn TenancySubject) {
     let scene = Scene::of(subject);
     let (session, gone, there) = (scene.session().await, made(subject, "acme").await, made(subject, "acme").await);
-    courier(&*subject.tenancy()).await;
+    courier(&*subject.store()).await;
     assert!(subject.tenancy().delete_webhook(&gone.tenant, gone.id).await.expect(ANSWERS));
     let round = posted(subject, vec![delivery("acme", gone.id), delivery("acme", there.id)]).await;
     let held = scene.take(next_deliveries(session, 10)).await;
@@ -121,7 +121,7 @@ pub async fn a_round_to_an_endpoint_that_is_gone_is_posted_all_the_same(subject:
 pub async fn a_delivery_beside_the_courier_is_made_once(subject: &dyn TenancySubject) {
     let scene = Scene::of(subject);
     let webhook = made(subject, "acme").await;
-    let place = courier(&*subject.tenancy()).await;
+    let place = courier(&*subject.store()).await;
     let test = NewDelivery { event: Event::WebhookTest, about: None, ..delivery("acme", webhook.id) };
     let now = subject.now().await;
     for _ in 0..3 {
@@ -130,7 +130,7 @@ pub async fn a_delivery_beside_the_courier_is_made_once(subject: &dyn TenancySub
     }
     assert_eq!(listed(subject, "acme", webhook.id).await, [as_listed(&test, now)]);
     assert_eq!(scene.audit().await.jobs, 1);
-    assert_eq!(courier(&*subject.tenancy()).await, place, "the courier is where it was");
+    assert_eq!(courier(&*subject.store()).await, place, "the courier is where it was");
     let moved = scene.moved_since(place).await;
     assert_eq!(
         moved.iter().map(|moved| (moved.id, moved.step.state)).collect::<Vec<_>>(),
@@ -150,13 +150,13 @@ pub async fn a_delivery_can_be_made_where_there_is_no_courier(subject: &dyn Tena
     subject.tenancy().post_one(&test).await.expect(ANSWERS);
     assert_eq!(listed(subject, "acme", webhook.id).await.len(), 1);
     let head = subject.store().head().await.expect(ANSWERS);
-    assert_eq!(courier(&*subject.tenancy()).await, head, "and one that comes later begins at the end");
+    assert_eq!(courier(&*subject.store()).await, head, "and one that comes later begins at the end");
 }
 
 pub async fn what_is_listed_outlives_the_job(subject: &dyn TenancySubject) {
     let scene = Scene::of(subject);
     let (session, webhook) = (scene.session().await, made(subject, "acme").await);
-    courier(&*subject.tenancy()).await;
+    courier(&*subject.store()).await;
     let round = posted(subject, vec![delivery("acme", webhook.id)]).await;
     let held = scene.take(next_deliveries(session, 1)).await.remove(0);
     let id = held.job.id;
@@ -170,7 +170,7 @@ pub async fn what_is_listed_outlives_the_job(subject: &dyn TenancySubject) {
 pub async fn deliveries_are_pruned_by_their_age(subject: &dyn TenancySubject) {
     let scene = Scene::of(subject);
     let (first, second) = (made(subject, "acme").await, made(subject, "other").await);
-    courier(&*subject.tenancy()).await;
+    courier(&*subject.store()).await;
     posted(subject, vec![delivery("acme", first.id), delivery("other", second.id), delivery("acme", first.id)]).await;
     scene.advance(HOUR).await;
     let young = posted(subject, vec![delivery("acme", first.id)]).await;
@@ -194,7 +194,7 @@ pub async fn deliveries_are_pruned_by_their_age(subject: &dyn TenancySubject) {
 pub async fn a_deleted_endpoint_takes_its_list_along_and_leaves_the_jobs(subject: &dyn TenancySubject) {
     let scene = Scene::of(subject);
     let (gone, there) = (made(subject, "acme").await, made(subject, "acme").await);
-    courier(&*subject.tenancy()).await;
+    courier(&*subject.store()).await;
     let Round { deliveries, .. } = posted(subject, vec![delivery("acme", gone.id), delivery("acme", there.id)]).await;
     assert!(subject.tenancy().delete_webhook(&gone.tenant, gone.id).await.expect(ANSWERS));
     assert_eq!(listed(subject, "acme", gone.id).await, []);
@@ -209,7 +209,7 @@ pub async fn a_deleted_endpoint_takes_its_list_along_and_leaves_the_jobs(subject
 pub async fn a_delivery_is_sent_again_by_a_redrive(subject: &dyn TenancySubject) {
     let scene = Scene::of(subject);
     let (session, webhook) = (scene.session().await, made(subject, "acme").await);
-    courier(&*subject.tenancy()).await;
+    courier(&*subject.store()).await;
     let round = posted(subject, vec![delivery("acme", webhook.id)]).await;
     let id = round.deliveries[0].job.id;
     for attempt in 1..=2 {

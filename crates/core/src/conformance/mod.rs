@@ -23,6 +23,7 @@ pub mod expiry;
 pub mod failure_groups;
 pub mod fairness;
 pub mod fairness_weights;
+pub mod followers;
 pub mod given;
 pub mod held_by;
 pub mod idempotency;

@@ -8,7 +8,9 @@ use super::TenancySubject;
 use super::given::{a_job, queue, tenant};
 use crate::id::{JobId, SessionId, TenantId, WebhookId};
 use crate::job::{NewJob, Work};
-use crate::ports::{ClaimRequest, Delivery, NewDelivery, Position, Posted, Round, Tenancy};
+use crate::ports::{
+    Advance, Advanced, Begin, ClaimRequest, Delivery, Effect, FollowerName, NewDelivery, Position, Store,
+};
 use crate::target::{Addressee, Route, Target, WebhookTarget};
 use crate::webhook::{Event, KIND, QUEUE, Wish};
 
@@ -53,20 +55,37 @@ pub fn callback(of: &str) -> NewDelivery {
     NewDelivery { job: job(of, target(to, event)), webhook: None, event, about: Some(JobId::fresh()) }
 }
 
-pub async fn courier(store: &dyn Tenancy) -> Position {
-    store.courier().await.expect(ANSWERS)
+/// What the courier made of a stretch of the change log.
+#[derive(Clone, Debug)]
+pub struct Round {
+    pub from: Position,
+    pub to: Position,
+    pub deliveries: Vec<NewDelivery>,
+}
+
+impl Round {
+    pub fn advance(&self) -> Advance {
+        let effect = Effect::Deliveries(self.deliveries.clone());
+        Advance { follower: FollowerName::COURIER, from: self.from, to: self.to, effect }
+    }
+}
+
+/// The courier's position; it is appointed if there is none.
+pub async fn courier(store: &dyn Store) -> Position {
+    let position = store.follow(None, &FollowerName::COURIER, Begin::End).await.expect(ANSWERS);
+    position.expect("nobody's term is over")
 }
 
 /// Posts as whoever wants to and needs no election.
-pub async fn post_by(store: &dyn Tenancy, round: &Round) -> Posted {
-    store.post(None, round).await.expect(ANSWERS).expect("nobody's term is over")
+pub async fn post_by(store: &dyn Store, round: &Round) -> Advanced {
+    store.advance(None, &round.advance()).await.expect(ANSWERS).expect("nobody's term is over")
 }
 
 /// A round from where the courier stands to the end of the log, which must take place.
 pub async fn posted(subject: &dyn TenancySubject, deliveries: Vec<NewDelivery>) -> Round {
-    let (store, jobs) = (subject.tenancy(), subject.store());
-    let round = Round { from: courier(&*store).await, to: jobs.head().await.expect(ANSWERS), deliveries };
-    assert_eq!(post_by(&*store, &round).await, Posted::Done);
+    let store = subject.store();
+    let round = Round { from: courier(&*store).await, to: store.head().await.expect(ANSWERS), deliveries };
+    assert_eq!(post_by(&*store, &round).await, Advanced::Done);
     round
 }
 

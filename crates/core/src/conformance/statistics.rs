@@ -9,25 +9,49 @@ use super::given::{
 use super::prune::for_ever;
 use crate::id::TenantId;
 use crate::job::QueueName;
-use crate::ports::{Bucket, Depth, Position, Posted, Pruned, Range, Retention, Store, Stretch, WaitingCounts};
+use crate::ports::{
+    Advance, Advanced, Begin, Bucket, Depth, Effect, FollowerName, Position, Pruned, Range, Retention, Store,
+    WaitingCounts,
+};
 use crate::statistics::{Entry, Ledger, Levels, Slot, Spread, Tally};
 use crate::time::Timestamp;
 
 const ANSWERS: &str = "the store answers";
 
+/// What the bookkeeper made of a stretch of the change log.
+#[derive(Clone, Debug)]
+pub struct Stretch {
+    pub from: Position,
+    pub to: Position,
+    pub entries: Vec<Entry>,
+}
+
+impl Stretch {
+    pub fn advance(&self) -> Advance {
+        let effect = Effect::Counts(self.entries.clone());
+        Advance { follower: FollowerName::BOOKKEEPER, from: self.from, to: self.to, effect }
+    }
+}
+
 async fn bookkeeper(scene: &Scene<'_>) -> Position {
-    scene.store.bookkeeper().await.expect(ANSWERS)
+    position(&*scene.store).await
+}
+
+/// The bookkeeper's.
+pub async fn position(store: &dyn Store) -> Position {
+    let position = store.follow(None, &FollowerName::BOOKKEEPER, Begin::Start).await.expect(ANSWERS);
+    position.expect("nobody's term is over")
 }
 
 /// Books as whoever wants to and needs no election.
-async fn book(store: &dyn Store, stretch: &Stretch) -> Posted {
-    store.book(None, stretch).await.expect(ANSWERS).expect("nobody's term is over")
+async fn book(store: &dyn Store, stretch: &Stretch) -> Advanced {
+    store.advance(None, &stretch.advance()).await.expect(ANSWERS).expect("nobody's term is over")
 }
 
 /// Adds these without moving the bookkeeper.
 async fn add(scene: &Scene<'_>, entries: Vec<Entry>) {
     let place = bookkeeper(scene).await;
-    assert_eq!(book(&*scene.store, &Stretch { from: place, to: place, entries }).await, Posted::Done);
+    assert_eq!(book(&*scene.store, &Stretch { from: place, to: place, entries }).await, Advanced::Done);
 }
 
 /// So many submitted to a queue of the default tenant in the minute of that moment; to all together without one.
@@ -71,8 +95,8 @@ fn summed(buckets: &[Bucket]) -> Tally {
 }
 
 /// What the bookkeeper does: reads on, counts, and books what it made of it.
-async fn keep_books(store: &dyn Store, rows: usize) -> Option<Posted> {
-    let from = store.bookkeeper().await.expect(ANSWERS);
+async fn keep_books(store: &dyn Store, rows: usize) -> Option<Advanced> {
+    let from = position(store).await;
     let changes = store.changes(from, rows).await.expect(ANSWERS);
     if changes.rows.is_empty() {
         return None;
@@ -165,7 +189,7 @@ pub async fn a_stretch_moves_the_bookkeeper(subject: &dyn Subject) {
     let from = bookkeeper(&scene).await;
     scene.submit(a_job()).await;
     let to = scene.head().await;
-    assert_eq!(book(&*scene.store, &Stretch { from, to, entries: Vec::new() }).await, Posted::Done);
+    assert_eq!(book(&*scene.store, &Stretch { from, to, entries: Vec::new() }).await, Advanced::Done);
     assert_eq!(bookkeeper(&scene).await, to, "with nothing to add too");
     assert_eq!(scene.head().await, to, "and the log does not grow by it");
 }
@@ -179,12 +203,12 @@ pub async fn a_stretch_from_elsewhere_adds_nothing(subject: &dyn Subject) {
     let to = scene.head().await;
     let entries = vec![submitted(None, now, 1)];
     let ahead = Stretch { from: first, to, entries: entries.clone() };
-    assert_eq!(book(&*scene.store, &ahead).await, Posted::Overtaken, "it has not been there yet");
+    assert_eq!(book(&*scene.store, &ahead).await, Advanced::Overtaken, "it has not been there yet");
     assert_eq!(bookkeeper(&scene).await, from);
     let stretch = Stretch { from, to: first, entries: entries.clone() };
-    assert_eq!(book(&*scene.store, &stretch).await, Posted::Done);
+    assert_eq!(book(&*scene.store, &stretch).await, Advanced::Done);
     let late = Stretch { from, to, entries };
-    assert_eq!(book(&*scene.store, &late).await, Posted::Overtaken, "another was faster");
+    assert_eq!(book(&*scene.store, &late).await, Advanced::Overtaken, "another was faster");
     assert_eq!(bookkeeper(&scene).await, first);
     assert_eq!(counts(&read(&scene, &ever(Slot::Minute, None)).await), [(Slot::Minute.of(now), 1)]);
 }
@@ -195,8 +219,8 @@ pub async fn a_stretch_sent_again_is_counted_once(subject: &dyn Subject) {
     let (from, now) = (bookkeeper(&scene).await, scene.now().await);
     scene.submit(a_job()).await;
     let stretch = Stretch { from, to: scene.head().await, entries: vec![submitted(None, now, 1)] };
-    assert_eq!(book(&*scene.store, &stretch).await, Posted::Done);
-    assert_eq!(book(&*scene.store, &stretch).await, Posted::Overtaken, "by itself");
+    assert_eq!(book(&*scene.store, &stretch).await, Advanced::Done);
+    assert_eq!(book(&*scene.store, &stretch).await, Advanced::Overtaken, "by itself");
     assert_eq!(counts(&read(&scene, &ever(Slot::Minute, None)).await), [(Slot::Minute.of(now), 1)]);
 }
 
@@ -212,7 +236,7 @@ pub async fn of_bookkeepers_at_once_one_counts(subject: &dyn Subject) {
             async move { book(&*store, &Stretch { from, to, entries }).await }
         }))
         .await;
-        assert_eq!(answers.iter().filter(|answer| **answer == Posted::Done).count(), 1, "{answers:?}");
+        assert_eq!(answers.iter().filter(|answer| **answer == Advanced::Done).count(), 1, "{answers:?}");
         assert_eq!(bookkeeper(&scene).await, to);
         assert_eq!(counts(&read(&scene, &ever(Slot::Minute, None)).await), [(Slot::Minute.of(now), round)]);
     }

@@ -192,6 +192,15 @@ macro_rules! for_every_promise {
                 failed_and_dead_jobs_are_grouped_apart,
                 deliveries_that_failed_are_in_no_group,
             }
+            followers {
+                a_new_follower_begins_where_it_says,
+                each_follower_has_its_own_position,
+                a_follower_that_was_never_added_writes_nothing,
+                of_followers_of_one_name_at_once_one_writes,
+                what_any_follower_has_not_read_is_kept_and_it_is_named,
+                a_follower_holds_the_log_back_for_a_week,
+                a_follower_that_never_asked_holds_nothing_back,
+            }
             fairness {
                 a_single_job_is_in_one_of_the_next_two_claims,
                 a_single_job_in_another_queue_is_as_soon,

@@ -5,14 +5,16 @@
 //! any number of processes do that at once.) A store that one process has for itself has no terms, and obeys.
 
 use super::given::{DAY, MINUTE, Scene, a_job, tenant};
+use super::posting::{Round, courier};
 use super::prune::for_ever;
+use super::statistics::{Stretch, position};
 use super::timetable::{every_minute, next_firing};
 use super::trail::act;
 use super::webhooks_kept::made;
 use super::{Reigns, TenancySubject};
 use crate::id::{EntryId, JobId, TenantId};
 use crate::ports::{
-    DeliveryNote, Firing, JobFilter, Leader, Position, PruneKind, Retention, Round, ScheduleView, Stretch, Went,
+    Begin, DeliveryNote, Firing, FollowerName, JobFilter, Leader, Position, PruneKind, Retention, ScheduleView, Went,
 };
 use crate::state::State;
 use crate::webhook::Webhook;
@@ -64,7 +66,7 @@ impl<'a> Stage<'a> {
         let scene = Scene::of(subject);
         let schedule = scene.plant(every_minute("daily").queued("fired")).await;
         let webhook = made(subject, "acme").await;
-        let from = subject.tenancy().courier().await.expect(ANSWERS);
+        let from = courier(&*subject.store()).await;
         scene.job_in(State::Completed, a_job()).await;
         scene.advance(MINUTE).await;
         let waiting = scene.submit(a_job().queued("waiting")).await;
@@ -82,8 +84,9 @@ impl<'a> Stage<'a> {
                 store.cancel_as(leader, &TenantId::default(), &[self.waiting]).await.expect(ANSWERS).is_some()
             }
             Write::Book => {
-                let (from, to) = (store.bookkeeper().await.expect(ANSWERS), store.head().await.expect(ANSWERS));
-                store.book(Some(leader), &Stretch { from, to, entries: Vec::new() }).await.expect(ANSWERS).is_some()
+                let (from, to) = (position(&*store).await, store.head().await.expect(ANSWERS));
+                let stretch = Stretch { from, to, entries: Vec::new() };
+                store.advance(Some(leader), &stretch.advance()).await.expect(ANSWERS).is_some()
             }
             Write::NoteDeliveries => {
                 let (tenant, webhook) = (self.webhook.tenant.clone(), self.webhook.id);
@@ -97,10 +100,14 @@ impl<'a> Stage<'a> {
             Write::Post => {
                 let to = store.head().await.expect(ANSWERS);
                 let round = Round { from: self.from, to, deliveries: Vec::new() };
-                tenancy.post(Some(leader), &round).await.expect(ANSWERS).is_some()
+                store.advance(Some(leader), &round.advance()).await.expect(ANSWERS).is_some()
             }
-            Write::DismissCourier => tenancy.dismiss_courier_as(leader).await.expect(ANSWERS).is_some(),
-            Write::AppointCourier => tenancy.courier_as(leader).await.expect(ANSWERS).is_some(),
+            Write::DismissCourier => {
+                store.dismiss(Some(leader), &FollowerName::COURIER).await.expect(ANSWERS).is_some()
+            }
+            Write::AppointCourier => {
+                store.follow(Some(leader), &FollowerName::COURIER, Begin::End).await.expect(ANSWERS).is_some()
+            }
             Write::Prune(kind) => {
                 let now = Some(std::time::Duration::ZERO);
                 let retention = Retention { completed: now, cancelled: now, ..for_ever() };
@@ -116,7 +123,7 @@ impl<'a> Stage<'a> {
         let webhook = tenancy.webhook(&self.webhook.tenant, self.webhook.id).await.expect(ANSWERS);
         let trail = tenancy.trail(Some(&tenant("acme")), None, 10).await.expect(ANSWERS);
         let jobs = scene.count(&JobFilter::default()).await;
-        let (head, books) = (scene.head().await, store.bookkeeper().await.expect(ANSWERS));
+        let (head, books) = (scene.head().await, position(&*store).await);
         format!("{seen:?} {webhook:?} {trail:?} {jobs} {head:?} {books:?} {:?}", scene.state(self.waiting).await)
     }
 }

@@ -7,6 +7,7 @@
 mod cancel;
 mod claim;
 mod clock;
+mod followers;
 mod keys;
 mod lists;
 mod passes;

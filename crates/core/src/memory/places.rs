@@ -17,7 +17,8 @@ use crate::key::{KeyId, KeyRecord};
 use crate::lane::Lane;
 use crate::outcome::{AttemptOutcome, Report};
 use crate::ports::{
-    ChangeRow, Moved, Note, Position, SessionInfo, SessionState, Step, Topic, USE_IS_NOTED_EVERY, is_fragile,
+    ChangeRow, FollowerName, Moved, Note, Position, SessionInfo, SessionState, Step, Topic, USE_IS_NOTED_EVERY,
+    is_fragile,
 };
 use crate::state::State;
 use crate::target::Route;
@@ -63,6 +64,7 @@ pub(super) struct Places {
     last_fence: i64,
     pub log: BTreeMap<Position, ChangeRow>,
     last_position: i64,
+    pub followers: BTreeMap<FollowerName, Position>,
     moved: Vec<Moved>,
     notes: Vec<Note>,
     pub books: Books,

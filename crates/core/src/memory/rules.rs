@@ -37,10 +37,10 @@ pub enum Rule {
     TickOnce,
     /// A claim takes no more of a tenant's jobs than it has room for.
     RoomsObeyed,
-    /// Deliveries are written only while the courier stands where the round began.
-    PostCompares,
-    /// The log is kept until the courier has read it.
-    PruneWaitsForCourier,
+    /// A follower writes its effect only while its position is where it began.
+    AdvanceCompares,
+    /// The log is kept until every follower has read it.
+    PruneWaitsForFollowers,
     /// How a try went says nothing about an endpoint that was well after it.
     OldNotesPass,
 }

@@ -1,4 +1,4 @@
-//! Numbers over time, and the bookkeeper's place in the log.
+//! Numbers over time.
 
 use std::collections::BTreeMap;
 
@@ -8,24 +8,13 @@ use super::Store;
 use super::places::Places;
 use crate::id::TenantId;
 use crate::job::QueueName;
-use crate::ports::{
-    Bucket, Depth, Leader, Position, Posted, Range, StatisticsStore, StoreError, Stretch, WaitingCounts,
-};
+use crate::ports::{Bucket, Depth, Range, StatisticsStore, StoreError, WaitingCounts};
 use crate::state::State;
 use crate::statistics::{Entry, Known, Level, Slot, Tally, carry};
 use crate::time::Timestamp;
 
 #[async_trait]
 impl StatisticsStore for Store {
-    async fn bookkeeper(&self) -> Result<Position, StoreError> {
-        Ok(self.read(|places, _| places.books.bookkeeper()))
-    }
-
-    /// There are no terms: one process has it for itself.
-    async fn book(&self, _leader: Option<&Leader>, stretch: &Stretch) -> Result<Option<Posted>, StoreError> {
-        Ok(Some(self.write(|places, _| places.books.book(stretch))))
-    }
-
     async fn depths(&self) -> Result<Vec<Depth>, StoreError> {
         Ok(self.read(Places::depths))
     }
@@ -50,28 +39,18 @@ impl StatisticsStore for Store {
 
 #[derive(Default)]
 pub(super) struct Books {
-    bookkeeper: Position,
     tallies: BTreeMap<(Slot, Timestamp, TenantId, Option<QueueName>), Tally>,
     /// How deep queues were when last sampled; since when.
     depths: BTreeMap<(TenantId, Option<QueueName>), Level>,
 }
 
 impl Books {
-    pub fn bookkeeper(&self) -> Position {
-        self.bookkeeper
-    }
-
-    pub fn book(&mut self, stretch: &Stretch) -> Posted {
-        if self.bookkeeper != stretch.from {
-            return Posted::Overtaken;
-        }
-        self.bookkeeper = stretch.to;
-        for entry in &stretch.entries {
+    pub fn add(&mut self, entries: &[Entry]) {
+        for entry in entries {
             let place = (entry.slot, entry.at, entry.tenant.clone(), entry.queue.clone());
             self.tallies.entry(place).or_default().add(&entry.tally);
             self.note(entry);
         }
-        Posted::Done
     }
 
     fn note(&mut self, entry: &Entry) {

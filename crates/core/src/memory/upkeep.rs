@@ -10,7 +10,8 @@ use crate::id::{JobId, TenantId};
 use crate::job::QueueName;
 use crate::outcome::Report;
 use crate::ports::{
-    Due, Leader, PruneKind, PruneStep, Retention, SessionState, StoreError, UNREAD_KEPT, USE_IS_NOTED_EVERY, Upkeep,
+    Due, FollowerName, Leader, Position, PruneKind, PruneStep, Retention, SessionState, StoreError, UNREAD_KEPT,
+    USE_IS_NOTED_EVERY, Upkeep,
 };
 use crate::state::State;
 use crate::statistics::MINUTES_KEPT;
@@ -51,10 +52,10 @@ impl Places {
 
     pub fn prune(&mut self, kind: PruneKind, retention: &Retention, limit: usize, now: Timestamp) -> PruneStep {
         let removed = match kind {
-            PruneKind::Partitions => return PruneStep { removed: 0, is_done: true },
+            PruneKind::Partitions => return PruneStep { is_done: true, ..PruneStep::default() },
             PruneKind::Jobs => self.prune_jobs(retention, limit, now),
             PruneKind::Keys => self.prune_keys(limit, now),
-            PruneKind::Changes => self.prune_changes(retention.changes, limit, now),
+            PruneKind::Changes => return self.prune_changes(retention.changes, limit, now),
             PruneKind::Sessions => self.prune_sessions(now.minus(retention.sessions), limit),
             PruneKind::Queues => self.prune_queues(now.minus(retention.queues).minus(USE_IS_NOTED_EVERY), limit, now),
             PruneKind::Lines => self.forget_lines(now.minus(retention.queues).minus(USE_IS_NOTED_EVERY), limit),
@@ -102,19 +103,26 @@ impl Places {
         keys.len()
     }
 
-    fn prune_changes(&mut self, keep: Duration, limit: usize, now: Timestamp) -> usize {
-        let changes: Vec<_> = self
-            .log
-            .iter()
-            .take_while(|(_, row)| row.at.plus(keep) <= now)
-            .take_while(|(position, row)| self.is_read(**position) || row.at.plus(UNREAD_KEPT) <= now)
-            .map(|(position, _)| *position)
-            .take(limit)
-            .collect();
-        for position in &changes {
+    fn prune_changes(&mut self, keep: Duration, limit: usize, now: Timestamp) -> PruneStep {
+        let mut held_by = None;
+        let mut old = Vec::new();
+        for (position, _) in self.log.iter().take_while(|(_, row)| row.at.plus(keep) <= now).take(limit) {
+            held_by = self.kept_for(*position, now);
+            if held_by.is_some() {
+                break;
+            }
+            old.push(*position);
+        }
+        for position in &old {
             self.log.remove(position);
         }
-        changes.len()
+        PruneStep { held_by, ..PruneStep::of(old.len(), limit) }
+    }
+
+    /// For which follower a row of the log is kept.
+    fn kept_for(&self, position: Position, now: Timestamp) -> Option<FollowerName> {
+        let is_due = self.log.get(&position).is_none_or(|row| row.at.plus(UNREAD_KEPT) <= now);
+        self.unread_by(position).filter(|_| !is_due).cloned()
     }
 
     fn prune_sessions(&mut self, until: Timestamp, limit: usize) -> usize {

@@ -1,4 +1,4 @@
-//! Webhooks, the courier's place in the log, and the list of deliveries.
+//! Webhooks, and the list of deliveries.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use super::places::Places;
 use super::rules::Rule;
 use crate::id::{EditId, JobId, TenantId, WebhookId};
 use crate::ports::{
-    CreateWebhookAnswer, Delivery, DeliveryNote, Endpoints, Leader, NewDelivery, NewWebhook, Position, Posted, Round,
-    StoreError, UpdateWebhookAnswer, WebhookStore, WebhookUpdate, Went,
+    CreateWebhookAnswer, Delivery, DeliveryNote, Endpoints, NewDelivery, NewWebhook, StoreError, UpdateWebhookAnswer,
+    WebhookStore, WebhookUpdate, Went,
 };
 use crate::time::Timestamp;
 use crate::webhook::{Disabled, PATIENCE, Webhook};
@@ -50,20 +50,6 @@ impl WebhookStore for Store {
         Ok(self.write(|places, now| notes.iter().filter_map(|note| places.note_delivery(note, now)).collect()))
     }
 
-    async fn courier(&self) -> Result<Position, StoreError> {
-        Ok(self.write(|places, _| places.courier()))
-    }
-
-    async fn dismiss_courier(&self) -> Result<(), StoreError> {
-        self.write(|places, _| places.dismiss_courier());
-        Ok(())
-    }
-
-    /// There are no terms: one process has it for itself.
-    async fn post(&self, _leader: Option<&Leader>, round: &Round) -> Result<Option<Posted>, StoreError> {
-        Ok(Some(self.write(|places, now| places.post(round, now))))
-    }
-
     async fn post_one(&self, delivery: &NewDelivery) -> Result<(), StoreError> {
         self.write(|places, now| places.deliver(delivery, now));
         Ok(())
@@ -96,7 +82,6 @@ impl WebhookStore for Store {
 #[derive(Default)]
 pub(super) struct Webhooks {
     rows: BTreeMap<WebhookId, WebhookRow>,
-    courier: Option<Position>,
     deliveries: BTreeMap<JobId, (TenantId, Delivery)>,
 }
 
@@ -213,31 +198,6 @@ impl Places {
         webhook.edited_at = now;
         row.edited_by = None;
         Some(webhook.clone())
-    }
-
-    pub fn courier(&mut self) -> Position {
-        let head = self.head();
-        *self.webhooks.courier.get_or_insert(head)
-    }
-
-    pub fn dismiss_courier(&mut self) {
-        self.webhooks.courier = None;
-    }
-
-    /// Whether nobody needs a row of the log any more.
-    pub fn is_read(&self, position: Position) -> bool {
-        !self.rules.has(Rule::PruneWaitsForCourier) || self.webhooks.courier.is_none_or(|courier| position <= courier)
-    }
-
-    pub fn post(&mut self, round: &Round, now: Timestamp) -> Posted {
-        if self.webhooks.courier != Some(round.from) && self.rules.has(Rule::PostCompares) {
-            return Posted::Overtaken;
-        }
-        self.webhooks.courier = Some(round.to);
-        for delivery in &round.deliveries {
-            self.deliver(delivery, now);
-        }
-        Posted::Done
     }
 
     pub fn deliver(&mut self, new: &NewDelivery, now: Timestamp) {

@@ -28,16 +28,16 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::{
-    AtTheDoor, AttemptPage, Audit, AuditTrail, Bucket, CancelAnswer, ChangeLog, Changes, ClaimAnswer, ClaimRequest,
-    Counted, CreateAnswer, CreateKeyAnswer, CreateTenantAnswer, CreateWebhookAnswer, Cursor, DeleteAnswer,
-    DeleteTenantAnswer, Delivery, DeliveryNote, Depth, Due, DueSchedules, Edit, EditAnswer, Endpoints, FailureGroups,
-    Fired, Firing, Heartbeat, HeldView, JobFilter, JobQuery, JobStore, JobSummary, JobView, KeyStore, Labels, Leader,
-    NewDelivery, NewKey, NewPass, NewTenant, NewWebhook, OpenJob, Overdue, Page, Pass, PassStore, Position, Posted,
-    PruneKind, PruneStep, Pulse, QueueView, Range, RedriveAnswer, RemoveAnswer, ReplaceKeyAnswer, Replacement,
-    Retention, RevokeKeyAnswer, Round, ScheduleStore, ScheduleView, Seen, SessionInfo, SessionStore, SessionView,
-    Settled, Settlement, Standing, StateCounts, StatisticsStore, StoreError, Stretch, Submitted, TenantPage,
-    TenantStore, TenantUpdate, TickView, UpdateTenantAnswer, UpdateWebhookAnswer, Upkeep, WaitingTask, WebhookStore,
-    WebhookUpdate,
+    Advance, Advanced, AtTheDoor, AttemptPage, Audit, AuditTrail, Begin, Bucket, CancelAnswer, ChangeLog, Changes,
+    ClaimAnswer, ClaimRequest, Counted, CreateAnswer, CreateKeyAnswer, CreateTenantAnswer, CreateWebhookAnswer, Cursor,
+    DeleteAnswer, DeleteTenantAnswer, Delivery, DeliveryNote, Depth, Due, DueSchedules, Edit, EditAnswer, Endpoints,
+    FailureGroups, Fired, Firing, FollowerName, Followers, Heartbeat, HeldView, JobFilter, JobQuery, JobStore,
+    JobSummary, JobView, KeyStore, Labels, Leader, NewDelivery, NewKey, NewPass, NewTenant, NewWebhook, OpenJob,
+    Overdue, Page, Pass, PassStore, Position, PruneKind, PruneStep, Pulse, QueueView, Range, RedriveAnswer,
+    RemoveAnswer, ReplaceKeyAnswer, Replacement, Retention, RevokeKeyAnswer, ScheduleStore, ScheduleView, Seen,
+    SessionInfo, SessionStore, SessionView, Settled, Settlement, Standing, StateCounts, StatisticsStore, StoreError,
+    Submitted, TenantPage, TenantStore, TenantUpdate, TickView, UpdateTenantAnswer, UpdateWebhookAnswer, Upkeep,
+    WaitingTask, WebhookStore, WebhookUpdate,
 };
 use crate::audit::{Act, Entry};
 use crate::id::{ClaimToken, EntryId, JobId, ScheduleId, SessionId, TenantId, WebhookId};
@@ -205,6 +205,12 @@ intercept! {
         Changes => changes(after: Position, limit: usize) -> Changes;
     }
 
+    Followers {
+        Follow => follow(leader: Option<&Leader>, follower: &FollowerName, begin: Begin) -> Option<Position>;
+        Advance => advance(leader: Option<&Leader>, advance: &Advance) -> Option<Advanced>;
+        Dismiss => dismiss(leader: Option<&Leader>, follower: &FollowerName) -> Option<()>;
+    }
+
     ScheduleStore {
         Time => time() -> Timestamp;
         CreateSchedule => create_schedule(new: &NewSchedule) -> CreateAnswer;
@@ -221,8 +227,6 @@ intercept! {
     }
 
     StatisticsStore {
-        Bookkeeper => bookkeeper() -> Position;
-        Book => book(leader: Option<&Leader>, stretch: &Stretch) -> Option<Posted>;
         Depths => depths() -> Vec<Depth>;
         KnownDepths => known_depths() -> Vec<Known>;
         Statistics => statistics(tenant: &TenantId, range: &Range, limit: usize) -> Vec<Bucket>;
@@ -265,11 +269,6 @@ intercept! {
         DeleteWebhook => delete_webhook(tenant: &TenantId, id: WebhookId) -> bool;
         NoteDeliveries => note_deliveries(notes: &[DeliveryNote]) -> Vec<Webhook>;
         [NoteDeliveries] => note_deliveries_as(leader: &Leader, notes: &[DeliveryNote]) -> Option<Vec<Webhook>>;
-        Courier => courier() -> Position;
-        [Courier] => courier_as(leader: &Leader) -> Option<Position>;
-        DismissCourier => dismiss_courier() -> ();
-        [DismissCourier] => dismiss_courier_as(leader: &Leader) -> Option<()>;
-        Post => post(leader: Option<&Leader>, round: &Round) -> Option<Posted>;
         PostOne => post_one(delivery: &NewDelivery) -> ();
         WithCallback => with_callback(jobs: &[JobId]) -> Vec<JobId>;
         Deliveries => deliveries(
@@ -342,6 +341,7 @@ mod tests {
     fn every_method_of_every_store_port_has_a_line() {
         let ports = [
             include_str!("changes.rs"),
+            include_str!("followers.rs"),
             include_str!("jobs.rs"),
             include_str!("keys.rs"),
             include_str!("passes.rs"),

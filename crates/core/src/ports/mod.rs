@@ -9,6 +9,7 @@
 
 mod audit;
 mod changes;
+mod followers;
 pub mod intercept;
 mod jobs;
 mod keys;
@@ -27,6 +28,7 @@ mod webhooks;
 
 pub use audit::Audit;
 pub use changes::{Became, ChangeLog, ChangeRow, Changes, Moved, Note, Position, Step};
+pub use followers::{Advance, Advanced, Begin, Effect, FollowerName, Followers, UNREAD_KEPT};
 pub use jobs::{
     CancelAnswer, Claim, ClaimAnswer, ClaimRequest, Company, Held, JobStore, Queues, RedriveAnswer, RemoveAnswer, Room,
     Settled, Settlement, Submitted, Wanted, is_fragile,
@@ -45,7 +47,7 @@ pub use schedules::{
     TickReason, TickState, TickView,
 };
 pub use sessions::{Heartbeat, OpenJob, Pulse, SessionInfo, SessionState, SessionStore};
-pub use statistics::{Bucket, Depth, Range, StatisticsStore, Stretch};
+pub use statistics::{Bucket, Depth, Range, StatisticsStore};
 pub use submit::{Submit, SubmitError};
 pub use tenants::{
     CreateTenantAnswer, DeleteTenantAnswer, NewTenant, TenantPage, TenantStore, TenantUpdate, UpdateTenantAnswer,
@@ -56,8 +58,8 @@ pub use upkeep::{
 };
 pub use wakeups::{Topic, Wakeups};
 pub use webhooks::{
-    CreateWebhookAnswer, Delivery, DeliveryNote, Endpoints, NewDelivery, NewWebhook, Posted, Round, UNREAD_KEPT,
-    UpdateWebhookAnswer, WebhookStore, WebhookUpdate, Went,
+    CreateWebhookAnswer, Delivery, DeliveryNote, Endpoints, NewDelivery, NewWebhook, UpdateWebhookAnswer, WebhookStore,
+    WebhookUpdate, Went,
 };
 
 /// Why a store did not answer, split by what the caller would do.
@@ -91,9 +93,15 @@ impl StoreError {
 }
 
 /// Everything a store does. One adapter implements the parts; the engine and the API each take what they need.
-pub trait Store: JobStore + SessionStore + Upkeep + JobQuery + ChangeLog + ScheduleStore + StatisticsStore {}
+pub trait Store:
+    JobStore + SessionStore + Upkeep + JobQuery + ChangeLog + Followers + ScheduleStore + StatisticsStore
+{
+}
 
-impl<T: JobStore + SessionStore + Upkeep + JobQuery + ChangeLog + ScheduleStore + StatisticsStore> Store for T {}
+impl<T: JobStore + SessionStore + Upkeep + JobQuery + ChangeLog + Followers + ScheduleStore + StatisticsStore> Store
+    for T
+{
+}
 
 /// Who is served and by which keys, whom they want told, and who did what.
 pub trait Tenancy: TenantStore + KeyStore + PassStore + WebhookStore + AuditTrail {}

@@ -1,33 +1,21 @@
 //! How many, how long, how deep: numbers per minute and per hour, kept beside the log and not counted from jobs.
 //!
-//! The bookkeeper has one place in the change log, as the courier has. [`StatisticsStore::book`] adds what it made of a stretch
-//! only while it stands where that stretch began, and moves it in the same transaction: every move is counted once,
-//! whoever dies or is overtaken on the way. It begins at the start of the log.
+//! The bookkeeper is a follower of the change log: what it counted is an effect of its move ([`super::Effect::Counts`]). It begins
+//! at the start of the log.
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 
 use super::StoreError;
-use super::changes::Position;
 use super::query::WaitingCounts;
-use super::upkeep::Leader;
-use super::webhooks::Posted;
 use crate::id::TenantId;
 use crate::job::QueueName;
-use crate::statistics::{Entry, Known, Slot, Tally};
+use crate::statistics::{Known, Slot, Tally};
 use crate::time::Timestamp;
 
 #[async_trait]
 pub trait StatisticsStore: Send + Sync {
-    /// Where the bookkeeper stands.
-    async fn bookkeeper(&self) -> Result<Position, StoreError>;
-
-    /// Adds the entries to what is there and moves the bookkeeper, in one transaction. What an entry about a minute says last of how
-    /// deep a queue was ([`Tally::last`]) is kept beside, unless later is known. `None`, and nothing is done, when the leader's
-    /// term is over.
-    async fn book(&self, leader: Option<&Leader>, stretch: &Stretch) -> Result<Option<Posted>, StoreError>;
-
     /// How many jobs wait and run in each queue of each tenant right now, and how long the oldest due one has; empty queues are left
     /// out.
     async fn depths(&self) -> Result<Vec<Depth>, StoreError>;
@@ -49,14 +37,6 @@ pub trait StatisticsStore: Send + Sync {
         range: &Range,
         limit: usize,
     ) -> Result<Vec<(QueueName, Tally)>, StoreError>;
-}
-
-/// What the bookkeeper made of a stretch of the change log. With `from` equal to `to` it only adds.
-#[derive(Clone, Debug)]
-pub struct Stretch {
-    pub from: Position,
-    pub to: Position,
-    pub entries: Vec<Entry>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,6 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::StoreError;
+use super::followers::FollowerName;
 use crate::time::Timestamp;
 
 #[async_trait]
@@ -101,17 +102,20 @@ impl std::fmt::Display for PruneKind {
 }
 
 /// What one step of pruning did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PruneStep {
     pub removed: usize,
     /// Nothing more of this kind has outlived its retention.
     pub is_done: bool,
+    /// Of the change log: a follower for which more is kept than the retention says, because it has not read it. The one that is
+    /// furthest behind.
+    pub held_by: Option<FollowerName>,
 }
 
 impl PruneStep {
     /// A step that would have removed more than `limit`, had there been more.
     pub fn of(removed: usize, limit: usize) -> Self {
-        Self { removed, is_done: removed < limit }
+        Self { removed, is_done: removed < limit, held_by: None }
     }
 }
 

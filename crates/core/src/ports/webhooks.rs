@@ -1,28 +1,19 @@
-//! Webhooks as they are kept, and the one transaction that makes deliveries.
+//! Webhooks as they are kept, and what is listed of their deliveries.
 //!
 //! Endpoints are changed like tenants: by the version that was seen, under an id of the edit. Their health is none of that: it
 //! is noted by the courier and raises no version, so that a failing endpoint can be edited.
 //!
-//! The courier has one place in the change log. [`WebhookStore::post`] writes deliveries only while the courier stands where the
-//! round began, and moves it in the same transaction: of two couriers one is overtaken, and a round whose answer was lost
-//! and is sent again is overtaken by itself. The pruner leaves rows of the change log that the courier has not read yet, for
-//! [`UNREAD_KEPT`] at most.
-
-use std::time::Duration;
+//! The courier is a follower of the change log: its deliveries are an effect of its move ([`super::Effect::Deliveries`]).
 
 use async_trait::async_trait;
 
 use super::StoreError;
-use super::changes::Position;
 use super::upkeep::Leader;
 use crate::id::{EditId, JobId, TenantId, WebhookId};
 use crate::job::NewJob;
 use crate::signing::SigningKeys;
 use crate::time::Timestamp;
 use crate::webhook::{Event, Webhook, WebhookSettings};
-
-/// A courier that is further behind than this has lost what lies before: a log does not grow for ever.
-pub const UNREAD_KEPT: Duration = Duration::from_hours(24 * 7);
 
 #[async_trait]
 pub trait WebhookStore: Send + Sync {
@@ -69,25 +60,6 @@ pub trait WebhookStore: Send + Sync {
     ) -> Result<Option<Vec<Webhook>>, StoreError> {
         self.note_deliveries(notes).await.map(Some)
     }
-
-    /// Where the courier stands; at its first question the end of the log, which is kept.
-    async fn courier(&self) -> Result<Position, StoreError>;
-
-    /// The same by a leader: `None`, and no courier is appointed, when its term is over.
-    async fn courier_as(&self, _leader: &Leader) -> Result<Option<Position>, StoreError> {
-        self.courier().await.map(Some)
-    }
-
-    /// There is no courier any more: nothing is kept for it, and the next one begins at the end of the log.
-    async fn dismiss_courier(&self) -> Result<(), StoreError>;
-
-    /// The same by a leader: `None`, and the courier stays, when its term is over.
-    async fn dismiss_courier_as(&self, _leader: &Leader) -> Result<Option<()>, StoreError> {
-        self.dismiss_courier().await.map(Some)
-    }
-
-    /// Makes deliveries and moves the courier, in one transaction. `None`, and nothing is done, when the leader's term is over.
-    async fn post(&self, leader: Option<&Leader>, round: &Round) -> Result<Option<Posted>, StoreError>;
 
     /// Makes one delivery beside the courier, as for a test. Sent again with the same ids it is made once.
     async fn post_one(&self, delivery: &NewDelivery) -> Result<(), StoreError>;
@@ -173,14 +145,6 @@ pub enum Went {
     Gone,
 }
 
-/// What the courier made of a stretch of the change log.
-#[derive(Clone, Debug)]
-pub struct Round {
-    pub from: Position,
-    pub to: Position,
-    pub deliveries: Vec<NewDelivery>,
-}
-
 /// A delivery: its job, and what is listed of it.
 #[derive(Clone, Debug)]
 pub struct NewDelivery {
@@ -190,13 +154,6 @@ pub struct NewDelivery {
     pub event: Event,
     /// The job the message is about.
     pub about: Option<JobId>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Posted {
-    Done,
-    /// The courier stood elsewhere. Nothing was written.
-    Overtaken,
 }
 
 /// A delivery as it is listed; how it goes is a matter of its job, which may be gone already.

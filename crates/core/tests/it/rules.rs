@@ -43,9 +43,9 @@ const TABLE: [(Rule, &str, Promise); 26] = table! {
     TickOnce => rules::a_tick_makes_one_job_however_often_its_time_comes,
     RoomsObeyed => rooms::a_tenant_without_room_is_passed_over_and_others_are_served,
     RoomsObeyed => rooms::a_claim_takes_no_more_of_a_tenant_than_there_is_room_for,
-    PostCompares => couriers::a_round_from_elsewhere_writes_nothing,
-    PostCompares => couriers::of_two_couriers_at_once_one_wins,
-    PruneWaitsForCourier => couriers::what_the_courier_has_not_read_is_not_pruned,
+    AdvanceCompares => couriers::a_round_from_elsewhere_writes_nothing,
+    AdvanceCompares => couriers::of_two_couriers_at_once_one_wins,
+    PruneWaitsForFollowers => couriers::what_the_courier_has_not_read_is_not_pruned,
     OldNotesPass => webhooks_health::an_old_failure_told_after_a_newer_arrival_disables_nothing,
     OldNotesPass => webhooks_health::what_is_told_again_does_not_disable_what_was_enabled_since,
 };
@@ -84,8 +84,8 @@ const OTHER_SUBJECTS: [Rule; 8] = [
     Rule::EditsCompare,
     Rule::TickOnce,
     Rule::RoomsObeyed,
-    Rule::PostCompares,
-    Rule::PruneWaitsForCourier,
+    Rule::AdvanceCompares,
+    Rule::PruneWaitsForFollowers,
     Rule::OldNotesPass,
 ];
 

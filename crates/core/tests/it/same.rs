@@ -34,7 +34,7 @@ proptest! {
 /// Rules that random histories of one process can miss: those about rooms and webhooks.
 #[test]
 fn a_store_without_one_of_these_rules_reads_differently() {
-    for rule in [Rule::RoomsObeyed, Rule::PostCompares, Rule::PruneWaitsForCourier, Rule::OldNotesPass] {
+    for rule in [Rule::RoomsObeyed, Rule::AdvanceCompares, Rule::PruneWaitsForFollowers, Rule::OldNotesPass] {
         let config = Config { cases: 2_000, max_shrink_iters: 0, failure_persistence: None, ..Config::default() };
         let told = TestRunner::new(config).run(&same::histories(), |history| run(&history, Some(rule)));
         assert!(told.is_err(), "two thousand histories passed without {rule:?}");

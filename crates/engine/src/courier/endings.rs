@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use foreman_core::document::{AttemptDocument, JobDocument};
 use foreman_core::outcome::AttemptOutcome;
-use foreman_core::ports::{AttemptPage, AttemptRecord, JobView, Leader, Moved, Position, StoreError};
+use foreman_core::ports::{AttemptPage, AttemptRecord, JobView, Moved, StoreError};
 use foreman_core::target::Addressee;
 use foreman_core::webhook::{About, Ending, Event, Message, Webhook, Wish};
 use foreman_core::{JobId, TenantId, WebhookId};
@@ -16,8 +16,9 @@ use futures_util::future::try_join_all;
 use tracing::{debug, error, warn};
 use url::Url;
 
+use super::Courier;
 use super::letter::{Bag, Letter};
-use super::{Courier, Stopped};
+use crate::follower::{Bookmark, Stopped};
 use crate::outage::bounded;
 
 /// Endings are told, but for those of Foreman's own jobs: or every delivery would be told of by another.
@@ -62,9 +63,8 @@ impl Courier {
     pub(super) async fn tell_endings(
         &self,
         slice: &[&Moved],
-        leader: Option<&Leader>,
-        kept: Position,
         bag: &mut Bag,
+        at: &mut Bookmark<'_>,
     ) -> Result<(), Stopped> {
         let wanted = self.wanted(slice).await?;
         for some in wanted.chunks(self.config.loads.max(1)) {
@@ -81,7 +81,7 @@ impl Courier {
                 if let Some(callback) = callback {
                     bag.put(&letter, callback, Wish::Known);
                 }
-                self.empty_if_full(bag, leader, kept).await?;
+                self.empty_if_full(bag, at).await?;
             }
         }
         Ok(())
@@ -141,7 +141,7 @@ impl Courier {
     async fn with_every_attempt(&self, moved: &Moved, mut view: JobView) -> Result<JobView, StoreError> {
         let mut read = view.attempts.records.len();
         while read < view.attempts.kept {
-            let page = self.store.attempts(&moved.tenant, moved.id, read);
+            let page = self.jobs.attempts(&moved.tenant, moved.id, read);
             let Some(mut older) = bounded(self.config.call_timeout, page).await? else { break };
             if older.records.is_empty() {
                 break;
@@ -160,7 +160,7 @@ impl Courier {
     /// The job of a move; `None` when it is gone, or cannot be read.
     async fn view(&self, moved: &Moved) -> Result<Option<JobView>, StoreError> {
         let Moved { id, tenant, .. } = moved;
-        match bounded(self.config.call_timeout, self.store.get(tenant, *id)).await {
+        match bounded(self.config.call_timeout, self.jobs.get(tenant, *id)).await {
             Err(StoreError::Damaged(why)) => {
                 error!(job.id = %id, %tenant, "job {id} cannot be read, so no webhook is notified of it: {why}");
                 Ok(None)

@@ -15,8 +15,9 @@ use foreman_core::webhook::{About, Disabled, Event, Message, QUEUE, Webhook};
 use foreman_core::{State, Target, TenantId, WebhookId};
 use tracing::warn;
 
+use super::Courier;
 use super::letter::{Bag, Letter, entry_id};
-use super::{Courier, Stopped};
+use crate::follower::Stopped;
 use crate::outage::bounded;
 use crate::target::webhook::NOT_SENT;
 

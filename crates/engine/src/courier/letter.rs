@@ -96,10 +96,6 @@ impl Bag {
         self.deliveries.push(delivery);
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.deliveries.is_empty()
-    }
-
     pub(super) fn is_full(&self, config: &Config) -> bool {
         self.deliveries.len() >= config.most_deliveries.max(1) || self.bytes >= config.most_bytes
     }

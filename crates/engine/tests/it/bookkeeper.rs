@@ -7,11 +7,13 @@ use std::time::Duration;
 
 use foreman_core::job::{QueueName, Start};
 use foreman_core::memory::LocalWakeups;
-use foreman_core::ports::{ChangeLog, JobStore, Range, Retention, StatisticsStore, StoreError, Upkeep};
+use foreman_core::ports::{
+    Begin, ChangeLog, FollowerName, Followers, JobStore, Range, Retention, StatisticsStore, StoreError, Upkeep,
+};
 use foreman_core::statistics::{Slot, Tally};
 use foreman_core::{NewJob, Report, TenantId, Timestamp, Verdict};
-use foreman_engine::Bookkeeper;
-use foreman_engine::bookkeeper::{Config, Error, Seen};
+use foreman_engine::bookkeeper::{Config, Seen};
+use foreman_engine::{Bookkeeper, Follower, LoopError};
 use foreman_runtime::leadership::{self, AlwaysLeader};
 use foreman_runtime::{Leadership, Stop, Task};
 use tokio::time::{Instant, sleep};
@@ -33,11 +35,11 @@ fn narrow() -> Config {
     Config { step: 3, most_buckets: 5, ..Config::default() }
 }
 
-fn bookkeeper(scene: &Scene, config: Config) -> Bookkeeper {
-    Bookkeeper::new(scene.store(), scene.wakeups(), config)
+fn bookkeeper(scene: &Scene, config: Config) -> Follower<Bookkeeper> {
+    Follower::new(Bookkeeper::new(scene.store(), config), scene.store(), scene.wakeups())
 }
 
-fn start(scene: &Scene, config: Config) -> Task<Result<(), Error>> {
+fn start(scene: &Scene, config: Config) -> Task<Result<(), LoopError>> {
     scene.tasks.spawn("bookkeeper", bookkeeper(scene, config).run(scene.stop.shutdown()))
 }
 
@@ -62,7 +64,8 @@ async fn all(scene: &Scene) -> Tally {
 }
 
 async fn is_at_the_end(scene: &Scene) -> bool {
-    scene.store.inner.bookkeeper().await.unwrap() == scene.store.inner.head().await.unwrap()
+    let position = scene.store.inner.follow(None, &FollowerName::BOOKKEEPER, Begin::Start).await.unwrap();
+    position == Some(scene.store.inner.head().await.unwrap())
 }
 
 #[tokio::test(start_paused = true)]
@@ -114,9 +117,9 @@ async fn however_often_it_dies_and_is_not_answered_each_move_is_counted_once() {
     // Some writes are done and not answered, some not done, some late; and now and then it dies where it stands.
     for n in 0..200 {
         match n % 5 {
-            0 => scene.store.next(Verb::Book, Act::LoseAnswer),
-            2 => scene.store.next(Verb::Book, away()),
-            _ => scene.store.next(Verb::Book, Act::Delay(Duration::from_millis(3))),
+            0 => scene.store.next(Verb::Advance, Act::LoseAnswer),
+            2 => scene.store.next(Verb::Advance, away()),
+            _ => scene.store.next(Verb::Advance, Act::Delay(Duration::from_millis(3))),
         }
     }
     let busy = Config { every: Duration::from_millis(1), ..narrow() };
@@ -138,7 +141,7 @@ async fn two_at_once_count_everything_once() {
     let scene = Scene::new();
     let _one = start(&scene, narrow());
     let _other = start(&scene, narrow());
-    scene.store.always(Verb::Book, Act::Delay(Duration::from_millis(11)));
+    scene.store.always(Verb::Advance, Act::Delay(Duration::from_millis(11)));
     for _ in 0..20 {
         let jobs: Vec<_> = (0..20).map(|_| job("")).collect();
         scene.submit(&jobs).await;
@@ -160,7 +163,7 @@ async fn a_busy_log_costs_a_write_a_second() {
         sleep(Duration::from_millis(50)).await;
     }
     sleep(Duration::from_secs(5)).await;
-    let books = scene.store.calls(Verb::Book);
+    let books = scene.store.calls(Verb::Advance);
     assert!((5..=15).contains(&books), "{books} writes in ten seconds");
     assert_eq!(all(&scene).await.completed, 200);
 }
@@ -170,7 +173,7 @@ async fn a_quiet_log_costs_no_write_at_all() {
     let scene = Scene::new();
     let _bookkeeper = start(&scene, Config::default());
     sleep(Duration::from_mins(10)).await;
-    assert_eq!(scene.store.calls(Verb::Book), 0);
+    assert_eq!(scene.store.calls(Verb::Advance), 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -184,7 +187,7 @@ async fn much_of_many_queues_is_written_in_parts() {
     let _bookkeeper = start(&scene, Config { most_buckets: 50, ..patient() });
     until_async("all is counted", async || is_at_the_end(&scene).await).await;
     // Two queues of a row are four buckets; together with all queues in one there are never more than 54 in a write.
-    let books = scene.store.calls(Verb::Book);
+    let books = scene.store.calls(Verb::Advance);
     assert!(books >= 8, "{books} writes");
     assert_eq!(all(&scene).await.submitted, 200);
     let by_queue = scene.store.inner.statistics_by_queue(&us(), &ever(Slot::Minute, None), 1_000).await.unwrap();
@@ -257,7 +260,7 @@ async fn what_it_counts_and_sees_is_there_for_metrics() {
     let scene = Scene::new();
     scene.submit(&[job(""), job("")]).await;
     let bookkeeper = bookkeeper(&scene, Config::default());
-    let readings = bookkeeper.readings();
+    let readings = bookkeeper.follow().readings();
     assert_eq!(readings.get(), Seen::default());
     let _running = scene.tasks.spawn("bookkeeper", bookkeeper.run(scene.stop.shutdown()));
     sleep(MOMENT).await;
@@ -300,7 +303,7 @@ async fn that_nobody_can_tell_how_deep_queues_are_stops_no_counting() {
 async fn a_wake_up_that_was_lost_costs_one_period() {
     let scene = Scene::new();
     let deaf = Arc::new(LocalWakeups::new());
-    let bookkeeper = Bookkeeper::new(scene.store(), deaf, Config::default());
+    let bookkeeper = Follower::new(Bookkeeper::new(scene.store(), Config::default()), scene.store(), deaf);
     let _bookkeeper = scene.tasks.spawn("bookkeeper", bookkeeper.run(scene.stop.shutdown()));
     sleep(Duration::from_secs(1)).await;
     ended(&scene, completed()).await;
@@ -336,7 +339,7 @@ async fn it_finishes_what_it_holds() {
 #[tokio::test(start_paused = true)]
 async fn it_gives_up_at_the_deadline() {
     let scene = Scene::new();
-    scene.store.always(Verb::Book, Act::Hang);
+    scene.store.always(Verb::Advance, Act::Hang);
     ended(&scene, completed()).await;
     let bookkeeper = start(&scene, patient());
     sleep(MOMENT).await;
@@ -351,7 +354,7 @@ async fn it_gives_up_at_the_deadline() {
 #[tokio::test(start_paused = true)]
 async fn it_survives_an_outage() {
     let scene = Scene::new();
-    for verb in [Verb::Changes, Verb::Bookkeeper, Verb::Book, Verb::Depths, Verb::Time] {
+    for verb in [Verb::Changes, Verb::Follow, Verb::Advance, Verb::Depths, Verb::Time] {
         scene.store.always(verb, away());
     }
     let _bookkeeper = start(&scene, patient());
@@ -401,7 +404,7 @@ async fn only_the_leader_counts() {
     ended(&scene, completed()).await;
     sleep(Duration::from_secs(30)).await;
     assert_eq!(all(&scene).await.completed, 1, "a deposed leader writes nothing");
-    assert!(scene.store.calls(Verb::Book) < 60, "nor does it hammer: {}", scene.store.calls(Verb::Book));
+    assert!(scene.store.calls(Verb::Advance) < 60, "nor does it hammer: {}", scene.store.calls(Verb::Advance));
     scene.stop.drain();
     task.await.unwrap().unwrap();
     elections.drain();
@@ -433,14 +436,14 @@ async fn a_log_that_was_cut_off_before_it_was_counted_is_told_of_once() {
     assert!(scene.store.inner.prune(&retention, 1_000).await.unwrap().changes > 0);
     ended(&scene, completed()).await;
     // Nothing it writes arrives at first, so that it looks for its place again and again.
-    scene.store.always(Verb::Book, away());
+    scene.store.always(Verb::Advance, away());
     let _bookkeeper = start(&scene, patient());
     sleep(Duration::from_mins(5)).await;
-    assert!(scene.store.calls(Verb::Bookkeeper) > 3);
+    assert!(scene.store.calls(Verb::Follow) > 3);
     scene.store.heal();
     sleep(Duration::from_secs(10)).await;
     assert_eq!(all(&scene).await.completed, 1);
-    assert_eq!(Log::text().matches("was deleted before it was counted").count(), 1, "{}", Log::text());
+    assert_eq!(Log::text().matches("was deleted before the bookkeeper read it").count(), 1, "{}", Log::text());
 }
 
 thread_local! {

@@ -14,8 +14,8 @@ use foreman_runtime::{Leadership, Stop};
 use tokio::time::{Instant, sleep};
 
 use crate::post::{
-    answer, completed, courier, deliveries, end_all, ended, ended_with, endpoint, endpoint_of, events, json, letters,
-    message, narrow, patient, queue, readable_endpoint, start, target, told, us,
+    answer, appointed, completed, courier, deliveries, end_all, ended, ended_with, endpoint, endpoint_of, events, json,
+    letters, message, narrow, patient, queue, readable_endpoint, start, target, told, us,
 };
 use crate::scene::{Scene, job, until, until_async};
 use crate::script::{Act, Verb, away};
@@ -90,7 +90,7 @@ async fn a_job_that_is_run_again_is_told_of_again_in_order() {
     let scene = Scene::new();
     let hook = endpoint(&scene, &["job.*"]).await;
     // Nobody reads the log meanwhile: by the first round the job has ended twice, and waits for its third life.
-    scene.store.inner.courier().await.unwrap();
+    appointed(&scene).await;
     let id = ended(&scene, Verdict::Failed(Report::error("first"))).await;
     sleep(MOMENT).await;
     scene.store.inner.redrive(&us(), &[id]).await.unwrap();
@@ -155,16 +155,16 @@ async fn a_thousand_endings_are_each_told_once_to_each_of_three() {
     for _ in 0..3 {
         ids.push(endpoint(&scene, &["job.completed"]).await);
     }
-    scene.store.inner.courier().await.unwrap();
+    appointed(&scene).await;
     let jobs: Vec<_> = (0..1_000).map(|_| job("")).collect();
     scene.submit(&jobs).await;
     assert_eq!(end_all(&scene, &completed()).await, 1_000);
     // Every third write is done and not answered, or not done at all; and now and then a courier dies where it stands.
     for n in 0..400 {
         match n % 6 {
-            0 => scene.store.next(Verb::Post, Act::LoseAnswer),
-            3 => scene.store.next(Verb::Post, away()),
-            _ => scene.store.next(Verb::Post, Act::Delay(Duration::from_millis(3))),
+            0 => scene.store.next(Verb::Advance, Act::LoseAnswer),
+            3 => scene.store.next(Verb::Advance, away()),
+            _ => scene.store.next(Verb::Advance, Act::Delay(Duration::from_millis(3))),
         }
     }
     for life in 0..40 {
@@ -190,7 +190,7 @@ async fn two_couriers_at_once_tell_everything_once() {
     endpoint(&scene, &["*"]).await;
     let _one = start(&scene, narrow()).await;
     let _other = start(&scene, narrow()).await;
-    scene.store.always(Verb::Post, Act::Delay(Duration::from_millis(11)));
+    scene.store.always(Verb::Advance, Act::Delay(Duration::from_millis(11)));
     for _ in 0..20 {
         let jobs: Vec<_> = (0..20).map(|_| job("")).collect();
         scene.submit(&jobs).await;
@@ -207,7 +207,7 @@ async fn two_couriers_at_once_tell_everything_once() {
 async fn a_round_whose_answer_is_lost_is_written_once() {
     let scene = Scene::new();
     let hook = endpoint(&scene, &["*"]).await;
-    scene.store.next(Verb::Post, Act::LoseAnswer);
+    scene.store.next(Verb::Advance, Act::LoseAnswer);
     let _courier = start(&scene, patient()).await;
     ended(&scene, completed()).await;
     sleep(Duration::from_secs(10)).await;
@@ -246,7 +246,7 @@ async fn an_endpoint_made_a_moment_ago_is_told_of_what_ends_from_then_on() {
 async fn a_job_that_was_removed_meanwhile_is_passed_by() {
     let scene = Scene::new();
     let hook = endpoint(&scene, &["*"]).await;
-    scene.store.inner.courier().await.unwrap();
+    appointed(&scene).await;
     let gone = ended(&scene, completed()).await;
     let there = ended(&scene, completed()).await;
     scene.store.inner.remove(&us(), &[gone]).await.unwrap();
@@ -260,7 +260,7 @@ async fn a_job_that_was_removed_meanwhile_is_passed_by() {
 async fn what_cannot_be_read_does_not_stop_it() {
     let scene = Scene::new();
     let hook = endpoint(&scene, &["*"]).await;
-    scene.store.inner.courier().await.unwrap();
+    appointed(&scene).await;
     let first = ended(&scene, completed()).await;
     let lost = ended(&scene, completed()).await;
     scene.store.spoil_row(scene.store.inner.head().await.unwrap());
@@ -300,7 +300,7 @@ async fn a_webhook_of_a_later_version_keeps_its_deliveries_and_silences_no_other
 async fn a_store_in_which_nothing_can_be_read_ends_it() {
     let scene = Scene::new();
     endpoint(&scene, &["*"]).await;
-    scene.store.inner.courier().await.unwrap();
+    appointed(&scene).await;
     ended(&scene, completed()).await;
     scene.store.always(Verb::Changes, Act::Fail(StoreError::Damaged("page 7".into())));
     let courier = start(&scene, patient()).await;
@@ -317,19 +317,20 @@ async fn a_log_in_which_nobody_is_interested_costs_a_write_a_second() {
         sleep(Duration::from_millis(50)).await;
     }
     sleep(Duration::from_secs(5)).await;
-    let posts = scene.store.calls(Verb::Post);
+    let posts = scene.store.calls(Verb::Advance);
     assert!((5..=15).contains(&posts), "{posts} writes in ten seconds");
-    assert_eq!(scene.store.inner.courier().await.unwrap(), scene.store.inner.head().await.unwrap());
+    assert_eq!(appointed(&scene).await, scene.store.inner.head().await.unwrap());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_wake_up_that_was_lost_costs_one_period() {
     let scene = Scene::new();
     let hook = endpoint(&scene, &["*"]).await;
-    scene.store.inner.courier().await.unwrap();
+    appointed(&scene).await;
     let tenancy = std::sync::Arc::new(scene.store.clone());
     let deaf = std::sync::Arc::new(foreman_core::memory::LocalWakeups::new());
-    let courier = foreman_engine::Courier::new(scene.store(), tenancy, deaf, Config::default());
+    let courier = foreman_engine::Courier::new(scene.store(), tenancy, Config::default());
+    let courier = foreman_engine::Follower::new(courier, scene.store(), deaf);
     let _courier = scene.tasks.spawn("courier", courier.run(scene.stop.shutdown()));
     sleep(MOMENT).await;
     ended(&scene, completed()).await;
@@ -353,7 +354,7 @@ async fn it_stops_at_once_when_idle() {
 async fn it_finishes_the_round_it_is_in() {
     let scene = Scene::new();
     let hook = endpoint(&scene, &["*"]).await;
-    scene.store.always(Verb::Post, Act::Delay(Duration::from_secs(3)));
+    scene.store.always(Verb::Advance, Act::Delay(Duration::from_secs(3)));
     let courier = start(&scene, patient()).await;
     ended(&scene, completed()).await;
     sleep(MOMENT).await;
@@ -367,7 +368,7 @@ async fn it_finishes_the_round_it_is_in() {
 async fn it_gives_up_at_the_deadline() {
     let scene = Scene::new();
     endpoint(&scene, &["*"]).await;
-    scene.store.always(Verb::Post, Act::Hang);
+    scene.store.always(Verb::Advance, Act::Hang);
     let courier = start(&scene, patient()).await;
     ended(&scene, completed()).await;
     sleep(MOMENT).await;
@@ -383,7 +384,7 @@ async fn it_gives_up_at_the_deadline() {
 async fn it_survives_an_outage() {
     let scene = Scene::new();
     let hook = endpoint(&scene, &["*"]).await;
-    for verb in [Verb::Changes, Verb::Courier, Verb::Post, Verb::Get, Verb::WebhooksOf] {
+    for verb in [Verb::Changes, Verb::Follow, Verb::Advance, Verb::Get, Verb::WebhooksOf] {
         scene.store.always(verb, away());
     }
     let _courier = start(&scene, patient()).await;
@@ -399,7 +400,7 @@ async fn it_survives_an_outage() {
 async fn only_the_leader_tells() {
     let scene = Scene::new();
     let hook = endpoint(&scene, &["*"]).await;
-    scene.store.inner.courier().await.unwrap();
+    appointed(&scene).await;
     let office =
         Leadership::new(std::sync::Arc::new(AlwaysLeader::default()), "courier", leadership::Config::default());
     let (lead, elections) = (office.lead(), Stop::new());
@@ -415,7 +416,7 @@ async fn only_the_leader_tells() {
     ended(&scene, completed()).await;
     sleep(Duration::from_secs(30)).await;
     assert_eq!(events(&scene, hook).await.len(), 1, "a deposed leader writes nothing");
-    assert!(scene.store.calls(Verb::Post) < 60, "nor does it hammer: {}", scene.store.calls(Verb::Post));
+    assert!(scene.store.calls(Verb::Advance) < 60, "nor does it hammer: {}", scene.store.calls(Verb::Advance));
     scene.stop.drain();
     task.await.unwrap().unwrap();
     elections.drain();
@@ -426,12 +427,12 @@ async fn only_the_leader_tells() {
 async fn its_lag_is_the_age_of_what_is_unread() {
     let scene = Scene::new();
     endpoint(&scene, &["*"]).await;
-    scene.store.inner.courier().await.unwrap();
+    appointed(&scene).await;
     let courier = courier(&scene, patient()).timed_by(scene.clock());
-    let (lag, tally) = (courier.lag(), courier.tally());
+    let (lag, tally) = (courier.lag(), courier.follow().tally());
     ended(&scene, completed()).await;
     sleep(Duration::from_mins(20)).await;
-    scene.store.always(Verb::Post, away());
+    scene.store.always(Verb::Advance, away());
     let task = scene.tasks.spawn("courier", courier.run(scene.stop.shutdown()));
     sleep(MOMENT).await;
     assert!(lag.get() >= Duration::from_mins(20), "{:?}", lag.get());

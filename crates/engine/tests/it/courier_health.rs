@@ -112,7 +112,7 @@ async fn what_was_never_sent_is_not_held_against_the_endpoint() {
 
 #[tokio::test(start_paused = true)]
 async fn a_courier_that_dies_between_disabling_and_telling_is_made_good() {
-    for dies_at in [Verb::Post, Verb::Record, Verb::WebhooksOf] {
+    for dies_at in [Verb::Advance, Verb::Record, Verb::WebhooksOf] {
         let scene = Scene::new();
         let gone = endpoint(&scene, &["job.*"]).await;
         let watcher = endpoint(&scene, &["webhook.disabled"]).await;
@@ -144,7 +144,7 @@ async fn a_disabling_whose_telling_was_written_and_not_answered_is_told_once() {
     let _courier = start(&scene, patient()).await;
     ended(&scene, completed()).await;
     sleep(MOMENT).await;
-    for verb in [Verb::NoteDeliveries, Verb::Record, Verb::Post] {
+    for verb in [Verb::NoteDeliveries, Verb::Record, Verb::Advance] {
         scene.store.next(verb, Act::LoseAnswer);
     }
     assert_eq!(answer(&scene, 410).await, 1);

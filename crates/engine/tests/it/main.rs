@@ -9,6 +9,7 @@ mod desk;
 mod desk_secrets;
 mod disabled;
 mod dispatch;
+mod follower;
 mod pool;
 mod post;
 mod promoter;

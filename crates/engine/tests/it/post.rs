@@ -8,14 +8,15 @@ use foreman_core::job::QueueName;
 use foreman_core::lane::LanePlan;
 use foreman_core::outcome::HttpReport;
 use foreman_core::ports::{
-    ClaimAnswer, ClaimRequest, Company, CreateWebhookAnswer, Delivery, Held, JobFilter, JobQuery, JobStore, JobView,
-    NewWebhook, Queues, Tenancy, Wanted, WebhookStore,
+    Begin, ClaimAnswer, ClaimRequest, Company, CreateWebhookAnswer, Delivery, FollowerName, Followers, Held, JobFilter,
+    JobQuery, JobStore, JobView, NewWebhook, Position, Queues, Tenancy, Wanted, WebhookStore,
 };
 use foreman_core::signing::SigningKeys;
 use foreman_core::target::{Addressee, Route, WebhookTarget};
 use foreman_core::webhook::{Event, Events, Message, QUEUE, Webhook, WebhookSettings};
 use foreman_core::{ClaimToken, JobId, Report, Target, TenantId, Verdict, WebhookId};
-use foreman_engine::courier::{Config, Courier, Error};
+use foreman_engine::courier::Config;
+use foreman_engine::{Courier, Follower, LoopError};
 use foreman_runtime::Task;
 
 use crate::scene::{Scene, job_with};
@@ -34,14 +35,19 @@ pub fn narrow() -> Config {
     Config { step: 3, slice: 5, loads: 2, most_deliveries: 7, most_bytes: 8 * 1024, ..Config::default() }
 }
 
-pub fn courier(scene: &Scene, config: Config) -> Courier {
+pub fn courier(scene: &Scene, config: Config) -> Follower<Courier> {
     let tenancy: Arc<dyn Tenancy> = Arc::new(scene.store.clone());
-    Courier::new(scene.store(), tenancy, scene.wakeups(), config)
+    Follower::new(Courier::new(scene.store(), tenancy, config), scene.store(), scene.wakeups())
+}
+
+/// The courier's position in the log: the end, if it had none.
+pub async fn appointed(scene: &Scene) -> Position {
+    scene.store.inner.follow(None, &FollowerName::COURIER, Begin::End).await.unwrap().unwrap()
 }
 
 /// A courier that has taken its place in the log: what ends from now on is told.
-pub async fn start(scene: &Scene, config: Config) -> Task<Result<(), Error>> {
-    scene.store.inner.courier().await.unwrap();
+pub async fn start(scene: &Scene, config: Config) -> Task<Result<(), LoopError>> {
+    appointed(scene).await;
     scene.tasks.spawn("courier", courier(scene, config).run(scene.stop.shutdown()))
 }
 

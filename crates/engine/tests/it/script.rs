@@ -7,9 +7,9 @@ use std::time::Duration;
 use foreman_core::memory;
 use foreman_core::ports::intercept::{Call, Hook, Intercepted};
 use foreman_core::ports::{
-    AttemptPage, Changes, ClaimAnswer, ClaimRequest, Edit, EditAnswer, Endpoints, Fired, Firing, JobStore, JobView,
-    Leader, Position, Posted, PruneKind, PruneStep, Retention, Round, SessionStore, Settled, Settlement, StoreError,
-    Stretch, Submitted, TenantPage,
+    Advance, Advanced, AttemptPage, Changes, ClaimAnswer, ClaimRequest, Edit, EditAnswer, Effect, Endpoints, Fired,
+    Firing, JobStore, JobView, Leader, Position, PruneKind, PruneStep, Retention, SessionStore, Settled, Settlement,
+    StoreError, Submitted, TenantPage,
 };
 use foreman_core::tenant::Tenant;
 use foreman_core::webhook::Webhook;
@@ -385,30 +385,22 @@ impl Hook for Script {
         self.around(Verb::Fire, call).await
     }
 
-    async fn book(
+    async fn advance(
         &self,
         leader: Option<&Leader>,
-        stretch: &Stretch,
-        call: impl Call<Option<Posted>>,
-    ) -> Answer<Option<Posted>> {
+        advance: &Advance,
+        call: impl Call<Option<Advanced>>,
+    ) -> Answer<Option<Advanced>> {
         let call = async {
             if self.is_deposed(leader) {
                 return Ok(None);
             }
-            self.cues().booked.push(stretch.entries.len());
+            if let Effect::Counts(entries) = &advance.effect {
+                self.cues().booked.push(entries.len());
+            }
             call.await
         };
-        self.around(Verb::Book, call).await
-    }
-
-    async fn post(
-        &self,
-        leader: Option<&Leader>,
-        _: &Round,
-        call: impl Call<Option<Posted>>,
-    ) -> Answer<Option<Posted>> {
-        let call = async { if self.is_deposed(leader) { Ok(None) } else { call.await } };
-        self.around(Verb::Post, call).await
+        self.around(Verb::Advance, call).await
     }
 
     async fn tenant(&self, id: &TenantId, call: impl Call<Option<Tenant>>) -> Answer<Option<Tenant>> {

@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use foreman_core::limits::Limits;
-use foreman_core::ports::{JobStore, Tenancy, WebhookStore};
+use foreman_core::ports::{Begin, FollowerName, Followers, JobStore, Tenancy, WebhookStore};
 use foreman_core::signing::{ID, SigningSecret};
 use foreman_core::spec::JobSpec;
 use foreman_core::webhook::{Disabled, Event};
 use foreman_core::{JobId, State};
 use foreman_engine::courier::{self, Courier};
+use foreman_engine::follower::Follower;
 use foreman_engine::target::Targets;
 use foreman_engine::worker::{self, Worker};
 use foreman_runtime::{Stop, Tasks};
@@ -38,10 +39,11 @@ impl Life {
     async fn begin() -> Self {
         let (house, stop, tasks) = (House::new(), Stop::new(), Tasks::new());
         let store = Arc::new(house.store.clone());
-        store.courier().await.unwrap();
+        store.follow(None, &FollowerName::COURIER, Begin::End).await.unwrap();
         let tenancy: Arc<dyn Tenancy> = Arc::clone(&store) as _;
         let config = courier::Config::default();
-        let courier = Courier::new(Arc::clone(&store) as _, tenancy, Arc::clone(&house.wakeups), config);
+        let courier = Courier::new(Arc::clone(&store) as _, tenancy, config);
+        let courier = Follower::new(courier, Arc::clone(&store) as _, Arc::clone(&house.wakeups));
         let targets = Targets::default().with(Arc::new(house.http())).with(Arc::new(house.webhooks()));
         let config = worker::Config::default();
         let worker = Worker::new(store, Arc::clone(&house.wakeups), targets, tasks.clone(), config);

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use foreman_core::duration::format;
-use foreman_core::ports::{JobQuery, JobStore, Leader, ScheduleStore, Tenancy, Upkeep};
+use foreman_core::ports::{FollowerName, Followers, JobQuery, JobStore, Leader, ScheduleStore, Upkeep};
+use foreman_engine::follower::Follow;
 use foreman_engine::pruner::{self, Behind};
 use foreman_engine::worker::Drained;
-use foreman_engine::{Bookkeeper, Courier, Pruner, Scheduler};
+use foreman_engine::{Bookkeeper, Courier, Follower, Pruner, Scheduler};
 use foreman_runtime::{Backoff, Lead, Leadership, leadership};
 use tokio::time::sleep;
 use uuid::Uuid;
@@ -66,24 +67,26 @@ fn report_pruning(ground: &Ground<'_>, progress: pruner::Progress) {
             let why = why.as_ref().map_or_else(|| "rows expire faster than they are deleted".into(), Clone::clone);
             format!("{kind} for {} ({why})", format(Duration::from_secs(since.as_secs())))
         });
-        (!behind.is_empty()).then(|| format!("behind: {}", kinds.collect::<Vec<_>>().join(", ")))
+        let late = (!behind.is_empty()).then(|| format!("behind: {}", kinds.collect::<Vec<_>>().join(", ")));
+        let held =
+            progress.held_by().map(|follower| format!("the change log is kept for the {follower}, which is behind"));
+        [late, held].into_iter().flatten().reduce(|late, held| format!("{late}; {held}"))
     });
 }
 
 /// Whoever leads and tells nobody anything says so once, so that nothing is kept for a courier that does not come.
 fn courier(ground: &Ground<'_>, shared: &Shared, lead: Lead) -> Part {
     if ground.settings.webhooks.enabled {
-        let (store, tenancy, wakeups) =
-            (Arc::clone(&shared.store), Arc::clone(&shared.tenancy), Arc::clone(&shared.wakeups));
-        let courier = Courier::new(store, tenancy, wakeups, ground.settings.courier.clone()).led_by(OFFICE, lead);
-        ground.metrics.set_courier(courier.lag(), courier.tally());
-        return part("courier", |shutdown| async move { Ok(courier.run(shutdown).await.map(nothing)?) });
+        let (jobs, tenancy) = (Arc::clone(&shared.store) as Arc<dyn JobQuery>, Arc::clone(&shared.tenancy));
+        let courier = Courier::new(jobs, tenancy, ground.settings.courier.clone());
+        ground.metrics.set_deliveries(courier.tally());
+        return follower(ground, shared, courier, lead);
     }
-    let tenancy = Arc::clone(&shared.tenancy);
+    let followers = Arc::clone(&shared.store) as Arc<dyn Followers>;
     part("courier", |shutdown| async move {
         tokio::select! {
             () = shutdown.draining() => {}
-            () = dismiss(tenancy, lead) => {}
+            () = dismiss(followers, lead) => {}
         }
         shutdown.draining().await;
         Ok(Drained::default())
@@ -91,17 +94,24 @@ fn courier(ground: &Ground<'_>, shared: &Shared, lead: Lead) -> Part {
 }
 
 fn bookkeeper(ground: &Ground<'_>, shared: &Shared, lead: Lead) -> Part {
-    let (store, wakeups) = (Arc::clone(&shared.store), Arc::clone(&shared.wakeups));
-    let bookkeeper = Bookkeeper::new(store, wakeups, ground.settings.bookkeeper.clone()).led_by(OFFICE, lead);
-    ground.metrics.set_bookkeeper(bookkeeper.lag(), bookkeeper.readings());
-    part("bookkeeper", |shutdown| async move { Ok(bookkeeper.run(shutdown).await.map(nothing)?) })
+    let bookkeeper = Bookkeeper::new(Arc::clone(&shared.store), ground.settings.bookkeeper.clone());
+    ground.metrics.set_readings(bookkeeper.readings());
+    follower(ground, shared, bookkeeper, lead)
 }
 
-async fn dismiss(tenancy: Arc<dyn Tenancy>, lead: Lead) {
+/// Reads the change log while this process leads, and says how far behind it is to whoever scrapes.
+fn follower(ground: &Ground<'_>, shared: &Shared, follow: impl Follow + 'static, lead: Lead) -> Part {
+    let name = follow.name();
+    let follower = Follower::new(follow, Arc::clone(&shared.store), Arc::clone(&shared.wakeups)).led_by(OFFICE, lead);
+    ground.metrics.add_follower(name, follower.lag());
+    part(name, |shutdown| async move { Ok(follower.run(shutdown).await.map(nothing)?) })
+}
+
+async fn dismiss(followers: Arc<dyn Followers>, lead: Lead) {
     let mut backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(30));
     loop {
         let leader = Leader { office: OFFICE.into(), term: lead.elected().await.0 };
-        match tenancy.dismiss_courier_as(&leader).await {
+        match followers.dismiss(Some(&leader), &FollowerName::COURIER).await {
             Ok(Some(())) => break,
             Ok(None) => tracing::debug!("no longer the leader: another scheduler records that webhooks are turned off"),
             Err(error) => {

@@ -7,7 +7,9 @@
 use std::time::Duration;
 
 use foreman_core::job::QueueName;
-use foreman_core::ports::{Depth, Moved, Posted, Range, StatisticsStore, Step, StoreError, Stretch, WaitingCounts};
+use foreman_core::ports::{
+    Advance, Advanced, Begin, Depth, Effect, FollowerName, Moved, Range, Step, Store, StoreError, WaitingCounts,
+};
 use foreman_core::statistics::{Entry, Ledger, Slot};
 use foreman_core::{JobId, State, TenantId, Timestamp};
 use tracing::info;
@@ -30,7 +32,7 @@ const QUEUES: [(&str, u64, (u64, u64), u64); 5] = [
     ("feeds", 3, (30, 700), 200),
 ];
 
-pub async fn write(books: &dyn StatisticsStore, now: Timestamp, dice: Dice) -> Result<(), StoreError> {
+pub async fn write(books: &dyn Store, now: Timestamp, dice: Dice) -> Result<(), StoreError> {
     let tenant = TenantId::default();
     let from = now.minus(Duration::from_hours(u64::from(HOURS)));
     let range = Range { slot: Slot::Hour, from, to: now.minus(RECENT), queue: None };
@@ -40,9 +42,10 @@ pub async fn write(books: &dyn StatisticsStore, now: Timestamp, dice: Dice) -> R
     let entries = draw(&tenant, now, dice).await;
     // Somebody else may be booking what is real; a few tries are enough.
     for _ in 0..50 {
-        let place = books.bookkeeper().await?;
-        let stretch = Stretch { from: place, to: place, entries: entries.clone() };
-        if books.book(None, &stretch).await? == Some(Posted::Done) {
+        let follower = FollowerName::BOOKKEEPER;
+        let Some(at) = books.follow(None, &follower, Begin::Start).await? else { return Ok(()) };
+        let advance = Advance { follower, from: at, to: at, effect: Effect::Counts(entries.clone()) };
+        if books.advance(None, &advance).await? == Some(Advanced::Done) {
             info!("demo: invented {HOURS} hours of statistics");
             return Ok(());
         }
@@ -147,6 +150,7 @@ mod tests {
     use foreman_core::memory::{LocalWakeups, Store};
 
     use super::*;
+    use foreman_core::ports::StatisticsStore;
 
     fn now() -> Timestamp {
         "2026-11-15T12:34:56Z".parse().expect("valid")

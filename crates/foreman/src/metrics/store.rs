@@ -150,7 +150,7 @@ impl Hook for StoreMeter {
         call: impl Call<Option<PruneStep>>,
     ) -> Result<Option<PruneStep>, StoreError> {
         let step = self.around(Verb::Prune, call).await?;
-        let removed = step.map_or(0, |step| step.removed as u64);
+        let removed = step.as_ref().map_or(0, |step| step.removed as u64);
         match kind {
             PruneKind::Jobs => drop(self.0.pruned.inc_by(removed)),
             PruneKind::Ticks => drop(self.0.ticks_pruned.inc_by(removed)),

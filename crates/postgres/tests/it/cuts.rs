@@ -6,15 +6,16 @@ use std::time::Duration;
 
 use foreman_core::audit::{Act, Actor};
 use foreman_core::conformance::given::{a_job, by_order, completed, jobs, retry, session_info, taken};
-use foreman_core::conformance::posting::{callback, delivery};
+use foreman_core::conformance::posting::{Round, callback, courier, delivery};
+use foreman_core::conformance::statistics::{Stretch, position};
 use foreman_core::conformance::timetable::{edit, every_minute, firing_by_hand, job_of, next_firing};
 use foreman_core::key::KeyHash;
 use foreman_core::memory::LocalWakeups;
 use foreman_core::ports::{
-    AuditTrail, CancelAnswer, ChangeLog, CreateAnswer, CreateKeyAnswer, CreateTenantAnswer, CreateWebhookAnswer,
-    DeleteAnswer, DeleteTenantAnswer, EditAnswer, Fired, Holder, JobQuery, JobStore, KeyStore, NewPass, PassKind,
-    PassStore, Posted, Range, ReplaceKeyAnswer, RevokeKeyAnswer, Round, ScheduleStore, SessionStore, Settled,
-    StatisticsStore, StoreError, Stretch, Submitted, TenantStore, UpdateTenantAnswer, UpdateWebhookAnswer,
+    Advanced, AuditTrail, CancelAnswer, ChangeLog, CreateAnswer, CreateKeyAnswer, CreateTenantAnswer,
+    CreateWebhookAnswer, DeleteAnswer, DeleteTenantAnswer, EditAnswer, Fired, Followers, Holder, JobQuery, JobStore,
+    KeyStore, NewPass, PassKind, PassStore, Range, ReplaceKeyAnswer, RevokeKeyAnswer, ScheduleStore, SessionStore,
+    Settled, StatisticsStore, StoreError, Submitted, TenantStore, UpdateTenantAnswer, UpdateWebhookAnswer,
     WebhookStore, WebhookUpdate,
 };
 use foreman_core::schedule::ScheduleKey;
@@ -316,21 +317,21 @@ async fn deliveries_whose_commit_is_unknown_are_made_once() {
     let mut scene = Scene::start(&database, 13).await;
     let (store, direct, own) = (scene.through.clone(), scene.direct.clone(), TenantId::default());
     let webhook = made_webhook(&direct, &new_webhook("default")).await;
-    direct.courier().await.unwrap();
+    courier(&direct).await;
     let mut posted_by_cut = 0;
     for round in 0..rounds {
         direct.submit(&jobs(1, &a_job())).await.unwrap();
-        let (from, to) = (direct.courier().await.unwrap(), direct.head().await.unwrap());
+        let (from, to) = (courier(&direct).await, direct.head().await.unwrap());
         let deliveries = vec![delivery("default", webhook.id), callback("default")];
         let asked = Round { from, to, deliveries };
         // A round is overtaken by itself, or it was not posted and is now.
-        scene.cut(store.post(None, &asked)).await;
-        match direct.post(None, &asked).await.unwrap() {
-            Some(Posted::Overtaken) => posted_by_cut += 1,
-            Some(Posted::Done) => {}
+        scene.cut(store.advance(None, &asked.advance())).await;
+        match direct.advance(None, &asked.advance()).await.unwrap() {
+            Some(Advanced::Overtaken) => posted_by_cut += 1,
+            Some(Advanced::Done) => {}
             None => panic!("nobody leads here"),
         }
-        assert_eq!(direct.courier().await.unwrap(), to);
+        assert_eq!(courier(&direct).await, to);
         // Beside the courier: found by its job.
         let one = delivery("default", webhook.id);
         scene.cut(store.post_one(&one)).await;
@@ -378,19 +379,19 @@ async fn numbers_and_passes_whose_commit_is_unknown_are_kept_once() {
     let mut booked_by_cut = 0;
     for round in 0..rounds {
         direct.submit(&jobs(2, &a_job())).await.unwrap();
-        let from = direct.bookkeeper().await.unwrap();
+        let from = position(&direct).await;
         let changes = direct.changes(from, 1_000).await.unwrap();
         let mut ledger = Ledger::default();
         changes.moved().for_each(|moved| ledger.count(moved));
         let stretch = Stretch { from, to: changes.position, entries: ledger.entries() };
         // A stretch is overtaken by itself, or it was not booked and is now.
-        scene.cut(store.book(None, &stretch)).await;
-        match direct.book(None, &stretch).await.unwrap() {
-            Some(Posted::Overtaken) => booked_by_cut += 1,
-            Some(Posted::Done) => {}
+        scene.cut(store.advance(None, &stretch.advance())).await;
+        match direct.advance(None, &stretch.advance()).await.unwrap() {
+            Some(Advanced::Overtaken) => booked_by_cut += 1,
+            Some(Advanced::Done) => {}
             None => panic!("nobody leads here"),
         }
-        assert_eq!(direct.bookkeeper().await.unwrap(), changes.position);
+        assert_eq!(position(&direct).await, changes.position);
         let (from, to) = (Timestamp::from_micros(0), Timestamp::from_micros(i64::MAX));
         let range = Range { slot: Slot::Hour, from, to, queue: None };
         let booked = direct.statistics(&own, &range, 100).await.unwrap();

@@ -96,9 +96,10 @@ impl Database {
                  WHERE datname = current_database() AND pid <> pg_backend_pid();
                  TRUNCATE jobs, job_tags, ready, claims, outcomes, attempts, idempotency, sessions, queues, lanes, shares,
                           line_fronts, line_shares, changes, leases, schedules, ticks, tenants, api_keys, webhooks,
-                          deliveries, courier, audit_trail, statistics, passes, upkeep, depths
+                          deliveries, audit_trail, statistics, passes, upkeep, depths
                           RESTART IDENTITY;
-                 UPDATE bookkeeper SET position = 0;
+                 DELETE FROM followers WHERE name <> 'bookkeeper';
+                 UPDATE followers SET position = 0, holds_log = false;
                  INSERT INTO tenants (id, settings, weight, version, created_at, edited_at)
                  VALUES ('default', '{}', 1, 1, now(), now());
                  UPDATE log_end SET position = 0;

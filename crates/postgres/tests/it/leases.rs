@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use foreman_core::conformance::given::a_job;
+use foreman_core::conformance::statistics::{Stretch, position};
 use foreman_core::memory::ManualClock;
-use foreman_core::ports::{ChangeLog, JobStore, Leader, Posted, StatisticsStore, Stretch};
+use foreman_core::ports::{Advanced, ChangeLog, Followers, JobStore, Leader};
 use foreman_postgres::Config;
 use foreman_postgres::leases::PgLeases;
 use foreman_runtime::leadership::{self, Leadership, Lease, Term};
@@ -101,17 +102,17 @@ async fn a_leader_whose_term_is_over_books_nothing() {
     let term = leases.acquire(OFFICE, "a", TTL).await.unwrap().unwrap();
     let leader = Leader { office: OFFICE.into(), term: term.0 };
     team.store.submit(&[a_job().build()]).await.unwrap();
-    let (from, to) = (team.store.bookkeeper().await.unwrap(), team.store.head().await.unwrap());
+    let (from, to) = (position(&team.store).await, team.store.head().await.unwrap());
     let stretch = Stretch { from, to, entries: Vec::new() };
     leases.resign(OFFICE, term).await.unwrap();
     let next = leases.acquire(OFFICE, "b", TTL).await.unwrap().unwrap();
-    assert_eq!(team.store.book(Some(&leader), &stretch).await.unwrap(), None);
-    assert_eq!(team.store.bookkeeper().await.unwrap(), from);
+    assert_eq!(team.store.advance(Some(&leader), &stretch.advance()).await.unwrap(), None);
+    assert_eq!(position(&team.store).await, from);
     let next = Leader { office: OFFICE.into(), term: next.0 };
-    assert_eq!(team.store.book(Some(&next), &stretch).await.unwrap(), Some(Posted::Done));
-    assert_eq!(team.store.book(Some(&next), &stretch).await.unwrap(), Some(Posted::Overtaken));
+    assert_eq!(team.store.advance(Some(&next), &stretch.advance()).await.unwrap(), Some(Advanced::Done));
+    assert_eq!(team.store.advance(Some(&next), &stretch.advance()).await.unwrap(), Some(Advanced::Overtaken));
     team.clock.advance(TTL * 2);
-    assert_eq!(team.store.book(Some(&next), &stretch).await.unwrap(), None, "its time is over");
+    assert_eq!(team.store.advance(Some(&next), &stretch.advance()).await.unwrap(), None, "its time is over");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -5,6 +5,7 @@ mod bells;
 mod conflicts;
 mod cuts;
 mod failover;
+mod followers;
 mod given;
 mod leases;
 mod locks;

@@ -47,7 +47,7 @@ async fn prune(team: &Team, retention: &Retention) -> (i64, usize) {
     let (mut steps, mut removed) = (0, 0);
     loop {
         let step = team.store.prune_kind(None, PruneKind::Jobs, retention, 500).await.unwrap();
-        let PruneStep { removed: some, is_done } = step.unwrap();
+        let PruneStep { removed: some, is_done, .. } = step.unwrap();
         steps += 1;
         removed += some;
         if is_done {

@@ -198,7 +198,7 @@ async fn the_audit_names_what_must_not_be() {
              INSERT INTO deliveries SELECT 'b', id, id, 'job.dead', NULL, now() FROM webhooks",
             "is listed for tenant b, and its job is another's",
         ),
-        ("INSERT INTO courier (position) VALUES (99)", "the courier is at 99"),
+        ("INSERT INTO followers (name, position) VALUES ('courier', 99)", "the follower courier is at 99"),
     ];
     let mut named = BTreeSet::new();
     for (sql, sentence) in breaks {

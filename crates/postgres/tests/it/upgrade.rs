@@ -30,13 +30,16 @@ fn back_to_three() -> String {
     let (_, view) = first.split_once("CREATE VIEW held").expect("the view of the first version");
     let (view, _) = view.split_once(';').expect("its end");
     format!(
-        "DROP VIEW held;
+        "DROP VIEW held, courier, bookkeeper;
+         CREATE TABLE courier (is_one boolean NOT NULL PRIMARY KEY DEFAULT true, position bigint NOT NULL);
+         INSERT INTO courier (position) SELECT position FROM followers WHERE name = 'courier';
+         DROP TABLE followers;
          ALTER TABLE claims DROP COLUMN moves;
          ALTER TABLE ready DROP COLUMN moves;
          DROP INDEX IF EXISTS outcomes_by_error, outcomes_of_users, failures_of_users, jobs_of_users;
          ALTER TABLE outcomes DROP COLUMN moves, DROP COLUMN error_group;
          ALTER TABLE changes DROP COLUMN notes;
-         DROP TABLE statistics, bookkeeper, passes, upkeep, depths;
+         DROP TABLE statistics, passes, upkeep, depths;
          ALTER TABLE line_shares DROP COLUMN given_at;
          DROP FUNCTION foreman_counted;
          CREATE VIEW held{view};

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use foreman_core::conformance::given::{a_job, at_once, jobs, tenant};
-use foreman_core::conformance::posting::{callback, delivery};
+use foreman_core::conformance::posting::{Round, callback, courier, delivery};
 use foreman_core::ports::{
-    ChangeLog, CreateTenantAnswer, DeleteTenantAnswer, JobQuery, JobStore, Leader, Posted, Retention, Round,
-    TenantStore, UNREAD_KEPT, UpdateTenantAnswer, Upkeep, WebhookStore,
+    Advanced, ChangeLog, CreateTenantAnswer, DeleteTenantAnswer, FollowerName, Followers, JobQuery, JobStore, Leader,
+    Retention, TenantStore, UNREAD_KEPT, UpdateTenantAnswer, Upkeep, WebhookStore,
 };
 use foreman_core::webhook::Webhook;
 use foreman_postgres::leases::PgLeases;
@@ -23,7 +23,7 @@ const OFFICE: &str = "courier";
 async fn next_round(team: &Team, webhook: &Webhook) -> Round {
     team.store.submit(&jobs(1, &a_job())).await.unwrap();
     Round {
-        from: team.store.courier().await.unwrap(),
+        from: courier(&team.store).await,
         to: team.store.head().await.unwrap(),
         deliveries: vec![delivery("default", webhook.id), callback("default")],
     }
@@ -33,23 +33,23 @@ async fn next_round(team: &Team, webhook: &Webhook) -> Round {
 async fn a_leader_whose_term_is_over_posts_nothing() {
     let team = Team::new().await;
     let webhook = made_webhook(&team.store, &new_webhook("default")).await;
-    team.store.courier().await.unwrap();
+    courier(&team.store).await;
     let mut config = Config::at(team.database.url());
     config.clock = Some(team.clock.clone());
     let leases = PgLeases::new(&config).unwrap();
     let term = leases.acquire(OFFICE, "a", TTL).await.unwrap().unwrap();
     let leader = Leader { office: OFFICE.into(), term: term.0 };
     let round = next_round(&team, &webhook).await;
-    assert_eq!(team.store.post(Some(&leader), &round).await.unwrap(), Some(Posted::Done));
+    assert_eq!(team.store.advance(Some(&leader), &round.advance()).await.unwrap(), Some(Advanced::Done));
     let round = next_round(&team, &webhook).await;
     leases.resign(OFFICE, term).await.unwrap();
-    assert_eq!(team.store.post(Some(&leader), &round).await.unwrap(), None);
+    assert_eq!(team.store.advance(Some(&leader), &round.advance()).await.unwrap(), None);
     let next = leases.acquire(OFFICE, "b", TTL).await.unwrap().unwrap();
-    assert_eq!(team.store.post(Some(&leader), &round).await.unwrap(), None, "another leads");
-    assert_eq!(team.store.courier().await.unwrap(), round.from, "it has not moved");
+    assert_eq!(team.store.advance(Some(&leader), &round.advance()).await.unwrap(), None, "another leads");
+    assert_eq!(courier(&team.store).await, round.from, "it has not moved");
     assert_eq!(team.store.deliveries(&tenant("default"), webhook.id, None, 10).await.unwrap().len(), 1);
     let next = Leader { office: OFFICE.into(), term: next.0 };
-    assert_eq!(team.store.post(Some(&next), &round).await.unwrap(), Some(Posted::Done));
+    assert_eq!(team.store.advance(Some(&next), &round.advance()).await.unwrap(), Some(Advanced::Done));
     let audit = team.store.audit().await.unwrap();
     assert!(audit.is_clean() && audit.jobs == 2 + 4, "{audit:#?}");
 }
@@ -59,7 +59,7 @@ async fn a_leader_whose_term_is_over_posts_nothing() {
 async fn a_courier_that_waited_for_another_is_overtaken() {
     let team = Team::with(|config| config.lock_timeout = Duration::from_secs(30)).await;
     let webhook = made_webhook(&team.store, &new_webhook("default")).await;
-    team.store.courier().await.unwrap();
+    courier(&team.store).await;
     for _ in 0..5 {
         let round = next_round(&team, &webhook).await;
         let rounds: Vec<Round> = (0..6)
@@ -67,10 +67,10 @@ async fn a_courier_that_waited_for_another_is_overtaken() {
             .collect();
         let posted = at_once(rounds.into_iter().map(|round| {
             let store = team.store.clone();
-            async move { store.post(None, &round).await.unwrap().unwrap() }
+            async move { store.advance(None, &round.advance()).await.unwrap().unwrap() }
         }))
         .await;
-        assert_eq!(posted.iter().filter(|posted| **posted == Posted::Done).count(), 1, "{posted:?}");
+        assert_eq!(posted.iter().filter(|posted| **posted == Advanced::Done).count(), 1, "{posted:?}");
     }
     let audit = team.store.audit().await.unwrap();
     assert!(audit.is_clean() && audit.jobs == 5 + 10, "{audit:#?}");
@@ -82,11 +82,11 @@ async fn a_courier_that_waited_for_another_is_overtaken() {
 async fn a_round_of_a_courier_that_was_dismissed_is_not_posted() {
     let team = Team::new().await;
     let webhook = made_webhook(&team.store, &new_webhook("default")).await;
-    team.store.courier().await.unwrap();
+    courier(&team.store).await;
     let round = next_round(&team, &webhook).await;
-    team.store.dismiss_courier().await.unwrap();
-    assert_eq!(team.store.post(None, &round).await.unwrap(), Some(Posted::Overtaken));
-    assert_eq!(team.store.courier().await.unwrap(), round.to, "the next begins at the end of the log");
+    team.store.dismiss(None, &FollowerName::COURIER).await.unwrap();
+    assert_eq!(team.store.advance(None, &round.advance()).await.unwrap(), Some(Advanced::Overtaken));
+    assert_eq!(courier(&team.store).await, round.to, "the next begins at the end of the log");
 }
 
 fn changes_for_an_hour() -> Retention {
@@ -98,7 +98,7 @@ async fn a_courier_that_stays_behind_is_not_walked_past_by_every_pruner() {
     const UNREAD: usize = 300;
     let team = Team::new().await;
     team.store.submit(&jobs(1, &a_job())).await.unwrap();
-    team.store.courier().await.unwrap();
+    courier(&team.store).await;
     team.clock.advance(Duration::from_mins(1));
     for _ in 0..UNREAD {
         team.store.submit(&jobs(1, &a_job())).await.unwrap();

@@ -4,13 +4,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use foreman_core::conformance::given::{Scene, a_job, by_order, completed, dead, failed, jobs, retry, taken};
-use foreman_core::conformance::posting::{self, delivery};
+use foreman_core::conformance::posting::{self, Round, delivery};
+use foreman_core::conformance::statistics::Stretch;
 use foreman_core::job::NewJob;
 use foreman_core::key::KeyHash;
 use foreman_core::ports::{
-    AuditTrail, ChangeLog, ClaimAnswer, DeliveryNote, Holder, JobFilter, JobQuery, JobStore, KeyStore, NewPass,
-    PassKind, PassStore, Position, Range, Retention, Round, ScheduleStore, SessionStore, Settled, Settlement,
-    StatisticsStore, StoreError, Stretch, TenantStore, TenantUpdate, Upkeep, WebhookStore, Went,
+    AuditTrail, Begin, ChangeLog, ClaimAnswer, DeliveryNote, FollowerName, Followers, Holder, JobFilter, JobQuery,
+    JobStore, KeyStore, NewPass, PassKind, PassStore, Position, Range, Retention, ScheduleStore, SessionStore, Settled,
+    Settlement, StatisticsStore, StoreError, TenantStore, TenantUpdate, Upkeep, WebhookStore, Went,
 };
 use foreman_core::statistics::{Ledger, Slot};
 use foreman_core::target::{Body, HttpTarget, Target};
@@ -399,10 +400,10 @@ async fn use_everything(store: &SqliteStore, ids: &[JobId]) -> Vec<String> {
         ask!(store.note_deliveries(&[DeliveryNote { tenant, webhook: webhook.id, at, went: Went::Failed }]));
         ask!(store.deliveries(&acme, webhook.id, None, 10));
     }
-    if let Some(from) = ask!(store.courier()) {
+    if let Some(from) = ask!(store.follow(None, &FollowerName::COURIER, Begin::End)).flatten() {
         let to = ask!(store.head()).unwrap_or(from);
         let deliveries = webhooks.iter().map(|webhook| delivery("acme", webhook.id)).collect();
-        ask!(store.post(None, &Round { from, to, deliveries }));
+        ask!(store.advance(None, &Round { from, to, deliveries }.advance()));
     }
     ask!(store.with_callback(ids));
     ask!(store.states(&tenant, 10));
@@ -415,13 +416,14 @@ async fn use_everything(store: &SqliteStore, ids: &[JobId]) -> Vec<String> {
     ask!(store.overdue(&tenant, 10));
     ask!(store.start());
     ask!(store.depths());
-    if let Some(from) = ask!(store.bookkeeper()) {
+    if let Some(from) = ask!(store.follow(None, &FollowerName::BOOKKEEPER, Begin::Start)).flatten() {
         let changes = ask!(store.changes(from, 1_000)).unwrap_or_default();
         let mut ledger = Ledger::default();
         for moved in changes.moved() {
             ledger.count(moved);
         }
-        ask!(store.book(None, &Stretch { from, to: from.max(changes.position), entries: ledger.entries() }));
+        let stretch = Stretch { from, to: from.max(changes.position), entries: ledger.entries() };
+        ask!(store.advance(None, &stretch.advance()));
     }
     let (from, to) = (Timestamp::from_micros(0), Timestamp::from_micros(i64::MAX));
     let range = Range { slot: Slot::Minute, from, to, queue: None };
@@ -461,7 +463,7 @@ async fn random_damage_is_answered_and_never_a_panic() {
             ledger.count(moved);
         }
         let (from, to) = (Position(0), scene.head().await);
-        laptop.store.book(None, &Stretch { from, to, entries: ledger.entries() }).await.unwrap();
+        laptop.store.advance(None, &Stretch { from, to, entries: ledger.entries() }.advance()).await.unwrap();
         let pass = NewPass {
             hash: KeyHash::of(b"shown"),
             kind: PassKind::Ticket,

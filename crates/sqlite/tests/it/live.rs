@@ -3,11 +3,12 @@
 
 use foreman_core::conformance::TenancySubject;
 use foreman_core::conformance::given::{DAY, HOUR, PLENTY, Proof, Scene, a_job, completed, dead, failed};
+use foreman_core::conformance::statistics::{Stretch, position};
 use foreman_core::error_group::ErrorGroup;
 use foreman_core::key::KeyHash;
 use foreman_core::ports::{
-    ChangeLog, Counted, Holder, JobFilter, JobQuery, JobStore, NewPass, Note, PassKind, PassStore, Position, Posted,
-    RedriveAnswer, Retention, SessionState, Settlement, StatisticsStore, Stretch, Upkeep,
+    Advanced, ChangeLog, Counted, Followers, Holder, JobFilter, JobQuery, JobStore, NewPass, Note, PassKind, PassStore,
+    Position, RedriveAnswer, Retention, SessionState, Settlement, StatisticsStore, Upkeep,
 };
 use foreman_core::statistics::Ledger;
 use foreman_core::{Fence, JobId, SessionId, State, TenantId};
@@ -85,7 +86,7 @@ async fn a_file_from_before_the_stream_goes_on() {
 
     // The bookkeeper begins at the start of the log, and takes nothing for a submission that is none.
     let mut ledger = Ledger::default();
-    let from = store.bookkeeper().await.unwrap();
+    let from = position(store).await;
     let changes = store.changes(from, PLENTY).await.unwrap();
     for moved in changes.moved() {
         ledger.count(moved);
@@ -95,7 +96,7 @@ async fn a_file_from_before_the_stream_goes_on() {
     let minutes = all.filter(|entry| entry.slot == foreman_core::statistics::Slot::Minute);
     assert_eq!(minutes.map(|entry| entry.tally.submitted).sum::<u64>(), 1, "only one was submitted since");
     let stretch = Stretch { from, to: changes.position, entries: Vec::new() };
-    assert_eq!(store.book(None, &stretch).await.unwrap(), Some(Posted::Done));
+    assert_eq!(store.advance(None, &stretch.advance()).await.unwrap(), Some(Advanced::Done));
     scene.audit().await;
     store.close().await;
     assert!(check_file(&laptop.path()).unwrap().is_clean());
@@ -212,14 +213,14 @@ async fn numbers_and_passes_are_there_after_a_close_and_an_open() {
         queue: entries[0].queue.clone(),
     };
     let stretch = Stretch { from: Position(0), to: changes.position, entries };
-    laptop.store.book(None, &stretch).await.unwrap();
+    laptop.store.advance(None, &stretch.advance()).await.unwrap();
     let before = laptop.store.statistics(&TenantId::default(), &range, 10).await.unwrap();
     let pass = a_pass();
     laptop.store.issue_pass(&pass).await.unwrap();
     let kept = laptop.store.pass(&pass.hash).await.unwrap();
     drop(scene);
     let laptop = laptop.reopened().await;
-    assert_eq!(laptop.store.bookkeeper().await.unwrap(), changes.position);
+    assert_eq!(position(&laptop.store).await, changes.position);
     assert_eq!(laptop.store.statistics(&TenantId::default(), &range, 10).await.unwrap(), before);
     assert_eq!((before.len(), kept.is_some()), (1, true));
     assert_eq!(laptop.store.pass(&pass.hash).await.unwrap(), kept);
@@ -247,7 +248,7 @@ async fn the_audit_finds_what_must_not_be_among_numbers_and_passes() {
         (
             "UPDATE bookkeeper SET position = 9",
             "UPDATE bookkeeper SET position = 0",
-            "the bookkeeper is at 9, and the log ends at 0",
+            "the follower bookkeeper is at 9, and the log ends at 0",
         ),
         (
             "UPDATE passes SET holder = 'key'",

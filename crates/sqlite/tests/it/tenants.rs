@@ -1,8 +1,8 @@
 //! Tenants and keys in the file: what a migration makes of an older one, what an older binary leaves behind, what cannot be
 //! read, what must not be.
 
-use foreman_core::conformance::TenancySubject;
 use foreman_core::conformance::given::{PLENTY, Scene, a_job, completed};
+use foreman_core::conformance::posting::courier;
 use foreman_core::key::{ApiKey, KeyRecord};
 use foreman_core::ports::{
     CreateKeyAnswer, CreateTenantAnswer, DeleteTenantAnswer, KeyStore, NewKey, NewTenant, StoreError, TenantStore,
@@ -114,7 +114,7 @@ async fn what_an_older_binary_left_behind_is_gone_on_with() {
     let laptop = Laptop::new();
     make_tenant(&laptop, "acme").await;
     let key = make_key(&laptop, "acme").await;
-    let from = laptop.store.courier().await.unwrap();
+    let from = courier(&laptop.store).await;
     Scene::of(&laptop).submit(a_job()).await;
     laptop.store.close().await;
     let theirs = JobId::fresh();
@@ -138,7 +138,7 @@ async fn what_an_older_binary_left_behind_is_gone_on_with() {
     let laptop = laptop.reopened().await;
     let scene = Scene::of(&laptop);
     assert_eq!(scene.state(theirs).await, State::Pending);
-    assert_eq!(laptop.store.courier().await.unwrap(), from, "it stands before what is lost");
+    assert_eq!(courier(&laptop.store).await, from, "it stands before what is lost");
     let session = scene.session().await;
     let held = scene.claim(session, PLENTY).await;
     assert_eq!(held.len(), 2);
@@ -231,7 +231,7 @@ async fn the_audit_finds_what_must_not_be_among_tenants() {
     let laptop = Laptop::new();
     make_tenant(&laptop, "acme").await;
     let key = make_key(&laptop, "acme").await;
-    laptop.tenancy().courier().await.unwrap();
+    courier(&laptop.store).await;
     laptop.store.close().await;
     assert!(check_file(&laptop.path()).unwrap().is_clean());
     for (spoil, mend, sentence) in [
@@ -268,7 +268,7 @@ async fn the_audit_finds_what_must_not_be_among_tenants() {
         (
             "UPDATE courier SET position = position + 1",
             "UPDATE courier SET position = position - 1",
-            "the courier is at 1, and the log ends at 0".into(),
+            "the follower courier is at 1, and the log ends at 0".into(),
         ),
     ] {
         let sql = Connection::open(laptop.path()).unwrap();

@@ -2,12 +2,12 @@
 
 use foreman_core::audit::{Act, Actor};
 use foreman_core::conformance::given::{MINUTE, PLENTY, Scene, a_job, jobs, sorted};
-use foreman_core::conformance::posting::{callback, courier, delivery, job_ids, listed, posted};
+use foreman_core::conformance::posting::{Round, callback, courier, delivery, job_ids, listed, posted};
 use foreman_core::conformance::{Subject, TenancySubject};
 use foreman_core::job::NewJob;
 use foreman_core::ports::{
-    AuditTrail, ChangeLog, CreateWebhookAnswer, DeliveryNote, JobStore, NewDelivery, NewWebhook, Posted, Retention,
-    Round, StoreError, WebhookStore, Went,
+    Advanced, AuditTrail, ChangeLog, CreateWebhookAnswer, DeliveryNote, Followers, JobStore, NewDelivery, NewWebhook,
+    Retention, StoreError, WebhookStore, Went,
 };
 use foreman_core::signing::SigningKeys;
 use foreman_core::target::{Body, HttpTarget, Target};
@@ -64,7 +64,7 @@ async fn endpoints_deliveries_and_the_couriers_place_survive_a_close_and_an_open
     let before = (listed(&laptop, "acme", webhook.id).await, laptop.store.trail(None, None, PLENTY).await.unwrap());
 
     let laptop = laptop.reopened().await;
-    assert_eq!(laptop.store.courier().await.unwrap(), round.to);
+    assert_eq!(courier(&laptop.store).await, round.to);
     let after = (listed(&laptop, "acme", webhook.id).await, laptop.store.trail(None, None, PLENTY).await.unwrap());
     assert_eq!(after, before);
     assert_eq!((after.0.len(), after.1.len()), (1, 1));
@@ -167,17 +167,17 @@ async fn a_round_that_finds_no_room_is_posted_whole_when_there_is_some() {
     let to = laptop.store.head().await.unwrap();
     let many: Vec<NewDelivery> = (0..200).map(|_| delivery("acme", webhook.id)).collect();
     let round = Round { from, to, deliveries: many };
-    let full = laptop.store.post(None, &round).await;
+    let full = laptop.store.advance(None, &round.advance()).await;
     assert!(matches!(full, Err(StoreError::Full(_))), "{full:?}");
-    assert_eq!(laptop.store.courier().await.unwrap(), from);
+    assert_eq!(courier(&laptop.store).await, from);
     assert_eq!(listed(&laptop, "acme", webhook.id).await, []);
     assert_eq!(scene.audit().await.jobs as usize, filler.len());
     // The same round, as it is sent again.
     let tenant = TenantId::default();
     laptop.store.cancel(&tenant, &filler[..4]).await.unwrap();
     laptop.store.remove(&tenant, &filler[..4]).await.unwrap();
-    assert_eq!(laptop.store.post(None, &round).await.unwrap(), Some(Posted::Done));
-    assert_eq!(laptop.store.post(None, &round).await.unwrap(), Some(Posted::Overtaken));
+    assert_eq!(laptop.store.advance(None, &round.advance()).await.unwrap(), Some(Advanced::Done));
+    assert_eq!(laptop.store.advance(None, &round.advance()).await.unwrap(), Some(Advanced::Overtaken));
     let made = sorted(listed(&laptop, "acme", webhook.id).await.iter().map(|delivery| delivery.job));
     assert_eq!(made, job_ids(&round.deliveries));
     scene.audit().await;

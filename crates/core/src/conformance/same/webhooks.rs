@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::super::posting::{callback, delivery};
+use super::super::posting::{Round, callback, courier, delivery, post_by};
 use super::super::webhooks_kept::{change, new};
 use super::{ANSWERS, Nth, Pair, TENANTS};
 use crate::audit::{Act, Actor};
 use crate::conformance::given::tenant;
 use crate::id::{EntryId, JobId};
-use crate::ports::{DeliveryNote, NewDelivery, NewWebhook, Posted, Round, Tenancy, WebhookUpdate, Went};
+use crate::ports::{Advanced, DeliveryNote, FollowerName, NewDelivery, NewWebhook, Tenancy, WebhookUpdate, Went};
 use crate::time::Clock;
 use crate::webhook::{Disabled, Webhook, WebhookSettings};
 
@@ -134,12 +134,13 @@ impl Pair {
                 both!(both, "note", |store| store.note_deliveries(&notes).await);
             }
             Mail::Courier => {
-                for store in &both {
-                    store.courier().await.expect(ANSWERS);
+                for side in [&self.memory, &self.other] {
+                    courier(&*side.store).await;
                 }
             }
             Mail::Dismiss => {
-                both!(both, "dismiss", |store| store.dismiss_courier().await);
+                let stores = [&self.memory.store, &self.other.store];
+                both!(stores, "dismiss", |store| store.dismiss(None, &FollowerName::COURIER).await);
             }
             other => self.post(&both, other).await?,
         }
@@ -158,17 +159,17 @@ impl Pair {
                 deliveries.extend(has_callback.then(|| callback(TENANTS[0])));
                 self.submitted.extend(deliveries.iter().map(|delivery| delivery.job.clone()));
                 let mut rounds = Vec::with_capacity(2);
-                for (store, to) in both.iter().zip([self.memory.position, self.other.position]) {
-                    let from = store.courier().await.expect(ANSWERS);
-                    rounds.push(Round { from, to, deliveries: deliveries.clone() });
+                for side in [&self.memory, &self.other] {
+                    let from = courier(&*side.store).await;
+                    rounds.push(Round { from, to: side.position, deliveries: deliveries.clone() });
                 }
                 let rounds = <[Round; 2]>::try_from(rounds).expect("two stores");
-                prop_assert_eq!(told(both, &rounds).await?, Posted::Done);
+                prop_assert_eq!(self.told(&rounds).await?, Advanced::Done);
                 self.sent.rounds.push(rounds);
             }
             Mail::PostAgain(nth) => {
                 let Some(rounds) = pick(&self.sent.rounds, *nth) else { return Ok(()) };
-                told(both, &rounds).await?;
+                self.told(&rounds).await?;
             }
             Mail::PostOne(nth) => {
                 let Some(webhook) = self.endpoint(both, *nth).await else { return Ok(()) };
@@ -207,6 +208,14 @@ impl Pair {
         both[0].webhook(&made.tenant, made.id).await.expect(ANSWERS)
     }
 
+    /// Posts each store's round; both answer the same.
+    async fn told(&self, rounds: &[Round; 2]) -> Result<Advanced, TestCaseError> {
+        let memory = post_by(&*self.memory.store, &rounds[0]).await;
+        let other = post_by(&*self.other.store, &rounds[1]).await;
+        prop_assert_eq!(memory, other, "post: the reference is on the left");
+        Ok(memory)
+    }
+
     fn note(&self, (nth, went, seconds): (Nth, u8, u64)) -> Option<DeliveryNote> {
         let made = pick(&self.sent.made, nth)?;
         let went = match went {
@@ -239,14 +248,6 @@ impl Pair {
         both!(both, "enabled", |store| store.webhooks_of(&tenants).await.map(|found| by_id(found.readable)));
         Ok(())
     }
-}
-
-/// Posts each store's round; both answer the same.
-async fn told(both: &Both, rounds: &[Round; 2]) -> Result<Posted, TestCaseError> {
-    let memory = both[0].post(None, &rounds[0]).await.expect(ANSWERS);
-    let other = both[1].post(None, &rounds[1]).await.expect(ANSWERS);
-    prop_assert_eq!(memory, other, "post: the reference is on the left");
-    Ok(memory.expect("nobody's term is over"))
 }
 
 fn sorted(mut ids: Vec<JobId>) -> Vec<JobId> {
