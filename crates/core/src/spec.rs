@@ -3,7 +3,6 @@
 //! Everything wrong is reported at once, each mistake with a pointer to where it stands and how to put it right.
 
 pub(crate) mod fields;
-mod headers;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,6 +19,7 @@ use crate::lane::Lane;
 use crate::limits::Limits;
 use crate::object;
 use crate::retry::Backoff;
+use crate::target::http::headers;
 use crate::target::{Addressee, Body, CommandTarget, ExitCodes, HttpTarget, Program, Target, TaskTarget};
 use crate::time::Timestamp;
 pub(crate) use fields::Mistakes;

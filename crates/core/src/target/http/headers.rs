@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::fields::Mistakes;
+use crate::spec::Mistakes;
 
 const MAX_HEADERS: usize = 32;
 const MAX_NAME: usize = 64;
@@ -37,7 +37,7 @@ const RESERVED: [&str; 22] = [
 ];
 
 /// Header names are kept in lower case, so that two spellings of one header cannot both be sent.
-pub(super) fn judge(headers: BTreeMap<String, String>, mistakes: &mut Mistakes) -> BTreeMap<String, String> {
+pub(crate) fn judge(headers: BTreeMap<String, String>, mistakes: &mut Mistakes) -> BTreeMap<String, String> {
     if headers.len() > MAX_HEADERS {
         mistakes.add("/headers", format!("has {} entries, more than the {MAX_HEADERS} allowed", headers.len()));
         return BTreeMap::new();
