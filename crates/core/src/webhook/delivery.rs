@@ -58,10 +58,7 @@ impl Message {
     /// The delivery that carries it, as a job of its own with a fresh id.
     pub fn deliver(&self, tenant: &TenantId, dispatch: Dispatch) -> serde_json::Result<NewDelivery> {
         let Dispatch { to, lane, about, correlation_id, max_attempts, wish } = dispatch;
-        let webhook = match &to {
-            Addressee::Webhook(id) => Some(*id),
-            Addressee::Callback(_) => None,
-        };
+        let webhook = to.endpoint();
         let body = RawValue::from_string(serde_json::to_string(self)?)?;
         let work = Work {
             target: Target::Webhook(WebhookTarget { to, event: self.event, wish, body }),
@@ -69,7 +66,7 @@ impl Message {
             queue: QueueName::from_stored(QUEUE),
             lane,
             max_attempts,
-            // For show: the waits of a delivery are listed, see `retry::Policy::of`.
+            // For show: the waits of a delivery are listed, see `Target::pace`.
             backoff: Backoff { base: DELIVERY_WAITS[0], factor: 1.0, cap: DELIVERY_WAITS[DELIVERY_WAITS.len() - 1] },
             timeout: TIMEOUT,
             expires_at: None,

@@ -37,7 +37,7 @@ const RESERVED: [&str; 22] = [
 ];
 
 /// Header names are kept in lower case, so that two spellings of one header cannot both be sent.
-pub(crate) fn judge(headers: BTreeMap<String, String>, mistakes: &mut Mistakes) -> BTreeMap<String, String> {
+pub(super) fn judge(headers: BTreeMap<String, String>, mistakes: &mut Mistakes) -> BTreeMap<String, String> {
     if headers.len() > MAX_HEADERS {
         mistakes.add("/headers", format!("has {} entries, more than the {MAX_HEADERS} allowed", headers.len()));
         return BTreeMap::new();
