@@ -20,7 +20,8 @@ use std::time::Duration;
 
 use foreman_core::lane::StarvationGuard;
 use foreman_core::ports::{
-    Claim, ClaimAnswer, ClaimRequest, Company, Held, OpenJob, Queues, Room, Store, StoreError, Topic, Wakeups, Wanted,
+    Claim, ClaimAnswer, ClaimRequest, Company, Headroom, Held, OpenJob, Queues, Store, StoreError, Topic, Wakeups,
+    Wanted,
 };
 use foreman_core::{ClaimToken, TenantId, Verdict};
 use foreman_runtime::{Backoff, Shutdown, Tasks, Tick, Ticker};
@@ -63,7 +64,7 @@ pub(crate) struct Dispatcher {
     fragile: Fragile,
     rooms: Rooms,
     /// What the limits left room for, the last time they were looked at.
-    limited: Vec<Room>,
+    limited: Vec<Headroom>,
     tenants: Option<Arc<Tenants>>,
     seats: Seats,
     shares: Shares,

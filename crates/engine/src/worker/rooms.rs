@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use foreman_core::TenantId;
-use foreman_core::ports::{Claim, JobQuery, Room, StoreError};
+use foreman_core::ports::{Claim, Headroom, JobQuery, StoreError};
 use tokio::time::Instant;
 
 use crate::outage::bounded;
@@ -43,7 +43,7 @@ impl Rooms {
     }
 
     /// Those who are near their limit.
-    pub(super) async fn look(&mut self, store: &dyn JobQuery) -> Result<Vec<Room>, StoreError> {
+    pub(super) async fn look(&mut self, store: &dyn JobQuery) -> Result<Vec<Headroom>, StoreError> {
         let Some(tenants) = &self.tenants else { return Ok(Vec::new()) };
         if self.far_since.is_some_and(|since| since.elapsed() < FAR_FOR) {
             return Ok(Vec::new());
@@ -52,10 +52,10 @@ impl Rooms {
         let limits = tenants.running_limits().await?;
         let running =
             if limits.are_unlimited() { Vec::new() } else { bounded(self.call_timeout, store.running()).await? };
-        let rooms: Vec<Room> = limits
+        let rooms: Vec<Headroom> = limits
             .rooms(&running, self.near)
             .into_iter()
-            .map(|(tenant, room)| Room { tenant, jobs: u32::try_from(room).unwrap_or(u32::MAX) })
+            .map(|(tenant, room)| Headroom { tenant, jobs: u32::try_from(room).unwrap_or(u32::MAX) })
             .collect();
         self.far_since = rooms.is_empty().then_some(looked_at);
         Ok(rooms)
@@ -63,17 +63,18 @@ impl Rooms {
 }
 
 /// The smaller room of each.
-pub(super) fn narrowed(rooms: &[Room], others: &[Room]) -> Vec<Room> {
+pub(super) fn narrowed(rooms: &[Headroom], others: &[Headroom]) -> Vec<Headroom> {
     let mut narrowed: HashMap<&TenantId, u32> = HashMap::new();
     for room in rooms.iter().chain(others) {
         narrowed.entry(&room.tenant).and_modify(|jobs| *jobs = room.jobs.min(*jobs)).or_insert(room.jobs);
     }
-    narrowed.into_iter().map(|(tenant, jobs)| Room { tenant: tenant.clone(), jobs }).collect()
+    narrowed.into_iter().map(|(tenant, jobs)| Headroom { tenant: tenant.clone(), jobs }).collect()
 }
 
 /// Somebody was given all the room there was: there may be more that was passed over.
-pub(super) fn held_back(rooms: &[Room], claim: Option<&Claim>) -> bool {
-    let taken =
-        |room: &Room| claim.map_or(0, |claim| claim.jobs.iter().filter(|held| held.job.tenant == room.tenant).count());
+pub(super) fn held_back(rooms: &[Headroom], claim: Option<&Claim>) -> bool {
+    let taken = |room: &Headroom| {
+        claim.map_or(0, |claim| claim.jobs.iter().filter(|held| held.job.tenant == room.tenant).count())
+    };
     rooms.iter().any(|room| taken(room) >= room.jobs as usize)
 }
