@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{Body, Defaults, Kind, Route, TargetOutline};
+use super::{Body, Defaults, Kind, Route, Target, TargetOutline};
 use crate::document::Asked;
 use crate::id::WebhookId;
 use crate::retry::{Backoff, DELIVERY_WAITS, Pace};
@@ -67,6 +67,12 @@ impl Kind for WebhookTarget {
 
     fn endpoint(&self) -> Option<WebhookId> {
         self.to.endpoint()
+    }
+}
+
+impl From<WebhookTarget> for Target {
+    fn from(webhook: WebhookTarget) -> Self {
+        Target::Webhook(webhook)
     }
 }
 

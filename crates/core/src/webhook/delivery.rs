@@ -12,7 +12,7 @@ use crate::job::{NewJob, QueueName, Start, Work};
 use crate::lane::Lane;
 use crate::ports::NewDelivery;
 use crate::retry::{Backoff, DELIVERY_WAITS};
-use crate::target::{Addressee, Target, WebhookTarget};
+use crate::target::{Addressee, WebhookTarget};
 
 /// Of one try: long enough for a receiver that wakes up first, short enough to hold no worker.
 pub const TIMEOUT: Duration = Duration::from_secs(20);
@@ -61,7 +61,7 @@ impl Message {
         let webhook = to.endpoint();
         let body = RawValue::from_string(serde_json::to_string(self)?)?;
         let work = Work {
-            target: Target::Webhook(WebhookTarget { to, event: self.event, wish, body }),
+            target: WebhookTarget { to, event: self.event, wish, body }.into(),
             kind: Some(KIND.into()),
             queue: QueueName::from_stored(QUEUE),
             lane,
