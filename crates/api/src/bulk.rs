@@ -16,7 +16,6 @@ use std::time::Duration;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse as _, Response};
 use foreman_core::document::{BulkAnswer, BulkRequest, FilterDocument, ProblemDocument};
-use foreman_core::outline::TargetOutline;
 use foreman_core::ports::{CancelAnswer, JobFilter, JobSummary, RedriveAnswer, RemoveAnswer, StoreError};
 use foreman_core::{JobId, State as JobState, TenantId, Timestamp};
 use http::StatusCode;
@@ -194,7 +193,7 @@ async fn redrive(
     let until = Instant::now() + PATIENCE;
     let burst = caller.standing.limits.submit_rate().map_or(STEP as u64, |rate| rate.burst);
     let spares_commands = commands::may_submit(app, caller).is_err();
-    let is_spared = |job: &JobSummary| spares_commands && matches!(job.outline.target, TargetOutline::Command { .. });
+    let is_spared = |job: &JobSummary| spares_commands && job.outline.target.is_command();
     let step_size = usize::try_from(burst).unwrap_or(STEP).clamp(1, STEP);
     for state in states {
         let filter = JobFilter { state: Some(*state), ..filter.clone() };

@@ -185,10 +185,7 @@ impl Book {
     }
 
     fn take_hosts(&self, works: &[Arc<Work>], most: u64) -> Result<(), Problem> {
-        let targets = works.iter().filter_map(|work| match &work.target {
-            Target::Http(http) => Some(Cow::Borrowed(&http.url)),
-            Target::Command(_) | Target::Task(_) | Target::Webhook(_) => None,
-        });
+        let targets = works.iter().filter_map(|work| work.target.url().map(Cow::Borrowed));
         let callbacks = works.iter().filter_map(|work| Url::parse(work.callback_url.as_deref()?).ok());
         let urls: Vec<Cow<'_, Url>> = targets.chain(callbacks.map(Cow::Owned)).collect();
         let hosts = urls.iter().filter_map(|url| url.host_str());
@@ -210,12 +207,7 @@ fn close_some(books: &mut HashMap<TenantId, Arc<Book>>) {
 
 /// Whether the tenant's jobs may be as large as this one.
 pub(crate) fn may_carry(caller: &Caller, target: &Target) -> Result<(), Problem> {
-    let body = match target {
-        Target::Http(http) => &http.body,
-        Target::Command(command) => &command.input,
-        Target::Task(task) => &task.payload,
-        Target::Webhook(_) => return Ok(()),
-    };
+    let body = target.body();
     let pointer = if matches!(body, Body::Text(_)) { "/body" } else { "/payload" };
     is_light_enough(caller, body.as_str()).map_err(|detail| Problem::mistake(Kind::InvalidJob, pointer, detail))
 }

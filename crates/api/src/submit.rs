@@ -12,7 +12,7 @@ use axum::response::Response;
 use foreman_core::document::{BatchRequest, JobDocument, ProblemDocument};
 use foreman_core::ports::{AttemptPage, JobView, Submitted};
 use foreman_core::spec::{JobSpec, Mistake};
-use foreman_core::{Job, JobId, NewJob, Start, Target, TenantId, Timestamp, Work};
+use foreman_core::{Job, JobId, NewJob, Start, TenantId, Timestamp, Work};
 use http::header::LOCATION;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde::de::{IgnoredAny, SeqAccess, Visitor};
@@ -85,7 +85,7 @@ fn works(jobs: &[NewJob]) -> Vec<Arc<Work>> {
 /// Submits. Who had a program run stands in the audit log: a job does not say which key it came with. Only there, for other jobs
 /// are many and do nothing on a machine of ours.
 async fn accepted(app: &App, caller: &Caller, jobs: Vec<NewJob>, from: Origin) -> Result<Vec<Submitted>, Problem> {
-    let is_command = |job: &NewJob| matches!(job.work.target, Target::Command(_));
+    let is_command = |job: &NewJob| job.work.target.command().is_some();
     if !jobs.iter().any(is_command) {
         return Ok(app.submit.submit(jobs).await?);
     }
@@ -153,7 +153,7 @@ fn judge(app: &App, caller: &Caller, spec: JobSpec, now: Timestamp) -> Result<Ne
         commands::may_submit(app, caller)?;
     }
     let mut job = spec.validate(&caller.tenant, &app.limits, now)?;
-    if let Target::Command(command) = &job.work.target {
+    if let Some(command) = job.work.target.command() {
         commands::may_run(app, caller, &command.program)
             .map_err(|detail| Problem::mistake(Kind::InvalidJob, "/command", detail))?;
         commands::may_give(app, caller, command.env.names())
@@ -167,12 +167,11 @@ fn judge(app: &App, caller: &Caller, spec: JobSpec, now: Timestamp) -> Result<Ne
 /// What may be secret in it is sealed before anybody writes it down. The fingerprint is of what was sent (sealed twice,
 /// the same job would look like two) and so is kept under a key. That of a job without secrets is as plain as the job.
 fn seal(app: &App, tenant: &TenantId, job: &mut NewJob) -> Result<(), Problem> {
-    if job.work.target.is_safe_to_keep() {
+    let Some(secrets) = job.work.target.secrets().filter(|secrets| !secrets.values.is_safe_to_keep()) else {
         return Ok(());
-    }
+    };
     let Some(ring) = &app.keyring else {
-        let pointer = if matches!(job.work.target, Target::Command(_)) { "/env" } else { "/headers" };
-        return Err(Problem::mistake(Kind::InvalidJob, pointer, no_ring()));
+        return Err(Problem::mistake(Kind::InvalidJob, &format!("/{}", secrets.field), no_ring()));
     };
     Arc::make_mut(&mut job.work).target.seal(ring, tenant);
     if let Some(idempotency) = &mut job.idempotency {

@@ -14,15 +14,13 @@ use crate::duration::Span;
 use crate::job::{Occasion, QueueName, Work};
 use crate::lane::Lane;
 use crate::retry::Backoff;
-use crate::spec::{BackoffSpec, CommandSpec};
-use crate::target::{Addressee, Program, Target};
+use crate::spec::BackoffSpec;
+use crate::target::TargetOutline;
 use crate::time::Timestamp;
 
 /// Work whose JSON has more bytes than this is stored with its outline beside it.
 pub const LARGE: usize = 4 * 1024;
 
-/// So many characters of a command are shown.
-const COMMAND: usize = 1_000;
 /// So many characters of an error are shown.
 const ERROR: usize = 1_000;
 /// So much of a report's JSON is read to find its error: an error of [`ERROR`] characters with every one escaped.
@@ -54,30 +52,16 @@ pub struct Outline {
     pub occasion: Option<Occasion>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TargetOutline {
-    Http { url: String, method: String },
-    Command { program: Program },
-    Task { name: String },
-    Webhook { to: Addressee },
-}
-
 impl Outline {
     /// From the JSON of the work, or of an outline of it.
     pub fn read(json: &str) -> Result<Self, serde_json::Error> {
-        let mut outline: Self = serde_json::from_str(json)?;
-        outline.target.cut();
-        Ok(outline)
+        let outline: Self = serde_json::from_str(json)?;
+        Ok(Self { target: outline.target.cut(), ..outline })
     }
 
     /// What it calls: its own URL, and whoever is told of its end.
     pub fn urls(&self) -> impl Iterator<Item = &str> {
-        let own = match &self.target {
-            TargetOutline::Http { url, .. } => Some(url.as_str()),
-            TargetOutline::Command { .. } | TargetOutline::Task { .. } | TargetOutline::Webhook { .. } => None,
-        };
-        own.into_iter().chain(self.callback_url.as_deref())
+        self.target.url().into_iter().chain(self.callback_url.as_deref())
     }
 
     /// What is stored beside work with this JSON; `None` where the work itself is small enough to be read for a list.
@@ -106,47 +90,8 @@ impl From<&Work> for Outline {
     }
 }
 
-impl From<&Target> for TargetOutline {
-    fn from(target: &Target) -> Self {
-        let mut outline = match target {
-            Target::Http(http) => Self::Http { url: http.url.to_string(), method: http.method.clone() },
-            Target::Command(command) => Self::Command { program: command.program.clone() },
-            Target::Task(task) => Self::Task { name: task.name.clone() },
-            Target::Webhook(webhook) => Self::Webhook { to: webhook.to.clone() },
-        };
-        outline.cut();
-        outline
-    }
-}
-
-impl TargetOutline {
-    fn cut(&mut self) {
-        let Self::Command { program } = self else { return };
-        match program {
-            Program::Shell(line) => cut(line, COMMAND),
-            Program::Argv(words) => {
-                let mut left = COMMAND;
-                let mut kept = 0;
-                for word in words.iter_mut() {
-                    // Every word costs one more, so that the number of empty ones is bounded too.
-                    if left == 0 {
-                        break;
-                    }
-                    cut(word, left);
-                    left = left.saturating_sub(word.chars().count() + 1);
-                    kept += 1;
-                }
-                if kept < words.len() {
-                    words.truncate(kept);
-                    words.push("…".into());
-                }
-            }
-        }
-    }
-}
-
 /// The first `most` characters, with an ellipsis in place of the rest. What was cut stays as it is.
-fn cut(text: &mut String, most: usize) {
+pub(crate) fn cut(text: &mut String, most: usize) {
     if text.len() > most
         && let Some((end, _)) = text.char_indices().nth(most)
     {
@@ -200,21 +145,7 @@ impl From<&Outline> for Asked {
             tags: outline.tags.clone(),
             ..Self::default()
         };
-        match &outline.target {
-            TargetOutline::Http { url, method } => {
-                asked.url = Some(url.clone());
-                asked.method = Some(method.clone());
-            }
-            TargetOutline::Command { program: Program::Argv(words) } => {
-                asked.command = Some(CommandSpec::Argv(words.clone()));
-            }
-            TargetOutline::Command { program: Program::Shell(line) } => {
-                asked.command = Some(CommandSpec::Shell(line.clone()));
-            }
-            TargetOutline::Task { name } => asked.task = Some(name.clone()),
-            TargetOutline::Webhook { to: Addressee::Callback(url) } => asked.url = Some(url.to_string()),
-            TargetOutline::Webhook { to: Addressee::Webhook(_) } => {}
-        }
+        outline.target.describe(&mut asked);
         asked
     }
 }

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::job::{Work, span};
 use crate::outcome::{Ended, Report, Verdict};
-use crate::target::Target;
 
 /// `d = min(cap, base · factor^(n−1))`, then a wait between d/2 and d.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -94,11 +93,7 @@ impl Pace {
 
 impl Policy {
     pub fn of(work: &Work) -> Self {
-        let pace = match &work.target {
-            Target::Webhook(_) => Pace::Listed(&DELIVERY_WAITS),
-            Target::Http(_) | Target::Command(_) | Target::Task(_) => Pace::Backoff(work.backoff),
-        };
-        Self { max_attempts: work.max_attempts, pace }
+        Self { max_attempts: work.max_attempts, pace: work.target.pace(work.backoff) }
     }
 
     /// What becomes of a job whose attempt ended like this. `spent` counts this attempt.

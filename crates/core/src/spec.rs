@@ -3,7 +3,6 @@
 //! Everything wrong is reported at once, each mistake with a pointer to where it stands and how to put it right.
 
 pub(crate) mod fields;
-mod headers;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,8 +18,8 @@ use crate::job::{Idempotency, NewJob, Start, Work};
 use crate::lane::Lane;
 use crate::limits::Limits;
 use crate::object;
-use crate::retry::Backoff;
-use crate::target::{Addressee, Body, CommandTarget, ExitCodes, HttpTarget, Program, Target, TaskTarget};
+use crate::secret_map::MASK;
+use crate::target::{Body, ExitCodes, Target, WRITTEN};
 use crate::time::Timestamp;
 pub(crate) use fields::Mistakes;
 
@@ -145,17 +144,6 @@ pub struct Mistake {
     pub detail: String,
 }
 
-/// What the kinds of target differ in.
-struct Defaults {
-    max_attempts: u32,
-    backoff: Backoff,
-    timeout: Duration,
-}
-
-const HTTP: Defaults = Defaults { max_attempts: 8, backoff: Backoff::HTTP, timeout: Duration::from_secs(30) };
-const COMMAND: Defaults = Defaults { max_attempts: 3, backoff: Backoff::COMMAND, timeout: Duration::from_mins(10) };
-const TASK: Defaults = Defaults { max_attempts: 25, backoff: Backoff::TASK, timeout: Duration::from_mins(10) };
-
 impl JobSpec {
     /// Judges the job, and gives it its id.
     pub fn validate(self, tenant: &TenantId, limits: &Limits, now: Timestamp) -> Result<NewJob, Invalid> {
@@ -172,11 +160,7 @@ impl JobSpec {
         let (max_attempts, backoff, timeout) = (self.max_attempts, self.backoff, self.timeout);
         let lane = self.priority.unwrap_or_default();
         let target = self.target(limits, &mut mistakes);
-        let defaults = match &target {
-            Some(Target::Command(_)) => COMMAND,
-            Some(Target::Task(_)) => TASK,
-            Some(Target::Http(_) | Target::Webhook(_)) | None => HTTP,
-        };
+        let defaults = target.as_ref().map(Target::defaults).unwrap_or_default();
         let kind = fields::kind(kind, target.as_ref(), &mut mistakes);
         let max_attempts = fields::max_attempts(max_attempts.unwrap_or(defaults.max_attempts), limits, &mut mistakes);
         let backoff = fields::backoff(backoff.unwrap_or_default(), defaults.backoff, &mut mistakes);
@@ -227,8 +211,8 @@ impl JobSpec {
         start
     }
 
-    fn target(self, limits: &Limits, mistakes: &mut Mistakes) -> Option<Target> {
-        let body = match (self.payload, self.body) {
+    fn target(mut self, limits: &Limits, mistakes: &mut Mistakes) -> Option<Target> {
+        let body = match (self.payload.take(), self.body.take()) {
             (Some(_), Some(_)) => {
                 mistakes.add("/body", "give `payload` or `body`, not both");
                 Body::None
@@ -238,38 +222,31 @@ impl JobSpec {
             (None, None) => Body::None,
         };
         fields::body_size(&body, limits, mistakes);
-        let for_http = [("/method", self.method.is_some()), ("/headers", self.headers.is_some())];
-        let for_command =
-            [("/env", self.env.is_some()), ("/cwd", self.cwd.is_some()), ("/exit_codes", self.exit_codes.is_some())];
-        match (self.url, self.command, self.task) {
-            (Some(url), None, None) => {
-                mistakes.refuse_where_given(&for_command, "is for `command`, not for `url`");
-                let method = fields::method(self.method.as_deref(), mistakes);
-                let headers = headers::judge(self.headers.unwrap_or_default(), mistakes);
-                let url = fields::url("/url", &url, limits, mistakes)?;
-                Some(Target::Http(HttpTarget { url, method, headers: headers.into(), body }))
-            }
-            (None, Some(command), None) => {
-                mistakes.refuse_where_given(&for_http, "is for `url`, not for `command`");
-                let program = fields::program(command, mistakes);
-                let env = fields::env(self.env.unwrap_or_default(), mistakes);
-                let cwd = fields::cwd(self.cwd, mistakes);
-                let exit_codes = self.exit_codes.unwrap_or_default();
-                Some(Target::Command(CommandTarget { program, env: env.into(), cwd, input: body, exit_codes }))
-            }
-            (None, None, Some(name)) => {
-                mistakes.refuse_where_given(&for_http, "is for `url`, not for `task`");
-                mistakes.refuse_where_given(&for_command, "is for `command`, not for `task`");
-                let name = fields::task(name, mistakes);
-                Some(Target::Task(TaskTarget { name, payload: body }))
-            }
-            (None, None, None) => {
+        let mut given = WRITTEN.iter().filter(|kind| (kind.is_given)(&self));
+        let kind = match (given.next(), given.next()) {
+            (Some(kind), None) => kind,
+            (None, _) => {
                 mistakes.add("", "has no target: give exactly one of `url`, `command` and `task`");
-                None
+                return None;
             }
-            _ => {
+            (Some(_), Some(_)) => {
                 mistakes.add("", "has more than one target: give exactly one of `url`, `command` and `task`");
-                None
+                return None;
+            }
+        };
+        for other in WRITTEN.iter().filter(|other| other.field != kind.field) {
+            for (pointer, _) in other.own.iter().filter(|(_, is_given)| is_given(&self)) {
+                mistakes.add(*pointer, format!("is for `{}`, not for `{}`", other.field, kind.field));
+            }
+        }
+        (kind.read)(self, body, limits, mistakes)
+    }
+
+    /// Hides every value that may be secret.
+    pub fn mask(&mut self) {
+        for kind in &WRITTEN {
+            for value in (kind.secrets)(self).into_iter().flat_map(BTreeMap::values_mut) {
+                MASK.clone_into(value);
             }
         }
     }
@@ -305,40 +282,7 @@ impl From<&Work> for JobSpec {
             tags: (!work.tags.is_empty()).then(|| work.tags.clone()),
             ..JobSpec::default()
         };
-        let body = match &work.target {
-            Target::Http(http) => {
-                spec.url = Some(http.url.to_string());
-                spec.method = Some(http.method.clone());
-                spec.headers = (!http.headers.is_empty()).then(|| http.headers.masked());
-                &http.body
-            }
-            Target::Command(command) => {
-                spec.command = Some(match &command.program {
-                    Program::Argv(argv) => CommandSpec::Argv(argv.clone()),
-                    Program::Shell(line) => CommandSpec::Shell(line.clone()),
-                });
-                spec.env = (!command.env.is_empty()).then(|| command.env.masked());
-                spec.cwd.clone_from(&command.cwd);
-                spec.exit_codes = (command.exit_codes != ExitCodes::default()).then(|| command.exit_codes.clone());
-                &command.input
-            }
-            Target::Task(task) => {
-                spec.task = Some(task.name.clone());
-                &task.payload
-            }
-            Target::Webhook(webhook) => {
-                if let Addressee::Callback(url) = &webhook.to {
-                    spec.url = Some(url.to_string());
-                }
-                spec.payload = Some(webhook.body.clone());
-                &Body::None
-            }
-        };
-        match body {
-            Body::None => {}
-            Body::Json(json) => spec.payload = Some(json.clone()),
-            Body::Text(text) => spec.body = Some(text.clone()),
-        }
+        work.target.describe(&mut spec);
         spec
     }
 }

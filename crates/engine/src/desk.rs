@@ -207,7 +207,7 @@ impl Desk {
             let next = self.not_yet_there(&found, &judged, next).await?;
             (Arc::new(judged.work), next)
         };
-        secrets::hide(&mut spec);
+        spec.job.mask();
         if found.is_due(now) {
             self.settle(tenant, &found, now).await?;
             return Ok(Err(Again));
@@ -228,7 +228,7 @@ impl Schedules for Desk {
         let now = self.send(|| self.store().time()).await?;
         let mut judged = spec.judge(tenant, &self.limits, now, now)?;
         secrets::seal(&mut judged.work, None, tenant, self.ring.as_deref())?;
-        secrets::hide(&mut spec);
+        spec.job.mask();
         let (is_paused, next) = (spec.paused == Some(true), next(&judged, &spec, now)?);
         let schedule = Schedule {
             id: ScheduleId::fresh(),

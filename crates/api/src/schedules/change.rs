@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 
 use axum::extract::{Request, State};
 use axum::response::Response;
-use foreman_core::Target;
 use foreman_core::document::{JobDocument, ProblemDocument, ScheduleDocument, ScheduleFields};
 use foreman_core::ports::{Change, ScheduleError, ScheduleView};
 use foreman_core::schedule::{ScheduleKey, ScheduleSpec};
@@ -229,7 +228,7 @@ async fn change_no_command(
 ) -> Result<Response, Problem> {
     for _ in 0..ROUNDS {
         let view = find(app, &caller.tenant, &key).await?;
-        if matches!(view.schedule.work.target, Target::Command(_)) {
+        if view.schedule.work.target.command().is_some() {
             return Err(refusal);
         }
         let version = view.seen.version;

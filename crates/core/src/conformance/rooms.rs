@@ -8,13 +8,13 @@ use super::given::{
 };
 use crate::id::{JobId, SessionId};
 use crate::lane::{Lane, LanePlan};
-use crate::ports::{ClaimAnswer, ClaimRequest, Held, Queues, Room, Wanted};
+use crate::ports::{ClaimAnswer, ClaimRequest, Headroom, Held, Queues, Wanted};
 use crate::retry::MAX_CRASHES;
 use crate::target::Route;
 
 /// The same call with so much room for these.
 fn within(rooms: &[(&str, u32)], request: ClaimRequest) -> ClaimRequest {
-    let rooms = rooms.iter().map(|(name, jobs)| Room { tenant: tenant(name), jobs: *jobs }).collect();
+    let rooms = rooms.iter().map(|(name, jobs)| Headroom { tenant: tenant(name), jobs: *jobs }).collect();
     ClaimRequest { rooms, ..request }
 }
 

@@ -24,8 +24,8 @@ use crate::lane::Lane;
 use crate::memory::{self, LocalWakeups, ManualClock};
 use crate::outcome::Verdict;
 use crate::ports::{
-    ClaimAnswer, ClaimRequest, DueSchedule, DueSchedules, Edit, Fired, Firing, JobFilter, Moved, Note, Position,
-    Pruned, Queues, Retention, Room, ScheduleView, Settlement, Store, StoreError, Tenancy, TickAct, Topic, Wakeups,
+    ClaimAnswer, ClaimRequest, DueSchedule, DueSchedules, Edit, Fired, Firing, Headroom, JobFilter, Moved, Note,
+    Position, Pruned, Queues, Retention, ScheduleView, Settlement, Store, StoreError, Tenancy, TickAct, Topic, Wakeups,
 };
 use crate::schedule::{NewSchedule, Overlap, Schedule, ScheduleKey, ScheduleSpec};
 use crate::state::State;
@@ -692,7 +692,7 @@ impl Pair {
 
 fn within(rooms: &Rooms, request: ClaimRequest) -> ClaimRequest {
     let named = TENANTS.into_iter().zip(rooms);
-    let rooms = named.filter_map(|(name, jobs)| Some(Room { tenant: tenant(name), jobs: (*jobs)? })).collect();
+    let rooms = named.filter_map(|(name, jobs)| Some(Headroom { tenant: tenant(name), jobs: (*jobs)? })).collect();
     ClaimRequest { rooms, ..request }
 }
 

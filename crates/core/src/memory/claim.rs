@@ -9,7 +9,9 @@ use crate::fair::{self, Offer, Round};
 use crate::id::{Fence, JobId, TenantId};
 use crate::job::Job;
 use crate::lane::Lane;
-use crate::ports::{Claim, ClaimAnswer, ClaimRequest, Company, Held, Queues, Room, SessionState, Wanted, is_fragile};
+use crate::ports::{
+    Claim, ClaimAnswer, ClaimRequest, Company, Headroom, Held, Queues, SessionState, Wanted, is_fragile,
+};
 use crate::state::State;
 use crate::time::Timestamp;
 
@@ -214,7 +216,7 @@ impl Places {
             && !self.rooms(request).iter().any(|room| room.jobs == 0 && room.tenant == job.tenant)
     }
 
-    fn rooms<'a>(&self, request: &'a ClaimRequest) -> &'a [Room] {
+    fn rooms<'a>(&self, request: &'a ClaimRequest) -> &'a [Headroom] {
         if self.rules.has(Rule::RoomsObeyed) { &request.rooms } else { &[] }
     }
 

@@ -83,12 +83,12 @@ pub struct ClaimRequest {
     pub routes: Vec<Route>,
     pub company: Company,
     /// Tenants that are near their limit of running jobs; those not named have room for all.
-    pub rooms: Vec<Room>,
+    pub rooms: Vec<Headroom>,
 }
 
 /// At most so many more of a tenant's jobs may be held.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Room {
+pub struct Headroom {
     pub tenant: TenantId,
     pub jobs: u32,
 }

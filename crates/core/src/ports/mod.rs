@@ -30,8 +30,8 @@ pub use audit::Audit;
 pub use changes::{Became, ChangeLog, ChangeRow, Changes, Moved, Note, Position, Step};
 pub use followers::{Advance, Advanced, Begin, Effect, FollowerName, Followers, UNREAD_KEPT};
 pub use jobs::{
-    CancelAnswer, Claim, ClaimAnswer, ClaimRequest, Company, Held, JobStore, Queues, RedriveAnswer, RemoveAnswer, Room,
-    Settled, Settlement, Submitted, Wanted, is_fragile,
+    CancelAnswer, Claim, ClaimAnswer, ClaimRequest, Company, Headroom, Held, JobStore, Queues, RedriveAnswer,
+    RemoveAnswer, Settled, Settlement, Submitted, Wanted, is_fragile,
 };
 pub use keys::{AtTheDoor, CreateKeyAnswer, KeyStore, NewKey, ReplaceKeyAnswer, Replacement, RevokeKeyAnswer};
 pub use output::{LiveOutput, OutputChunk, OutputLine, OutputStream};

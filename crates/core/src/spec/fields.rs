@@ -1,13 +1,12 @@
 //! One function per field: it returns what is usable and notes what is not.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{BackoffSpec, CommandSpec, Invalid, Mistake};
+use super::{BackoffSpec, Invalid, Mistake};
 use crate::job::{QueueName, Start};
 use crate::limits::Limits;
 use crate::retry::Backoff;
-use crate::target::{Body, Program, Target};
+use crate::target::{Body, Target};
 use crate::time::Timestamp;
 
 /// What was found so far.
@@ -60,15 +59,6 @@ pub(crate) fn url(pointer: &str, text: &str, limits: &Limits, mistakes: &mut Mis
     };
     mistakes.add(pointer, problem);
     None
-}
-
-pub(super) fn method(given: Option<&str>, mistakes: &mut Mistakes) -> String {
-    const METHODS: [&str; 6] = ["POST", "PUT", "PATCH", "GET", "DELETE", "HEAD"];
-    let method = given.unwrap_or("POST").to_ascii_uppercase();
-    if !METHODS.contains(&method.as_str()) {
-        mistakes.add("/method", format!("{method:?} is not one of {}", METHODS.join(", ")));
-    }
-    method
 }
 
 pub(super) fn queue(given: Option<&str>, mistakes: &mut Mistakes) -> QueueName {
@@ -127,69 +117,13 @@ pub(super) fn tags(tags: Vec<String>, mistakes: &mut Mistakes) -> Vec<String> {
     kept
 }
 
-pub(super) fn task(name: String, mistakes: &mut Mistakes) -> String {
-    let fits = (1..=128).contains(&name.len())
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-:/".contains(&byte));
-    if !fits {
-        mistakes.add("/task", format!("{name:?} is not a task name; use 1 to 128 letters, digits and . _ - : /"));
-    }
-    name
-}
-
-/// A task's kind is its name.
+/// A label that comes with the target cannot be chosen.
 pub(super) fn kind(given: Option<String>, target: Option<&Target>, mistakes: &mut Mistakes) -> Option<String> {
-    let Some(Target::Task(task)) = target else { return given };
-    if given.is_some_and(|kind| kind != task.name) {
+    let Some(label) = target.and_then(Target::fixed_label) else { return given };
+    if given.is_some_and(|kind| kind != label) {
         mistakes.add("/kind", "the kind of a task is its name; leave `kind` out");
     }
-    Some(task.name.clone())
-}
-
-pub(super) fn program(command: CommandSpec, mistakes: &mut Mistakes) -> Program {
-    let program = match command {
-        CommandSpec::Shell(line) => Program::Shell(line),
-        CommandSpec::Argv(argv) => Program::Argv(argv),
-    };
-    let (is_empty, has_nul) = match &program {
-        Program::Shell(line) => (line.trim().is_empty(), line.contains('\0')),
-        Program::Argv(argv) => {
-            (argv.first().is_none_or(|first| first.trim().is_empty()), argv.iter().any(|word| word.contains('\0')))
-        }
-    };
-    if is_empty {
-        mistakes.add("/command", "is empty; give a program, such as [\"echo\", \"hello\"]");
-    }
-    if has_nul {
-        mistakes.add("/command", "contains a NUL character, which cannot be passed to a program");
-    }
-    program
-}
-
-pub(super) fn env(env: BTreeMap<String, String>, mistakes: &mut Mistakes) -> BTreeMap<String, String> {
-    if env.len() > 64 {
-        mistakes.add("/env", format!("has {} variables, more than the 64 allowed", env.len()));
-    }
-    for (name, value) in &env {
-        let starts_well = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
-        let fits =
-            starts_well && name.len() <= 128 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        if !fits {
-            mistakes.add(format!("/env/{name}"), "is not a variable name; use letters, digits and underscores");
-        }
-        if value.contains('\0') || value.len() > 32 * 1024 {
-            mistakes.add(format!("/env/{name}"), "must be at most 32 KiB without NUL characters");
-        }
-    }
-    env
-}
-
-pub(super) fn cwd(given: Option<String>, mistakes: &mut Mistakes) -> Option<String> {
-    let cwd = given?;
-    if !cwd.starts_with('/') || cwd.contains('\0') || cwd.len() > 4_096 {
-        mistakes.add("/cwd", "must be an absolute path");
-        return None;
-    }
-    Some(cwd)
+    Some(label.to_owned())
 }
 
 pub(super) fn max_attempts(given: u32, limits: &Limits, mistakes: &mut Mistakes) -> u32 {

@@ -12,7 +12,7 @@ use crate::job::{NewJob, QueueName, Start, Work};
 use crate::lane::Lane;
 use crate::ports::NewDelivery;
 use crate::retry::{Backoff, DELIVERY_WAITS};
-use crate::target::{Addressee, Target, WebhookTarget};
+use crate::target::{Addressee, WebhookTarget};
 
 /// Of one try: long enough for a receiver that wakes up first, short enough to hold no worker.
 pub const TIMEOUT: Duration = Duration::from_secs(20);
@@ -58,18 +58,15 @@ impl Message {
     /// The delivery that carries it, as a job of its own with a fresh id.
     pub fn deliver(&self, tenant: &TenantId, dispatch: Dispatch) -> serde_json::Result<NewDelivery> {
         let Dispatch { to, lane, about, correlation_id, max_attempts, wish } = dispatch;
-        let webhook = match &to {
-            Addressee::Webhook(id) => Some(*id),
-            Addressee::Callback(_) => None,
-        };
+        let webhook = to.endpoint();
         let body = RawValue::from_string(serde_json::to_string(self)?)?;
         let work = Work {
-            target: Target::Webhook(WebhookTarget { to, event: self.event, wish, body }),
+            target: WebhookTarget { to, event: self.event, wish, body }.into(),
             kind: Some(KIND.into()),
             queue: QueueName::from_stored(QUEUE),
             lane,
             max_attempts,
-            // For show: the waits of a delivery are listed, see `retry::Policy::of`.
+            // For show: the waits of a delivery are listed, see `Target::pace`.
             backoff: Backoff { base: DELIVERY_WAITS[0], factor: 1.0, cap: DELIVERY_WAITS[DELIVERY_WAITS.len() - 1] },
             timeout: TIMEOUT,
             expires_at: None,

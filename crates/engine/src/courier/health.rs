@@ -10,9 +10,9 @@ use std::sync::atomic::Ordering;
 use foreman_core::audit::{Act, Actor};
 use foreman_core::outcome::AttemptOutcome;
 use foreman_core::ports::{DeliveryNote, JobView, Leader, Moved, StoreError, Went};
-use foreman_core::target::{Addressee, WebhookTarget};
+use foreman_core::target::Addressee;
 use foreman_core::webhook::{About, Disabled, Event, Message, QUEUE, Webhook};
-use foreman_core::{State, Target, TenantId, WebhookId};
+use foreman_core::{State, TenantId, WebhookId};
 use tracing::warn;
 
 use super::Courier;
@@ -121,9 +121,7 @@ fn why(webhook: &Webhook) -> &'static str {
 
 /// What a try says about the endpoint; nothing when it never got so far, or went to a callback.
 fn note(moved: &Moved, view: &JobView) -> Option<DeliveryNote> {
-    let Target::Webhook(WebhookTarget { to: Addressee::Webhook(webhook), .. }) = &view.job.work.target else {
-        return None;
-    };
+    let webhook = view.job.work.target.endpoint()?;
     // A delivery that was sent again by hand goes on counting its tries.
     let record = view.attempts.records.iter().rev().find(|record| record.number == moved.step.attempt)?;
     let outcome = record.outcome?;
@@ -140,5 +138,5 @@ fn note(moved: &Moved, view: &JobView) -> Option<DeliveryNote> {
         }
     };
     let at = record.finished_at.unwrap_or(moved.at);
-    Some(DeliveryNote { tenant: moved.tenant.clone(), webhook: *webhook, at, went })
+    Some(DeliveryNote { tenant: moved.tenant.clone(), webhook, at, went })
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use foreman_core::ports::NewDelivery;
 use foreman_core::target::Addressee;
 use foreman_core::webhook::{Dispatch, Message, Wish};
-use foreman_core::{EntryId, JobId, Lane, Target, TenantId, Timestamp, WebhookId, Work};
+use foreman_core::{EntryId, JobId, Lane, TenantId, Timestamp, WebhookId, Work};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
@@ -88,11 +88,7 @@ impl Bag {
         if !self.ids.insert(delivery.job.id) {
             return;
         }
-        let body = match &delivery.job.work.target {
-            Target::Webhook(webhook) => webhook.body.get().len(),
-            Target::Http(_) | Target::Command(_) | Target::Task(_) => 0,
-        };
-        self.bytes += body + ENVELOPE;
+        self.bytes += delivery.job.work.target.content_bytes() + ENVELOPE;
         self.deliveries.push(delivery);
     }
 

@@ -8,21 +8,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use foreman_core::schedule::ScheduleSpec;
-use foreman_core::sealed::{Keyring, Place};
+use foreman_core::sealed::Keyring;
 use foreman_core::secret_map::{MASK, SecretMap};
 use foreman_core::spec::{Invalid, Mistake};
-use foreman_core::target::{CommandTarget, ENV_PLACE, HEADERS_PLACE, HttpTarget};
-use foreman_core::{Target, TenantId, Work};
-
-/// Hides every value in what was written.
-pub(super) fn hide(spec: &mut ScheduleSpec) {
-    for values in [&mut spec.job.headers, &mut spec.job.env].into_iter().flatten() {
-        for value in values.values_mut() {
-            MASK.clone_into(value);
-        }
-    }
-}
+use foreman_core::{TenantId, Work};
 
 /// Fills in the values that stay, from the work that `kept` has, and seals all of them.
 pub(super) fn seal(
@@ -31,21 +20,12 @@ pub(super) fn seal(
     tenant: &TenantId,
     ring: Option<&Keyring>,
 ) -> Result<(), Invalid> {
-    let (given, field, name) = match &mut work.target {
-        Target::Http(http) => (std::mem::take(&mut http.headers), "headers", HEADERS_PLACE),
-        Target::Command(command) => (std::mem::take(&mut command.env), "env", ENV_PLACE),
-        Target::Task(_) | Target::Webhook(_) => return Ok(()),
-    };
-    let place = Place { tenant, name };
-    let given = match given {
-        SecretMap::Clear(given) => given,
-        SecretMap::Sealed(_) => {
-            put(&mut work.target, given);
-            return Ok(());
-        }
-    };
-    let void = kept.and_then(|kept| goes_elsewhere(&work.target, &kept.target));
-    let filled = fill(given, kept.and_then(|kept| values_of(&kept.target, field)), void, field, |kept| {
+    let Some(secrets) = work.target.secrets() else { return Ok(()) };
+    let SecretMap::Clear(given) = secrets.values else { return Ok(()) };
+    let (field, place) = (secrets.field, secrets.place(tenant));
+    let void = kept.and_then(|kept| work.target.voids_secrets_of(&kept.target));
+    let stored = kept.and_then(|kept| kept.target.secrets()).filter(|stored| stored.field == field);
+    let filled = fill(given.clone(), stored.map(|stored| stored.values), void, field, |kept| {
         kept.open(ring, place).map(Cow::into_owned).map_err(|error| error.to_string())
     })?;
     let sealed = match ring {
@@ -57,7 +37,7 @@ pub(super) fn seal(
                       the operator can set one; or leave it out";
         return Err(mistaken([(format!("/job/{field}"), detail.into())]));
     }
-    put(&mut work.target, sealed);
+    work.target.set_secrets(sealed);
     Ok(())
 }
 
@@ -105,39 +85,6 @@ fn fill(
         }
     }
     Ok(given.into())
-}
-
-fn values_of<'a>(target: &'a Target, field: &str) -> Option<&'a SecretMap> {
-    match (target, field) {
-        (Target::Http(http), "headers") => Some(&http.headers),
-        (Target::Command(command), "env") => Some(&command.env),
-        _ => None,
-    }
-}
-
-fn put(target: &mut Target, values: SecretMap) {
-    match target {
-        Target::Http(http) => http.headers = values,
-        Target::Command(command) => command.env = values,
-        Target::Task(_) | Target::Webhook(_) => {}
-    }
-}
-
-/// Why a kept value is not for the new target, if it is not.
-fn goes_elsewhere(new: &Target, kept: &Target) -> Option<&'static str> {
-    let origin = |http: &HttpTarget| http.url.origin();
-    let is_same = |new: &CommandTarget, kept: &CommandTarget| {
-        new.program == kept.program && new.cwd == kept.cwd && new.input.as_str() == kept.input.as_str()
-    };
-    match (new, kept) {
-        (Target::Http(new), Target::Http(kept)) if origin(new) != origin(kept) => {
-            Some("is not sent to another host than the one it was given for")
-        }
-        (Target::Command(new), Target::Command(kept)) if !is_same(new, kept) => Some(
-            "is not given to another program, with other arguments, input or directory, than the one it was given for",
-        ),
-        _ => None,
-    }
 }
 
 fn mistaken(mistakes: impl IntoIterator<Item = (String, String)>) -> Invalid {

@@ -21,7 +21,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use foreman_core::TenantId;
-use foreman_core::ports::Room;
+use foreman_core::ports::Headroom;
 use tokio::time::Instant;
 
 const AFTER_A_RING: Duration = Duration::from_millis(20);
@@ -61,7 +61,7 @@ pub(super) enum Step {
 pub(super) struct Look {
     pub limit: usize,
     /// No more than this of those who hold slots.
-    pub rooms: Vec<Room>,
+    pub rooms: Vec<Headroom>,
     pub is_for_others: bool,
 }
 
@@ -178,7 +178,7 @@ impl Shares {
     }
 
     /// How many each of the holders may take, where that is less than the claim.
-    fn rooms(&self, free: usize, limit: usize, holders: &[Holder]) -> Vec<Room> {
+    fn rooms(&self, free: usize, limit: usize, holders: &[Holder]) -> Vec<Headroom> {
         let weights: u64 = holders.iter().map(|holder| u64::from(holder.weight.max(1))).sum();
         let shared = (self.slots - self.reserve) as u64;
         let room = |holder: &Holder| {
@@ -188,7 +188,10 @@ impl Shares {
         };
         let rooms = holders.iter().map(|holder| (holder, room(holder))).filter(|(_, room)| *room < limit);
         rooms
-            .map(|(holder, room)| Room { tenant: holder.tenant.clone(), jobs: u32::try_from(room).unwrap_or(u32::MAX) })
+            .map(|(holder, room)| Headroom {
+                tenant: holder.tenant.clone(),
+                jobs: u32::try_from(room).unwrap_or(u32::MAX),
+            })
             .collect()
     }
 }

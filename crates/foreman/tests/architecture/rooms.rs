@@ -52,7 +52,7 @@ fn sources(below: &Path, found: &mut Vec<PathBuf>) {
 }
 
 /// The source files of all crates, by their path from the root.
-fn all_sources() -> Vec<(String, String)> {
+pub(crate) fn all_sources() -> Vec<(String, String)> {
     let root = root();
     let mut paths = Vec::new();
     for entry in fs::read_dir(root.join("crates")).expect("crates/ can be read") {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use foreman_core::conformance::given::{a_job, by_order, completed, jobs, session_info, taken, tenant};
 use foreman_core::fair::UNIT;
-use foreman_core::ports::{ClaimRequest, JobQuery, JobStore, Room, SessionStore};
+use foreman_core::ports::{ClaimRequest, Headroom, JobQuery, JobStore, SessionStore};
 use foreman_core::{JobId, SessionId};
 use foreman_postgres::{Config, statements};
 use tokio::time::{Instant, sleep};
@@ -21,7 +21,7 @@ async fn session(team: &Team) -> SessionId {
 
 /// A claim call that passes `full` over.
 fn passing_over(session: SessionId, limit: usize) -> ClaimRequest {
-    ClaimRequest { rooms: vec![Room { tenant: tenant("full"), jobs: 0 }], ..by_order(session, limit) }
+    ClaimRequest { rooms: vec![Headroom { tenant: tenant("full"), jobs: 0 }], ..by_order(session, limit) }
 }
 
 async fn claimed(team: &Team, request: &ClaimRequest) -> Vec<JobId> {

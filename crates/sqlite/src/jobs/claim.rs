@@ -10,7 +10,7 @@ use std::sync::Arc;
 use foreman_core::error_group::ErrorGroup;
 use foreman_core::lane::{LanePlan, Pick};
 use foreman_core::ports::{
-    Claim, ClaimAnswer, ClaimRequest, Company, Held, Queues, Room, SessionState, StoreError, Wanted, is_fragile,
+    Claim, ClaimAnswer, ClaimRequest, Company, Headroom, Held, Queues, SessionState, StoreError, Wanted, is_fragile,
 };
 use foreman_core::{Fence, JobId, Lane, Report, State, TenantId};
 use rusqlite::OptionalExtension;
@@ -103,7 +103,7 @@ fn choose(write: &Write<'_>, request: &ClaimRequest, rotation: &Rotation) -> Res
 }
 
 /// No more of a tenant than it has room for. One claim may then take less than it could: the next takes the rest.
-fn keep_within_rooms(chosen: &mut Vec<Waiting>, rooms: &[Room]) {
+fn keep_within_rooms(chosen: &mut Vec<Waiting>, rooms: &[Headroom]) {
     if rooms.is_empty() {
         return;
     }

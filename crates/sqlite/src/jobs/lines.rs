@@ -680,7 +680,7 @@ mod tests {
     use foreman_core::conformance::given::{a_job, by_order};
     use foreman_core::job::NewJob;
     use foreman_core::memory::ManualClock;
-    use foreman_core::ports::Room;
+    use foreman_core::ports::Headroom;
     use foreman_core::{Clock, SessionId};
     use rusqlite::Connection;
 
@@ -745,7 +745,7 @@ mod tests {
 
         /// These have no room.
         fn claim_but(&self, full: &[&str], limit: usize) -> usize {
-            let rooms = full.iter().map(|tenant| Room { tenant: TenantId::new(*tenant), jobs: 0 }).collect();
+            let rooms = full.iter().map(|tenant| Headroom { tenant: TenantId::new(*tenant), jobs: 0 }).collect();
             let request = ClaimRequest { rooms, ..by_order(self.session, limit) };
             match self.write(|write| claim(write, &request, &self.rotation)) {
                 Taken::Claimed { jobs, .. } => jobs.len(),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use foreman_core::conformance::given::{DAY, HOUR, PLENTY, Scene, a_job, by_order, ids, sorted, tenant};
 use foreman_core::job::NewJob;
-use foreman_core::ports::{ClaimRequest, Retention, Room};
+use foreman_core::ports::{ClaimRequest, Headroom, Retention};
 use foreman_core::target::Route;
 use foreman_core::{JobId, State};
 
@@ -51,7 +51,7 @@ async fn queues_that_nothing_may_be_taken_from_keep_no_other_route_waiting() {
     }
     let routes = vec![Route::http(), Route::task("report")];
     assert!(routes[0] < routes[1]);
-    let rooms = vec![Room { tenant: tenant("full"), jobs: 0 }];
+    let rooms = vec![Headroom { tenant: tenant("full"), jobs: 0 }];
     let held = scene.take(ClaimRequest { routes, rooms, ..by_order(session, PLENTY) }).await;
     assert_eq!(sorted(ids(&held)), sorted(waiting));
     laptop.store.close().await;

@@ -10,11 +10,9 @@ use foreman_core::job::Work;
 use foreman_core::ports::{Edit, EditAnswer, UpdateWebhookAnswer, WebhookUpdate};
 use foreman_core::schedule::ScheduleSpec;
 use foreman_core::sealed::{Keyring, OpenError, Place};
-use foreman_core::secret_map::MASK;
-use foreman_core::target::{ENV_PLACE, HEADERS_PLACE};
 use foreman_core::tenant::{SIGNING_PLACE, Tenant, TenantSettings};
 use foreman_core::webhook::Webhook;
-use foreman_core::{EditId, Target, TenantId};
+use foreman_core::{EditId, TenantId};
 
 use super::Direct;
 
@@ -170,23 +168,15 @@ impl Direct {
 /// An earlier version kept there what was written.
 fn hidden(spec: &ScheduleSpec) -> ScheduleSpec {
     let mut spec = spec.clone();
-    for values in [&mut spec.job.headers, &mut spec.job.env].into_iter().flatten() {
-        for value in values.values_mut() {
-            MASK.clone_into(value);
-        }
-    }
+    spec.job.mask();
     spec
 }
 
 /// Its headers or variables under the first key; what an earlier version kept in the clear is sealed too.
 fn resealed_work(work: &Work, tenant: &TenantId, ring: &Keyring) -> Result<Option<Work>, OpenError> {
     let mut work = work.clone();
-    let (values, name) = match &mut work.target {
-        Target::Http(http) => (&mut http.headers, HEADERS_PLACE),
-        Target::Command(command) => (&mut command.env, ENV_PLACE),
-        Target::Task(_) | Target::Webhook(_) => return Ok(None),
-    };
-    let Some(fresh) = values.resealed(ring, Place { tenant, name })? else { return Ok(None) };
-    *values = fresh;
+    if !work.target.reseal(ring, tenant)? {
+        return Ok(None);
+    }
     Ok(Some(work))
 }

@@ -1,29 +1,29 @@
 //! How many more jobs of each tenant may be taken.
 //!
-//! Counted from the claims that are held, by whoever is about to claim, and never by a counter: one that counts up and down is
-//! wrong for ever after the first crash between the two. Far from every limit it is enough to look once a second, for one
-//! worker holds no more jobs than it has slots; near one ([`NEAR`] times the own slots) it is looked at before each claim.
+//! Counted from the claims that are held, before a claim, and never by a counter: one that counts up and down is wrong for
+//! ever after the first crash between the two. Far from every limit it is enough to look once a second, because a session
+//! holds no more jobs than it has slots; near one ([`NEAR`] times the own slots) it is looked at before each claim.
 //!
-//! Two workers that look at the same moment see the same room, and both may fill it: a limit is passed by what several claims
-//! take in one round trip to the store, and by nothing more, for the next look counts it.
+//! Two sessions that look at the same moment see the same headroom, and both may fill it: a limit is exceeded by what
+//! several claims take in one round trip to the store, and by nothing more, because the next look counts it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use foreman_core::TenantId;
-use foreman_core::ports::{Claim, JobQuery, Room, StoreError};
+use foreman_core::ports::{Claim, Headroom, JobQuery, StoreError};
 use tokio::time::Instant;
 
 use crate::outage::bounded;
 use crate::tenants::Tenants;
 
-/// A tenant with less room than so many times a worker's slots is near its limit.
+/// A tenant with less headroom than so many times a session's slots is near its limit.
 const NEAR: usize = 10;
 /// How long it is believed that nobody is.
 const FAR_FOR: Duration = Duration::from_secs(1);
 
-pub(super) struct Rooms {
+pub(super) struct HeadroomLookup {
     tenants: Option<Arc<Tenants>>,
     near: u64,
     call_timeout: Duration,
@@ -31,7 +31,7 @@ pub(super) struct Rooms {
     far_since: Option<Instant>,
 }
 
-impl Rooms {
+impl HeadroomLookup {
     pub(super) fn unlimited() -> Self {
         Self::new(None, 0, Duration::ZERO)
     }
@@ -43,7 +43,7 @@ impl Rooms {
     }
 
     /// Those who are near their limit.
-    pub(super) async fn look(&mut self, store: &dyn JobQuery) -> Result<Vec<Room>, StoreError> {
+    pub(super) async fn look(&mut self, store: &dyn JobQuery) -> Result<Vec<Headroom>, StoreError> {
         let Some(tenants) = &self.tenants else { return Ok(Vec::new()) };
         if self.far_since.is_some_and(|since| since.elapsed() < FAR_FOR) {
             return Ok(Vec::new());
@@ -52,28 +52,29 @@ impl Rooms {
         let limits = tenants.running_limits().await?;
         let running =
             if limits.are_unlimited() { Vec::new() } else { bounded(self.call_timeout, store.running()).await? };
-        let rooms: Vec<Room> = limits
+        let rooms: Vec<Headroom> = limits
             .rooms(&running, self.near)
             .into_iter()
-            .map(|(tenant, room)| Room { tenant, jobs: u32::try_from(room).unwrap_or(u32::MAX) })
+            .map(|(tenant, room)| Headroom { tenant, jobs: u32::try_from(room).unwrap_or(u32::MAX) })
             .collect();
         self.far_since = rooms.is_empty().then_some(looked_at);
         Ok(rooms)
     }
 }
 
-/// The smaller room of each.
-pub(super) fn narrowed(rooms: &[Room], others: &[Room]) -> Vec<Room> {
+/// The smaller headroom of each tenant in both lists.
+pub(super) fn narrowed(rooms: &[Headroom], others: &[Headroom]) -> Vec<Headroom> {
     let mut narrowed: HashMap<&TenantId, u32> = HashMap::new();
     for room in rooms.iter().chain(others) {
         narrowed.entry(&room.tenant).and_modify(|jobs| *jobs = room.jobs.min(*jobs)).or_insert(room.jobs);
     }
-    narrowed.into_iter().map(|(tenant, jobs)| Room { tenant: tenant.clone(), jobs }).collect()
+    narrowed.into_iter().map(|(tenant, jobs)| Headroom { tenant: tenant.clone(), jobs }).collect()
 }
 
-/// Somebody was given all the room there was: there may be more that was passed over.
-pub(super) fn held_back(rooms: &[Room], claim: Option<&Claim>) -> bool {
-    let taken =
-        |room: &Room| claim.map_or(0, |claim| claim.jobs.iter().filter(|held| held.job.tenant == room.tenant).count());
+/// A tenant was given all the headroom it had: there may be more of its jobs, which were passed over.
+pub fn is_used_up(rooms: &[Headroom], claim: Option<&Claim>) -> bool {
+    let taken = |room: &Headroom| {
+        claim.map_or(0, |claim| claim.jobs.iter().filter(|held| held.job.tenant == room.tenant).count())
+    };
     rooms.iter().any(|room| taken(room) >= room.jobs as usize)
 }

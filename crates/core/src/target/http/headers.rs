@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::fields::Mistakes;
+use crate::spec::Mistakes;
 
 const MAX_HEADERS: usize = 32;
 const MAX_NAME: usize = 64;
