@@ -20,10 +20,10 @@
 //! Where the next claim goes on, and how far tenants have come, is kept in memory. It is lost with the process and starts
 //! anew.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use foreman_core::fair::{Offer, Round as Turn, Turns};
+use foreman_core::fair::{Candidate, Front, Offer, Round as Turn, Turns};
 use foreman_core::job::QueueName;
 use foreman_core::ports::{ClaimRequest, Queues, is_fragile};
 use foreman_core::target::Route;
@@ -241,11 +241,7 @@ struct Line {
     sections: Vec<Section>,
     /// One that may start was read.
     is_met: bool,
-    waiting: BTreeMap<(i64, JobId), Waiting>,
-    /// Which of those are on offer: the first of each tenant.
-    offered: HashMap<TenantId, (i64, JobId)>,
-    /// Those at its beginning that were taken back: while there are any, nothing else is on offer. None: it was not read yet.
-    leading: Option<BTreeSet<(i64, JobId)>>,
+    waiting: Front<Waiting>,
 }
 
 /// A stretch of a line that is read from its beginning.
@@ -328,10 +324,10 @@ impl<'t> LaneLines<'t> {
                 self.read_on(write, number, room)?;
                 continue;
             }
-            let Some(waiting) = line.take(job) else { continue };
-            let tenant = &waiting.traveller.tenant;
-            self.turn.took(&line.route, &line.queue, tenant, self.weights.of(write.sql, tenant)?);
-            line.offer_next(number, tenant, &mut self.turn);
+            let Some(Candidate { tenant, item: waiting, .. }) = line.waiting.take(job) else { continue };
+            self.turn.took(&line.route, &line.queue, &tenant, self.weights.of(write.sql, &tenant)?);
+            let of = fair::Line { number, route: &line.route, queue: &line.queue, front: line.front };
+            line.waiting.offer_next(&tenant, of, &mut self.turn);
             if line.is_drained() {
                 self.drained.push(number);
             }
@@ -465,7 +461,8 @@ impl Line {
                     self.front = fair::front(self.time, place.0);
                     self.is_met = true;
                 }
-                self.waiting.insert(place, waiting);
+                let (tenant, is_returned) = (waiting.traveller.tenant.clone(), self.is_returned(&waiting));
+                self.waiting.add(place, Candidate { tenant, is_returned, item: waiting });
                 at_hand += 1;
             } else if !self.closed.is_empty() && !self.is_met && place.0 < self.time {
                 let tenant = &waiting.traveller.tenant;
@@ -480,7 +477,7 @@ impl Line {
     fn at_hand(&self, section: &Section) -> impl Iterator<Item = &(i64, JobId)> {
         let is_beyond = self.is_shared && section.last > self.time;
         let (last, time) = (section.last, self.time);
-        self.waiting.keys().filter(move |(key, _)| *key <= last && !(is_beyond && *key <= time))
+        self.waiting.positions().filter(move |(key, _)| *key <= last && !(is_beyond && *key <= time))
     }
 
     /// Of a section all that was read is taken, and there may be more of it.
@@ -501,19 +498,7 @@ impl Line {
             turn.offer(line, Offer { tenant, key: *key, job: *job });
             return;
         }
-        let leading = self.leading.take().unwrap_or_else(|| {
-            let returned = self.waiting.iter().take_while(|(_, waiting)| self.is_returned(waiting));
-            returned.map(|(place, _)| *place).collect()
-        });
-        let on_offer = self.waiting.iter().filter(|(place, _)| leading.is_empty() || leading.contains(*place));
-        for ((key, job), waiting) in on_offer {
-            let tenant = &waiting.traveller.tenant;
-            if !self.offered.contains_key(tenant) {
-                turn.offer(line, Offer { tenant, key: *key, job: *job });
-                self.offered.insert(tenant.clone(), (*key, *job));
-            }
-        }
-        self.leading = Some(leading);
+        self.waiting.offer(line, turn);
     }
 
     /// Taken back through no fault of its own.
@@ -521,31 +506,6 @@ impl Line {
         let counters = waiting.traveller.counters;
         let counts = (counters.attempt, counters.spent, counters.crashes);
         fair::is_returned(waiting.key.unwrap_or_default(), self.time, counts)
-    }
-
-    /// Offers the next of a tenant whose first was taken; and when the last of the leading ones is, the first of everyone.
-    fn offer_next(&mut self, number: usize, tenant: &TenantId, turn: &mut Turn<'_>) {
-        if self.offered.is_empty() || self.leading.as_ref().is_some_and(|leading| !leading.is_empty()) {
-            self.offer(number, turn);
-            return;
-        }
-        let line = fair::Line { number, route: &self.route, queue: &self.queue, front: self.front };
-        let next = self.waiting.iter().find(|(_, waiting)| waiting.traveller.tenant == *tenant);
-        if let Some(((key, job), _)) = next {
-            turn.offer(line, Offer { tenant, key: *key, job: *job });
-            self.offered.insert(tenant.clone(), (*key, *job));
-        }
-    }
-
-    /// Takes one that was on offer.
-    fn take(&mut self, job: JobId) -> Option<Waiting> {
-        let place = self.offered.values().copied().find(|(_, offered)| *offered == job)?;
-        let waiting = self.waiting.remove(&place)?;
-        self.offered.remove(&waiting.traveller.tenant);
-        if let Some(leading) = &mut self.leading {
-            leading.remove(&place);
-        }
-        Some(waiting)
     }
 }
 
@@ -631,9 +591,7 @@ fn find(write: &Write<'_>, sql: &'static str, lane: Lane, route: &Route, queue: 
             part: Part::whole(),
             sections: Vec::new(),
             is_met: false,
-            waiting: BTreeMap::new(),
-            offered: HashMap::new(),
-            leading: None,
+            waiting: Front::default(),
         })
     };
     Ok(write.prepared(sql)?.query_row((lane.rank(), route.as_str(), queue), read).optional()?)
