@@ -8,12 +8,13 @@ use std::time::Duration;
 use foreman_core::error_group::ErrorGroup;
 use foreman_core::outcome::AttemptOutcome;
 use foreman_core::ports::{ATTEMPTS_KEPT, Step, StoreError, Topic, dropped_attempts};
+use foreman_core::storage::{Counters, StoredReport};
 use foreman_core::{Fence, JobId, State, Timestamp};
 use rusqlite::{OptionalExtension, params};
 
 use crate::error::Fault;
 use crate::order::Order;
-use crate::rows::{Counters, HeldRow, Tenure, Traveller, Waiting, traveller_columns};
+use crate::rows::{HeldRow, Tenure, Traveller, Waiting, traveller_columns};
 use crate::write::{Prepared, Write};
 
 /// Where a job stands.
@@ -194,10 +195,7 @@ pub(crate) struct End<'a> {
     pub tenure: Option<&'a Tenure>,
     /// Recorded by the attempt itself, which may ask for it again.
     pub is_settled: bool,
-    /// As JSON.
-    pub report: &'a str,
-    /// Of the error in the report, where that is final.
-    pub group: Option<&'a ErrorGroup>,
+    pub report: &'a StoredReport,
 }
 
 impl End<'_> {
@@ -233,9 +231,9 @@ pub(crate) fn finish(write: &Write<'_>, traveller: &Traveller, state: State, end
             end.tenure.map(|tenure| tenure.session.0),
             end.tenure.and_then(|tenure| tenure.worker.as_deref()),
             end.tenure.map(|tenure| tenure.started_at.as_micros()),
-            end.report,
+            end.report.json,
             moves,
-            end.group.map(ErrorGroup::as_str),
+            end.report.group.as_ref().map(ErrorGroup::as_str),
         ])?;
     note(write, traveller, counters.step(state, end.took(write.now)));
     Ok(())
@@ -264,7 +262,7 @@ pub(crate) fn record_attempt(
             end.tenure.map(|tenure| tenure.started_at.as_micros()),
             write.now.as_micros(),
             outcome.as_str(),
-            end.report,
+            end.report.json,
         ])?;
     drop_attempts(write, traveller.job, traveller.counters.moves)
 }

@@ -7,11 +7,11 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use foreman_core::error_group::ErrorGroup;
 use foreman_core::outcome::AttemptOutcome;
 use foreman_core::ports::{Heartbeat, Note, OpenJob, Pulse, SessionInfo, SessionState, SessionStore, StoreError};
 use foreman_core::retry::MAX_CRASHES;
-use foreman_core::{ClaimToken, Fence, JobId, Report, SessionId, State, Timestamp, Verdict};
+use foreman_core::storage::{Counters, StoredReport};
+use foreman_core::{ClaimToken, Fence, JobId, SessionId, State, Timestamp, Verdict};
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Deserialize;
 use tracing::warn;
@@ -21,7 +21,7 @@ use crate::error::Fault;
 use crate::jobs::settle;
 use crate::order::Order;
 use crate::places::{self, End};
-use crate::rows::{Counters, HeldRow};
+use crate::rows::HeldRow;
 use crate::tenure;
 use crate::write::Write;
 
@@ -188,7 +188,7 @@ fn release(write: &Write<'_>, claim: Fence) -> Result<usize, Fault> {
     let mut order = Order::new(write.sql);
     for held in open {
         places::leave_held(write, held.traveller.job)?;
-        let end = End { tenure: Some(&tenure), is_settled: false, report: "{}", group: None };
+        let end = End { tenure: Some(&tenure), is_settled: false, report: &StoredReport::empty() };
         settle::close(write, &mut order, held.traveller, &Verdict::Released, &end)?;
     }
     order.keep(write)?;
@@ -235,10 +235,8 @@ fn bury(write: &Write<'_>, session: SessionId) -> Result<usize, Fault> {
             places::leave_held(write, held.traveller.job)?;
             let fate = fate(write, &held)?;
             let error = fate.error();
-            let report = serde_json::to_string(&Report::error(&*error))
-                .map_err(|error| StoreError::Broken(error.to_string()))?;
-            let group = fate.is_death().then(|| ErrorGroup::of(&error));
-            let end = End { tenure: Some(&tenure), is_settled: false, report: &report, group: group.as_ref() };
+            let report = if fate.is_death() { StoredReport::of_end(&error)? } else { StoredReport::of_lapse(&error)? };
+            let end = End { tenure: Some(&tenure), is_settled: false, report: &report };
             let mut traveller = held.traveller;
             traveller.counters.crashes += 1;
             if fate.is_death() {

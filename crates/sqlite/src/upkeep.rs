@@ -7,12 +7,12 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use foreman_core::error_group::ErrorGroup;
 use foreman_core::ports::{
     DONE_IS_NOTED_EVERY, Due, Leader, PruneKind, PruneStep, Retention, StoreError, Topic, USE_IS_NOTED_EVERY, Upkeep,
 };
 use foreman_core::statistics::MINUTES_KEPT;
-use foreman_core::{JobId, Report, State, Timestamp};
+use foreman_core::storage::StoredReport;
+use foreman_core::{JobId, State, Timestamp};
 use rusqlite::OptionalExtension;
 
 use crate::SqliteStore;
@@ -116,10 +116,8 @@ fn bound(limit: usize) -> i64 {
 }
 
 fn expire(write: &Write<'_>, expired: &[Traveller]) -> Result<(), Fault> {
-    const ERROR: &str = "expired";
-    let report = serde_json::to_string(&Report::error(ERROR)).map_err(|error| StoreError::Broken(error.to_string()))?;
-    let group = ErrorGroup::of(ERROR);
-    let end = End { tenure: None, is_settled: false, report: &report, group: Some(&group) };
+    let report = StoredReport::of_end("expired")?;
+    let end = End { tenure: None, is_settled: false, report: &report };
     for traveller in expired {
         places::leave_ready(write, traveller.job)?;
         places::finish(write, traveller, State::Failed, &end)?;

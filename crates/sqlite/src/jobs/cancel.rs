@@ -4,6 +4,7 @@
 //! the claim's number; what its worker reports later finds nothing open and is refused.
 
 use foreman_core::ports::{CancelAnswer, Topic};
+use foreman_core::storage::StoredReport;
 use foreman_core::{JobId, State, TenantId};
 
 use super::is_owned;
@@ -19,7 +20,7 @@ pub(super) fn cancel(write: &Write<'_>, tenant: &TenantId, id: JobId) -> Result<
     Ok(Some(match places::find(write, id)? {
         Place::Ready(waiting) => {
             places::leave_ready(write, id)?;
-            let end = End { tenure: None, is_settled: false, report: "{}", group: None };
+            let end = End { tenure: None, is_settled: false, report: &StoredReport::empty() };
             places::finish(write, &waiting.traveller, State::Cancelled, &end)?;
             CancelAnswer::WasWaiting
         }
@@ -27,7 +28,7 @@ pub(super) fn cancel(write: &Write<'_>, tenant: &TenantId, id: JobId) -> Result<
             let tenure = tenure::of_claim(write, held.claim)?;
             places::leave_held(write, id)?;
             places::drop_claim_if_empty(write, held.claim)?;
-            let end = End { tenure: Some(&tenure), is_settled: false, report: "{}", group: None };
+            let end = End { tenure: Some(&tenure), is_settled: false, report: &StoredReport::empty() };
             places::finish(write, &held.traveller, State::Cancelled, &end)?;
             write.ring(Topic::Cancelled);
             CancelAnswer::WasHeld(tenure.session)

@@ -7,12 +7,12 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use foreman_core::error_group::ErrorGroup;
 use foreman_core::lane::{LanePlan, Pick};
 use foreman_core::ports::{
     Claim, ClaimAnswer, ClaimRequest, Company, Held, Queues, Room, SessionState, StoreError, Wanted, is_fragile,
 };
-use foreman_core::{Fence, JobId, Lane, Report, State, TenantId};
+use foreman_core::storage::{Counters, StoredReport};
+use foreman_core::{Fence, JobId, Lane, State, TenantId};
 use rusqlite::OptionalExtension;
 use tracing::error;
 
@@ -21,7 +21,7 @@ use crate::SqliteStore;
 use crate::error::Fault;
 use crate::order;
 use crate::places::{self, End};
-use crate::rows::{Counters, Traveller, Waiting, traveller_columns};
+use crate::rows::{Traveller, Waiting, traveller_columns};
 use crate::tenure;
 use crate::work::Written;
 use crate::write::Write;
@@ -300,10 +300,9 @@ pub(super) async fn answer(store: &SqliteStore, taken: Taken) -> Result<ClaimAns
 fn put_aside(write: &Write<'_>, fence: Fence, id: JobId, error: &str) -> Result<(), Fault> {
     let Some(held) = places::held(write, id)?.filter(|held| held.claim == fence) else { return Ok(()) };
     let tenure = tenure::of_claim(write, fence)?;
-    let report = serde_json::to_string(&Report::error(error)).map_err(|error| StoreError::Broken(error.to_string()))?;
+    let report = StoredReport::of_end(error)?;
     places::leave_held(write, id)?;
     places::drop_claim_if_empty(write, fence)?;
-    let group = ErrorGroup::of(error);
-    let end = End { tenure: Some(&tenure), is_settled: false, report: &report, group: Some(&group) };
+    let end = End { tenure: Some(&tenure), is_settled: false, report: &report };
     places::finish(write, &held.traveller, State::Dead, &end)
 }

@@ -3,6 +3,7 @@
 //! The delete of the outcome is the compare-and-set: a second re-drive finds none and is told where the job is.
 
 use foreman_core::ports::RedriveAnswer;
+use foreman_core::storage::Counters;
 use foreman_core::{JobId, TenantId};
 
 use super::submit::note_use;
@@ -10,7 +11,7 @@ use super::{is_owned, state_in};
 use crate::error::Fault;
 use crate::order::Order;
 use crate::places::{self, Place};
-use crate::rows::{Cells, Counters, Traveller};
+use crate::rows::{Cells, Traveller, counters};
 use crate::work;
 use crate::write::Write;
 
@@ -70,7 +71,7 @@ fn traveller_of(write: &Write<'_>, id: JobId) -> Result<Traveller, Fault> {
         run_at: write.now,
         // Whoever re-drives a job wants it to run: a start-by of its first life no longer holds.
         expires_at: None,
-        counters: Counters { spent: 0, crashes: 0, ..Counters::read(&cells, 4)? },
+        counters: Counters { spent: 0, crashes: 0, ..counters(&cells, 4)? },
     })
 }
 

@@ -5,26 +5,24 @@
 
 use std::collections::HashMap;
 
-use foreman_core::error_group::ErrorGroup;
 use foreman_core::ports::{Settled, Settlement, StoreError};
+use foreman_core::storage::{Counters, StoredReport};
 use foreman_core::{Fence, JobId, SessionId, Verdict};
 use rusqlite::OptionalExtension;
 
 use crate::error::Fault;
 use crate::order::Order;
 use crate::places::{self, End};
-use crate::rows::{Counters, Tenure, Traveller};
+use crate::rows::{Tenure, Traveller};
 use crate::tenure;
 use crate::write::Write;
 
-/// A settlement with its report as JSON.
+/// A settlement with its report as it is kept.
 pub(super) struct Prepared {
     fence: Fence,
     job: JobId,
     verdict: Verdict,
-    report: String,
-    /// Of the error that it ends with, if it does.
-    group: Option<ErrorGroup>,
+    report: StoredReport,
 }
 
 pub(super) fn prepare(settlements: &[Settlement]) -> Result<Vec<Prepared>, StoreError> {
@@ -33,14 +31,8 @@ pub(super) fn prepare(settlements: &[Settlement]) -> Result<Vec<Prepared>, Store
 
 fn prepare_one(settlement: &Settlement) -> Result<Prepared, StoreError> {
     let Settlement { fence, job, verdict } = settlement;
-    let report = match verdict.report() {
-        Some(report) => serde_json::to_string(report)
-            .map_err(|error| StoreError::Broken(format!("the report on job {job} cannot be written down: {error}")))?,
-        None => "{}".into(),
-    };
-    let error = verdict.report().and_then(|report| report.error.as_deref());
-    let group = error.filter(|_| verdict.final_state().is_some()).map(ErrorGroup::of);
-    Ok(Prepared { fence: *fence, job: *job, verdict: verdict.clone(), report, group })
+    let report = StoredReport::of(*job, verdict)?;
+    Ok(Prepared { fence: *fence, job: *job, verdict: verdict.clone(), report })
 }
 
 pub(super) fn settle(write: &Write<'_>, session: SessionId, settlements: &[Prepared]) -> Result<Vec<Settled>, Fault> {
@@ -63,13 +55,13 @@ struct Settling<'w, 'c> {
 
 impl Settling<'_, '_> {
     fn settle(&mut self, settlement: &Prepared) -> Result<Settled, Fault> {
-        let Prepared { fence, job, verdict, report, group } = settlement;
+        let Prepared { fence, job, verdict, report } = settlement;
         self.learn(*fence)?;
         let Some(Some(tenure)) = self.tenures.get(fence) else { return self.refused(*fence, *job) };
         let held = places::held(self.write, *job)?.filter(|held| held.claim == *fence);
         let Some(held) = held else { return self.refused(*fence, *job) };
         places::leave_held(self.write, *job)?;
-        let end = End { tenure: Some(tenure), is_settled: true, report, group: group.as_ref() };
+        let end = End { tenure: Some(tenure), is_settled: true, report };
         close(self.write, &mut self.order, held.traveller, verdict, &end)?;
         Ok(Settled::Now)
     }
