@@ -9,14 +9,15 @@ use foreman_core::ports::{
     DONE_IS_NOTED_EVERY, Due, FollowerName, Leader, PruneKind, PruneStep, Retention, Step, StoreError, UNREAD_KEPT,
     USE_IS_NOTED_EVERY, Upkeep,
 };
+use foreman_core::storage::StoredReport;
 use foreman_core::target::Route;
-use foreman_core::{Report, State, Timestamp};
+use foreman_core::{State, Timestamp};
 
 use crate::error::Fault;
 use crate::lines::{Lines, Place};
 use crate::order::{self, Placeless};
 use crate::passes::CUT_PASSES;
-use crate::rows::{Cells, json};
+use crate::rows::Cells;
 use crate::schedules::ticks::CUT_TICKS;
 use crate::statistics::Minutes;
 use crate::trail::CUT_TRAIL;
@@ -120,9 +121,8 @@ async fn promote(tx: &Transaction, limit: usize) -> Result<Due, Fault> {
 }
 
 async fn expire(tx: &Transaction, limit: usize) -> Result<usize, Fault> {
-    let error = "expired";
-    let report = json(&Report::error(error))?;
-    let rows = tx.rows(EXPIRE, &[&bound(limit), &report, &ErrorGroup::of(error).as_str()]).await?;
+    let StoredReport { json, group } = StoredReport::of_end("expired")?;
+    let rows = tx.rows(EXPIRE, &[&bound(limit), &json, &group.as_ref().map(ErrorGroup::as_str)]).await?;
     for row in &rows {
         let cells = Cells::of_job(row, "ready", 0)?;
         let (attempt, sequence) = (cells.count(3, "attempt")?, cells.moves(4)?);

@@ -18,6 +18,7 @@ use foreman_core::lane::LanePlan;
 use foreman_core::ports::{
     Claim, ClaimAnswer, ClaimRequest, Company, Held, Queues, Settlement, StoreError, Wanted, is_fragile,
 };
+use foreman_core::storage::Counters;
 use foreman_core::target::Route;
 use foreman_core::{Fence, JobId, Lane, Report, SessionId, State, TenantId, Timestamp, Verdict};
 use tokio::time::Instant;
@@ -28,7 +29,7 @@ use uuid::Uuid;
 use super::{settle, uuids};
 use crate::error::Fault;
 use crate::order::Served;
-use crate::rows::{Cells, Counters, rank};
+use crate::rows::{Cells, counters, rank};
 use crate::value::{Arg, bound};
 use crate::write::Transaction;
 use crate::{Parts, PostgresStore, order, transact, work};
@@ -603,7 +604,7 @@ fn written(row: &Row, first: usize) -> Result<Written, Fault> {
         queue: cells.queue(first + 2)?,
         lane: cells.lane(first + 3)?,
         key: cells.get(first + 4, "key")?,
-        counters: Counters::read(&cells, first + 5, first + 9)?,
+        counters: counters(&cells, first + 5, first + 9)?,
         asked: None,
         route: Route::from_stored(cells.get(first + 8, "route")?),
         waited: cells.time(first + 11, "claimed_at")?.since(cells.time(first + 10, "run_at")?),

@@ -6,8 +6,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use foreman_core::error_group::ErrorGroup;
 use foreman_core::ports::{Settled, Settlement, Step, StoreError};
+use foreman_core::storage::StoredReport;
 use foreman_core::{Fence, JobId, SessionId, State, Verdict};
 use uuid::Uuid;
 
@@ -69,12 +69,7 @@ impl Batch {
 
     fn push(&mut self, settlement: &Settlement) -> Result<(), StoreError> {
         let Settlement { fence, job, verdict } = settlement;
-        let report = match verdict.report() {
-            Some(report) => serde_json::to_string(report).map_err(|error| {
-                StoreError::Broken(format!("the report on job {job} cannot be written down: {error}"))
-            })?,
-            None => "{}".into(),
-        };
+        let StoredReport { json, group } = StoredReport::of(*job, verdict)?;
         self.claims.push(fence.0);
         self.jobs.push(job.0);
         self.finals.push(verdict.final_state());
@@ -85,11 +80,10 @@ impl Batch {
             _ => None,
         });
         self.refunds.push(verdict.refunds());
-        self.reports.push(report);
-        let error = verdict.report().and_then(|report| report.error.as_deref());
-        if let (Some(error), Some(_)) = (error, verdict.final_state()) {
+        self.reports.push(json);
+        if let Some(group) = group {
             self.error_groups.resize(self.jobs.len(), None);
-            self.error_groups[self.jobs.len() - 1] = Some(ErrorGroup::of(error).into());
+            self.error_groups[self.jobs.len() - 1] = Some(group.into());
         }
         Ok(())
     }

@@ -4,10 +4,11 @@
 //! reserved before.
 
 use foreman_core::ports::{NewDelivery, StoreError};
+use foreman_core::storage::NewJobRow;
 use uuid::Uuid;
 
 use crate::error::Fault;
-use crate::jobs::submit::{self, Prepared};
+use crate::jobs::submit;
 use crate::order::Reservation;
 use crate::write::Transaction;
 use crate::{PostgresStore, transact};
@@ -33,7 +34,7 @@ pub(super) async fn post_one(store: &PostgresStore, delivery: &NewDelivery) -> R
 
 /// Deliveries as the statements want them.
 pub(crate) struct Batch<'a> {
-    jobs: Vec<Prepared>,
+    jobs: Vec<NewJobRow>,
     listed: Listed<'a>,
 }
 
@@ -58,7 +59,7 @@ impl<'a> Batch<'a> {
             listed.events.push(delivery.event.as_str());
             listed.about.push(delivery.about.map(|job| job.0));
         }
-        let jobs = deliveries.iter().map(|delivery| submit::prepare(&delivery.job)).collect::<Result<_, _>>()?;
+        let jobs = deliveries.iter().map(|delivery| NewJobRow::of(&delivery.job)).collect::<Result<_, _>>()?;
         Ok(Self { jobs, listed })
     }
 
