@@ -27,7 +27,7 @@ pub(crate) const FINAL: &str = "SELECT job, state FROM outcomes WHERE job = ANY 
 /// How often a job is looked for before its caller is told that it could not be found: more often than jobs move.
 pub(crate) const LOOKS: usize = 100;
 
-/// A job that has just left its claim: a row of `sql/close.sql`.
+/// A job that has just left its claim: a row of `sql/leave/close.sql`.
 pub(crate) struct Closed {
     pub claim: Fence,
     pub session: SessionId,

@@ -40,8 +40,8 @@ pub(crate) const DRAIN: &str = "UPDATE sessions SET state = 'draining' WHERE id 
 pub(crate) const MARK: &str = "UPDATE sessions SET state = $2::text, ended_at = foreman_now() WHERE id = $1::uuid";
 pub(crate) const PULSES: &str = "SELECT id, beats, expires_at <= foreman_now(), ttl FROM sessions
     WHERE state IN ('live', 'draining') ORDER BY id";
-pub(crate) const RELEASE: &str = concat!(include_str!("sql/release.sql"), include_str!("sql/close.sql"));
-pub(crate) const LAPSE: &str = concat!(include_str!("sql/lapse.sql"), include_str!("sql/close.sql"));
+pub(crate) const RELEASE: &str = concat!(include_str!("sql/leave/release.sql"), include_str!("sql/leave/close.sql"));
+pub(crate) const LAPSE: &str = concat!(include_str!("sql/leave/lapse.sql"), include_str!("sql/leave/close.sql"));
 
 #[async_trait]
 impl SessionStore for PostgresStore {

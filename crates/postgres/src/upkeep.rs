@@ -26,7 +26,7 @@ use crate::webhooks::deliveries::CUT_DELIVERIES;
 use crate::write::Transaction;
 use crate::{PostgresStore, outlived, partitions, transact};
 
-pub(crate) const EXPIRE: &str = include_str!("sql/expire.sql");
+pub(crate) const EXPIRE: &str = include_str!("sql/leave/expire.sql");
 /// What has fallen due. A job that another promoter is moving, or has moved, is left to it: whoever reserved a place first and
 /// looked again afterwards would charge the tenant for it all the same.
 pub(crate) const DUE: &str =

@@ -16,8 +16,8 @@ use crate::places::{self, LOOKS};
 use crate::rows::Cells;
 use crate::write::Transaction;
 
-pub(crate) const CANCEL_READY: &str = include_str!("../sql/cancel_ready.sql");
-pub(crate) const CANCEL_HELD: &str = concat!(include_str!("../sql/cancel_held.sql"), include_str!("../sql/close.sql"));
+pub(crate) const CANCEL_READY: &str = include_str!("../sql/leave/cancel_ready.sql");
+pub(crate) const CANCEL_HELD: &str = concat!(include_str!("../sql/leave/cancel_held.sql"), include_str!("../sql/leave/close.sql"));
 
 pub(super) async fn cancel(
     tx: &Transaction,

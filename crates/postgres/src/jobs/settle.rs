@@ -1,7 +1,7 @@
 //! Recording how attempts ended.
 //!
 //! An attempt is recorded only while its job's bit is set in that claim of that session, read under the claim's lock
-//! (`sql/settle.sql`). Where it is not, its own earlier record, with the mark that the attempt itself made it, tells a
+//! (`sql/leave/settle.sql`). Where it is not, its own earlier record, with the mark that the attempt itself made it, tells a
 //! settlement sent again from a zombie's: that is asked in a following statement, which sees whatever the lock was held for.
 
 use std::collections::{HashMap, HashSet};
@@ -17,8 +17,8 @@ use crate::rows::Cells;
 use crate::value::{Arg, Span};
 use crate::write::Transaction;
 
-pub(crate) const SETTLE: &str = concat!(include_str!("../sql/settle.sql"), include_str!("../sql/close.sql"));
-pub(crate) const SETTLE_FINAL: &str = include_str!("../sql/settle_final.sql");
+pub(crate) const SETTLE: &str = concat!(include_str!("../sql/leave/settle.sql"), include_str!("../sql/leave/close.sql"));
+pub(crate) const SETTLE_FINAL: &str = include_str!("../sql/leave/settle_final.sql");
 
 /// Which of these attempts have left their own record before.
 pub(crate) const RECORDED: &str = "SELECT asked.claim, asked.job
