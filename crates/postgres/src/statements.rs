@@ -74,7 +74,7 @@ pub const IN_ORDER: [(&str, &str, &str); 37] = [
     (trail::OF_ALL, "audit_trail_pkey", "audit_trail"),
     (trail::OF_ONE, "audit_trail_of_tenant", "audit_trail"),
     (upkeep::DUE, "ready_later", "ready"),
-    (upkeep::EXPIRE, "ready_expiring", "ready"),
+    (places::EXPIRE, "ready_expiring", "ready"),
     (upkeep::NEXT, "ready_later", "ready"),
     (upkeep::NEXT, "ready_expiring", "ready"),
     (upkeep::CUT_CHANGES, "changes_pkey", "changes"),

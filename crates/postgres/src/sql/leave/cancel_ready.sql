@@ -8,11 +8,10 @@ WITH locked AS MATERIALIZED (
 gone AS (
     DELETE FROM ready USING locked WHERE ready.job = locked.job RETURNING ready.*
 ),
-finished AS (
-    INSERT INTO outcomes (job, tenant, state, queue, kind, finished_at, attempt, spent, crashes, moves, run_at, settled,
-                          report)
-    SELECT job, tenant, 'cancelled', queue, kind, foreman_now(), attempt, spent, crashes,
-           foreman_counted(moves, attempt) + 1, run_at, false, '{}'
+closing AS MATERIALIZED (
+    SELECT array_position($1, job)::bigint AS rank, job, tenant, queue, kind, run_at, attempt, spent, crashes,
+           foreman_counted(moves, attempt) AS moves, 'cancelled'::text AS state, '{}'::text AS report,
+           NULL::text AS error_group, false AS settled, NULL::bigint AS claim, NULL::uuid AS session, NULL::text AS worker,
+           NULL::timestamptz AS claimed_at
     FROM gone
-)
-SELECT job, tenant, queue, attempt, foreman_counted(moves, attempt) + 1 FROM gone ORDER BY array_position($1, job)
+),
