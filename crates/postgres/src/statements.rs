@@ -52,7 +52,7 @@ pub const IN_ORDER: [(&str, &str, &str); 37] = [
     (query::counts::TASKS, "ready_of_tenant", "ready"),
     (query::counts::WAITING, "ready_of_tenant", "ready"),
     (query::states::WAITING, "ready_of_tenant", "ready"),
-    (schedules::LIST, "schedules_name", "schedules"),
+    (schedules::read::LIST, "schedules_name", "schedules"),
     (schedules::due::DUE, "schedules_due", "schedules"),
     (schedules::due::FREED, "schedules_held", "schedules"),
     (schedules::due::FREED, "ticks_open", "ticks"),
@@ -78,7 +78,7 @@ pub const IN_ORDER: [(&str, &str, &str); 37] = [
     (upkeep::NEXT, "ready_later", "ready"),
     (upkeep::NEXT, "ready_expiring", "ready"),
     (upkeep::CUT_CHANGES, "changes_pkey", "changes"),
-    (webhooks::LIST, "webhooks_of_tenant", "webhooks"),
+    (webhooks::row::LIST, "webhooks_of_tenant", "webhooks"),
     (webhooks::deliveries::CUT_DELIVERIES, "deliveries_by_time", "deliveries"),
     (webhooks::deliveries::LIST, "deliveries_pkey", "deliveries"),
 ];

@@ -8,3 +8,4 @@ mod bans;
 mod licences;
 mod metadata;
 mod rooms;
+mod stores;
