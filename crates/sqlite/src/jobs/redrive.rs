@@ -39,7 +39,7 @@ fn redrive_one(
     if !matches!(place, Place::Final(_)) {
         return Ok(Some(RedriveAnswer::NotFinal(state_in(write, &place))));
     }
-    let job_row = traveller_of(write, id)?;
+    let job_row = job_row_of(write, id)?;
     keep_outcome(write, id)?;
     places::drop_attempts(write, id, job_row.counters.moves)?;
     // The queue may be gone: a final job does not keep it.
@@ -49,7 +49,7 @@ fn redrive_one(
 }
 
 /// The job as it would stand in `ready`, its counters as they were at the end.
-fn traveller_of(write: &Write<'_>, id: JobId) -> Result<JobRow, Fault> {
+fn job_row_of(write: &Write<'_>, id: JobId) -> Result<JobRow, Fault> {
     let mut statement = write.prepared(
         "SELECT jobs.id, jobs.tenant, jobs.created_at, jobs.work, outcomes.attempt,
                 outcomes.spent, outcomes.crashes, outcomes.moves
