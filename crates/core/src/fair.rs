@@ -10,13 +10,16 @@
 //! Between the lines of a lane tenants take turns ([`Turns`]), so that nobody gains by spreading jobs over many queues, and a
 //! claim of one job is as fair as a claim of a hundred. Of each line every tenant's first job is on offer, so that nobody's
 //! job hides another's: a tenant whose turn comes in another queue would otherwise keep everyone waiting who is behind it here.
-//! Only jobs that were taken back through no fault of theirs go before all others of their line.
+//! Only jobs that were taken back through no fault of theirs go before all others of their line. What a claim has seen of a
+//! line, and which of it is on offer, is a [`Front`].
 //!
 //! A claim looks for them at two places of a line: at its beginning, where those wait that were passed over, and at V, where
 //! newcomers are let in and where the next job of anyone lies whose last one was just served ([`window`]).
 
+mod front;
 mod turns;
 
+pub use front::{Candidate, Front, Position};
 pub use turns::{LaneTurns, Line, Offer, Round, Turns};
 
 /// One job of a tenant of weight 1. Keys are whole numbers, so that they compare alike in every store.

@@ -32,6 +32,7 @@ pub mod signing;
 pub mod spec;
 pub mod state;
 pub mod statistics;
+pub mod storage;
 pub mod target;
 pub mod tenant;
 pub mod time;

@@ -17,7 +17,7 @@ use tokio_postgres::Row;
 use crate::error::Fault;
 use crate::places::LOOKS;
 use crate::rows::Cells;
-use crate::schedules::NOW;
+use crate::schedules::read::NOW;
 use crate::value::{Span, Time, bound};
 use crate::write::Transaction;
 use crate::{PostgresStore, look, tenants, transact};

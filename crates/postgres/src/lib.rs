@@ -41,6 +41,7 @@ mod statistics;
 mod tenants;
 mod tls;
 mod trail;
+mod unreadable;
 mod upkeep;
 mod value;
 pub mod wakeups;
@@ -85,7 +86,7 @@ pub(crate) struct Parts {
     floor: jobs::Floor,
     /// Whose turn it is between the lines of a lane, as far as this process has claimed.
     turns: Mutex<foreman_core::fair::Turns>,
-    unreadable: schedules::Unreadable,
+    unreadable: unreadable::Unreadable,
     /// How far the search for jobs to prune has got.
     outlived: outlived::Outlived,
     minutes: statistics::Minutes,

@@ -10,7 +10,7 @@ use foreman_core::Timestamp;
 use foreman_core::ports::{PruneStep, Retention, StoreError, USE_IS_NOTED_EVERY};
 
 use crate::error::Fault;
-use crate::schedules::NOW;
+use crate::schedules::read::NOW;
 use crate::value::{Span, Time, bound};
 use crate::write::Transaction;
 

@@ -12,9 +12,9 @@
 use std::time::Duration;
 
 use deadpool_postgres::Object;
-use foreman_core::Timestamp;
 use foreman_core::ports::StoreError;
-use sha2::{Digest, Sha256};
+pub use foreman_core::storage::MigrationStatus as Status;
+use foreman_core::storage::{Applied, Migration, Migrations, Unfit};
 use tokio::time::sleep;
 use tokio_postgres::error::SqlState;
 use tracing::warn;
@@ -25,16 +25,7 @@ use crate::error::{Fault, OpenError};
 use crate::value::Time;
 use crate::{indexes, partitions};
 
-struct Migration {
-    version: i64,
-    name: &'static str,
-    /// The oldest binary, by the newest version that it knows, that still runs on the schema that this makes: the version
-    /// before, unless this takes away what that one uses.
-    serves: i64,
-    sql: &'static str,
-}
-
-const MIGRATIONS: [Migration; 9] = [
+const MIGRATIONS: Migrations = Migrations::new(&[
     Migration { version: 1, name: "places", serves: 1, sql: include_str!("../migrations/0001_places.sql") },
     Migration { version: 2, name: "schedules", serves: 1, sql: include_str!("../migrations/0002_schedules.sql") },
     Migration { version: 3, name: "tenants", serves: 1, sql: include_str!("../migrations/0003_tenants.sql") },
@@ -44,10 +35,10 @@ const MIGRATIONS: [Migration; 9] = [
     Migration { version: 7, name: "upkeep", serves: 1, sql: include_str!("../migrations/0007_upkeep.sql") },
     Migration { version: 8, name: "tasks", serves: 1, sql: include_str!("../migrations/0008_tasks.sql") },
     Migration { version: 9, name: "followers", serves: 1, sql: include_str!("../migrations/0009_followers.sql") },
-];
+]);
 
 /// The newest version this binary knows.
-pub const LATEST: i64 = MIGRATIONS[MIGRATIONS.len() - 1].version;
+pub const LATEST: i64 = MIGRATIONS.latest();
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS foreman_migrations (
     version    bigint      NOT NULL PRIMARY KEY,
@@ -66,19 +57,6 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// The same for partitions.
 const PARTITION_TRIES: usize = 5;
 
-/// One migration, and when it was applied.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Status {
-    pub version: i64,
-    pub name: String,
-    /// The oldest binary, by the newest version that it knows, that still runs on the schema that this makes.
-    pub serves: i64,
-    /// `None`: it waits to be applied.
-    pub applied_at: Option<Timestamp>,
-    /// A newer binary has applied one that is not known here.
-    pub is_known: bool,
-}
-
 /// A migration that would be applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
@@ -91,33 +69,17 @@ pub struct Plan {
 pub async fn status(config: &Config) -> Result<Vec<Status>, OpenError> {
     let connection = connect(config).await?;
     let applied = check(&connection, &config.schema).await?;
-    Ok(overview(&applied))
-}
-
-fn overview(applied: &[Applied]) -> Vec<Status> {
-    let when = |version| applied.iter().find(|row| row.version == version).map(|row| row.at);
-    let known = MIGRATIONS.iter().map(|migration| Status {
-        version: migration.version,
-        name: migration.name.to_owned(),
-        serves: migration.serves,
-        applied_at: when(migration.version),
-        is_known: true,
-    });
-    let newer = newer(applied, LATEST).map(|row| Status {
-        version: row.version,
-        name: row.name.clone(),
-        serves: row.serves,
-        applied_at: Some(row.at),
-        is_known: false,
-    });
-    known.chain(newer).collect()
+    Ok(MIGRATIONS.overview(&applied))
 }
 
 /// What [`up`] would do, without doing it.
 pub async fn dry_run(config: &Config) -> Result<Vec<Plan>, OpenError> {
     let connection = connect(config).await?;
     let applied = check(&connection, &config.schema).await?;
-    Ok(waiting(&applied).map(|Migration { version, name, sql, .. }| Plan { version: *version, name, sql }).collect())
+    Ok(MIGRATIONS
+        .waiting(&applied)
+        .map(|Migration { version, name, sql, .. }| Plan { version: *version, name, sql })
+        .collect())
 }
 
 /// Applies what waits and answers with the versions applied.
@@ -204,22 +166,18 @@ async fn bring_up(connection: &Object, schema: &str) -> Result<Vec<i64>, Hitch> 
     let applied = check(connection, schema).await?;
     connection.batch_execute(TABLE).await?;
     let mut done = Vec::new();
-    for migration in waiting(&applied) {
+    for migration in MIGRATIONS.waiting(&applied) {
         connection.batch_execute(migration.sql).await?;
         connection
             .execute(
                 "INSERT INTO foreman_migrations (version, name, checksum, serves) VALUES ($1, $2, $3, $4)",
-                &[&migration.version, &migration.name, &checksum(migration.sql), &migration.serves],
+                &[&migration.version, &migration.name, &migration.checksum(), &migration.serves],
             )
             .await?;
         done.push(migration.version);
     }
     connection.batch_execute("COMMIT").await?;
     Ok(done)
-}
-
-fn waiting(applied: &[Applied]) -> impl Iterator<Item = &'static Migration> {
-    MIGRATIONS.iter().filter(|known| applied.iter().all(|row| row.version != known.version))
 }
 
 async fn connect(config: &Config) -> Result<Object, OpenError> {
@@ -248,40 +206,14 @@ pub(crate) async fn check_server(connection: &Object) -> Result<(), OpenError> {
     if matches!(&*encoding, "UTF8" | "SQL_ASCII") { Ok(()) } else { Err(OpenError::Encoding { found: encoding }) }
 }
 
-pub(crate) struct Applied {
-    version: i64,
-    name: String,
-    checksum: String,
-    serves: i64,
-    at: Timestamp,
-}
-
 /// What was applied; an error when the schema is not ours, no longer serves this binary, or is not what it would have made.
 pub(crate) async fn check(connection: &Object, schema: &str) -> Result<Vec<Applied>, OpenError> {
     let Some(applied) = read_applied(connection, schema).await? else { return Ok(Vec::new()) };
-    if let Some((found, serves)) = outgrown(&applied, LATEST) {
-        return Err(OpenError::Newer { found, serves, known: LATEST });
+    match MIGRATIONS.check(&applied) {
+        Ok(()) => Ok(applied),
+        Err(Unfit::Newer { found, serves }) => Err(OpenError::Newer { found, serves, known: LATEST }),
+        Err(Unfit::Changed { version }) => Err(OpenError::Changed { version }),
     }
-    for row in applied.iter().filter(|row| row.version <= LATEST) {
-        let known = MIGRATIONS.iter().find(|migration| migration.version == row.version);
-        if known.is_none_or(|migration| checksum(migration.sql) != row.checksum) {
-            return Err(OpenError::Changed { version: row.version });
-        }
-    }
-    Ok(applied)
-}
-
-/// What binaries newer than one that knows up to `known` have applied.
-fn newer(applied: &[Applied], known: i64) -> impl Iterator<Item = &Applied> {
-    applied.iter().filter(move |row| row.version > known)
-}
-
-/// The version of a schema that no longer serves a binary that knows up to `known`, and the oldest one that it serves. Every
-/// newer migration has a say: one that only adds does not bring back what one before it took away.
-fn outgrown(applied: &[Applied], known: i64) -> Option<(i64, i64)> {
-    let found = newer(applied, known).map(|row| row.version).max()?;
-    let serves = newer(applied, known).map(|row| row.serves).max()?;
-    (serves > known).then_some((found, serves))
 }
 
 async fn read_applied(connection: &Object, schema: &str) -> Result<Option<Vec<Applied>>, OpenError> {
@@ -316,15 +248,11 @@ async fn read_applied(connection: &Object, schema: &str) -> Result<Option<Vec<Ap
 /// Whether everything that this binary needs is there. Answers the version of the schema, which may be newer.
 pub(crate) fn expect_latest(applied: &[Applied]) -> Result<i64, OpenError> {
     let found = applied.iter().map(|row| row.version).max().unwrap_or_default();
-    if waiting(applied).next().is_none() { Ok(found) } else { Err(OpenError::Older { found, needed: LATEST }) }
-}
-
-fn checksum(sql: &str) -> String {
-    use std::fmt::Write;
-    Sha256::digest(sql.as_bytes()).iter().fold(String::with_capacity(64), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("writing to a string cannot fail");
-        text
-    })
+    if MIGRATIONS.waiting(applied).next().is_none() {
+        Ok(found)
+    } else {
+        Err(OpenError::Older { found, needed: LATEST })
+    }
 }
 
 impl From<tokio_postgres::Error> for OpenError {
@@ -338,42 +266,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_ascend_one_by_one() {
-        let versions: Vec<i64> = MIGRATIONS.iter().map(|migration| migration.version).collect();
-        assert_eq!(versions, (1..=LATEST).collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn a_migration_serves_itself_and_never_fewer_than_the_one_after_it() {
-        for pair in MIGRATIONS.windows(2) {
-            assert!(pair[0].serves <= pair[1].serves, "{} brings back what one before it took away", pair[1].name);
-        }
-        assert!(MIGRATIONS.iter().all(|it| (1..=it.version).contains(&it.serves)));
-    }
-
-    #[test]
-    fn a_binary_runs_on_a_newer_schema_while_every_newer_migration_serves_it() {
-        let row = |version, serves| Applied {
-            version,
-            name: String::new(),
-            checksum: String::new(),
-            serves,
-            at: Timestamp::from_micros(0),
-        };
-        // 2 and 3 only add; 4 takes away what 2 had kept for 1; 5 only adds.
-        let applied = [row(1, 1), row(2, 1), row(3, 2), row(4, 3), row(5, 3)];
-        assert_eq!(outgrown(&applied[..1], 1), None, "the schema it was made for");
-        assert_eq!(outgrown(&applied[..2], 1), None, "one newer");
-        assert_eq!(outgrown(&applied[..3], 1), Some((3, 2)), "two newer, and the second does not serve it");
-        assert_eq!(outgrown(&applied[..3], 2), None);
-        assert_eq!(outgrown(&applied, 2), Some((5, 3)), "the last only adds to what was taken away");
-        assert_eq!(outgrown(&applied, 3), None, "two newer, and both serve it");
-        assert_eq!(outgrown(&applied, 5), None);
-    }
-
-    #[test]
     fn the_fragile_index_covers_what_must_run_alone() {
         assert!(foreman_core::ports::is_fragile(2) && !foreman_core::ports::is_fragile(1));
-        assert!(MIGRATIONS[0].sql.contains("crashes >= 2"));
+        assert!(MIGRATIONS.known()[0].sql.contains("crashes >= 2"));
     }
 }

@@ -13,8 +13,8 @@ use crate::jobs::Floor;
 use crate::lines::Lines;
 use crate::migrate;
 use crate::outlived::Outlived;
-use crate::schedules::Unreadable;
 use crate::statistics::Minutes;
+use crate::unreadable::Unreadable;
 use crate::{Parts, PostgresStore, changes};
 
 pub(crate) async fn open(config: Config, wakeups: Arc<dyn Wakeups>) -> Result<PostgresStore, OpenError> {

@@ -1,4 +1,8 @@
-//! Where a job stands, and what leaving a claim tells.
+//! Where a job stands, and the ways out of a claim and out of the queue.
+//!
+//! The statements that take jobs out of their places are one family (`sql/leave/`). Each begins with what happened (a settlement,
+//! a cancellation, a lapse, …), which finds the jobs under their locks, and ends with the same parts: the bits of the claim, the
+//! outcomes of those that end, and what those need that go on. Every job that ends, ends in [`ended`].
 //!
 //! A job is found by looking in `ready`, `claims` and `outcomes`, each in a statement of its own: a job on its way from one to
 //! the next may be missed by one pass, but not for ever, so whoever must find it looks again.
@@ -15,7 +19,7 @@ use uuid::Uuid;
 use crate::error::Fault;
 use crate::order;
 use crate::rows::Cells;
-use crate::value::{Span, bound};
+use crate::value::{Arg, Span, bound};
 use crate::write::Transaction;
 
 /// Jobs of a tenant.
@@ -24,10 +28,53 @@ pub(crate) const WAITING: &str = "SELECT job, run_at <= foreman_now(), attempt F
 pub(crate) const HELD: &str = "SELECT job FROM held WHERE job = ANY ($1::uuid[])";
 pub(crate) const FINAL: &str = "SELECT job, state FROM outcomes WHERE job = ANY ($1::uuid[])";
 
+/// A statement of `sql/leave/` whose jobs may go on.
+macro_rules! leaves {
+    ($what:literal) => {
+        concat!(
+            include_str!(concat!("sql/leave/", $what, ".sql")),
+            include_str!("sql/leave/close_claim.sql"),
+            include_str!("sql/leave/finish.sql"),
+            include_str!("sql/leave/go_on.sql")
+        )
+    };
+}
+
+/// A statement of `sql/leave/` that ends jobs that are held.
+macro_rules! ends_held {
+    ($what:literal) => {
+        concat!(
+            include_str!(concat!("sql/leave/", $what, ".sql")),
+            include_str!("sql/leave/close_claim.sql"),
+            include_str!("sql/leave/finish.sql"),
+            include_str!("sql/leave/ended.sql")
+        )
+    };
+}
+
+/// A statement of `sql/leave/` that ends jobs that wait.
+macro_rules! ends_waiting {
+    ($what:literal) => {
+        concat!(
+            include_str!(concat!("sql/leave/", $what, ".sql")),
+            include_str!("sql/leave/finish.sql"),
+            include_str!("sql/leave/ended.sql")
+        )
+    };
+}
+
+pub(crate) const SETTLE: &str = leaves!("settle");
+pub(crate) const SETTLE_FINAL: &str = ends_held!("settle_final");
+pub(crate) const CANCEL_HELD: &str = leaves!("cancel_held");
+pub(crate) const CANCEL_READY: &str = ends_waiting!("cancel_ready");
+pub(crate) const EXPIRE: &str = ends_waiting!("expire");
+pub(crate) const RELEASE: &str = leaves!("release");
+pub(crate) const LAPSE: &str = leaves!("lapse");
+
 /// How often a job is looked for before its caller is told that it could not be found: more often than jobs move.
 pub(crate) const LOOKS: usize = 100;
 
-/// A job that has just left its claim: a row of `sql/close.sql`.
+/// A job that has just left its claim: a row of `sql/leave/go_on.sql`.
 pub(crate) struct Closed {
     pub claim: Fence,
     pub session: SessionId,
@@ -72,23 +119,60 @@ impl TryFrom<&Row> for Closed {
     }
 }
 
-/// Books what left its claim: the log, the bells, and a place in line for a retry without a delay.
-pub(crate) async fn book(tx: &Transaction, rows: &[Row]) -> Result<Vec<Closed>, Fault> {
+/// A job that has just ended: a row of `sql/leave/ended.sql`.
+pub(crate) struct Ended {
+    /// Its place in what the statement was asked for, from 0.
+    pub place: usize,
+    pub job: JobId,
+}
+
+/// The one way out: what is told of a job that has ended, whatever ended it. Its outcome was written by the statement that it
+/// comes from (`sql/leave/finish.sql`).
+fn ended(tx: &Transaction, job: JobId, tenant: &TenantId, queue: &QueueName, step: Step) {
+    debug_assert!(step.state.is_final(), "{job} has not ended: it is {}", step.state.as_str());
+    tx.note(job, tenant, queue, step);
+}
+
+/// Ends jobs by one of the statements that do nothing else.
+pub(crate) async fn finish(tx: &Transaction, sql: &str, args: &[&dyn Arg]) -> Result<Vec<Ended>, Fault> {
+    let rows = tx.rows(sql, args).await?;
+    rows.iter()
+        .map(|row| {
+            let cells = Cells::of_job(row, "outcomes", 1)?;
+            let step = Step {
+                state: cells.final_state(4)?,
+                attempt: cells.count(5, "attempt")?,
+                sequence: cells.moves(6)?,
+                took: cells.get::<Option<Span>>(7, "started_at")?.map(|took| took.0),
+            };
+            ended(tx, cells.id, &cells.tenant(2)?, &cells.queue(3)?, step);
+            let place = usize::try_from(cells.get::<i64>(0, "rank")? - 1).unwrap_or(usize::MAX);
+            Ok(Ended { place, job: cells.id })
+        })
+        .collect()
+}
+
+/// Takes jobs out of their claims by one of the statements after which they may go on: the log, the bells, and a place in line
+/// for a retry without a delay.
+pub(crate) async fn leave(tx: &Transaction, sql: &str, args: &[&dyn Arg]) -> Result<Vec<Closed>, Fault> {
+    let rows = tx.rows(sql, args).await?;
     let closed: Vec<Closed> = rows.iter().map(Closed::try_from).collect::<Result<_, _>>()?;
     let mut due = Vec::new();
     for one in &closed {
         let state = one.state.unwrap_or_else(|| State::of_waiting(one.is_due, one.attempt));
         let step = Step { state, attempt: one.attempt, sequence: one.moves, took: Some(one.took) };
-        tx.note(one.job, &one.tenant, &one.queue, step);
-        if one.state.is_none() {
-            if one.is_due {
-                tx.ring(Topic::Ready);
-            }
-            if !one.is_due || one.may_expire {
-                tx.ring(Topic::Waiting);
-            }
+        if one.state.is_some() {
+            ended(tx, one.job, &one.tenant, &one.queue, step);
+            continue;
         }
-        if one.wants_key && one.state.is_none() {
+        tx.note(one.job, &one.tenant, &one.queue, step);
+        if one.is_due {
+            tx.ring(Topic::Ready);
+        }
+        if !one.is_due || one.may_expire {
+            tx.ring(Topic::Waiting);
+        }
+        if one.wants_key {
             due.push((one.job, one.tenant.clone(), one.queue.clone(), one.lane, one.route.clone()));
         }
     }
@@ -119,4 +203,31 @@ pub(crate) async fn drop_attempts(tx: &Transaction, jobs: impl Iterator<Item = (
 }
 
 /// For the test that prepares every statement.
-pub(crate) const STATEMENTS: &[&str] = &[FINAL, HELD, DROP_ATTEMPTS, OWNED, WAITING];
+pub(crate) const STATEMENTS: &[&str] = &[
+    CANCEL_HELD,
+    CANCEL_READY,
+    DROP_ATTEMPTS,
+    EXPIRE,
+    FINAL,
+    HELD,
+    LAPSE,
+    OWNED,
+    RELEASE,
+    SETTLE,
+    SETTLE_FINAL,
+    WAITING,
+];
+
+#[cfg(test)]
+mod tests {
+    use crate::statements;
+
+    #[test]
+    fn there_is_one_way_out() {
+        let finish = include_str!("sql/leave/finish.sql");
+        let ending: Vec<String> =
+            statements::all().into_iter().filter(|text| text.contains("INSERT INTO outcomes")).collect();
+        assert_eq!(ending.len(), 7, "settle (twice), cancel (twice), expire, release and lapse");
+        assert!(ending.iter().all(|text| text.matches("INSERT INTO outcomes").count() == 1 && text.contains(finish)));
+    }
+}

@@ -1,11 +1,11 @@
 //! Rows as values. Each is read in one place, and one that does not fit names its table, column and id.
 
 use std::fmt::Display;
-use std::time::Duration;
 
 use foreman_core::job::QueueName;
 use foreman_core::outcome::AttemptOutcome;
-use foreman_core::ports::{Step, StoreError};
+use foreman_core::ports::StoreError;
+use foreman_core::storage::Counters;
 use foreman_core::{JobId, Lane, Report, State, TenantId, Timestamp};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -94,31 +94,14 @@ impl<'r, Id: Copy + Display> Cells<'r, Id> {
     }
 }
 
-/// The counters that travel with a job from place to place.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counters {
-    pub attempt: u32,
-    pub spent: u32,
-    pub crashes: u32,
-    /// How often it has moved. 0: somebody wrote it who did not count.
-    pub moves: u32,
-}
-
-impl Counters {
-    /// Of the move that led there.
-    pub fn step(self, state: State, took: Option<Duration>) -> Step {
-        Step { state, attempt: self.attempt, sequence: self.moves, took }
-    }
-
-    /// From three columns beside each other, and one further on.
-    pub fn read(cells: &Cells<'_>, first: usize, moves: usize) -> Result<Self, Fault> {
-        Ok(Self {
-            attempt: cells.count(first, "attempt")?,
-            spent: cells.count(first + 1, "spent")?,
-            crashes: cells.count(first + 2, "crashes")?,
-            moves: cells.moves(moves)?,
-        })
-    }
+/// Counters from three columns beside each other, and one further on.
+pub(crate) fn counters(cells: &Cells<'_>, first: usize, moves: usize) -> Result<Counters, Fault> {
+    Ok(Counters {
+        attempt: cells.count(first, "attempt")?,
+        spent: cells.count(first + 1, "spent")?,
+        crashes: cells.count(first + 2, "crashes")?,
+        moves: cells.moves(moves)?,
+    })
 }
 
 /// A count in the column at `place`, which is never below zero.

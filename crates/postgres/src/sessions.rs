@@ -16,7 +16,7 @@ use tracing::warn;
 use uuid::Uuid;
 
 use crate::error::Fault;
-use crate::places;
+use crate::places::{self, LAPSE, RELEASE};
 use crate::rows::json;
 use crate::value::{Arg, Span};
 use crate::write::Transaction;
@@ -40,8 +40,6 @@ pub(crate) const DRAIN: &str = "UPDATE sessions SET state = 'draining' WHERE id 
 pub(crate) const MARK: &str = "UPDATE sessions SET state = $2::text, ended_at = foreman_now() WHERE id = $1::uuid";
 pub(crate) const PULSES: &str = "SELECT id, beats, expires_at <= foreman_now(), ttl FROM sessions
     WHERE state IN ('live', 'draining') ORDER BY id";
-pub(crate) const RELEASE: &str = concat!(include_str!("sql/release.sql"), include_str!("sql/close.sql"));
-pub(crate) const LAPSE: &str = concat!(include_str!("sql/lapse.sql"), include_str!("sql/close.sql"));
 
 #[async_trait]
 impl SessionStore for PostgresStore {
@@ -151,8 +149,7 @@ async fn end(tx: &Transaction, session: SessionId) -> Result<usize, Fault> {
 
 /// Hands open jobs back, refunded, to the front of the line: those of the claims made by these calls, or all.
 async fn release(tx: &Transaction, session: SessionId, tokens: Option<Vec<Uuid>>) -> Result<usize, Fault> {
-    let rows = tx.rows(RELEASE, &[&session.0, &tokens]).await?;
-    Ok(places::book(tx, &rows).await?.len())
+    Ok(places::leave(tx, RELEASE, &[&session.0, &tokens]).await?.len())
 }
 
 async fn pulses(tx: &Transaction) -> Result<Vec<Pulse>, Fault> {
@@ -182,10 +179,8 @@ async fn lapse(tx: &Transaction, pulse: Pulse) -> Result<Option<usize>, Fault> {
     let [_, spent_group, poison_group] = errors.map(|error| ErrorGroup::of(&error.replace('%', "3")));
     let args: [&dyn Arg; 7] =
         [&session, &max_crashes, &again?, &no_attempt_left?, &poison?, &spent_group.as_str(), &poison_group.as_str()];
-    let rows = tx.rows(LAPSE, &args).await?;
-    Ok(Some(places::book(tx, &rows).await?.len()))
+    Ok(Some(places::leave(tx, LAPSE, &args).await?.len()))
 }
 
 /// For the test that prepares every statement.
-pub(crate) const STATEMENTS: &[&str] =
-    &[DRAIN, LAPSE, LOCK, LOCK_OVERDUE, MARK, OPEN_JOBS, PULSES, REGISTER, RELEASE, RENEW];
+pub(crate) const STATEMENTS: &[&str] = &[DRAIN, LOCK, LOCK_OVERDUE, MARK, OPEN_JOBS, PULSES, REGISTER, RENEW];

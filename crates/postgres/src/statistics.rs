@@ -16,7 +16,7 @@ use tokio_postgres::Row;
 
 use crate::error::Fault;
 use crate::rows::{Cells, json, number};
-use crate::schedules::NOW;
+use crate::schedules::read::NOW;
 use crate::value::{Arg, Span, Time, bound};
 use crate::write::Transaction;
 use crate::{PostgresStore, look};

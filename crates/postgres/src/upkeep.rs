@@ -9,23 +9,24 @@ use foreman_core::ports::{
     DONE_IS_NOTED_EVERY, Due, FollowerName, Leader, PruneKind, PruneStep, Retention, Step, StoreError, UNREAD_KEPT,
     USE_IS_NOTED_EVERY, Upkeep,
 };
+use foreman_core::storage::StoredReport;
 use foreman_core::target::Route;
-use foreman_core::{Report, State, Timestamp};
+use foreman_core::{State, Timestamp};
 
 use crate::error::Fault;
 use crate::lines::{Lines, Place};
 use crate::order::{self, Placeless};
 use crate::passes::CUT_PASSES;
-use crate::rows::{Cells, json};
+use crate::places::{self, EXPIRE};
+use crate::rows::Cells;
 use crate::schedules::ticks::CUT_TICKS;
 use crate::statistics::Minutes;
 use crate::trail::CUT_TRAIL;
-use crate::value::{Span, Time, bound};
+use crate::value::{Arg, Span, Time, bound};
 use crate::webhooks::deliveries::CUT_DELIVERIES;
 use crate::write::Transaction;
 use crate::{PostgresStore, outlived, partitions, transact};
 
-pub(crate) const EXPIRE: &str = include_str!("sql/expire.sql");
 /// What has fallen due. A job that another promoter is moving, or has moved, is left to it: whoever reserved a place first and
 /// looked again afterwards would charge the tenant for it all the same.
 pub(crate) const DUE: &str =
@@ -120,16 +121,9 @@ async fn promote(tx: &Transaction, limit: usize) -> Result<Due, Fault> {
 }
 
 async fn expire(tx: &Transaction, limit: usize) -> Result<usize, Fault> {
-    let error = "expired";
-    let report = json(&Report::error(error))?;
-    let rows = tx.rows(EXPIRE, &[&bound(limit), &report, &ErrorGroup::of(error).as_str()]).await?;
-    for row in &rows {
-        let cells = Cells::of_job(row, "ready", 0)?;
-        let (attempt, sequence) = (cells.count(3, "attempt")?, cells.moves(4)?);
-        let step = Step { state: State::Failed, attempt, sequence, took: None };
-        tx.note(cells.id, &cells.tenant(1)?, &cells.queue(2)?, step);
-    }
-    Ok(rows.len())
+    let StoredReport { json, group } = StoredReport::of_end("expired")?;
+    let args: [&dyn Arg; 3] = [&bound(limit), &json, &group.as_ref().map(ErrorGroup::as_str)];
+    Ok(places::finish(tx, EXPIRE, &args).await?.len())
 }
 
 /// When there is something to do next, and what time it is.
@@ -235,5 +229,4 @@ pub(crate) async fn leads(tx: &Transaction, leader: Option<&Leader>) -> Result<b
 }
 
 /// For the test that prepares every statement.
-pub(crate) const STATEMENTS: &[&str] =
-    &[CUT_CHANGES, CUT_KEYS, CUT_SESSIONS, CUT_QUEUES, DUE, EXPIRE, LEADS, NOTE_DONE, NEXT];
+pub(crate) const STATEMENTS: &[&str] = &[CUT_CHANGES, CUT_KEYS, CUT_SESSIONS, CUT_QUEUES, DUE, LEADS, NOTE_DONE, NEXT];

@@ -10,9 +10,10 @@
 
 use std::path::Path;
 
+pub use foreman_core::storage::MigrationStatus as Status;
+use foreman_core::storage::{Applied, Migration, Migrations, Unfit};
 use foreman_core::{Clock, Timestamp};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
-use sha2::{Digest, Sha256};
 use tracing::info;
 
 use crate::config::Config;
@@ -20,16 +21,7 @@ use crate::connection::{self, APPLICATION_ID};
 use crate::error::{Fault, OpenError};
 use crate::lock::Lock;
 
-struct Migration {
-    version: i64,
-    name: &'static str,
-    /// The oldest binary, by the newest version that it knows, that still runs on the schema that this makes: the version
-    /// before, unless this takes away what that one uses.
-    serves: i64,
-    sql: &'static str,
-}
-
-const MIGRATIONS: [Migration; 8] = [
+const MIGRATIONS: Migrations = Migrations::new(&[
     Migration { version: 1, name: "places", serves: 1, sql: include_str!("../migrations/0001_places.sql") },
     Migration { version: 2, name: "schedules", serves: 1, sql: include_str!("../migrations/0002_schedules.sql") },
     Migration { version: 3, name: "tenants", serves: 1, sql: include_str!("../migrations/0003_tenants.sql") },
@@ -38,10 +30,10 @@ const MIGRATIONS: [Migration; 8] = [
     Migration { version: 6, name: "upkeep", serves: 1, sql: include_str!("../migrations/0006_upkeep.sql") },
     Migration { version: 7, name: "users", serves: 1, sql: include_str!("../migrations/0007_users.sql") },
     Migration { version: 8, name: "followers", serves: 1, sql: include_str!("../migrations/0008_followers.sql") },
-];
+]);
 
 /// The newest version this binary knows.
-pub const LATEST: i64 = MIGRATIONS[MIGRATIONS.len() - 1].version;
+pub const LATEST: i64 = MIGRATIONS.latest();
 
 const TABLE: &str = "
 CREATE TABLE IF NOT EXISTS schema_migrations (
@@ -51,19 +43,6 @@ CREATE TABLE IF NOT EXISTS schema_migrations (
     serves     INTEGER NOT NULL, -- the oldest binary that still runs on what it made, by the newest version that one knows
     applied_at INTEGER NOT NULL
 ) STRICT";
-
-/// One migration, and when it was applied to a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Status {
-    pub version: i64,
-    pub name: String,
-    /// The oldest binary, by the newest version that it knows, that still runs on the schema that this makes.
-    pub serves: i64,
-    /// `None`: it waits to be applied.
-    pub applied_at: Option<Timestamp>,
-    /// A newer binary has applied one that is not known here.
-    pub is_known: bool,
-}
 
 /// What has been applied to the file at `path`, by newer binaries too, and what waits. A file that is not there has
 /// everything waiting.
@@ -76,26 +55,7 @@ pub fn status(path: &Path) -> Result<Vec<Status>, OpenError> {
     } else {
         Vec::new()
     };
-    Ok(overview(&applied))
-}
-
-fn overview(applied: &[Applied]) -> Vec<Status> {
-    let when = |version| applied.iter().find(|row| row.version == version).map(|row| row.at);
-    let known = MIGRATIONS.iter().map(|migration| Status {
-        version: migration.version,
-        name: migration.name.to_owned(),
-        serves: migration.serves,
-        applied_at: when(migration.version),
-        is_known: true,
-    });
-    let newer = newer(applied, LATEST).map(|row| Status {
-        version: row.version,
-        name: row.name.clone(),
-        serves: row.serves,
-        applied_at: Some(row.at),
-        is_known: false,
-    });
-    known.chain(newer).collect()
+    Ok(MIGRATIONS.overview(&applied))
 }
 
 /// Applies what waits and answers with the versions applied. Refused while a foreman runs on the file.
@@ -110,14 +70,14 @@ pub fn up(config: &Config, clock: &dyn Clock) -> Result<Vec<i64>, OpenError> {
 /// Checks the file and applies what waits; the caller holds the lock.
 pub(crate) fn bring_up(connection: &mut Connection, path: &Path, clock: &dyn Clock) -> Result<Vec<i64>, OpenError> {
     let applied = check(connection, path)?;
-    if let Some(found) = newer(&applied, LATEST).map(|row| row.version).max() {
+    if let Some(found) = MIGRATIONS.newer(&applied) {
         info!(
             "the schema of {} is version {found}, newer than this binary, which knows up to {LATEST}; still compatible",
             path.display()
         );
     }
     let mut done = Vec::new();
-    for migration in MIGRATIONS.iter().filter(|known| applied.iter().all(|row| row.version != known.version)) {
+    for migration in MIGRATIONS.waiting(&applied) {
         apply(connection, migration, clock.now()).map_err(|fault| OpenError::from_fault(path, fault))?;
         done.push(migration.version);
     }
@@ -130,20 +90,12 @@ fn apply(connection: &mut Connection, migration: &Migration, now: Timestamp) -> 
     transaction.execute_batch(migration.sql)?;
     transaction.execute(
         "INSERT INTO schema_migrations (version, name, checksum, serves, applied_at) VALUES (?1, ?2, ?3, ?4, ?5)",
-        (migration.version, migration.name, checksum(migration.sql), migration.serves, now.as_micros()),
+        (migration.version, migration.name, migration.checksum(), migration.serves, now.as_micros()),
     )?;
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", migration.version)?;
     transaction.commit()?;
     Ok(())
-}
-
-struct Applied {
-    version: i64,
-    name: String,
-    checksum: String,
-    serves: i64,
-    at: Timestamp,
 }
 
 /// What was applied; an error when the file is not ours, no longer serves this binary, or is not what it would have made.
@@ -159,29 +111,13 @@ fn check(connection: &Connection, path: &Path) -> Result<Vec<Applied>, OpenError
         return Err(OpenError::NotOurs { path: path.to_owned(), reason });
     }
     let applied = read_applied(connection).map_err(named)?;
-    if let Some((found, serves)) = outgrown(&applied, LATEST) {
-        return Err(OpenError::Newer { path: path.to_owned(), found, serves, known: LATEST });
-    }
-    for row in applied.iter().filter(|row| row.version <= LATEST) {
-        let known = MIGRATIONS.iter().find(|migration| migration.version == row.version);
-        if known.is_none_or(|migration| checksum(migration.sql) != row.checksum) {
-            return Err(OpenError::Changed { path: path.to_owned(), version: row.version });
+    match MIGRATIONS.check(&applied) {
+        Ok(()) => Ok(applied),
+        Err(Unfit::Newer { found, serves }) => {
+            Err(OpenError::Newer { path: path.to_owned(), found, serves, known: LATEST })
         }
+        Err(Unfit::Changed { version }) => Err(OpenError::Changed { path: path.to_owned(), version }),
     }
-    Ok(applied)
-}
-
-/// What binaries newer than one that knows up to `known` have applied.
-fn newer(applied: &[Applied], known: i64) -> impl Iterator<Item = &Applied> {
-    applied.iter().filter(move |row| row.version > known)
-}
-
-/// The version of a schema that no longer serves a binary that knows up to `known`, and the oldest one that it serves. Every
-/// newer migration has a say: one that only adds does not bring back what one before it took away.
-fn outgrown(applied: &[Applied], known: i64) -> Option<(i64, i64)> {
-    let found = newer(applied, known).map(|row| row.version).max()?;
-    let serves = newer(applied, known).map(|row| row.serves).max()?;
-    (serves > known).then_some((found, serves))
 }
 
 fn pragma(connection: &Connection, name: &str) -> Result<i32, Fault> {
@@ -209,63 +145,21 @@ fn read_applied(connection: &Connection) -> Result<Vec<Applied>, Fault> {
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-fn checksum(sql: &str) -> String {
-    use std::fmt::Write;
-    Sha256::digest(sql.as_bytes()).iter().fold(String::with_capacity(64), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("writing to a string cannot fail");
-        text
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn versions_ascend_one_by_one() {
-        let versions: Vec<i64> = MIGRATIONS.iter().map(|migration| migration.version).collect();
-        assert_eq!(versions, (1..=LATEST).collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn a_migration_serves_itself_and_never_fewer_than_the_one_after_it() {
-        for pair in MIGRATIONS.windows(2) {
-            assert!(pair[0].serves <= pair[1].serves, "{} brings back what one before it took away", pair[1].name);
-        }
-        assert!(MIGRATIONS.iter().all(|it| (1..=it.version).contains(&it.serves)));
-    }
-
-    #[test]
-    fn a_binary_runs_on_a_newer_schema_while_every_newer_migration_serves_it() {
-        let row = |version, serves| Applied {
-            version,
-            name: String::new(),
-            checksum: String::new(),
-            serves,
-            at: Timestamp::from_micros(0),
-        };
-        // 2 and 3 only add; 4 takes away what 2 had kept for 1; 5 only adds.
-        let applied = [row(1, 1), row(2, 1), row(3, 2), row(4, 3), row(5, 3)];
-        assert_eq!(outgrown(&applied[..1], 1), None, "the schema it was made for");
-        assert_eq!(outgrown(&applied[..2], 1), None, "one newer");
-        assert_eq!(outgrown(&applied[..3], 1), Some((3, 2)), "two newer, and the second does not serve it");
-        assert_eq!(outgrown(&applied[..3], 2), None);
-        assert_eq!(outgrown(&applied, 2), Some((5, 3)), "the last only adds to what was taken away");
-        assert_eq!(outgrown(&applied, 3), None, "two newer, and both serve it");
-        assert_eq!(outgrown(&applied, 5), None);
-    }
-
-    #[test]
     fn the_fragile_index_covers_what_must_run_alone() {
         assert!(foreman_core::ports::is_fragile(2) && !foreman_core::ports::is_fragile(1));
-        assert!(MIGRATIONS[0].sql.contains("crashes >= 2"));
+        assert!(MIGRATIONS.known()[0].sql.contains("crashes >= 2"));
     }
 
     /// The store after the first so many migrations.
     fn after(count: usize) -> Connection {
         let sql = Connection::open_in_memory().expect("memory is there");
         sql.execute_batch(TABLE).expect("it is SQL");
-        for migration in &MIGRATIONS[..count] {
+        for migration in &MIGRATIONS.known()[..count] {
             sql.execute_batch(migration.sql).expect("a migration is SQL");
         }
         sql
@@ -299,7 +193,7 @@ mod tests {
 
     #[test]
     fn a_migration_changes_nothing_that_the_version_before_knows() {
-        for (before, migration) in MIGRATIONS.iter().enumerate() {
+        for (before, migration) in MIGRATIONS.known().iter().enumerate() {
             let (was, is) = (after(before), after(before + 1));
             let (known, now) = (columns(&was), columns(&is));
             for column in &known {

@@ -1,11 +1,10 @@
 //! Rows as values. Each is read in one place, and one that does not fit names its table, column and id.
 
 use std::fmt::Display;
-use std::time::Duration;
 
 use foreman_core::job::QueueName;
 use foreman_core::outcome::AttemptOutcome;
-use foreman_core::ports::Step;
+use foreman_core::storage::Counters;
 use foreman_core::target::Route;
 use foreman_core::{EditId, Fence, JobId, Lane, Report, ScheduleId, SessionId, State, TenantId, Timestamp};
 use rusqlite::Row;
@@ -99,42 +98,21 @@ impl<'r, Id: Display> Cells<'r, Id> {
     }
 }
 
-/// The counters that travel with a job from place to place.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counters {
-    pub attempt: u32,
-    pub spent: u32,
-    pub crashes: u32,
-    /// How often it has moved.
-    pub moves: u32,
-}
-
-impl Counters {
-    /// From the columns `attempt, spent, crashes, moves`, the first of which stands at `first`.
-    pub fn read(cells: &Cells<'_>, first: usize) -> Result<Self, Fault> {
-        let moves: u32 = cells.get(first + 3, "moves")?;
-        Ok(Self {
-            attempt: cells.get(first, "attempt")?,
-            spent: cells.get(first + 1, "spent")?,
-            crashes: cells.get(first + 2, "crashes")?,
-            // A binary that did not count has moved it at least once: its next move is not its first.
-            moves: moves.max(1),
-        })
-    }
-
-    #[must_use]
-    pub fn moved(self) -> Self {
-        Self { moves: self.moves.saturating_add(1), ..self }
-    }
-
-    pub fn step(self, state: State, took: Option<Duration>) -> Step {
-        Step { state, attempt: self.attempt, sequence: self.moves, took }
-    }
+/// From the columns `attempt, spent, crashes, moves`, the first of which stands at `first`.
+pub(crate) fn counters(cells: &Cells<'_>, first: usize) -> Result<Counters, Fault> {
+    let moves: u32 = cells.get(first + 3, "moves")?;
+    Ok(Counters {
+        attempt: cells.get(first, "attempt")?,
+        spent: cells.get(first + 1, "spent")?,
+        crashes: cells.get(first + 2, "crashes")?,
+        // A binary that did not count has moved it at least once: its next move is not its first.
+        moves: moves.max(1),
+    })
 }
 
 /// What `ready` and `held` have in common: everything that travels with a job until it is final.
 #[derive(Clone, Debug)]
-pub(crate) struct Traveller {
+pub(crate) struct JobRow {
     pub job: JobId,
     pub tenant: TenantId,
     pub queue: QueueName,
@@ -146,15 +124,15 @@ pub(crate) struct Traveller {
     pub counters: Counters,
 }
 
-/// The columns of [`Traveller`], in its order of reading.
-macro_rules! traveller_columns {
+/// The columns of [`JobRow`], in its order of reading.
+macro_rules! job_row_columns {
     () => {
         "job, tenant, queue, route, lane, kind, run_at, expires_at, attempt, spent, crashes, moves"
     };
 }
-pub(crate) use traveller_columns;
+pub(crate) use job_row_columns;
 
-impl Traveller {
+impl JobRow {
     fn read(cells: &Cells<'_>) -> Result<Self, Fault> {
         Ok(Self {
             job: cells.id,
@@ -165,14 +143,14 @@ impl Traveller {
             kind: cells.get(5, "kind")?,
             run_at: cells.time(6, "run_at")?,
             expires_at: cells.maybe_time(7, "expires_at")?,
-            counters: Counters::read(cells, 8)?,
+            counters: counters(cells, 8)?,
         })
     }
 }
 
 /// A row of `ready`.
 pub(crate) struct Waiting {
-    pub traveller: Traveller,
+    pub job_row: JobRow,
     /// Its place in the order; none until it is due.
     pub key: Option<i64>,
 }
@@ -182,13 +160,13 @@ impl TryFrom<&Row<'_>> for Waiting {
 
     fn try_from(row: &Row<'_>) -> Result<Self, Fault> {
         let cells = Cells::of_job(row, "ready", 0)?;
-        Ok(Self { traveller: Traveller::read(&cells)?, key: cells.get(12, "key")? })
+        Ok(Self { job_row: JobRow::read(&cells)?, key: cells.get(12, "key")? })
     }
 }
 
 /// A row of `held`.
 pub(crate) struct HeldRow {
-    pub traveller: Traveller,
+    pub job_row: JobRow,
     pub claim: Fence,
 }
 
@@ -197,13 +175,13 @@ impl TryFrom<&Row<'_>> for HeldRow {
 
     fn try_from(row: &Row<'_>) -> Result<Self, Fault> {
         let cells = Cells::of_job(row, "held", 0)?;
-        Ok(Self { traveller: Traveller::read(&cells)?, claim: Fence(cells.get(12, "claim")?) })
+        Ok(Self { job_row: JobRow::read(&cells)?, claim: Fence(cells.get(12, "claim")?) })
     }
 }
 
 /// Under which claim an attempt ran.
 #[derive(Clone, Debug)]
-pub(crate) struct Tenure {
+pub(crate) struct ClaimInfo {
     pub claim: Fence,
     pub session: SessionId,
     pub worker: Option<String>,

@@ -7,22 +7,22 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use foreman_core::error_group::ErrorGroup;
 use foreman_core::outcome::AttemptOutcome;
 use foreman_core::ports::{Heartbeat, Note, OpenJob, Pulse, SessionInfo, SessionState, SessionStore, StoreError};
 use foreman_core::retry::MAX_CRASHES;
-use foreman_core::{ClaimToken, Fence, JobId, Report, SessionId, State, Timestamp, Verdict};
+use foreman_core::storage::{Counters, StoredReport};
+use foreman_core::{ClaimToken, Fence, JobId, SessionId, State, Timestamp, Verdict};
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Deserialize;
 use tracing::warn;
 
 use crate::SqliteStore;
+use crate::claim_info;
 use crate::error::Fault;
 use crate::jobs::settle;
 use crate::order::Order;
 use crate::places::{self, End};
-use crate::rows::{Counters, HeldRow};
-use crate::tenure;
+use crate::rows::HeldRow;
 use crate::write::Write;
 
 #[async_trait]
@@ -160,7 +160,7 @@ fn end(write: &Write<'_>, session: SessionId) -> Result<usize, Fault> {
         return Ok(0);
     }
     let mut handed_back = 0;
-    for claim in tenure::claims_of(write, session)? {
+    for claim in claim_info::claims_of(write, session)? {
         handed_back += release(write, claim)?;
     }
     Ok(handed_back)
@@ -182,14 +182,14 @@ fn mark(write: &Write<'_>, session: SessionId, state: SessionState) -> Result<bo
 
 /// Hands every open job of a claim back, refunded, to the front of the line.
 fn release(write: &Write<'_>, claim: Fence) -> Result<usize, Fault> {
-    let tenure = tenure::of_claim(write, claim)?;
+    let claim_info = claim_info::of_claim(write, claim)?;
     let open = places::open_in(write, claim)?;
     let released = open.len();
     let mut order = Order::new(write.sql);
     for held in open {
-        places::leave_held(write, held.traveller.job)?;
-        let end = End { tenure: Some(&tenure), is_settled: false, report: "{}", group: None };
-        settle::close(write, &mut order, held.traveller, &Verdict::Released, &end)?;
+        places::leave_held(write, held.job_row.job)?;
+        let end = End { claim_info: Some(&claim_info), is_settled: false, report: &StoredReport::empty() };
+        settle::close(write, &mut order, held.job_row, &Verdict::Released, &end)?;
     }
     order.keep(write)?;
     places::drop_claim_if_empty(write, claim)?;
@@ -227,25 +227,23 @@ fn bury(write: &Write<'_>, session: SessionId) -> Result<usize, Fault> {
     mark(write, session, SessionState::Dead)?;
     let mut returned = 0;
     let mut order = Order::new(write.sql);
-    for claim in tenure::claims_of(write, session)? {
-        let tenure = tenure::of_claim(write, claim)?;
+    for claim in claim_info::claims_of(write, session)? {
+        let claim_info = claim_info::of_claim(write, claim)?;
         let open = places::open_in(write, claim)?;
         returned += open.len();
         for held in open {
-            places::leave_held(write, held.traveller.job)?;
+            places::leave_held(write, held.job_row.job)?;
             let fate = fate(write, &held)?;
             let error = fate.error();
-            let report = serde_json::to_string(&Report::error(&*error))
-                .map_err(|error| StoreError::Broken(error.to_string()))?;
-            let group = fate.is_death().then(|| ErrorGroup::of(&error));
-            let end = End { tenure: Some(&tenure), is_settled: false, report: &report, group: group.as_ref() };
-            let mut traveller = held.traveller;
-            traveller.counters.crashes += 1;
+            let report = if fate.is_death() { StoredReport::of_end(&error)? } else { StoredReport::of_lapse(&error)? };
+            let end = End { claim_info: Some(&claim_info), is_settled: false, report: &report };
+            let mut job_row = held.job_row;
+            job_row.counters.crashes += 1;
             if fate.is_death() {
-                places::finish(write, &traveller, State::Dead, &end)?;
+                places::finish(write, &job_row, State::Dead, &end)?;
             } else {
-                places::record_attempt(write, &traveller, AttemptOutcome::Lapsed, &end)?;
-                places::put_in_front(write, &mut order, &traveller, end.took(write.now))?;
+                places::record_attempt(write, &job_row, AttemptOutcome::Lapsed, &end)?;
+                places::put_in_front(write, &mut order, &job_row, end.took(write.now))?;
             }
         }
         places::drop_claim_if_empty(write, claim)?;
@@ -276,11 +274,11 @@ impl Fate {
 }
 
 fn fate(write: &Write<'_>, held: &HeldRow) -> Result<Fate, Fault> {
-    let Counters { spent, crashes, .. } = held.traveller.counters;
+    let Counters { spent, crashes, .. } = held.job_row.counters;
     let crashes = crashes + 1;
     if crashes >= MAX_CRASHES {
         Ok(Fate::Poison { crashes })
-    } else if spent >= max_attempts(write, held.traveller.job)? {
+    } else if spent >= max_attempts(write, held.job_row.job)? {
         Ok(Fate::NoAttemptLeft)
     } else {
         Ok(Fate::Again)

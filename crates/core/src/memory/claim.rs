@@ -1,11 +1,11 @@
 //! Taking due jobs into a numbered claim.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 use super::places::{ClaimRow, Line, Member, Places, line_of};
 use super::rules::Rule;
-use crate::fair::{self, Offer, Round};
+use crate::fair::{self, Candidate, Front, Round};
 use crate::id::{Fence, JobId, TenantId};
 use crate::job::Job;
 use crate::lane::Lane;
@@ -21,43 +21,18 @@ struct LaneSeen<'a> {
     heads: Vec<Head<'a>>,
 }
 
-/// The jobs of a line that a claim looks at, tenant by tenant: those at its beginning that were taken back, then all others. The
-/// first of each tenant is on offer.
+/// The jobs of a line that a claim looks at.
 struct Head<'a> {
     line: &'a Line,
+    /// What its keys are compared with.
     front: i64,
-    groups: VecDeque<BTreeMap<TenantId, VecDeque<(i64, JobId)>>>,
+    jobs: Front<()>,
 }
 
-impl Head<'_> {
-    /// Offers the first of each tenant.
-    fn offer_all(&self, number: usize, round: &mut Round<'_>) {
-        for tenant in self.groups.front().into_iter().flat_map(BTreeMap::keys) {
-            self.offer(tenant, number, round);
-        }
-    }
-
-    fn offer(&self, tenant: &TenantId, number: usize, round: &mut Round<'_>) {
+impl<'a> Head<'a> {
+    fn numbered(&self, number: usize) -> fair::Line<'a> {
         let (queue, route, _) = self.line;
-        let line = fair::Line { number, route, queue, front: self.front };
-        let jobs = self.groups.front().and_then(|group| group.get(tenant));
-        if let Some((key, job)) = jobs.and_then(|jobs| jobs.front().copied()) {
-            round.offer(line, Offer { tenant, key, job });
-        }
-    }
-
-    /// What was on offer of a tenant is taken: its next is, or all that comes after those that were taken back.
-    fn take(&mut self, tenant: &TenantId, number: usize, round: &mut Round<'_>) {
-        let Some(group) = self.groups.front_mut() else { return };
-        if let Some(jobs) = group.get_mut(tenant) {
-            jobs.pop_front();
-        }
-        if group.values().all(VecDeque::is_empty) {
-            self.groups.pop_front();
-            self.offer_all(number, round);
-        } else {
-            self.offer(tenant, number, round);
-        }
+        fair::Line { number, route, queue, front: self.front }
     }
 }
 
@@ -141,20 +116,16 @@ impl Places {
             let new = keys.range((Bound::Excluded(at_v), Bound::Unbounded)).copied();
             let seen: Vec<(i64, JobId)> = old.chain(new.filter(|(_, id)| is_free(*id)).take(beyond)).collect();
             let front = fair::front(time, seen.first()?.0);
-            let returned = seen.iter().take_while(|(key, id)| self.is_returned(*key, time, *id)).count();
-            let (returned, others) = seen.split_at(returned);
-            let groups = [returned, others].into_iter().filter(|group| !group.is_empty()).map(|group| {
-                let mut of_tenants: BTreeMap<TenantId, VecDeque<(i64, JobId)>> = BTreeMap::new();
-                for (key, id) in group {
-                    of_tenants.entry(self.job(*id).tenant).or_default().push_back((*key, *id));
-                }
-                of_tenants
-            });
-            Some(Head { line, front, groups: groups.collect() })
+            let mut jobs = Front::default();
+            for (key, id) in seen {
+                let (tenant, is_returned) = (self.job(id).tenant, self.is_returned(key, time, id));
+                jobs.add((key, id), Candidate { tenant, is_returned, item: () });
+            }
+            Some(Head { line, front, jobs })
         });
-        let (heads, mut round): (Vec<Head<'_>>, _) = (heads.collect(), Round::new(self.turns.lane(lane)));
-        for (number, head) in heads.iter().enumerate() {
-            head.offer_all(number, &mut round);
+        let (mut heads, mut round): (Vec<Head<'_>>, _) = (heads.collect(), Round::new(self.turns.lane(lane)));
+        for (number, head) in heads.iter_mut().enumerate() {
+            head.jobs.offer(head.numbered(number), &mut round);
         }
         LaneSeen { round, heads }
     }
@@ -163,10 +134,11 @@ impl Places {
     fn take_in_turn(&self, LaneSeen { round, heads }: &mut LaneSeen<'_>, room: usize, picked: &mut Vec<JobId>) {
         for _ in 0..room {
             let Some((number, id)) = round.choose() else { break };
-            let tenant = self.job(id).tenant;
-            let (queue, route, _) = heads[number].line;
-            round.took(route, queue, &tenant, self.tenants.weight(&tenant));
-            heads[number].take(&tenant, number, round);
+            let head = &mut heads[number];
+            let Some(Candidate { tenant, .. }) = head.jobs.take(id) else { continue };
+            let line = head.numbered(number);
+            round.took(line.route, line.queue, &tenant, self.tenants.weight(&tenant));
+            head.jobs.offer_next(&tenant, line, round);
             picked.push(id);
         }
     }

@@ -21,6 +21,7 @@ use crate::ports::{
     is_fragile,
 };
 use crate::state::State;
+use crate::storage::Counters;
 use crate::target::Route;
 use crate::time::Timestamp;
 
@@ -71,27 +72,6 @@ pub(super) struct Places {
     pub passes: Passes,
     pub rung: Vec<Topic>,
     pub rules: Rules,
-}
-
-/// The counters that travel with a job from place to place.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counters {
-    pub attempt: u32,
-    pub spent: u32,
-    pub crashes: u32,
-    /// How often it has moved.
-    pub moves: u32,
-}
-
-impl Counters {
-    #[must_use]
-    pub fn moved(self) -> Self {
-        Self { moves: self.moves + 1, ..self }
-    }
-
-    pub fn step(self, state: State, took: Option<Duration>) -> Step {
-        Step { state, attempt: self.attempt, sequence: self.moves, took }
-    }
 }
 
 #[derive(Clone, Debug)]

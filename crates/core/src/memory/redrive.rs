@@ -1,11 +1,12 @@
 //! Giving a final job another life, or none at all.
 
-use super::places::{AttemptRow, Counters, Places};
+use super::places::{AttemptRow, Places};
 use super::rules::Rule;
 use crate::id::{JobId, TenantId};
 use crate::outcome::AttemptOutcome;
 use crate::ports::{RedriveAnswer, RemoveAnswer};
 use crate::state::State;
+use crate::storage::Counters;
 use crate::time::Timestamp;
 
 impl Places {

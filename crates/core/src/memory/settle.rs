@@ -1,12 +1,13 @@
 //! Recording how attempts ended.
 
-use super::places::{AttemptRow, Counters, Member, OutcomeRow, Places};
+use super::places::{AttemptRow, Member, OutcomeRow, Places};
 use super::rules::Rule;
 use crate::id::{Fence, JobId, SessionId};
 use crate::outcome::{AttemptOutcome, Report, Verdict};
 use crate::ports::{Settled, Settlement};
 use crate::retry::MAX_CRASHES;
 use crate::state::State;
+use crate::storage::Counters;
 use crate::time::Timestamp;
 
 impl Places {

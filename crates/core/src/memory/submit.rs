@@ -1,9 +1,10 @@
 //! Accepting jobs, and stopping a queue.
 
-use super::places::{Counters, KeyRow, Places};
+use super::places::{KeyRow, Places};
 use crate::id::TenantId;
 use crate::job::{Job, NewJob, QueueName};
 use crate::ports::{Note, Submitted, Topic};
+use crate::storage::Counters;
 use crate::time::Timestamp;
 
 impl Places {

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
-use super::places::{AttemptRow, Counters, Places};
+use super::places::{AttemptRow, Member, Places};
 use crate::id::{JobId, TenantId};
 use crate::outcome::{AttemptOutcome, Report};
 use crate::outline::listed_error;
 use crate::ports::{AttemptPage, AttemptRecord, Audit, JobView, dropped_attempts};
 use crate::state::State;
+use crate::storage::{Counters, JobStatus};
 use crate::time::Timestamp;
 
 const MAX_VIOLATIONS: usize = 100;
@@ -43,46 +44,24 @@ impl Places {
                 self.attempts.get(&id).and_then(|rows| rows.last()).and_then(|row| row.report.error.as_deref()),
             )
         };
-        let state = self.state_of(id, now);
-        let mut view = JobView {
-            state,
-            attempt: 0,
-            spent: 0,
-            crashes: 0,
-            sequence: 0,
-            run_at: job.created_at,
-            started_at: None,
-            finished_at: None,
-            error: None,
-            attempts: AttemptPage::default(),
-            job,
-        };
-        let counters: Counters;
-        if let Some(outcome) = self.outcomes.get(&id) {
-            counters = outcome.counters;
-            view.run_at = outcome.run_at;
-            view.started_at = outcome.attempt.as_ref().and_then(|attempt| attempt.started_at);
-            view.finished_at = Some(outcome.finished_at);
-            view.error = listed_error(outcome.report.error.as_deref());
+        let status = if let Some(outcome) = self.outcomes.get(&id) {
+            JobStatus {
+                state: outcome.state,
+                run_at: outcome.run_at,
+                started_at: outcome.attempt.as_ref().and_then(|attempt| attempt.started_at),
+                finished_at: Some(outcome.finished_at),
+                error: listed_error(outcome.report.error.as_deref()),
+                counters: outcome.counters,
+            }
         } else if let Some(waiting) = self.ready.get(&id) {
-            counters = waiting.counters;
-            view.run_at = waiting.run_at;
-            view.error = last_error();
+            JobStatus::waiting(waiting.run_at, waiting.run_at <= now, waiting.counters, last_error())
         } else if let Some(claim) = self.holder(id).map(|fence| &self.claims[&fence]) {
-            counters = claim.members[&id].counters;
-            view.run_at = claim.members[&id].run_at;
-            view.started_at = Some(claim.claimed_at);
-            view.error = last_error();
+            let Member { run_at, counters, .. } = claim.members[&id];
+            JobStatus::running(run_at, Some(claim.claimed_at), counters, last_error())
         } else {
-            counters = Counters::default();
-        }
-        JobView {
-            attempt: counters.attempt,
-            spent: counters.spent,
-            crashes: counters.crashes,
-            sequence: counters.moves,
-            ..view
-        }
+            JobStatus::running(job.created_at, None, Counters::default(), None)
+        };
+        status.view(job)
     }
 
     fn records(&self, id: JobId) -> Vec<AttemptRecord> {

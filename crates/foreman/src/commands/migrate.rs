@@ -6,7 +6,7 @@
 
 use anyhow::Context as _;
 use comfy_table::Cell;
-use foreman_core::Timestamp;
+use foreman_core::storage::MigrationStatus as Migration;
 use serde_json::{Value, json};
 
 use crate::cli::{Migrate, MigrateCommand};
@@ -14,15 +14,6 @@ use crate::compose::clock;
 use crate::config::{self, Environment, Settings, StoreKind, without_password};
 use crate::exit::{Exit, usage};
 use crate::render::{Screen, Table};
-
-/// One migration of either store.
-struct Migration {
-    version: i64,
-    name: String,
-    serves: i64,
-    applied_at: Option<Timestamp>,
-    is_known: bool,
-}
 
 pub fn run(given: &Migrate, environment: &Environment, screen: &Screen) -> anyhow::Result<Exit> {
     let settings = config::load_store(&given.flags, environment)?.settings;
@@ -64,25 +55,9 @@ pub fn run(given: &Migrate, environment: &Environment, screen: &Screen) -> anyho
 fn known(settings: &Settings) -> anyhow::Result<Vec<Migration>> {
     if settings.store == StoreKind::Postgres {
         let config = database(settings)?;
-        let known = super::wait_for(async { Ok(foreman_postgres::migrate::status(&config).await?) })?;
-        let same = |it: foreman_postgres::migrate::Status| Migration {
-            version: it.version,
-            name: it.name,
-            serves: it.serves,
-            applied_at: it.applied_at,
-            is_known: it.is_known,
-        };
-        return Ok(known.into_iter().map(same).collect());
+        return super::wait_for(async { Ok(foreman_postgres::migrate::status(&config).await?) });
     }
-    let known = foreman_sqlite::migrate::status(&settings.sqlite.path)?;
-    let same = |it: foreman_sqlite::migrate::Status| Migration {
-        version: it.version,
-        name: it.name,
-        serves: it.serves,
-        applied_at: it.applied_at,
-        is_known: it.is_known,
-    };
-    Ok(known.into_iter().map(same).collect())
+    Ok(foreman_sqlite::migrate::status(&settings.sqlite.path)?)
 }
 
 fn up(settings: &Settings) -> anyhow::Result<Vec<i64>> {

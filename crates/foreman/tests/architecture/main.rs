@@ -9,3 +9,4 @@ mod licences;
 mod metadata;
 mod rooms;
 mod targets;
+mod stores;

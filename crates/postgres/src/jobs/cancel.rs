@@ -7,17 +7,14 @@
 
 use std::collections::HashMap;
 
-use foreman_core::ports::{CancelAnswer, Step, Topic};
+use foreman_core::ports::{CancelAnswer, Topic};
 use foreman_core::{JobId, State, TenantId};
 
 use super::{distinct, nowhere, owned, uuids};
 use crate::error::Fault;
-use crate::places::{self, LOOKS};
+use crate::places::{self, CANCEL_HELD, CANCEL_READY, LOOKS};
 use crate::rows::Cells;
 use crate::write::Transaction;
-
-pub(crate) const CANCEL_READY: &str = include_str!("../sql/cancel_ready.sql");
-pub(crate) const CANCEL_HELD: &str = concat!(include_str!("../sql/cancel_held.sql"), include_str!("../sql/close.sql"));
 
 pub(super) async fn cancel(
     tx: &Transaction,
@@ -50,19 +47,14 @@ pub(super) async fn cancel(
 }
 
 async fn from_ready(tx: &Transaction, ids: &[JobId], found: &mut HashMap<JobId, CancelAnswer>) -> Result<(), Fault> {
-    for row in &tx.rows(CANCEL_READY, &[&uuids(ids)]).await? {
-        let cells = Cells::of_job(row, "ready", 0)?;
-        let (attempt, sequence) = (cells.count(3, "attempt")?, cells.moves(4)?);
-        let step = Step { state: State::Cancelled, attempt, sequence, took: None };
-        tx.note(cells.id, &cells.tenant(1)?, &cells.queue(2)?, step);
-        found.insert(cells.id, CancelAnswer::WasWaiting);
+    for ended in places::finish(tx, CANCEL_READY, &[&uuids(ids)]).await? {
+        found.insert(ended.job, CancelAnswer::WasWaiting);
     }
     Ok(())
 }
 
 async fn from_claims(tx: &Transaction, ids: &[JobId], found: &mut HashMap<JobId, CancelAnswer>) -> Result<(), Fault> {
-    let rows = tx.rows(CANCEL_HELD, &[&uuids(ids)]).await?;
-    for closed in places::book(tx, &rows).await? {
+    for closed in places::leave(tx, CANCEL_HELD, &[&uuids(ids)]).await? {
         found.insert(closed.job, CancelAnswer::WasHeld(closed.session));
         tx.ring(Topic::Cancelled);
     }
@@ -89,6 +81,3 @@ fn in_order(ids: &[JobId], mut found: HashMap<JobId, CancelAnswer>) -> Vec<Optio
         })
         .collect()
 }
-
-/// For the test that prepares every statement.
-pub(crate) const STATEMENTS: &[&str] = &[CANCEL_HELD, CANCEL_READY];

@@ -7,17 +7,18 @@
 //! Between the look and the taking others may have been faster. Each line then gives what it has further back; where all of
 //! it is gone there is another look.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use foreman_core::fair::{self, LaneTurns, Offer, Round, Turns, UNIT};
+use foreman_core::fair::{self, Candidate, Front, LaneTurns, Round, Turns, UNIT};
 use foreman_core::job::QueueName;
 use foreman_core::lane::LanePlan;
 use foreman_core::ports::{
     Claim, ClaimAnswer, ClaimRequest, Company, Held, Queues, Settlement, StoreError, Wanted, is_fragile,
 };
+use foreman_core::storage::Counters;
 use foreman_core::target::Route;
 use foreman_core::{Fence, JobId, Lane, Report, SessionId, State, TenantId, Timestamp, Verdict};
 use tokio::time::Instant;
@@ -28,7 +29,7 @@ use uuid::Uuid;
 use super::{settle, uuids};
 use crate::error::Fault;
 use crate::order::Served;
-use crate::rows::{Cells, Counters, rank};
+use crate::rows::{Cells, counters, rank};
 use crate::value::{Arg, bound};
 use crate::write::Transaction;
 use crate::{Parts, PostgresStore, order, transact, work};
@@ -447,9 +448,9 @@ impl Runs {
     }
 
     fn push(&mut self, lane: i16, line: &LineSeen) {
-        let mut before: Option<&Candidate> = None;
+        let mut before: Option<&Seen> = None;
         let mut first_of_line = true;
-        for one in &line.waiting {
+        for one in &line.seen {
             if one.is_taken {
                 // What lies between the two places that were looked at was not seen.
                 let goes_on =
@@ -472,7 +473,7 @@ impl Runs {
         }
     }
 
-    fn begin(&mut self, lane: i16, line: &LineSeen, first: &Candidate) {
+    fn begin(&mut self, lane: i16, line: &LineSeen, first: &Seen) {
         self.lanes.push(lane);
         self.routes.push(line.route.as_str().into());
         self.queues.push(line.queue.as_str().into());
@@ -496,21 +497,19 @@ struct LineSeen {
     queue: QueueName,
     /// V.
     time: i64,
+    /// What its keys are compared with.
     front: i64,
     /// In the order of their keys.
-    waiting: Vec<Candidate>,
-    /// So many of them are on offer, or were: those at the beginning that were taken back, until they are all taken; then all.
-    /// Of each tenant the first that is not taken.
-    open: usize,
+    seen: Vec<Seen>,
+    /// Which of those may be taken next, by their place among them.
+    waiting: Front<usize>,
 }
 
-struct Candidate {
+/// A job of a line, and whether this claim wants it.
+struct Seen {
     key: i64,
     job: JobId,
-    tenant: TenantId,
     weight: u32,
-    /// Through no fault of its own.
-    is_returned: bool,
     is_taken: bool,
 }
 
@@ -531,20 +530,15 @@ impl<'t> LaneSeen<'t> {
                 queue: QueueName::from_stored(queue),
                 time,
                 front: fair::front(time, first),
-                waiting: Vec::new(),
-                open: 0,
+                seen: Vec::new(),
+                waiting: Front::default(),
             });
         }
-        let candidate = Candidate {
-            key: cells.get(5, "key")?,
-            job: cells.id,
-            tenant: cells.tenant(7)?,
-            weight: cells.count(8, "weight")?,
-            is_returned: cells.get(9, "is_returned")?,
-            is_taken: false,
-        };
+        let (key, weight) = (cells.get(5, "key")?, cells.count(8, "weight")?);
+        let (tenant, is_returned) = (cells.tenant(7)?, cells.get(9, "is_returned")?);
         if let Some(line) = self.lines.last_mut() {
-            line.waiting.push(candidate);
+            line.waiting.add((key, cells.id), Candidate { tenant, is_returned, item: line.seen.len() });
+            line.seen.push(Seen { key, job: cells.id, weight, is_taken: false });
         }
         Ok(())
     }
@@ -552,9 +546,8 @@ impl<'t> LaneSeen<'t> {
     /// Offers the first of each line.
     fn offer(&mut self) {
         for (number, line) in self.lines.iter_mut().enumerate() {
-            let returned = line.waiting.iter().take_while(|one| one.is_returned).count();
-            line.open = if returned > 0 { returned } else { line.waiting.len() };
-            line.offer(number, &mut self.round);
+            let of = fair::Line { number, route: &line.route, queue: &line.queue, front: line.front };
+            line.waiting.offer(of, &mut self.round);
         }
     }
 
@@ -562,46 +555,13 @@ impl<'t> LaneSeen<'t> {
     fn take(&mut self, room: usize) -> usize {
         for taken in 0..room {
             let Some((number, job)) = self.round.choose() else { return taken };
-            let line = &mut self.lines[number];
-            let Some(place) = line.waiting.iter().position(|one| one.job == job) else { continue };
-            line.waiting[place].is_taken = true;
-            let one = &line.waiting[place];
-            self.round.took(&line.route, &line.queue, &one.tenant, one.weight);
-            if line.waiting[..line.open].iter().all(|one| one.is_taken) {
-                line.open = line.waiting.len();
-                line.offer(number, &mut self.round);
-            } else if let Some(next) = line.next_of(place) {
-                self.round.offer(line.numbered(number), next.offer());
-            }
+            let LineSeen { route, queue, front, seen, waiting, .. } = &mut self.lines[number];
+            let Some(Candidate { tenant, item: place, .. }) = waiting.take(job) else { continue };
+            seen[place].is_taken = true;
+            self.round.took(route, queue, &tenant, seen[place].weight);
+            waiting.offer_next(&tenant, fair::Line { number, route, queue, front: *front }, &mut self.round);
         }
         room
-    }
-}
-
-impl LineSeen {
-    /// Offers the first of each tenant.
-    fn offer(&self, number: usize, round: &mut Round<'_>) {
-        let mut offered = HashSet::new();
-        let waiting = self.waiting[..self.open].iter().filter(|one| !one.is_taken);
-        for one in waiting.filter(|one| offered.insert(&one.tenant)) {
-            round.offer(self.numbered(number), one.offer());
-        }
-    }
-
-    /// What the tenant of a job has next.
-    fn next_of(&self, place: usize) -> Option<&Candidate> {
-        let rest = self.waiting.get(place..self.open)?;
-        rest.iter().find(|next| !next.is_taken && next.tenant == self.waiting[place].tenant)
-    }
-
-    fn numbered(&self, number: usize) -> fair::Line<'_> {
-        fair::Line { number, route: &self.route, queue: &self.queue, front: self.front }
-    }
-}
-
-impl Candidate {
-    fn offer(&self) -> Offer<'_> {
-        Offer { tenant: &self.tenant, key: self.key, job: self.job }
     }
 }
 
@@ -644,7 +604,7 @@ fn written(row: &Row, first: usize) -> Result<Written, Fault> {
         queue: cells.queue(first + 2)?,
         lane: cells.lane(first + 3)?,
         key: cells.get(first + 4, "key")?,
-        counters: Counters::read(&cells, first + 5, first + 9)?,
+        counters: counters(&cells, first + 5, first + 9)?,
         asked: None,
         route: Route::from_stored(cells.get(first + 8, "route")?),
         waited: cells.time(first + 11, "claimed_at")?.since(cells.time(first + 10, "run_at")?),

@@ -123,7 +123,6 @@ fn nowhere(ids: &[JobId]) -> Fault {
 
 /// For the test that prepares every statement: those of each file below.
 pub(crate) const STATEMENTS: &[&[&str]] = &[
-    cancel::STATEMENTS,
     claim::STATEMENTS,
     pause::STATEMENTS,
     redrive::STATEMENTS,

@@ -1,24 +1,20 @@
 //! Recording how attempts ended.
 //!
 //! An attempt is recorded only while its job's bit is set in that claim of that session, read under the claim's lock
-//! (`sql/settle.sql`). Where it is not, its own earlier record, with the mark that the attempt itself made it, tells a
+//! (`sql/leave/settle.sql`). Where it is not, its own earlier record, with the mark that the attempt itself made it, tells a
 //! settlement sent again from a zombie's: that is asked in a following statement, which sees whatever the lock was held for.
 
 use std::collections::{HashMap, HashSet};
 
-use foreman_core::error_group::ErrorGroup;
-use foreman_core::ports::{Settled, Settlement, Step, StoreError};
+use foreman_core::ports::{Settled, Settlement, StoreError};
+use foreman_core::storage::StoredReport;
 use foreman_core::{Fence, JobId, SessionId, State, Verdict};
 use uuid::Uuid;
 
 use crate::error::Fault;
-use crate::places;
-use crate::rows::Cells;
+use crate::places::{self, SETTLE, SETTLE_FINAL};
 use crate::value::{Arg, Span};
 use crate::write::Transaction;
-
-pub(crate) const SETTLE: &str = concat!(include_str!("../sql/settle.sql"), include_str!("../sql/close.sql"));
-pub(crate) const SETTLE_FINAL: &str = include_str!("../sql/settle_final.sql");
 
 /// Which of these attempts have left their own record before.
 pub(crate) const RECORDED: &str = "SELECT asked.claim, asked.job
@@ -35,7 +31,6 @@ pub(crate) struct Batch {
     asked: Vec<(Fence, JobId)>,
     claims: Vec<i64>,
     jobs: Vec<Uuid>,
-    finals: Vec<Option<State>>,
     states: Vec<Option<&'static str>>,
     outcomes: Vec<&'static str>,
     delays: Vec<Option<Span>>,
@@ -60,24 +55,18 @@ impl Batch {
     }
 
     /// Where each job ended, if all of them did.
-    fn final_states(&self) -> Option<Vec<State>> {
+    fn final_states(&self) -> Option<Vec<&'static str>> {
         if self.claims.is_empty() || self.refunds.contains(&true) {
             return None;
         }
-        self.finals.iter().copied().collect()
+        self.states.iter().copied().collect()
     }
 
     fn push(&mut self, settlement: &Settlement) -> Result<(), StoreError> {
         let Settlement { fence, job, verdict } = settlement;
-        let report = match verdict.report() {
-            Some(report) => serde_json::to_string(report).map_err(|error| {
-                StoreError::Broken(format!("the report on job {job} cannot be written down: {error}"))
-            })?,
-            None => "{}".into(),
-        };
+        let StoredReport { json, group } = StoredReport::of(*job, verdict)?;
         self.claims.push(fence.0);
         self.jobs.push(job.0);
-        self.finals.push(verdict.final_state());
         self.states.push(verdict.final_state().map(State::as_str));
         self.outcomes.push(verdict.name().as_str());
         self.delays.push(match verdict {
@@ -85,11 +74,10 @@ impl Batch {
             _ => None,
         });
         self.refunds.push(verdict.refunds());
-        self.reports.push(report);
-        let error = verdict.report().and_then(|report| report.error.as_deref());
-        if let (Some(error), Some(_)) = (error, verdict.final_state()) {
+        self.reports.push(json);
+        if let Some(group) = group {
             self.error_groups.resize(self.jobs.len(), None);
-            self.error_groups[self.jobs.len() - 1] = Some(ErrorGroup::of(error).into());
+            self.error_groups[self.jobs.len() - 1] = Some(group.into());
         }
         Ok(())
     }
@@ -100,29 +88,19 @@ async fn record_final(
     tx: &Transaction,
     session: SessionId,
     batch: &Batch,
-    states: &[State],
+    states: &Vec<&'static str>,
 ) -> Result<Vec<(Fence, JobId)>, Fault> {
-    let names: Vec<&str> = states.iter().map(|state| state.as_str()).collect();
     let mut numbers = batch.claims.clone();
     numbers.sort_unstable();
     numbers.dedup();
     let args: [&dyn Arg; 7] =
-        [&session.0, &batch.claims, &batch.jobs, &names, &batch.reports, &numbers, &batch.error_groups];
-    let rows = tx.rows(SETTLE_FINAL, &args).await?;
-    rows.iter()
-        .map(|row| {
-            let place = usize::try_from(row.try_get::<_, i64>(0)? - 1).unwrap_or(usize::MAX);
-            let (Some(claim), Some(job), Some(state)) =
-                (batch.claims.get(place), batch.jobs.get(place), states.get(place))
-            else {
-                return Err(StoreError::Broken("a settlement was answered that was not asked for".into()).into());
-            };
-            let cells = Cells { row, table: "claims", id: JobId(*job) };
-            let (attempt, sequence) = (cells.count(3, "attempt")?, cells.moves(4)?);
-            let took = Some(cells.get::<Span>(5, "claimed_at")?.0);
-            let step = Step { state: *state, attempt, sequence, took };
-            tx.note(cells.id, &cells.tenant(1)?, &cells.queue(2)?, step);
-            Ok((Fence(*claim), cells.id))
+        [&session.0, &batch.claims, &batch.jobs, states, &batch.reports, &numbers, &batch.error_groups];
+    let ended = places::finish(tx, SETTLE_FINAL, &args).await?;
+    ended
+        .iter()
+        .map(|one| match batch.claims.get(one.place) {
+            Some(claim) => Ok((Fence(*claim), one.job)),
+            None => Err(StoreError::Broken("a settlement was answered that was not asked for".into()).into()),
         })
         .collect()
 }
@@ -166,25 +144,21 @@ pub(crate) async fn record(
     if batch.claims.is_empty() {
         return Ok(Vec::new());
     }
-    let rows = tx
-        .rows(
-            SETTLE,
-            &[
-                &session.0,
-                &batch.claims,
-                &batch.jobs,
-                &batch.states,
-                &batch.outcomes,
-                &batch.delays,
-                &batch.refunds,
-                &batch.reports,
-                &by_the_attempts,
-                &batch.error_groups,
-            ],
-        )
-        .await?;
-    Ok(places::book(tx, &rows).await?.into_iter().map(|closed| (closed.claim, closed.job)).collect())
+    let args: [&dyn Arg; 10] = [
+        &session.0,
+        &batch.claims,
+        &batch.jobs,
+        &batch.states,
+        &batch.outcomes,
+        &batch.delays,
+        &batch.refunds,
+        &batch.reports,
+        &by_the_attempts,
+        &batch.error_groups,
+    ];
+    let closed = places::leave(tx, SETTLE, &args).await?;
+    Ok(closed.into_iter().map(|closed| (closed.claim, closed.job)).collect())
 }
 
 /// For the test that prepares every statement.
-pub(crate) const STATEMENTS: &[&str] = &[RECORDED, SETTLE, SETTLE_FINAL];
+pub(crate) const STATEMENTS: &[&str] = &[RECORDED];

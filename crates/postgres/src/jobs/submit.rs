@@ -13,15 +13,15 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
 use foreman_core::job::{NewJob, QueueName, Start};
-use foreman_core::outline::Outline;
 use foreman_core::ports::{Step as Moved, StoreError, Submitted, Topic, USE_IS_NOTED_EVERY};
+use foreman_core::storage::NewJobRow;
 use foreman_core::target::Route;
-use foreman_core::{Idempotency, JobId, Lane, State, TenantId, Timestamp};
+use foreman_core::{JobId, Lane, State, TenantId, Timestamp};
 use uuid::Uuid;
 
 use crate::error::Fault;
 use crate::order::{self, Demand, Reservation};
-use crate::rows::{Cells, json, rank};
+use crate::rows::{Cells, rank};
 use crate::value::{Arg, Span, Time};
 use crate::write::{Step, Transaction};
 use crate::{PostgresStore, transact};
@@ -51,37 +51,11 @@ pub(crate) const OPEN_LANES: &str = "INSERT INTO lanes (queue, lane, v)
     SELECT queue, lane, 0 FROM unnest($1::text[], $2::smallint[]) AS asked (queue, lane)
     ORDER BY lane, queue ON CONFLICT DO NOTHING";
 
-/// A job as its rows want it.
-pub(crate) struct Prepared {
-    id: JobId,
-    tenant: TenantId,
-    queue: QueueName,
-    route: Route,
-    lane: Lane,
-    kind: Option<String>,
-    correlation_id: Option<String>,
-    max_attempts: i32,
-    tags: Vec<String>,
-    expires_at: Option<Timestamp>,
-    start: Start,
-    idempotency: Option<Idempotency>,
-    work: String,
-    /// Of large work.
-    outline: Option<String>,
-}
-
-impl Prepared {
-    /// Whether it is due at once, whatever the database's clock says.
-    fn is_due(&self) -> bool {
-        matches!(self.start, Start::Now | Start::After(Duration::ZERO))
-    }
-}
-
 pub(super) async fn submit(store: &PostgresStore, jobs: &[NewJob]) -> Result<Vec<Submitted>, StoreError> {
     if jobs.is_empty() {
         return Ok(Vec::new());
     }
-    let jobs: Vec<Prepared> = jobs.iter().map(prepare).collect::<Result<_, _>>()?;
+    let jobs: Vec<NewJobRow> = jobs.iter().map(NewJobRow::of).collect::<Result<_, _>>()?;
     let reserved = Reservation::make(store, &demand(&jobs)).await?;
     if let Some(alike) = Alike::all(&jobs) {
         let at = transact!(store, data, Write, |tx| accept_new(&tx, &jobs, &alike, reserved.clone()).await)?;
@@ -99,7 +73,7 @@ pub(super) async fn submit(store: &PostgresStore, jobs: &[NewJob]) -> Result<Vec
 }
 
 /// Places for whatever is due at once.
-pub(crate) fn demand(jobs: &[Prepared]) -> Demand {
+pub(crate) fn demand(jobs: &[NewJobRow]) -> Demand {
     let mut demand = Demand::default();
     for job in jobs.iter().filter(|job| job.is_due()) {
         demand.one(&job.tenant, &job.queue, job.lane, &job.route);
@@ -107,30 +81,13 @@ pub(crate) fn demand(jobs: &[Prepared]) -> Demand {
     demand
 }
 
-pub(crate) fn prepare(new: &NewJob) -> Result<Prepared, StoreError> {
-    let work = serde_json::to_string(&*new.work)
-        .map_err(|error| StoreError::Broken(format!("job {} cannot be written down: {error}", new.id)))?;
-    let outline = Outline::beside(&new.work, &work).as_ref().map(json).transpose()?;
-    Ok(Prepared {
-        id: new.id,
-        tenant: new.tenant.clone(),
-        queue: new.work.queue.clone(),
-        route: new.work.target.route(),
-        lane: new.work.lane,
-        kind: new.work.kind.clone(),
-        correlation_id: new.work.correlation_id.clone(),
-        max_attempts: i32::try_from(new.work.max_attempts).unwrap_or(i32::MAX),
-        tags: new.work.index_tags().map(str::to_owned).collect(),
-        expires_at: new.work.expires_at,
-        start: new.start,
-        idempotency: new.idempotency.clone(),
-        work,
-        outline,
-    })
+/// As its column keeps it.
+fn max_attempts(job: &NewJobRow) -> i32 {
+    i32::try_from(job.max_attempts).unwrap_or(i32::MAX)
 }
 
 /// Jobs that differ in nothing but their ids and their work, each with its columns in common.
-type Group<'a> = (Common<'a>, Vec<&'a Prepared>);
+type Group<'a> = (Common<'a>, Vec<&'a NewJobRow>);
 
 /// What jobs may have in common.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -153,12 +110,12 @@ const WORTH_A_STATEMENT: usize = 8;
 
 impl<'a> Alike<'a> {
     /// None where the careful way is needed, or where there is too little in common.
-    fn all(jobs: &'a [Prepared]) -> Option<Self> {
+    fn all(jobs: &'a [NewJobRow]) -> Option<Self> {
         if !jobs.iter().all(|job| job.is_due() && job.idempotency.is_none()) {
             return None;
         }
         let most = jobs.len().div_ceil(WORTH_A_STATEMENT);
-        let mut groups: BTreeMap<Common<'a>, Vec<&'a Prepared>> = BTreeMap::new();
+        let mut groups: BTreeMap<Common<'a>, Vec<&'a NewJobRow>> = BTreeMap::new();
         for job in jobs {
             let kind = Common {
                 tenant: &job.tenant,
@@ -167,7 +124,7 @@ impl<'a> Alike<'a> {
                 lane: rank(job.lane),
                 kind: job.kind.as_deref(),
                 correlation_id: job.correlation_id.as_deref(),
-                max_attempts: job.max_attempts,
+                max_attempts: max_attempts(job),
                 expires_at: job.expires_at,
             };
             groups.entry(kind).or_default().push(job);
@@ -194,7 +151,7 @@ struct NewRows<'a> {
 /// Writes new jobs down and lets them wait; when they were accepted. None: one of them is there already, and nothing happened.
 async fn accept_new(
     tx: &Transaction,
-    jobs: &[Prepared],
+    jobs: &[NewJobRow],
     alike: &Alike<'_>,
     mut reservation: Reservation,
 ) -> Result<Option<Timestamp>, Fault> {
@@ -262,7 +219,7 @@ async fn accept_new(
 }
 
 /// Empty where no work is large, as is usual.
-fn outlines<'a>(jobs: &[&'a Prepared]) -> Vec<Option<&'a str>> {
+fn outlines<'a>(jobs: &[&'a NewJobRow]) -> Vec<Option<&'a str>> {
     if jobs.iter().all(|job| job.outline.is_none()) {
         return Vec::new();
     }
@@ -276,14 +233,14 @@ fn first_move(is_due: bool) -> Moved {
 
 pub(crate) async fn accept(
     tx: &Transaction,
-    jobs: &[&Prepared],
+    jobs: &[&NewJobRow],
     keys: &mut Reservation,
 ) -> Result<Vec<Submitted>, Fault> {
     let mut judged = judge(tx, jobs).await?;
-    let free: Vec<&Prepared> =
+    let free: Vec<&NewJobRow> =
         jobs.iter().zip(&judged).filter(|(_, known)| known.is_none()).map(|(job, _)| *job).collect();
     let accepted = write_down(tx, &free).await?;
-    let fresh: Vec<&Prepared> = {
+    let fresh: Vec<&NewJobRow> = {
         let mut seen = HashSet::new();
         free.iter().copied().filter(|job| accepted.contains_key(&job.id) && seen.insert(job.id)).collect()
     };
@@ -313,13 +270,13 @@ async fn known(tx: &Transaction, ids: &Vec<Uuid>) -> Result<HashMap<JobId, Times
 
 type Key<'a> = (&'a str, &'a str);
 
-fn key_of(job: &Prepared) -> Option<Key<'_>> {
+fn key_of(job: &NewJobRow) -> Option<Key<'_>> {
     job.idempotency.as_ref().map(|idempotency| (job.tenant.as_str(), idempotency.key.as_str()))
 }
 
 /// What earlier jobs with the same keys make of these; nothing for those that may be written. A job sent again is not judged
 /// by its key.
-async fn judge(tx: &Transaction, jobs: &[&Prepared]) -> Result<Vec<Option<Submitted>>, Fault> {
+async fn judge(tx: &Transaction, jobs: &[&NewJobRow]) -> Result<Vec<Option<Submitted>>, Fault> {
     let keyed: Vec<Uuid> = jobs.iter().filter(|job| job.idempotency.is_some()).map(|job| job.id.0).collect();
     let mut judged = vec![None; jobs.len()];
     if keyed.is_empty() {
@@ -327,7 +284,7 @@ async fn judge(tx: &Transaction, jobs: &[&Prepared]) -> Result<Vec<Option<Submit
     }
     let known = known(tx, &keyed).await?;
     // The first of each key speaks for it.
-    let mut first: BTreeMap<Key<'_>, &Prepared> = BTreeMap::new();
+    let mut first: BTreeMap<Key<'_>, &NewJobRow> = BTreeMap::new();
     for job in jobs.iter().filter(|job| !known.contains_key(&job.id)) {
         if let Some(key) = key_of(job) {
             first.entry(key).or_insert(job);
@@ -354,7 +311,7 @@ async fn judge(tx: &Transaction, jobs: &[&Prepared]) -> Result<Vec<Option<Submit
 type Holders = HashMap<(String, String), (JobId, Vec<u8>)>;
 
 /// Takes the keys that are free; who holds each of them.
-async fn remember(tx: &Transaction, first: &BTreeMap<Key<'_>, &Prepared>) -> Result<Holders, Fault> {
+async fn remember(tx: &Transaction, first: &BTreeMap<Key<'_>, &NewJobRow>) -> Result<Holders, Fault> {
     let (mut tenants, mut keys, mut ids, mut fingerprints, mut keep) =
         (Vec::new(), Vec::new(), Vec::new(), Vec::<&[u8]>::new(), Vec::new());
     for ((tenant, key), job) in first {
@@ -386,7 +343,7 @@ struct Accepted {
 
 /// Inserts what is not there yet; what that was. Queues before jobs, as [`accept_new`] does: two that bring the same jobs to the
 /// same new queue must not wait for each other.
-async fn write_down(tx: &Transaction, jobs: &[&Prepared]) -> Result<HashMap<JobId, Accepted>, Fault> {
+async fn write_down(tx: &Transaction, jobs: &[&NewJobRow]) -> Result<HashMap<JobId, Accepted>, Fault> {
     if jobs.is_empty() {
         return Ok(HashMap::new());
     }
@@ -399,7 +356,7 @@ async fn write_down(tx: &Transaction, jobs: &[&Prepared]) -> Result<HashMap<JobI
     let lanes: Vec<i16> = jobs.iter().map(|job| rank(job.lane)).collect();
     let kinds: Vec<Option<&str>> = jobs.iter().map(|job| job.kind.as_deref()).collect();
     let correlations: Vec<Option<&str>> = jobs.iter().map(|job| job.correlation_id.as_deref()).collect();
-    let max_attempts: Vec<i32> = jobs.iter().map(|job| job.max_attempts).collect();
+    let max_attempts: Vec<i32> = jobs.iter().map(|job| max_attempts(job)).collect();
     let (mut starts, mut delays) = (Vec::with_capacity(jobs.len()), Vec::with_capacity(jobs.len()));
     for job in &jobs {
         let (start, delay) = match job.start {
@@ -447,7 +404,7 @@ async fn write_down(tx: &Transaction, jobs: &[&Prepared]) -> Result<HashMap<JobI
 /// Lets accepted jobs wait, with everything that goes along with them.
 async fn line_up(
     tx: &Transaction,
-    jobs: &[&Prepared],
+    jobs: &[&NewJobRow],
     accepted: &HashMap<JobId, Accepted>,
     keys: &mut Reservation,
 ) -> Result<(), Fault> {
@@ -547,7 +504,7 @@ struct Tags<'a> {
 }
 
 impl<'a> Tags<'a> {
-    fn push(&mut self, job: &'a Prepared) {
+    fn push(&mut self, job: &'a NewJobRow) {
         for tag in &job.tags {
             self.tenants.push(job.tenant.as_str());
             self.names.push(tag);
@@ -635,8 +592,8 @@ pub(crate) const STATEMENTS: &[&str] =
 mod tests {
     use super::*;
 
-    fn prepared(tenant: &str, start: Start) -> Prepared {
-        Prepared {
+    fn prepared(tenant: &str, start: Start) -> NewJobRow {
+        NewJobRow {
             id: JobId::fresh(),
             tenant: TenantId::new(tenant),
             queue: QueueName::default(),
@@ -656,8 +613,8 @@ mod tests {
 
     #[test]
     fn what_new_jobs_have_in_common_is_sent_once_unless_that_is_too_little() {
-        let groups = |jobs: &[Prepared]| Alike::all(jobs).map(|alike| alike.0.len());
-        let of = |tenants: usize| -> Vec<Prepared> {
+        let groups = |jobs: &[NewJobRow]| Alike::all(jobs).map(|alike| alike.0.len());
+        let of = |tenants: usize| -> Vec<NewJobRow> {
             (0..64).map(|n| prepared(&format!("tenant-{}", n % tenants), Start::Now)).collect()
         };
         assert_eq!(groups(&of(1)[..1]), Some(1), "a lone job");

@@ -1,12 +1,12 @@
 //! Questions that change nothing. Each sees one moment, however many statements it takes.
 
+pub(crate) mod counts;
+pub(crate) mod failure_groups;
 mod filter;
 pub(crate) mod get;
-pub(crate) mod groups;
-pub(crate) mod held;
+pub(crate) mod held_by;
 pub(crate) mod labels;
 pub(crate) mod list;
-pub(crate) mod load;
 pub(crate) mod queues;
 pub(crate) mod sessions;
 pub(crate) mod states;
@@ -55,11 +55,11 @@ impl JobQuery for PostgresStore {
     }
 
     async fn waiting(&self, tenant: &TenantId, enough: u64) -> Result<u64, StoreError> {
-        look!(self, Look, |tx| load::waiting(&tx, tenant, enough).await)
+        look!(self, Look, |tx| counts::waiting(&tx, tenant, enough).await)
     }
 
     async fn running(&self) -> Result<Vec<(TenantId, u64)>, StoreError> {
-        look!(self, Look, |tx| load::running(&tx).await)
+        look!(self, Look, |tx| counts::running(&tx).await)
     }
 
     async fn queues(&self, tenant: &TenantId) -> Result<Vec<QueueView>, StoreError> {
@@ -90,7 +90,7 @@ impl JobQuery for PostgresStore {
         limit: usize,
         enough: u64,
     ) -> Result<Vec<WaitingTask>, StoreError> {
-        look!(self, Read, |tx| load::waiting_tasks(&tx, tenant, limit, enough).await)
+        look!(self, Read, |tx| counts::waiting_tasks(&tx, tenant, limit, enough).await)
     }
 
     async fn failure_groups(
@@ -100,11 +100,11 @@ impl JobQuery for PostgresStore {
         limit: usize,
         enough: u64,
     ) -> Result<FailureGroups, StoreError> {
-        look!(self, Read, |tx| groups::failure_groups(&tx, tenant, states, limit, enough).await)
+        look!(self, Read, |tx| failure_groups::failure_groups(&tx, tenant, states, limit, enough).await)
     }
 
     async fn held_by(&self, session: SessionId, limit: usize) -> Result<Vec<HeldView>, StoreError> {
-        look!(self, Look, |tx| held::held_by(&tx, session, limit).await)
+        look!(self, Look, |tx| held_by::held_by(&tx, session, limit).await)
     }
 
     async fn labels(&self, jobs: &[JobId]) -> Result<Vec<Labels>, StoreError> {
@@ -126,12 +126,12 @@ async fn ping(tx: &Transaction) -> Result<(), Fault> {
 
 /// For the test that prepares every statement: those of this file and of each file below it.
 pub(crate) const STATEMENTS: &[&[&str]] = &[
+    counts::STATEMENTS,
+    failure_groups::STATEMENTS,
     &[PING],
     get::STATEMENTS,
-    groups::STATEMENTS,
-    held::STATEMENTS,
+    held_by::STATEMENTS,
     labels::STATEMENTS,
-    load::STATEMENTS,
     queues::STATEMENTS,
     sessions::STATEMENTS,
     states::STATEMENTS,

@@ -1,12 +1,13 @@
 //! A job and where it stands, from one row of a join over its possible places.
 
+use foreman_core::JobId;
 use foreman_core::outline::{self, Outline};
-use foreman_core::ports::{AttemptPage, JobSummary, JobView, StoreError};
-use foreman_core::{JobId, State, Timestamp};
+use foreman_core::ports::{JobSummary, JobView, StoreError};
+use foreman_core::storage::JobStatus;
 use tokio_postgres::Row;
 
 use crate::error::Fault;
-use crate::rows::{Cells, Counters};
+use crate::rows::{Cells, counters};
 use crate::work;
 use crate::write::Transaction;
 
@@ -57,10 +58,7 @@ pub(crate) const WORK: &str = "SELECT jobs.work FROM jobs WHERE jobs.id = $1::uu
 /// Reads a row of [`VIEWS`], without its attempts.
 pub(super) fn view(row: &Row) -> Result<JobView, Fault> {
     let job = work::job(row)?;
-    let Standing { state, run_at, started_at, finished_at, error, counters } = Standing::read(row, job.id)?;
-    let Counters { attempt, spent, crashes, moves: sequence } = counters;
-    let attempts = AttemptPage::default();
-    Ok(JobView { job, state, attempt, spent, crashes, sequence, run_at, started_at, finished_at, error, attempts })
+    Ok(status(row, job.id)?.view(job))
 }
 
 /// Reads a row of [`SUMMARIES`].
@@ -74,69 +72,36 @@ pub(super) async fn summary(tx: &Transaction, row: &Row) -> Result<JobSummary, F
             None => return Err(Fault::misfit("jobs", "work", id, "gone between two looks of one transaction")),
         },
     };
-    let Standing { state, run_at, started_at, finished_at, error, counters } = Standing::read(row, id)?;
-    let Counters { attempt, spent, crashes, moves: sequence } = counters;
-    let summary = JobSummary {
-        id,
-        outline,
-        created_at,
-        state,
-        attempt,
-        spent,
-        crashes,
-        sequence,
-        run_at,
-        started_at,
-        finished_at,
-        error,
-    };
-    Ok(summary)
+    Ok(status(row, id)?.summary(id, outline, created_at))
 }
 
 fn outlined(id: JobId, json: &str) -> Result<Outline, Fault> {
     Outline::read(json).map_err(|error| Fault::misfit("jobs", "outline", id, error))
 }
 
-/// Where a job stands.
-struct Standing {
-    state: State,
-    run_at: Timestamp,
-    started_at: Option<Timestamp>,
-    finished_at: Option<Timestamp>,
-    error: Option<String>,
-    counters: Counters,
-}
-
-impl Standing {
-    fn read(row: &Row, id: JobId) -> Result<Self, Fault> {
-        let (started_at, finished_at) = (None, None);
-        let ready = Cells { row, table: "ready", id };
-        if let Some(run_at) = ready.maybe_time(4, "run_at")? {
-            let counters = Counters::read(&ready, 5, 23)?;
-            let state = State::of_waiting(ready.get(22, "run_at")?, counters.attempt);
-            let error = error(row, "attempts", id, 21)?;
-            return Ok(Self { state, run_at, started_at, finished_at, error, counters });
-        }
-        let held = Cells { row, table: "claims", id };
-        if let Some(run_at) = held.maybe_time(8, "run_at")? {
-            let (state, counters) = (State::Running, Counters::read(&held, 9, 24)?);
-            let started_at = held.maybe_time(12, "claimed_at")?;
-            let error = error(row, "attempts", id, 21)?;
-            return Ok(Self { state, run_at, started_at, finished_at, error, counters });
-        }
-        let outcome = Cells { row, table: "outcomes", id };
-        let Some(run_at) = outcome.maybe_time(13, "run_at")? else {
-            return Err(StoreError::Damaged(format!("job {id} is in no place")).into());
-        };
-        Ok(Self {
-            state: outcome.final_state(18)?,
-            run_at,
-            started_at: outcome.maybe_time(17, "started_at")?,
-            finished_at: outcome.maybe_time(19, "finished_at")?,
-            error: error(row, "outcomes", id, 20)?,
-            counters: Counters::read(&outcome, 14, 25)?,
-        })
+fn status(row: &Row, id: JobId) -> Result<JobStatus, Fault> {
+    let ready = Cells { row, table: "ready", id };
+    if let Some(run_at) = ready.maybe_time(4, "run_at")? {
+        let (is_due, error) = (ready.get(22, "run_at")?, error(row, "attempts", id, 21)?);
+        return Ok(JobStatus::waiting(run_at, is_due, counters(&ready, 5, 23)?, error));
     }
+    let held = Cells { row, table: "claims", id };
+    if let Some(run_at) = held.maybe_time(8, "run_at")? {
+        let (started_at, error) = (held.maybe_time(12, "claimed_at")?, error(row, "attempts", id, 21)?);
+        return Ok(JobStatus::running(run_at, started_at, counters(&held, 9, 24)?, error));
+    }
+    let outcome = Cells { row, table: "outcomes", id };
+    let Some(run_at) = outcome.maybe_time(13, "run_at")? else {
+        return Err(StoreError::Damaged(format!("job {id} is in no place")).into());
+    };
+    Ok(JobStatus {
+        state: outcome.final_state(18)?,
+        run_at,
+        started_at: outcome.maybe_time(17, "started_at")?,
+        finished_at: outcome.maybe_time(19, "finished_at")?,
+        error: error(row, "outcomes", id, 20)?,
+        counters: counters(&outcome, 14, 25)?,
+    })
 }
 
 /// Why the latest attempt did not complete: from the beginning of its report.

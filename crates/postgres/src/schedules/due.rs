@@ -10,9 +10,10 @@ use foreman_core::{ScheduleId, TenantId, Timestamp};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use super::{Unreadable, columns, read};
+use super::row::{columns, read};
 use crate::error::Fault;
 use crate::rows::number;
+use crate::unreadable::Unreadable;
 use crate::value::{Arg, Span, Time, bound, one_more};
 use crate::write::Transaction;
 

@@ -17,12 +17,13 @@ use foreman_core::ports::{
     Fired, Firing, Leader, NewTick, Note, OPEN_JOBS_AMONG, Seen, StoreError, TickAct, TickReason, TickState,
 };
 use foreman_core::schedule::{Decided, Decision, Overlap, decide};
+use foreman_core::storage::NewJobRow;
 use foreman_core::{JobId, ScheduleId, TenantId, Timestamp};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::error::Fault;
-use crate::jobs::submit::{self, Prepared};
+use crate::jobs::submit;
 use crate::order::{Demand, Reservation};
 use crate::rows::Cells;
 use crate::upkeep::LEADS;
@@ -97,7 +98,7 @@ pub(super) async fn fire(
 struct Batch<'a> {
     firings: &'a [Firing],
     /// All that may be submitted.
-    jobs: HashMap<JobId, Prepared>,
+    jobs: HashMap<JobId, NewJobRow>,
     ids: Vec<Uuid>,
     ticks: TicksAsked,
     /// Schedules of which it matters whether a job is open.
@@ -135,7 +136,7 @@ impl<'a> Batch<'a> {
                 batch.overlapping.push(firing.schedule.0);
             }
             for (job, _) in jobs_of(firing) {
-                batch.jobs.insert(job.id, submit::prepare(job)?);
+                batch.jobs.insert(job.id, NewJobRow::of(job)?);
             }
         }
         batch.overlapping.sort_unstable();
@@ -192,7 +193,7 @@ async fn fire_batch(
             tx.tell(note);
         }
     }
-    let jobs: Vec<&Prepared> = writes.submitted.iter().filter_map(|id| batch.jobs.get(id)).collect();
+    let jobs: Vec<&NewJobRow> = writes.submitted.iter().filter_map(|id| batch.jobs.get(id)).collect();
     if !jobs.is_empty() {
         submit::accept(tx, &jobs, keys).await?;
     }

@@ -12,7 +12,7 @@ use foreman_core::{Timestamp, WebhookId};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use super::{EDITED_BY, columns, read};
+use super::row::{EDITED_BY, columns, read};
 use crate::error::Fault;
 use crate::rows::{Cells, json};
 use crate::upkeep::leads;

@@ -3,11 +3,15 @@
 //! The jobs are written as any other submission, so that they are in the log and somebody is woken; their places in line are
 //! reserved before.
 
+use std::collections::HashSet;
+
 use foreman_core::ports::{NewDelivery, StoreError};
+use foreman_core::storage::NewJobRow;
+use foreman_core::{JobId, webhook};
 use uuid::Uuid;
 
 use crate::error::Fault;
-use crate::jobs::submit::{self, Prepared};
+use crate::jobs::submit;
 use crate::order::Reservation;
 use crate::write::Transaction;
 use crate::{PostgresStore, transact};
@@ -18,6 +22,9 @@ pub(crate) const LIST: &str = "INSERT INTO deliveries (tenant, webhook, job, eve
     FROM unnest($1::text[], $2::uuid[], $3::uuid[], $4::text[], $5::uuid[]) AS made (tenant, webhook, job, event, about)
     ORDER BY tenant, webhook, job
     ON CONFLICT DO NOTHING";
+
+/// By the tag that stands in no document.
+pub(crate) const WITH_CALLBACK: &str = "SELECT job FROM job_tags WHERE job = ANY ($1::uuid[]) AND tag = $2::text";
 
 pub(super) async fn post_one(store: &PostgresStore, delivery: &NewDelivery) -> Result<(), StoreError> {
     let batch = Batch::new(std::slice::from_ref(delivery))?;
@@ -33,7 +40,7 @@ pub(super) async fn post_one(store: &PostgresStore, delivery: &NewDelivery) -> R
 
 /// Deliveries as the statements want them.
 pub(crate) struct Batch<'a> {
-    jobs: Vec<Prepared>,
+    jobs: Vec<NewJobRow>,
     listed: Listed<'a>,
 }
 
@@ -58,7 +65,7 @@ impl<'a> Batch<'a> {
             listed.events.push(delivery.event.as_str());
             listed.about.push(delivery.about.map(|job| job.0));
         }
-        let jobs = deliveries.iter().map(|delivery| submit::prepare(&delivery.job)).collect::<Result<_, _>>()?;
+        let jobs = deliveries.iter().map(|delivery| NewJobRow::of(&delivery.job)).collect::<Result<_, _>>()?;
         Ok(Self { jobs, listed })
     }
 
@@ -78,5 +85,12 @@ impl<'a> Batch<'a> {
     }
 }
 
+pub(super) async fn with_callback(tx: &Transaction, jobs: &[JobId]) -> Result<Vec<JobId>, Fault> {
+    let ids: Vec<Uuid> = jobs.iter().map(|job| job.0).collect();
+    let rows = tx.rows(WITH_CALLBACK, &[&ids, &webhook::CALLBACK_TAG]).await?;
+    let asked: HashSet<JobId> = rows.iter().map(|row| Ok(JobId(row.try_get(0)?))).collect::<Result<_, Fault>>()?;
+    Ok(jobs.iter().copied().filter(|job| asked.contains(job)).collect())
+}
+
 /// For the test that prepares every statement.
-pub(crate) const STATEMENTS: &[&str] = &[LIST];
+pub(crate) const STATEMENTS: &[&str] = &[LIST, WITH_CALLBACK];

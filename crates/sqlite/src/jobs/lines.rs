@@ -7,12 +7,11 @@
 //! its turn comes; one that several share is read before, up to V and beyond it.
 //!
 //! One claim looks at no more than [`AT_ONCE`] lines of a lane and route. Up to so many it sees them all, and the order is
-//! exact. With more of them it goes round: each claim looks at the next [`AT_ONCE`], and beside them at the lines that each
-//! tenant has come to last. So nobody hides another tenant's single job among queues without number, and every line has its
-//! turn once in a round. Lanes stay strict all the same, for each lane is looked at for itself: a job of a lower lane is
-//! never taken in place of one of a higher lane. A claim that is not full after its share looks at the next one, so it never
-//! comes back with nothing while anything is due. Lines that nobody may take from (its tenants have paused it, have no room, or
-//! are disabled) are passed over and do not count; how single tenants are passed over is told in [`super::passed`].
+//! exact; one machine hardly ever has more. With more of them it goes round: each claim looks at the next [`AT_ONCE`], so
+//! every line has its turn once in a round. Lanes stay strict all the same, for each lane is looked at for itself: a job of a
+//! lower lane is never taken in place of one of a higher lane. A claim that is not full after its share looks at the next one,
+//! so it never comes back with nothing while anything is due. Lines that nobody may take from (its tenants have paused it, have
+//! no room, or are disabled) are passed over and do not count; how single tenants are passed over is told in [`super::skipped`].
 //!
 //! There is one exception to both: a claim passes over no more than [`CLOSED_AT_ONCE`] such lines of a lane and route. What is due
 //! behind them waits for the claims that follow, each of which goes on where the one before stopped.
@@ -20,10 +19,10 @@
 //! Where the next claim goes on, and how far tenants have come, is kept in memory. It is lost with the process and starts
 //! anew.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use foreman_core::fair::{Offer, Round as Turn, Turns};
+use foreman_core::fair::{Candidate, Front, Offer, Round as Turn, Turns};
 use foreman_core::job::QueueName;
 use foreman_core::ports::{ClaimRequest, Queues, is_fragile};
 use foreman_core::target::Route;
@@ -31,25 +30,22 @@ use foreman_core::{JobId, Lane, TenantId, Timestamp, fair};
 use rusqlite::{OptionalExtension, Row};
 use uuid::Uuid;
 
-use super::passed::{Part, Passed};
+use super::skipped::{Part, Skipped};
 use crate::disabled::Disabled;
 use crate::error::Fault;
 use crate::order::Weights;
-use crate::rows::{Waiting, traveller_columns};
+use crate::rows::{Waiting, job_row_columns};
 use crate::write::Write;
 
-/// So many lines of a lane and route are looked at together: about half a millisecond of the writer.
-const AT_ONCE: usize = 256;
+/// So many lines of a lane and route are looked at together: about two milliseconds of the writer.
+const AT_ONCE: usize = 1_024;
 
 /// So many lines of a lane and route that nobody may take from are passed over in one claim: about two milliseconds of the writer.
-/// The next claim goes on behind them; what others have come to last is looked at all the same.
-const CLOSED_AT_ONCE: usize = 8 * AT_ONCE;
+/// The next claim goes on behind them.
+const CLOSED_AT_ONCE: usize = 2 * AT_ONCE;
 
 /// So many jobs of a line are read ahead while it may be another line's turn.
 const AHEAD: usize = 16;
-
-/// So many of a tenant's latest lines are looked at where there are too many lines for all of them.
-const LATEST: usize = 4;
 
 /// What is known of a line before it is read: its first, whether another tenant has ever come to it, and V.
 macro_rules! found {
@@ -77,18 +73,10 @@ const LINE_OF: &str =
 /// What comes in a line after one of its places.
 const REST_OF_LINE: &str = concat!(
     "SELECT ",
-    traveller_columns!(),
+    job_row_columns!(),
     ", key FROM ready INDEXED BY ready_in_order
      WHERE lane = ?1 AND route = ?2 AND queue = ?3 AND key IS NOT NULL AND (key, job) > (?4, ?5) ORDER BY key, job"
 );
-
-/// The next tenant that has ever come to a line.
-const NEXT_TENANT: &str = "SELECT tenant FROM line_shares INDEXED BY line_shares_by_time
-     WHERE lane = ?1 AND route = ?2 AND tenant > ?3 ORDER BY tenant LIMIT 1";
-
-/// The lines that a tenant has come to last.
-const LATEST_OF: &str = "SELECT queue FROM line_shares INDEXED BY line_shares_by_time
-     WHERE lane = ?1 AND route = ?2 AND tenant = ?3 ORDER BY given_at DESC LIMIT ?4";
 
 const ANY_PAUSED: &str = "SELECT 1 FROM queues INDEXED BY queues_paused WHERE paused_at IS NOT NULL LIMIT 1";
 
@@ -97,38 +85,28 @@ const PAUSED_IN: &str = "SELECT tenant FROM queues INDEXED BY queues_paused WHER
 /// What one claim leaves for the next.
 #[derive(Default)]
 pub(crate) struct Rotation {
-    places: Mutex<HashMap<(Lane, Route), Place>>,
+    /// After which queue the next claim goes on, where there were more lines than one claim looks at.
+    places: Mutex<HashMap<(Lane, Route), QueueName>>,
     turns: Mutex<Turns>,
-    passed: Arc<Passed>,
+    skipped: Arc<Skipped>,
     disabled: Disabled,
 }
 
-/// After which queue, and after which tenant's latest lines, the next claim goes on, where there were more lines than one
-/// claim looks at.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Place {
-    queue: Option<QueueName>,
-    tenant: Option<TenantId>,
-}
-
 impl Rotation {
-    fn place(&self, lane: Lane, route: &Route) -> Place {
-        lock(&self.places).get(&(lane, route.clone())).cloned().unwrap_or_default()
+    fn place(&self, lane: Lane, route: &Route) -> Option<QueueName> {
+        lock(&self.places).get(&(lane, route.clone())).cloned()
     }
 
-    fn keep(&self, lane: Lane, route: Route, place: Place) {
-        if place == Place::default() {
-            lock(&self.places).remove(&(lane, route));
-        } else {
-            lock(&self.places).insert((lane, route), place);
-        }
+    fn keep(&self, lane: Lane, route: Route, place: Option<QueueName>) {
+        match place {
+            Some(queue) => lock(&self.places).insert((lane, route), queue),
+            None => lock(&self.places).remove(&(lane, route)),
+        };
     }
-}
 
-impl Rotation {
     /// Queues went: what was known of their lines does not hold for the next of their name.
     pub fn forget_lines(&self) {
-        self.passed.forget();
+        self.skipped.forget();
     }
 
     /// Whose turn it is. Claims come one after the other; nobody else holds it for longer than a line takes.
@@ -143,9 +121,9 @@ impl Rotation {
     /// These were claimed in their turn.
     pub fn took(&self, write: &Write<'_>, chosen: &[Waiting]) -> Result<(), Fault> {
         let (mut turns, mut weights) = (lock(&self.turns), Weights::default());
-        for Waiting { traveller, .. } in chosen {
-            let weight = weights.of(write.sql, &traveller.tenant)?;
-            turns.took(traveller.lane, &traveller.route, &traveller.queue, &traveller.tenant, weight);
+        for Waiting { job_row, .. } in chosen {
+            let weight = weights.of(write.sql, &job_row.tenant)?;
+            turns.took(job_row.lane, &job_row.route, &job_row.queue, &job_row.tenant, weight);
         }
         Ok(())
     }
@@ -162,7 +140,6 @@ pub(super) struct LaneLines<'t> {
     closing: Closing,
     source: Source,
     lines: Vec<Line>,
-    known: HashSet<(Route, QueueName)>,
     /// Lines of which all that was read is taken.
     drained: Vec<usize>,
     turn: Turn<'t>,
@@ -173,7 +150,7 @@ pub(super) struct LaneLines<'t> {
 struct Closing {
     is_any_paused: bool,
     everywhere: Arc<Everywhere>,
-    passed: Arc<Passed>,
+    skipped: Arc<Skipped>,
 }
 
 /// Tenants of which nothing is taken, whatever the queue.
@@ -241,11 +218,7 @@ struct Line {
     sections: Vec<Section>,
     /// One that may start was read.
     is_met: bool,
-    waiting: BTreeMap<(i64, JobId), Waiting>,
-    /// Which of those are on offer: the first of each tenant.
-    offered: HashMap<TenantId, (i64, JobId)>,
-    /// Those at its beginning that were taken back: while there are any, nothing else is on offer. None: it was not read yet.
-    leading: Option<BTreeSet<(i64, JobId)>>,
+    waiting: Front<Waiting>,
 }
 
 /// A stretch of a line that is read from its beginning.
@@ -282,10 +255,9 @@ impl<'t> LaneLines<'t> {
         Self {
             lane,
             limit,
-            closing: Closing { is_any_paused, everywhere, passed: Arc::clone(&rotation.passed) },
+            closing: Closing { is_any_paused, everywhere, skipped: Arc::clone(&rotation.skipped) },
             source,
             lines: Vec::new(),
-            known: HashSet::new(),
             drained: Vec::new(),
             turn: Turn::new(turns.lane(lane)),
             weights: Weights::default(),
@@ -308,12 +280,11 @@ impl<'t> LaneLines<'t> {
     /// Lets the next claim go on where this one stopped.
     pub fn remember(self, rotation: &Rotation) {
         for line in self.lines.iter().filter(|line| !line.closed.is_empty()) {
-            rotation.passed.remember((self.lane, &line.route, &line.queue), &line.part.after);
+            rotation.skipped.remember((self.lane, &line.route, &line.queue), &line.part.after);
         }
         let Source::Rounds(rounds) = self.source else { return };
         for round in rounds {
-            let place = if round.is_over { Place::default() } else { Place { queue: round.at, tenant: round.tenant } };
-            rotation.keep(self.lane, round.route, place);
+            rotation.keep(self.lane, round.route, if round.is_over { None } else { round.at });
         }
     }
 
@@ -328,10 +299,10 @@ impl<'t> LaneLines<'t> {
                 self.read_on(write, number, room)?;
                 continue;
             }
-            let Some(waiting) = line.take(job) else { continue };
-            let tenant = &waiting.traveller.tenant;
-            self.turn.took(&line.route, &line.queue, tenant, self.weights.of(write.sql, tenant)?);
-            line.offer_next(number, tenant, &mut self.turn);
+            let Some(Candidate { tenant, item: waiting, .. }) = line.waiting.take(job) else { continue };
+            self.turn.took(&line.route, &line.queue, &tenant, self.weights.of(write.sql, &tenant)?);
+            let of = fair::Line { number, route: &line.route, queue: &line.queue, front: line.front };
+            line.waiting.offer_next(&tenant, of, &mut self.turn);
             if line.is_drained() {
                 self.drained.push(number);
             }
@@ -358,19 +329,9 @@ impl<'t> LaneLines<'t> {
                     let enough = self.lines.len() + AT_ONCE;
                     while self.lines.len() < enough && round.closed_left > 0 {
                         let Some(line) = round.next(write, self.lane)? else { break };
-                        if self.known.insert((line.route.clone(), line.queue.clone())) {
-                            match line.unless_closed(write, self.lane, &self.closing)? {
-                                Some(line) => self.lines.push(line),
-                                None => round.closed_left -= 1,
-                            }
-                        }
-                    }
-                    for queue in round.latest(write, self.lane)? {
-                        if !self.known.insert((round.route.clone(), queue.clone())) {
-                            continue;
-                        }
-                        if let Some(line) = find(write, LINE_OF, self.lane, &round.route, queue.as_str())? {
-                            self.lines.extend(line.unless_closed(write, self.lane, &self.closing)?);
+                        match line.unless_closed(write, self.lane, &self.closing)? {
+                            Some(line) => self.lines.push(line),
+                            None => round.closed_left -= 1,
                         }
                     }
                 }
@@ -408,7 +369,7 @@ impl Line {
         if !is_open_to_anyone(write, &self.queue, &closing.everywhere)? {
             return Ok(None);
         }
-        self.part = closing.passed.part(write, (lane, &self.route, &self.queue), self.time, &self.closed)?;
+        self.part = closing.skipped.part(write, (lane, &self.route, &self.queue), self.time, &self.closed)?;
         Ok(Some(self))
     }
 
@@ -458,17 +419,18 @@ impl Line {
                 section.is_read_out = true;
                 break;
             };
-            let place = (waiting.key.unwrap_or_default(), waiting.traveller.job);
+            let place = (waiting.key.unwrap_or_default(), waiting.job_row.job);
             // `crashes` is compared here and not in the statement: a fragile job is rare, and the scan stays on its index.
-            if !is_fragile(waiting.traveller.counters.crashes) && self.may_start(&waiting, write.now) {
+            if !is_fragile(waiting.job_row.counters.crashes) && self.may_start(&waiting, write.now) {
                 if !self.is_met {
                     self.front = fair::front(self.time, place.0);
                     self.is_met = true;
                 }
-                self.waiting.insert(place, waiting);
+                let (tenant, is_returned) = (waiting.job_row.tenant.clone(), self.is_returned(&waiting));
+                self.waiting.add(place, Candidate { tenant, is_returned, item: waiting });
                 at_hand += 1;
             } else if !self.closed.is_empty() && !self.is_met && place.0 < self.time {
-                let tenant = &waiting.traveller.tenant;
+                let tenant = &waiting.job_row.tenant;
                 self.part.after.add(place, self.closed.has(tenant).then_some(tenant));
             }
             section.read_to = place;
@@ -480,7 +442,7 @@ impl Line {
     fn at_hand(&self, section: &Section) -> impl Iterator<Item = &(i64, JobId)> {
         let is_beyond = self.is_shared && section.last > self.time;
         let (last, time) = (section.last, self.time);
-        self.waiting.keys().filter(move |(key, _)| *key <= last && !(is_beyond && *key <= time))
+        self.waiting.positions().filter(move |(key, _)| *key <= last && !(is_beyond && *key <= time))
     }
 
     /// Of a section all that was read is taken, and there may be more of it.
@@ -490,7 +452,7 @@ impl Line {
 
     /// Neither past its start-by, which the promoter has not seen yet, nor of a tenant that has paused it or has no room.
     fn may_start(&self, waiting: &Waiting, now: Timestamp) -> bool {
-        waiting.traveller.expires_at.is_none_or(|time| time > now) && !self.closed.has(&waiting.traveller.tenant)
+        waiting.job_row.expires_at.is_none_or(|time| time > now) && !self.closed.has(&waiting.job_row.tenant)
     }
 
     /// Offers the first of each tenant that has none on offer. Before it is read that is what was found of it.
@@ -501,51 +463,14 @@ impl Line {
             turn.offer(line, Offer { tenant, key: *key, job: *job });
             return;
         }
-        let leading = self.leading.take().unwrap_or_else(|| {
-            let returned = self.waiting.iter().take_while(|(_, waiting)| self.is_returned(waiting));
-            returned.map(|(place, _)| *place).collect()
-        });
-        let on_offer = self.waiting.iter().filter(|(place, _)| leading.is_empty() || leading.contains(*place));
-        for ((key, job), waiting) in on_offer {
-            let tenant = &waiting.traveller.tenant;
-            if !self.offered.contains_key(tenant) {
-                turn.offer(line, Offer { tenant, key: *key, job: *job });
-                self.offered.insert(tenant.clone(), (*key, *job));
-            }
-        }
-        self.leading = Some(leading);
+        self.waiting.offer(line, turn);
     }
 
     /// Taken back through no fault of its own.
     fn is_returned(&self, waiting: &Waiting) -> bool {
-        let counters = waiting.traveller.counters;
+        let counters = waiting.job_row.counters;
         let counts = (counters.attempt, counters.spent, counters.crashes);
         fair::is_returned(waiting.key.unwrap_or_default(), self.time, counts)
-    }
-
-    /// Offers the next of a tenant whose first was taken; and when the last of the leading ones is, the first of everyone.
-    fn offer_next(&mut self, number: usize, tenant: &TenantId, turn: &mut Turn<'_>) {
-        if self.offered.is_empty() || self.leading.as_ref().is_some_and(|leading| !leading.is_empty()) {
-            self.offer(number, turn);
-            return;
-        }
-        let line = fair::Line { number, route: &self.route, queue: &self.queue, front: self.front };
-        let next = self.waiting.iter().find(|(_, waiting)| waiting.traveller.tenant == *tenant);
-        if let Some(((key, job), _)) = next {
-            turn.offer(line, Offer { tenant, key: *key, job: *job });
-            self.offered.insert(tenant.clone(), (*key, *job));
-        }
-    }
-
-    /// Takes one that was on offer.
-    fn take(&mut self, job: JobId) -> Option<Waiting> {
-        let place = self.offered.values().copied().find(|(_, offered)| *offered == job)?;
-        let waiting = self.waiting.remove(&place)?;
-        self.offered.remove(&waiting.traveller.tenant);
-        if let Some(leading) = &mut self.leading {
-            leading.remove(&place);
-        }
-        Some(waiting)
     }
 }
 
@@ -554,8 +479,6 @@ struct Round {
     route: Route,
     from: Option<QueueName>,
     at: Option<QueueName>,
-    /// After which tenant the latest lines are looked at next.
-    tenant: Option<TenantId>,
     has_wrapped: bool,
     is_over: bool,
     /// Lines that may still be passed over.
@@ -563,39 +486,8 @@ struct Round {
 }
 
 impl Round {
-    fn from(route: Route, Place { queue: from, tenant }: Place) -> Self {
-        Self {
-            route,
-            at: from.clone(),
-            tenant,
-            has_wrapped: from.is_none(),
-            from,
-            is_over: false,
-            closed_left: CLOSED_AT_ONCE,
-        }
-    }
-
-    /// The queues that tenants have come to last, of as many tenants as a claim looks at; none where all lines are seen.
-    fn latest(&mut self, write: &Write<'_>, lane: Lane) -> Result<Vec<QueueName>, Fault> {
-        let mut queues = Vec::new();
-        if self.is_over {
-            return Ok(queues);
-        }
-        for _ in 0..AT_ONCE {
-            let after = self.tenant.as_ref().map_or("", TenantId::as_str);
-            let next: Option<String> = write
-                .prepared(NEXT_TENANT)?
-                .query_row((lane.rank(), self.route.as_str(), after), |row| row.get(0))
-                .optional()?;
-            self.tenant = next.map(TenantId::new);
-            let Some(tenant) = &self.tenant else { break };
-            let mut statement = write.prepared(LATEST_OF)?;
-            let mut rows = statement.query((lane.rank(), self.route.as_str(), tenant.as_str(), LATEST as i64))?;
-            while let Some(row) = rows.next()? {
-                queues.push(QueueName::from_stored(&row.get::<_, String>(0)?));
-            }
-        }
-        Ok(queues)
+    fn from(route: Route, from: Option<QueueName>) -> Self {
+        Self { route, at: from.clone(), has_wrapped: from.is_none(), from, is_over: false, closed_left: CLOSED_AT_ONCE }
     }
 
     fn next(&mut self, write: &Write<'_>, lane: Lane) -> Result<Option<Line>, Fault> {
@@ -631,9 +523,7 @@ fn find(write: &Write<'_>, sql: &'static str, lane: Lane, route: &Route, queue: 
             part: Part::whole(),
             sections: Vec::new(),
             is_met: false,
-            waiting: BTreeMap::new(),
-            offered: HashMap::new(),
-            leading: None,
+            waiting: Front::default(),
         })
     };
     Ok(write.prepared(sql)?.query_row((lane.rank(), route.as_str(), queue), read).optional()?)
@@ -801,14 +691,6 @@ mod tests {
                 REST_OF_LINE,
                 "SEARCH ready USING INDEX ready_in_order (lane=? AND route=? AND queue=? AND (key,job)>(?,?))",
             ),
-            (
-                NEXT_TENANT,
-                "SEARCH line_shares USING COVERING INDEX line_shares_by_time (lane=? AND route=? AND tenant>?)",
-            ),
-            (
-                LATEST_OF,
-                "SEARCH line_shares USING COVERING INDEX line_shares_by_time (lane=? AND route=? AND tenant=?)",
-            ),
             (PAUSED_IN, "SEARCH queues USING INDEX queues_paused (queue=?)"),
         ] {
             let plan: Vec<String> = plan(&bare.sql, question)
@@ -834,9 +716,9 @@ mod tests {
     fn a_claim_looks_at_so_many_lines_and_no_more() {
         let (mut some, mut many) = (Bare::new(), Bare::new());
         some.fill(AT_ONCE + 44);
-        many.fill(3_000);
+        many.fill(3 * AT_ONCE);
         let (some, many) = (some.steps(), many.steps());
-        assert!(many <= some + some / 10, "{many} steps over 3000 lines, {some} over {}", AT_ONCE + 44);
+        assert!(many <= some + some / 10, "{many} steps over {} lines, {some} over {}", 3 * AT_ONCE, AT_ONCE + 44);
     }
 
     #[test]

@@ -5,26 +5,24 @@
 
 use std::collections::HashMap;
 
-use foreman_core::error_group::ErrorGroup;
 use foreman_core::ports::{Settled, Settlement, StoreError};
+use foreman_core::storage::{Counters, StoredReport};
 use foreman_core::{Fence, JobId, SessionId, Verdict};
 use rusqlite::OptionalExtension;
 
+use crate::claim_info;
 use crate::error::Fault;
 use crate::order::Order;
 use crate::places::{self, End};
-use crate::rows::{Counters, Tenure, Traveller};
-use crate::tenure;
+use crate::rows::{ClaimInfo, JobRow};
 use crate::write::Write;
 
-/// A settlement with its report as JSON.
+/// A settlement with its report as it is kept.
 pub(super) struct Prepared {
     fence: Fence,
     job: JobId,
     verdict: Verdict,
-    report: String,
-    /// Of the error that it ends with, if it does.
-    group: Option<ErrorGroup>,
+    report: StoredReport,
 }
 
 pub(super) fn prepare(settlements: &[Settlement]) -> Result<Vec<Prepared>, StoreError> {
@@ -33,21 +31,15 @@ pub(super) fn prepare(settlements: &[Settlement]) -> Result<Vec<Prepared>, Store
 
 fn prepare_one(settlement: &Settlement) -> Result<Prepared, StoreError> {
     let Settlement { fence, job, verdict } = settlement;
-    let report = match verdict.report() {
-        Some(report) => serde_json::to_string(report)
-            .map_err(|error| StoreError::Broken(format!("the report on job {job} cannot be written down: {error}")))?,
-        None => "{}".into(),
-    };
-    let error = verdict.report().and_then(|report| report.error.as_deref());
-    let group = error.filter(|_| verdict.final_state().is_some()).map(ErrorGroup::of);
-    Ok(Prepared { fence: *fence, job: *job, verdict: verdict.clone(), report, group })
+    let report = StoredReport::of(*job, verdict)?;
+    Ok(Prepared { fence: *fence, job: *job, verdict: verdict.clone(), report })
 }
 
 pub(super) fn settle(write: &Write<'_>, session: SessionId, settlements: &[Prepared]) -> Result<Vec<Settled>, Fault> {
-    let mut settling = Settling { write, order: Order::new(write.sql), session, tenures: HashMap::new() };
+    let mut settling = Settling { write, order: Order::new(write.sql), session, claim_infos: HashMap::new() };
     let answers = settlements.iter().map(|one| settling.settle(one)).collect::<Result<_, _>>()?;
     settling.order.keep(write)?;
-    for claim in settling.tenures.keys() {
+    for claim in settling.claim_infos.keys() {
         places::drop_claim_if_empty(write, *claim)?;
     }
     Ok(answers)
@@ -58,26 +50,27 @@ struct Settling<'w, 'c> {
     order: Order<'c>,
     session: SessionId,
     /// The claims named so far, `None` where the session has no such claim.
-    tenures: HashMap<Fence, Option<Tenure>>,
+    claim_infos: HashMap<Fence, Option<ClaimInfo>>,
 }
 
 impl Settling<'_, '_> {
     fn settle(&mut self, settlement: &Prepared) -> Result<Settled, Fault> {
-        let Prepared { fence, job, verdict, report, group } = settlement;
+        let Prepared { fence, job, verdict, report } = settlement;
         self.learn(*fence)?;
-        let Some(Some(tenure)) = self.tenures.get(fence) else { return self.refused(*fence, *job) };
+        let Some(Some(claim_info)) = self.claim_infos.get(fence) else { return self.refused(*fence, *job) };
         let held = places::held(self.write, *job)?.filter(|held| held.claim == *fence);
         let Some(held) = held else { return self.refused(*fence, *job) };
         places::leave_held(self.write, *job)?;
-        let end = End { tenure: Some(tenure), is_settled: true, report, group: group.as_ref() };
-        close(self.write, &mut self.order, held.traveller, verdict, &end)?;
+        let end = End { claim_info: Some(claim_info), is_settled: true, report };
+        close(self.write, &mut self.order, held.job_row, verdict, &end)?;
         Ok(Settled::Now)
     }
 
     fn learn(&mut self, fence: Fence) -> Result<(), Fault> {
-        if !self.tenures.contains_key(&fence) {
-            let tenure = tenure::find(self.write, fence)?.filter(|tenure| tenure.session == self.session);
-            self.tenures.insert(fence, tenure);
+        if !self.claim_infos.contains_key(&fence) {
+            let claim_info =
+                claim_info::find(self.write, fence)?.filter(|claim_info| claim_info.session == self.session);
+            self.claim_infos.insert(fence, claim_info);
         }
         Ok(())
     }
@@ -101,20 +94,20 @@ impl Settling<'_, '_> {
 pub(crate) fn close(
     write: &Write<'_>,
     order: &mut Order<'_>,
-    mut traveller: Traveller,
+    mut job_row: JobRow,
     verdict: &Verdict,
     end: &End<'_>,
 ) -> Result<(), Fault> {
     if let Some(state) = verdict.final_state() {
-        return places::finish(write, &traveller, state, end);
+        return places::finish(write, &job_row, state, end);
     }
-    places::record_attempt(write, &traveller, verdict.name(), end)?;
+    places::record_attempt(write, &job_row, verdict.name(), end)?;
     if let Verdict::Retry { delay, .. } = verdict {
-        traveller.run_at = write.now.plus(*delay);
-        places::put_back(write, order, &traveller, end.took(write.now))
+        job_row.run_at = write.now.plus(*delay);
+        places::put_back(write, order, &job_row, end.took(write.now))
     } else {
-        let Counters { spent, .. } = &mut traveller.counters;
+        let Counters { spent, .. } = &mut job_row.counters;
         *spent = spent.saturating_sub(1);
-        places::put_in_front(write, order, &traveller, end.took(write.now))
+        places::put_in_front(write, order, &job_row, end.took(write.now))
     }
 }

@@ -5,68 +5,24 @@
 
 use std::collections::HashSet;
 
-use foreman_core::job::{NewJob, QueueName, Start};
-use foreman_core::outline::Outline;
+use foreman_core::job::{NewJob, QueueName};
 use foreman_core::ports::{StoreError, Submitted, USE_IS_NOTED_EVERY};
-use foreman_core::target::Route;
-use foreman_core::{Idempotency, JobId, Lane, TenantId, Timestamp};
+use foreman_core::storage::{Counters, NewJobRow};
+use foreman_core::{Idempotency, JobId, TenantId, Timestamp};
 use rusqlite::{OptionalExtension, params};
 use uuid::Uuid;
 
 use crate::error::Fault;
 use crate::order::Order;
 use crate::places;
-use crate::rows::{Counters, Traveller};
+use crate::rows::JobRow;
 use crate::write::Write;
 
-/// A job as its rows want it.
-pub(crate) struct Prepared {
-    pub id: JobId,
-    tenant: TenantId,
-    queue: QueueName,
-    route: Route,
-    lane: Lane,
-    kind: Option<String>,
-    correlation_id: Option<String>,
-    /// What it is found by.
-    tags: Vec<String>,
-    expires_at: Option<Timestamp>,
-    start: Start,
-    idempotency: Option<Idempotency>,
-    work: String,
-    /// Of large work.
-    outline: Option<String>,
+pub(super) fn prepare(jobs: &[NewJob]) -> Result<Vec<NewJobRow>, StoreError> {
+    jobs.iter().map(NewJobRow::of).collect()
 }
 
-pub(super) fn prepare(jobs: &[NewJob]) -> Result<Vec<Prepared>, StoreError> {
-    jobs.iter().map(prepare_one).collect()
-}
-
-pub(crate) fn prepare_one(new: &NewJob) -> Result<Prepared, StoreError> {
-    let work = serde_json::to_string(&*new.work)
-        .map_err(|error| StoreError::Broken(format!("job {} cannot be written down: {error}", new.id)))?;
-    let outline = Outline::beside(&new.work, &work)
-        .map(|outline| serde_json::to_string(&outline))
-        .transpose()
-        .map_err(|error| StoreError::Broken(format!("job {} cannot be outlined: {error}", new.id)))?;
-    Ok(Prepared {
-        id: new.id,
-        tenant: new.tenant.clone(),
-        queue: new.work.queue.clone(),
-        route: new.work.target.route(),
-        lane: new.work.lane,
-        kind: new.work.kind.clone(),
-        correlation_id: new.work.correlation_id.clone(),
-        tags: new.work.index_tags().map(str::to_owned).collect(),
-        expires_at: new.work.expires_at,
-        start: new.start,
-        idempotency: new.idempotency.clone(),
-        work,
-        outline,
-    })
-}
-
-pub(super) fn submit(write: &Write<'_>, jobs: &[Prepared]) -> Result<Vec<Submitted>, Fault> {
+pub(super) fn submit(write: &Write<'_>, jobs: &[NewJobRow]) -> Result<Vec<Submitted>, Fault> {
     let mut submission = Submission::new(write);
     let answers = jobs.iter().map(|job| submission.submit(job)).collect::<Result<_, _>>()?;
     submission.keep()?;
@@ -86,7 +42,7 @@ impl<'w, 'c> Submission<'w, 'c> {
         Self { write, order: Order::new(write.sql), queues: HashSet::new() }
     }
 
-    pub fn submit(&mut self, job: &Prepared) -> Result<Submitted, Fault> {
+    pub fn submit(&mut self, job: &NewJobRow) -> Result<Submitted, Fault> {
         match known_by_key(self.write, job)? {
             Some(known) => Ok(known),
             None => accept(self.write, &mut self.order, &mut self.queues, job).map(Submitted::Accepted),
@@ -100,7 +56,7 @@ impl<'w, 'c> Submission<'w, 'c> {
 }
 
 /// What an earlier job with the same key makes of this one. A job sent again is not judged by its own key.
-fn known_by_key(write: &Write<'_>, job: &Prepared) -> Result<Option<Submitted>, Fault> {
+fn known_by_key(write: &Write<'_>, job: &NewJobRow) -> Result<Option<Submitted>, Fault> {
     let Some(idempotency) = &job.idempotency else { return Ok(None) };
     let row: Option<(Uuid, Vec<u8>)> = write
         .prepared("SELECT job, fingerprint FROM idempotency WHERE tenant = ?1 AND key = ?2 AND expires_at > ?3")?
@@ -129,7 +85,7 @@ fn accept(
     write: &Write<'_>,
     order: &mut Order<'_>,
     queues: &mut HashSet<(TenantId, QueueName)>,
-    job: &Prepared,
+    job: &NewJobRow,
 ) -> Result<Timestamp, Fault> {
     let run_at = job.start.run_at(write.now);
     if !insert_job(write, job, run_at)? {
@@ -143,7 +99,7 @@ fn accept(
     if queues.insert((job.tenant.clone(), job.queue.clone())) {
         note_use(write, &job.tenant, &job.queue)?;
     }
-    let traveller = Traveller {
+    let job_row = JobRow {
         job: job.id,
         tenant: job.tenant.clone(),
         queue: job.queue.clone(),
@@ -154,11 +110,11 @@ fn accept(
         expires_at: job.expires_at,
         counters: Counters::default(),
     };
-    places::put_back(write, order, &traveller, None)?;
+    places::put_back(write, order, &job_row, None)?;
     Ok(write.now)
 }
 
-fn insert_job(write: &Write<'_>, job: &Prepared, run_at: Timestamp) -> Result<bool, Fault> {
+fn insert_job(write: &Write<'_>, job: &NewJobRow, run_at: Timestamp) -> Result<bool, Fault> {
     let inserted = write
         .prepared(
             "INSERT INTO jobs (id, tenant, queue, kind, lane, created_at, first_run_at, correlation_id, work, outline)
@@ -180,7 +136,7 @@ fn insert_job(write: &Write<'_>, job: &Prepared, run_at: Timestamp) -> Result<bo
 }
 
 /// The key is free, or has expired and is taken over.
-fn reserve_key(write: &Write<'_>, job: &Prepared, idempotency: &Idempotency) -> Result<(), Fault> {
+fn reserve_key(write: &Write<'_>, job: &NewJobRow, idempotency: &Idempotency) -> Result<(), Fault> {
     write
         .prepared(
             "INSERT INTO idempotency (tenant, key, job, fingerprint, expires_at) VALUES (?1, ?2, ?3, ?4, ?5)
@@ -197,7 +153,7 @@ fn reserve_key(write: &Write<'_>, job: &Prepared, idempotency: &Idempotency) -> 
     Ok(())
 }
 
-fn insert_tags(write: &Write<'_>, job: &Prepared) -> Result<(), Fault> {
+fn insert_tags(write: &Write<'_>, job: &NewJobRow) -> Result<(), Fault> {
     if job.tags.is_empty() {
         return Ok(());
     }

@@ -1,12 +1,13 @@
 //! A job and where it stands, from one row of a join over its possible places.
 
 use foreman_core::outline::{self, Outline};
-use foreman_core::ports::{AttemptPage, JobSummary, JobView, StoreError};
-use foreman_core::{JobId, State, Timestamp};
+use foreman_core::ports::{JobSummary, JobView, StoreError};
+use foreman_core::storage::JobStatus;
+use foreman_core::{JobId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::error::Fault;
-use crate::rows::{Cells, Counters};
+use crate::rows::{Cells, counters};
 use crate::work;
 
 /// Where a job may be.
@@ -37,10 +38,7 @@ pub(super) const PLACES: &str = "LEFT JOIN ready ON ready.job = jobs.id
 /// Reads a row of [`VIEW`], without its attempts.
 pub(super) fn view(sql: &Connection, row: &Row<'_>, now: Timestamp) -> Result<JobView, Fault> {
     let job = work::job(row)?;
-    let Standing { state, run_at, started_at, finished_at, error, counters } = Standing::read(sql, row, job.id, now)?;
-    let Counters { attempt, spent, crashes, moves: sequence } = counters;
-    let attempts = AttemptPage::default();
-    Ok(JobView { job, state, attempt, spent, crashes, sequence, run_at, started_at, finished_at, error, attempts })
+    Ok(status(sql, row, job.id, now)?.view(job))
 }
 
 /// Reads a row of [`SUMMARY`]. Where the work was read, its content is skipped here.
@@ -48,65 +46,33 @@ pub(super) fn summary(sql: &Connection, row: &Row<'_>, now: Timestamp) -> Result
     let cells = Cells::of_job(row, "jobs", 0)?;
     let (id, created_at) = (cells.id, cells.time(2, "created_at")?);
     let outline = Outline::read(cells.text(3, "work")?).map_err(|error| Fault::misfit("jobs", "work", id, error))?;
-    let Standing { state, run_at, started_at, finished_at, error, counters } = Standing::read(sql, row, id, now)?;
-    let Counters { attempt, spent, crashes, moves: sequence } = counters;
-    let summary = JobSummary {
-        id,
-        outline,
-        created_at,
-        state,
-        attempt,
-        spent,
-        crashes,
-        sequence,
-        run_at,
-        started_at,
-        finished_at,
-        error,
-    };
-    Ok(summary)
+    Ok(status(sql, row, id, now)?.summary(id, outline, created_at))
 }
 
-/// Where a job stands.
-struct Standing {
-    state: State,
-    run_at: Timestamp,
-    started_at: Option<Timestamp>,
-    finished_at: Option<Timestamp>,
-    error: Option<String>,
-    counters: Counters,
-}
-
-impl Standing {
-    fn read(sql: &Connection, row: &Row<'_>, id: JobId, now: Timestamp) -> Result<Self, Fault> {
-        let (started_at, finished_at) = (None, None);
-        let ready = Cells { row, table: "ready", id };
-        if let Some(run_at) = ready.maybe_time(4, "run_at")? {
-            let counters = Counters::read(&ready, 5)?;
-            let state = State::of_waiting(run_at <= now, counters.attempt);
-            return Ok(Self { state, run_at, started_at, finished_at, error: last_error(sql, id)?, counters });
-        }
-        let held = Cells { row, table: "held", id };
-        if let Some(run_at) = held.maybe_time(9, "run_at")? {
-            let (state, counters) = (State::Running, Counters::read(&held, 10)?);
-            let started_at = held.maybe_time(14, "claimed_at")?;
-            return Ok(Self { state, run_at, started_at, finished_at, error: last_error(sql, id)?, counters });
-        }
-        let outcome = Cells { row, table: "outcomes", id };
-        let Some(run_at) = outcome.maybe_time(15, "run_at")? else {
-            return Err(StoreError::Damaged(format!("job {id} is in no place")).into());
-        };
-        let error = outline::error_in(outcome.text(23, "report")?)
-            .map_err(|error| Fault::misfit("outcomes", "report", id, error))?;
-        Ok(Self {
-            state: outcome.final_state(21)?,
-            run_at,
-            started_at: outcome.maybe_time(20, "started_at")?,
-            finished_at: outcome.maybe_time(22, "finished_at")?,
-            error,
-            counters: Counters::read(&outcome, 16)?,
-        })
+fn status(sql: &Connection, row: &Row<'_>, id: JobId, now: Timestamp) -> Result<JobStatus, Fault> {
+    let ready = Cells { row, table: "ready", id };
+    if let Some(run_at) = ready.maybe_time(4, "run_at")? {
+        return Ok(JobStatus::waiting(run_at, run_at <= now, counters(&ready, 5)?, last_error(sql, id)?));
     }
+    let held = Cells { row, table: "held", id };
+    if let Some(run_at) = held.maybe_time(9, "run_at")? {
+        let started_at = held.maybe_time(14, "claimed_at")?;
+        return Ok(JobStatus::running(run_at, started_at, counters(&held, 10)?, last_error(sql, id)?));
+    }
+    let outcome = Cells { row, table: "outcomes", id };
+    let Some(run_at) = outcome.maybe_time(15, "run_at")? else {
+        return Err(StoreError::Damaged(format!("job {id} is in no place")).into());
+    };
+    let error = outline::error_in(outcome.text(23, "report")?)
+        .map_err(|error| Fault::misfit("outcomes", "report", id, error))?;
+    Ok(JobStatus {
+        state: outcome.final_state(21)?,
+        run_at,
+        started_at: outcome.maybe_time(20, "started_at")?,
+        finished_at: outcome.maybe_time(22, "finished_at")?,
+        error,
+        counters: counters(&outcome, 16)?,
+    })
 }
 
 /// Why the attempt before did not complete.

@@ -7,6 +7,7 @@ use foreman_core::ports::{
     Fired, Firing, NewTick, Note, OPEN_JOBS_AMONG, Seen, StoreError, TickAct, TickReason, TickState,
 };
 use foreman_core::schedule::{Decided, Decision, Overlap, decide};
+use foreman_core::storage::NewJobRow;
 use foreman_core::{JobId, ScheduleId, TenantId, Timestamp};
 use rusqlite::OptionalExtension;
 use uuid::Uuid;
@@ -14,7 +15,7 @@ use uuid::Uuid;
 use super::open::{OPEN, Oldest, open_jobs};
 use super::row;
 use crate::error::Fault;
-use crate::jobs::submit::{self, Submission};
+use crate::jobs::submit::Submission;
 use crate::rows::Cells;
 use crate::write::{Prepared as Statement, Write};
 
@@ -23,14 +24,14 @@ pub(super) struct Prepared {
     schedule: ScheduleId,
     seen: Seen,
     overlap: Overlap,
-    release: Option<submit::Prepared>,
+    release: Option<NewJobRow>,
     ticks: Vec<(Timestamp, Act)>,
     next: Option<Timestamp>,
 }
 
 enum Act {
-    Fire(submit::Prepared),
-    FireByHand(submit::Prepared),
+    Fire(NewJobRow),
+    FireByHand(NewJobRow),
     Miss { last: Timestamp, count: Option<u32> },
     Refuse,
 }
@@ -44,7 +45,7 @@ fn prepare_one(firing: &Firing) -> Result<Prepared, StoreError> {
         schedule: firing.schedule,
         seen: firing.seen,
         overlap: firing.overlap,
-        release: firing.release.as_ref().map(submit::prepare_one).transpose()?,
+        release: firing.release.as_ref().map(NewJobRow::of).transpose()?,
         ticks: firing.ticks.iter().map(prepare_tick).collect::<Result<_, _>>()?,
         next: firing.next,
     })
@@ -52,8 +53,8 @@ fn prepare_one(firing: &Firing) -> Result<Prepared, StoreError> {
 
 fn prepare_tick(tick: &NewTick) -> Result<(Timestamp, Act), StoreError> {
     let act = match &tick.act {
-        TickAct::Fire(job) => Act::Fire(submit::prepare_one(job)?),
-        TickAct::FireByHand(job) => Act::FireByHand(submit::prepare_one(job)?),
+        TickAct::Fire(job) => Act::Fire(NewJobRow::of(job)?),
+        TickAct::FireByHand(job) => Act::FireByHand(NewJobRow::of(job)?),
         TickAct::Miss { last, count } => Act::Miss { last: *last, count: *count },
         TickAct::Refuse => Act::Refuse,
     };
@@ -192,12 +193,12 @@ impl Volley<'_, '_> {
         }
     }
 
-    fn fire_tick(&mut self, tick: &Tick<'_>, job: &submit::Prepared, jobs: &mut Vec<JobId>) -> Result<(), Fault> {
+    fn fire_tick(&mut self, tick: &Tick<'_>, job: &NewJobRow, jobs: &mut Vec<JobId>) -> Result<(), Fault> {
         self.write_down(tick, Some(job.id))?;
         self.submit(job, jobs)
     }
 
-    fn submit(&mut self, job: &submit::Prepared, jobs: &mut Vec<JobId>) -> Result<(), Fault> {
+    fn submit(&mut self, job: &NewJobRow, jobs: &mut Vec<JobId>) -> Result<(), Fault> {
         self.submission.submit(job)?;
         jobs.push(job.id);
         Ok(())

@@ -1,17 +1,18 @@
 //! Making deliveries: the effect of a move of the courier (`followers.rs`), or one beside it.
 
 use foreman_core::ports::{NewDelivery, StoreError};
+use foreman_core::storage::NewJobRow;
 use foreman_core::webhook::CALLBACK_TAG;
 use foreman_core::{JobId, TenantId, WebhookId};
 use rusqlite::{Connection, params};
 
 use crate::error::Fault;
-use crate::jobs::submit::{self, Submission};
+use crate::jobs::submit::Submission;
 use crate::write::Write;
 
 /// A delivery, its job as its rows want it.
 pub(crate) struct Prepared {
-    job: submit::Prepared,
+    job: NewJobRow,
     tenant: TenantId,
     webhook: Option<WebhookId>,
     event: &'static str,
@@ -21,7 +22,7 @@ pub(crate) struct Prepared {
 pub(crate) fn prepare(deliveries: &[NewDelivery]) -> Result<Vec<Prepared>, StoreError> {
     let prepare = |new: &NewDelivery| {
         Ok(Prepared {
-            job: submit::prepare_one(&new.job)?,
+            job: NewJobRow::of(&new.job)?,
             tenant: new.job.tenant.clone(),
             webhook: new.webhook,
             event: new.event.as_str(),

@@ -9,11 +9,10 @@ WITH late AS MATERIALIZED (
 gone AS (
     DELETE FROM ready USING late WHERE ready.job = late.job RETURNING ready.*
 ),
-finished AS (
-    INSERT INTO outcomes (job, tenant, state, queue, kind, finished_at, attempt, spent, crashes, moves, run_at, settled,
-                          report, error_group)
-    SELECT job, tenant, 'failed', queue, kind, foreman_now(), attempt, spent, crashes,
-           foreman_counted(moves, attempt) + 1, run_at, false, $2::text, $3::text
+closing AS MATERIALIZED (
+    SELECT row_number() OVER (ORDER BY expires_at, job) AS rank, job, tenant, queue, kind, run_at, attempt, spent, crashes,
+           foreman_counted(moves, attempt) AS moves, 'failed'::text AS state, $2::text AS report, $3::text AS error_group,
+           false AS settled, NULL::bigint AS claim, NULL::uuid AS session, NULL::text AS worker,
+           NULL::timestamptz AS claimed_at
     FROM gone
-)
-SELECT job, tenant, queue, attempt, foreman_counted(moves, attempt) + 1 FROM gone ORDER BY expires_at, job
+),

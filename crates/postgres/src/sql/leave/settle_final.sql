@@ -1,4 +1,4 @@
--- Records attempts that all ended their jobs: settle.sql with close.sql, without what only those need that go on. Nearly every
+-- Records attempts that all ended their jobs: settle.sql without what only those need that go on. Nearly every
 -- settlement is one of these, and each column taken out of a claim's arrays costs as much as an index entry.
 --
 -- The rules are the same: the claims are locked in the order of their numbers, and only those of this session; everything
@@ -27,36 +27,7 @@ member AS MATERIALIZED (
 closing AS MATERIALIZED (
     SELECT asked.rank, member.number AS claim, member.claimed_at, member.place, member.job, member.tenant, member.queue,
            member.kind, member.run_at, member.attempt, member.spent, member.crashes,
-           foreman_counted(member.moves, member.attempt) AS moves, asked.state, asked.report, asked.error_group
+           foreman_counted(member.moves, member.attempt) AS moves, asked.state, asked.report, asked.error_group,
+           true AS settled, $1 AS session, (SELECT worker FROM sessions WHERE sessions.id = $1) AS worker
     FROM member JOIN asked ON asked.claim = member.number AND asked.job = member.job
 ),
-tally AS MATERIALIZED (
-    SELECT locked.number, locked.open, bit_count(locked.open) - count(*) AS still_open
-    FROM closing JOIN locked ON locked.number = closing.claim
-    GROUP BY locked.number, locked.open
-),
-emptied AS (
-    DELETE FROM claims USING tally WHERE claims.number = tally.number AND tally.still_open = 0
-),
-shrunk AS (
-    UPDATE claims SET open = rest.open
-    FROM (
-        SELECT tally.number,
-               string_agg(CASE WHEN closing.place IS NULL THEN get_bit(tally.open, bit.place - 1)::text ELSE '0' END, ''
-                          ORDER BY bit.place)::bit varying AS open
-        FROM tally
-        CROSS JOIN LATERAL generate_series(1, length(tally.open)) AS bit (place)
-        LEFT JOIN closing ON closing.claim = tally.number AND closing.place = bit.place
-        WHERE tally.still_open > 0
-        GROUP BY tally.number
-    ) AS rest
-    WHERE claims.number = rest.number
-),
-finished AS (
-    INSERT INTO outcomes (job, tenant, state, queue, kind, finished_at, attempt, spent, crashes, moves, run_at, claim,
-                          settled, session, worker, started_at, report, error_group)
-    SELECT job, tenant, state, queue, kind, (SELECT foreman_now()), attempt, spent, crashes, moves + 1, run_at, claim, true,
-           $1, (SELECT worker FROM sessions WHERE sessions.id = $1), claimed_at, report, error_group
-    FROM closing
-)
-SELECT rank, tenant, queue, attempt, moves + 1, (SELECT foreman_now()) - claimed_at FROM closing ORDER BY rank
