@@ -20,7 +20,8 @@ suite architecture 20 300 tests foreman architecture
 suite generated 20 300 generated
 suite docs 20 300 tests foreman docs
 suite runtime 20 300 tests foreman-runtime
-suite core 60 600 tests foreman-core
+suite core 30 300 tests foreman-core
+suite conformance 60 600 tests foreman-conformance
 suite sqlite 120 900 tests foreman-sqlite
 suite postgres 240 1800 with_services tests foreman-postgres
 suite engine 120 900 tests foreman-engine

@@ -2,13 +2,13 @@
 
 use super::Subject;
 use super::given::{SECOND, Scene, a_job, by_order, completed, failed, interrupted, jobs, retry, tenant};
-use crate::id::{JobId, TenantId};
-use crate::outcome::{AttemptOutcome, CommandReport, Report, Verdict};
-use crate::ports::{
+use foreman_core::id::{JobId, TenantId};
+use foreman_core::outcome::{AttemptOutcome, CommandReport, Report, Verdict};
+use foreman_core::ports::{
     ATTEMPTS_KEPT, ATTEMPTS_ON_A_PAGE, ATTEMPTS_PAGE_BYTES, AttemptPage, CancelAnswer, FIRST_ATTEMPTS, RedriveAnswer,
     Settled,
 };
-use crate::state::State;
+use foreman_core::state::State;
 
 const ANSWERS: &str = "the store answers";
 

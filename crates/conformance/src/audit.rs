@@ -3,8 +3,8 @@
 use super::Subject;
 use super::given::{HOUR, SECOND};
 use super::given::{Scene, a_job, completed, failed, interrupted, jobs, retry};
-use crate::ports::Audit;
-use crate::state::State;
+use foreman_core::ports::Audit;
+use foreman_core::state::State;
 
 pub async fn an_empty_store_is_clean(subject: &dyn Subject) {
     assert_eq!(Scene::of(subject).audit().await, Audit::default());

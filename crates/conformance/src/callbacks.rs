@@ -6,11 +6,11 @@ use super::TenancySubject;
 use super::given::{Ask, HOUR, Scene, a_job, completed, failed, jobs, sorted};
 use super::posting::{callback, courier, posted};
 use super::timetable::{every_minute, firing_by_hand, next_firing};
-use crate::document::JobDocument;
-use crate::id::{JobId, TenantId};
-use crate::ports::{RedriveAnswer, RemoveAnswer};
-use crate::schedule::NewSchedule;
-use crate::webhook::CALLBACK_TAG;
+use foreman_core::document::JobDocument;
+use foreman_core::id::{JobId, TenantId};
+use foreman_core::ports::{RedriveAnswer, RemoveAnswer};
+use foreman_core::schedule::NewSchedule;
+use foreman_core::webhook::CALLBACK_TAG;
 
 const ANSWERS: &str = "the store answers";
 
@@ -56,7 +56,7 @@ pub async fn jobs_made_by_a_schedule_ask_too(subject: &dyn TenancySubject) {
     let new = every_minute("often").build(scene.now().await);
     let mut schedule = new.schedule.clone();
     schedule.work = Arc::clone(&asking().build().work);
-    let crate::ports::CreateAnswer::Created(view) = scene.create(&NewSchedule { schedule, ..new }).await else {
+    let foreman_core::ports::CreateAnswer::Created(view) = scene.create(&NewSchedule { schedule, ..new }).await else {
         panic!("the name is free")
     };
     let by_hand = scene.fired(&firing_by_hand(&view, scene.now().await)).await;
@@ -90,7 +90,7 @@ pub async fn what_a_job_is_found_by_stands_in_no_document(subject: &dyn TenancyS
         assert!(!text.contains(CALLBACK_TAG), "{text}");
         assert!(text.contains("https://example.com/done"), "{text}");
         let tag = new.work.tags.first().cloned();
-        let filter = crate::ports::JobFilter { tag, ..Default::default() };
+        let filter = foreman_core::ports::JobFilter { tag, ..Default::default() };
         let page = scene.store.list(&TenantId::default(), &filter, None, 10).await.expect(ANSWERS);
         assert!(page.items.iter().any(|summary| summary.id == new.id), "by its own tags it is found like any other");
     }

@@ -4,10 +4,10 @@ use super::Subject;
 use super::given::{
     HOUR, SECOND, Scene, TTL, a_job, at_once, by_order, completed, ids, interrupted, jobs, open, retry, taken,
 };
-use crate::id::{JobId, TenantId};
-use crate::outcome::Verdict;
-use crate::ports::{CancelAnswer, Settled};
-use crate::state::State;
+use foreman_core::id::{JobId, TenantId};
+use foreman_core::outcome::Verdict;
+use foreman_core::ports::{CancelAnswer, Settled};
+use foreman_core::state::State;
 
 pub async fn a_waiting_job_is_cancelled_at_once(subject: &dyn Subject) {
     let scene = Scene::of(subject);

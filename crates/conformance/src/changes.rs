@@ -6,10 +6,10 @@ use super::Subject;
 use super::given::{
     HOUR, SECOND, Scene, a_job, at_once, by_order, completed, dead, failed, ids, interrupted, jobs, retry, taken,
 };
-use crate::id::JobId;
-use crate::outcome::Verdict;
-use crate::ports::{Moved, Position};
-use crate::state::{Event, State, transition};
+use foreman_core::id::JobId;
+use foreman_core::outcome::Verdict;
+use foreman_core::ports::{Moved, Position};
+use foreman_core::state::{Event, State, transition};
 
 fn states(moved: &[Moved]) -> Vec<State> {
     moved.iter().map(|moved| moved.step.state).collect()

@@ -19,14 +19,14 @@ use super::given::{
     interrupted, queue, retry, session_info, sorted, taken, tenant,
 };
 use super::ledger::{Ledger, Place};
-use crate::id::{ClaimToken, Fence, JobId, SessionId, TenantId};
-use crate::lane::Lane;
-use crate::outcome::Verdict;
-use crate::ports::{
+use foreman_core::id::{ClaimToken, Fence, JobId, SessionId, TenantId};
+use foreman_core::lane::Lane;
+use foreman_core::outcome::Verdict;
+use foreman_core::ports::{
     CancelAnswer, ClaimAnswer, ClaimRequest, Company, Heartbeat, Held, JobFilter, Position, RedriveAnswer,
     RemoveAnswer, Settled,
 };
-use crate::state::{Event, State, transition};
+use foreman_core::state::{Event, State, transition};
 
 /// Steps of one history.
 pub const STEPS: usize = 150;
@@ -359,8 +359,8 @@ impl<'a> Play<'a> {
         self.trail.note(&format!("took {}", held.len()));
         let is_alone = request.company == Company::Nobody;
         let wanted = match &request.wanted {
-            crate::ports::Wanted::ByOrder { limit: wanted, .. } => limit.unwrap_or(*wanted),
-            crate::ports::Wanted::ByIds(_) => 0,
+            foreman_core::ports::Wanted::ByOrder { limit: wanted, .. } => limit.unwrap_or(*wanted),
+            foreman_core::ports::Wanted::ByIds(_) => 0,
         };
         let took_fragile = held.len() == 1 && held[0].is_fragile();
         assert!(

@@ -8,10 +8,10 @@ use super::given::{
     HOUR, SECOND, Scene, a_job, alone, at_once, by_ids, by_order, completed, ids, jobs, open, queue, retry, sorted,
     taken, tenant,
 };
-use crate::id::{ClaimToken, JobId, SessionId};
-use crate::ports::{ClaimAnswer, ClaimRequest, Queues};
-use crate::state::State;
-use crate::target::Route;
+use foreman_core::id::{ClaimToken, JobId, SessionId};
+use foreman_core::ports::{ClaimAnswer, ClaimRequest, Queues};
+use foreman_core::state::State;
+use foreman_core::target::Route;
 
 pub async fn thirty_claimers_never_share_a_job(subject: &dyn Subject) {
     const CLAIMERS: usize = 30;
@@ -80,7 +80,7 @@ pub async fn a_held_job_says_everything_needed_to_run_it(subject: &dyn Subject) 
     let held = scene.claim_next(session).await;
     assert_eq!((held.job.id, &held.job.tenant), (asked.id, &asked.tenant));
     assert_eq!((held.attempt, held.spent, held.crashes), (1, 1, 0));
-    let text = |work: &crate::job::Work| serde_json::to_string(work).expect("plain data");
+    let text = |work: &foreman_core::job::Work| serde_json::to_string(work).expect("plain data");
     assert_eq!(text(&held.job.work), text(&asked.work));
 }
 
@@ -315,7 +315,7 @@ pub async fn a_claim_sent_again_answers_the_same_claim(subject: &dyn Subject) {
     let request = by_order(session, 3);
     let first = scene.take(request.clone()).await;
     let again = scene.take(request).await;
-    let known = |held: &crate::ports::Held| (open(held), held.attempt, held.spent, held.crashes);
+    let known = |held: &foreman_core::ports::Held| (open(held), held.attempt, held.spent, held.crashes);
     assert_eq!(sorted(first.iter().map(known)), sorted(again.iter().map(known)), "the same jobs, counted once");
     assert_eq!(scene.audit().await.held, 3, "nothing more was taken");
 }

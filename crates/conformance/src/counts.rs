@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Subject;
 use super::given::{HOUR, Scene, a_job, by_order, completed, dead, interrupted, jobs, open, retry, tenant};
-use crate::state::State;
+use foreman_core::state::State;
 
 const ANSWERS: &str = "the store answers";
 
@@ -44,7 +44,7 @@ pub async fn what_is_settled_runs_no_more(subject: &dyn Subject) {
     let session = scene.session().await;
     scene.submit_all(&jobs(5, &a_job().of("acme"))).await;
     let held = scene.claim(session, 5).await;
-    let verdicts = [completed(), dead("never"), retry(HOUR), interrupted(), crate::outcome::Verdict::Released];
+    let verdicts = [completed(), dead("never"), retry(HOUR), interrupted(), foreman_core::outcome::Verdict::Released];
     for (left, (held, verdict)) in (0..5).rev().zip(held.into_iter().zip(verdicts)) {
         scene.settle_all(session, &[held.settle(verdict)]).await;
         let counts = if left == 0 { expected([]) } else { expected([("acme", left)]) };

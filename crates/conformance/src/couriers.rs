@@ -7,10 +7,10 @@ use super::given::{DAY, HOUR, PLENTY, SECOND, Scene, a_job, at_once, completed, 
 use super::posting::{Round, courier, delivery, job_ids, listed, next_deliveries, post_by, posted};
 use super::prune::for_ever;
 use super::webhooks_kept::made;
-use crate::id::JobId;
-use crate::ports::{Advanced, FollowerName, NewDelivery, Position, Retention, Topic, UNREAD_KEPT};
-use crate::state::State;
-use crate::webhook::QUEUE;
+use foreman_core::id::JobId;
+use foreman_core::ports::{Advanced, FollowerName, NewDelivery, Position, Retention, Topic, UNREAD_KEPT};
+use foreman_core::state::State;
+use foreman_core::webhook::QUEUE;
 
 const ANSWERS: &str = "the store answers";
 

@@ -2,11 +2,11 @@
 
 use super::Subject;
 use super::given::{Scene, a_job, alone, by_ids, by_order, completed, ids, interrupted, jobs, sorted};
-use crate::id::JobId;
-use crate::outcome::AttemptOutcome;
-use crate::ports::{ClaimAnswer, ClaimRequest, RedriveAnswer};
-use crate::retry::MAX_CRASHES;
-use crate::state::State;
+use foreman_core::id::JobId;
+use foreman_core::outcome::AttemptOutcome;
+use foreman_core::ports::{ClaimAnswer, ClaimRequest, RedriveAnswer};
+use foreman_core::retry::MAX_CRASHES;
+use foreman_core::state::State;
 
 /// A job whose next crash would be its last.
 async fn a_fragile_job(scene: &Scene<'_>) -> JobId {
@@ -134,7 +134,7 @@ pub async fn a_fragile_job_the_worker_cannot_run_is_not_waited_for(subject: &dyn
     let scene = Scene::of(subject);
     a_fragile_job(&scene).await;
     let session = scene.session().await;
-    let request = ClaimRequest { routes: vec![crate::target::Route::command()], ..by_order(session, 5) };
+    let request = ClaimRequest { routes: vec![foreman_core::target::Route::command()], ..by_order(session, 5) };
     let answer = scene.ask(&request).await;
     assert!(matches!(answer, ClaimAnswer::Nothing { fragile_waiting: false }), "{answer:?}");
     scene.pause("default").await;

@@ -7,15 +7,15 @@ use super::posting::{
 };
 use super::prune::for_ever;
 use super::webhooks_kept::made;
-use crate::id::JobId;
-use crate::ports::{Delivery, NewDelivery, Pruned, RemoveAnswer, Retention};
-use crate::state::State;
-use crate::target::{Route, Target};
-use crate::webhook::Event;
+use foreman_core::id::JobId;
+use foreman_core::ports::{Delivery, NewDelivery, Pruned, RemoveAnswer, Retention};
+use foreman_core::state::State;
+use foreman_core::target::{Route, Target};
+use foreman_core::webhook::Event;
 
 const ANSWERS: &str = "the store answers";
 
-fn as_listed(new: &NewDelivery, round_at: crate::time::Timestamp) -> Delivery {
+fn as_listed(new: &NewDelivery, round_at: foreman_core::time::Timestamp) -> Delivery {
     Delivery {
         job: new.job.id,
         webhook: new.webhook.expect("it goes to an endpoint"),

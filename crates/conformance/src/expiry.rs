@@ -2,8 +2,8 @@
 
 use super::Subject;
 use super::given::{HOUR, MINUTE, PLENTY, SECOND, Scene, a_job, alone, by_ids, by_order, completed, retry};
-use crate::outcome::AttemptOutcome;
-use crate::state::State;
+use foreman_core::outcome::AttemptOutcome;
+use foreman_core::state::State;
 
 pub async fn a_job_that_did_not_start_in_time_fails_as_expired(subject: &dyn Subject) {
     let scene = Scene::of(subject);

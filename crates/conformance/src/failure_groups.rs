@@ -3,10 +3,10 @@
 use super::Subject;
 use super::given::{HOUR, MINUTE, PLENTY, SECOND, Scene, a_job, completed, dead, failed, sorted, tenant};
 use super::prune::for_ever;
-use crate::error_group::ErrorGroup;
-use crate::id::{JobId, TenantId};
-use crate::ports::{Counted, FailureGroup, FailureGroups, JobFilter, Retention};
-use crate::state::State;
+use foreman_core::error_group::ErrorGroup;
+use foreman_core::id::{JobId, TenantId};
+use foreman_core::ports::{Counted, FailureGroup, FailureGroups, JobFilter, Retention};
+use foreman_core::state::State;
 
 async fn asked(scene: &Scene<'_>, states: &[State], limit: usize, enough: u64) -> FailureGroups {
     scene.store.failure_groups(&TenantId::default(), states, limit, enough).await.expect("the store answers")
@@ -311,7 +311,7 @@ pub async fn deliveries_that_failed_are_in_no_group(subject: &dyn Subject) {
     let scene = Scene::of(subject);
     let session = scene.session().await;
     for verdict in [dead("boom"), failed("boom")] {
-        let id = scene.submit(a_job().queued(crate::webhook::QUEUE)).await;
+        let id = scene.submit(a_job().queued(foreman_core::webhook::QUEUE)).await;
         scene.run(session, id, verdict).await;
     }
     assert_eq!(
@@ -323,6 +323,6 @@ pub async fn deliveries_that_failed_are_in_no_group(subject: &dyn Subject) {
     assert_eq!(found.iter().map(|group| (group.sample, group.counted.count)).collect::<Vec<_>>(), [(own, 1)]);
     let group = ErrorGroup::of("boom");
     assert_eq!(listed(&scene, &of(&group)).await, [own]);
-    let named = JobFilter { queue: Some(super::given::queue(crate::webhook::QUEUE)), ..of(&group) };
+    let named = JobFilter { queue: Some(super::given::queue(foreman_core::webhook::QUEUE)), ..of(&group) };
     assert_eq!((scene.count(&of(&group)).await, scene.count(&named).await), (1, 2));
 }

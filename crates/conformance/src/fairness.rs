@@ -7,10 +7,10 @@ use super::Subject;
 use super::given::{
     Ask, HOUR, SECOND, Scene, a_job, alone, at_once, by_ids, by_order, completed, jobs, queue, retry, sorted,
 };
-use crate::id::{JobId, SessionId};
-use crate::lane::Lane;
-use crate::ports::{ClaimRequest, Held, Queues};
-use crate::target::Route;
+use foreman_core::id::{JobId, SessionId};
+use foreman_core::lane::Lane;
+use foreman_core::ports::{ClaimRequest, Held, Queues};
+use foreman_core::target::Route;
 
 /// Enough that whoever queues behind it is found out at once.
 const BURST: usize = 3_000;

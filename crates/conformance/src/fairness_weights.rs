@@ -3,7 +3,7 @@
 use super::TenancySubject;
 use super::given::{Ask, SECOND, Scene, a_job, completed, jobs, retry};
 use super::tenants_kept::{changed, made, settings};
-use crate::id::SessionId;
+use foreman_core::id::SessionId;
 
 /// Claims and settles so many jobs; how many of them were the tenant's.
 async fn share(scene: &Scene<'_>, session: SessionId, count: usize, a_claim: usize, tenant: &str) -> usize {
@@ -76,7 +76,7 @@ pub async fn a_changed_weight_counts_for_what_comes_after_it(subject: &dyn Tenan
     let session = scene.session().await;
     for (seen, weight, expected) in [(1, 1, 29..=31), (2, 3, 44..=46)] {
         if weight > 1 {
-            let tenant = crate::tenant::Tenant { version: seen - 1, ..tenant.clone() };
+            let tenant = foreman_core::tenant::Tenant { version: seen - 1, ..tenant.clone() };
             changed(subject, &tenant, settings(weight)).await;
         }
         submit(&scene, 60, a_job().of("growing")).await;

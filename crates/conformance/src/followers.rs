@@ -4,7 +4,7 @@ use super::Subject;
 use super::given::{DAY, PLENTY, Scene, a_job, at_once, jobs};
 use super::posting::callback;
 use super::prune::for_ever;
-use crate::ports::{
+use foreman_core::ports::{
     Advance, Advanced, Begin, Effect, FollowerName, Position, PruneKind, PruneStep, Retention, Store, UNREAD_KEPT,
 };
 

@@ -4,20 +4,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Subject;
-use crate::id::{ClaimToken, Fence, JobId, SessionId, TenantId};
-use crate::job::{Idempotency, NewJob, QueueName, Start, Work};
-use crate::lane::{Lane, LanePlan};
-use crate::outcome::{AttemptOutcome, Report, Verdict};
-use crate::ports::{
+use foreman_core::id::{ClaimToken, Fence, JobId, SessionId, TenantId};
+use foreman_core::job::{Idempotency, NewJob, QueueName, Start, Work};
+use foreman_core::lane::{Lane, LanePlan};
+use foreman_core::outcome::{AttemptOutcome, Report, Verdict};
+use foreman_core::ports::{
     Audit, CancelAnswer, ChangeRow, ClaimAnswer, ClaimRequest, Company, Due, Heartbeat, Held, JobFilter, JobView,
     Moved, Note, OpenJob, Position, Pruned, Pulse, Queues, RedriveAnswer, RemoveAnswer, Retention, SessionInfo,
     Settled, Settlement, Store, Submitted, Wanted,
 };
-use crate::retry::Backoff;
-use crate::secret_map::SecretMap;
-use crate::state::State;
-use crate::target::{Body, CommandTarget, ExitCodes, HttpTarget, Program, Route, Target, TaskTarget};
-use crate::time::Timestamp;
+use foreman_core::retry::Backoff;
+use foreman_core::secret_map::SecretMap;
+use foreman_core::state::State;
+use foreman_core::target::{Body, CommandTarget, ExitCodes, HttpTarget, Program, Route, Target, TaskTarget};
+use foreman_core::time::Timestamp;
 
 pub const SECOND: Duration = Duration::from_secs(1);
 pub const MINUTE: Duration = Duration::from_mins(1);

@@ -2,8 +2,8 @@
 
 use super::Subject;
 use super::given::{PLENTY, SECOND, Scene, a_job, alone, by_ids, jobs, queue, retry, sorted, tenant};
-use crate::id::{JobId, SessionId};
-use crate::ports::HeldView;
+use foreman_core::id::{JobId, SessionId};
+use foreman_core::ports::HeldView;
 
 async fn held_by(scene: &Scene<'_>, session: SessionId, limit: usize) -> Vec<HeldView> {
     scene.store.held_by(session, limit).await.expect("the store answers")

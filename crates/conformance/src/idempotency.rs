@@ -2,8 +2,8 @@
 
 use super::Subject;
 use super::given::{DAY, HOUR, PLENTY, SECOND, Scene, a_job, at_once, completed, tenant};
-use crate::ports::{JobFilter, RemoveAnswer, Retention, Submitted};
-use crate::state::State;
+use foreman_core::ports::{JobFilter, RemoveAnswer, Retention, Submitted};
+use foreman_core::state::State;
 
 pub async fn a_key_sent_again_names_the_first_job(subject: &dyn Subject) {
     let scene = Scene::of(subject);

@@ -3,10 +3,10 @@
 use super::TenancySubject;
 use super::given::{HOUR, MINUTE, SECOND, at_once, tenant};
 use super::tenants_kept;
-use crate::id::TenantId;
-use crate::key::{ApiKey, KeyId, KeyRecord, KeyRefused, Scope, admit};
-use crate::ports::{AtTheDoor, CreateKeyAnswer, NewKey, ReplaceKeyAnswer, Replacement, RevokeKeyAnswer};
-use crate::tenant::TenantSettings;
+use foreman_core::id::TenantId;
+use foreman_core::key::{ApiKey, KeyId, KeyRecord, KeyRefused, Scope, admit};
+use foreman_core::ports::{AtTheDoor, CreateKeyAnswer, NewKey, ReplaceKeyAnswer, Replacement, RevokeKeyAnswer};
+use foreman_core::tenant::TenantSettings;
 
 const ANSWERS: &str = "the store answers";
 

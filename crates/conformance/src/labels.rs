@@ -2,9 +2,9 @@
 
 use super::Subject;
 use super::given::{Scene, a_job, sorted};
-use crate::id::JobId;
-use crate::ports::Labels;
-use crate::state::State;
+use foreman_core::id::JobId;
+use foreman_core::ports::Labels;
+use foreman_core::state::State;
 
 async fn labels(scene: &Scene<'_>, jobs: &[JobId]) -> Vec<Labels> {
     let mut labels = scene.store.labels(jobs).await.expect("the store answers");

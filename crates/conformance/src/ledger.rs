@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::id::{Fence, JobId, SessionId, TenantId};
-use crate::job::{NewJob, QueueName};
-use crate::outcome::{AttemptOutcome, Verdict};
-use crate::ports::{Held, JobView, OpenJob, Settled, is_fragile};
-use crate::retry::MAX_CRASHES;
-use crate::state::State;
-use crate::time::Timestamp;
+use foreman_core::id::{Fence, JobId, SessionId, TenantId};
+use foreman_core::job::{NewJob, QueueName};
+use foreman_core::outcome::{AttemptOutcome, Verdict};
+use foreman_core::ports::{Held, JobView, OpenJob, Settled, is_fragile};
+use foreman_core::retry::MAX_CRASHES;
+use foreman_core::state::State;
+use foreman_core::time::Timestamp;
 
 use super::given::Proof;
 

@@ -77,8 +77,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::ports::{Leader, Store, Tenancy, Wakeups};
-use crate::time::Timestamp;
+use foreman_core::ports::{Leader, Store, Tenancy, Wakeups};
+use foreman_core::time::Timestamp;
 
 /// A fresh, empty store, and its clock in the test's hands.
 #[async_trait]

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Subject;
 use super::given::{HOUR, SECOND, Scene, a_job, completed, ids, jobs, queue, sorted};
-use crate::id::{JobId, TenantId};
-use crate::outcome::{CommandReport, Report, Verdict};
-use crate::outline::Outline;
-use crate::ports::{Cursor, JobFilter, JobSummary, Page};
-use crate::secret_map::SecretMap;
-use crate::state::State;
-use crate::target::{Body, CommandTarget, ExitCodes, HttpTarget, Program, Target};
+use foreman_core::id::{JobId, TenantId};
+use foreman_core::outcome::{CommandReport, Report, Verdict};
+use foreman_core::outline::Outline;
+use foreman_core::ports::{Cursor, JobFilter, JobSummary, Page};
+use foreman_core::secret_map::SecretMap;
+use foreman_core::state::State;
+use foreman_core::target::{Body, CommandTarget, ExitCodes, HttpTarget, Program, Target};
 
 async fn page(scene: &Scene<'_>, filter: &JobFilter, after: Option<&Cursor>, limit: usize) -> Page<JobSummary> {
     scene.store.list(&TenantId::default(), filter, after, limit).await.expect("the store answers")
@@ -299,7 +299,7 @@ pub async fn deliveries_are_listed_only_where_their_queue_is_named(subject: &dyn
     let asked = || a_job().kind("k").correlated("order-1");
     for state in State::ALL {
         own.push((state, scene.job_in(state, asked()).await));
-        deliveries.push((state, scene.job_in(state, asked().queued(crate::webhook::QUEUE)).await));
+        deliveries.push((state, scene.job_in(state, asked().queued(foreman_core::webhook::QUEUE)).await));
     }
     let none = JobFilter::default;
     let all_of = |jobs: &[(State, JobId)]| sorted(jobs.iter().map(|(_, id)| *id));
@@ -310,7 +310,7 @@ pub async fn deliveries_are_listed_only_where_their_queue_is_named(subject: &dyn
         found(&scene, JobFilter { created_before: Some(scene.now().await.plus(HOUR)), ..none() }).await,
         all_of(&own)
     );
-    let named = || JobFilter { queue: Some(queue(crate::webhook::QUEUE)), ..none() };
+    let named = || JobFilter { queue: Some(queue(foreman_core::webhook::QUEUE)), ..none() };
     assert_eq!(found(&scene, named()).await, all_of(&deliveries));
     for (jobs, filter) in [(&own, none()), (&deliveries, named())] {
         for (state, id) in jobs {

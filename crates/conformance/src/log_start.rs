@@ -3,8 +3,8 @@
 use super::Subject;
 use super::given::{DAY, HOUR, PLENTY, SECOND, Scene, a_job};
 use super::prune::for_ever;
-use crate::id::JobId;
-use crate::ports::{Position, Retention};
+use foreman_core::id::JobId;
+use foreman_core::ports::{Position, Retention};
 
 fn kept_for_a_day() -> Retention {
     Retention { changes: DAY, ..for_ever() }

@@ -2,10 +2,10 @@
 
 use super::Subject;
 use super::given::{HOUR, Proof, Scene, a_job, alone, by_ids, completed, dead, failed, ids, interrupted, retry};
-use crate::id::{Fence, JobId, SessionId};
-use crate::outcome::Verdict;
-use crate::ports::{CancelAnswer, RedriveAnswer, Settled};
-use crate::state::{Event, State, transition};
+use foreman_core::id::{Fence, JobId, SessionId};
+use foreman_core::outcome::Verdict;
+use foreman_core::ports::{CancelAnswer, RedriveAnswer, Settled};
+use foreman_core::state::{Event, State, transition};
 
 /// A job driven into a state, with the best proof there is that somebody holds it.
 struct Driven {

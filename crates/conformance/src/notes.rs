@@ -3,13 +3,13 @@
 use super::Subject;
 use super::given::{HOUR, MINUTE, SECOND, Scene, TTL, a_job, queue, session_info, tenant};
 use super::timetable::{by_hand, edit, every_minute, firing, firing_by_hand, missed, named, next_firing, pause, tick};
-use crate::id::{SessionId, TenantId};
-use crate::ports::{
+use foreman_core::id::{SessionId, TenantId};
+use foreman_core::ports::{
     Became, CreateAnswer, DeleteAnswer, EditAnswer, Fired, Note, Position, ScheduleView, SessionState, TickState, Topic,
 };
-use crate::schedule::Overlap;
-use crate::state::State;
-use crate::time::Timestamp;
+use foreman_core::schedule::Overlap;
+use foreman_core::state::State;
+use foreman_core::time::Timestamp;
 
 fn worker(session: SessionId, worker: &str, state: SessionState) -> Note {
     Note::Worker { session, worker: worker.into(), state }
@@ -20,7 +20,7 @@ fn schedule(view: &ScheduleView, became: Became) -> Note {
     Note::Schedule { tenant, schedule: view.schedule.id, name, became }
 }
 
-fn ticked(view: &ScheduleView, nominal: Timestamp, state: TickState, job: Option<crate::JobId>) -> Note {
+fn ticked(view: &ScheduleView, nominal: Timestamp, state: TickState, job: Option<foreman_core::JobId>) -> Note {
     let (tenant, name) = (view.schedule.tenant.clone(), view.schedule.name.to_string());
     Note::Tick { tenant, schedule: view.schedule.id, name, nominal, state, job }
 }
@@ -258,7 +258,7 @@ pub async fn ticks_by_hand_in_one_moment_are_told_apart(subject: &dyn Subject) {
     let view = scene.plant(every_minute("daily")).await;
     let (start, now) = (scene.head().await, scene.now().await);
     let twice = firing(&view, vec![by_hand(&view, now), by_hand(&view, now)]);
-    let jobs = scene.fired(&crate::ports::Firing { next: view.seen.next, ..twice }).await;
+    let jobs = scene.fired(&foreman_core::ports::Firing { next: view.seen.next, ..twice }).await;
     let after = Timestamp::from_micros(now.as_micros() + 1);
     let expected = [(now, jobs[0]), (after, jobs[1])].map(|(at, job)| ticked(&view, at, TickState::Fired, Some(job)));
     assert_eq!(scene.notes_since(start).await, expected);

@@ -2,9 +2,9 @@
 
 use super::Subject;
 use super::given::{HOUR, SECOND, Scene, a_job, alone, by_order, completed, ids, interrupted, jobs, queue, retry};
-use crate::id::{JobId, SessionId};
-use crate::lane::{Lane, LanePlan, Pick, StarvationGuard};
-use crate::ports::{ClaimRequest, Queues, Wanted};
+use foreman_core::id::{JobId, SessionId};
+use foreman_core::lane::{Lane, LanePlan, Pick, StarvationGuard};
+use foreman_core::ports::{ClaimRequest, Queues, Wanted};
 
 /// The next `count` jobs, claimed one by one and completed, with the tenant of each.
 async fn serve(scene: &Scene<'_>, session: SessionId, count: usize) -> Vec<(JobId, String)> {

@@ -3,7 +3,7 @@
 use super::Subject;
 use super::given::{HOUR, MINUTE, SECOND, Scene, tenant};
 use super::timetable::every_minute;
-use crate::ports::{Counted, Overdue};
+use foreman_core::ports::{Counted, Overdue};
 
 async fn overdue(scene: &Scene<'_>, of: &str, enough: u64) -> Overdue {
     scene.store.overdue(&tenant(of), enough).await.expect("the store answers")

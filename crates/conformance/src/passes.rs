@@ -5,9 +5,9 @@ use std::time::Duration;
 use super::TenancySubject;
 use super::given::{HOUR, PLENTY, SECOND, Scene, at_once, tenant};
 use super::prune::for_ever;
-use crate::key::{ApiKey, KeyHash};
-use crate::ports::{Holder, NewPass, Pass, PassKind, Pruned};
-use crate::time::Timestamp;
+use foreman_core::key::{ApiKey, KeyHash};
+use foreman_core::ports::{Holder, NewPass, Pass, PassKind, Pruned};
+use foreman_core::time::Timestamp;
 
 const ANSWERS: &str = "the store answers";
 const SOON: Duration = Duration::from_secs(30);

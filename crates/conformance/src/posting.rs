@@ -6,13 +6,13 @@ use serde_json::value::RawValue;
 
 use super::TenancySubject;
 use super::given::{a_job, queue, tenant};
-use crate::id::{JobId, SessionId, TenantId, WebhookId};
-use crate::job::{NewJob, Work};
-use crate::ports::{
+use foreman_core::id::{JobId, SessionId, TenantId, WebhookId};
+use foreman_core::job::{NewJob, Work};
+use foreman_core::ports::{
     Advance, Advanced, Begin, ClaimRequest, Delivery, Effect, FollowerName, NewDelivery, Position, Store,
 };
-use crate::target::{Addressee, Route, Target, WebhookTarget};
-use crate::webhook::{Event, KIND, QUEUE, Wish};
+use foreman_core::target::{Addressee, Route, Target, WebhookTarget};
+use foreman_core::webhook::{Event, KIND, QUEUE, Wish};
 
 const ANSWERS: &str = "the store answers";
 

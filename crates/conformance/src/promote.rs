@@ -2,8 +2,8 @@
 
 use super::Subject;
 use super::given::{HOUR, MINUTE, PLENTY, SECOND, Scene, a_job, at_once, completed, jobs, retry};
-use crate::ports::Due;
-use crate::state::State;
+use foreman_core::ports::Due;
+use foreman_core::state::State;
 
 pub async fn with_nothing_waiting_there_is_nothing_to_do(subject: &dyn Subject) {
     let scene = Scene::of(subject);

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use super::Subject;
 use super::given::{DAY, HOUR, PLENTY, SECOND, Scene, a_job, by_order, completed, jobs, queue, retry, tenant};
-use crate::id::{JobId, TenantId};
-use crate::lane::Lane;
-use crate::ports::{ClaimRequest, Heartbeat, JobFilter, Pruned, RedriveAnswer, Retention, USE_IS_NOTED_EVERY};
-use crate::state::State;
-use crate::target::Route;
+use foreman_core::id::{JobId, TenantId};
+use foreman_core::lane::Lane;
+use foreman_core::ports::{ClaimRequest, Heartbeat, JobFilter, Pruned, RedriveAnswer, Retention, USE_IS_NOTED_EVERY};
+use foreman_core::state::State;
+use foreman_core::target::Route;
 
 /// Keeps everything for ever.
 pub fn for_ever() -> Retention {

@@ -2,9 +2,9 @@
 
 use super::Subject;
 use super::given::{HOUR, MINUTE, SECOND, Scene, a_job, completed, failed, tenant};
-use crate::id::TenantId;
-use crate::ports::{QueueView, WaitingCounts};
-use crate::state::State;
+use foreman_core::id::TenantId;
+use foreman_core::ports::{QueueView, WaitingCounts};
+use foreman_core::state::State;
 
 async fn views(scene: &Scene<'_>) -> Vec<QueueView> {
     scene.store.queues(&TenantId::default()).await.expect("the store answers")

@@ -2,10 +2,10 @@
 
 use super::Subject;
 use super::given::{HOUR, SECOND, Scene, a_job, at_once, completed, dead, failed, ids, interrupted, retry};
-use crate::id::{JobId, TenantId};
-use crate::outcome::AttemptOutcome;
-use crate::ports::{JobFilter, RedriveAnswer, Settled};
-use crate::state::State;
+use foreman_core::id::{JobId, TenantId};
+use foreman_core::outcome::AttemptOutcome;
+use foreman_core::ports::{JobFilter, RedriveAnswer, Settled};
+use foreman_core::state::State;
 
 pub async fn every_final_job_can_be_redriven(subject: &dyn Subject) {
     let scene = Scene::of(subject);

@@ -2,9 +2,9 @@
 
 use super::Subject;
 use super::given::{SECOND, Scene, a_job, completed, retry};
-use crate::id::{JobId, TenantId};
-use crate::ports::{JobFilter, RemoveAnswer};
-use crate::state::State;
+use foreman_core::id::{JobId, TenantId};
+use foreman_core::ports::{JobFilter, RemoveAnswer};
+use foreman_core::state::State;
 
 pub async fn a_final_job_is_removed_with_all_that_is_known_of_it(subject: &dyn Subject) {
     let scene = Scene::of(subject);
@@ -63,7 +63,7 @@ pub async fn a_worker_that_reports_on_a_removed_job_harms_nothing(subject: &dyn 
     let proof = scene.claim_job(session, id).await;
     scene.cancel(id).await;
     scene.remove(id).await;
-    assert_ne!(scene.settle(proof, completed()).await, crate::ports::Settled::Now);
+    assert_ne!(scene.settle(proof, completed()).await, foreman_core::ports::Settled::Now);
     assert!(scene.find(id).await.is_none());
 }
 

@@ -6,11 +6,11 @@ use super::Subject;
 use super::given::{
     Scene, a_job, alone, by_ids, by_order, completed, ids, jobs, open, queue, routes, sorted, taken, tenant,
 };
-use crate::id::{JobId, SessionId};
-use crate::lane::{Lane, LanePlan};
-use crate::ports::{ClaimAnswer, ClaimRequest, Held, Queues, Room, Wanted};
-use crate::retry::MAX_CRASHES;
-use crate::target::Route;
+use foreman_core::id::{JobId, SessionId};
+use foreman_core::lane::{Lane, LanePlan};
+use foreman_core::ports::{ClaimAnswer, ClaimRequest, Held, Queues, Room, Wanted};
+use foreman_core::retry::MAX_CRASHES;
+use foreman_core::target::Route;
 
 /// The same call with so much room for these.
 fn within(rooms: &[(&str, u32)], request: ClaimRequest) -> ClaimRequest {

@@ -11,11 +11,11 @@ use super::given::{
     jobs, open, retry, taken,
 };
 use super::timetable::{edit, every_minute, next_firing};
-use crate::id::{Fence, TenantId};
-use crate::outcome::AttemptOutcome;
-use crate::ports::{CancelAnswer, ClaimAnswer, EditAnswer, Fired, RedriveAnswer, Settled};
-use crate::retry::MAX_CRASHES;
-use crate::state::State;
+use foreman_core::id::{Fence, TenantId};
+use foreman_core::outcome::AttemptOutcome;
+use foreman_core::ports::{CancelAnswer, ClaimAnswer, EditAnswer, Fired, RedriveAnswer, Settled};
+use foreman_core::retry::MAX_CRASHES;
+use foreman_core::state::State;
 
 /// Claim {a, b}; a is retried; the session lapses. Whoever returns "what has no outcome" returns a again.
 pub async fn a_sweep_returns_only_what_is_still_open(subject: &dyn Subject) {

@@ -17,20 +17,20 @@ use super::given::{
     tenant,
 };
 use super::timetable::{edit, every_minute, firing, firing_by_hand, missed, tick};
-use crate::error_group::ErrorGroup;
-use crate::id::{ClaimToken, Fence, JobId, SessionId, TenantId};
-use crate::job::NewJob;
-use crate::lane::Lane;
-use crate::memory::{self, LocalWakeups, ManualClock};
-use crate::outcome::Verdict;
-use crate::ports::{
+use foreman_core::error_group::ErrorGroup;
+use foreman_core::id::{ClaimToken, Fence, JobId, SessionId, TenantId};
+use foreman_core::job::NewJob;
+use foreman_core::lane::Lane;
+use foreman_core::memory::{self, LocalWakeups, ManualClock};
+use foreman_core::outcome::Verdict;
+use foreman_core::ports::{
     ClaimAnswer, ClaimRequest, DueSchedule, DueSchedules, Edit, Fired, Firing, JobFilter, Moved, Note, Position,
     Pruned, Queues, Retention, Room, ScheduleView, Settlement, Store, StoreError, Tenancy, TickAct, Topic, Wakeups,
 };
-use crate::schedule::{NewSchedule, Overlap, Schedule, ScheduleKey, ScheduleSpec};
-use crate::state::State;
-use crate::target::Route;
-use crate::time::{Clock, Timestamp};
+use foreman_core::schedule::{NewSchedule, Overlap, Schedule, ScheduleKey, ScheduleSpec};
+use foreman_core::state::State;
+use foreman_core::target::Route;
+use foreman_core::time::{Clock, Timestamp};
 
 /// How a store that is tested never fails.
 const ANSWERS: &str = "the store answers";
@@ -781,7 +781,7 @@ fn filters(clock: &ManualClock) -> Vec<JobFilter> {
     }
     filters.push(JobFilter::default());
     filters.push(some(&|filter| filter.queue = Some(queue(QUEUES[1]))));
-    filters.push(some(&|filter| filter.queue = Some(queue(crate::webhook::QUEUE))));
+    filters.push(some(&|filter| filter.queue = Some(queue(foreman_core::webhook::QUEUE))));
     filters.push(some(&|filter| filter.kind = Some(KINDS[1].into())));
     filters.push(some(&|filter| filter.tag = Some("blue".into())));
     filters.push(some(&|filter| filter.correlation_id = Some("order-7".into())));

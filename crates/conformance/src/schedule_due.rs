@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Subject;
 use super::given::{HOUR, MINUTE, PLENTY, SECOND, Scene};
 use super::timetable::{edit, every_minute, next_firing, pause, schedule_ids};
-use crate::ports::Fired;
+use foreman_core::ports::Fired;
 
 const TINY: Duration = Duration::from_micros(1);
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::Subject;
 use super::given::{HOUR, MINUTE, SECOND, Scene, a_job, at_once, completed};
 use super::timetable::{edit, every_minute, firing_by_hand, named, next_firing, nominals, pause};
-use crate::id::{EditId, ScheduleId, TenantId};
-use crate::ports::{DeleteAnswer, Edit, EditAnswer, Fired, Firing, Seen, TickReason, TickState};
-use crate::schedule::{Overlap, ScheduleSpec};
+use foreman_core::id::{EditId, ScheduleId, TenantId};
+use foreman_core::ports::{DeleteAnswer, Edit, EditAnswer, Fired, Firing, Seen, TickReason, TickState};
+use foreman_core::schedule::{Overlap, ScheduleSpec};
 
 pub async fn an_edit_changes_all_that_it_says_and_no_more(subject: &dyn Subject) {
     let scene = Scene::of(subject);

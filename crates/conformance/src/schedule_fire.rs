@@ -9,12 +9,12 @@ use super::given::{DAY, HOUR, MINUTE, SECOND, Scene, at_once, completed, ids, qu
 use super::timetable::{
     by_hand, edit, every_minute, fire_by, firing, firing_by_hand, job_of, missed, next_firing, nominals, pause, tick,
 };
-use crate::id::{JobId, ScheduleId};
-use crate::job::{NewJob, Occasion, Start};
-use crate::ports::{Fired, Firing, NewTick, Seen, TickAct, TickReason, TickState, TickView, Topic};
-use crate::schedule::Overlap;
-use crate::state::State;
-use crate::time::Timestamp;
+use foreman_core::id::{JobId, ScheduleId};
+use foreman_core::job::{NewJob, Occasion, Start};
+use foreman_core::ports::{Fired, Firing, NewTick, Seen, TickAct, TickReason, TickState, TickView, Topic};
+use foreman_core::schedule::Overlap;
+use foreman_core::state::State;
+use foreman_core::time::Timestamp;
 
 const TINY: Duration = Duration::from_micros(1);
 /// Generous: a bell that is rung at all is rung at once.

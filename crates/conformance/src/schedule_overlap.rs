@@ -6,10 +6,10 @@ use super::timetable::{
     edit, every_minute, fire_by, firing, firing_by_hand, job_of, missed, next_firing, nominals, pause, schedule_ids,
     tick,
 };
-use crate::id::JobId;
-use crate::ports::{Fired, Firing, ScheduleView, TickReason, TickState};
-use crate::schedule::Overlap;
-use crate::state::State;
+use foreman_core::id::JobId;
+use foreman_core::ports::{Fired, Firing, ScheduleView, TickReason, TickState};
+use foreman_core::schedule::Overlap;
+use foreman_core::state::State;
 
 /// What became of the ticks, the latest first.
 async fn told(scene: &Scene<'_>, view: &ScheduleView) -> Vec<(TickState, Option<TickReason>)> {

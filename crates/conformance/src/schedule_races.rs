@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::Subject;
 use super::given::{HOUR, MINUTE, SECOND, Scene, at_once};
 use super::timetable::{edit, every_minute, fire_by, next_firing, pause};
-use crate::id::{ScheduleId, TenantId};
-use crate::ports::{DeleteAnswer, Edit, EditAnswer, ScheduleView, Store, TickState};
-use crate::schedule::ScheduleKey;
+use foreman_core::id::{ScheduleId, TenantId};
+use foreman_core::ports::{DeleteAnswer, Edit, EditAnswer, ScheduleView, Store, TickState};
+use foreman_core::schedule::ScheduleKey;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Meddling {

@@ -3,10 +3,10 @@
 use super::Subject;
 use super::given::{DAY, HOUR, MINUTE, PLENTY, SECOND, Scene, completed};
 use super::timetable::{every_minute, firing, firing_by_hand, missed, nominals};
-use crate::ports::{Retention, ScheduleView, TickState};
-use crate::schedule::Overlap;
-use crate::state::State;
-use crate::time::Timestamp;
+use foreman_core::ports::{Retention, ScheduleView, TickState};
+use foreman_core::schedule::Overlap;
+use foreman_core::state::State;
+use foreman_core::time::Timestamp;
 
 /// Keeps everything but ticks for ever.
 fn keeping_ticks(ticks: std::time::Duration) -> Retention {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::Subject;
 use super::given::{MINUTE, SECOND, Scene, at_once, tenant};
 use super::timetable::{every_minute, named, nominals};
-use crate::id::{ScheduleId, TenantId};
-use crate::ports::{CreateAnswer, DeleteAnswer, EditAnswer, ScheduleView, Seen};
-use crate::schedule::{NewSchedule, Schedule, ScheduleKey, ScheduleName, ScheduleSpec};
+use foreman_core::id::{ScheduleId, TenantId};
+use foreman_core::ports::{CreateAnswer, DeleteAnswer, EditAnswer, ScheduleView, Seen};
+use foreman_core::schedule::{NewSchedule, Schedule, ScheduleKey, ScheduleName, ScheduleSpec};
 
 fn names(views: &[ScheduleView]) -> Vec<String> {
     views.iter().map(|view| view.schedule.name.to_string()).collect()

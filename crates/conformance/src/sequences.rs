@@ -8,10 +8,10 @@ use super::given::{
     HOUR, MINUTE, Proof, SECOND, Scene, TTL, a_job, alone, at_once, by_ids, by_order, completed, dead, failed,
     interrupted, jobs, retry, taken,
 };
-use crate::id::JobId;
-use crate::outcome::Verdict;
-use crate::ports::{Moved, Position, Step};
-use crate::state::State;
+use foreman_core::id::JobId;
+use foreman_core::outcome::Verdict;
+use foreman_core::ports::{Moved, Position, Step};
+use foreman_core::state::State;
 
 async fn steps(scene: &Scene<'_>, id: JobId) -> Vec<Step> {
     let moved = scene.moved_since(Position::default()).await;
@@ -111,7 +111,10 @@ pub async fn every_state_shows_how_often_its_job_has_moved(subject: &dyn Subject
         assert_eq!(scene.view(id).await.sequence, moves, "{state}");
         agrees(&scene, id).await;
     }
-    let listed = scene.store.list(&crate::TenantId::default(), &crate::ports::JobFilter::default(), None, 100).await;
+    let listed = scene
+        .store
+        .list(&foreman_core::TenantId::default(), &foreman_core::ports::JobFilter::default(), None, 100)
+        .await;
     for summary in listed.expect("the store answers").items {
         assert_eq!(summary.sequence, scene.view(summary.id).await.sequence, "in a list it is the same");
     }
@@ -192,8 +195,8 @@ pub async fn moves_made_at_once_are_counted_one_after_the_other(subject: &dyn Su
     let (store, ids) = (subject.store(), came.clone());
     let meddler = at_once([async move {
         for _ in 0..ROUNDS {
-            store.cancel(&crate::TenantId::default(), &ids).await.expect("the store answers");
-            store.redrive(&crate::TenantId::default(), &ids).await.expect("the store answers");
+            store.cancel(&foreman_core::TenantId::default(), &ids).await.expect("the store answers");
+            store.redrive(&foreman_core::TenantId::default(), &ids).await.expect("the store answers");
             store.promote(10).await.expect("the store answers");
         }
     }]);

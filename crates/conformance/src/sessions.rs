@@ -4,9 +4,9 @@ use super::Subject;
 use super::given::{
     DAY, SECOND, Scene, TTL, a_job, at_once, by_order, completed, ids, interrupted, jobs, open, session_info, sorted,
 };
-use crate::id::{ClaimToken, SessionId};
-use crate::ports::{ClaimAnswer, Heartbeat, Pulse, Settled};
-use crate::state::State;
+use foreman_core::id::{ClaimToken, SessionId};
+use foreman_core::ports::{ClaimAnswer, Heartbeat, Pulse, Settled};
+use foreman_core::state::State;
 
 pub async fn a_registered_session_is_live_and_may_claim(subject: &dyn Subject) {
     let scene = Scene::of(subject);

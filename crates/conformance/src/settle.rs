@@ -4,10 +4,10 @@ use super::Subject;
 use super::given::{
     HOUR, Proof, SECOND, Scene, a_job, at_once, completed, dead, failed, ids, interrupted, jobs, retry,
 };
-use crate::id::{Fence, JobId, SessionId};
-use crate::outcome::{AttemptOutcome, CommandReport, HttpReport, Report, Verdict};
-use crate::ports::Settled;
-use crate::state::State;
+use foreman_core::id::{Fence, JobId, SessionId};
+use foreman_core::outcome::{AttemptOutcome, CommandReport, HttpReport, Report, Verdict};
+use foreman_core::ports::Settled;
+use foreman_core::state::State;
 
 fn every_verdict() -> [Verdict; 6] {
     [completed(), failed("no"), dead("never"), retry(HOUR), interrupted(), Verdict::Released]

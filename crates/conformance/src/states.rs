@@ -2,9 +2,9 @@
 
 use super::Subject;
 use super::given::{HOUR, MINUTE, Scene, a_job, completed, jobs, tenant};
-use crate::id::TenantId;
-use crate::ports::{Counted, StateCounts};
-use crate::state::State;
+use foreman_core::id::TenantId;
+use foreman_core::ports::{Counted, StateCounts};
+use foreman_core::state::State;
 
 const ENOUGH: u64 = 1_000;
 
@@ -102,7 +102,7 @@ pub async fn deliveries_are_not_counted_among_the_jobs(subject: &dyn Subject) {
     for state in State::ALL {
         scene.job_in(state, a_job()).await;
         for _ in 0..3 {
-            scene.job_in(state, a_job().queued(crate::webhook::QUEUE)).await;
+            scene.job_in(state, a_job().queued(foreman_core::webhook::QUEUE)).await;
         }
     }
     let counts = states(&scene, "default", 2).await;
@@ -124,7 +124,7 @@ pub async fn what_ended_lately_is_counted_while_it_stays_so(subject: &dyn Subjec
     for _ in 0..2 {
         scene.job_in(State::Failed, a_job()).await;
         scene.job_in(State::Failed, a_job().of("acme")).await;
-        scene.job_in(State::Failed, a_job().queued(crate::webhook::QUEUE)).await;
+        scene.job_in(State::Failed, a_job().queued(foreman_core::webhook::QUEUE)).await;
         scene.job_in(State::Dead, a_job()).await;
     }
     assert_eq!(counted(State::Failed, lately, ENOUGH).await, exactly(3), "from the moment itself on");

@@ -7,14 +7,14 @@ use super::given::{
     DAY, HOUR, MINUTE, PLENTY, SECOND, Scene, a_job, at_once, completed, dead, failed, jobs, queue, retry, tenant,
 };
 use super::prune::for_ever;
-use crate::id::TenantId;
-use crate::job::QueueName;
-use crate::ports::{
+use foreman_core::id::TenantId;
+use foreman_core::job::QueueName;
+use foreman_core::ports::{
     Advance, Advanced, Begin, Bucket, Depth, Effect, FollowerName, Position, Pruned, Range, Retention, Store,
     WaitingCounts,
 };
-use crate::statistics::{Entry, Ledger, Levels, Slot, Spread, Tally};
-use crate::time::Timestamp;
+use foreman_core::statistics::{Entry, Ledger, Levels, Slot, Spread, Tally};
+use foreman_core::time::Timestamp;
 
 const ANSWERS: &str = "the store answers";
 
@@ -559,9 +559,9 @@ pub async fn at_most_so_many_numbers_are_pruned_in_one_step(subject: &dyn Subjec
 pub async fn internal_queues_are_not_among_the_busiest(subject: &dyn Subject) {
     let scene = Scene::of(subject);
     let at = scene.now().await;
-    add(&scene, vec![submitted(Some("mail"), at, 1), submitted(Some(crate::webhook::QUEUE), at, 5)]).await;
+    add(&scene, vec![submitted(Some("mail"), at, 1), submitted(Some(foreman_core::webhook::QUEUE), at, 5)]).await;
     let told = by_queue(&scene, &ever(Slot::Minute, None), 1).await;
     assert_eq!(told.iter().map(|(queue, _)| queue.as_str()).collect::<Vec<_>>(), ["mail"]);
-    let named = read(&scene, &ever(Slot::Minute, Some(crate::webhook::QUEUE))).await;
+    let named = read(&scene, &ever(Slot::Minute, Some(foreman_core::webhook::QUEUE))).await;
     assert_eq!(counts(&named), [(Slot::Minute.of(at), 5)], "the numbers are there for whoever names it");
 }

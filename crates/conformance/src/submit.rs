@@ -7,13 +7,13 @@ use serde_json::value::RawValue;
 
 use super::Subject;
 use super::given::{DAY, HOUR, MINUTE, SECOND, Scene, a_job, at_once, completed, ids, jobs};
-use crate::job::Start;
-use crate::lane::Lane;
-use crate::ports::{JobFilter, Submitted};
-use crate::retry::Backoff;
-use crate::secret_map::SecretMap;
-use crate::state::State;
-use crate::target::{Body, HttpTarget, Target};
+use foreman_core::job::Start;
+use foreman_core::lane::Lane;
+use foreman_core::ports::{JobFilter, Submitted};
+use foreman_core::retry::Backoff;
+use foreman_core::secret_map::SecretMap;
+use foreman_core::state::State;
+use foreman_core::target::{Body, HttpTarget, Target};
 
 pub async fn an_accepted_job_reads_back_as_it_was_asked(subject: &dyn Subject) {
     let scene = Scene::of(subject);
@@ -48,7 +48,7 @@ pub async fn an_accepted_job_reads_back_as_it_was_asked(subject: &dyn Subject) {
     let found = scene.store.get(&asked.tenant, asked.id).await.expect("the store answers");
     let job = found.expect("an accepted job is there").job;
     assert_eq!((job.id, &job.tenant), (asked.id, &asked.tenant));
-    let text = |work: &crate::job::Work| serde_json::to_string(work).expect("plain data");
+    let text = |work: &foreman_core::job::Work| serde_json::to_string(work).expect("plain data");
     assert_eq!(text(&job.work), text(&asked.work));
     let Target::Http(http) = &job.work.target else { panic!("another target: {:?}", job.work.target) };
     assert_eq!(http.body.as_str(), payload, "the payload is kept to the letter");

@@ -35,8 +35,8 @@ macro_rules! stamp_promises {
             $(#[::tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $promise() {
                 let subject = super::make_subject().await;
-                $crate::conformance::$file::$promise(&subject).await;
-                $crate::conformance::audit::a_clean_end(&subject).await;
+                $crate::$file::$promise(&subject).await;
+                $crate::audit::a_clean_end(&subject).await;
             })+
         })+
     };
@@ -49,7 +49,7 @@ macro_rules! stamp_histories {
     ($($name:ident: $mood:ident,)+) => {
         $(#[::tokio::test]
         async fn $name() {
-            use $crate::conformance::{Subject as _, chaos};
+            use $crate::{Subject as _, chaos};
             let histories = super::make_subject().await.histories().div_ceil(5);
             for seed in 0..histories {
                 let subject = super::make_subject().await;

@@ -2,9 +2,9 @@
 
 use super::Subject;
 use super::given::{HOUR, Scene, a_job, ids, sorted, tenant};
-use crate::id::JobId;
-use crate::ports::{CancelAnswer, JobFilter, RedriveAnswer, RemoveAnswer};
-use crate::state::State;
+use foreman_core::id::JobId;
+use foreman_core::ports::{CancelAnswer, JobFilter, RedriveAnswer, RemoveAnswer};
+use foreman_core::state::State;
 
 /// One job of another tenant in every state, and those of ours.
 async fn two_tenants(scene: &Scene<'_>) -> (Vec<JobId>, Vec<JobId>) {

@@ -10,11 +10,11 @@ use super::posting::{delivery, job_ids, next_deliveries, posted};
 use super::tenants_kept::{changed, disabled, made};
 use super::timetable::{every_minute, schedule_ids};
 use super::{TenancySubject, webhooks_kept};
-use crate::id::TenantId;
-use crate::ports::{ClaimAnswer, Topic};
-use crate::schedule::Overlap;
-use crate::state::State;
-use crate::tenant::{Tenant, TenantSettings};
+use foreman_core::id::TenantId;
+use foreman_core::ports::{ClaimAnswer, Topic};
+use foreman_core::schedule::Overlap;
+use foreman_core::state::State;
+use foreman_core::tenant::{Tenant, TenantSettings};
 
 async fn disable(subject: &dyn TenancySubject, seen: &Tenant) -> Tenant {
     changed(subject, seen, disabled()).await

@@ -3,13 +3,13 @@
 use super::given::{SECOND, Scene, a_job, at_once, completed, tenant};
 use super::timetable::every_minute;
 use super::{TenancySubject, keys};
-use crate::id::{EditId, TenantId};
-use crate::ports::{
+use foreman_core::id::{EditId, TenantId};
+use foreman_core::ports::{
     CreateKeyAnswer, CreateTenantAnswer, DeleteTenantAnswer, NewTenant, RevokeKeyAnswer, TenantUpdate,
     UpdateTenantAnswer,
 };
-use crate::signing::SigningKeys;
-use crate::tenant::{Limit, LimitOverrides, Programs, Tenant, TenantSettings, Variables, Weight};
+use foreman_core::signing::SigningKeys;
+use foreman_core::tenant::{Limit, LimitOverrides, Programs, Tenant, TenantSettings, Variables, Weight};
 
 const ANSWERS: &str = "the store answers";
 

@@ -12,12 +12,12 @@ use super::timetable::{every_minute, next_firing};
 use super::trail::act;
 use super::webhooks_kept::made;
 use super::{Reigns, TenancySubject};
-use crate::id::{EntryId, JobId, TenantId};
-use crate::ports::{
+use foreman_core::id::{EntryId, JobId, TenantId};
+use foreman_core::ports::{
     Begin, DeliveryNote, Firing, FollowerName, JobFilter, Leader, Position, PruneKind, Retention, ScheduleView, Went,
 };
-use crate::state::State;
-use crate::webhook::Webhook;
+use foreman_core::state::State;
+use foreman_core::webhook::Webhook;
 
 const ANSWERS: &str = "the store answers";
 

@@ -4,16 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::given::{MINUTE, Scene, a_job, queue};
-use crate::duration::Span;
-use crate::id::{EditId, JobId, ScheduleId, TenantId};
-use crate::job::{NewJob, Work};
-use crate::ports::{
+use foreman_core::duration::Span;
+use foreman_core::id::{EditId, JobId, ScheduleId, TenantId};
+use foreman_core::job::{NewJob, Work};
+use foreman_core::ports::{
     CreateAnswer, DeleteAnswer, DueSchedule, DueSchedules, Edit, EditAnswer, Fired, Firing, JobFilter, NewTick,
     ScheduleView, Store, TickAct, TickView,
 };
-use crate::schedule::{NewSchedule, Overlap, Schedule, ScheduleKey, ScheduleName, ScheduleSpec};
-use crate::spec::JobSpec;
-use crate::time::Timestamp;
+use foreman_core::schedule::{NewSchedule, Overlap, Schedule, ScheduleKey, ScheduleName, ScheduleSpec};
+use foreman_core::spec::JobSpec;
+use foreman_core::time::Timestamp;
 
 const ANSWERS: &str = "the store answers";
 

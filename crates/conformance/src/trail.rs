@@ -3,10 +3,10 @@
 use super::TenancySubject;
 use super::given::{DAY, HOUR, PLENTY, SECOND, Scene, at_once, tenant};
 use super::prune::for_ever;
-use crate::audit::{Act, Actor, Entry};
-use crate::id::{EntryId, TenantId};
-use crate::key::ApiKey;
-use crate::ports::{Pruned, Retention};
+use foreman_core::audit::{Act, Actor, Entry};
+use foreman_core::id::{EntryId, TenantId};
+use foreman_core::key::ApiKey;
+use foreman_core::ports::{Pruned, Retention};
 
 const ANSWERS: &str = "the store answers";
 
@@ -128,7 +128,7 @@ pub async fn the_trail_is_pruned_by_age(subject: &dyn TenancySubject) {
 pub async fn a_deleted_tenant_stays_in_the_trail(subject: &dyn TenancySubject) {
     let there = super::tenants_kept::made(subject, "acme").await;
     let id = record(subject, &act("acme", "tenant.delete")).await;
-    let disabled = crate::tenant::TenantSettings { is_disabled: true, ..Default::default() };
+    let disabled = foreman_core::tenant::TenantSettings { is_disabled: true, ..Default::default() };
     let there = super::tenants_kept::changed(subject, &there, disabled).await;
     subject.tenancy().delete_tenant(&there.id, there.version).await.expect(ANSWERS);
     assert_eq!(trail(subject, Some("acme")).await.iter().map(|entry| entry.id).collect::<Vec<_>>(), [id]);

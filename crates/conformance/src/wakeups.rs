@@ -6,7 +6,7 @@ use tokio::sync::watch;
 
 use super::Subject;
 use super::given::{HOUR, SECOND, Scene, a_job, by_order, completed, interrupted, retry};
-use crate::ports::Topic;
+use foreman_core::ports::Topic;
 
 /// Generous: a bell that is rung at all is rung at once, and one that is not fails the test whenever it gives up.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -8,10 +8,10 @@ use std::time::Duration;
 use super::TenancySubject;
 use super::given::{DAY, HOUR, SECOND, at_once, tenant};
 use super::webhooks_kept::{again, change, made, turned};
-use crate::id::WebhookId;
-use crate::ports::{DeliveryNote, UpdateWebhookAnswer, Went};
-use crate::time::Timestamp;
-use crate::webhook::{Disabled, PATIENCE, Webhook};
+use foreman_core::id::WebhookId;
+use foreman_core::ports::{DeliveryNote, UpdateWebhookAnswer, Went};
+use foreman_core::time::Timestamp;
+use foreman_core::webhook::{Disabled, PATIENCE, Webhook};
 
 const ANSWERS: &str = "the store answers";
 const MICROSECOND: Duration = Duration::from_micros(1);

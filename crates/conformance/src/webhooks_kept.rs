@@ -3,14 +3,14 @@
 use super::TenancySubject;
 use super::given::{SECOND, at_once, sorted, tenant};
 use super::tenants_kept;
-use crate::id::{EditId, TenantId, WebhookId};
-use crate::ports::{
+use foreman_core::id::{EditId, TenantId, WebhookId};
+use foreman_core::ports::{
     CreateWebhookAnswer, DeleteTenantAnswer, DeliveryNote, NewWebhook, UpdateWebhookAnswer, WebhookUpdate, Went,
 };
-use crate::sealed::{Keyring, MasterKey, Place, Sealed};
-use crate::signing::{SigningKeys, SigningSecret};
-use crate::tenant::TenantSettings;
-use crate::webhook::{Disabled, Events, Webhook, WebhookSettings};
+use foreman_core::sealed::{Keyring, MasterKey, Place, Sealed};
+use foreman_core::signing::{SigningKeys, SigningSecret};
+use foreman_core::tenant::TenantSettings;
+use foreman_core::webhook::{Disabled, Events, Webhook, WebhookSettings};
 
 const ANSWERS: &str = "the store answers";
 

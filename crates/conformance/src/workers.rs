@@ -2,8 +2,8 @@
 
 use super::Subject;
 use super::given::{DAY, SECOND, Scene, a_job, completed, jobs};
-use crate::id::SessionId;
-use crate::ports::{SessionInfo, SessionState, SessionView};
+use foreman_core::id::SessionId;
+use foreman_core::ports::{SessionInfo, SessionState, SessionView};
 
 async fn views(scene: &Scene<'_>) -> Vec<SessionView> {
     scene.store.sessions().await.expect("the store answers")

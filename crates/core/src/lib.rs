@@ -2,8 +2,8 @@
 //!
 //! The words of the glossary as types, the rules that need no clock and no disk as plain functions, and the ports: what
 //! the rest of Foreman asks of a store, of a submitter, of a wake-up. Nothing here knows a database, a socket or a
-//! signal. [`memory`] keeps every port's promises in plain data structures; with the feature `conformance` the suites
-//! that hold every adapter to the same promises come along.
+//! signal. [`memory`] keeps every port's promises in plain data structures; the suites that hold it and every adapter to the
+//! same promises are the crate `foreman-conformance`.
 
 pub mod audit;
 pub mod document;
@@ -36,9 +36,6 @@ pub mod target;
 pub mod tenant;
 pub mod time;
 pub mod webhook;
-
-#[cfg(feature = "conformance")]
-pub mod conformance;
 
 pub use id::{ClaimToken, EditId, EntryId, Fence, JobId, ScheduleId, SessionId, TenantId, WebhookId};
 pub use job::{Idempotency, Job, NewJob, Start, Work};

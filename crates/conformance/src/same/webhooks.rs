@@ -10,12 +10,14 @@ use proptest::prelude::*;
 use super::super::posting::{Round, callback, courier, delivery, post_by};
 use super::super::webhooks_kept::{change, new};
 use super::{ANSWERS, Nth, Pair, TENANTS};
-use crate::audit::{Act, Actor};
-use crate::conformance::given::tenant;
-use crate::id::{EntryId, JobId};
-use crate::ports::{Advanced, DeliveryNote, FollowerName, NewDelivery, NewWebhook, Tenancy, WebhookUpdate, Went};
-use crate::time::Clock;
-use crate::webhook::{Disabled, Webhook, WebhookSettings};
+use crate::given::tenant;
+use foreman_core::audit::{Act, Actor};
+use foreman_core::id::{EntryId, JobId};
+use foreman_core::ports::{
+    Advanced, DeliveryNote, FollowerName, NewDelivery, NewWebhook, Tenancy, WebhookUpdate, Went,
+};
+use foreman_core::time::Clock;
+use foreman_core::webhook::{Disabled, Webhook, WebhookSettings};
 
 /// How many endpoints a tenant may have.
 const AT_MOST: u64 = 3;

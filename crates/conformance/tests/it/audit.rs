@@ -1,7 +1,7 @@
 //! The full look at a store finds what is wrong: it is only worth something if it can.
 
-use foreman_core::conformance::Subject as _;
-use foreman_core::conformance::given::{Scene, a_job, by_order, completed, jobs, retry};
+use foreman_conformance::Subject as _;
+use foreman_conformance::given::{Scene, a_job, by_order, completed, jobs, retry};
 use foreman_core::memory::Rule;
 use foreman_core::ports::ClaimAnswer;
 use std::time::Duration;

@@ -12,7 +12,7 @@ macro_rules! names {
 
 #[test]
 fn every_promise_that_is_written_is_stamped() {
-    let stamped: BTreeSet<(String, String)> = foreman_core::for_every_promise!(names)
+    let stamped: BTreeSet<(String, String)> = foreman_conformance::for_every_promise!(names)
         .into_iter()
         .map(|(file, promise)| (file.to_owned(), promise.to_owned()))
         .collect();
@@ -20,23 +20,23 @@ fn every_promise_that_is_written_is_stamped() {
     // It follows each of the others.
     assert!(written.remove(&("audit".into(), "a_clean_end".into())));
     let forgotten: Vec<_> = written.difference(&stamped).collect();
-    assert!(forgotten.is_empty(), "add these to conformance/suite.rs: {forgotten:#?}");
+    assert!(forgotten.is_empty(), "add these to src/suite.rs: {forgotten:#?}");
     assert!(stamped.len() > 200, "{} promises", stamped.len());
 }
 
 #[test]
 fn every_promise_about_tenants_that_is_written_is_stamped() {
-    let stamped: BTreeSet<(String, String)> = foreman_core::for_every_tenancy_promise!(names)
+    let stamped: BTreeSet<(String, String)> = foreman_conformance::for_every_tenancy_promise!(names)
         .into_iter()
         .map(|(file, promise)| (file.to_owned(), promise.to_owned()))
         .collect();
-    assert_eq!(written("(subject: &dyn TenancySubject) {"), stamped, "see conformance/tenancy.rs");
+    assert_eq!(written("(subject: &dyn TenancySubject) {"), stamped, "see src/tenancy.rs");
 }
 
 /// The public functions of the suite that take such a subject, each with its file.
 fn written(signature: &str) -> BTreeSet<(String, String)> {
     let mut written = BTreeSet::new();
-    let rooms = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/conformance");
+    let rooms = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     for entry in fs::read_dir(rooms).expect("the suite has a directory") {
         let path = entry.expect("a readable entry").path();
         if path.is_dir() {

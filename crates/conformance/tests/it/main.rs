@@ -8,5 +8,5 @@ mod subject;
 
 use subject::memory;
 
-foreman_core::conformance_suite!(memory);
-foreman_core::tenancy_suite!(memory);
+foreman_conformance::conformance_suite!(memory);
+foreman_conformance::tenancy_suite!(memory);

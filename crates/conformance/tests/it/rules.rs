@@ -6,8 +6,8 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use foreman_core::conformance::chaos::{self, Mood};
-use foreman_core::conformance::{TenancySubject, couriers, rooms, rules, webhooks_health};
+use foreman_conformance::chaos::{self, Mood};
+use foreman_conformance::{TenancySubject, couriers, rooms, rules, webhooks_health};
 use foreman_core::memory::Rule;
 
 use crate::subject::{Memory, memory};

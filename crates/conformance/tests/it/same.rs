@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use foreman_core::conformance::same;
+use foreman_conformance::same;
 use foreman_core::memory::{LocalWakeups, ManualClock, Rule, Store};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use foreman_core::conformance::{Subject, TenancySubject};
+use foreman_conformance::{Subject, TenancySubject};
 use foreman_core::memory::{LocalWakeups, ManualClock, Rule, Store};
 use foreman_core::ports::{self, Wakeups};
 use foreman_core::{Clock, Timestamp};

@@ -1,6 +1,6 @@
 //! Who may know whom.
 
-use crate::metadata::Metadata;
+use crate::metadata::{FOR_TESTS, Metadata};
 
 /// Stores and transports: each says how one outside thing is reached.
 const ADAPTERS: [&str; 4] = ["foreman-sqlite", "foreman-postgres", "foreman-kafka", "foreman-redis"];
@@ -10,10 +10,12 @@ fn objection(from: &str, to: &str) -> Option<&'static str> {
     let allowed: &[&str] = match from {
         "foreman" | "foreman-bench" => return None,
         "foreman-core" | "foreman-runtime" => &[],
-        "foreman-api" | "foreman-engine" => &["foreman-core", "foreman-runtime"],
+        "foreman-conformance" => &["foreman-core"],
+        "foreman-engine" => &["foreman-core", "foreman-runtime"],
+        "foreman-api" => &["foreman-core", "foreman-runtime", "foreman-conformance"],
         "foreman-eventlog" => &["foreman-runtime"],
         "foreman-client" => &["foreman-core"],
-        adapter if ADAPTERS.contains(&adapter) => &["foreman-core", "foreman-runtime"],
+        adapter if ADAPTERS.contains(&adapter) => &["foreman-core", "foreman-runtime", "foreman-conformance"],
         _ => return Some("a new crate says in tests/architecture/arrows.rs what it may know"),
     };
     if allowed.contains(&to) {
@@ -22,6 +24,9 @@ fn objection(from: &str, to: &str) -> Option<&'static str> {
     Some(match (from, to) {
         (_, "foreman" | "foreman-bench") => "nothing depends on a program: `foreman` plugs the others into each other",
         ("foreman-core", _) => "`core` says what a job is, and depends on nothing of ours",
+        ("foreman-conformance", _) => {
+            "`conformance` says what every store must keep: it knows the ports, and no store but the reference"
+        }
         ("foreman-runtime", _) => {
             "`runtime` says how a loop lives, knows nothing of jobs, and depends on nothing of ours"
         }
@@ -56,9 +61,24 @@ fn every_arrow_between_our_crates_is_on_the_map() {
 }
 
 #[test]
+fn what_is_for_tests_is_linked_by_tests_only() {
+    let metadata = Metadata::read();
+    let mut tests = Vec::new();
+    for package in metadata.ours() {
+        for dependency in package.dependencies.iter().filter(|it| FOR_TESTS.contains(&it.name.as_str())) {
+            assert_eq!(dependency.kind.as_deref(), Some("dev"), "{} → {}", package.name, dependency.name);
+            tests.push(package.name.as_str());
+        }
+    }
+    assert!(tests.contains(&"foreman-sqlite") && tests.contains(&"foreman-postgres"), "the stores are held to it");
+}
+
+#[test]
 fn a_wrong_arrow_is_refused_with_its_reason() {
     let refused = [
         ("foreman-core", "foreman-runtime", "nothing of ours"),
+        ("foreman-core", "foreman-conformance", "nothing of ours"),
+        ("foreman-conformance", "foreman-sqlite", "no store but the reference"),
         ("foreman-runtime", "foreman-core", "knows nothing of jobs"),
         ("foreman-api", "foreman-engine", "never meet"),
         ("foreman-engine", "foreman-sqlite", "compose.rs"),
@@ -81,6 +101,8 @@ fn the_arrows_of_the_map_are_allowed() {
         ("foreman-api", "foreman-core"),
         ("foreman-engine", "foreman-runtime"),
         ("foreman-sqlite", "foreman-core"),
+        ("foreman-sqlite", "foreman-conformance"),
+        ("foreman-conformance", "foreman-core"),
         ("foreman-client", "foreman-core"),
         ("foreman-eventlog", "foreman-runtime"),
     ];
