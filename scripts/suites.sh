@@ -20,6 +20,7 @@ suite architecture 20 300 tests foreman architecture
 suite generated 20 300 generated
 suite docs 20 300 tests foreman docs
 suite runtime 20 300 tests foreman-runtime
+suite protocol 20 300 tests foreman-protocol
 suite core 30 300 tests foreman-core
 suite conformance 60 600 tests foreman-conformance
 suite sqlite 120 900 tests foreman-sqlite

@@ -6,7 +6,6 @@ use super::TenancySubject;
 use super::given::{Ask, HOUR, Scene, a_job, completed, failed, jobs, sorted};
 use super::posting::{callback, courier, posted};
 use super::timetable::{every_minute, firing_by_hand, next_firing};
-use foreman_core::document::JobDocument;
 use foreman_core::id::{JobId, TenantId};
 use foreman_core::ports::{RedriveAnswer, RemoveAnswer};
 use foreman_core::schedule::NewSchedule;
@@ -86,7 +85,7 @@ pub async fn what_a_job_is_found_by_stands_in_no_document(subject: &dyn TenancyS
         scene.submit_all(std::slice::from_ref(&new)).await;
         let view = scene.view(new.id).await;
         assert_eq!(view.job.work.tags, new.work.tags);
-        let text = serde_json::to_string(&JobDocument::new(view, true)).expect("plain data");
+        let text = serde_json::to_string(&view.document(true)).expect("plain data");
         assert!(!text.contains(CALLBACK_TAG), "{text}");
         assert!(text.contains("https://example.com/done"), "{text}");
         let tag = new.work.tags.first().cloned();

@@ -18,7 +18,7 @@ use foreman_core::ports::{
     Change, CreateAnswer, DeleteAnswer, DueSchedule, Edit, EditAnswer, Firing, JobQuery, JobStore, NewTick,
     ScheduleError, ScheduleStore, ScheduleView, Schedules, Standing, StoreError, TickAct,
 };
-use foreman_core::schedule::{Judged, NewSchedule, Overlap, Schedule, ScheduleKey, ScheduleSpec};
+use foreman_core::schedule::{Judge as _, Judged, NewSchedule, Overlap, Schedule, ScheduleKey, ScheduleSpec};
 use foreman_core::sealed::Keyring;
 use foreman_core::spec::{Invalid, Mistake};
 use foreman_core::{EditId, JobId, ScheduleId, TenantId, Timestamp};

@@ -13,10 +13,10 @@ mod webhook;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::attempt::AttemptOutcome;
 use crate::duration::Span;
 use crate::lane::Lane;
-use crate::outcome::{AttemptOutcome, Report};
-use crate::ports::{AttemptPage, AttemptRecord, JobSummary, JobView, QueueView, SessionState, SessionView};
+use crate::session::SessionState;
 use crate::spec::{JobSpec, Mistake};
 use crate::state::State;
 use crate::time::Timestamp;
@@ -135,7 +135,7 @@ pub struct Asked {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub exit_codes: Option<crate::target::ExitCodes>,
+    pub exit_codes: Option<crate::spec::ExitCodes>,
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
     pub timeout: Option<Span>,
     pub backoff: Option<crate::spec::BackoffSpec>,
@@ -167,91 +167,9 @@ pub struct AttemptDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub response: Option<crate::outcome::HttpReport>,
+    pub response: Option<crate::attempt::HttpReport>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output: Option<crate::outcome::CommandReport>,
-}
-
-impl JobDocument {
-    /// One job, with its attempts or without.
-    pub fn new(view: JobView, with_attempts: bool) -> Self {
-        let work = &view.job.work;
-        let (mut attempts, mut attempts_total, mut attempts_next) = (None, None, None);
-        if with_attempts {
-            let AttemptPage { records, kept } = &view.attempts;
-            let dropped = if view.attempts.may_lack_some() { (view.attempt as usize).saturating_sub(*kept) } else { 0 };
-            attempts_total = Some((kept + dropped) as u64);
-            attempts_next = next_attempts(0, records.len(), *kept);
-            attempts = Some(view.attempts.records.into_iter().map(AttemptDocument::from).collect());
-        }
-        Self {
-            id: view.job.id.to_string(),
-            state: view.state,
-            queue: work.queue.to_string(),
-            priority: work.lane,
-            attempt: view.attempt,
-            max_attempts: work.max_attempts,
-            spent: view.spent,
-            crashes: view.crashes,
-            sequence: view.sequence,
-            created_at: view.job.created_at,
-            run_at: view.run_at,
-            started_at: view.started_at,
-            finished_at: view.finished_at,
-            error: view.error,
-            schedule: work.occasion.as_ref().map(|occasion| occasion.schedule.clone()),
-            scheduled_for: work.occasion.as_ref().map(|occasion| occasion.nominal),
-            asked: Asked::from(JobSpec::from(work.as_ref())),
-            attempts,
-            attempts_total,
-            attempts_next,
-            hints: Vec::new(),
-        }
-    }
-}
-
-/// The cursor of the page of attempts after one of `shown` that left out the latest `skip`.
-fn next_attempts(skip: usize, shown: usize, kept: usize) -> Option<String> {
-    let seen = skip + shown;
-    (seen < kept).then(|| seen.to_string())
-}
-
-/// A row of a list.
-impl From<JobSummary> for JobDocument {
-    fn from(summary: JobSummary) -> Self {
-        let outline = &summary.outline;
-        Self {
-            id: summary.id.to_string(),
-            state: summary.state,
-            queue: outline.queue.to_string(),
-            priority: outline.lane,
-            attempt: summary.attempt,
-            max_attempts: outline.max_attempts,
-            spent: summary.spent,
-            crashes: summary.crashes,
-            sequence: summary.sequence,
-            created_at: summary.created_at,
-            run_at: summary.run_at,
-            started_at: summary.started_at,
-            finished_at: summary.finished_at,
-            error: summary.error,
-            schedule: outline.occasion.as_ref().map(|occasion| occasion.schedule.clone()),
-            scheduled_for: outline.occasion.as_ref().map(|occasion| occasion.nominal),
-            asked: Asked::from(outline),
-            attempts: None,
-            attempts_total: None,
-            attempts_next: None,
-            hints: Vec::new(),
-        }
-    }
-}
-
-/// A page of attempts, the latest first.
-impl ListDocument<AttemptDocument> {
-    pub fn of_attempts(page: AttemptPage, skip: usize) -> Self {
-        let next = next_attempts(skip, page.records.len(), page.kept);
-        Self { items: page.records.into_iter().rev().map(AttemptDocument::from).collect(), next }
-    }
+    pub output: Option<crate::attempt::CommandReport>,
 }
 
 impl JobDocument {
@@ -391,24 +309,6 @@ impl<'de> serde::de::Visitor<'de> for Readable {
     }
 }
 
-impl From<AttemptRecord> for AttemptDocument {
-    fn from(attempt: AttemptRecord) -> Self {
-        let Report { error, duration_ms, response, output } = attempt.report;
-        Self {
-            number: attempt.number,
-            started_at: attempt.started_at,
-            finished_at: attempt.finished_at,
-            outcome: attempt.outcome,
-            worker: attempt.worker,
-            fence: attempt.fence.map(|fence| fence.0),
-            error,
-            duration_ms,
-            response,
-            output,
-        }
-    }
-}
-
 /// One page of a list. Pass `next` unchanged as `cursor` to get the next page; it is `null` on the last one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -433,21 +333,6 @@ pub struct QueueDocument {
     pub rate: f64,
 }
 
-impl From<QueueView> for QueueDocument {
-    fn from(view: QueueView) -> Self {
-        Self {
-            name: view.queue.to_string(),
-            paused: view.is_paused,
-            scheduled: view.waiting.scheduled,
-            pending: view.waiting.pending,
-            retrying: view.waiting.retrying,
-            running: view.running,
-            oldest_age: view.oldest_wait.map(Span),
-            rate: view.finished_last_minute as f64 / 60.0,
-        }
-    }
-}
-
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct WorkerDocument {
@@ -468,24 +353,6 @@ pub struct WorkerDocument {
     pub started_at: Timestamp,
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub heartbeat_at: Timestamp,
-}
-
-impl From<SessionView> for WorkerDocument {
-    fn from(view: SessionView) -> Self {
-        Self {
-            id: view.id.to_string(),
-            worker: view.worker,
-            pid: view.pid,
-            version: view.version,
-            state: view.state,
-            slots: view.slots,
-            running: view.running,
-            queues: view.queues,
-            tasks: view.tasks,
-            started_at: view.started_at,
-            heartbeat_at: view.renewed_at,
-        }
-    }
 }
 
 /// The jobs that a bulk operation applies to. Without any field, all jobs.
@@ -573,7 +440,7 @@ pub struct ProblemDocument {
     pub version: Option<i64>,
     /// The scope that the key would need.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scope: Option<crate::key::Scope>,
+    pub scope: Option<crate::scope::Scope>,
 }
 
 #[cfg(test)]

@@ -97,19 +97,6 @@ impl<'de> Deserialize<'de> for Timestamp {
     }
 }
 
-/// What time it is. Passed in, so that a test can say.
-///
-/// A plain function is a clock: the binary passes the runtime's.
-pub trait Clock: Send + Sync {
-    fn now(&self) -> Timestamp;
-}
-
-impl<F: Fn() -> Timestamp + Send + Sync> Clock for F {
-    fn now(&self) -> Timestamp {
-        self()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

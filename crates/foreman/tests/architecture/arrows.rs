@@ -9,7 +9,8 @@ const ADAPTERS: [&str; 4] = ["foreman-sqlite", "foreman-postgres", "foreman-kafk
 fn objection(from: &str, to: &str) -> Option<&'static str> {
     let allowed: &[&str] = match from {
         "foreman" | "foreman-bench" => return None,
-        "foreman-core" | "foreman-runtime" => &[],
+        "foreman-protocol" | "foreman-runtime" => &[],
+        "foreman-core" => &["foreman-protocol"],
         "foreman-conformance" => &["foreman-core"],
         "foreman-engine" => &["foreman-core", "foreman-runtime"],
         "foreman-api" => &["foreman-core", "foreman-runtime", "foreman-conformance"],
@@ -23,7 +24,8 @@ fn objection(from: &str, to: &str) -> Option<&'static str> {
     }
     Some(match (from, to) {
         (_, "foreman" | "foreman-bench") => "nothing depends on a program: `foreman` plugs the others into each other",
-        ("foreman-core", _) => "`core` says what a job is, and depends on nothing of ours",
+        ("foreman-protocol", _) => "`protocol` says what goes over the wire, and depends on nothing of ours",
+        ("foreman-core", _) => "`core` says what a job is: it knows only `protocol`",
         ("foreman-conformance", _) => {
             "`conformance` says what every store must keep: it knows the ports, and no store but the reference"
         }
@@ -38,6 +40,9 @@ fn objection(from: &str, to: &str) -> Option<&'static str> {
         (from, to) if ADAPTERS.contains(&from) && ADAPTERS.contains(&to) => "adapters never know each other",
         (_, to) if ADAPTERS.contains(&to) => {
             "`api` and `engine` speak to ports; which adapter is behind them is chosen in `foreman/compose.rs`"
+        }
+        (_, "foreman-protocol") => {
+            "the server takes the words of the protocol from `core`, which gives them their meaning"
         }
         _ => "an arrow that the map does not have",
     })
@@ -76,8 +81,9 @@ fn what_is_for_tests_is_linked_by_tests_only() {
 #[test]
 fn a_wrong_arrow_is_refused_with_its_reason() {
     let refused = [
-        ("foreman-core", "foreman-runtime", "nothing of ours"),
-        ("foreman-core", "foreman-conformance", "nothing of ours"),
+        ("foreman-core", "foreman-runtime", "only `protocol`"),
+        ("foreman-protocol", "foreman-core", "nothing of ours"),
+        ("foreman-core", "foreman-conformance", "only `protocol`"),
         ("foreman-conformance", "foreman-sqlite", "no store but the reference"),
         ("foreman-runtime", "foreman-core", "knows nothing of jobs"),
         ("foreman-api", "foreman-engine", "never meet"),
@@ -103,6 +109,7 @@ fn the_arrows_of_the_map_are_allowed() {
         ("foreman-sqlite", "foreman-core"),
         ("foreman-sqlite", "foreman-conformance"),
         ("foreman-conformance", "foreman-core"),
+        ("foreman-core", "foreman-protocol"),
         ("foreman-client", "foreman-core"),
         ("foreman-eventlog", "foreman-runtime"),
     ];

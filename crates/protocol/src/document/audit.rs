@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::audit::{Actor, Entry};
 use crate::time::Timestamp;
 
 /// Who did what to which object, and when.
@@ -27,25 +26,4 @@ pub struct AuditDocument {
     pub request: Option<String>,
     /// The address it came from.
     pub peer: Option<String>,
-}
-
-impl From<Entry> for AuditDocument {
-    fn from(entry: Entry) -> Self {
-        let Entry { id, at, act } = entry;
-        let actor = match act.actor {
-            Actor::Key(key) => key.to_string(),
-            other => other.to_string(),
-        };
-        Self {
-            id: id.to_string(),
-            at,
-            tenant: act.tenant.to_string(),
-            actor,
-            action: act.action,
-            object: act.object,
-            status: act.status,
-            request: act.request,
-            peer: act.peer,
-        }
-    }
 }

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ports::{Became, SessionState, TickState};
+use crate::schedule::TickState;
+use crate::session::SessionState;
 use crate::state::State;
 use crate::time::Timestamp;
 
@@ -51,18 +52,6 @@ pub enum ScheduleWhat {
     Paused,
     Resumed,
     Deleted,
-}
-
-impl From<Became> for ScheduleWhat {
-    fn from(became: Became) -> Self {
-        match became {
-            Became::Created => ScheduleWhat::Created,
-            Became::Updated => ScheduleWhat::Updated,
-            Became::Paused => ScheduleWhat::Paused,
-            Became::Resumed => ScheduleWhat::Resumed,
-            Became::Deleted => ScheduleWhat::Deleted,
-        }
-    }
 }
 
 /// `event: worker`. A worker started, is draining, stopped or died.

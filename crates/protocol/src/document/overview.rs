@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::duration::Span;
-use crate::ports::{Counted, FailureGroup, FailureGroups, HeldView};
 use crate::state::State;
 use crate::time::Timestamp;
 
@@ -31,12 +30,6 @@ pub struct CountDocument {
     pub count: u64,
     /// There are at least this many: counting stops early in a long history.
     pub estimate: bool,
-}
-
-impl From<Counted> for CountDocument {
-    fn from(counted: Counted) -> Self {
-        Self { count: counted.count, estimate: counted.is_estimate }
-    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -101,13 +94,6 @@ pub struct FailureGroupsDocument {
     pub complete: bool,
 }
 
-impl From<FailureGroups> for FailureGroupsDocument {
-    fn from(found: FailureGroups) -> Self {
-        let items = found.groups.into_iter().map(FailureGroupDocument::from).collect();
-        Self { items, next: None, complete: found.is_complete }
-    }
-}
-
 /// Jobs that failed or died with the same error, apart from numbers and ids in it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -139,23 +125,6 @@ fn dead() -> State {
     State::Dead
 }
 
-impl From<FailureGroup> for FailureGroupDocument {
-    fn from(group: FailureGroup) -> Self {
-        Self {
-            state: group.state,
-            group: group.group.map(String::from),
-            error: group.error,
-            count: group.counted.count,
-            estimate: group.counted.is_estimate,
-            first_at: group.first_at,
-            last_at: group.last_at,
-            kind: group.kind,
-            queue: group.queue.to_string(),
-            job: group.sample.to_string(),
-        }
-    }
-}
-
 /// A job that a worker is running.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -167,17 +136,4 @@ pub struct HeldDocument {
     pub attempt: u32,
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub started_at: Timestamp,
-}
-
-impl From<HeldView> for HeldDocument {
-    fn from(view: HeldView) -> Self {
-        Self {
-            id: view.job.to_string(),
-            tenant: view.tenant.to_string(),
-            queue: view.queue.to_string(),
-            kind: view.kind,
-            attempt: view.attempt,
-            started_at: view.started_at,
-        }
-    }
 }

@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::duration::Span;
-use crate::ports::{ScheduleView, TickReason, TickState, TickView};
-use crate::schedule::{DstGap, DstOverlap, Missed, Overlap, ScheduleSpec};
+use crate::schedule::{DstGap, DstOverlap, Missed, Overlap, ScheduleSpec, TickReason, TickState};
 use crate::spec::JobSpec;
 use crate::state::State;
 use crate::time::Timestamp;
@@ -103,47 +102,6 @@ impl ScheduleState {
     }
 }
 
-impl From<ScheduleView> for ScheduleDocument {
-    fn from(view: ScheduleView) -> Self {
-        let state = match (view.is_paused, view.is_finished()) {
-            (true, _) => ScheduleState::Paused,
-            (false, true) => ScheduleState::Finished,
-            (false, false) => ScheduleState::Active,
-        };
-        let description = match view.schedule.rule() {
-            Ok(rule) => rule.timing.describe(),
-            Err(invalid) => format!("does not fire, because this version cannot read it: {invalid}"),
-        };
-        let spec = (*view.schedule.spec).clone();
-        Self {
-            id: view.schedule.id.to_string(),
-            name: spec.name,
-            version: view.seen.version,
-            state,
-            description,
-            next_fire_at: view.seen.next,
-            held_for: view.seen.held,
-            last_tick: view.last_tick.map(TickDocument::from),
-            created_at: view.created_at,
-            updated_at: view.edited_at,
-            cron: spec.cron,
-            every: spec.every,
-            at: spec.at,
-            timezone: spec.timezone,
-            job: spec.job,
-            missed: spec.missed,
-            missed_max: spec.missed_max,
-            overlap: spec.overlap,
-            dst_gap: spec.dst_gap,
-            dst_overlap: spec.dst_overlap,
-            jitter: spec.jitter,
-            start_at: spec.start_at,
-            end_at: spec.end_at,
-            paused: spec.paused,
-        }
-    }
-}
-
 /// The result of a tick, or of a series of missed ticks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -165,21 +123,6 @@ pub struct TickDocument {
     pub last: Option<Timestamp>,
     /// How many ticks this entry covers; `null`: too many to count.
     pub count: Option<u32>,
-}
-
-impl From<TickView> for TickDocument {
-    fn from(view: TickView) -> Self {
-        Self {
-            nominal: view.nominal,
-            state: view.state,
-            reason: view.reason,
-            at: view.at,
-            job: view.job.map(|(id, _)| id.to_string()),
-            job_state: view.job.and_then(|(_, state)| state),
-            last: view.last,
-            count: view.count,
-        }
-    }
 }
 
 /// Any of the fields of a schedule: for the preview of an incomplete one, and for a patch, where `null` removes a field.

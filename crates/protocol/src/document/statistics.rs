@@ -1,10 +1,8 @@
 //! Numbers over time.
 
-use std::time::Duration;
-
 use serde::{Deserialize, Serialize};
 
-use crate::statistics::{Slot, Spread, Tally};
+use crate::statistics::Slot;
 use crate::time::Timestamp;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -59,24 +57,6 @@ pub struct TallyDocument {
     pub running: Option<u64>,
 }
 
-impl From<Tally> for TallyDocument {
-    fn from(tally: Tally) -> Self {
-        Self {
-            submitted: tally.submitted,
-            started: tally.started,
-            completed: tally.completed,
-            failed: tally.failed,
-            dead: tally.dead,
-            cancelled: tally.cancelled,
-            retried: tally.retried,
-            wait: SpreadDocument::of(&tally.wait),
-            run: SpreadDocument::of(&tally.run),
-            waiting: tally.waiting,
-            running: tally.running,
-        }
-    }
-}
-
 /// The distribution of durations. The quantiles are approximate: they are computed from a histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -86,17 +66,4 @@ pub struct SpreadDocument {
     pub p50_ms: f64,
     pub p95_ms: f64,
     pub max_ms: f64,
-}
-
-impl SpreadDocument {
-    fn of(spread: &Spread) -> Option<Self> {
-        let millis = |duration: Duration| (duration.as_secs_f64() * 1e6).round() / 1e3;
-        Some(Self {
-            count: spread.count,
-            mean_ms: millis(spread.mean()?),
-            p50_ms: millis(spread.quantile(0.5)?),
-            p95_ms: millis(spread.quantile(0.95)?),
-            max_ms: millis(spread.max()?),
-        })
-    }
 }

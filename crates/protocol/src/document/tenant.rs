@@ -5,9 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::duration::Span;
-use crate::key::{KeyRecord, KeyRefused, Scopes};
-use crate::signing::{Purpose, SigningSecret};
-use crate::tenant::{LimitOverrides, Programs, Tenant, TenantLimits, Variables, Weight};
+use crate::scope::Scopes;
+use crate::tenant::{LimitOverrides, Programs, TenantLimits, Variables, Weight};
 use crate::time::Timestamp;
 
 /// A tenant: its settings, and the limits that result from them.
@@ -42,26 +41,6 @@ pub struct TenantDocument {
     pub created_at: Timestamp,
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub updated_at: Timestamp,
-}
-
-impl TenantDocument {
-    /// `defaults` are the limits of every tenant.
-    pub fn new(tenant: Tenant, defaults: &TenantLimits) -> Self {
-        let Tenant { id, settings, version, created_at, edited_at } = tenant;
-        Self {
-            id: id.to_string(),
-            version,
-            disabled: settings.is_disabled,
-            limits_in_force: defaults.with(&settings.limits),
-            limits: settings.limits,
-            commands: settings.commands,
-            variables: settings.variables,
-            weight: settings.weight,
-            signs: !settings.signing.is_empty(),
-            created_at,
-            updated_at: edited_at,
-        }
-    }
 }
 
 /// A number, or `unlimited`.
@@ -137,7 +116,7 @@ pub struct KeyDocument {
     pub tenant: String,
     pub name: String,
     pub state: KeyState,
-    #[cfg_attr(feature = "openapi", schema(value_type = Vec<crate::key::Scope>))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<crate::scope::Scope>))]
     pub scopes: Scopes,
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub created_at: Timestamp,
@@ -174,28 +153,6 @@ impl KeyState {
 impl fmt::Display for KeyState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
-    }
-}
-
-impl KeyDocument {
-    pub fn new(record: KeyRecord, now: Timestamp) -> Self {
-        let state = match record.is_live(now) {
-            Err(KeyRefused::Revoked(_)) => KeyState::Revoked,
-            Err(KeyRefused::Expired(_)) => KeyState::Expired,
-            Ok(()) | Err(KeyRefused::Scope(_)) => KeyState::Live,
-        };
-        Self {
-            id: record.id.to_string(),
-            tenant: record.tenant.to_string(),
-            name: record.name,
-            state,
-            scopes: record.scopes,
-            created_at: record.created_at,
-            expires_at: record.expires_at,
-            revoked_at: record.revoked_at,
-            last_used_at: record.last_used_at,
-            replaced_by: record.replaced_by.map(|id| id.to_string()),
-        }
     }
 }
 
@@ -283,17 +240,6 @@ pub struct SecretDocument {
     pub callback_secret: Option<String>,
 }
 
-impl SecretDocument {
-    pub fn new(secret: &SigningSecret) -> Self {
-        let text = |secret: &SigningSecret| secret.text().reveal().to_owned();
-        Self {
-            secret: text(secret),
-            push_secret: Some(text(&secret.for_purpose(Purpose::Push))),
-            callback_secret: Some(text(&secret.for_purpose(Purpose::Callback))),
-        }
-    }
-}
-
 impl fmt::Debug for SecretDocument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SecretDocument(***)")
@@ -308,7 +254,7 @@ pub struct WhoamiDocument {
     pub tenant: String,
     /// The id of the caller's key; `bootstrap` for the configured admin key, `null` if the server requires none.
     pub key: Option<String>,
-    #[cfg_attr(feature = "openapi", schema(value_type = Vec<crate::key::Scope>))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<crate::scope::Scope>))]
     pub scopes: Scopes,
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
     pub expires_at: Option<Timestamp>,

@@ -1,4 +1,5 @@
-//! What is done with a tick that comes too late, or too early for the one before it.
+//! What is done with a tick that comes too late or too early for the one before it, or whose local time a change of the
+//! clocks takes away or doubles.
 
 use serde::{Deserialize, Serialize};
 
@@ -30,4 +31,26 @@ pub enum Overlap {
     Queue,
     /// That job is cancelled, and it fires.
     Cancel,
+}
+
+/// What happens to a local time that does not exist because the clocks go forward.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum DstGap {
+    /// It fires at the first instant after the gap; several times of one gap make one fire.
+    NextValid,
+    /// It does not fire.
+    Skip,
+}
+
+/// What happens to a local time that occurs twice because the clocks go back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum DstOverlap {
+    /// It fires the first time.
+    First,
+    /// It fires both times.
+    Both,
 }

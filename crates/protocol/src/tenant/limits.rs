@@ -1,14 +1,12 @@
 //! How much one tenant may ask for.
 //!
 //! Every tenant has the deployment's limits, but for what an administrator said about it. They come on top of what any
-//! one request may be ([`crate::limits::Limits`]): a tenant's limit can only be narrower than that in effect.
+//! one request may be: a tenant's limit can only be narrower than that in effect.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-use super::bucket::Rate;
 
 /// A number, or `unlimited`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,16 +144,6 @@ limits! {
     target_hosts_per_minute: Limit::AtMost(100),
 }
 
-impl TenantLimits {
-    /// How fast jobs may be submitted; `None` when nothing holds them up.
-    pub fn submit_rate(&self) -> Option<Rate> {
-        match (self.submit_per_second, self.submit_burst) {
-            (Limit::AtMost(per_second), Limit::AtMost(burst)) => Some(Rate { per_second, burst }),
-            _ => None,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::{Map, Value};
@@ -205,14 +193,5 @@ mod tests {
         assert!(two.allows(2) && !two.allows(3) && Limit::Unlimited.allows(u64::MAX));
         assert_eq!((two.room(0), two.room(2), two.room(9)), (2, 0, 0));
         assert!(!Limit::AtMost(0).allows(1));
-    }
-
-    #[test]
-    fn a_rate_needs_both_its_numbers() {
-        let limits = TenantLimits::default();
-        assert_eq!(limits.submit_rate(), Some(Rate { per_second: 1_000, burst: 10_000 }));
-        let unlimited = LimitOverrides { submit_per_second: Some(Limit::Unlimited), ..LimitOverrides::default() };
-        assert_eq!(limits.with(&unlimited).submit_rate(), None);
-        assert_eq!(TenantLimits::unlimited().submit_rate(), None);
     }
 }
