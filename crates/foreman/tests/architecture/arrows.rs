@@ -15,7 +15,7 @@ fn objection(from: &str, to: &str) -> Option<&'static str> {
         "foreman-engine" => &["foreman-core", "foreman-runtime"],
         "foreman-api" => &["foreman-core", "foreman-runtime", "foreman-conformance"],
         "foreman-eventlog" => &["foreman-runtime"],
-        "foreman-client" => &["foreman-core"],
+        "foreman-client" => &["foreman-protocol"],
         adapter if ADAPTERS.contains(&adapter) => &["foreman-core", "foreman-runtime", "foreman-conformance"],
         _ => return Some("a new crate says in tests/architecture/arrows.rs what it may know"),
     };
@@ -36,7 +36,7 @@ fn objection(from: &str, to: &str) -> Option<&'static str> {
             "`api` and `engine` never meet: `api` submits through a port in `core` that the engine's coalescer implements"
         }
         ("foreman-eventlog", _) => "`eventlog` stands alone, usable without Foreman: it knows only `runtime`",
-        ("foreman-client", _) => "`client` is what other programs link: it knows only `core`",
+        ("foreman-client", _) => "`client` is what other programs link: it knows only `protocol`",
         (from, to) if ADAPTERS.contains(&from) && ADAPTERS.contains(&to) => "adapters never know each other",
         (_, to) if ADAPTERS.contains(&to) => {
             "`api` and `engine` speak to ports; which adapter is behind them is chosen in `foreman/compose.rs`"
@@ -90,7 +90,7 @@ fn a_wrong_arrow_is_refused_with_its_reason() {
         ("foreman-engine", "foreman-sqlite", "compose.rs"),
         ("foreman-sqlite", "foreman-postgres", "never know each other"),
         ("foreman-eventlog", "foreman-core", "stands alone"),
-        ("foreman-client", "foreman-runtime", "only `core`"),
+        ("foreman-client", "foreman-core", "only `protocol`"),
         ("foreman-engine", "foreman", "depends on a program"),
         ("foreman-helpers", "foreman-core", "a new crate"),
     ];
@@ -110,7 +110,7 @@ fn the_arrows_of_the_map_are_allowed() {
         ("foreman-sqlite", "foreman-conformance"),
         ("foreman-conformance", "foreman-core"),
         ("foreman-core", "foreman-protocol"),
-        ("foreman-client", "foreman-core"),
+        ("foreman-client", "foreman-protocol"),
         ("foreman-eventlog", "foreman-runtime"),
     ];
     for (from, to) in allowed {
