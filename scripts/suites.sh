@@ -26,7 +26,9 @@ suite sqlite 200 900 tests foreman-sqlite
 suite engine 150 900 tests foreman-engine
 suite api 100 600 tests foreman-api
 suite doctests 120 1200 cargo test --workspace --doc --locked
-suite core 100 600 tests foreman-core
+suite core 60 600 tests foreman-core
+suite conformance 100 600 tests foreman-conformance
+suite protocol 20 300 tests foreman-protocol
 suite services 90 300 scripts/check-services
 suite client 60 600 tests foreman-client
 suite runner 60 300 scripts/check-test-runner

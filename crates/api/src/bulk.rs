@@ -17,6 +17,7 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse as _, Response};
 use foreman_core::document::{BulkAnswer, BulkRequest, FilterDocument, ProblemDocument};
 use foreman_core::ports::{CancelAnswer, JobFilter, JobSummary, RedriveAnswer, RemoveAnswer, StoreError};
+use foreman_core::tenant::Rate;
 use foreman_core::{JobId, State as JobState, TenantId, Timestamp};
 use http::StatusCode;
 use tokio::time::Instant;
@@ -191,7 +192,7 @@ async fn redrive(
     answer: &mut BulkAnswer,
 ) -> Result<(), Problem> {
     let until = Instant::now() + PATIENCE;
-    let burst = caller.standing.limits.submit_rate().map_or(STEP as u64, |rate| rate.burst);
+    let burst = Rate::of_submissions(&caller.standing.limits).map_or(STEP as u64, |rate| rate.burst);
     let spares_commands = commands::may_submit(app, caller).is_err();
     let is_spared = |job: &JobSummary| spares_commands && job.outline.target.is_command();
     let step_size = usize::try_from(burst).unwrap_or(STEP).clamp(1, STEP);

@@ -9,7 +9,7 @@ use axum::extract::FromRequestParts;
 use foreman_core::audit::Actor;
 use foreman_core::key::{KeyHash, Scope, Scopes};
 use foreman_core::target::Program;
-use foreman_core::tenant::{Tenant, TenantLimits};
+use foreman_core::tenant::{Tenant, TenantLimits, may_run};
 use foreman_core::{TenantId, Timestamp};
 use http::request::Parts;
 
@@ -71,7 +71,7 @@ impl Caller {
 
     /// The tenant's lock on commands. Whoever needs no key is asked for no list either; the worker goes by the list all the same.
     pub fn may_run(&self, program: &Program) -> bool {
-        self.actor == Actor::Nobody || self.standing.tenant.settings.commands.allow(program)
+        self.actor == Actor::Nobody || may_run(&self.standing.tenant.settings.commands, program)
     }
 
     /// The same for a variable that a program is given.

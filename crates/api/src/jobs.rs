@@ -55,7 +55,7 @@ pub(crate) async fn attempts(
 ) -> Result<Response, Problem> {
     let skip = paging::cursor::<u32>(params.cursor.as_deref())?.unwrap_or_default() as usize;
     let page = app.store.attempts(&tenant, id, skip).await?.ok_or_else(|| Problem::job_not_found(id))?;
-    Ok(json::answer(StatusCode::OK, &ListDocument::of_attempts(page, skip)))
+    Ok(json::answer(StatusCode::OK, &page.document(skip)))
 }
 
 /// Cancel a job.
@@ -162,14 +162,14 @@ async fn changed(app: &App, caller: &Caller, id: JobId) -> Result<Response, Prob
         read(app, &caller.tenant, id).await?
     } else {
         let view = app.store.get(&caller.tenant, id).await?.ok_or_else(|| Problem::job_not_found(id))?;
-        JobDocument::new(view, false).without_content()
+        view.document(false).without_content()
     };
     Ok(json::answer_change(StatusCode::OK, document, JobDocument::without_content))
 }
 
 async fn read(app: &App, tenant: &TenantId, id: JobId) -> Result<JobDocument, Problem> {
     let view = app.store.get(tenant, id).await?.ok_or_else(|| Problem::job_not_found(id))?;
-    let mut document = JobDocument::new(view, true);
+    let mut document = view.document(true);
     Hints::new(app).add(&mut document).await;
     Ok(document)
 }

@@ -397,7 +397,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use foreman_core::spec::JobSpec;
+    use foreman_core::spec::{JobSpec, Validate as _};
 
     fn refused(text: &str) -> Problem {
         parse::<JobSpec>(text.as_bytes(), Kind::InvalidJob).expect_err("refused")

@@ -178,7 +178,7 @@ async fn with_payloads(app: &App, tenant: &TenantId, items: Vec<JobDocument>) ->
     for item in items {
         let id = item.id.parse().map_err(|_| Problem::internal("a job of a list has no id"))?;
         // One that was deleted a moment ago is shown as it was listed.
-        let read = app.store.get(tenant, id).await?.map(|view| JobDocument::new(view, false));
+        let read = app.store.get(tenant, id).await?.map(|view| view.document(false));
         let document = read.unwrap_or(item);
         bytes += json::size(&document);
         whole.push(document);

@@ -174,7 +174,7 @@ impl Book {
 
     /// `None`: nothing limits it.
     fn take_rate(&self, app: &App, caller: &Caller, count: u64) -> Option<Take> {
-        let rate = caller.standing.limits.submit_rate()?;
+        let rate = Rate::of_submissions(&caller.standing.limits)?;
         Some(self.now().bucket.take(rate, count, app.clock.now()))
     }
 

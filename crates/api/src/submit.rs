@@ -11,7 +11,7 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use foreman_core::document::{BatchRequest, JobDocument, ProblemDocument};
 use foreman_core::ports::{AttemptPage, JobView, Submitted};
-use foreman_core::spec::{JobSpec, Mistake};
+use foreman_core::spec::{JobSpec, Mistake, Validate as _};
 use foreman_core::{Job, JobId, NewJob, Start, TenantId, Timestamp, Work};
 use http::header::LOCATION;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
@@ -217,7 +217,7 @@ fn key_reused(first: JobId) -> Problem {
 /// The job that an idempotency key stands for. Without `jobs:read`, where it stands alone.
 async fn read(app: &App, caller: &Caller, first: JobId) -> Result<JobDocument, Problem> {
     let view = app.store.get(&caller.tenant, first).await?.ok_or_else(|| Problem::job_not_found(first))?;
-    let document = JobDocument::new(view, false);
+    let document = view.document(false);
     Ok(if caller.reads_jobs() { document } else { document.without_content() })
 }
 
@@ -249,7 +249,7 @@ impl Receipt {
             error: None,
             attempts: AttemptPage::default(),
         };
-        JobDocument::new(view, false)
+        view.document(false)
     }
 }
 

@@ -80,7 +80,7 @@ async fn until_final(app: &App, tenant: &TenantId, id: JobId, deadline: Instant)
             // Not kept while it waits: a job may have a megabyte.
             let view = app.store.get(tenant, id).await?.ok_or_else(|| Problem::job_not_found(id))?;
             if view.state.is_final() || !may_wait {
-                return Ok(JobDocument::new(view, true));
+                return Ok(view.document(true));
             }
         }
         // However the wait ends, the answer is a fresh look.

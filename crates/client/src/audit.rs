@@ -1,6 +1,6 @@
 //! The audit log: who did what to which object. For an operator's key.
 
-use foreman_core::document::{AuditDocument, ListDocument};
+use foreman_protocol::document::{AuditDocument, ListDocument};
 use serde::Serialize;
 
 use crate::{CALL_TIMEOUT, Client, Error};

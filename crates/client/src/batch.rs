@@ -1,7 +1,7 @@
 //! Many jobs in one call.
 
-use foreman_core::document::{BatchRequest, JobDocument, ProblemDocument};
-use foreman_core::spec::JobSpec;
+use foreman_protocol::document::{BatchRequest, JobDocument, ProblemDocument};
+use foreman_protocol::spec::JobSpec;
 use serde::{Deserialize, Serialize};
 
 use crate::{CALL_TIMEOUT, Client, Error};

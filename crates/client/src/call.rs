@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use foreman_core::document::ProblemDocument;
+use foreman_protocol::document::ProblemDocument;
 use reqwest::header::IF_MATCH;
 use reqwest::{Method, StatusCode};
 use serde::Serialize;

@@ -2,7 +2,7 @@
 
 use std::error::Error as _;
 
-use foreman_core::document::ProblemDocument;
+use foreman_protocol::document::ProblemDocument;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -64,7 +64,7 @@ fn sentence(problem: &ProblemDocument) -> String {
 
 #[cfg(test)]
 mod tests {
-    use foreman_core::spec::Mistake;
+    use foreman_protocol::spec::Mistake;
 
     use super::*;
 

@@ -1,11 +1,11 @@
 //! What can be done with jobs, one or many.
 
-use foreman_core::State;
-use foreman_core::document::{
+use foreman_protocol::State;
+use foreman_protocol::document::{
     BulkAnswer, BulkRequest, FailureGroupsDocument, FilterDocument, JobDocument, ListDocument,
 };
-use foreman_core::ports::OutputChunk;
-use foreman_core::spec::JobSpec;
+use foreman_protocol::output::OutputChunk;
+use foreman_protocol::spec::JobSpec;
 use reqwest::Method;
 use serde::Serialize;
 

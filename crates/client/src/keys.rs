@@ -1,6 +1,6 @@
 //! A tenant's keys. A key is told once, in the answer that made it.
 
-use foreman_core::document::{KeyDocument, ListDocument, MadeKeyDocument, NewKeyDocument, RotateKeyDocument};
+use foreman_protocol::document::{KeyDocument, ListDocument, MadeKeyDocument, NewKeyDocument, RotateKeyDocument};
 use reqwest::Method;
 
 use crate::call::PageQuery;

@@ -65,13 +65,13 @@ use std::net::IpAddr;
 use std::sync::Once;
 use std::time::Duration;
 
-use foreman_core::id::{NotATenantId, TenantId};
+use foreman_protocol::id::{NotATenantId, TenantId};
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use url::{Host, Url};
 
 pub use batch::BatchItem;
 pub use error::Error;
-pub use foreman_core::document::{
+pub use foreman_protocol::document::{
     AttemptDocument, AuditDocument, BulkAnswer, DeliveryDocument, FailureGroupDocument, FailureGroupsDocument,
     FilterDocument, HeartbeatEvent, JobDocument, JobEvent, KeyDocument, KeyState, ListDocument, MadeKeyDocument,
     NewKeyDocument, NewTenantDocument, PreviewDocument, ProblemDocument, QueueDocument, QueueEvent, ResetEvent,
@@ -79,14 +79,16 @@ pub use foreman_core::document::{
     ScheduleState, ScheduleWhat, SecretDocument, SnapshotEvent, TenantDocument, TenantPatchDocument, TickDocument,
     TicketDocument, WebhookDocument, WhoamiDocument, WorkerDocument, WorkerEvent,
 };
-pub use foreman_core::duration::Span;
-pub use foreman_core::key::{Scope, Scopes};
-pub use foreman_core::ports::{OutputChunk, OutputLine, OutputStream, TickReason, TickState};
-pub use foreman_core::schedule::{DstGap, DstOverlap, Missed, Overlap, PreviewItem, ScheduleSpec};
-pub use foreman_core::spec::{BackoffSpec, CommandSpec, JobSpec};
-pub use foreman_core::tenant::{Limit, LimitOverrides, Programs, Variables, Weight};
-pub use foreman_core::webhook::{WebhookPatch, WebhookSpec};
-pub use foreman_core::{Lane, State, Timestamp};
+pub use foreman_protocol::duration::Span;
+pub use foreman_protocol::output::{OutputChunk, OutputLine, OutputStream};
+pub use foreman_protocol::schedule::{
+    DstGap, DstOverlap, Missed, Overlap, PreviewItem, ScheduleSpec, TickReason, TickState,
+};
+pub use foreman_protocol::scope::{Scope, Scopes};
+pub use foreman_protocol::spec::{BackoffSpec, CommandSpec, JobSpec};
+pub use foreman_protocol::tenant::{Limit, LimitOverrides, Programs, Variables, Weight};
+pub use foreman_protocol::webhook::{WebhookPatch, WebhookSpec};
+pub use foreman_protocol::{Lane, State, Timestamp};
 pub use pages::Pages;
 pub use stream::{Event, Follow, Stream, StreamEvent, Told};
 

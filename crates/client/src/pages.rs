@@ -1,6 +1,6 @@
 //! Walks through a listing, one page at a time, so that a million jobs need the memory of one page.
 
-use foreman_core::document::{FilterDocument, JobDocument};
+use foreman_protocol::document::{FilterDocument, JobDocument};
 
 use crate::{Client, Error};
 

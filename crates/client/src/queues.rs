@@ -1,6 +1,6 @@
 //! Queues, and the workers that serve them.
 
-use foreman_core::document::{ListDocument, QueueDocument, WorkerDocument};
+use foreman_protocol::document::{ListDocument, QueueDocument, WorkerDocument};
 use reqwest::Method;
 
 use crate::{CALL_TIMEOUT, Client, Error};

@@ -3,11 +3,11 @@
 //! A schedule is addressed by its name or its id. Where a version can be given, the call does something only if the schedule is at that
 //! version, and is refused with status 412 otherwise; without one it does it whatever others did meanwhile.
 
-use foreman_core::Timestamp;
-use foreman_core::document::{
+use foreman_protocol::Timestamp;
+use foreman_protocol::document::{
     JobDocument, ListDocument, PreviewDocument, ScheduleDocument, ScheduleFields, TickDocument,
 };
-use foreman_core::schedule::ScheduleSpec;
+use foreman_protocol::schedule::ScheduleSpec;
 use reqwest::Method;
 use serde::Serialize;
 

@@ -16,7 +16,7 @@ mod sse;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use foreman_core::document::TicketDocument;
+use foreman_protocol::document::TicketDocument;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Method, Response};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
@@ -132,7 +132,7 @@ impl Stream {
                             return Ok(self.broken(error.to_string()));
                         }
                         Err(_) => {
-                            let silence = foreman_core::duration::Span(self.follow.silence);
+                            let silence = foreman_protocol::duration::Span(self.follow.silence);
                             return Ok(self.broken(format!("no data received for {silence}")));
                         }
                     }

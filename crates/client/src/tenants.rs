@@ -2,7 +2,7 @@
 //!
 //! Where a version can be given, the call does something only if the tenant is at that version, and is refused with status 412 otherwise.
 
-use foreman_core::document::{
+use foreman_protocol::document::{
     ListDocument, NewTenantDocument, RotateSecretDocument, SecretDocument, TenantDocument, WhoamiDocument,
 };
 use reqwest::Method;

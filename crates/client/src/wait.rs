@@ -6,8 +6,8 @@
 
 use std::time::Duration;
 
-use foreman_core::document::JobDocument;
-use foreman_core::duration::Span;
+use foreman_protocol::document::JobDocument;
+use foreman_protocol::duration::Span;
 use tokio::time::Instant;
 
 use crate::{Client, Error};

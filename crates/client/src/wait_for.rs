@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use foreman_core::document::JobDocument;
+use foreman_protocol::document::JobDocument;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::stream::{Event, Follow, Told};

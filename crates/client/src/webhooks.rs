@@ -3,8 +3,8 @@
 //! An endpoint's secret is told once, in the answer that made it. Where a version can be given, the call does something only if the endpoint is
 //! at that version, and is refused with status 412 otherwise.
 
-use foreman_core::document::{DeliveryDocument, ListDocument, RotateSecretDocument, WebhookDocument};
-use foreman_core::webhook::{WebhookPatch, WebhookSpec};
+use foreman_protocol::document::{DeliveryDocument, ListDocument, RotateSecretDocument, WebhookDocument};
+use foreman_protocol::webhook::{WebhookPatch, WebhookSpec};
 use reqwest::Method;
 
 use crate::call::PageQuery;

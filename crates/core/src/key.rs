@@ -5,7 +5,6 @@
 //! mistyped or cut short is told from one that nobody knows, without asking the store. The checksum guards nothing.
 
 mod record;
-mod scope;
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,8 +19,8 @@ use subtle::ConstantTimeEq;
 use crate::sealed::DerivedKey;
 use crate::secret::Secret;
 
+pub use foreman_protocol::scope::{NotAScope, Scope, Scopes};
 pub use record::{KeyRecord, KeyRefused, admit};
-pub use scope::{NotAScope, Scope, Scopes};
 
 const PREFIX: &str = "fm_";
 const ID_LETTERS: usize = 12;

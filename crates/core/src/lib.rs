@@ -2,22 +2,20 @@
 //!
 //! The words of the glossary as types, the rules that need no clock and no disk as plain functions, and the ports: what
 //! the rest of Foreman asks of a store, of a submitter, of a wake-up. Nothing here knows a database, a socket or a
-//! signal. [`memory`] keeps every port's promises in plain data structures; with the feature `conformance` the suites
-//! that hold every adapter to the same promises come along.
+//! signal. [`memory`] keeps every port's promises in plain data structures; the suites that hold it and every adapter to the
+//! same promises are the crate `foreman-conformance`. What goes over the wire is the crate `foreman-protocol`, found here under
+//! its own names.
 
 pub mod audit;
-pub mod document;
-pub mod duration;
+mod clock;
 pub mod egress;
 pub mod error_group;
 pub mod fair;
-pub mod id;
 pub mod job;
 pub mod key;
 pub mod lane;
 pub mod limits;
 pub mod memory;
-mod object;
 pub mod outcome;
 pub mod outline;
 pub mod ports;
@@ -28,6 +26,7 @@ pub mod schedule;
 pub mod sealed;
 pub mod secret;
 pub mod secret_map;
+mod shown;
 pub mod signing;
 pub mod spec;
 pub mod state;
@@ -35,12 +34,15 @@ pub mod statistics;
 pub mod storage;
 pub mod target;
 pub mod tenant;
-pub mod time;
 pub mod webhook;
 
-#[cfg(feature = "conformance")]
-pub mod conformance;
+/// Points in time, and the clock.
+pub mod time {
+    pub use crate::clock::Clock;
+    pub use foreman_protocol::time::{NotATime, Timestamp};
+}
 
+pub use foreman_protocol::{document, duration, id};
 pub use id::{ClaimToken, EditId, EntryId, Fence, JobId, ScheduleId, SessionId, TenantId, WebhookId};
 pub use job::{Idempotency, Job, NewJob, Start, Work};
 pub use lane::Lane;

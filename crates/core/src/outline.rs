@@ -156,7 +156,7 @@ mod tests {
     use crate::id::TenantId;
     use crate::limits::Limits;
     use crate::outcome::{CommandReport, Report};
-    use crate::spec::JobSpec;
+    use crate::spec::{JobSpec, Validate as _};
 
     fn work(spec: &serde_json::Value) -> Work {
         let spec: JobSpec = serde_json::from_str(&spec.to_string()).expect("a job");

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
+pub use foreman_protocol::statistics::Slot;
 use serde::{Deserialize, Serialize};
 
 use crate::id::TenantId;
@@ -13,40 +14,6 @@ use crate::time::Timestamp;
 
 /// Minutes are kept for so long, or for the retention of statistics where that is shorter; hours for that retention.
 pub const MINUTES_KEPT: Duration = Duration::from_hours(48);
-
-/// The length of a bucket.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum Slot {
-    #[default]
-    Minute,
-    Hour,
-}
-
-impl Slot {
-    pub const ALL: [Slot; 2] = [Slot::Minute, Slot::Hour];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Slot::Minute => "minute",
-            Slot::Hour => "hour",
-        }
-    }
-
-    pub const fn length(self) -> Duration {
-        match self {
-            Slot::Minute => Duration::from_mins(1),
-            Slot::Hour => Duration::from_hours(1),
-        }
-    }
-
-    /// When the bucket begins that a moment falls into.
-    pub fn of(self, at: Timestamp) -> Timestamp {
-        let length = i64::try_from(self.length().as_micros()).expect("an hour in microseconds is a small number");
-        Timestamp::from_micros(at.as_micros().div_euclid(length) * length)
-    }
-}
 
 /// What is added to one bucket.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,7 +5,6 @@
 //! become somebody else's.
 
 mod bucket;
-mod limits;
 mod programs;
 mod variables;
 
@@ -16,9 +15,11 @@ use crate::signing::SigningKeys;
 use crate::time::Timestamp;
 
 pub use bucket::{Quota, Rate, Take, TokenBucket};
-pub use limits::{Limit, LimitOverrides, NotALimit, TenantLimits};
-pub use programs::{NotAProgram, Programs};
-pub use variables::{NotAVariable, Permitted, Variables};
+pub use foreman_protocol::tenant::{
+    Limit, LimitOverrides, NotALimit, NotAProgram, NotAVariable, NotAWeight, Programs, TenantLimits, Variables, Weight,
+};
+pub use programs::may_run;
+pub use variables::Permitted;
 
 /// A tenant as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,41 +62,6 @@ impl TenantSettings {
 
 /// Where a tenant's signing secret is sealed for.
 pub const SIGNING_PLACE: &str = "tenant/signing";
-
-/// A tenant's share where several wait in one queue and lane: 1 to 1,000, and twice the weight is twice the jobs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "u32", into = "u32")]
-pub struct Weight(u32);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a weight is a number from 1 to 1000, not {0}")]
-pub struct NotAWeight(u32);
-
-impl Weight {
-    pub fn get(self) -> u32 {
-        self.0
-    }
-}
-
-impl Default for Weight {
-    fn default() -> Self {
-        Self(1)
-    }
-}
-
-impl TryFrom<u32> for Weight {
-    type Error = NotAWeight;
-
-    fn try_from(weight: u32) -> Result<Self, NotAWeight> {
-        if (1..=1_000).contains(&weight) { Ok(Self(weight)) } else { Err(NotAWeight(weight)) }
-    }
-}
-
-impl From<Weight> for u32 {
-    fn from(weight: Weight) -> Self {
-        weight.0
-    }
-}
 
 #[cfg(test)]
 mod tests {

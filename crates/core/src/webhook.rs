@@ -19,8 +19,8 @@ use crate::time::Timestamp;
 
 pub use delivery::{Dispatch, TIMEOUT, Wish};
 pub use event::{Event, Events, NotAnEvent};
+pub use foreman_protocol::webhook::{Disabled, WebhookPatch, WebhookSpec};
 pub use message::{About, Ending, Message};
-pub use spec::{WebhookPatch, WebhookSpec};
 
 /// The queue of all deliveries. Names that begin like it are not for users.
 pub const QUEUE: &str = "foreman.webhooks";
@@ -73,19 +73,6 @@ pub struct WebhookSettings {
     /// Why it is sent nothing; none while it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disabled: Option<Disabled>,
-}
-
-/// Why an endpoint is disabled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Disabled {
-    /// Its owner said so.
-    ByOwner,
-    /// It answered 410.
-    Gone,
-    /// Nothing arrived for five days.
-    Failing,
 }
 
 impl WebhookSettings {

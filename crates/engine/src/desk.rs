@@ -18,7 +18,7 @@ use foreman_core::ports::{
     Change, CreateAnswer, DeleteAnswer, DueSchedule, Edit, EditAnswer, Firing, JobQuery, JobStore, NewTick,
     ScheduleError, ScheduleStore, ScheduleView, Schedules, Standing, StoreError, TickAct,
 };
-use foreman_core::schedule::{Judged, NewSchedule, Overlap, Schedule, ScheduleKey, ScheduleSpec};
+use foreman_core::schedule::{Judge as _, Judged, NewSchedule, Overlap, Schedule, ScheduleKey, ScheduleSpec};
 use foreman_core::sealed::Keyring;
 use foreman_core::spec::{Invalid, Mistake};
 use foreman_core::{EditId, JobId, ScheduleId, TenantId, Timestamp};
@@ -207,7 +207,7 @@ impl Desk {
             let next = self.not_yet_there(&found, &judged, next).await?;
             (Arc::new(judged.work), next)
         };
-        spec.job.mask();
+        foreman_core::spec::mask(&mut spec.job);
         if found.is_due(now) {
             self.settle(tenant, &found, now).await?;
             return Ok(Err(Again));
@@ -228,7 +228,7 @@ impl Schedules for Desk {
         let now = self.send(|| self.store().time()).await?;
         let mut judged = spec.judge(tenant, &self.limits, now, now)?;
         secrets::seal(&mut judged.work, None, tenant, self.ring.as_deref())?;
-        spec.job.mask();
+        foreman_core::spec::mask(&mut spec.job);
         let (is_paused, next) = (spec.paused == Some(true), next(&judged, &spec, now)?);
         let schedule = Schedule {
             id: ScheduleId::fresh(),

@@ -362,7 +362,7 @@ pub(crate) async fn run(State(app): State<App>, caller: Caller, Key(key): Key) -
     };
     let id = app.to_the_end(made).await?;
     let view = app.store.get(&tenant, id).await?.ok_or_else(|| Problem::job_not_found(id))?;
-    let document = JobDocument::new(view, false);
+    let document = view.document(false);
     let document = if reads { document } else { document.without_content() };
     let answer = json::answer_change(StatusCode::ACCEPTED, document, JobDocument::without_content);
     let mut response = submit::located(answer, id);

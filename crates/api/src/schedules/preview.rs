@@ -4,7 +4,7 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use foreman_core::Timestamp;
 use foreman_core::document::{PreviewDocument, ProblemDocument, ScheduleFields};
-use foreman_core::schedule::{MOST_SHOWN, Rule, ScheduleSpec, preview};
+use foreman_core::schedule::{Judge as _, MOST_SHOWN, Rule, ScheduleSpec, preview};
 use http::StatusCode;
 use serde::Deserialize;
 

@@ -48,7 +48,7 @@ pub(crate) async fn list(
     let now = app.store.time().await?;
     let keys = app.tenancy.keys(&tenant, after.as_ref(), limit + 1).await?;
     let page = page_of(keys, limit, |key| key.id.to_string());
-    let items = page.items.into_iter().map(|key| KeyDocument::new(key, now)).collect();
+    let items = page.items.into_iter().map(|key| key.document(now)).collect();
     Ok(json::answer(StatusCode::OK, &ListDocument::<KeyDocument> { items, next: page.next }))
 }
 
@@ -65,7 +65,7 @@ pub(crate) async fn list(
     ))]
 pub(crate) async fn get(State(app): State<App>, KeyOf(tenant, id): KeyOf) -> Result<Response, Problem> {
     let key = find(&app, &tenant, &id).await?;
-    Ok(json::answer(StatusCode::OK, &KeyDocument::new(key, app.store.time().await?)))
+    Ok(json::answer(StatusCode::OK, &key.document(app.store.time().await?)))
 }
 
 async fn find(app: &App, tenant: &TenantId, id: &KeyId) -> Result<KeyRecord, Problem> {
@@ -195,9 +195,7 @@ pub(crate) async fn revoke(State(app): State<App>, KeyOf(tenant, id): KeyOf) -> 
     // Also when it failed: what became of it may be unknown.
     app.doorkeeper().forget_key(&id);
     match revoked? {
-        RevokeKeyAnswer::Revoked(key) => {
-            Ok(json::answer(StatusCode::OK, &KeyDocument::new(key, app.store.time().await?)))
-        }
+        RevokeKeyAnswer::Revoked(key) => Ok(json::answer(StatusCode::OK, &key.document(app.store.time().await?))),
         RevokeKeyAnswer::Gone => Err(Problem::key_not_found(&tenant, &id)),
     }
 }
@@ -245,8 +243,8 @@ fn made(key: &ApiKey, record: KeyRecord, replaces: Option<KeyRecord>, now: Times
     };
     let document = MadeKeyDocument {
         key: key.text().reveal().to_owned(),
-        about: KeyDocument::new(record, now),
-        replaces: replaces.map(|old| KeyDocument::new(old, now)),
+        about: record.document(now),
+        replaces: replaces.map(|old| old.document(now)),
     };
     let mut response = json::answer(StatusCode::CREATED, &document);
     let path = HeaderValue::try_from(path).expect("ids are letters, digits and hyphens");

@@ -76,5 +76,5 @@ pub(super) fn answer(app: &App, status: StatusCode, tenant: Tenant) -> Response 
 
 fn document(app: &App, tenant: Tenant) -> TenantDocument {
     let limits = app.default_limits(&tenant.id);
-    TenantDocument::new(tenant, limits)
+    tenant.document(limits)
 }

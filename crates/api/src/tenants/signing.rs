@@ -49,7 +49,7 @@ pub(crate) async fn rotate(
         Ok(TenantSettings { signing, ..old.clone() })
     })
     .await?;
-    let mut response = json::answer(StatusCode::CREATED, &SecretDocument::new(&secret));
+    let mut response = json::answer(StatusCode::CREATED, &secret.document());
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ok(response)
 }

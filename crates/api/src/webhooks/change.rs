@@ -50,7 +50,7 @@ const ROUNDS: usize = 5;
 pub(crate) async fn create(State(app): State<App>, caller: Caller, request: Request) -> Result<Response, Problem> {
     let (_, body) = app.json(request, app.bodies.job_bytes).await?;
     let spec: WebhookSpec = json::parse(&body, Kind::InvalidWebhook)?;
-    let settings = spec.validate(&app.limits).map_err(invalid)?;
+    let settings = WebhookSettings::judge(spec, &app.limits).map_err(invalid)?;
     app.quotas().take_hosts(&caller, [settings.url.as_str()])?;
     let (id, tenant) = (WebhookId::fresh(), caller.tenant);
     let (secret, sealed) = fresh_secret(&app, &tenant, id)?;
@@ -101,7 +101,7 @@ pub(crate) async fn update(
     app.quotas().take_hosts(&caller, patch.url.as_deref())?;
     let limits = app.limits.clone();
     let change = move |webhook: &Webhook| {
-        let settings = patch.clone().apply(&webhook.settings, &limits).map_err(invalid)?;
+        let settings = webhook.settings.patched(patch.clone(), &limits).map_err(invalid)?;
         Ok((settings, webhook.signing.clone()))
     };
     let webhook = changed(&app, caller.tenant, id, expected, change).await?;
@@ -174,7 +174,7 @@ fn fresh_secret(app: &App, tenant: &TenantId, id: WebhookId) -> Result<(SigningS
 
 fn shown(webhook: Webhook, app: &App, secret: Option<&SigningSecret>) -> WebhookDocument {
     let secret = secret.map(|secret| secret.text().reveal().to_owned());
-    WebhookDocument { secret, ..WebhookDocument::new(webhook, app.clock.now()) }
+    WebhookDocument { secret, ..webhook.document(app.clock.now()) }
 }
 
 async fn changed(

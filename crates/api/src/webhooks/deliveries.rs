@@ -45,7 +45,7 @@ pub(crate) async fn list(
     let mut items = Vec::with_capacity(page.items.len());
     for delivery in page.items {
         let view = app.store.get(&tenant, delivery.job).await?;
-        items.push(DeliveryDocument::new(&delivery, view, false));
+        items.push(delivery.document(view, false));
     }
     Ok(json::answer(StatusCode::OK, &ListDocument { items, next: page.next }))
 }
@@ -167,13 +167,13 @@ async fn changed(
     }
     let delivery = listed(app, tenant, webhook, id).await?;
     let view = app.store.get(tenant, id).await?;
-    Ok(json::answer(StatusCode::OK, &DeliveryDocument::new(&delivery, view, false).without_content()))
+    Ok(json::answer(StatusCode::OK, &delivery.document(view, false).without_content()))
 }
 
 async fn read(app: &App, tenant: &TenantId, webhook: WebhookId, id: JobId) -> Result<Response, Problem> {
     let delivery = listed(app, tenant, webhook, id).await?;
     let view = app.store.get(tenant, id).await?;
-    Ok(json::answer(StatusCode::OK, &DeliveryDocument::new(&delivery, view, true)))
+    Ok(json::answer(StatusCode::OK, &delivery.document(view, true)))
 }
 
 fn outlived(id: JobId) -> Problem {

@@ -30,7 +30,7 @@ pub(crate) async fn list(
     let now = app.clock.now();
     let webhooks = app.tenancy.webhooks(&tenant, after, limit + 1).await?;
     let page = page_of(webhooks, limit, |webhook| webhook.id.to_string());
-    let items: Vec<_> = page.items.into_iter().map(|webhook| WebhookDocument::new(webhook, now)).collect();
+    let items: Vec<_> = page.items.into_iter().map(|webhook| webhook.document(now)).collect();
     Ok(json::answer(StatusCode::OK, &ListDocument { items, next: page.next }))
 }
 
@@ -49,7 +49,7 @@ pub(crate) async fn get(
     Endpoint(id): Endpoint,
 ) -> Result<Response, Problem> {
     let webhook = find(&app, &tenant, id).await?;
-    Ok(answer(StatusCode::OK, &WebhookDocument::new(webhook, app.clock.now())))
+    Ok(answer(StatusCode::OK, &webhook.document(app.clock.now())))
 }
 
 /// With its version as `ETag`, and kept by nobody on the way: it may have a secret in it.

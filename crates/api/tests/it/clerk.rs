@@ -8,7 +8,7 @@ use foreman_core::ports::{
     Change, CreateAnswer, DeleteAnswer, Edit, EditAnswer, Fired, Firing, NewTick, ScheduleError, ScheduleStore,
     ScheduleView, Schedules, Seen, TickAct,
 };
-use foreman_core::schedule::{NewSchedule, Overlap, Schedule, ScheduleKey, ScheduleSpec};
+use foreman_core::schedule::{Judge as _, NewSchedule, Overlap, Schedule, ScheduleKey, ScheduleSpec};
 use foreman_core::spec::{Invalid, Mistake};
 use foreman_core::{EditId, JobId, ScheduleId, TenantId, Timestamp};
 

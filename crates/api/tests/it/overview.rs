@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use foreman_core::conformance::given::{a_job, jobs};
+use foreman_conformance::given::{a_job, jobs};
 use foreman_core::ports::{
     DeliveryNote, JobStore as _, SessionInfo, SessionStore as _, StoreError, WebhookStore as _, Went,
 };

@@ -6,7 +6,7 @@ use foreman_api::Keys;
 use foreman_core::key::KeyId;
 use foreman_core::limits::Limits;
 use foreman_core::ports::{ChangeLog as _, JobStore as _, KeyStore as _, Retention, StoreError, Upkeep as _};
-use foreman_core::spec::JobSpec;
+use foreman_core::spec::{JobSpec, Validate as _};
 use foreman_core::{NewJob, TenantId, Timestamp};
 use serde_json::json;
 

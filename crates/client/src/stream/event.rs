@@ -1,6 +1,6 @@
 //! What a stream says.
 
-use foreman_core::document::{
+use foreman_protocol::document::{
     HeartbeatEvent, JobEvent, QueueEvent, ResetEvent, ScheduleEvent, SnapshotEvent, WorkerEvent,
 };
 use serde::Serialize;
@@ -101,7 +101,7 @@ fn json(document: &impl Serialize) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use foreman_core::State;
+    use foreman_protocol::State;
 
     use super::*;
 

@@ -7,7 +7,7 @@ use crate::stub::{Asked, Stub};
 const TIME: &str = "2026-11-15T09:00:00Z";
 
 fn tenant() -> String {
-    let limits = serde_json::to_value(foreman_core::tenant::TenantLimits::default()).unwrap();
+    let limits = serde_json::to_value(foreman_protocol::tenant::TenantLimits::default()).unwrap();
     serde_json::json!({
         "id": "acme", "version": 2, "disabled": false, "limits": {"schedules": "unlimited"}, "limits_in_force": limits,
         "commands": [], "weight": 1, "signs": true, "created_at": TIME, "updated_at": TIME,

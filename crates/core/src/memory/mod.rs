@@ -40,7 +40,7 @@ use crate::time::{Clock, Timestamp};
 
 pub use clock::ManualClock;
 use places::Places;
-#[cfg(feature = "conformance")]
+#[cfg(feature = "removable-rules")]
 pub use rules::Rule;
 pub use wakeups::LocalWakeups;
 
@@ -57,7 +57,7 @@ impl Store {
     }
 
     /// The same store with one rule taken away, to prove that the suites notice.
-    #[cfg(feature = "conformance")]
+    #[cfg(feature = "removable-rules")]
     #[must_use]
     pub fn without(self, rule: Rule) -> Self {
         self.places.lock().unwrap_or_else(PoisonError::into_inner).rules.take_away(rule);

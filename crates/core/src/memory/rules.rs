@@ -56,7 +56,7 @@ impl Rules {
         !self.taken_away.contains(&rule)
     }
 
-    #[cfg(feature = "conformance")]
+    #[cfg(feature = "removable-rules")]
     pub fn take_away(&mut self, rule: Rule) {
         self.taken_away.insert(rule);
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use serde::{Deserialize, Serialize};
+pub use foreman_protocol::schedule::{TickReason, TickState};
 use serde_json::value::RawValue;
 
 use super::StoreError;
@@ -251,84 +251,6 @@ pub struct TickView {
     pub last: Option<Timestamp>,
     /// How many it stands for; `None`: more than were counted.
     pub count: Option<u32>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum TickState {
-    Fired,
-    /// Held until the job of an earlier tick is final.
-    Held,
-    Skipped,
-}
-
-impl TickState {
-    pub const ALL: [TickState; 3] = [TickState::Fired, TickState::Held, TickState::Skipped];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            TickState::Fired => "fired",
-            TickState::Held => "held",
-            TickState::Skipped => "skipped",
-        }
-    }
-
-    pub fn from_stored(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.as_str() == text)
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum TickReason {
-    /// Fired because somebody asked, not because its time had come.
-    ByHand,
-    /// Nobody fired it in time, and the policy lets it go.
-    Missed,
-    /// A job of an earlier tick was not final.
-    Overlap,
-    /// The schedule was deleted while the tick was held.
-    Deleted,
-    /// The tenant had as many jobs waiting as it may have.
-    TooManyWaiting,
-}
-
-impl TickReason {
-    pub const ALL: [TickReason; 5] =
-        [TickReason::ByHand, TickReason::Missed, TickReason::Overlap, TickReason::Deleted, TickReason::TooManyWaiting];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            TickReason::ByHand => "by_hand",
-            TickReason::Missed => "missed",
-            TickReason::Overlap => "overlap",
-            TickReason::Deleted => "deleted",
-            TickReason::TooManyWaiting => "too_many_waiting",
-        }
-    }
-
-    /// As it is kept beside the state. The version before refuses to read a word that it does not know, so the reason that came
-    /// last is the one that is left out: a skipped tick without a reason is of [`TickReason::TooManyWaiting`].
-    pub const fn stored(self) -> Option<&'static str> {
-        match self {
-            TickReason::TooManyWaiting => None,
-            reason => Some(reason.as_str()),
-        }
-    }
-
-    /// What [`TickReason::stored`] wrote; the text itself where it is not known.
-    pub fn from_stored(state: TickState, kept: Option<&str>) -> Result<Option<Self>, &str> {
-        match (state, kept) {
-            (TickState::Skipped, None) => Ok(Some(TickReason::TooManyWaiting)),
-            (TickState::Fired | TickState::Held, None) => Ok(None),
-            (_, Some(text)) => {
-                let known = Self::ALL.into_iter().find(|reason| reason.as_str() == text);
-                known.map(Some).ok_or(text)
-            }
-        }
-    }
 }
 
 /// Schedules as the API changes them.

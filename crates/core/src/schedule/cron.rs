@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use croner::parser::{CronParser, Seconds, Year};
-use serde::{Deserialize, Serialize};
+pub use foreman_protocol::schedule::{DstGap, DstOverlap};
 
 use super::calendar;
 use super::fields::Fields;
@@ -21,28 +21,6 @@ const LONGEST: usize = 256;
 
 /// An expression is tried out from here, 2026-01-01T00:00:00Z, to see whether it ever fires.
 const TRIED_FROM: Timestamp = Timestamp::from_micros(1_767_225_600_000_000);
-
-/// What happens to a local time that does not exist because the clocks go forward.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum DstGap {
-    /// It fires at the first instant after the gap; several times of one gap make one fire.
-    NextValid,
-    /// It does not fire.
-    Skip,
-}
-
-/// What happens to a local time that occurs twice because the clocks go back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum DstOverlap {
-    /// It fires the first time.
-    First,
-    /// It fires both times.
-    Both,
-}
 
 /// An expression in a zone.
 #[derive(Clone, Debug, PartialEq, Eq)]

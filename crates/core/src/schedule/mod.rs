@@ -14,19 +14,19 @@ mod fire;
 mod name;
 mod overlap;
 mod plan;
-mod policy;
 mod preview;
 mod spec;
 mod timing;
 mod zone;
+
+pub use foreman_protocol::schedule::{Missed, Overlap};
 
 pub use cron::{Cron, DstGap, DstOverlap, NotACron, Written};
 pub use fire::{Fire, Note};
 pub use name::{NotAScheduleName, ScheduleKey, ScheduleName};
 pub use overlap::{Decided, Decision, decide};
 pub use plan::{Planned, PlannedTick, plan};
-pub use policy::{Missed, Overlap};
 pub use preview::{MOST_SHOWN, PreviewItem, preview};
-pub use spec::{Judged, NewSchedule, Rule, Schedule, ScheduleSpec};
+pub use spec::{Judge, Judged, NewSchedule, Rule, Schedule, ScheduleSpec};
 pub use timing::{NotAnInterval, Timing, TimingSpec};
 pub use zone::{NotAZone, Zone, tzdb_version};

@@ -2,7 +2,7 @@
 //!
 //! Every store asks this under the lock of the schedule's row, so that no two decisions are made from one state.
 
-use super::policy::Overlap;
+use super::Overlap;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use super::policy::Missed;
+use super::Missed;
 use super::spec::Rule;
 use crate::time::Timestamp;
 

@@ -2,27 +2,13 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+pub use foreman_protocol::schedule::PreviewItem;
 
 use super::timing::Timing;
 use crate::time::Timestamp;
 
 /// The most that one preview shows.
 pub const MOST_SHOWN: usize = 1_000;
-
-/// One fire of a schedule.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct PreviewItem {
-    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
-    pub at: Timestamp,
-    /// The same time in the schedule's time zone, with its offset.
-    #[cfg_attr(feature = "openapi", schema(example = "2026-03-29T03:00:00+02:00"))]
-    pub local: String,
-    /// How a daylight saving change affected it.
-    #[cfg_attr(feature = "openapi", schema(example = "02:30 does not exist on 2026-03-29: moved to 03:00"))]
-    pub note: Option<String>,
-}
 
 /// The first `n` fires that are not before `from` and `start_at`, and not after `end_at`.
 pub fn preview(

@@ -1,4 +1,5 @@
 use super::*;
+use crate::lane::Lane;
 use crate::retry::Backoff;
 
 const NOW: Timestamp = Timestamp::from_micros(1_763_200_000_000_000);

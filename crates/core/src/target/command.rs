@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+pub use foreman_protocol::spec::ExitCodes;
 use serde::{Deserialize, Serialize};
 
 use super::{Body, Defaults, Kind, Route, Secrets, Target, TargetOutline, Written};
@@ -61,22 +62,6 @@ impl Program {
             Program::Argv(argv) => argv.clone(),
             Program::Shell(line) => vec!["sh".into(), "-c".into(), line.clone()],
         }
-    }
-}
-
-/// Which exit codes complete a command and which fail it at once; any other code is retried.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(default, deny_unknown_fields)]
-pub struct ExitCodes {
-    pub completed: Vec<i32>,
-    pub failed: Vec<i32>,
-}
-
-impl Default for ExitCodes {
-    /// 126 is "found, but cannot be run" and 127 "not found": no second try will find it.
-    fn default() -> Self {
-        Self { completed: vec![0], failed: vec![126, 127] }
     }
 }
 

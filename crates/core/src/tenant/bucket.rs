@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use super::{Limit, TenantLimits};
 use crate::time::Timestamp;
 
 /// `per_second` over time, `burst` at once.
@@ -19,6 +20,14 @@ pub struct Rate {
 const PARTS: u128 = 1_000_000;
 
 impl Rate {
+    /// How fast a tenant may submit jobs; `None` when nothing holds them up.
+    pub fn of_submissions(limits: &TenantLimits) -> Option<Self> {
+        match (limits.submit_per_second, limits.submit_burst) {
+            (Limit::AtMost(per_second), Limit::AtMost(burst)) => Some(Self { per_second, burst }),
+            _ => None,
+        }
+    }
+
     fn full(self) -> u128 {
         u128::from(self.burst) * PARTS
     }
@@ -230,6 +239,18 @@ mod tests {
         let Take::Wait { retry_after, .. } = bucket.take(TEN, 1, at(0)) else { panic!("nothing is left") };
         assert!(retry_after <= millis(2_100), "{retry_after:?}");
         assert!(bucket.take(TEN, 1, at(0).plus(retry_after)).is_allowed());
+    }
+
+    #[test]
+    fn a_rate_needs_both_its_numbers() {
+        let limits = TenantLimits::default();
+        assert_eq!(Rate::of_submissions(&limits), Some(Rate { per_second: 1_000, burst: 10_000 }));
+        let unlimited = crate::tenant::LimitOverrides {
+            submit_per_second: Some(Limit::Unlimited),
+            ..crate::tenant::LimitOverrides::default()
+        };
+        assert_eq!(Rate::of_submissions(&limits.with(&unlimited)), None);
+        assert_eq!(Rate::of_submissions(&TenantLimits::unlimited()), None);
     }
 
     fn rates() -> impl Strategy<Value = Rate> {

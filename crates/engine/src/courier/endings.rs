@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use foreman_core::document::{AttemptDocument, JobDocument};
+use foreman_core::document::AttemptDocument;
 use foreman_core::outcome::AttemptOutcome;
 use foreman_core::ports::{AttemptPage, AttemptRecord, JobView, Moved, StoreError};
 use foreman_core::target::Addressee;
@@ -185,7 +185,7 @@ fn callback(view: &JobView) -> Option<Addressee> {
 fn letter(moved: &Moved, event: Event, view: JobView) -> Letter {
     let (sequence, record) = ending(&view.attempts, moved);
     let work = view.job.work.clone();
-    let mut job = Box::new(JobDocument::new(JobView { attempts: AttemptPage::default(), ..view }, false));
+    let mut job = Box::new(JobView { attempts: AttemptPage::default(), ..view }.document(false));
     // As it was then: somebody may have run it again since.
     job.state = moved.step.state;
     job.attempt = moved.step.attempt;

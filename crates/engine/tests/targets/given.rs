@@ -6,7 +6,7 @@ use std::time::Duration;
 use foreman_core::job::Occasion;
 use foreman_core::limits::Limits;
 use foreman_core::outcome::Ended;
-use foreman_core::spec::JobSpec;
+use foreman_core::spec::{JobSpec, Validate as _};
 use foreman_core::{Fence, Job, TenantId, Timestamp, Work};
 use foreman_engine::output::OutputHub;
 use foreman_engine::target::command::{self, CommandRunner, Unlocked};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use foreman_core::limits::Limits;
 use foreman_core::ports::{Begin, FollowerName, Followers, JobStore, Tenancy, WebhookStore};
 use foreman_core::signing::{ID, SigningSecret};
-use foreman_core::spec::JobSpec;
+use foreman_core::spec::{JobSpec, Validate as _};
 use foreman_core::webhook::{Disabled, Event};
 use foreman_core::{JobId, State};
 use foreman_engine::courier::{self, Courier};

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use foreman_core::duration::format;
 use foreman_core::egress::Destination;
+use foreman_core::tenant::Rate;
 use foreman_sqlite::shared_file_system;
 
 use super::Settings;
@@ -144,7 +145,7 @@ pub fn warnings(settings: &Settings, open_files: Option<u64>) -> Vec<String> {
     );
     let tenant = &settings.tenant_limits;
     warn(
-        tenant.submit_rate().is_some_and(|rate| rate.burst < settings.limits.batch_jobs as u64),
+        Rate::of_submissions(tenant).is_some_and(|rate| rate.burst < settings.limits.batch_jobs as u64),
         format!(
             "limits.tenant.submit_burst ({}) is less than limits.batch_jobs ({}): a full batch is always rejected",
             tenant.submit_burst, settings.limits.batch_jobs

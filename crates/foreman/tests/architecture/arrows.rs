@@ -1,6 +1,6 @@
 //! Who may know whom.
 
-use crate::metadata::Metadata;
+use crate::metadata::{FOR_TESTS, Metadata};
 
 /// Stores and transports: each says how one outside thing is reached.
 const ADAPTERS: [&str; 4] = ["foreman-sqlite", "foreman-postgres", "foreman-kafka", "foreman-redis"];
@@ -9,11 +9,14 @@ const ADAPTERS: [&str; 4] = ["foreman-sqlite", "foreman-postgres", "foreman-kafk
 fn objection(from: &str, to: &str) -> Option<&'static str> {
     let allowed: &[&str] = match from {
         "foreman" | "foreman-bench" => return None,
-        "foreman-core" | "foreman-runtime" => &[],
-        "foreman-api" | "foreman-engine" => &["foreman-core", "foreman-runtime"],
+        "foreman-protocol" | "foreman-runtime" => &[],
+        "foreman-core" => &["foreman-protocol"],
+        "foreman-conformance" => &["foreman-core"],
+        "foreman-engine" => &["foreman-core", "foreman-runtime"],
+        "foreman-api" => &["foreman-core", "foreman-runtime", "foreman-conformance"],
         "foreman-eventlog" => &["foreman-runtime"],
-        "foreman-client" => &["foreman-core"],
-        adapter if ADAPTERS.contains(&adapter) => &["foreman-core", "foreman-runtime"],
+        "foreman-client" => &["foreman-protocol"],
+        adapter if ADAPTERS.contains(&adapter) => &["foreman-core", "foreman-runtime", "foreman-conformance"],
         _ => return Some("a new crate says in tests/architecture/arrows.rs what it may know"),
     };
     if allowed.contains(&to) {
@@ -21,7 +24,11 @@ fn objection(from: &str, to: &str) -> Option<&'static str> {
     }
     Some(match (from, to) {
         (_, "foreman" | "foreman-bench") => "nothing depends on a program: `foreman` plugs the others into each other",
-        ("foreman-core", _) => "`core` says what a job is, and depends on nothing of ours",
+        ("foreman-protocol", _) => "`protocol` says what goes over the wire, and depends on nothing of ours",
+        ("foreman-core", _) => "`core` says what a job is: it knows only `protocol`",
+        ("foreman-conformance", _) => {
+            "`conformance` says what every store must keep: it knows the ports, and no store but the reference"
+        }
         ("foreman-runtime", _) => {
             "`runtime` says how a loop lives, knows nothing of jobs, and depends on nothing of ours"
         }
@@ -29,10 +36,13 @@ fn objection(from: &str, to: &str) -> Option<&'static str> {
             "`api` and `engine` never meet: `api` submits through a port in `core` that the engine's coalescer implements"
         }
         ("foreman-eventlog", _) => "`eventlog` stands alone, usable without Foreman: it knows only `runtime`",
-        ("foreman-client", _) => "`client` is what other programs link: it knows only `core`",
+        ("foreman-client", _) => "`client` is what other programs link: it knows only `protocol`",
         (from, to) if ADAPTERS.contains(&from) && ADAPTERS.contains(&to) => "adapters never know each other",
         (_, to) if ADAPTERS.contains(&to) => {
             "`api` and `engine` speak to ports; which adapter is behind them is chosen in `foreman/compose.rs`"
+        }
+        (_, "foreman-protocol") => {
+            "the server takes the words of the protocol from `core`, which gives them their meaning"
         }
         _ => "an arrow that the map does not have",
     })
@@ -56,15 +66,31 @@ fn every_arrow_between_our_crates_is_on_the_map() {
 }
 
 #[test]
+fn what_is_for_tests_is_linked_by_tests_only() {
+    let metadata = Metadata::read();
+    let mut tests = Vec::new();
+    for package in metadata.ours() {
+        for dependency in package.dependencies.iter().filter(|it| FOR_TESTS.contains(&it.name.as_str())) {
+            assert_eq!(dependency.kind.as_deref(), Some("dev"), "{} → {}", package.name, dependency.name);
+            tests.push(package.name.as_str());
+        }
+    }
+    assert!(tests.contains(&"foreman-sqlite") && tests.contains(&"foreman-postgres"), "the stores are held to it");
+}
+
+#[test]
 fn a_wrong_arrow_is_refused_with_its_reason() {
     let refused = [
-        ("foreman-core", "foreman-runtime", "nothing of ours"),
+        ("foreman-core", "foreman-runtime", "only `protocol`"),
+        ("foreman-protocol", "foreman-core", "nothing of ours"),
+        ("foreman-core", "foreman-conformance", "only `protocol`"),
+        ("foreman-conformance", "foreman-sqlite", "no store but the reference"),
         ("foreman-runtime", "foreman-core", "knows nothing of jobs"),
         ("foreman-api", "foreman-engine", "never meet"),
         ("foreman-engine", "foreman-sqlite", "compose.rs"),
         ("foreman-sqlite", "foreman-postgres", "never know each other"),
         ("foreman-eventlog", "foreman-core", "stands alone"),
-        ("foreman-client", "foreman-runtime", "only `core`"),
+        ("foreman-client", "foreman-core", "only `protocol`"),
         ("foreman-engine", "foreman", "depends on a program"),
         ("foreman-helpers", "foreman-core", "a new crate"),
     ];
@@ -81,7 +107,10 @@ fn the_arrows_of_the_map_are_allowed() {
         ("foreman-api", "foreman-core"),
         ("foreman-engine", "foreman-runtime"),
         ("foreman-sqlite", "foreman-core"),
-        ("foreman-client", "foreman-core"),
+        ("foreman-sqlite", "foreman-conformance"),
+        ("foreman-conformance", "foreman-core"),
+        ("foreman-core", "foreman-protocol"),
+        ("foreman-client", "foreman-protocol"),
         ("foreman-eventlog", "foreman-runtime"),
     ];
     for (from, to) in allowed {

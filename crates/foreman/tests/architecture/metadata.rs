@@ -32,7 +32,12 @@ pub struct Package {
 #[derive(Deserialize)]
 pub struct Dependency {
     pub name: String,
+    /// `dev`, `build`, or none for what is linked.
+    pub kind: Option<String>,
 }
+
+/// Crates that only tests depend on.
+pub const FOR_TESTS: [&str; 1] = ["foreman-conformance"];
 
 #[derive(Deserialize)]
 struct Resolve {
@@ -84,7 +89,8 @@ impl Metadata {
     pub fn shipped(&self) -> BTreeMap<&str, &str> {
         let edges: BTreeMap<&str, &Node> = self.resolve.nodes.iter().map(|node| (node.id.as_str(), node)).collect();
         let mut brought_by = BTreeMap::new();
-        let mut open: Vec<&str> = self.workspace_members.iter().map(String::as_str).collect();
+        let ours = self.ours().filter(|package| !FOR_TESTS.contains(&package.name.as_str()));
+        let mut open: Vec<&str> = ours.map(|package| package.id.as_str()).collect();
         while let Some(id) = open.pop() {
             for edge in &edges[id].deps {
                 let is_shipped = edge.dep_kinds.iter().any(|edge| edge.kind.as_deref() != Some("dev"));

@@ -47,7 +47,7 @@ fn promises(text: &str) -> Vec<Promise> {
 /// store, those that all can see.
 fn tests(file: &str) -> Vec<String> {
     let text = read(file);
-    let is_suite = file.starts_with("crates/core/src/conformance/");
+    let is_suite = file.starts_with("crates/conformance/src/");
     let mut found = Vec::new();
     let mut is_test = false;
     for line in text.lines().map(str::trim_start) {
@@ -131,6 +131,6 @@ fn a_promise_without_proof_is_seen() {
     for (wrong, expected) in wrong.iter().zip(expected) {
         assert!(wrong.contains(expected), "{wrong}");
     }
-    let suite = tests("crates/core/src/conformance/claim.rs");
+    let suite = tests("crates/conformance/src/claim.rs");
     assert!(suite.iter().any(|test| test == "thirty_claimers_never_share_a_job"), "{suite:?}");
 }

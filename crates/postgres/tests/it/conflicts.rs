@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use foreman_core::conformance::given::{a_job, by_order, completed, jobs, session_info, taken};
-use foreman_core::conformance::prune::for_ever;
+use foreman_conformance::given::{a_job, by_order, completed, jobs, session_info, taken};
+use foreman_conformance::prune::for_ever;
 use foreman_core::ports::{CancelAnswer, JobQuery, JobStore, PruneKind, SessionStore, Settled, Submitted, Upkeep as _};
 use foreman_core::{SessionId, TenantId};
 use tokio::time::{Instant, sleep};

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use foreman_conformance::given::{a_job, by_order, completed, jobs, retry, session_info, taken};
+use foreman_conformance::posting::{Round, callback, courier, delivery};
+use foreman_conformance::statistics::{Stretch, position};
+use foreman_conformance::timetable::{edit, every_minute, firing_by_hand, job_of, next_firing};
 use foreman_core::audit::{Act, Actor};
-use foreman_core::conformance::given::{a_job, by_order, completed, jobs, retry, session_info, taken};
-use foreman_core::conformance::posting::{Round, callback, courier, delivery};
-use foreman_core::conformance::statistics::{Stretch, position};
-use foreman_core::conformance::timetable::{edit, every_minute, firing_by_hand, job_of, next_firing};
 use foreman_core::key::KeyHash;
 use foreman_core::memory::LocalWakeups;
 use foreman_core::ports::{

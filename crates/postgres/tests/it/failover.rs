@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use foreman_core::conformance::given::{a_job, jobs};
+use foreman_conformance::given::{a_job, jobs};
 use foreman_core::ports::{JobQuery as _, JobStore as _, StoreError, Topic, Wakeups as _};
 use foreman_postgres::leases::PgLeases;
 use foreman_postgres::wakeups::PgWakeups;

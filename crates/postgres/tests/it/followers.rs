@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use foreman_core::conformance::given::{Scene, a_job};
-use foreman_core::conformance::posting::{Round, callback, courier};
-use foreman_core::conformance::statistics::{Stretch, position};
+use foreman_conformance::given::{Scene, a_job};
+use foreman_conformance::posting::{Round, callback, courier};
+use foreman_conformance::statistics::{Stretch, position};
 use foreman_core::ports::{Advanced, Followers, JobQuery, Position};
 use foreman_postgres::{Config, migrate};
 use tokio::time::{sleep, timeout};

@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use foreman_core::conformance::{Reigns, Subject, TenancySubject};
+use foreman_conformance::{Reigns, Subject, TenancySubject};
 use foreman_core::memory::{LocalWakeups, ManualClock};
 use foreman_core::ports::{Leader, Store, Tenancy, Wakeups};
 use foreman_core::{Clock, Timestamp};

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use foreman_core::conformance::given::a_job;
-use foreman_core::conformance::statistics::{Stretch, position};
+use foreman_conformance::given::a_job;
+use foreman_conformance::statistics::{Stretch, position};
 use foreman_core::memory::ManualClock;
 use foreman_core::ports::{Advanced, ChangeLog, Followers, JobStore, Leader};
 use foreman_postgres::Config;

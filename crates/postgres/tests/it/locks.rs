@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use foreman_core::conformance::given::{Scene, a_job, by_order, completed, jobs, session_info, taken};
+use foreman_conformance::given::{Scene, a_job, by_order, completed, jobs, session_info, taken};
 use foreman_core::ports::{JobQuery as _, JobStore as _, SessionStore as _};
 use foreman_core::{JobId, SessionId, TenantId};
 use foreman_runtime::Tasks;

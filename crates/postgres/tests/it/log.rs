@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use foreman_core::conformance::given::{HOUR, Scene, a_job, jobs, queue};
+use foreman_conformance::given::{HOUR, Scene, a_job, jobs, queue};
 use foreman_core::ports::{ChangeLog, JobStore, Note, Position, Retention, Upkeep};
 use foreman_core::{JobId, TenantId};
 use foreman_postgres::{PostgresStore, statements};

@@ -29,5 +29,5 @@ mod wire;
 
 use given::team;
 
-foreman_core::conformance_suite!(team);
-foreman_core::tenancy_suite!(team);
+foreman_conformance::conformance_suite!(team);
+foreman_conformance::tenancy_suite!(team);

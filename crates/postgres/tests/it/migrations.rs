@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use foreman_core::conformance::given::{HOUR, Scene, a_job, completed, jobs, retry};
+use foreman_conformance::given::{HOUR, Scene, a_job, completed, jobs, retry};
 use foreman_core::memory::LocalWakeups;
 use foreman_core::ports::JobQuery as _;
 use foreman_postgres::{Config, OpenError, PostgresStore, migrate};

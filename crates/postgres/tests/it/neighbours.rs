@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use foreman_core::conformance::Subject;
-use foreman_core::conformance::given::{a_job, by_order, completed, jobs, session_info, taken};
+use foreman_conformance::Subject;
+use foreman_conformance::given::{a_job, by_order, completed, jobs, session_info, taken};
 use foreman_core::memory::LocalWakeups;
 use foreman_core::ports::{
     ClaimAnswer, ClaimRequest, Heartbeat, JobFilter, JobQuery, JobStore, SessionStore, Settled, Settlement, StoreError,

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use foreman_conformance::prune::for_ever;
 use foreman_core::Clock;
-use foreman_core::conformance::prune::for_ever;
 use foreman_core::ports::{PruneKind, PruneStep, Retention, Upkeep};
 use foreman_postgres::statements;
 use foreman_runtime::Tasks;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use foreman_conformance::given::{a_job, completed};
+use foreman_conformance::given::{by_order, session_info, taken};
 use foreman_core::JobId;
-use foreman_core::conformance::given::{a_job, completed};
-use foreman_core::conformance::given::{by_order, session_info, taken};
 use foreman_core::memory::LocalWakeups;
 use foreman_core::ports::{JobQuery, JobStore, SessionStore, Submitted};
 use foreman_core::{NewJob, SessionId, TenantId};

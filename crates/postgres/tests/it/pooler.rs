@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use foreman_core::conformance::{self, Subject};
+use foreman_conformance::Subject;
+use foreman_conformance::chaos::{self, Mood};
 use foreman_core::memory::{LocalWakeups, ManualClock};
 use foreman_postgres::{Config, PostgresStore};
 
@@ -31,8 +32,8 @@ macro_rules! behind_the_pooler {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $promise() {
                 let team = super::pooled().await;
-                foreman_core::conformance::$file::$promise(&team).await;
-                foreman_core::conformance::audit::a_clean_end(&team).await;
+                foreman_conformance::$file::$promise(&team).await;
+                foreman_conformance::audit::a_clean_end(&team).await;
             })+
         })+
     };
@@ -73,6 +74,6 @@ behind_the_pooler! {
 #[tokio::test]
 async fn histories_with_everything_end_well() {
     let team = pooled().await;
-    conformance::chaos::history(&team, conformance::chaos::Mood::Everything, 7).await;
+    chaos::history(&team, Mood::Everything, 7).await;
     assert!(team.store().audit().await.unwrap().is_clean());
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use foreman_core::conformance::given::{a_job, by_order, completed, jobs, session_info, taken, tenant};
+use foreman_conformance::given::{a_job, by_order, completed, jobs, session_info, taken, tenant};
 use foreman_core::fair::UNIT;
 use foreman_core::ports::{ClaimRequest, Headroom, JobQuery, JobStore, SessionStore};
 use foreman_core::{JobId, SessionId};

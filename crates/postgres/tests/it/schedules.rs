@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use foreman_core::conformance::Subject;
-use foreman_core::conformance::given::{MINUTE, Scene, at_once, completed};
-use foreman_core::conformance::timetable::{Timetable, edit, every_minute, named, next_firing, schedule_ids};
+use foreman_conformance::Subject;
+use foreman_conformance::given::{MINUTE, Scene, at_once, completed};
+use foreman_conformance::timetable::{Timetable, edit, every_minute, named, next_firing, schedule_ids};
 use foreman_core::memory::LocalWakeups;
 use foreman_core::ports::{
     DeleteAnswer, DueSchedule, EditAnswer, Fired, Firing, JobStore, Leader, NewTick, RedriveAnswer, ScheduleStore,

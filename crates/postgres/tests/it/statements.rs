@@ -1,6 +1,6 @@
 //! Every statement is one that a migrated database understands.
 
-use foreman_core::conformance::given::{a_job, jobs};
+use foreman_conformance::given::{a_job, jobs};
 use foreman_core::error_group::ErrorGroup;
 use foreman_core::ports::{Counted, JobFilter, JobQuery as _, JobStore as _};
 use foreman_core::{State, TenantId};

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use foreman_core::conformance::given::{
+use foreman_conformance::given::{
     a_job, alone, by_ids, by_order, completed, dead, failed, interrupted, retry, session_info,
 };
 use foreman_core::memory::LocalWakeups;

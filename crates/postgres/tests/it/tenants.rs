@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use foreman_core::conformance::given::{at_once, tenant};
+use foreman_conformance::given::{at_once, tenant};
 use foreman_core::key::{ApiKey, KeyRecord};
 use foreman_core::ports::{
     CreateKeyAnswer, CreateTenantAnswer, CreateWebhookAnswer, DeleteTenantAnswer, DeliveryNote, JobQuery, KeyStore,

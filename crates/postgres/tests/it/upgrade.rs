@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use foreman_core::conformance::given::{HOUR, MINUTE, Scene, a_job, completed, dead, failed, interrupted, jobs, retry};
+use foreman_conformance::given::{HOUR, MINUTE, Scene, a_job, completed, dead, failed, interrupted, jobs, retry};
 use foreman_core::error_group::ErrorGroup;
 use foreman_core::fair::UNIT;
 use foreman_core::memory::LocalWakeups;

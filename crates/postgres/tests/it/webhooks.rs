@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use foreman_core::conformance::given::{a_job, at_once, jobs, tenant};
-use foreman_core::conformance::posting::{Round, callback, courier, delivery};
+use foreman_conformance::given::{a_job, at_once, jobs, tenant};
+use foreman_conformance::posting::{Round, callback, courier, delivery};
 use foreman_core::ports::{
     Advanced, ChangeLog, CreateTenantAnswer, DeleteTenantAnswer, FollowerName, Followers, JobQuery, JobStore, Leader,
     Retention, TenantStore, UNREAD_KEPT, UpdateTenantAnswer, Upkeep, WebhookStore,

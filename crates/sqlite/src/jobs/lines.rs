@@ -567,7 +567,7 @@ mod tests {
     use std::path::Path;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use foreman_core::conformance::given::{a_job, by_order};
+    use foreman_conformance::given::{a_job, by_order};
     use foreman_core::job::NewJob;
     use foreman_core::memory::ManualClock;
     use foreman_core::ports::Headroom;

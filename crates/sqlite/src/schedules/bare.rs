@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use foreman_core::conformance::timetable::every_minute;
+use foreman_conformance::timetable::every_minute;
 use foreman_core::memory::ManualClock;
 use foreman_core::ports::{DueSchedule, DueSchedules, Firing, NewTick, TickAct};
 use foreman_core::schedule::Overlap;

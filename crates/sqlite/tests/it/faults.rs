@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use foreman_core::conformance::given::{Scene, a_job, by_order, completed, dead, failed, jobs, retry, taken};
-use foreman_core::conformance::posting::{self, Round, delivery};
-use foreman_core::conformance::statistics::Stretch;
+use foreman_conformance::given::{Scene, a_job, by_order, completed, dead, failed, jobs, retry, taken};
+use foreman_conformance::posting::{self, Round, delivery};
+use foreman_conformance::statistics::Stretch;
 use foreman_core::job::NewJob;
 use foreman_core::key::KeyHash;
 use foreman_core::ports::{
@@ -338,11 +338,8 @@ async fn a_job_that_cannot_be_put_aside_yet_keeps_none_of_its_neighbours() {
 /// Every verb and every question once. Errors are answers; a panic is not.
 async fn use_everything(store: &SqliteStore, ids: &[JobId]) -> Vec<String> {
     let tenant = TenantId::default();
-    let info = foreman_core::conformance::given::session_info(
-        foreman_core::SessionId::fresh(),
-        "worker",
-        Duration::from_secs(15),
-    );
+    let info =
+        foreman_conformance::given::session_info(foreman_core::SessionId::fresh(), "worker", Duration::from_secs(15));
     let mut errors = Vec::new();
     macro_rules! ask {
         ($call:expr) => {

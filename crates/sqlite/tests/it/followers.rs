@@ -1,8 +1,8 @@
 //! Going back to the version before and coming again: a follower goes on where the other version left it.
 
-use foreman_core::conformance::given::{Scene, a_job};
-use foreman_core::conformance::posting::{Round, callback, courier};
-use foreman_core::conformance::statistics::{Stretch, position};
+use foreman_conformance::given::{Scene, a_job};
+use foreman_conformance::posting::{Round, callback, courier};
+use foreman_conformance::statistics::{Stretch, position};
 use foreman_core::ports::{Advanced, FollowerName, Followers, JobStore, Position};
 use foreman_sqlite::audit_file;
 use rusqlite::{Connection, OptionalExtension};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use foreman_core::conformance::{Subject, TenancySubject};
+use foreman_conformance::{Subject, TenancySubject};
 use foreman_core::memory::{LocalWakeups, ManualClock};
 use foreman_core::ports::{Store, Tenancy, Wakeups};
 use foreman_core::{Clock, Timestamp};

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use foreman_core::conformance::given::{Scene, a_job, completed, jobs, retry};
+use foreman_conformance::given::{Scene, a_job, completed, jobs, retry};
 use foreman_core::memory::ManualClock;
 use foreman_core::outcome::AttemptOutcome;
 use foreman_core::ports::{JobQuery, JobStore, SessionState, SessionStore, StoreError};

@@ -1,9 +1,9 @@
 //! What the stream and the dashboard read from the file: what a migration makes of an older one, what an older binary leaves
 //! behind, what a clock set back does to the log, what must not be.
 
-use foreman_core::conformance::TenancySubject;
-use foreman_core::conformance::given::{DAY, HOUR, PLENTY, Proof, Scene, a_job, completed, dead, failed};
-use foreman_core::conformance::statistics::{Stretch, position};
+use foreman_conformance::TenancySubject;
+use foreman_conformance::given::{DAY, HOUR, PLENTY, Proof, Scene, a_job, completed, dead, failed};
+use foreman_conformance::statistics::{Stretch, position};
 use foreman_core::error_group::ErrorGroup;
 use foreman_core::key::KeyHash;
 use foreman_core::ports::{

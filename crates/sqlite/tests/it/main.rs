@@ -14,5 +14,5 @@ mod webhooks;
 
 use given::laptop;
 
-foreman_core::conformance_suite!(laptop);
-foreman_core::tenancy_suite!(laptop);
+foreman_conformance::conformance_suite!(laptop);
+foreman_conformance::tenancy_suite!(laptop);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use foreman_core::conformance::given::{DAY, HOUR, PLENTY, Scene, a_job, by_order, ids, sorted, tenant};
+use foreman_conformance::given::{DAY, HOUR, PLENTY, Scene, a_job, by_order, ids, sorted, tenant};
 use foreman_core::job::NewJob;
 use foreman_core::ports::{ClaimRequest, Headroom, Retention};
 use foreman_core::target::Route;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use foreman_core::conformance::same;
+use foreman_conformance::same;
 use proptest::prelude::*;
 
 use crate::given::Laptop;

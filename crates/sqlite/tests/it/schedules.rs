@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use foreman_core::conformance::given::{MINUTE, PLENTY, Scene, a_job};
-use foreman_core::conformance::timetable::{every_minute, named, next_firing, schedule_ids};
+use foreman_conformance::given::{MINUTE, PLENTY, Scene, a_job};
+use foreman_conformance::timetable::{every_minute, named, next_firing, schedule_ids};
 use foreman_core::ports::{
     DeleteAnswer, DueSchedule, Fired, Firing, JobStore, NewTick, ScheduleStore, Seen, StoreError, TickAct,
 };

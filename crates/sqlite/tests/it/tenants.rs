@@ -1,8 +1,8 @@
 //! Tenants and keys in the file: what a migration makes of an older one, what an older binary leaves behind, what cannot be
 //! read, what must not be.
 
-use foreman_core::conformance::given::{PLENTY, Scene, a_job, completed};
-use foreman_core::conformance::posting::courier;
+use foreman_conformance::given::{PLENTY, Scene, a_job, completed};
+use foreman_conformance::posting::courier;
 use foreman_core::key::{ApiKey, KeyRecord};
 use foreman_core::ports::{
     CreateKeyAnswer, CreateTenantAnswer, DeleteTenantAnswer, KeyStore, NewKey, NewTenant, StoreError, TenantStore,

@@ -1,9 +1,9 @@
 //! Webhooks, deliveries and the audit trail in the file: what survives, what cannot be read, what a full disk does to a round.
 
+use foreman_conformance::given::{MINUTE, PLENTY, Scene, a_job, jobs, sorted};
+use foreman_conformance::posting::{Round, callback, courier, delivery, job_ids, listed, posted};
+use foreman_conformance::{Subject, TenancySubject};
 use foreman_core::audit::{Act, Actor};
-use foreman_core::conformance::given::{MINUTE, PLENTY, Scene, a_job, jobs, sorted};
-use foreman_core::conformance::posting::{Round, callback, courier, delivery, job_ids, listed, posted};
-use foreman_core::conformance::{Subject, TenancySubject};
 use foreman_core::job::NewJob;
 use foreman_core::ports::{
     Advanced, AuditTrail, ChangeLog, CreateWebhookAnswer, DeliveryNote, Followers, JobStore, NewDelivery, NewWebhook,

@@ -1,5 +1,5 @@
 use super::*;
-use crate::schedule::ScheduleSpec;
+use crate::schedule::{Judge as _, ScheduleSpec};
 
 const MINUTE: Duration = Duration::from_mins(1);
 const DAY: Duration = Duration::from_hours(24);

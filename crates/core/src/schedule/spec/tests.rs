@@ -1,4 +1,10 @@
+use std::collections::BTreeMap;
+
+use serde_json::value::RawValue;
+
 use super::*;
+use crate::duration::Span;
+use crate::spec::Mistake;
 
 const NOW: Timestamp = Timestamp::from_micros(1_767_225_600_000_000);
 

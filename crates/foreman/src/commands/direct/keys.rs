@@ -60,7 +60,7 @@ impl Direct {
         let after = after.map(key_id).transpose()?;
         let found = self.tenancy.keys(&tenant, after.as_ref(), limit + 1).await?;
         let now = self.now().await?;
-        Ok(page(found.into_iter().map(|key| KeyDocument::new(key, now)).collect(), limit, |key| key.id.clone()))
+        Ok(page(found.into_iter().map(|key| key.document(now)).collect(), limit, |key| key.id.clone()))
     }
 
     pub async fn revoke_key(&self, tenant: &str, id: &str) -> anyhow::Result<()> {
@@ -127,8 +127,8 @@ fn expiry(at: Option<Timestamp>, after: Option<Duration>, now: Timestamp) -> any
 fn made(key: &ApiKey, record: KeyRecord, replaces: Option<KeyRecord>, now: Timestamp) -> MadeKeyDocument {
     MadeKeyDocument {
         key: key.text().reveal().to_owned(),
-        about: KeyDocument::new(record, now),
-        replaces: replaces.map(|record| KeyDocument::new(record, now)),
+        about: record.document(now),
+        replaces: replaces.map(|record| record.document(now)),
     }
 }
 

@@ -168,7 +168,7 @@ impl Direct {
 /// An earlier version kept there what was written.
 fn hidden(spec: &ScheduleSpec) -> ScheduleSpec {
     let mut spec = spec.clone();
-    spec.job.mask();
+    foreman_core::spec::mask(&mut spec.job);
     spec
 }
 

@@ -92,7 +92,7 @@ impl Direct {
         })
         .await?;
         self.note(&id, "signing-secret.rotate", signing_of(&id), 200).await?;
-        Ok(SecretDocument::new(&secret))
+        Ok(secret.document())
     }
 
     pub async fn delete_tenant_secret(&self, id: &str) -> anyhow::Result<()> {
@@ -134,7 +134,7 @@ impl Direct {
     }
 
     fn document(&self, tenant: Tenant) -> TenantDocument {
-        TenantDocument::new(tenant, &self.settings.tenant_limits)
+        tenant.document(&self.settings.tenant_limits)
     }
 }
 

@@ -7,6 +7,7 @@ use comfy_table::Cell;
 use foreman_client::{Client, ScheduleSpec, Timestamp};
 use foreman_core::TenantId;
 use foreman_core::limits::Limits;
+use foreman_core::schedule::Judge as _;
 use serde::Serialize;
 
 use crate::cli::Import;

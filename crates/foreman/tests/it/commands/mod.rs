@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use foreman_core::limits::Limits as JobLimits;
 use foreman_core::outcome::CommandReport;
-use foreman_core::spec::JobSpec;
+use foreman_core::spec::{JobSpec, Validate as _};
 use foreman_core::{Fence, Job, TenantId, Timestamp};
 use foreman_engine::output::OutputHub;
 use foreman_engine::target::command::{self, CommandRunner, Identity, Launcher, Limits, Sharing, Unlocked};

@@ -1,0 +1,25 @@
+//! The audit trail.
+
+use crate::audit::{Actor, Entry};
+use crate::document::AuditDocument;
+
+impl From<Entry> for AuditDocument {
+    fn from(entry: Entry) -> Self {
+        let Entry { id, at, act } = entry;
+        let actor = match act.actor {
+            Actor::Key(key) => key.to_string(),
+            other => other.to_string(),
+        };
+        Self {
+            id: id.to_string(),
+            at,
+            tenant: act.tenant.to_string(),
+            actor,
+            action: act.action,
+            object: act.object,
+            status: act.status,
+            request: act.request,
+            peer: act.peer,
+        }
+    }
+}
