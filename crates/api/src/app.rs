@@ -11,17 +11,17 @@ use foreman_core::tenant::TenantLimits;
 use foreman_core::{Clock, TenantId};
 use foreman_runtime::Tasks;
 
-use crate::access::Gate;
-use crate::audit::Bounds;
-use crate::body::Bodies;
-use crate::buffers::Buffers;
-use crate::dashboard::Dashboard;
-use crate::doorkeeper::{DefaultLimits, Doorkeeper};
-use crate::health::Vitals;
+use crate::gate::Gate;
+use crate::gate::audit::Bounds;
+use crate::gate::doorkeeper::{DefaultLimits, Doorkeeper};
+use crate::gate::quotas::Quotas;
+use crate::gate::shares::Shares;
 use crate::overview::Overviews;
+use crate::pages::dashboard::Dashboard;
 use crate::problem::Problem;
-use crate::quotas::Quotas;
-use crate::shares::Shares;
+use crate::request::body::Bodies;
+use crate::request::buffers::Buffers;
+use crate::serve::health::Vitals;
 use crate::stream::{Hub, KnownLabels};
 use crate::tail::Waits;
 

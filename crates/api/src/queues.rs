@@ -9,9 +9,9 @@ use http::StatusCode;
 use serde::{Deserialize, Serialize};
 
 use crate::app::App;
-use crate::json;
-use crate::params::{Params, Queue, Tenant};
 use crate::problem::Problem;
+use crate::request::json;
+use crate::request::params::{Params, Queue, Tenant};
 
 #[derive(Serialize, utoipa::ToSchema)]
 pub(crate) struct PauseAnswer {

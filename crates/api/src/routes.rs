@@ -15,14 +15,16 @@ use utoipa::openapi::{
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::access::Entrance;
-use crate::access::table::{self, Found, Needs, Way};
 use crate::app::App;
+use crate::gate::Entrance;
+use crate::gate::access_list::{self, Found, Needs, Way};
+use crate::gate::{self, audit, session};
+use crate::jobs::{bulk, failures, listing, output, submit, wait};
+use crate::overview::statistics;
+use crate::pages::{dashboard, docs};
 use crate::problem::MEDIA_TYPE;
-use crate::{
-    access, bulk, dashboard, dev, docs, failures, health, jobs, listing, meter, output, overview, problem, queues,
-    schedules, session, statistics, stream, submit, tenants, trail, wait, webhooks, workers,
-};
+use crate::serve::{health, meter};
+use crate::{dev, jobs, overview, problem, queues, schedules, stream, tenants, webhooks, workers};
 
 /// Everything that is served.
 pub fn router(app: App) -> Router {
@@ -34,7 +36,7 @@ pub fn router(app: App) -> Router {
     router
         .method_not_allowed_fallback(problem::method_not_allowed)
         .fallback(problem::not_found)
-        .layer(from_fn_with_state(Entrance { gate: app.gate.clone(), app: Some(app.clone()) }, access::around))
+        .layer(from_fn_with_state(Entrance { gate: app.gate.clone(), app: Some(app.clone()) }, gate::around))
         .with_state(app)
 }
 
@@ -46,7 +48,7 @@ pub fn openapi() -> OpenApi {
     for (path, item) in &mut document.paths.paths {
         for (method, operation) in operations(item) {
             may_answer_a_problem(operation);
-            if let Found::Way(way) = table::find(&method, path) {
+            if let Found::Way(way) = access_list::find(&method, path) {
                 says_what_it_needs(operation, way);
             }
         }
@@ -157,7 +159,7 @@ fn documented() -> OpenApiRouter<App> {
         .routes(routes!(tenants::keys::create, tenants::keys::list))
         .routes(routes!(tenants::keys::get, tenants::keys::revoke))
         .routes(routes!(tenants::keys::rotate))
-        .routes(routes!(trail::list))
+        .routes(routes!(audit::trail::list))
         .routes(routes!(webhooks::change::create, webhooks::look::list))
         .routes(routes!(webhooks::look::get, webhooks::change::update, webhooks::change::delete))
         .routes(routes!(webhooks::change::rotate_secret))

@@ -19,14 +19,14 @@ use serde_json::value::RawValue;
 use super::condition::{self, Expected};
 use super::look::{find, not_found};
 use crate::app::App;
-use crate::audit::Touched;
-use crate::caller::Caller;
-use crate::commands;
-use crate::json;
-use crate::params::{Key, Tenant};
+use crate::gate::audit::Touched;
+use crate::gate::caller::Caller;
+use crate::gate::commands;
+use crate::gate::quotas;
+use crate::jobs::submit;
 use crate::problem::{Kind, Problem};
-use crate::quotas;
-use crate::submit;
+use crate::request::json;
+use crate::request::params::{Key, Tenant};
 
 /// A name that is made and deleted by others all the time is not chased for ever.
 const ROUNDS: usize = 5;

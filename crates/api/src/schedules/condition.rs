@@ -14,9 +14,9 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
 use super::look::not_found;
 use crate::app::App;
-use crate::caller::Caller;
-use crate::json;
+use crate::gate::caller::Caller;
 use crate::problem::{Kind, Problem};
+use crate::request::json;
 
 /// What a write is bound to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

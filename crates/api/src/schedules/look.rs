@@ -10,10 +10,10 @@ use http::{HeaderMap, StatusCode};
 
 use super::condition;
 use crate::app::App;
-use crate::json;
-use crate::paging::{PageParams, page_of};
-use crate::params::{Key, Params, Tenant};
 use crate::problem::Problem;
+use crate::request::json;
+use crate::request::paging::{PageParams, page_of};
+use crate::request::params::{Key, Params, Tenant};
 
 /// List schedules, by name.
 #[utoipa::path(get, path = "/api/v1/schedules", tag = "schedules", operation_id = "list_schedules", params(PageParams),

@@ -10,9 +10,9 @@ use serde::Deserialize;
 
 use super::look::find;
 use crate::app::App;
-use crate::json;
-use crate::params::{Key, Params, Tenant};
 use crate::problem::{Kind, Problem};
+use crate::request::json;
+use crate::request::params::{Key, Params, Tenant};
 
 const DEFAULT: usize = 20;
 

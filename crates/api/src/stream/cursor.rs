@@ -13,7 +13,7 @@ use std::sync::Arc;
 use foreman_core::ports::{ChangeRow, Position};
 use foreman_core::sealed::{DerivedKey, Keyring};
 
-use crate::keys::Keys;
+use crate::gate::keys::Keys;
 
 /// The first wrote places in the clear.
 const VERSION: &str = "2";

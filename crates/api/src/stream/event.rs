@@ -179,7 +179,7 @@ mod tests {
 
     use super::super::cursor::Told;
     use super::*;
-    use crate::keys::Keys;
+    use crate::gate::keys::Keys;
 
     fn moved(tenant: &TenantId) -> Moved {
         let step = Step { state: State::Completed, attempt: 1, sequence: 3, took: None };

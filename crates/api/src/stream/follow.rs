@@ -28,7 +28,7 @@ use super::hub::{Full, Joined, Membership, Visit};
 use super::mailbox::{End, Piece, What};
 use super::snapshot::{Scene, Snapshot};
 use crate::app::App;
-use crate::caller::Caller;
+use crate::gate::caller::Caller;
 use crate::problem::{Kind, Problem};
 
 /// Rows of the log that a client which catches up reads at once.

@@ -420,7 +420,7 @@ mod tests {
     }
 
     fn cursors() -> Cursors {
-        Cursors::new(None, &crate::keys::Keys::None)
+        Cursors::new(None, &crate::gate::keys::Keys::None)
     }
 
     fn row(position: i64, tenants: &[&str]) -> ChangeRow {

@@ -12,10 +12,10 @@ use http::header::CACHE_CONTROL;
 use http::{HeaderValue, StatusCode};
 
 use crate::app::App;
-use crate::caller::Caller;
-use crate::json;
-use crate::passes::PassText;
+use crate::gate::caller::Caller;
+use crate::gate::passes::PassText;
 use crate::problem::Problem;
+use crate::request::json;
 
 /// Get a ticket for the stream.
 ///

@@ -16,10 +16,10 @@ use serde_json::{Map, Value};
 
 use super::look::{answer, find};
 use crate::app::App;
-use crate::audit::Touched;
-use crate::json;
-use crate::params::Named;
+use crate::gate::audit::Touched;
 use crate::problem::{Kind, Problem};
+use crate::request::json;
+use crate::request::params::Named;
 use crate::schedules::condition::Expected;
 
 /// A tenant that is changed by others all the time is not chased for ever.

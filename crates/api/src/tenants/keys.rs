@@ -17,12 +17,12 @@ use http::{HeaderValue, StatusCode};
 
 use super::{body_if_any, look, overlap};
 use crate::app::App;
-use crate::audit::Touched;
-use crate::caller::Caller;
-use crate::json;
-use crate::paging::{PageParams, page_of};
-use crate::params::{KeyOf, Named, Params};
+use crate::gate::audit::Touched;
+use crate::gate::caller::Caller;
 use crate::problem::{Kind, Problem};
+use crate::request::json;
+use crate::request::paging::{PageParams, page_of};
+use crate::request::params::{KeyOf, Named, Params};
 
 const LONGEST_NAME: usize = 100;
 

@@ -9,10 +9,10 @@ use http::{HeaderMap, StatusCode};
 use tracing::warn;
 
 use crate::app::App;
-use crate::json;
-use crate::paging::{PageParams, page_of};
-use crate::params::{Named, Params};
 use crate::problem::Problem;
+use crate::request::json;
+use crate::request::paging::{PageParams, page_of};
+use crate::request::params::{Named, Params};
 use crate::schedules::condition;
 
 /// List tenants, by id.

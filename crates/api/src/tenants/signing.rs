@@ -13,9 +13,9 @@ use http::{HeaderValue, StatusCode};
 use super::change::edit;
 use super::{body_if_any, overlap};
 use crate::app::App;
-use crate::json;
-use crate::params::Named;
 use crate::problem::{Kind, Problem};
+use crate::request::json;
+use crate::request::params::Named;
 use crate::schedules::condition::Expected;
 
 /// Create or rotate a tenant's signing secret.

@@ -5,8 +5,8 @@ use foreman_core::audit::Actor;
 use foreman_core::document::WhoamiDocument;
 use http::StatusCode;
 
-use crate::caller::Caller;
-use crate::json;
+use crate::gate::caller::Caller;
+use crate::request::json;
 
 /// Who am I?
 ///

@@ -13,13 +13,13 @@ use http::StatusCode;
 
 use super::{Endpoint, OneDelivery, find};
 use crate::app::App;
-use crate::audit::Touched;
-use crate::caller::Caller;
-use crate::json;
-use crate::paging::{PageParams, page_of};
-use crate::params::{Params, Tenant};
+use crate::gate::audit::Touched;
+use crate::gate::caller::Caller;
+use crate::gate::quotas;
 use crate::problem::{Kind, Problem};
-use crate::quotas;
+use crate::request::json;
+use crate::request::paging::{PageParams, page_of};
+use crate::request::params::{Params, Tenant};
 
 /// List a webhook's deliveries, newest first.
 #[utoipa::path(get, path = "/api/v1/webhooks/{webhook}/deliveries", tag = "webhooks", operation_id = "list_deliveries",

@@ -8,10 +8,10 @@ use http::{HeaderValue, StatusCode};
 
 use super::{Endpoint, find};
 use crate::app::App;
-use crate::json;
-use crate::paging::{PageParams, page_of};
-use crate::params::{Params, Tenant};
 use crate::problem::Problem;
+use crate::request::json;
+use crate::request::paging::{PageParams, page_of};
+use crate::request::params::{Params, Tenant};
 
 /// List webhooks, oldest first.
 #[utoipa::path(get, path = "/api/v1/webhooks", tag = "webhooks", operation_id = "list_webhooks", params(PageParams),

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use foreman_api::access::table::{Needs, WAYS, Way};
+use foreman_api::gate::access_list::{Needs, WAYS, Way};
 use foreman_api::{Hosts, Keys, Patience};
 use foreman_core::TenantId;
 use foreman_core::key::{ApiKey, Scope, Scopes};
@@ -195,7 +195,7 @@ fn the_list_of_ways_in_and_the_document_say_the_same() {
         .filter(|way| !is_page(way.path))
         .map(|way| (way.path.to_owned(), way.method.as_ref().unwrap().to_string()))
         .collect();
-    assert_eq!(documented, listed, "every route needs its entry in access/table.rs, and every entry its route");
+    assert_eq!(documented, listed, "every route needs its entry in gate/access_list.rs, and every entry its route");
 
     for way in guarded() {
         let method = way.method.as_ref().unwrap().as_str().to_lowercase();

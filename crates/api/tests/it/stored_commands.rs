@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use foreman_api::access::table::WAYS;
+use foreman_api::gate::access_list::WAYS;
 use foreman_api::{Commands, Hosts, Keys, Patience};
 use serde_json::{Value, json};
 
