@@ -32,8 +32,8 @@ mod webhooks;
 mod workers;
 
 pub use app::{App, Commands, Parts};
-pub use gate::caller::{Caller, Standing};
-pub use gate::doorkeeper::Patience;
+pub use gate::authenticate::Patience;
+pub use gate::caller::{Caller, TenantProfile};
 pub use gate::keys::Keys;
 pub use gate::{Gate, Hosts};
 pub use pages::dashboard::Dashboard;

@@ -16,8 +16,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::app::App;
-use crate::gate::Entrance;
-use crate::gate::access_list::{self, Found, Needs, Way};
+use crate::gate::GateLayer;
+use crate::gate::access_list::{self, Lookup, Needs};
 use crate::gate::{self, audit, session};
 use crate::jobs::{bulk, failures, listing, output, submit, wait};
 use crate::overview::statistics;
@@ -36,7 +36,7 @@ pub fn router(app: App) -> Router {
     router
         .method_not_allowed_fallback(problem::method_not_allowed)
         .fallback(problem::not_found)
-        .layer(from_fn_with_state(Entrance { gate: app.gate.clone(), app: Some(app.clone()) }, gate::around))
+        .layer(from_fn_with_state(GateLayer { gate: app.gate.clone(), app: Some(app.clone()) }, gate::around))
         .with_state(app)
 }
 
@@ -48,8 +48,8 @@ pub fn openapi() -> OpenApi {
     for (path, item) in &mut document.paths.paths {
         for (method, operation) in operations(item) {
             may_answer_a_problem(operation);
-            if let Found::Way(way) = access_list::find(&method, path) {
-                says_what_it_needs(operation, way);
+            if let Lookup::Operation(listed) = access_list::find(&method, path) {
+                says_what_it_needs(operation, listed);
             }
         }
     }
@@ -66,9 +66,9 @@ fn bearer() -> Http {
     HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("fm_…").description(Some(what)).build()
 }
 
-/// What stands in the list of ways in stands in the document.
-fn says_what_it_needs(operation: &mut Operation, way: &Way) {
-    let needs = match way.needs {
+/// What the access list says, the document says.
+fn says_what_it_needs(operation: &mut Operation, listed: &access_list::Operation) {
+    let needs = match listed.needs {
         Needs::Nothing => {
             operation.security = Some(Vec::new());
             return;

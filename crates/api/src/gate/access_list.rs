@@ -1,4 +1,4 @@
-//! Every way in, with what it asks for: the one list that the gate goes by.
+//! Every operation that is served, with what it requires: the one list that the gate goes by.
 //!
 //! What is not in it is not served, even if somebody has given it a handler. A change of something has the name under which
 //! it stands in the audit trail; reads and submissions of jobs have none. What it takes of its tenant's rate stands here too.
@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use foreman_core::key::Scope;
 use http::Method;
 
-/// What one way in asks for.
+/// What an operation requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
     /// Nothing: it tells nothing of anybody.
@@ -31,7 +31,7 @@ pub enum Takes {
 }
 
 #[derive(Clone, Debug)]
-pub struct Way {
+pub struct Operation {
     /// None: whatever the method.
     pub method: Option<Method>,
     /// As the router has it.
@@ -42,54 +42,54 @@ pub struct Way {
     pub takes: Takes,
 }
 
-const fn open(path: &'static str) -> Way {
-    Way { method: Some(Method::GET), path, needs: Needs::Nothing, action: None, takes: Takes::Nothing }
+const fn open(path: &'static str) -> Operation {
+    Operation { method: Some(Method::GET), path, needs: Needs::Nothing, action: None, takes: Takes::Nothing }
 }
 
 /// Whatever the method.
-const fn dev(path: &'static str) -> Way {
-    Way { method: None, path, needs: Needs::Nothing, action: None, takes: Takes::Nothing }
+const fn dev(path: &'static str) -> Operation {
+    Operation { method: None, path, needs: Needs::Nothing, action: None, takes: Takes::Nothing }
 }
 
 /// Whoever comes has no key yet, or none any more: its handler asks.
-const fn session(method: Method) -> Way {
-    Way { method: Some(method), path: SESSION, needs: Needs::Nothing, action: None, takes: Takes::Nothing }
+const fn session(method: Method) -> Operation {
+    Operation { method: Some(method), path: SESSION, needs: Needs::Nothing, action: None, takes: Takes::Nothing }
 }
 
-const fn read(path: &'static str, scope: Scope) -> Way {
+const fn read(path: &'static str, scope: Scope) -> Operation {
     ask(Method::GET, path, scope, Takes::Nothing)
 }
 
-const fn ask(method: Method, path: &'static str, scope: Scope, takes: Takes) -> Way {
-    Way { method: Some(method), path, needs: Needs::Scope(scope), action: None, takes }
+const fn ask(method: Method, path: &'static str, scope: Scope, takes: Takes) -> Operation {
+    Operation { method: Some(method), path, needs: Needs::Scope(scope), action: None, takes }
 }
 
-const fn act(method: Method, path: &'static str, scope: Scope, action: &'static str) -> Way {
+const fn act(method: Method, path: &'static str, scope: Scope, action: &'static str) -> Operation {
     // Who runs the server is not held to what one tenant may do.
     let takes = if matches!(scope, Scope::Admin) { Takes::Nothing } else { Takes::One };
-    Way { method: Some(method), path, needs: Needs::Scope(scope), action: Some(action), takes }
+    Operation { method: Some(method), path, needs: Needs::Scope(scope), action: Some(action), takes }
 }
 
 /// An act after which there is less than before.
-const fn undo(method: Method, path: &'static str, scope: Scope, action: &'static str) -> Way {
-    Way { method: Some(method), path, needs: Needs::Scope(scope), action: Some(action), takes: Takes::Nothing }
+const fn undo(method: Method, path: &'static str, scope: Scope, action: &'static str) -> Operation {
+    Operation { method: Some(method), path, needs: Needs::Scope(scope), action: Some(action), takes: Takes::Nothing }
 }
 
 /// An act that makes jobs, or lets them run again.
-const fn make(path: &'static str, scope: Scope, action: &'static str) -> Way {
+const fn make(path: &'static str, scope: Scope, action: &'static str) -> Operation {
     let method = Some(Method::POST);
-    Way { method, path, needs: Needs::Scope(scope), action: Some(action), takes: Takes::Jobs }
+    Operation { method, path, needs: Needs::Scope(scope), action: Some(action), takes: Takes::Jobs }
 }
 
 use Scope::{Admin, JobsRead, JobsWrite, SchedulesRead, SchedulesWrite, StreamRead};
 
 /// Where one comes without a key to swap one for a session, and goes whatever became of it.
 const SESSION: &str = "/api/v1/session";
-/// What the stream is opened by: the one way that takes a ticket, and that names a tenant in the query.
+/// What the stream is opened by: the one operation that takes a ticket, and that names a tenant in the query.
 pub(crate) const STREAM: &str = "/api/v1/stream";
 
 /// `exec:command` is asked for beside these wherever what is sent has a `command`: that is known only once it is read.
-pub static WAYS: &[Way] = &[
+pub static OPERATIONS: &[Operation] = &[
     // The dashboard. It tells nothing by itself: what it shows it asks the API for.
     open("/"),
     open("/jobs"),
@@ -173,7 +173,13 @@ pub static WAYS: &[Way] = &[
     session(Method::POST),
     session(Method::DELETE),
     // Tenants, keys, and who did what.
-    Way { method: Some(Method::GET), path: "/api/v1/whoami", needs: Needs::Key, action: None, takes: Takes::Nothing },
+    Operation {
+        method: Some(Method::GET),
+        path: "/api/v1/whoami",
+        needs: Needs::Key,
+        action: None,
+        takes: Takes::Nothing,
+    },
     read("/api/v1/tenants", Admin),
     act(Method::POST, "/api/v1/tenants", Admin, "tenant.create"),
     read("/api/v1/tenants/{tenant}", Admin),
@@ -190,8 +196,8 @@ pub static WAYS: &[Way] = &[
 ];
 
 /// What the list says of a method and the template of a path.
-pub(crate) enum Found {
-    Way(&'static Way),
+pub(crate) enum Lookup {
+    Operation(&'static Operation),
     /// The path is there and takes other methods.
     OtherMethods {
         allow: String,
@@ -201,27 +207,30 @@ pub(crate) enum Found {
     Nothing,
 }
 
-pub(crate) fn find(method: &Method, path: &str) -> Found {
-    static BY_PATH: LazyLock<BTreeMap<&str, Vec<&Way>>> = LazyLock::new(|| {
-        let mut by_path: BTreeMap<&str, Vec<&Way>> = BTreeMap::new();
-        for way in WAYS {
-            by_path.entry(way.path).or_default().push(way);
+pub(crate) fn find(method: &Method, path: &str) -> Lookup {
+    static BY_PATH: LazyLock<BTreeMap<&str, Vec<&Operation>>> = LazyLock::new(|| {
+        let mut by_path: BTreeMap<&str, Vec<&Operation>> = BTreeMap::new();
+        for operation in OPERATIONS {
+            by_path.entry(operation.path).or_default().push(operation);
         }
         by_path
     });
-    let Some(ways) = BY_PATH.get(path) else { return Found::Nothing };
+    let Some(operations) = BY_PATH.get(path) else { return Lookup::Nothing };
     // Who may read may ask how long the answer would be.
     let asked = if *method == Method::HEAD { &Method::GET } else { method };
-    if let Some(way) = ways.iter().find(|way| way.method.as_ref().is_none_or(|method| method == asked)) {
-        return Found::Way(way);
+    if let Some(operation) =
+        operations.iter().find(|operation| operation.method.as_ref().is_none_or(|method| method == asked))
+    {
+        return Lookup::Operation(operation);
     }
-    let mut allow: Vec<&str> = ways.iter().filter_map(|way| way.method.as_ref()).map(Method::as_str).collect();
+    let mut allow: Vec<&str> =
+        operations.iter().filter_map(|operation| operation.method.as_ref()).map(Method::as_str).collect();
     if allow.contains(&"GET") {
         allow.push("HEAD");
     }
     // What else the API does not have is nobody's business without a key.
-    let is_open = path != SESSION && ways.iter().all(|way| way.needs == Needs::Nothing);
-    Found::OtherMethods { allow: allow.join(","), is_open }
+    let is_open = path != SESSION && operations.iter().all(|operation| operation.needs == Needs::Nothing);
+    Lookup::OtherMethods { allow: allow.join(","), is_open }
 }
 
 #[cfg(test)]
@@ -231,18 +240,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_way_is_listed_twice() {
+    fn no_operation_is_listed_twice() {
         let mut seen = HashSet::new();
-        for way in WAYS {
-            assert!(seen.insert((way.path, way.method.clone())), "{way:?}");
+        for operation in OPERATIONS {
+            assert!(seen.insert((operation.path, operation.method.clone())), "{operation:?}");
         }
     }
 
     #[test]
     fn all_of_the_api_but_its_document_and_the_sign_in_asks_for_something() {
-        for way in WAYS.iter().filter(|way| way.path != SESSION) {
-            let is_open = way.needs == Needs::Nothing;
-            assert_eq!(is_open, !way.path.starts_with("/api/v1"), "{way:?}");
+        for operation in OPERATIONS.iter().filter(|operation| operation.path != SESSION) {
+            let is_open = operation.needs == Needs::Nothing;
+            assert_eq!(is_open, !operation.path.starts_with("/api/v1"), "{operation:?}");
         }
     }
 
@@ -252,32 +261,35 @@ mod tests {
         // signs in is known only to the handler, which writes it down itself.
         let unnamed =
             ["/api/v1/jobs", "/api/v1/jobs/batch", "/api/v1/schedules/preview", "/api/v1/stream/tickets", SESSION];
-        for way in WAYS.iter().filter(|way| way.path.starts_with("/api/v1")) {
-            let is_read = way.method == Some(Method::GET);
-            assert_eq!(way.action.is_none(), is_read || unnamed.contains(&way.path), "{way:?}");
+        for operation in OPERATIONS.iter().filter(|operation| operation.path.starts_with("/api/v1")) {
+            let is_read = operation.method == Some(Method::GET);
+            assert_eq!(operation.action.is_none(), is_read || unnamed.contains(&operation.path), "{operation:?}");
         }
     }
 
     #[test]
     fn what_changes_something_takes_of_the_rate_unless_it_takes_away() {
         let free = ["job.delete", "jobs.delete", "job.cancel", "jobs.cancel", "schedule.delete", "webhook.delete"];
-        for way in WAYS.iter().filter(|way| way.action.is_some()) {
-            let is_free = way.needs == Needs::Scope(Admin) || way.action.is_some_and(|action| free.contains(&action));
-            assert_eq!(way.takes == Takes::Nothing, is_free, "{way:?}");
+        for operation in OPERATIONS.iter().filter(|operation| operation.action.is_some()) {
+            let is_free =
+                operation.needs == Needs::Scope(Admin) || operation.action.is_some_and(|action| free.contains(&action));
+            assert_eq!(operation.takes == Takes::Nothing, is_free, "{operation:?}");
         }
-        for way in WAYS.iter().filter(|way| way.method == Some(Method::GET)) {
-            assert_eq!(way.takes, Takes::Nothing, "{way:?}");
+        for operation in OPERATIONS.iter().filter(|operation| operation.method == Some(Method::GET)) {
+            assert_eq!(operation.takes, Takes::Nothing, "{operation:?}");
         }
     }
 
     #[test]
     fn what_is_not_listed_is_not_found() {
-        assert!(matches!(find(&Method::GET, "/api/v1/secrets"), Found::Nothing));
-        assert!(matches!(find(&Method::HEAD, "/api/v1/jobs"), Found::Way(way) if way.needs == Needs::Scope(JobsRead)));
-        let Found::OtherMethods { allow, is_open } = find(&Method::PUT, "/api/v1/jobs") else { panic!("PUT") };
+        assert!(matches!(find(&Method::GET, "/api/v1/secrets"), Lookup::Nothing));
+        assert!(
+            matches!(find(&Method::HEAD, "/api/v1/jobs"), Lookup::Operation(operation) if operation.needs == Needs::Scope(JobsRead))
+        );
+        let Lookup::OtherMethods { allow, is_open } = find(&Method::PUT, "/api/v1/jobs") else { panic!("PUT") };
         assert_eq!((allow.as_str(), is_open), ("GET,POST,HEAD", false));
         let strange = Method::from_bytes(b"PURGE").expect("a method");
-        assert!(matches!(find(&strange, "/dev/echo"), Found::Way(_)));
-        assert!(matches!(find(&strange, "/api/openapi.json"), Found::OtherMethods { is_open: true, .. }));
+        assert!(matches!(find(&strange, "/dev/echo"), Lookup::Operation(_)));
+        assert!(matches!(find(&strange, "/api/openapi.json"), Lookup::OtherMethods { is_open: true, .. }));
     }
 }

@@ -24,19 +24,19 @@ pub struct Caller {
     /// When its key ends by itself.
     pub expires_at: Option<Timestamp>,
     /// The tenant's settings and limits, at most a few seconds old.
-    pub standing: Arc<Standing>,
+    pub profile: Arc<TenantProfile>,
     /// The session that was shown instead of a key.
     pub(crate) session: Option<KeyHash>,
 }
 
 /// A tenant, and the limits that its settings come to.
 #[derive(Clone, Debug)]
-pub struct Standing {
+pub struct TenantProfile {
     pub tenant: Tenant,
     pub limits: TenantLimits,
 }
 
-impl Standing {
+impl TenantProfile {
     pub fn new(tenant: Tenant, defaults: &TenantLimits) -> Self {
         let limits = defaults.with(&tenant.settings.limits);
         Self { tenant, limits }
@@ -71,12 +71,12 @@ impl Caller {
 
     /// The tenant's lock on commands. Whoever needs no key is asked for no list either; the worker goes by the list all the same.
     pub fn may_run(&self, program: &Program) -> bool {
-        self.actor == Actor::Nobody || self.standing.tenant.settings.commands.allow(program)
+        self.actor == Actor::Nobody || self.profile.tenant.settings.commands.allow(program)
     }
 
     /// The same for a variable that a program is given.
     pub fn may_give(&self, name: &str) -> bool {
-        self.actor == Actor::Nobody || self.standing.tenant.settings.permitted().allow_variable(name)
+        self.actor == Actor::Nobody || self.profile.tenant.settings.permitted().allow_variable(name)
     }
 
     fn lacks(&self, scope: Scope) -> Problem {

@@ -24,7 +24,7 @@ pub(crate) fn may_submit(app: &App, caller: &Caller) -> Result<(), Problem> {
     caller.may(Scope::ExecCommand)
 }
 
-/// May this caller have stored work run: again, now, or at another time? Only a command asks for more than the way in did.
+/// May this caller have stored work run: again, now, or at another time? Only a command asks for more than the access list did.
 pub(crate) fn may_start(app: &App, caller: &Caller, target: &Target) -> Result<(), Problem> {
     match target {
         Target::Command(_) => may_submit(app, caller),
@@ -37,7 +37,7 @@ pub(crate) fn may_run(app: &App, caller: &Caller, program: &Program) -> Result<(
     if is_open(app, caller) || caller.may_run(program) {
         return Ok(());
     }
-    let commands = &caller.standing.tenant.settings.commands;
+    let commands = &caller.profile.tenant.settings.commands;
     let what = match program {
         Program::Argv(argv) => format!("the program {:?}", argv.first().map_or("", String::as_str)),
         Program::Shell(_) => "a line for a shell (`sh`)".into(),
@@ -61,7 +61,7 @@ pub(crate) fn may_give<'n>(
         return Ok(());
     }
     let Some(name) = names.into_iter().find(|name| !caller.may_give(name)) else { return Ok(()) };
-    let variables = &caller.standing.tenant.settings.variables;
+    let variables = &caller.profile.tenant.settings.variables;
     let allowed = if variables.is_empty() { "none".to_owned() } else { variables.to_string() };
     let detail = format!(
         "is a variable that the tenant {} may not set: it may only run listed programs, and a variable can make a \

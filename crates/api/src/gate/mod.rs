@@ -1,15 +1,15 @@
 //! Around every route: who may come in, the request's id, one log line, the body of a problem, and a net under panics.
 //!
-//! A request reaches a handler only over the list of ways in (`access_list.rs`), by the template that the router matched and
+//! A request reaches a handler only over the access list (`access_list.rs`), by the template that the router matched and
 //! never by the text of its path: there is no spelling of a path that leads to a handler past its entry.
 //!
 //! The line has its own target, `foreman::http`, so that it can be turned down without losing anything else.
 
 pub mod access_list;
 pub(crate) mod audit;
+pub(crate) mod authenticate;
 pub mod caller;
 pub(crate) mod commands;
-pub(crate) mod doorkeeper;
 pub(crate) mod keys;
 pub(crate) mod passes;
 pub(crate) mod quotas;
@@ -30,8 +30,8 @@ use tokio::time::Instant;
 
 use crate::app::App;
 use crate::gate::audit::{Origin, Watch};
+use crate::gate::authenticate::{Patience, Visitor};
 use crate::gate::caller::Caller;
-use crate::gate::doorkeeper::{Patience, Visitor};
 use crate::gate::keys::Keys;
 use crate::problem::{self, Kind, Problem};
 use crate::request::buffers;
@@ -39,7 +39,7 @@ use crate::request::request_id::{self, RequestId};
 use crate::serve::NoPlace;
 use crate::serve::health::Readiness;
 use crate::serve::meter::Meter;
-use access_list::{Found, Needs, Takes};
+use access_list::{Lookup, Needs, Takes};
 
 /// Who is let in, and who counts.
 #[derive(Clone)]
@@ -79,15 +79,15 @@ impl Peer {
     }
 }
 
-/// The gate, and what is behind it: nothing but probes where there is no store.
+/// The gate as a layer around routes, with the app behind it: none where there are only probes.
 #[derive(Clone)]
-pub(crate) struct Entrance {
+pub(crate) struct GateLayer {
     pub gate: Gate,
     pub app: Option<App>,
 }
 
-/// What is to be done with a request, as far as its method and its path tell.
-enum Verdict {
+/// What the operation requires of a request, by its method and the template of its path.
+enum Requirement {
     Open,
     Asks {
         needs: Needs,
@@ -99,15 +99,15 @@ enum Verdict {
     NotHere(Problem),
 }
 
-/// A request that may go on.
+/// Who was let in, and what to call it in the audit log.
 #[derive(Default)]
-struct Passed {
+struct Admission {
     caller: Option<Caller>,
     action: Option<&'static str>,
 }
 
-impl Entrance {
-    fn judge(&self, request: &Request, route: Option<&MatchedPath>) -> Result<Verdict, Problem> {
+impl GateLayer {
+    fn requirement(&self, request: &Request, route: Option<&MatchedPath>) -> Result<Requirement, Problem> {
         if request.headers().get_all(HOST).iter().nth(1).is_some() {
             // Whoever stands between may have judged by the other.
             return Err(Problem::invalid_request("the header Host is given more than once"));
@@ -116,49 +116,51 @@ impl Entrance {
             return Err(host_refused(request));
         }
         if self.app.is_none() {
-            return Ok(Verdict::Open);
+            return Ok(Requirement::Open);
         }
         let path = request.uri().path();
-        match route.map_or(Found::Nothing, |route| access_list::find(request.method(), route.as_str())) {
-            Found::Way(way) if way.needs == Needs::Nothing => Ok(Verdict::Open),
-            Found::Way(way) => Ok(Verdict::Asks { needs: way.needs, action: way.action, takes: way.takes }),
-            Found::OtherMethods { allow, is_open } => {
-                let problem = Problem::method_not_allowed(request.method(), path).with_header(ALLOW, allow);
-                if is_open { Err(problem) } else { Ok(Verdict::NotHere(problem)) }
+        match route.map_or(Lookup::Nothing, |route| access_list::find(request.method(), route.as_str())) {
+            Lookup::Operation(operation) if operation.needs == Needs::Nothing => Ok(Requirement::Open),
+            Lookup::Operation(operation) => {
+                Ok(Requirement::Asks { needs: operation.needs, action: operation.action, takes: operation.takes })
             }
-            Found::Nothing => {
+            Lookup::OtherMethods { allow, is_open } => {
+                let problem = Problem::method_not_allowed(request.method(), path).with_header(ALLOW, allow);
+                if is_open { Err(problem) } else { Ok(Requirement::NotHere(problem)) }
+            }
+            Lookup::Nothing => {
                 if let Some(route) = route {
-                    tracing::error!("{} has a handler and is not listed among the ways in", route.as_str());
+                    tracing::error!("{} has a handler and is not in the access list", route.as_str());
                 }
                 let problem = Problem::not_found(path);
                 // What the API does not have is nobody's business without a key either.
                 let is_api = path == "/api" || path.starts_with("/api/");
-                if is_api { Ok(Verdict::NotHere(problem)) } else { Err(problem) }
+                if is_api { Ok(Requirement::NotHere(problem)) } else { Err(problem) }
             }
         }
     }
 
-    async fn admit(&self, verdict: Verdict, visitor: Visitor<'_>) -> Result<Passed, Problem> {
-        let (needs, action, takes, refusal) = match verdict {
-            Verdict::Open => return Ok(Passed::default()),
-            Verdict::Asks { needs, action, takes } => (needs, action, takes, None),
-            Verdict::NotHere(problem) => (Needs::Key, None, Takes::Nothing, Some(problem)),
+    async fn admit(&self, requirement: Requirement, visitor: Visitor<'_>) -> Result<Admission, Problem> {
+        let (needs, action, takes, refusal) = match requirement {
+            Requirement::Open => return Ok(Admission::default()),
+            Requirement::Asks { needs, action, takes } => (needs, action, takes, None),
+            Requirement::NotHere(problem) => (Needs::Key, None, Takes::Nothing, Some(problem)),
         };
         let app = self.app.as_ref().ok_or_else(|| Problem::internal("there is nothing behind this gate"))?;
-        let caller = app.doorkeeper().admit(&visitor).await?;
+        let caller = app.authenticator().authenticate(&visitor).await?;
         if let Needs::Scope(scope) = needs {
             caller.may(scope)?;
         }
         if takes == Takes::One {
             app.quotas().take_act(app, &caller)?;
         }
-        refusal.map_or(Ok(Passed { caller: Some(caller), action }), Err)
+        refusal.map_or(Ok(Admission { caller: Some(caller), action }), Err)
     }
 }
 
-pub(crate) async fn around(State(entrance): State<Entrance>, mut request: Request, next: Next) -> Response {
+pub(crate) async fn around(State(layer): State<GateLayer>, mut request: Request, next: Next) -> Response {
     let start = Instant::now();
-    let gate = &entrance.gate;
+    let gate = &layer.gate;
     let id = RequestId::of(request.headers());
     request.extensions_mut().insert(id.clone());
     let method = request.method().clone();
@@ -166,37 +168,37 @@ pub(crate) async fn around(State(entrance): State<Entrance>, mut request: Reques
     let route = request.extensions().get::<MatchedPath>().cloned();
 
     let (mut who, peer) = (Who(None), Peer::text(&request));
-    let judged = if request.extensions().get::<NoPlace>().is_some() {
+    let required = if request.extensions().get::<NoPlace>().is_some() {
         Err(Problem::new(
             Kind::Overloaded,
             "this server has reached its limit of connections; connect again in a moment",
         ))
     } else {
-        entrance.judge(&request, route.as_ref())
+        layer.requirement(&request, route.as_ref())
     };
-    let passed = match judged {
+    let admitted = match required {
         // A future that holds the request, whose body only one may have, cannot be sent: what it shows can.
-        Ok(verdict) => match visitor(&request, route.as_ref()) {
-            Ok(visitor) => entrance.admit(verdict, visitor).await,
+        Ok(requirement) => match visitor(&request, route.as_ref()) {
+            Ok(visitor) => layer.admit(requirement, visitor).await,
             Err(problem) => Err(problem),
         },
         Err(problem) => Err(problem),
     };
-    let mut response = match passed {
-        Ok(Passed { caller: Some(caller), action }) => {
+    let mut response = match admitted {
+        Ok(Admission { caller: Some(caller), action }) => {
             who = Who(Some(caller.actor.clone()));
             let watch = action.map(|action| {
                 Watch::new(action, &caller, route.as_ref(), request.uri().path(), id.as_str(), peer.clone())
             });
-            match &entrance.app {
+            match &layer.app {
                 Some(app) => served(app, caller, watch, request, next).await,
                 None => audit::unwatched(request, next).await,
             }
         }
-        Ok(Passed { caller: None, .. }) => audit::unwatched(request, next).await,
+        Ok(Admission { caller: None, .. }) => audit::unwatched(request, next).await,
         Err(problem) => {
             if problem.kind == Kind::Unauthorized
-                && let (Some(app), Some(object)) = (&entrance.app, shown(&request))
+                && let (Some(app), Some(object)) = (&layer.app, shown(&request))
             {
                 Origin::of(&request).refused(app, "key.refused", object);
             }

@@ -1,7 +1,7 @@
 //! How much a tenant may submit: how fast, how much may wait, how many hosts may be called.
 //!
 //! Whatever makes a job counts like a submission: a retry, a schedule run by hand, a delivery sent again. What changes
-//! something else (an edit, a pause, a ticket) takes as much of the rate as one job; the list of ways in says what
+//! something else (an edit, a pause, a ticket) takes as much of the rate as one job; the access list says what
 //! takes how much. Operators are not held to that, but what they submit and retry for a tenant counts for it. What a
 //! schedule makes by itself takes nothing of the rate: there it is the schedules that are counted, and their hosts when
 //! they are written, and so are those of webhooks; how much waits, the scheduler looks at before it fires.
@@ -73,7 +73,7 @@ impl Quotas {
             Some(refused) => return Err(too_fast(refused, count)),
         };
         book.take_room(app, caller, count).await?;
-        if let Limit::AtMost(most) = caller.standing.limits.target_hosts_per_minute {
+        if let Limit::AtMost(most) = caller.profile.limits.target_hosts_per_minute {
             book.take_hosts(works, most)?;
         }
         Ok(quota)
@@ -141,7 +141,7 @@ impl Quotas {
     /// Takes the hosts of URLs that are called later: those of a schedule or a webhook. What is not a URL is somebody else's to
     /// refuse.
     pub fn take_hosts<'u>(&self, caller: &Caller, urls: impl IntoIterator<Item = &'u str>) -> Result<(), Problem> {
-        let Limit::AtMost(most) = caller.standing.limits.target_hosts_per_minute else { return Ok(()) };
+        let Limit::AtMost(most) = caller.profile.limits.target_hosts_per_minute else { return Ok(()) };
         let urls: Vec<Url> = urls.into_iter().filter_map(|url| Url::parse(url).ok()).collect();
         let book = self.book(&caller.tenant);
         book.now().hosts.admit(urls.iter().filter_map(Url::host_str), most).map_err(|wait| too_many_hosts(most, wait))
@@ -174,12 +174,12 @@ impl Book {
 
     /// `None`: nothing limits it.
     fn take_rate(&self, app: &App, caller: &Caller, count: u64) -> Option<Take> {
-        let rate = caller.standing.limits.submit_rate()?;
+        let rate = caller.profile.limits.submit_rate()?;
         Some(self.now().bucket.take(rate, count, app.clock.now()))
     }
 
     async fn take_room(&self, app: &App, caller: &Caller, count: u64) -> Result<(), Problem> {
-        let Limit::AtMost(most) = caller.standing.limits.queued_jobs else { return Ok(()) };
+        let Limit::AtMost(most) = caller.profile.limits.queued_jobs else { return Ok(()) };
         let has_room = self.waiting.lock().await.has_room(app, &caller.tenant, count, most).await?;
         if has_room { Ok(()) } else { Err(too_many_waiting(most)) }
     }
@@ -232,14 +232,14 @@ pub(crate) fn may_schedule(app: &App, caller: &Caller, job: &JobSpec) -> Result<
 }
 
 fn is_light_enough(caller: &Caller, text: &str) -> Result<(), String> {
-    let (size, limit) = (text.len() as u64, caller.standing.limits.payload_bytes);
+    let (size, limit) = (text.len() as u64, caller.profile.limits.payload_bytes);
     let detail = || format!("has {size} bytes, more than the tenant's limit of {limit} per job");
     if limit.allows(size) { Ok(()) } else { Err(detail()) }
 }
 
 /// Whether the tenant may have one more schedule.
 pub(crate) async fn may_add_a_schedule(app: &App, caller: &Caller) -> Result<(), Problem> {
-    let Limit::AtMost(most) = caller.standing.limits.schedules else { return Ok(()) };
+    let Limit::AtMost(most) = caller.profile.limits.schedules else { return Ok(()) };
     let count = app.store.count_schedules(&caller.tenant, most).await?;
     if count < most {
         return Ok(());

@@ -60,8 +60,8 @@ pub(crate) async fn sign_in(State(app): State<App>, request: Request) -> Result<
     let visit = Visit::of(&request)?;
     let (headers, body) = app.json(request, LARGEST).await?;
     let SignIn { key } = json::parse(&body, Kind::InvalidRequest)?;
-    let doorkeeper = app.doorkeeper();
-    let caller = match doorkeeper.key_holder(key.as_bytes(), visit.peer).await {
+    let authenticator = app.authenticator();
+    let caller = match authenticator.key_holder(key.as_bytes(), visit.peer).await {
         Err(problem) if problem.kind == Kind::Unauthorized => {
             visit.from.refused(&app, "session.refused", audit::name_of_key(key.as_bytes()));
             return Err(problem);
@@ -73,10 +73,10 @@ pub(crate) async fn sign_in(State(app): State<App>, request: Request) -> Result<
     if caller.actor != Actor::Nobody {
         app.quotas().take_sign_in(&app, &caller)?;
         let text = PassText::fresh(PassKind::Session);
-        doorkeeper.issue(&text, &caller).await?;
+        authenticator.issue(&text, &caller).await?;
         // The one before, which somebody may have put there, is worth nothing from now on.
         if let Some(before) = shown(&headers) {
-            doorkeeper.end(&before).await?;
+            authenticator.end(&before).await?;
         }
         answer.headers_mut().insert(SET_COOKIE, cookie::set(&text, &headers));
         let act = visit.from.act(&caller, "session.create", "session".into(), StatusCode::OK);
@@ -100,10 +100,10 @@ pub(crate) async fn sign_out(State(app): State<App>, request: Request) -> Result
         if !is_of_this_page(headers, visit.host.as_deref()) {
             return Err(cross_origin());
         }
-        let doorkeeper = app.doorkeeper();
+        let authenticator = app.authenticator();
         // For the audit trail alone: a session whose key is gone is ended all the same.
-        let holder = doorkeeper.session_holder(&text).await;
-        doorkeeper.end(&text).await?;
+        let holder = authenticator.session_holder(&text).await;
+        authenticator.end(&text).await?;
         if let Ok(Some(caller)) = holder {
             let act = visit.from.act(&caller, "session.delete", "session".into(), StatusCode::NO_CONTENT);
             audit::record(&app, &act).await;

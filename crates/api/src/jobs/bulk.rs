@@ -192,7 +192,7 @@ async fn redrive(
     answer: &mut BulkAnswer,
 ) -> Result<(), Problem> {
     let until = Instant::now() + PATIENCE;
-    let burst = caller.standing.limits.submit_rate().map_or(STEP as u64, |rate| rate.burst);
+    let burst = caller.profile.limits.submit_rate().map_or(STEP as u64, |rate| rate.burst);
     let spares_commands = commands::may_submit(app, caller).is_err();
     let is_spared = |job: &JobSummary| spares_commands && matches!(job.outline.target, TargetOutline::Command { .. });
     let step_size = usize::try_from(burst).unwrap_or(STEP).clamp(1, STEP);

@@ -56,13 +56,13 @@ pub(crate) async fn wait(
             "in the query: timeout: at most {most}; to wait longer, repeat the request"
         )));
     }
-    let doorkeeper = app.doorkeeper();
+    let authenticator = app.authenticator();
     let document = tokio::select! {
         document = until_final(&app, &caller.tenant, id, Instant::now() + patience) => document?,
-        problem = doorkeeper.gone(&caller) => return Err(problem),
+        problem = authenticator.gone(&caller) => return Err(problem),
     };
     // Minutes may have passed since the key was looked at.
-    doorkeeper.still(&caller).await?;
+    authenticator.still(&caller).await?;
     Ok(json::answer(StatusCode::OK, &document))
 }
 

@@ -13,7 +13,7 @@ use axum::response::Response;
 use axum::routing::get;
 use tower::ServiceExt as _;
 
-use crate::gate::{self, Entrance, Gate};
+use crate::gate::{self, Gate, GateLayer};
 use crate::problem::{Kind, Problem};
 use crate::serve::health::{self, Vitals};
 use crate::serve::meter;
@@ -34,7 +34,7 @@ impl Door {
             .route("/readyz", get(health::ready))
             .route("/metrics", get(meter::metrics))
             .fallback(not_yet)
-            .layer(from_fn_with_state(Entrance { gate, app: None }, gate::around))
+            .layer(from_fn_with_state(GateLayer { gate, app: None }, gate::around))
             .with_state(vitals);
         Self(Arc::new(Sides { closed, open: OnceLock::new() }))
     }

@@ -18,7 +18,7 @@ use http::StatusCode;
 use serde::Serialize;
 use tokio::time::{Instant, timeout};
 
-use crate::gate::{self, Entrance, Gate};
+use crate::gate::{self, Gate, GateLayer};
 use crate::problem;
 use crate::problem::{Kind, Problem};
 use crate::request::json;
@@ -223,7 +223,7 @@ pub fn probes(vitals: Vitals, gate: Gate) -> Router {
         .route("/metrics", get(meter::metrics))
         .method_not_allowed_fallback(problem::method_not_allowed)
         .fallback(problem::only_probes)
-        .layer(from_fn_with_state(Entrance { gate, app: None }, gate::around))
+        .layer(from_fn_with_state(GateLayer { gate, app: None }, gate::around))
         .with_state(vitals)
 }
 

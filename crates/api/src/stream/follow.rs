@@ -104,7 +104,7 @@ impl Following {
             tenant: caller.tenant.clone(),
             gone: Box::pin({
                 let app = app.clone();
-                async move { app.doorkeeper().gone(&caller).await }
+                async move { app.authenticator().gone(&caller).await }
             }),
             app,
             visit,

@@ -25,7 +25,7 @@ use crate::request::json;
     responses((status = 201, description = "The ticket", body = TicketDocument)))]
 pub(crate) async fn create_ticket(State(app): State<App>, caller: Caller) -> Result<Response, Problem> {
     let text = PassText::fresh(PassKind::Ticket);
-    let expires_at = app.doorkeeper().issue(&text, &caller).await?;
+    let expires_at = app.authenticator().issue(&text, &caller).await?;
     let document = TicketDocument { ticket: text.reveal().to_owned(), expires_at };
     let mut answer = json::answer(StatusCode::CREATED, &document);
     answer.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -63,7 +63,7 @@ pub(crate) async fn create(State(app): State<App>, request: Request) -> Result<R
     let new = NewTenant { edit: EditId::fresh(), id: id.clone(), settings };
     let tenancy = app.tenancy.clone();
     let made = app.to_the_end(async move { tenancy.create_tenant(&new).await }).await?;
-    app.doorkeeper().forget_tenant(&id);
+    app.authenticator().forget_tenant(&id);
     match made {
         CreateTenantAnswer::Created(tenant) => Ok(created(&app, tenant)),
         CreateTenantAnswer::Taken => Err(Problem::new(
@@ -177,7 +177,7 @@ pub(super) async fn edit(
     let (app_there, id_there) = (app.clone(), id.clone());
     let edited = app.to_the_end(async move { rounds(&app_there, &id_there, expected, change).await }).await;
     // Also when it failed: what became of it may be unknown.
-    app.doorkeeper().forget_tenant(id);
+    app.authenticator().forget_tenant(id);
     edited
 }
 
@@ -252,7 +252,7 @@ pub(crate) async fn delete(
     let expected = Expected::of_existing(&headers)?;
     let (app_there, id_there) = (app.clone(), id.clone());
     let deleted = app.to_the_end(async move { remove(&app_there, &id_there, expected).await }).await;
-    app.doorkeeper().forget_tenant(&id);
+    app.authenticator().forget_tenant(&id);
     deleted.map(|()| StatusCode::NO_CONTENT)
 }
 

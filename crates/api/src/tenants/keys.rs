@@ -159,7 +159,7 @@ pub(crate) async fn rotate(
     let replacement = Replacement { old: id.clone(), id: key.id().clone(), hash: key.hash(), expires_at, grace };
     let (tenancy, whose) = (app.tenancy.clone(), tenant.clone());
     let replaced = app.to_the_end(async move { tenancy.replace_key(&whose, &replacement).await }).await;
-    app.doorkeeper().forget_key(&id);
+    app.authenticator().forget_key(&id);
     let not_live = |detail: String| Err(Problem::new(Kind::KeyNotLive, detail));
     match replaced? {
         ReplaceKeyAnswer::Replaced { old, new } => Ok(made(&key, new, Some(old), now)),
@@ -193,7 +193,7 @@ pub(crate) async fn revoke(State(app): State<App>, KeyOf(tenant, id): KeyOf) -> 
     let (tenancy, whose, which) = (app.tenancy.clone(), tenant.clone(), id.clone());
     let revoked = app.to_the_end(async move { tenancy.revoke_key(&whose, &which).await }).await;
     // Also when it failed: what became of it may be unknown.
-    app.doorkeeper().forget_key(&id);
+    app.authenticator().forget_key(&id);
     match revoked? {
         RevokeKeyAnswer::Revoked(key) => {
             Ok(json::answer(StatusCode::OK, &KeyDocument::new(key, app.store.time().await?)))

@@ -1,4 +1,4 @@
-//! Looks at the key that a request shows and says who asks.
+//! Authenticates a request: from the key, session or ticket it brings to its caller.
 //!
 //! A key is found by its id and compared by its hash; one that nobody knows takes as long as one with a wrong secret.
 //! What the store said is used for three seconds (`../answers.rs`), by every process for itself: a key that is revoked
@@ -28,7 +28,7 @@ use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderName};
 
 use crate::answers::{Answer, Answers};
-use crate::gate::caller::{Caller, Standing};
+use crate::gate::caller::{Caller, TenantProfile};
 use crate::gate::keys::{self, Keys};
 use crate::gate::session;
 use crate::problem::{Kind, Problem};
@@ -45,12 +45,12 @@ const FRESH: Duration = Duration::from_secs(3);
 /// How often somebody looks whether an open stream is still somebody's who may have it.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-pub(crate) struct Doorkeeper {
+pub(crate) struct Authenticator {
     keys: Keys,
     tenancy: Arc<dyn Tenancy>,
     defaults: Arc<DefaultLimits>,
     known_keys: Answers<KeyId, Option<Arc<Known>>>,
-    known_tenants: Answers<TenantId, Option<Arc<Standing>>>,
+    known_tenants: Answers<TenantId, Option<Arc<TenantProfile>>>,
     /// By the hash of what is shown.
     known_sessions: Answers<[u8; 32], Option<Arc<Pass>>>,
     attempts: Attempts,
@@ -70,13 +70,13 @@ impl DefaultLimits {
         if *tenant == TenantId::default() { &self.own } else { &self.every }
     }
 
-    fn standing(&self, tenant: Tenant) -> Arc<Standing> {
+    fn profile(&self, tenant: Tenant) -> Arc<TenantProfile> {
         let limits = self.of(&tenant.id);
-        Arc::new(Standing::new(tenant, limits))
+        Arc::new(TenantProfile::new(tenant, limits))
     }
 }
 
-/// What a request shows of itself at the door.
+/// The part of a request that authentication looks at.
 pub(crate) struct Visitor<'r> {
     pub headers: &'r HeaderMap,
     /// The name the server was asked by.
@@ -84,7 +84,7 @@ pub(crate) struct Visitor<'r> {
     pub peer: IpAddr,
     /// Whether its method changes nothing.
     pub is_safe: bool,
-    /// What stands in the query, where the way in takes it from there.
+    /// What stands in the query, where the operation takes it from there.
     pub ticket: Option<String>,
     pub tenant: Option<String>,
 }
@@ -93,11 +93,11 @@ pub(crate) struct Visitor<'r> {
 #[derive(Debug)]
 struct Known {
     key: KeyRecord,
-    standing: Arc<Standing>,
+    profile: Arc<TenantProfile>,
     now: Timestamp,
 }
 
-impl Doorkeeper {
+impl Authenticator {
     pub fn new(
         keys: Keys,
         tenancy: Arc<dyn Tenancy>,
@@ -119,7 +119,7 @@ impl Doorkeeper {
     }
 
     /// Who asks, and for which tenant.
-    pub async fn admit(&self, visitor: &Visitor<'_>) -> Result<Caller, Problem> {
+    pub async fn authenticate(&self, visitor: &Visitor<'_>) -> Result<Caller, Problem> {
         let caller = match (keys::shown(visitor.headers)?, &visitor.ticket) {
             (Some(_), Some(_)) => {
                 return Err(Problem::new(
@@ -186,9 +186,9 @@ impl Doorkeeper {
     /// One who may do everything, in the default tenant, whatever became of that.
     async fn everything(&self, actor: Actor) -> Result<Caller, Problem> {
         let tenant = TenantId::default();
-        let standing = self.standing(&tenant).await?;
-        let standing = standing.ok_or_else(|| Problem::internal("the default tenant is not there"))?;
-        Ok(Caller { tenant, actor, scopes: Scopes::ALL, expires_at: None, standing, session: None })
+        let profile = self.profile(&tenant).await?;
+        let profile = profile.ok_or_else(|| Problem::internal("the default tenant is not there"))?;
+        Ok(Caller { tenant, actor, scopes: Scopes::ALL, expires_at: None, profile, session: None })
     }
 
     /// The holder of a key of the store.
@@ -216,7 +216,7 @@ impl Doorkeeper {
             actor: Actor::Key(known.key.id.clone()),
             scopes: known.key.scopes,
             expires_at: known.key.expires_at,
-            standing: Arc::clone(&known.standing),
+            profile: Arc::clone(&known.profile),
             session: None,
         })
     }
@@ -235,7 +235,7 @@ impl Doorkeeper {
             let (tenancy, id, defaults) = (Arc::clone(&self.tenancy), id.clone(), Arc::clone(&self.defaults));
             async move {
                 let found = tenancy.look_up_key(&id).await?;
-                Ok(found.map(|at| Arc::new(Known { key: at.key, standing: defaults.standing(at.tenant), now: at.now })))
+                Ok(found.map(|at| Arc::new(Known { key: at.key, profile: defaults.profile(at.tenant), now: at.now })))
             }
         };
         Ok(self.known_keys.get(id, ask).await?)
@@ -246,10 +246,10 @@ impl Doorkeeper {
     }
 
     /// A tenant with its limits, at most a few seconds old.
-    pub async fn standing(&self, tenant: &TenantId) -> Result<Option<Arc<Standing>>, Problem> {
+    pub async fn profile(&self, tenant: &TenantId) -> Result<Option<Arc<TenantProfile>>, Problem> {
         let ask = || {
             let (tenancy, tenant, defaults) = (Arc::clone(&self.tenancy), tenant.clone(), Arc::clone(&self.defaults));
-            async move { Ok(tenancy.tenant(&tenant).await?.map(|tenant| defaults.standing(tenant))) }
+            async move { Ok(tenancy.tenant(&tenant).await?.map(|tenant| defaults.profile(tenant))) }
         };
         Ok(self.known_tenants.get(tenant, ask).await?.value)
     }
@@ -294,8 +294,8 @@ impl Doorkeeper {
         }
         // What cannot be the name of a tenant is the name of none.
         let Ok(tenant) = name.parse::<TenantId>() else { return Err(Problem::tenant_not_found(name)) };
-        let standing = self.standing(&tenant).await?.ok_or_else(|| Problem::tenant_not_found(name))?;
-        Ok(Caller { tenant, standing, ..caller })
+        let profile = self.profile(&tenant).await?.ok_or_else(|| Problem::tenant_not_found(name))?;
+        Ok(Caller { tenant, profile, ..caller })
     }
 
     /// Whether a caller who was let in some time ago still would be.
@@ -312,7 +312,7 @@ impl Doorkeeper {
     }
 
     /// Comes to an end when the caller would not be let in any more: what an open stream ends with. While the store is away
-    /// nobody is sent off; what is written then needs [`Doorkeeper::still`] first.
+    /// nobody is sent off; what is written then needs [`Authenticator::still`] first.
     pub async fn gone(&self, caller: &Caller) -> Problem {
         if caller.session.is_none() && !matches!(caller.actor, Actor::Key(_)) {
             // Whoever shows the key of the configuration, or needs none, is let in as long as this process lives.
@@ -344,7 +344,7 @@ impl Known {
     fn is_good(&self, age: Duration) -> Result<Timestamp, Problem> {
         let now = self.now.plus(age);
         self.key.is_live(now).map_err(|refused| Problem::new(Kind::Unauthorized, refused.to_string()))?;
-        if self.standing.tenant.settings.is_disabled {
+        if self.profile.tenant.settings.is_disabled {
             let detail = format!("the tenant {} is disabled, so its keys are rejected", self.key.tenant);
             return Err(Problem::new(Kind::Unauthorized, detail));
         }

@@ -11,13 +11,13 @@ use foreman_core::audit::Actor;
 use foreman_core::key::KeyHash;
 use foreman_core::ports::{Holder, NewPass, Pass, PassKind};
 
-use super::{Doorkeeper, too_many_attempts};
+use super::{Authenticator, too_many_attempts};
 use crate::gate::caller::Caller;
 use crate::gate::keys::Keys;
 use crate::gate::passes::{PassText, keep};
 use crate::problem::{Kind, Problem};
 
-impl Doorkeeper {
+impl Authenticator {
     /// Writes down that this pass is the caller's, for the tenant that the request is about. Answers until when.
     pub async fn issue(&self, text: &PassText, caller: &Caller) -> Result<Timestamp, Problem> {
         let holder = match (&caller.actor, &self.keys) {
