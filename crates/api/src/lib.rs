@@ -12,9 +12,9 @@
 //! keys and tenants in the last seconds, and its counts for rate limits. One that dies takes its open connections along;
 //! what was answered with a 2xx stays true.
 
-mod answers;
 pub mod app;
 mod dev;
+mod fresh_cache;
 pub mod gate;
 mod jobs;
 mod overview;
@@ -39,8 +39,8 @@ pub use gate::{Gate, Hosts};
 pub use pages::dashboard::Dashboard;
 pub use request::body::Bodies;
 pub use routes::{openapi, router};
-pub use serve::door::Door;
 pub use serve::health::{Readiness, Vitals, probes};
+pub use serve::late_router::LateRouter;
 pub use serve::meter::Meter;
 pub use serve::{BindError, Server};
 pub use stream::{Cursors, Hub};

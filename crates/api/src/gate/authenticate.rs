@@ -1,7 +1,7 @@
 //! Authenticates a request: from the key, session or ticket it brings to its caller.
 //!
 //! A key is found by its id and compared by its hash; one that nobody knows takes as long as one with a wrong secret.
-//! What the store said is used for three seconds (`../answers.rs`), by every process for itself: a key that is revoked
+//! What the store said is used for three seconds (`../fresh_cache.rs`), by every process for itself: a key that is revoked
 //! anywhere opens nothing after five seconds at the latest, also where nobody heard of it. What this process itself
 //! changes it forgets at once.
 //!
@@ -27,7 +27,7 @@ use foreman_runtime::Tasks;
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderName};
 
-use crate::answers::{Answer, Answers};
+use crate::fresh_cache::{Answer, FreshCache};
 use crate::gate::caller::{Caller, TenantProfile};
 use crate::gate::keys::{self, Keys};
 use crate::gate::session;
@@ -49,10 +49,10 @@ pub(crate) struct Authenticator {
     keys: Keys,
     tenancy: Arc<dyn Tenancy>,
     defaults: Arc<DefaultLimits>,
-    known_keys: Answers<KeyId, Option<Arc<Known>>>,
-    known_tenants: Answers<TenantId, Option<Arc<TenantProfile>>>,
+    known_keys: FreshCache<KeyId, Option<Arc<Known>>>,
+    known_tenants: FreshCache<TenantId, Option<Arc<TenantProfile>>>,
     /// By the hash of what is shown.
-    known_sessions: Answers<[u8; 32], Option<Arc<Pass>>>,
+    known_sessions: FreshCache<[u8; 32], Option<Arc<Pass>>>,
     attempts: Attempts,
     operators: Operators,
     uses: Arc<Uses>,
@@ -108,9 +108,9 @@ impl Authenticator {
         Self {
             keys,
             defaults: Arc::new(defaults),
-            known_keys: Answers::new(FRESH, tasks.clone()),
-            known_tenants: Answers::new(FRESH, tasks.clone()),
-            known_sessions: Answers::new(FRESH, tasks.clone()),
+            known_keys: FreshCache::new(FRESH, tasks.clone()),
+            known_tenants: FreshCache::new(FRESH, tasks.clone()),
+            known_sessions: FreshCache::new(FRESH, tasks.clone()),
             attempts: Attempts::new(patience),
             operators: Operators::default(),
             uses: Uses::new(Arc::clone(&tenancy), tasks.clone()),

@@ -23,8 +23,8 @@ use foreman_core::{State as JobState, TenantId, Timestamp};
 use foreman_runtime::Tasks;
 use http::StatusCode;
 
-use crate::answers::Answers;
 use crate::app::App;
+use crate::fresh_cache::FreshCache;
 use crate::gate::caller::Caller;
 use crate::jobs::hints;
 use crate::problem::Problem;
@@ -47,9 +47,9 @@ const LATELY: Duration = Duration::from_hours(1);
 
 /// What was seen a moment ago.
 pub(crate) struct Overviews {
-    of_tenants: Answers<TenantId, Arc<Scene>>,
+    of_tenants: FreshCache<TenantId, Arc<Scene>>,
     /// The same for every tenant.
-    of_workers: Answers<(), Arc<Vec<SessionView>>>,
+    of_workers: FreshCache<(), Arc<Vec<SessionView>>>,
 }
 
 /// All that concerns one tenant.
@@ -66,8 +66,8 @@ struct Scene {
 impl Overviews {
     pub fn new(tasks: &Tasks) -> Self {
         Self {
-            of_tenants: Answers::new(FRESH, tasks.clone()).one_at_a_time(),
-            of_workers: Answers::new(FRESH, tasks.clone()).one_at_a_time(),
+            of_tenants: FreshCache::new(FRESH, tasks.clone()).one_at_a_time(),
+            of_workers: FreshCache::new(FRESH, tasks.clone()).one_at_a_time(),
         }
     }
 

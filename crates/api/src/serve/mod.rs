@@ -10,9 +10,9 @@
 //! Draining: nothing more is accepted, idle connections are closed, requests in flight are answered, and then their
 //! connections are closed too. Aborting: everything is dropped where it stands.
 
-pub(crate) mod door;
 mod guard;
 pub(crate) mod health;
+pub(crate) mod late_router;
 pub(crate) mod meter;
 mod sent;
 

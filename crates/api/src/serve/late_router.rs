@@ -1,4 +1,4 @@
-//! Served from the first moment, whether or not there is anything behind it yet.
+//! The router that is served from the first moment, before there is a store to serve from.
 //!
 //! A role whose database is away at the start waits for it instead of leaving. Meanwhile whoever asks learns that it lives,
 //! and why it is not ready; everything else is answered with "come back", as it is when the database goes away later.
@@ -18,16 +18,16 @@ use crate::problem::{Kind, Problem};
 use crate::serve::health::{self, Vitals};
 use crate::serve::meter;
 
-/// Closed until [`Door::open`]. Clones are the same door.
+/// A router that is filled in later: answers probes only until [`LateRouter::open`]. Clones are the same router.
 #[derive(Clone)]
-pub struct Door(Arc<Sides>);
+pub struct LateRouter(Arc<Routers>);
 
-struct Sides {
+struct Routers {
     closed: Router,
     open: OnceLock<Router>,
 }
 
-impl Door {
+impl LateRouter {
     pub fn new(vitals: Vitals, gate: Gate) -> Self {
         let closed = Router::new()
             .route("/healthz", get(health::alive))
@@ -36,7 +36,7 @@ impl Door {
             .fallback(not_yet)
             .layer(from_fn_with_state(GateLayer { gate, app: None }, gate::around))
             .with_state(vitals);
-        Self(Arc::new(Sides { closed, open: OnceLock::new() }))
+        Self(Arc::new(Routers { closed, open: OnceLock::new() }))
     }
 
     /// From now on this is what is served. Said once.
@@ -50,8 +50,8 @@ impl Door {
     }
 }
 
-async fn pass(State(door): State<Door>, request: Request) -> Response {
-    let router = door.0.open.get().unwrap_or(&door.0.closed).clone();
+async fn pass(State(late): State<LateRouter>, request: Request) -> Response {
+    let router = late.0.open.get().unwrap_or(&late.0.closed).clone();
     let answer: Result<Response, Infallible> = router.oneshot(request).await;
     match answer {
         Ok(response) => response,

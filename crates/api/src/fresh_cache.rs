@@ -1,4 +1,4 @@
-//! What the store said a moment ago, so that it is not asked for every request.
+//! A cache of what the store said in the last seconds, so that it is not queried for every request.
 //!
 //! An answer is used for so long after the question was *put*, so nothing that is used is ever older than that, however
 //! long the store took. "There is none" is an answer too. Whoever asks the same while a question is under way waits for that
@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(4);
 /// So many are remembered; the oldest make room.
 const MOST: usize = 10_000;
 
-pub(crate) struct Answers<K, V> {
+pub(crate) struct FreshCache<K, V> {
     tasks: Tasks,
     /// An answer is used for so long.
     fresh: Duration,
@@ -84,7 +84,7 @@ impl<V: Clone> Entry<V> {
     }
 }
 
-impl<K, V> Answers<K, V>
+impl<K, V> FreshCache<K, V>
 where
     K: Clone + Eq + Hash,
     V: Clone + Send + Sync + 'static,
@@ -208,8 +208,8 @@ mod tests {
         }
     }
 
-    fn answers() -> Answers<&'static str, u32> {
-        Answers::new(FRESH, Tasks::new())
+    fn cache() -> FreshCache<&'static str, u32> {
+        FreshCache::new(FRESH, Tasks::new())
     }
 
     fn away() -> StoreError {
@@ -218,31 +218,31 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_answer_is_used_while_it_is_fresh_and_no_longer() {
-        let (answers, oracle) = (answers(), Oracle::new());
-        assert_eq!(answers.get(&"a", || oracle.answer(Ok(1))).await.expect("1").value, 1);
+        let (cache, oracle) = (cache(), Oracle::new());
+        assert_eq!(cache.get(&"a", || oracle.answer(Ok(1))).await.expect("1").value, 1);
         advance(FRESH.checked_sub(Duration::from_millis(1)).expect("longer")).await;
-        let at_hand = answers.get(&"a", || oracle.answer(Ok(2))).await.expect("1");
+        let at_hand = cache.get(&"a", || oracle.answer(Ok(2))).await.expect("1");
         assert_eq!((at_hand.value, oracle.asked()), (1, 1));
         assert!(at_hand.age < FRESH && at_hand.age >= FRESH.checked_sub(Duration::from_millis(2)).expect("longer"));
         advance(Duration::from_millis(1)).await;
-        assert_eq!(answers.get(&"a", || oracle.answer(Ok(2))).await.expect("2").value, 2);
-        answers.forget(&"a");
-        assert_eq!(answers.get(&"a", || oracle.answer(Ok(3))).await.expect("3").value, 3);
-        answers.forget_where(|value| *value == 4);
-        assert_eq!(answers.get(&"a", || oracle.answer(Ok(4))).await.expect("3").value, 3);
-        answers.forget_where(|value| *value == 3);
-        assert_eq!(answers.get(&"a", || oracle.answer(Ok(4))).await.expect("4").value, 4);
+        assert_eq!(cache.get(&"a", || oracle.answer(Ok(2))).await.expect("2").value, 2);
+        cache.forget(&"a");
+        assert_eq!(cache.get(&"a", || oracle.answer(Ok(3))).await.expect("3").value, 3);
+        cache.forget_where(|value| *value == 4);
+        assert_eq!(cache.get(&"a", || oracle.answer(Ok(4))).await.expect("3").value, 3);
+        cache.forget_where(|value| *value == 3);
+        assert_eq!(cache.get(&"a", || oracle.answer(Ok(4))).await.expect("4").value, 4);
     }
 
     #[tokio::test(start_paused = true)]
     async fn many_who_ask_the_same_at_once_put_one_question() {
-        let (answers, oracle) = (Arc::new(answers()), Oracle::new());
+        let (cache, oracle) = (Arc::new(cache()), Oracle::new());
         let closed = oracle.open.clone().acquire_many_owned(1_000).await.expect("open");
         let tasks = Tasks::new();
         let asking: Vec<_> = (0..100)
             .map(|_| {
-                let (answers, oracle) = (answers.clone(), oracle.clone());
-                tasks.spawn("ask", async move { answers.get(&"a", || oracle.answer(Ok(7))).await.map(|one| one.value) })
+                let (cache, oracle) = (cache.clone(), oracle.clone());
+                tasks.spawn("ask", async move { cache.get(&"a", || oracle.answer(Ok(7))).await.map(|one| one.value) })
             })
             .collect();
         sleep(Duration::from_millis(10)).await;
@@ -258,13 +258,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_slow_question_is_put_again_where_age_matters_and_joined_where_cost_does() {
         for (is_single, questions) in [(false, 2), (true, 1)] {
-            let (answers, oracle) = (answers(), Oracle::new());
-            let answers = Arc::new(if is_single { answers.one_at_a_time() } else { answers });
+            let (cache, oracle) = (cache(), Oracle::new());
+            let cache = Arc::new(if is_single { cache.one_at_a_time() } else { cache });
             let closed = oracle.open.clone().acquire_many_owned(1_000).await.expect("open");
             let tasks = Tasks::new();
             let ask = || {
-                let (answers, oracle) = (answers.clone(), oracle.clone());
-                tasks.spawn("ask", async move { answers.get(&"a", || oracle.answer(Ok(7))).await.map(|one| one.value) })
+                let (cache, oracle) = (cache.clone(), oracle.clone());
+                tasks.spawn("ask", async move { cache.get(&"a", || oracle.answer(Ok(7))).await.map(|one| one.value) })
             };
             let first = ask();
             sleep(FRESH).await;
@@ -279,38 +279,38 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_failure_is_told_and_not_remembered() {
-        let (answers, oracle) = (answers(), Oracle::new());
-        assert!(matches!(answers.get(&"a", || oracle.answer(Err(away()))).await, Err(Failed::Store(_))));
-        assert!(!answers.is_known(&"a", |_| true));
-        assert_eq!(answers.get(&"a", || oracle.answer(Ok(1))).await.expect("1").value, 1);
-        assert!(answers.is_known(&"a", |value| *value == 1) && !answers.is_known(&"a", |value| *value == 2));
+        let (cache, oracle) = (cache(), Oracle::new());
+        assert!(matches!(cache.get(&"a", || oracle.answer(Err(away()))).await, Err(Failed::Store(_))));
+        assert!(!cache.is_known(&"a", |_| true));
+        assert_eq!(cache.get(&"a", || oracle.answer(Ok(1))).await.expect("1").value, 1);
+        assert!(cache.is_known(&"a", |value| *value == 1) && !cache.is_known(&"a", |value| *value == 2));
         // A fresh answer outlives the store's absence; an old one does not.
-        assert_eq!(answers.get(&"a", || oracle.answer(Err(away()))).await.expect("1").value, 1);
+        assert_eq!(cache.get(&"a", || oracle.answer(Err(away()))).await.expect("1").value, 1);
         advance(FRESH).await;
-        assert!(answers.is_known(&"a", |value| *value == 1), "its age does not matter here");
-        assert!(answers.get(&"a", || oracle.answer(Err(away()))).await.is_err());
+        assert!(cache.is_known(&"a", |value| *value == 1), "its age does not matter here");
+        assert!(cache.get(&"a", || oracle.answer(Err(away()))).await.is_err());
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_store_that_never_answers_is_not_waited_for() {
-        let (answers, oracle) = (answers(), Oracle::new());
+        let (cache, oracle) = (cache(), Oracle::new());
         let _closed = oracle.open.clone().acquire_many_owned(1_000).await.expect("open");
         let began = Instant::now();
-        let failed = answers.get(&"a", || oracle.answer(Ok(1))).await.expect_err("late");
+        let failed = cache.get(&"a", || oracle.answer(Ok(1))).await.expect_err("late");
         assert!(matches!(failed, Failed::Late) && began.elapsed() <= PATIENCE);
         assert_eq!(Problem::from(failed).kind, Kind::StoreUnavailable);
     }
 
     #[tokio::test(start_paused = true)]
     async fn no_more_is_remembered_than_there_is_room_for() {
-        let mut answers: Answers<usize, u32> = Answers::new(FRESH, Tasks::new());
-        answers.most = 64;
+        let mut cache: FreshCache<usize, u32> = FreshCache::new(FRESH, Tasks::new());
+        cache.most = 64;
         let oracle = Oracle::new();
         for key in 0..1_000 {
-            answers.get(&key, || oracle.answer(Ok(1))).await.expect("1");
+            cache.get(&key, || oracle.answer(Ok(1))).await.expect("1");
             advance(Duration::from_micros(1)).await;
-            assert!(answers.lock().len() <= 64);
+            assert!(cache.lock().len() <= 64);
         }
-        assert!(answers.is_known(&999, |_| true) && !answers.is_known(&0, |_| true), "the oldest go");
+        assert!(cache.is_known(&999, |_| true) && !cache.is_known(&0, |_| true), "the oldest go");
     }
 }
