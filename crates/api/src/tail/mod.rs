@@ -3,7 +3,7 @@
 //!
 //! While nobody waits or watches it reads nothing. When the first comes, it goes to the end of the log and makes
 //! everyone who waits look again: what ended before that moment is seen by that look, what ends after it is read in the
-//! log. A stream joins at the place where the reader stands (`stream/hub.rs`).
+//! log. A stream joins at the reader's position (`stream/hub.rs`).
 //!
 //! Each API process has its own; they do not know of each other. While the store does not answer, waiters wait on and
 //! streams stay open; afterwards it goes on from where it was, so that nothing is missed. If that has been pruned
@@ -126,7 +126,7 @@ impl Tail {
         while self.waits.is_empty() && self.hub.rest() {
             self.someone.notified().await;
         }
-        let mut position = self.place().await?;
+        let mut position = self.position().await?;
         self.waits.wake_all();
         let mut ticker = Ticker::new(self.config.poll, 0.1);
         loop {
@@ -143,7 +143,7 @@ impl Tail {
     }
 
     /// Where to read on: where it was when the store went away, or else the end of the log.
-    async fn place(&self) -> Result<Position, StoreError> {
+    async fn position(&self) -> Result<Position, StoreError> {
         if let Some(position) = self.hub.position() {
             if in_time(self.store.start()).await? <= position {
                 return Ok(position);
