@@ -14,6 +14,7 @@
 
 pub mod app;
 mod dev;
+mod edit;
 mod fresh_cache;
 pub mod gate;
 mod jobs;

@@ -8,8 +8,9 @@ use foreman_core::schedule::{NotAScheduleName, ScheduleKey, ScheduleName};
 use foreman_core::{TenantId, Timestamp};
 use http::{HeaderMap, StatusCode};
 
-use super::condition;
+use super::tag;
 use crate::app::App;
+use crate::edit::condition;
 use crate::problem::Problem;
 use crate::request::json;
 use crate::request::paging::{PageParams, page_of};
@@ -60,11 +61,11 @@ pub(crate) async fn get(
 ) -> Result<Response, Problem> {
     let view = find(&app, &tenant, &key).await?;
     // Of the schedule as it was written: that it has fired since is no reason to send it again to whoever asks so.
-    let tag = condition::etag(&view);
-    if condition::has_it_already(&headers, &tag) {
-        return Ok(condition::tagged(StatusCode::NOT_MODIFIED.into_response(), tag));
+    let etag = tag::etag(&view);
+    if condition::has_it_already(&headers, &etag) {
+        return Ok(condition::tagged(StatusCode::NOT_MODIFIED.into_response(), etag));
     }
-    Ok(condition::answer(StatusCode::OK, view))
+    Ok(tag::answer(StatusCode::OK, view))
 }
 
 /// List a schedule's ticks and their results, newest first.

@@ -16,14 +16,12 @@ use serde_json::{Map, Value};
 
 use super::look::{answer, find};
 use crate::app::App;
+use crate::edit::condition::Expected;
+use crate::edit::{EditRound, edit_at_version};
 use crate::gate::audit::Touched;
 use crate::problem::{Kind, Problem};
 use crate::request::json;
 use crate::request::params::Named;
-use crate::schedules::condition::Expected;
-
-/// A tenant that is changed by others all the time is not chased for ever.
-const ROUNDS: usize = 5;
 
 /// The list is carried along with every look at one of the tenant's keys.
 const MOST_COMMANDS: usize = 1_000;
@@ -172,51 +170,40 @@ pub(super) async fn edit(
     app: &App,
     id: &TenantId,
     expected: Expected,
-    change: impl Fn(&TenantSettings) -> Result<TenantSettings, Problem> + Send + 'static,
+    change: impl Fn(&TenantSettings) -> Result<TenantSettings, Problem> + Send + Sync + 'static,
 ) -> Result<Tenant, Problem> {
     let (app_there, id_there) = (app.clone(), id.clone());
-    let edited = app.to_the_end(async move { rounds(&app_there, &id_there, expected, change).await }).await;
+    let edited = app.to_the_end(async move { write(&app_there, &id_there, expected, change).await }).await;
     // Also when it failed: what became of it may be unknown.
     app.authenticator().forget_tenant(id);
     edited
 }
 
-async fn rounds(
+async fn write(
     app: &App,
     id: &TenantId,
     expected: Expected,
-    change: impl Fn(&TenantSettings) -> Result<TenantSettings, Problem> + Send,
+    change: impl Fn(&TenantSettings) -> Result<TenantSettings, Problem> + Send + Sync,
 ) -> Result<Tenant, Problem> {
-    for _ in 0..ROUNDS {
-        let tenant = find(app, id).await?;
-        check(expected, &tenant)?;
-        let settings = change(&tenant.settings)?;
-        if settings == tenant.settings {
-            return Ok(tenant);
-        }
-        let update = TenantUpdate { edit: EditId::fresh(), tenant: id.clone(), version: tenant.version, settings };
-        match app.tenancy.update_tenant(&update).await? {
-            UpdateTenantAnswer::Updated(tenant) => return Ok(tenant),
-            UpdateTenantAnswer::Stale => {}
-            UpdateTenantAnswer::Gone => return Err(Problem::tenant_not_found(id)),
-        }
-    }
-    Err(busy(id))
-}
-
-fn check(expected: Expected, tenant: &Tenant) -> Result<(), Problem> {
-    let is_meant = match expected {
-        Expected::Anything | Expected::Existing => true,
-        // What follows the version is part of a schedule's tag.
-        Expected::Version(version, of) => version == tenant.version && of.is_none(),
-        Expected::Nothing => false,
-    };
-    if is_meant {
-        return Ok(());
-    }
-    let version = tenant.version;
-    let detail = format!("the tenant {} is at version {version}; read it again before you change it", tenant.id);
-    Err(Problem { version: Some(version), ..Problem::new(Kind::PreconditionFailed, detail) })
+    let change = &change;
+    edit_at_version(
+        || busy(id),
+        || async move {
+            let tenant = find(app, id).await?;
+            expected.check(format_args!("the tenant {id}"), tenant.version)?;
+            let settings = change(&tenant.settings)?;
+            if settings == tenant.settings {
+                return Ok(EditRound::Written(tenant));
+            }
+            let update = TenantUpdate { edit: EditId::fresh(), tenant: id.clone(), version: tenant.version, settings };
+            match app.tenancy.update_tenant(&update).await? {
+                UpdateTenantAnswer::Updated(tenant) => Ok(EditRound::Written(tenant)),
+                UpdateTenantAnswer::Stale => Ok(EditRound::Stale),
+                UpdateTenantAnswer::Gone => Err(Problem::tenant_not_found(id)),
+            }
+        },
+    )
+    .await
 }
 
 fn busy(id: &TenantId) -> Problem {
@@ -258,30 +245,23 @@ pub(crate) async fn delete(
 
 async fn remove(app: &App, id: &TenantId, expected: Expected) -> Result<(), Problem> {
     let refuse = |detail: String| Err(Problem::new(Kind::TenantInUse, detail));
-    for _ in 0..ROUNDS {
+    edit_at_version(|| busy(id), || async move {
         let tenant = find(app, id).await?;
-        check(expected, &tenant)?;
+        expected.check(format_args!("the tenant {id}"), tenant.version)?;
         match app.tenancy.delete_tenant(id, tenant.version).await? {
-            DeleteTenantAnswer::Deleted => return Ok(()),
-            DeleteTenantAnswer::Stale => {}
-            DeleteTenantAnswer::Gone => return Err(Problem::tenant_not_found(id)),
+            DeleteTenantAnswer::Deleted => Ok(EditRound::Written(())),
+            DeleteTenantAnswer::Stale => Ok(EditRound::Stale),
+            DeleteTenantAnswer::Gone => Err(Problem::tenant_not_found(id)),
             DeleteTenantAnswer::Enabled => {
-                return refuse(format!(
-                    "the tenant {id} is not disabled; disable it first, so that it accepts no new jobs"
-                ));
+                refuse(format!("the tenant {id} is not disabled; disable it first, so that it accepts no new jobs"))
             }
-            DeleteTenantAnswer::InUse => {
-                return refuse(format!(
-                    "the tenant {id} still has jobs or schedules; delete them first, with the header Foreman-Tenant: \
-                     {id}"
-                ));
-            }
-            DeleteTenantAnswer::Permanent => {
-                return refuse(format!("the tenant {id} cannot be deleted, only disabled"));
-            }
+            DeleteTenantAnswer::InUse => refuse(format!(
+                "the tenant {id} still has jobs or schedules; delete them first, with the header Foreman-Tenant: {id}"
+            )),
+            DeleteTenantAnswer::Permanent => refuse(format!("the tenant {id} cannot be deleted, only disabled")),
         }
-    }
-    Err(busy(id))
+    })
+    .await
 }
 
 #[cfg(test)]

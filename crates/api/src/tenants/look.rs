@@ -9,11 +9,11 @@ use http::{HeaderMap, StatusCode};
 use tracing::warn;
 
 use crate::app::App;
+use crate::edit::condition;
 use crate::problem::Problem;
 use crate::request::json;
 use crate::request::paging::{PageParams, page_of};
 use crate::request::params::{Named, Params};
-use crate::schedules::condition;
 
 /// List tenants, by id.
 #[utoipa::path(get, path = "/api/v1/tenants", tag = "tenants", operation_id = "list_tenants", params(PageParams),

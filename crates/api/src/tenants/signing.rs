@@ -13,10 +13,10 @@ use http::{HeaderValue, StatusCode};
 use super::change::edit;
 use super::{body_if_any, overlap};
 use crate::app::App;
+use crate::edit::condition::Expected;
 use crate::problem::{Kind, Problem};
 use crate::request::json;
 use crate::request::params::Named;
-use crate::schedules::condition::Expected;
 
 /// Create or rotate a tenant's signing secret.
 ///

@@ -17,17 +17,15 @@ use http::{HeaderValue, StatusCode};
 use super::look::answer;
 use super::{Endpoint, find, invalid, not_found};
 use crate::app::App;
+use crate::edit::condition::Expected;
+use crate::edit::{EditRound, edit_at_version};
 use crate::gate::audit::Touched;
 use crate::gate::caller::Caller;
 use crate::problem::{Kind, Problem};
 use crate::request::json;
 use crate::request::params::Tenant;
-use crate::schedules::condition::Expected;
 use crate::tenants::signing::no_secret_key;
 use crate::tenants::{body_if_any, overlap};
-
-/// An endpoint that is changed by others all the time is not chased for ever.
-const ROUNDS: usize = 5;
 
 /// Create a webhook.
 ///
@@ -182,27 +180,25 @@ async fn changed(
     tenant: TenantId,
     id: WebhookId,
     expected: Expected,
-    change: impl Fn(&Webhook) -> Result<(WebhookSettings, SigningKeys), Problem> + Send + 'static,
+    change: impl Fn(&Webhook) -> Result<(WebhookSettings, SigningKeys), Problem> + Send + Sync + 'static,
 ) -> Result<Webhook, Problem> {
     let there = app.clone();
     app.to_the_end(async move {
-        for _ in 0..ROUNDS {
-            let webhook = find(&there, &tenant, id).await?;
-            if expected.only_if().is_some_and(|version| version != webhook.version) {
-                let detail = format!("the webhook is at version {}", webhook.version);
-                let problem = Problem::new(Kind::PreconditionFailed, detail);
-                return Err(Problem { version: Some(webhook.version), ..problem });
-            }
+        let (app, tenant, change) = (&there, &tenant, &change);
+        let busy = || Problem::new(Kind::Overloaded, "other requests keep changing the webhook; try again");
+        edit_at_version(busy, || async move {
+            let webhook = find(app, tenant, id).await?;
+            expected.check("the webhook", webhook.version)?;
             let (settings, signing) = change(&webhook)?;
             let (version, edit) = (webhook.version, EditId::fresh());
             let update = WebhookUpdate { edit, tenant: tenant.clone(), webhook: id, version, settings, signing };
-            match there.tenancy.update_webhook(&update).await? {
-                UpdateWebhookAnswer::Updated(webhook) => return Ok(webhook),
-                UpdateWebhookAnswer::Gone => return Err(not_found(id)),
-                UpdateWebhookAnswer::Stale => {}
+            match app.tenancy.update_webhook(&update).await? {
+                UpdateWebhookAnswer::Updated(webhook) => Ok(EditRound::Written(webhook)),
+                UpdateWebhookAnswer::Gone => Err(not_found(id)),
+                UpdateWebhookAnswer::Stale => Ok(EditRound::Stale),
             }
-        }
-        Err(Problem::new(Kind::Overloaded, "other requests keep changing the webhook; try again"))
+        })
+        .await
     })
     .await
 }

@@ -1,22 +1,15 @@
-//! `ETag`, `If-Match` and `If-None-Match`: which version of a schedule a request is about.
+//! `ETag`, `If-Match` and `If-None-Match`: which version a request is about.
 //!
-//! Versions count from 1 for every schedule, so a name that was deleted and made again comes by the same ones anew. A
-//! tag therefore has a part of the schedule's id in it: `"3-9fbfe8da7817a116"`. Whoever knows a version alone, from the
-//! document, may say `"3"`.
+//! A tag is a version in quotes, `"3"`. That of a schedule has a part of the schedule's id behind it
+//! (`schedules/tag.rs`).
+
+use std::fmt;
 
 use axum::response::Response;
-use foreman_core::document::ScheduleDocument;
-use foreman_core::ports::ScheduleView;
-use foreman_core::schedule::ScheduleKey;
-use foreman_core::{ScheduleId, TenantId};
 use http::header::{CACHE_CONTROL, ETAG, IF_MATCH, IF_NONE_MATCH};
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue};
 
-use super::look::not_found;
-use crate::app::App;
-use crate::gate::caller::Caller;
 use crate::problem::{Kind, Problem};
-use crate::request::json;
 
 /// What a write is bound to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +43,7 @@ impl Expected {
         }
     }
 
-    /// The same for a write that needs a schedule to write to.
+    /// The same for a write that needs something to write to.
     pub fn of_existing(headers: &HeaderMap) -> Result<Self, Problem> {
         match Self::of(headers)? {
             Self::Nothing => Err(Problem::invalid_request("the header If-None-Match works with PUT only")),
@@ -64,20 +57,19 @@ impl Expected {
             Self::Anything | Self::Existing | Self::Nothing => None,
         }
     }
-}
 
-impl Expected {
-    /// The schedule that the tag is of, when it is of one: from here on its name may come to mean another.
-    pub async fn bound(self, app: &App, tenant: &TenantId, key: ScheduleKey) -> Result<ScheduleKey, Problem> {
-        let Self::Version(_, Some(of)) = self else { return Ok(key) };
-        let standing = app.store.standing(tenant, &key).await?.ok_or_else(|| not_found(&key))?;
-        if part_of(standing.id) == of {
-            return Ok(ScheduleKey::Id(standing.id));
+    /// Whether a write may change what is at this version. Not for schedules, whose tags have more in them.
+    pub fn check(self, what: impl fmt::Display, version: i64) -> Result<(), Problem> {
+        let is_meant = match self {
+            Self::Anything | Self::Existing => true,
+            Self::Version(expected, of) => expected == version && of.is_none(),
+            Self::Nothing => false,
+        };
+        if is_meant {
+            return Ok(());
         }
-        let detail = format!(
-            "the If-Match header belongs to an earlier schedule {key}, which was deleted; this one was created since"
-        );
-        Err(Problem { version: Some(standing.seen.version), ..Problem::new(Kind::PreconditionFailed, detail) })
+        let detail = format!("{what} is at version {version}; read it again before you change it");
+        Err(Problem { version: Some(version), ..Problem::new(Kind::PreconditionFailed, detail) })
     }
 }
 
@@ -90,36 +82,13 @@ pub(crate) fn has_it_already(headers: &HeaderMap, tag: &str) -> bool {
     })
 }
 
-/// A schedule as the answer, with its version.
-pub(super) fn answer(status: StatusCode, view: ScheduleView) -> Response {
-    let tag = etag(&view);
-    tagged(json::answer(status, &ScheduleDocument::from(view)), tag)
-}
-
-/// The same for a caller who changed it. One who may not read schedules gets it without its job.
-pub(super) fn answer_to(caller: &Caller, status: StatusCode, view: ScheduleView) -> Response {
-    let (tag, mut document) = (etag(&view), ScheduleDocument::from(view));
-    if !caller.reads_schedules() {
-        document = document.without_content();
-    }
-    tagged(json::answer_change(status, document, ScheduleDocument::without_content), tag)
-}
-
 pub(crate) fn tagged(mut response: Response, tag: String) -> Response {
     let tag = HeaderValue::try_from(tag).expect("digits in quotes are visible characters");
     response.headers_mut().insert(ETAG, tag);
-    // The version is that of what was written. A browser that kept the answer by it would miss that the schedule has fired since.
+    // The version is that of what was written. A browser that kept the answer by it would
+    // miss that a schedule has fired since.
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
-}
-
-pub(super) fn etag(view: &ScheduleView) -> String {
-    format!("\"{}-{:016x}\"", view.seen.version, part_of(view.schedule.id))
-}
-
-/// The random half of an id.
-fn part_of(id: ScheduleId) -> u64 {
-    id.0.as_u64_pair().1
 }
 
 /// A version, and the part of an id where there is one.
@@ -153,6 +122,22 @@ fn malformed(name: &HeaderName, text: &str) -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_write_is_bound_to_the_version_it_expects() {
+        for (expected, is_meant) in [
+            (Expected::Anything, true),
+            (Expected::Existing, true),
+            (Expected::Version(3, None), true),
+            (Expected::Version(2, None), false),
+            (Expected::Version(3, Some(7)), false),
+            (Expected::Nothing, false),
+        ] {
+            let checked = expected.check("the tenant acme", 3);
+            assert_eq!(checked.is_ok(), is_meant, "{expected:?}");
+            assert!(checked.is_ok() || checked.is_err_and(|problem| problem.version == Some(3)), "{expected:?}");
+        }
+    }
 
     fn headers(given: &[(HeaderName, &'static str)]) -> HeaderMap {
         given.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value))).collect()
