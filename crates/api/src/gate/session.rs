@@ -20,6 +20,7 @@ use crate::app::App;
 use crate::gate::audit::{self, Origin};
 use crate::gate::passes::PassText;
 use crate::gate::{self, Peer};
+use crate::openapi::responses::OtherOrigin;
 use crate::problem::{Kind, Problem};
 use crate::request::json;
 use crate::tenants::whoami;
@@ -52,7 +53,7 @@ pub(crate) struct SignIn {
         (status = 200, description = "Signed in; the cookie is in `Set-Cookie`", body = WhoamiDocument),
         (status = 401, description = "The key is unknown, expired or revoked",
             body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 403, description = "The request comes from a page of another server", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 403, response = OtherOrigin),
         (status = 429, description = "Too many wrong keys came from this address",
             body = ProblemDocument, content_type = "application/problem+json"),
     ))]
@@ -91,7 +92,7 @@ pub(crate) async fn sign_in(State(app): State<App>, request: Request) -> Result<
 #[utoipa::path(delete, path = "/api/v1/session", tag = "session", operation_id = "sign_out",
     responses(
         (status = 204, description = "Signed out"),
-        (status = 403, description = "The request comes from a page of another server", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 403, response = OtherOrigin),
     ))]
 pub(crate) async fn sign_out(State(app): State<App>, request: Request) -> Result<Response, Problem> {
     let visit = Visit::of(&request)?;

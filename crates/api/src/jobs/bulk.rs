@@ -27,6 +27,7 @@ use crate::gate::audit::Touched;
 use crate::gate::caller::Caller;
 use crate::gate::commands;
 use crate::jobs::listing;
+use crate::openapi::responses::InvalidFilter;
 use crate::problem::{Kind, Problem};
 use crate::request::json;
 
@@ -88,8 +89,7 @@ impl Verb {
 #[utoipa::path(post, path = "/api/v1/jobs/retry", tag = "bulk", operation_id = "retry_jobs", request_body = BulkRequest,
     responses(
         (status = 200, description = "How many", body = BulkAnswer),
-        (status = 400, description = "The filter is not valid",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 400, response = InvalidFilter),
         (status = 429, description = "The tenant's rate limit; `detail` says how many jobs were retried, `Retry-After` when to continue",
             body = ProblemDocument, content_type = "application/problem+json"),
     ))]
@@ -104,8 +104,7 @@ pub(crate) async fn retry(State(app): State<App>, caller: Caller, request: Reque
 #[utoipa::path(post, path = "/api/v1/jobs/cancel", tag = "bulk", operation_id = "cancel_jobs", request_body = BulkRequest,
     responses(
         (status = 200, description = "How many", body = BulkAnswer),
-        (status = 400, description = "The filter is not valid",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 400, response = InvalidFilter),
     ))]
 pub(crate) async fn cancel(State(app): State<App>, caller: Caller, request: Request) -> Result<Response, Problem> {
     run(Verb::Cancel, app, caller, request).await
@@ -118,8 +117,7 @@ pub(crate) async fn cancel(State(app): State<App>, caller: Caller, request: Requ
 #[utoipa::path(post, path = "/api/v1/jobs/delete", tag = "bulk", operation_id = "delete_jobs", request_body = BulkRequest,
     responses(
         (status = 200, description = "How many", body = BulkAnswer),
-        (status = 400, description = "The filter is not valid",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 400, response = InvalidFilter),
     ))]
 pub(crate) async fn delete(State(app): State<App>, caller: Caller, request: Request) -> Result<Response, Problem> {
     run(Verb::Delete, app, caller, request).await

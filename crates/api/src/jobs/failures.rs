@@ -2,12 +2,13 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use foreman_core::document::{FailureGroupsDocument, ProblemDocument};
+use foreman_core::document::FailureGroupsDocument;
 use foreman_core::{State as JobState, TenantId};
 use http::StatusCode;
 use serde::Deserialize;
 
 use crate::app::App;
+use crate::openapi::responses::InvalidParameter;
 use crate::problem::Problem;
 use crate::request::json;
 use crate::request::params::{Params, Tenant};
@@ -35,8 +36,7 @@ pub(crate) struct GroupParams {
 #[utoipa::path(get, path = "/api/v1/errors/groups", tag = "jobs", operation_id = "list_error_groups", params(GroupParams),
     responses(
         (status = 200, description = "The groups", body = FailureGroupsDocument),
-        (status = 400, description = "A parameter is unknown or invalid",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 400, response = InvalidParameter),
     ))]
 pub(crate) async fn groups(
     State(app): State<App>,

@@ -5,7 +5,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use foreman_core::document::{FilterDocument, JobDocument, ListDocument, ProblemDocument};
+use foreman_core::document::{FilterDocument, JobDocument, ListDocument};
 use foreman_core::error_group::NotAGroup;
 use foreman_core::ports::{Cursor, JobFilter, NotACursor};
 use foreman_core::{State as JobState, TenantId, Timestamp};
@@ -13,6 +13,7 @@ use http::StatusCode;
 use serde::Deserialize;
 
 use crate::app::App;
+use crate::openapi::responses::InvalidParameter;
 use crate::problem::Problem;
 use crate::request::json;
 use crate::request::params::{Params, Tenant};
@@ -98,8 +99,7 @@ pub(crate) struct DeadParams {
 #[utoipa::path(get, path = "/api/v1/jobs", tag = "jobs", operation_id = "list_jobs", params(ListParams),
     responses(
         (status = 200, description = "A page", body = ListDocument<JobDocument>),
-        (status = 400, description = "A parameter is unknown or invalid",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 400, response = InvalidParameter),
     ))]
 pub(crate) async fn list(
     State(app): State<App>,

@@ -21,6 +21,7 @@ use crate::gate::caller::Caller;
 use crate::gate::commands;
 use crate::gate::quotas;
 use crate::jobs::hints::Hints;
+use crate::openapi::responses::{JobNotEnded, JobNotFound, RateLimited};
 use crate::problem::{Kind, Problem};
 use crate::request::json;
 use crate::request::paging;
@@ -31,7 +32,7 @@ use crate::request::params::{Id, Params, Tenant};
     params(("id" = String, Path, description = "The job's id")),
     responses(
         (status = 200, description = "The job", body = JobDocument),
-        (status = 404, description = "No such job", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, response = JobNotFound),
     ))]
 pub(crate) async fn get(State(app): State<App>, Tenant(tenant): Tenant, Id(id): Id) -> Result<Response, Problem> {
     Ok(json::answer(StatusCode::OK, &read(&app, &tenant, id).await?))
@@ -53,7 +54,7 @@ pub(crate) struct AttemptParams {
     params(("id" = String, Path, description = "The job's id"), AttemptParams),
     responses(
         (status = 200, description = "A page", body = ListDocument<AttemptDocument>),
-        (status = 404, description = "No such job", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, response = JobNotFound),
     ))]
 pub(crate) async fn attempts(
     State(app): State<App>,
@@ -74,7 +75,7 @@ pub(crate) async fn attempts(
     params(("id" = String, Path, description = "The job's id")),
     responses(
         (status = 200, description = "The cancelled job", body = JobDocument),
-        (status = 404, description = "No such job", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, response = JobNotFound),
         (status = 409, description = "It has already ended; `state` has the final state",
             body = ProblemDocument, content_type = "application/problem+json"),
     ))]
@@ -102,11 +103,9 @@ pub(crate) async fn cancel(State(app): State<App>, caller: Caller, Id(id): Id) -
         (status = 200, description = "The job, queued again", body = JobDocument),
         (status = 403, description = "Commands are not allowed, or the key lacks `exec:command`",
             body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 404, description = "No such job", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 409, description = "It has not ended; `state` has its state",
-            body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 429, description = "The tenant's rate limit; `Retry-After` says when to try again",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, response = JobNotFound),
+        (status = 409, response = JobNotEnded),
+        (status = 429, response = RateLimited),
     ))]
 pub(crate) async fn retry(State(app): State<App>, caller: Caller, Id(id): Id) -> Result<Response, Problem> {
     let view = app.store.get(&caller.tenant, id).await?.ok_or_else(|| Problem::job_not_found(id))?;
@@ -133,9 +132,8 @@ pub(crate) async fn retry(State(app): State<App>, caller: Caller, Id(id): Id) ->
     params(("id" = String, Path, description = "The job's id")),
     responses(
         (status = 204, description = "Deleted"),
-        (status = 404, description = "No such job", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 409, description = "It has not ended; `state` has its state",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, response = JobNotFound),
+        (status = 409, response = JobNotEnded),
     ))]
 pub(crate) async fn delete(State(app): State<App>, Tenant(tenant): Tenant, Id(id): Id) -> Result<StatusCode, Problem> {
     let answer = write(&app, &tenant, id, |app, tenant| async move { app.store.remove(&tenant, &[id]).await }).await?;

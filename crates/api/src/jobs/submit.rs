@@ -25,6 +25,7 @@ use crate::gate::caller::Caller;
 use crate::gate::commands;
 use crate::gate::quotas;
 use crate::jobs::hints::Hints;
+use crate::openapi::responses::{CommandsOrScope, NothingAccepted, RateLimited};
 use crate::problem::{Kind, Problem};
 use crate::request::buffers::Reserved;
 use crate::request::json;
@@ -52,14 +53,11 @@ const FINGERPRINTS: &str = "idempotency fingerprint";
                 ("Location" = String, description = "URL of the job"),
                 ("Idempotency-Replayed" = String, description = "`true`"),
             )),
-        (status = 403, description = "Commands are not allowed, or the key lacks the scope",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 403, response = CommandsOrScope),
         (status = 422, description = "Not a valid job, or the idempotency key was used for another one",
             body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 429, description = "The tenant's rate limit; `Retry-After` says when to try again",
-            body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 503, description = "Nothing was accepted: overloaded, stopping, or the store is unreachable",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 429, response = RateLimited),
+        (status = 503, response = NothingAccepted),
     ))]
 pub(crate) async fn submit(State(app): State<App>, caller: Caller, request: Request) -> Result<Response, Problem> {
     let from = Origin::of(&request);
@@ -283,10 +281,8 @@ pub(crate) struct BatchAnswer {
             body = ProblemDocument, content_type = "application/problem+json"),
         (status = 413, description = "Too many jobs, or too many bytes",
             body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 429, description = "The tenant's rate limit; `Retry-After` says when to try again",
-            body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 503, description = "Nothing was accepted: overloaded, stopping, or the store is unreachable",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 429, response = RateLimited),
+        (status = 503, response = NothingAccepted),
     ))]
 pub(crate) async fn submit_batch(
     State(app): State<App>,

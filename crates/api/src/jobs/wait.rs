@@ -14,6 +14,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::app::App;
 use crate::gate::caller::Caller;
+use crate::openapi::responses::JobNotFound;
 use crate::problem::{Kind, Problem};
 use crate::request::json;
 use crate::request::params::{Id, Params};
@@ -39,7 +40,7 @@ pub(crate) struct WaitParams {
     params(("id" = String, Path, description = "The job's id"), WaitParams),
     responses(
         (status = 200, description = "The job: final, or unfinished when the timeout passed", body = JobDocument),
-        (status = 404, description = "No such job", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, response = JobNotFound),
         (status = 429, description = "The tenant has too many waiting requests; `Retry-After` says when to try again",
             body = ProblemDocument, content_type = "application/problem+json"),
     ))]

@@ -5,9 +5,7 @@ use std::time::Duration;
 use axum::extract::State;
 use axum::response::Response;
 use foreman_core::Timestamp;
-use foreman_core::document::{
-    BucketDocument, ListDocument, ProblemDocument, QueueStatisticsDocument, StatisticsDocument,
-};
+use foreman_core::document::{BucketDocument, ListDocument, QueueStatisticsDocument, StatisticsDocument};
 use foreman_core::job::{NotAQueueName, QueueName};
 use foreman_core::ports::Range;
 use foreman_core::statistics::{MINUTES_KEPT, Slot, Tally};
@@ -15,6 +13,7 @@ use http::StatusCode;
 use serde::Deserialize;
 
 use crate::app::App;
+use crate::openapi::responses::InvalidParameter;
 use crate::problem::Problem;
 use crate::request::json;
 use crate::request::params::{Params, Tenant};
@@ -67,8 +66,7 @@ pub(crate) struct ByQueueParams {
 #[utoipa::path(get, path = "/api/v1/statistics", tag = "statistics", operation_id = "get_statistics", params(OverTimeParams),
     responses(
         (status = 200, description = "The numbers, oldest first", body = StatisticsDocument),
-        (status = 400, description = "A parameter is unknown or invalid",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 400, response = InvalidParameter),
     ))]
 pub(crate) async fn over_time(
     State(app): State<App>,
@@ -93,8 +91,7 @@ pub(crate) async fn over_time(
     params(ByQueueParams),
     responses(
         (status = 200, description = "The numbers", body = ListDocument<QueueStatisticsDocument>),
-        (status = 400, description = "A parameter is unknown or invalid",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 400, response = InvalidParameter),
     ))]
 pub(crate) async fn by_queue(
     State(app): State<App>,

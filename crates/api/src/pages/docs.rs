@@ -13,8 +13,8 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue};
 
 use crate::app::App;
+use crate::openapi::openapi;
 use crate::problem::{Kind, Problem};
-use crate::routes::openapi;
 
 pub(crate) fn routes() -> Router<App> {
     Router::new()

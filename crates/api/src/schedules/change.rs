@@ -26,6 +26,9 @@ use crate::gate::caller::Caller;
 use crate::gate::commands;
 use crate::gate::quotas;
 use crate::jobs::submit;
+use crate::openapi::responses::{
+    CommandForbidden, CommandsOrScope, InvalidSchedule, ScheduleNotFound, VersionMismatch,
+};
 use crate::problem::{Kind, Problem};
 use crate::request::json;
 use crate::request::params::{Key, Tenant};
@@ -44,12 +47,10 @@ use crate::request::params::{Key, Tenant};
                 ("Location" = String, description = "URL of the schedule"),
                 ("ETag" = String, description = "Its version and part of its id, in quotes"),
             )),
-        (status = 403, description = "Commands are not allowed, or the key lacks the scope",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 403, response = CommandsOrScope),
         (status = 409, description = "The name is taken",
             body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 422, description = "Not a valid schedule",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 422, response = InvalidSchedule),
     ))]
 pub(crate) async fn create(State(app): State<App>, caller: Caller, request: Request) -> Result<Response, Problem> {
     let (_, spec) = read(&app, &caller, request).await?;
@@ -83,10 +84,8 @@ pub(crate) async fn create(State(app): State<App>, caller: Caller, request: Requ
             )),
         (status = 404, description = "No schedule has this id",
             body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 412, description = "The version does not match; `version` has the current one",
-            body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 422, description = "Not a valid schedule",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 412, response = VersionMismatch),
+        (status = 422, response = InvalidSchedule),
     ))]
 pub(crate) async fn replace(
     State(app): State<App>,
@@ -173,12 +172,9 @@ fn none_there(key: &ScheduleKey) -> Problem {
     responses(
         (status = 200, description = "Changed", body = ScheduleDocument,
             headers(("ETag" = String, description = "Its version and part of its id, in quotes"))),
-        (status = 403, description = "It runs a command, and commands are not allowed or the key lacks `exec:command`",
-            body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 404, description = "No such schedule",
-            body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 412, description = "The version does not match; `version` has the current one",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 403, response = CommandForbidden),
+        (status = 404, response = ScheduleNotFound),
+        (status = 412, response = VersionMismatch),
         (status = 422, description = "The result would not be a valid schedule",
             body = ProblemDocument, content_type = "application/problem+json"),
     ))]
@@ -255,10 +251,8 @@ async fn change_no_command(
     ),
     responses(
         (status = 204, description = "Deleted"),
-        (status = 404, description = "No such schedule",
-            body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 412, description = "The version does not match; `version` has the current one",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, response = ScheduleNotFound),
+        (status = 412, response = VersionMismatch),
     ))]
 pub(crate) async fn delete(
     State(app): State<App>,
@@ -286,10 +280,8 @@ pub(crate) async fn delete(
     responses(
         (status = 200, description = "Paused", body = ScheduleDocument,
             headers(("ETag" = String, description = "Its version and part of its id, in quotes"))),
-        (status = 404, description = "No such schedule",
-            body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 412, description = "The version does not match; `version` has the current one",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, response = ScheduleNotFound),
+        (status = 412, response = VersionMismatch),
     ))]
 pub(crate) async fn pause(
     State(app): State<App>,
@@ -312,12 +304,9 @@ pub(crate) async fn pause(
     responses(
         (status = 200, description = "Resumed", body = ScheduleDocument,
             headers(("ETag" = String, description = "Its version and part of its id, in quotes"))),
-        (status = 403, description = "It runs a command, and commands are not allowed or the key lacks `exec:command`",
-            body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 404, description = "No such schedule",
-            body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 412, description = "The version does not match; `version` has the current one",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 403, response = CommandForbidden),
+        (status = 404, response = ScheduleNotFound),
+        (status = 412, response = VersionMismatch),
         (status = 422, description = "It would never fire again",
             body = ProblemDocument, content_type = "application/problem+json"),
     ))]
@@ -340,10 +329,8 @@ pub(crate) async fn resume(
     responses(
         (status = 202, description = "The job", body = JobDocument,
             headers(("Location" = String, description = "URL of the job"))),
-        (status = 403, description = "It runs a command, and commands are not allowed or the key lacks `exec:command`",
-            body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 404, description = "No such schedule",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 403, response = CommandForbidden),
+        (status = 404, response = ScheduleNotFound),
     ))]
 pub(crate) async fn run(State(app): State<App>, caller: Caller, Key(key): Key) -> Result<Response, Problem> {
     let view = find(&app, &caller.tenant, &key).await?;

@@ -11,6 +11,7 @@ use http::{HeaderMap, StatusCode};
 use super::tag;
 use crate::app::App;
 use crate::edit::condition;
+use crate::openapi::responses::{InvalidParameter, ScheduleNotFound};
 use crate::problem::Problem;
 use crate::request::json;
 use crate::request::paging::{PageParams, page_of};
@@ -20,8 +21,7 @@ use crate::request::params::{Key, Params, Tenant};
 #[utoipa::path(get, path = "/api/v1/schedules", tag = "schedules", operation_id = "list_schedules", params(PageParams),
     responses(
         (status = 200, description = "A page", body = ListDocument<ScheduleDocument>),
-        (status = 400, description = "A parameter is unknown or invalid",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 400, response = InvalidParameter),
     ))]
 pub(crate) async fn list(
     State(app): State<App>,
@@ -48,8 +48,7 @@ pub(crate) async fn list(
         (status = 200, description = "The schedule", body = ScheduleDocument,
             headers(("ETag" = String, description = "Its version and part of its id, in quotes"))),
         (status = 304, description = "Not modified"),
-        (status = 404, description = "No such schedule",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, response = ScheduleNotFound),
         (status = 501, description = "Written by a later version that this server cannot read",
             body = ProblemDocument, content_type = "application/problem+json"),
     ))]
@@ -76,8 +75,7 @@ pub(crate) async fn get(
     params(("schedule" = String, Path, description = "The schedule's name or id"), PageParams),
     responses(
         (status = 200, description = "A page", body = ListDocument<TickDocument>),
-        (status = 404, description = "No such schedule",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, response = ScheduleNotFound),
     ))]
 pub(crate) async fn ticks(
     State(app): State<App>,

@@ -19,6 +19,7 @@ use crate::app::App;
 use crate::edit::condition::Expected;
 use crate::edit::{EditRound, edit_at_version};
 use crate::gate::audit::Touched;
+use crate::openapi::responses::{TenantNotFound, VersionMismatch};
 use crate::problem::{Kind, Problem};
 use crate::request::json;
 use crate::request::params::Named;
@@ -98,10 +99,8 @@ fn created(app: &App, tenant: Tenant) -> Response {
     responses(
         (status = 200, description = "Changed", body = TenantDocument,
             headers(("ETag" = String, description = "Its version, in quotes"))),
-        (status = 404, description = "No such tenant",
-            body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 412, description = "The version does not match; `version` has the current one",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, response = TenantNotFound),
+        (status = 412, response = VersionMismatch),
         (status = 422, description = "The result would not be a valid tenant",
             body = ProblemDocument, content_type = "application/problem+json"),
     ))]
@@ -224,12 +223,10 @@ fn busy(id: &TenantId) -> Problem {
     ),
     responses(
         (status = 204, description = "Deleted"),
-        (status = 404, description = "No such tenant",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, response = TenantNotFound),
         (status = 409, description = "It is not disabled, still has jobs or schedules, or is the default tenant",
             body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 412, description = "The version does not match; `version` has the current one",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 412, response = VersionMismatch),
     ))]
 pub(crate) async fn delete(
     State(app): State<App>,

@@ -21,6 +21,7 @@ use crate::edit::condition::Expected;
 use crate::edit::{EditRound, edit_at_version};
 use crate::gate::audit::Touched;
 use crate::gate::caller::Caller;
+use crate::openapi::responses::{InvalidOverlap, VersionMismatch, WebhookNotFound};
 use crate::problem::{Kind, Problem};
 use crate::request::json;
 use crate::request::params::Tenant;
@@ -80,10 +81,8 @@ pub(crate) async fn create(State(app): State<App>, caller: Caller, request: Requ
     responses(
         (status = 200, description = "Changed", body = WebhookDocument,
             headers(("ETag" = String, description = "Its version, in quotes"))),
-        (status = 404, description = "No such webhook",
-            body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 412, description = "The version does not match; `version` has the current one",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, response = WebhookNotFound),
+        (status = 412, response = VersionMismatch),
         (status = 422, description = "The result would not be a valid webhook",
             body = ProblemDocument, content_type = "application/problem+json"),
     ))]
@@ -118,12 +117,9 @@ pub(crate) async fn update(
     responses(
         (status = 200, description = "The webhook with its new secret", body = WebhookDocument,
             headers(("ETag" = String, description = "Its version, in quotes"))),
-        (status = 404, description = "No such webhook",
-            body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 412, description = "The version does not match; `version` has the current one",
-            body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 422, description = "The overlap is not valid, or this server has no FOREMAN_SECRET_KEY",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, response = WebhookNotFound),
+        (status = 412, response = VersionMismatch),
+        (status = 422, response = InvalidOverlap),
     ))]
 pub(crate) async fn rotate_secret(
     State(app): State<App>,
@@ -148,8 +144,7 @@ pub(crate) async fn rotate_secret(
     params(("webhook" = String, Path, description = "The webhook's id")),
     responses(
         (status = 204, description = "Deleted"),
-        (status = 404, description = "No such webhook",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, response = WebhookNotFound),
     ))]
 pub(crate) async fn delete(
     State(app): State<App>,

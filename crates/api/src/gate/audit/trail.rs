@@ -3,12 +3,13 @@
 use axum::extract::State;
 use axum::response::Response;
 use foreman_core::EntryId;
-use foreman_core::document::{AuditDocument, ListDocument, ProblemDocument};
+use foreman_core::document::{AuditDocument, ListDocument};
 use foreman_core::id::NotATenantId;
 use http::StatusCode;
 use serde::Deserialize;
 
 use crate::app::App;
+use crate::openapi::responses::InvalidParameter;
 use crate::problem::Problem;
 use crate::request::json;
 use crate::request::paging::{self, page_of};
@@ -34,8 +35,7 @@ pub(crate) struct TrailParams {
 #[utoipa::path(get, path = "/api/v1/audit", tag = "audit", operation_id = "list_audit", params(TrailParams),
     responses(
         (status = 200, description = "A page", body = ListDocument<AuditDocument>),
-        (status = 400, description = "A parameter is unknown or invalid",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 400, response = InvalidParameter),
     ))]
 pub(crate) async fn list(State(app): State<App>, Params(params): Params<TrailParams>) -> Result<Response, Problem> {
     let limit = paging::limit(params.limit)?;
