@@ -105,7 +105,7 @@ function curl(method, path, operation, schemas) {
   return element("pre", {}, element("code", {}, lines.join(" \\\n")));
 }
 
-function drawOperation(method, path, operation, schemas) {
+function drawOperation(method, path, operation, schemas, responses) {
   const body = element("div", {}, prose(operation.description));
   const parameters = operation.parameters || [];
   if (parameters.length) {
@@ -128,7 +128,8 @@ function drawOperation(method, path, operation, schemas) {
     element("h4", {}, "Answers"),
     table(
       ["status", "meaning", "body"],
-      Object.entries(operation.responses).map(([status, response]) => {
+      Object.entries(operation.responses).map(([status, given]) => {
+        const response = given.$ref ? responses[nameOf(given.$ref)] : given;
         const first = Object.values(response.content || {})[0];
         return [element("code", {}, status), prose(response.description), first ? shape(first.schema) : "none"];
       }),
@@ -185,7 +186,7 @@ async function draw() {
     return;
   }
   const api = await response.json();
-  const schemas = (api.components && api.components.schemas) || {};
+  const { schemas = {}, responses = {} } = api.components || {};
   document.getElementById("title").textContent = `${api.info.title}: the API`;
   document.getElementById("about").replaceWith(prose(api.info.description));
   const groups = new Map();
@@ -193,7 +194,7 @@ async function draw() {
     for (const method of METHODS.filter((method) => item[method])) {
       const tag = (item[method].tags || ["other"])[0];
       if (!groups.has(tag)) groups.set(tag, []);
-      groups.get(tag).push(drawOperation(method, path, item[method], schemas));
+      groups.get(tag).push(drawOperation(method, path, item[method], schemas, responses));
     }
   }
   for (const [tag, drawn] of groups) operations.append(element("h2", {}, tag), ...drawn);

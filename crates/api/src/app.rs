@@ -11,17 +11,17 @@ use foreman_core::tenant::TenantLimits;
 use foreman_core::{Clock, TenantId};
 use foreman_runtime::Tasks;
 
-use crate::access::Gate;
-use crate::audit::Bounds;
-use crate::body::Bodies;
-use crate::buffers::Buffers;
-use crate::dashboard::Dashboard;
-use crate::doorkeeper::{DefaultLimits, Doorkeeper};
-use crate::health::Vitals;
+use crate::gate::Gate;
+use crate::gate::audit::Bounds;
+use crate::gate::authenticate::{Authenticator, DefaultLimits};
+use crate::gate::quotas::Quotas;
+use crate::gate::shares::Shares;
 use crate::overview::Overviews;
+use crate::pages::dashboard::Dashboard;
 use crate::problem::Problem;
-use crate::quotas::Quotas;
-use crate::shares::Shares;
+use crate::request::body::Bodies;
+use crate::request::buffers::Buffers;
+use crate::serve::health::Vitals;
 use crate::stream::{Hub, KnownLabels};
 use crate::tail::Waits;
 
@@ -31,7 +31,7 @@ pub struct App(Arc<Inside>);
 
 struct Inside {
     parts: Parts,
-    doorkeeper: Doorkeeper,
+    authenticator: Authenticator,
     quotas: Quotas,
     bounds: Bounds,
     overviews: Overviews,
@@ -87,7 +87,7 @@ impl App {
     pub fn new(parts: Parts) -> Self {
         let (gate, tenancy) = (&parts.gate, Arc::clone(&parts.tenancy));
         let defaults = DefaultLimits { every: parts.tenant_limits.clone(), own: parts.own_limits.clone() };
-        let doorkeeper = Doorkeeper::new(gate.keys.clone(), tenancy, defaults, gate.patience, &parts.tasks);
+        let authenticator = Authenticator::new(gate.keys.clone(), tenancy, defaults, gate.patience, &parts.tasks);
         let overviews = Overviews::new(&parts.tasks);
         let labels = KnownLabels::new(Arc::clone(&parts.store), parts.tasks.clone());
         let Bodies { in_flight, answers_in_flight, job_bytes, batch_bytes, .. } = parts.bodies;
@@ -98,12 +98,12 @@ impl App {
         let shares = Shares::of(parts.connections);
         let quotas = Quotas::default();
         let bounds = Bounds::default();
-        Self(Arc::new(Inside { parts, doorkeeper, quotas, bounds, overviews, labels, received, answered, shares }))
+        Self(Arc::new(Inside { parts, authenticator, quotas, bounds, overviews, labels, received, answered, shares }))
     }
 
     /// What a tenant may ask for unless something was said about it.
     pub(crate) fn default_limits(&self, tenant: &TenantId) -> &TenantLimits {
-        self.doorkeeper().default_limits(tenant)
+        self.authenticator().default_limits(tenant)
     }
 
     pub(crate) fn bounds(&self) -> &Bounds {
@@ -136,8 +136,8 @@ impl App {
         &self.0.shares
     }
 
-    pub(crate) fn doorkeeper(&self) -> &Doorkeeper {
-        &self.0.doorkeeper
+    pub(crate) fn authenticator(&self) -> &Authenticator {
+        &self.0.authenticator
     }
 
     /// Runs a write to its end, whether or not the client waits for it: a request that is dropped half way must not take

@@ -12,8 +12,8 @@ use http::{HeaderMap, StatusCode};
 use serde::Serialize;
 
 use crate::app::App;
-use crate::json;
 use crate::problem::Problem;
+use crate::request::json;
 
 pub(crate) fn routes() -> Router<App> {
     Router::new()

@@ -2,16 +2,17 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use foreman_core::document::{ListDocument, ProblemDocument, QueueDocument};
+use foreman_core::document::{ListDocument, QueueDocument};
 use foreman_core::job::{NotAQueueName, QueueName};
 use foreman_core::ports::JobFilter;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 
 use crate::app::App;
-use crate::json;
-use crate::params::{Params, Queue, Tenant};
+use crate::openapi::responses::{InvalidParameter, InvalidQueueName};
 use crate::problem::Problem;
+use crate::request::json;
+use crate::request::params::{Params, Queue, Tenant};
 
 #[derive(Serialize, utoipa::ToSchema)]
 pub(crate) struct PauseAnswer {
@@ -35,8 +36,7 @@ pub(crate) struct QueuesParams {
 #[utoipa::path(get, path = "/api/v1/queues", tag = "queues", operation_id = "list_queues", params(QueuesParams),
     responses(
         (status = 200, description = "All queues", body = ListDocument<QueueDocument>),
-        (status = 400, description = "A parameter is unknown or invalid",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 400, response = InvalidParameter),
     ))]
 pub(crate) async fn list(
     State(app): State<App>,
@@ -58,8 +58,7 @@ pub(crate) async fn list(
     params(("queue" = String, Path, description = "The queue's name")),
     responses(
         (status = 200, description = "Paused", body = PauseAnswer),
-        (status = 400, description = "Not a queue's name",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 400, response = InvalidQueueName),
     ))]
 pub(crate) async fn pause(
     State(app): State<App>,
@@ -77,8 +76,7 @@ pub(crate) async fn pause(
     params(("queue" = String, Path, description = "The queue's name")),
     responses(
         (status = 200, description = "Resumed", body = PauseAnswer),
-        (status = 400, description = "Not a queue's name",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 400, response = InvalidQueueName),
     ))]
 pub(crate) async fn resume(
     State(app): State<App>,

@@ -6,9 +6,9 @@ use foreman_core::document::{HeldDocument, ListDocument, ProblemDocument, Worker
 use http::StatusCode;
 
 use crate::app::App;
-use crate::json;
-use crate::params::Worker;
 use crate::problem::{Kind, Problem};
+use crate::request::json;
+use crate::request::params::Worker;
 
 /// No worker has as many slots.
 const MOST: usize = 1_000;

@@ -27,7 +27,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
-use foreman_api::{BindError, Door, Gate, Hosts, Keys, Meter, Patience, Readiness, Server, Vitals, probes};
+use foreman_api::{BindError, Gate, Hosts, Keys, LateRouter, Meter, Patience, Readiness, Server, Vitals, probes};
 use foreman_core::ports::intercept::Intercepted;
 use foreman_core::ports::{Store, Tenancy, TenantStore, Wakeups};
 use foreman_core::sealed::Keyring;
@@ -143,12 +143,12 @@ async fn on_a_file(ground: &Ground<'_>) -> anyhow::Result<Composed> {
 async fn on_a_database(ground: &Ground<'_>, shutdown: &Shutdown) -> anyhow::Result<Option<Composed>> {
     let server = ground.bind().await?;
     let address = server.local_addr();
-    let door = Door::new(ground.vitals.clone(), ground.gate.clone());
-    let http = ground.http(server, door.router()).start(shutdown, ground.tasks);
+    let late_router = LateRouter::new(ground.vitals.clone(), ground.gate.clone());
+    let http = ground.http(server, late_router.router()).start(shutdown, ground.tasks);
     let Some(opened) = store::open_postgres(ground, shutdown).await? else { return Ok(None) };
     let (router, intake, parts) = ground.role(&opened)?;
-    door.open(router);
-    // Not before the door is open: whoever hears that this process is ready asks it for something.
+    late_router.open(router);
+    // Not before the routes are served: clients send requests as soon as this process is ready.
     ground.vitals.set_store(Arc::clone(&opened.shared.store));
     let readiness = ground.readiness.clone();
     let books = Arc::clone(&opened.shared.store);

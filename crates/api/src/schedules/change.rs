@@ -15,20 +15,22 @@ use http::header::LOCATION;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::value::RawValue;
 
-use super::condition::{self, Expected};
 use super::look::{find, not_found};
+use super::tag;
 use crate::app::App;
-use crate::audit::Touched;
-use crate::caller::Caller;
-use crate::commands;
-use crate::json;
-use crate::params::{Key, Tenant};
+use crate::edit::condition::Expected;
+use crate::edit::{EditRound, edit_at_version};
+use crate::gate::audit::Touched;
+use crate::gate::caller::Caller;
+use crate::gate::commands;
+use crate::gate::quotas;
+use crate::jobs::submit;
+use crate::openapi::responses::{
+    CommandForbidden, CommandsOrScope, InvalidSchedule, ScheduleNotFound, VersionMismatch,
+};
 use crate::problem::{Kind, Problem};
-use crate::quotas;
-use crate::submit;
-
-/// A name that is made and deleted by others all the time is not chased for ever.
-const ROUNDS: usize = 5;
+use crate::request::json;
+use crate::request::params::{Key, Tenant};
 
 /// Create a schedule.
 ///
@@ -44,12 +46,10 @@ const ROUNDS: usize = 5;
                 ("Location" = String, description = "URL of the schedule"),
                 ("ETag" = String, description = "Its version and part of its id, in quotes"),
             )),
-        (status = 403, description = "Commands are not allowed, or the key lacks the scope",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 403, response = CommandsOrScope),
         (status = 409, description = "The name is taken",
             body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 422, description = "Not a valid schedule",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 422, response = InvalidSchedule),
     ))]
 pub(crate) async fn create(State(app): State<App>, caller: Caller, request: Request) -> Result<Response, Problem> {
     let (_, spec) = read(&app, &caller, request).await?;
@@ -83,10 +83,8 @@ pub(crate) async fn create(State(app): State<App>, caller: Caller, request: Requ
             )),
         (status = 404, description = "No schedule has this id",
             body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 412, description = "The version does not match; `version` has the current one",
-            body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 422, description = "Not a valid schedule",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 412, response = VersionMismatch),
+        (status = 422, response = InvalidSchedule),
     ))]
 pub(crate) async fn replace(
     State(app): State<App>,
@@ -104,7 +102,7 @@ pub(crate) async fn replace(
         let mistakes = vec![Mistake { pointer: "/name".into(), detail }];
         return Err(Problem::invalid_schedule(Invalid { mistakes }));
     }
-    let key = match expected.bound(&app, &tenant, key.clone()).await {
+    let key = match tag::bound(expected, &app, &tenant, key.clone()).await {
         Err(Problem { kind: Kind::ScheduleNotFound, .. }) => return Err(none_there(&key)),
         bound => bound?,
     };
@@ -121,12 +119,13 @@ async fn put(
 ) -> Result<Response, Problem> {
     let tenant = &caller.tenant;
     let may_make = matches!(expected, Expected::Anything | Expected::Nothing) && matches!(key, ScheduleKey::Name(_));
-    // Between the two questions somebody may make or delete it: then the first is asked again.
-    for _ in 0..ROUNDS {
+    let busy = || ScheduleError::Busy.into();
+    // Between the two calls another request may create or delete it: then the first is made again.
+    edit_at_version(busy, || async {
         if expected != Expected::Nothing {
             let change = Change::Replace(spec.clone());
             match app.schedules.change(tenant, key, change, expected.only_if()).await {
-                Ok(view) => return Ok(condition::answer_to(caller, StatusCode::OK, view)),
+                Ok(view) => return Ok(EditRound::Written(tag::answer_to(caller, StatusCode::OK, view))),
                 Err(ScheduleError::NotFound) if may_make => {}
                 Err(ScheduleError::NotFound) if expected != Expected::Anything => {
                     return Err(none_there(key));
@@ -136,18 +135,16 @@ async fn put(
         }
         quotas::may_add_a_schedule(app, caller).await?;
         match app.schedules.create(tenant, spec.clone()).await {
-            Ok(view) => return Ok(created(caller, view)),
-            Err(ScheduleError::NameTaken(name)) if expected == Expected::Nothing => {
-                return Err(Problem::new(
-                    Kind::PreconditionFailed,
-                    format!("a schedule named {name} already exists, and If-None-Match forbids replacing it"),
-                ));
-            }
-            Err(ScheduleError::NameTaken(_)) => {}
-            Err(error) => return Err(explained(error, key)),
+            Ok(view) => Ok(EditRound::Written(created(caller, view))),
+            Err(ScheduleError::NameTaken(name)) if expected == Expected::Nothing => Err(Problem::new(
+                Kind::PreconditionFailed,
+                format!("a schedule named {name} already exists, and If-None-Match forbids replacing it"),
+            )),
+            Err(ScheduleError::NameTaken(_)) => Ok(EditRound::Stale),
+            Err(error) => Err(explained(error, key)),
         }
-    }
-    Err(ScheduleError::Busy.into())
+    })
+    .await
 }
 
 fn none_there(key: &ScheduleKey) -> Problem {
@@ -174,12 +171,9 @@ fn none_there(key: &ScheduleKey) -> Problem {
     responses(
         (status = 200, description = "Changed", body = ScheduleDocument,
             headers(("ETag" = String, description = "Its version and part of its id, in quotes"))),
-        (status = 403, description = "It runs a command, and commands are not allowed or the key lacks `exec:command`",
-            body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 404, description = "No such schedule",
-            body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 412, description = "The version does not match; `version` has the current one",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 403, response = CommandForbidden),
+        (status = 404, response = ScheduleNotFound),
+        (status = 412, response = VersionMismatch),
         (status = 422, description = "The result would not be a valid schedule",
             body = ProblemDocument, content_type = "application/problem+json"),
     ))]
@@ -226,10 +220,11 @@ async fn change_no_command(
     expected: Expected,
     refusal: Problem,
 ) -> Result<Response, Problem> {
-    for _ in 0..ROUNDS {
+    let busy = || ScheduleError::Busy.into();
+    edit_at_version(busy, || async {
         let view = find(app, &caller.tenant, &key).await?;
         if view.schedule.work.target.command().is_some() {
-            return Err(refusal);
+            return Err(refusal.clone());
         }
         let version = view.seen.version;
         let bound = match expected.only_if() {
@@ -238,11 +233,11 @@ async fn change_no_command(
             Some(_) => return Err(ScheduleError::Changed(version).into()),
         };
         match change(app, caller, key.clone(), what.clone(), bound).await {
-            Err(Problem { kind: Kind::PreconditionFailed, .. }) if expected.only_if().is_none() => {}
-            answer => return answer,
+            Err(Problem { kind: Kind::PreconditionFailed, .. }) if expected.only_if().is_none() => Ok(EditRound::Stale),
+            answer => answer.map(EditRound::Written),
         }
-    }
-    Err(ScheduleError::Busy.into())
+    })
+    .await
 }
 
 /// Delete a schedule.
@@ -255,10 +250,8 @@ async fn change_no_command(
     ),
     responses(
         (status = 204, description = "Deleted"),
-        (status = 404, description = "No such schedule",
-            body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 412, description = "The version does not match; `version` has the current one",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, response = ScheduleNotFound),
+        (status = 412, response = VersionMismatch),
     ))]
 pub(crate) async fn delete(
     State(app): State<App>,
@@ -267,7 +260,7 @@ pub(crate) async fn delete(
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
     let expected = Expected::of_existing(&headers)?;
-    let key = expected.bound(&app, &tenant, key).await?;
+    let key = tag::bound(expected, &app, &tenant, key).await?;
     let desk = app.schedules.clone();
     app.to_the_end(async move {
         let deleted = desk.delete(&tenant, &key, expected.only_if()).await;
@@ -286,10 +279,8 @@ pub(crate) async fn delete(
     responses(
         (status = 200, description = "Paused", body = ScheduleDocument,
             headers(("ETag" = String, description = "Its version and part of its id, in quotes"))),
-        (status = 404, description = "No such schedule",
-            body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 412, description = "The version does not match; `version` has the current one",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, response = ScheduleNotFound),
+        (status = 412, response = VersionMismatch),
     ))]
 pub(crate) async fn pause(
     State(app): State<App>,
@@ -312,12 +303,9 @@ pub(crate) async fn pause(
     responses(
         (status = 200, description = "Resumed", body = ScheduleDocument,
             headers(("ETag" = String, description = "Its version and part of its id, in quotes"))),
-        (status = 403, description = "It runs a command, and commands are not allowed or the key lacks `exec:command`",
-            body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 404, description = "No such schedule",
-            body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 412, description = "The version does not match; `version` has the current one",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 403, response = CommandForbidden),
+        (status = 404, response = ScheduleNotFound),
+        (status = 412, response = VersionMismatch),
         (status = 422, description = "It would never fire again",
             body = ProblemDocument, content_type = "application/problem+json"),
     ))]
@@ -340,10 +328,8 @@ pub(crate) async fn resume(
     responses(
         (status = 202, description = "The job", body = JobDocument,
             headers(("Location" = String, description = "URL of the job"))),
-        (status = 403, description = "It runs a command, and commands are not allowed or the key lacks `exec:command`",
-            body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 404, description = "No such schedule",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 403, response = CommandForbidden),
+        (status = 404, response = ScheduleNotFound),
     ))]
 pub(crate) async fn run(State(app): State<App>, caller: Caller, Key(key): Key) -> Result<Response, Problem> {
     let view = find(&app, &caller.tenant, &key).await?;
@@ -377,13 +363,13 @@ async fn change(
     change: Change,
     expected: Expected,
 ) -> Result<Response, Problem> {
-    let key = expected.bound(app, &caller.tenant, key).await?;
+    let key = tag::bound(expected, app, &caller.tenant, key).await?;
     let (desk, tenant) = (app.schedules.clone(), caller.tenant.clone());
     let changed = async move {
         let changed = desk.change(&tenant, &key, change, expected.only_if()).await;
         changed.map_err(|error| explained(error, &key))
     };
-    Ok(condition::answer_to(caller, StatusCode::OK, app.to_the_end(changed).await?))
+    Ok(tag::answer_to(caller, StatusCode::OK, app.to_the_end(changed).await?))
 }
 
 /// The schedule in a request's body, with the request's headers.
@@ -429,7 +415,7 @@ fn explained(error: ScheduleError, key: &ScheduleKey) -> Problem {
 fn created(caller: &Caller, view: ScheduleView) -> Response {
     let path = format!("/api/v1/schedules/{}", view.schedule.name);
     let object = format!("schedule/{}", view.schedule.name);
-    let mut response = condition::answer_to(caller, StatusCode::CREATED, view);
+    let mut response = tag::answer_to(caller, StatusCode::CREATED, view);
     Touched::mark(&mut response, object);
     let path = HeaderValue::try_from(path).expect("a name is letters, digits and a few signs");
     response.headers_mut().insert(LOCATION, path);

@@ -8,19 +8,20 @@ use foreman_core::schedule::{NotAScheduleName, ScheduleKey, ScheduleName};
 use foreman_core::{TenantId, Timestamp};
 use http::{HeaderMap, StatusCode};
 
-use super::condition;
+use super::tag;
 use crate::app::App;
-use crate::json;
-use crate::paging::{PageParams, page_of};
-use crate::params::{Key, Params, Tenant};
+use crate::edit::condition;
+use crate::openapi::responses::{InvalidParameter, ScheduleNotFound};
 use crate::problem::Problem;
+use crate::request::json;
+use crate::request::paging::{PageParams, page_of};
+use crate::request::params::{Key, Params, Tenant};
 
 /// List schedules, by name.
 #[utoipa::path(get, path = "/api/v1/schedules", tag = "schedules", operation_id = "list_schedules", params(PageParams),
     responses(
         (status = 200, description = "A page", body = ListDocument<ScheduleDocument>),
-        (status = 400, description = "A parameter is unknown or invalid",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 400, response = InvalidParameter),
     ))]
 pub(crate) async fn list(
     State(app): State<App>,
@@ -47,8 +48,7 @@ pub(crate) async fn list(
         (status = 200, description = "The schedule", body = ScheduleDocument,
             headers(("ETag" = String, description = "Its version and part of its id, in quotes"))),
         (status = 304, description = "Not modified"),
-        (status = 404, description = "No such schedule",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, response = ScheduleNotFound),
         (status = 501, description = "Written by a later version that this server cannot read",
             body = ProblemDocument, content_type = "application/problem+json"),
     ))]
@@ -60,11 +60,11 @@ pub(crate) async fn get(
 ) -> Result<Response, Problem> {
     let view = find(&app, &tenant, &key).await?;
     // Of the schedule as it was written: that it has fired since is no reason to send it again to whoever asks so.
-    let tag = condition::etag(&view);
-    if condition::has_it_already(&headers, &tag) {
-        return Ok(condition::tagged(StatusCode::NOT_MODIFIED.into_response(), tag));
+    let etag = tag::etag(&view);
+    if condition::has_it_already(&headers, &etag) {
+        return Ok(condition::tagged(StatusCode::NOT_MODIFIED.into_response(), etag));
     }
-    Ok(condition::answer(StatusCode::OK, view))
+    Ok(tag::answer(StatusCode::OK, view))
 }
 
 /// List a schedule's ticks and their results, newest first.
@@ -75,8 +75,7 @@ pub(crate) async fn get(
     params(("schedule" = String, Path, description = "The schedule's name or id"), PageParams),
     responses(
         (status = 200, description = "A page", body = ListDocument<TickDocument>),
-        (status = 404, description = "No such schedule",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, response = ScheduleNotFound),
     ))]
 pub(crate) async fn ticks(
     State(app): State<App>,

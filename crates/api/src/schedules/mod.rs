@@ -4,6 +4,6 @@
 //! before it changes anything. A version is an `ETag`, so that two people who change one schedule notice each other.
 
 pub(crate) mod change;
-pub(crate) mod condition;
 pub(crate) mod look;
 pub(crate) mod preview;
+mod tag;

@@ -3,16 +3,17 @@
 use axum::extract::{Request, State};
 use axum::response::Response;
 use foreman_core::Timestamp;
-use foreman_core::document::{PreviewDocument, ProblemDocument, ScheduleFields};
+use foreman_core::document::{PreviewDocument, ScheduleFields};
 use foreman_core::schedule::{Judge as _, MOST_SHOWN, Rule, ScheduleSpec, preview};
 use http::StatusCode;
 use serde::Deserialize;
 
 use super::look::find;
 use crate::app::App;
-use crate::json;
-use crate::params::{Key, Params, Tenant};
+use crate::openapi::responses::{InvalidSchedule, ScheduleNotFound};
 use crate::problem::{Kind, Problem};
+use crate::request::json;
+use crate::request::params::{Key, Params, Tenant};
 
 const DEFAULT: usize = 20;
 
@@ -46,8 +47,7 @@ impl PreviewParams {
     params(("schedule" = String, Path, description = "The schedule's name or id"), PreviewParams),
     responses(
         (status = 200, description = "The next fires", body = PreviewDocument),
-        (status = 404, description = "No such schedule",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, response = ScheduleNotFound),
     ))]
 pub(crate) async fn saved(
     State(app): State<App>,
@@ -69,8 +69,7 @@ pub(crate) async fn saved(
     request_body(content = ScheduleFields, example = json!({"cron": "30 2 * * *", "timezone": "Europe/Berlin"})),
     responses(
         (status = 200, description = "The next fires", body = PreviewDocument),
-        (status = 422, description = "Not a valid schedule",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 422, response = InvalidSchedule),
     ))]
 pub(crate) async fn unsaved(
     State(app): State<App>,

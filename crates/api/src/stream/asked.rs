@@ -62,7 +62,7 @@ impl Asked {
         })?;
         let kinds = listed("kind", params.kind.as_deref(), MOST_OTHERS, named)?;
         let tags = listed("tag", params.tag.as_deref(), MOST_OTHERS, named)?;
-        // What cannot be read is no place in the log, like one that was made up.
+        // What cannot be read is no cursor in the log, like one that was made up.
         let resumed = headers.get(LAST_EVENT_ID).map(|value| value.to_str().unwrap_or("?").to_owned());
         let after = resumed.filter(|text| !text.is_empty()).or(params.after).filter(|text| !text.is_empty());
         Ok(Self { filter: Filter { jobs, queues, kinds, tags }, snapshot: params.snapshot.unwrap_or_default(), after })

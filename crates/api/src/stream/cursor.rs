@@ -1,32 +1,32 @@
-//! A place in the stream, as the text of an event's `id:`.
+//! How far a client has read the stream, as the text of an event's `id:`.
 //!
-//! A row of the log tells of many jobs, and a connection may break between two of them: the place is a row *and* how many of
+//! A row of the log tells of many jobs, and a connection may break between two of them: the cursor is a row *and* how many of
 //! its entries came before, counted over all of them, whosever they are. So a client goes on exactly where it was, whatever it
 //! may see and whichever process it comes back to.
 //!
-//! Rows are counted over all tenants, so a place in the clear would tell each how busy the others are: it is hidden under a key that all
+//! Rows are counted over all tenants, so a cursor in the clear would tell each how busy the others are: it is hidden under a key that all
 //! API processes derive from what they share ([`Cursors`]). What was given out by a version before, or under a key that is no longer in
-//! force, is no place, and its client is told to begin anew.
+//! force, is no cursor, and its client has to start again.
 
 use std::sync::Arc;
 
 use foreman_core::ports::{ChangeRow, Position};
 use foreman_core::sealed::{DerivedKey, Keyring};
 
-use crate::keys::Keys;
+use crate::gate::keys::Keys;
 
-/// The first wrote places in the clear.
+/// The first wrote cursors in the clear.
 const VERSION: &str = "2";
 const UNSHOWN: &str = "s";
 
 /// Everything up to here has been told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct LogCursor {
     pub position: Position,
     pub told: Told,
 }
 
-/// How much of the row at a place has been told.
+/// How much of the row at a cursor has been told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Told {
     Whole,
@@ -37,9 +37,9 @@ pub(super) enum Told {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct NotAPlace;
+pub(super) struct NotACursor;
 
-impl Place {
+impl LogCursor {
     pub const fn whole(position: Position) -> Self {
         Self { position, told: Told::Whole }
     }
@@ -81,24 +81,24 @@ impl Place {
         }
     }
 
-    /// Only what [`Place::plain`] could have written.
-    fn read(text: &str) -> Result<Self, NotAPlace> {
+    /// Only what [`LogCursor::plain`] could have written.
+    fn read(text: &str) -> Result<Self, NotACursor> {
         let mut parts = text.split('-');
         let (position, told) = (parts.next(), parts.next());
-        let position = i64::from_str_radix(position.ok_or(NotAPlace)?, 16).map_err(|_| NotAPlace)?;
+        let position = i64::from_str_radix(position.ok_or(NotACursor)?, 16).map_err(|_| NotACursor)?;
         let told = match told {
             None => Told::Whole,
             Some(UNSHOWN) => Told::Unshown,
-            Some(count) => Told::Entries(u32::from_str_radix(count, 16).map_err(|_| NotAPlace)?),
+            Some(count) => Told::Entries(u32::from_str_radix(count, 16).map_err(|_| NotACursor)?),
         };
-        let place = Self { position: Position(position), told };
+        let cursor = Self { position: Position(position), told };
         // The number of a row, and of entries in it, is never 0 where it counts; signs, capitals and zeros in front are not ours.
         let is_possible = position >= i64::from(matches!(told, Told::Entries(_))) && told != Told::Entries(0);
-        if is_possible && place.plain() == text { Ok(place) } else { Err(NotAPlace) }
+        if is_possible && cursor.plain() == text { Ok(cursor) } else { Err(NotACursor) }
     }
 }
 
-/// Turns places into the text of an `id:` and back.
+/// Turns cursors into the text of an `id:` and back.
 #[derive(Clone, Debug)]
 pub struct Cursors {
     /// The first hides, all of them show.
@@ -109,7 +109,7 @@ const PURPOSE: &str = "stream cursor 2";
 
 impl Cursors {
     /// By the master keys; without any, by the key of the configuration, which all processes have too. A server that asks for no key
-    /// has nobody to hide a place from, and is still understood after a restart.
+    /// has nobody to hide a cursor from, and is still understood after a restart.
     pub fn new(keyring: Option<&Keyring>, keys: &Keys) -> Self {
         let derived = match (keyring, keys) {
             (Some(ring), _) => ring.derive(PURPOSE),
@@ -119,15 +119,15 @@ impl Cursors {
         Self { keys: derived.into() }
     }
 
-    pub(super) fn encode(&self, place: Place) -> String {
-        format!("{VERSION}-{}", self.keys[0].hide(&place.plain()))
+    pub(super) fn encode(&self, cursor: LogCursor) -> String {
+        format!("{VERSION}-{}", self.keys[0].hide(&cursor.plain()))
     }
 
     /// Only what [`Cursors::encode`] wrote, here or in another process with the same key.
-    pub(super) fn decode(&self, text: &str) -> Result<Place, NotAPlace> {
-        let hidden = text.strip_prefix(VERSION).and_then(|rest| rest.strip_prefix('-')).ok_or(NotAPlace)?;
-        let plain = self.keys.iter().find_map(|key| key.show(hidden)).ok_or(NotAPlace)?;
-        Place::read(&plain)
+    pub(super) fn decode(&self, text: &str) -> Result<LogCursor, NotACursor> {
+        let hidden = text.strip_prefix(VERSION).and_then(|rest| rest.strip_prefix('-')).ok_or(NotACursor)?;
+        let plain = self.keys.iter().find_map(|key| key.show(hidden)).ok_or(NotACursor)?;
+        LogCursor::read(&plain)
     }
 }
 
@@ -142,33 +142,33 @@ mod tests {
         let (old, new) = (MasterKey::fresh(), MasterKey::fresh());
         let text = format!("{},{}", new.text().reveal(), old.text().reveal());
         let (before, after): (Keyring, Keyring) = (Keyring::new(old), text.parse().expect("a ring"));
-        let place = |position| Place::whole(Position(position));
+        let at = |position| LogCursor::whole(Position(position));
         let keys = Keys::asked("the key of the configuration");
         let (one, other) = (Cursors::new(Some(&before), &keys), Cursors::new(Some(&after), &keys));
-        for (number, cursor) in (1..500).map(|number| (number, one.encode(place(number)))) {
-            assert_eq!((one.decode(&cursor), other.decode(&cursor)), (Ok(place(number)), Ok(place(number))));
+        for (number, cursor) in (1..500).map(|number| (number, one.encode(at(number)))) {
+            assert_eq!((one.decode(&cursor), other.decode(&cursor)), (Ok(at(number)), Ok(at(number))));
             assert!(cursor.len() <= 40 && cursor.bytes().all(|byte| byte.is_ascii_graphic()), "{cursor}");
-            assert_eq!(one.decode(&other.encode(place(number))), Err(NotAPlace), "a key that is not known yet");
+            assert_eq!(one.decode(&other.encode(at(number))), Err(NotACursor), "a key that is not known yet");
         }
-        let (near, far) = (one.encode(place(0x20ea)), one.encode(place(0x20eb)));
+        let (near, far) = (one.encode(at(0x20ea)), one.encode(at(0x20eb)));
         assert!(!near.contains("20ea") && near[2..6] != far[2..6], "{near} {far}");
         for strange in ["", "1-20ea", "2-20ea", "2-", "2", &near[..near.len() - 1], &format!("{near}A"), &near[2..]] {
-            assert_eq!(one.decode(strange), Err(NotAPlace), "{strange}");
+            assert_eq!(one.decode(strange), Err(NotACursor), "{strange}");
         }
         let without = Cursors::new(None, &keys);
-        assert_eq!(Cursors::new(None, &keys).decode(&without.encode(place(7))), Ok(place(7)));
-        assert_eq!(Cursors::new(None, &Keys::None).decode(&without.encode(place(7))), Err(NotAPlace));
+        assert_eq!(Cursors::new(None, &keys).decode(&without.encode(at(7))), Ok(at(7)));
+        assert_eq!(Cursors::new(None, &Keys::None).decode(&without.encode(at(7))), Err(NotACursor));
     }
 
     #[test]
-    fn a_place_survives_text_and_nothing_else_is_one() {
+    fn a_cursor_survives_text_and_nothing_else_is_one() {
         for position in [0, 1, 255, 1_763_200_000, i64::MAX] {
             let position = Position(position);
             for told in [Told::Whole, Told::Unshown, Told::Entries(1), Told::Entries(u32::MAX)] {
-                let place = Place { position, told };
+                let cursor = LogCursor { position, told };
                 let expected =
-                    if position.0 == 0 && matches!(told, Told::Entries(_)) { Err(NotAPlace) } else { Ok(place) };
-                assert_eq!(Place::read(&place.plain()), expected);
+                    if position.0 == 0 && matches!(told, Told::Entries(_)) { Err(NotACursor) } else { Ok(cursor) };
+                assert_eq!(LogCursor::read(&cursor.plain()), expected);
             }
         }
         for text in [
@@ -192,13 +192,13 @@ mod tests {
             "5\n",
             "\u{665}",
         ] {
-            assert_eq!(Place::read(text), Err(NotAPlace), "{text:?}");
+            assert_eq!(LogCursor::read(text), Err(NotACursor), "{text:?}");
         }
     }
 
     #[test]
     fn one_reads_on_before_a_row_that_was_told_in_part() {
-        assert_eq!(Place::whole(Position(7)).read_after(), Position(7));
-        assert_eq!(Place { position: Position(7), told: Told::Entries(2) }.read_after(), Position(6));
+        assert_eq!(LogCursor::whole(Position(7)).read_after(), Position(7));
+        assert_eq!(LogCursor { position: Position(7), told: Told::Entries(2) }.read_after(), Position(6));
     }
 }

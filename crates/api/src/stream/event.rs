@@ -8,7 +8,7 @@ use foreman_core::ports::{ChangeRow, JobSummary, Moved, Note};
 use foreman_core::{TenantId, Timestamp};
 use serde::Serialize;
 
-use super::cursor::{Cursors, Place};
+use super::cursor::{Cursors, LogCursor};
 use super::filter::{Filter, Rights};
 
 /// Events, ready to be sent.
@@ -51,15 +51,15 @@ impl Text {
     /// What somebody sees of a row, without its first `told` entries.
     pub fn row(&mut self, row: &ChangeRow, view: View<'_>, told: usize) {
         for (entry, moved) in row.moved.iter().enumerate().skip(told).filter(|(_, moved)| view.sees_move(moved)) {
-            self.job(moved, Place::in_row(row, entry));
+            self.job(moved, LogCursor::in_row(row, entry));
         }
         let notes = row.notes.iter().enumerate().map(|(entry, note)| (entry + row.moved.len(), note));
         for (entry, note) in notes.skip_while(|(entry, _)| *entry < told).filter(|(_, note)| view.sees(note)) {
-            self.note(note, row.at, Place::in_row(row, entry));
+            self.note(note, row.at, LogCursor::in_row(row, entry));
         }
     }
 
-    pub fn job(&mut self, moved: &Moved, place: Place) {
+    pub fn job(&mut self, moved: &Moved, cursor: LogCursor) {
         let step = moved.step;
         let data = JobEvent {
             id: moved.id.to_string(),
@@ -69,11 +69,11 @@ impl Text {
             at: moved.at,
             sequence: step.sequence,
         };
-        self.write("job", place, &data);
+        self.write("job", cursor, &data);
     }
 
     /// A job as it stands.
-    pub fn standing(&mut self, summary: &JobSummary, place: Place) {
+    pub fn standing(&mut self, summary: &JobSummary, cursor: LogCursor) {
         let data = JobEvent {
             id: summary.id.to_string(),
             state: summary.state,
@@ -82,10 +82,10 @@ impl Text {
             at: summary.finished_at.or(summary.started_at).unwrap_or(summary.created_at),
             sequence: summary.sequence,
         };
-        self.write("job", place, &data);
+        self.write("job", cursor, &data);
     }
 
-    fn note(&mut self, note: &Note, at: Timestamp, place: Place) {
+    fn note(&mut self, note: &Note, at: Timestamp, cursor: LogCursor) {
         match note {
             Note::Tick { schedule, name, nominal, state, job, .. } => {
                 let data = ScheduleEvent {
@@ -97,7 +97,7 @@ impl Text {
                     scheduled_for: Some(*nominal),
                     job: job.map(|job| job.to_string()),
                 };
-                self.write("schedule", place, &data);
+                self.write("schedule", cursor, &data);
             }
             Note::Schedule { schedule, name, became, .. } => {
                 let data = ScheduleEvent {
@@ -109,29 +109,29 @@ impl Text {
                     scheduled_for: None,
                     job: None,
                 };
-                self.write("schedule", place, &data);
+                self.write("schedule", cursor, &data);
             }
             Note::Worker { session, worker, state } => {
                 let data = WorkerEvent { id: session.to_string(), worker: worker.clone(), state: *state, at };
-                self.write("worker", place, &data);
+                self.write("worker", cursor, &data);
             }
             Note::Queue { queue, is_paused, .. } => {
                 let data = QueueEvent { name: queue.as_str().to_owned(), paused: *is_paused, at };
-                self.write("queue", place, &data);
+                self.write("queue", cursor, &data);
             }
             Note::Unknown => {}
         }
     }
 
-    pub fn snapshot(&mut self, jobs: u64, complete: bool, at: Timestamp, place: Place) {
-        self.write("snapshot", place, &SnapshotEvent { jobs, complete, at });
+    pub fn snapshot(&mut self, jobs: u64, complete: bool, at: Timestamp, cursor: LogCursor) {
+        self.write("snapshot", cursor, &SnapshotEvent { jobs, complete, at });
     }
 
-    pub fn heartbeat(&mut self, at: Timestamp, place: Place) {
-        self.write("heartbeat", place, &HeartbeatEvent { at });
+    pub fn heartbeat(&mut self, at: Timestamp, cursor: LogCursor) {
+        self.write("heartbeat", cursor, &HeartbeatEvent { at });
     }
 
-    pub fn reset(&mut self, reason: ResetReason, at: Timestamp, place: Place) {
+    pub fn reset(&mut self, reason: ResetReason, at: Timestamp, cursor: LogCursor) {
         let detail = match reason {
             ResetReason::Expired => {
                 "the events after this cursor have been deleted; the stream continues from now, so reload your data"
@@ -140,7 +140,7 @@ impl Text {
                 "this cursor is not from this server's log; the stream continues from now, so reload your data"
             }
         };
-        self.write("reset", place, &ResetEvent { reason, detail: detail.to_owned(), at });
+        self.write("reset", cursor, &ResetEvent { reason, detail: detail.to_owned(), at });
     }
 
     /// How long to wait before coming back.
@@ -148,9 +148,9 @@ impl Text {
         self.bytes.extend_from_slice(format!("retry: {millis}\n\n").as_bytes());
     }
 
-    fn write(&mut self, name: &str, place: Place, data: &impl Serialize) {
+    fn write(&mut self, name: &str, cursor: LogCursor, data: &impl Serialize) {
         // JSON escapes what would end the line.
-        let id = self.cursors.encode(place);
+        let id = self.cursors.encode(cursor);
         self.bytes.extend_from_slice(format!("event: {name}\nid: {id}\ndata: ").as_bytes());
         serde_json::to_writer(&mut self.bytes, data).expect("events are plain data, and a vector takes all of it");
         self.bytes.extend_from_slice(b"\n\n");
@@ -162,13 +162,13 @@ impl Text {
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
     pub moved: Moved,
-    pub place: Place,
+    pub cursor: LogCursor,
 }
 
 /// Those of a row.
 pub(super) fn candidates(row: &ChangeRow, view: View<'_>, told: usize, into: &mut Vec<Candidate>) {
     let moved = row.moved.iter().enumerate().skip(told).filter(|(_, moved)| view.sees_move(moved));
-    into.extend(moved.map(|(entry, moved)| Candidate { moved: moved.clone(), place: Place::in_row(row, entry) }));
+    into.extend(moved.map(|(entry, moved)| Candidate { moved: moved.clone(), cursor: LogCursor::in_row(row, entry) }));
 }
 
 #[cfg(test)]
@@ -179,7 +179,7 @@ mod tests {
 
     use super::super::cursor::Told;
     use super::*;
-    use crate::keys::Keys;
+    use crate::gate::keys::Keys;
 
     fn moved(tenant: &TenantId) -> Moved {
         let step = Step { state: State::Completed, attempt: 1, sequence: 3, took: None };
@@ -191,14 +191,14 @@ mod tests {
         Cursors::new(None, &Keys::None)
     }
 
-    fn place(position: i64, told: Told) -> Place {
-        Place { position: Position(position), told }
+    fn cursor(position: i64, told: Told) -> LogCursor {
+        LogCursor { position: Position(position), told }
     }
 
-    fn ids(text: &Text) -> Vec<Place> {
+    fn ids(text: &Text) -> Vec<LogCursor> {
         let text = std::str::from_utf8(&text.bytes).expect("text");
         let ids = text.lines().filter_map(|line| line.strip_prefix("id: "));
-        ids.map(|id| cursors().decode(id).expect("a place")).collect()
+        ids.map(|id| cursors().decode(id).expect("a cursor")).collect()
     }
 
     #[test]
@@ -239,7 +239,8 @@ mod tests {
         ] {
             let mut text = Text::new(&cursors());
             text.row(&row, view, told);
-            let expected: Vec<Place> = expected.into_iter().map(|count| place(0x1f, Told::Entries(count))).collect();
+            let expected: Vec<LogCursor> =
+                expected.into_iter().map(|count| cursor(0x1f, Told::Entries(count))).collect();
             assert_eq!(ids(&text), expected);
             assert_eq!(text.events, expected.len() as u64);
             let text = String::from_utf8(text.bytes).expect("text");
@@ -249,7 +250,7 @@ mod tests {
         }
         let mut found = Vec::new();
         candidates(&row, all(true, true), 2, &mut found);
-        assert_eq!(found.iter().map(|one| one.place).collect::<Vec<_>>(), [place(0x1f, Told::Entries(4))]);
+        assert_eq!(found.iter().map(|one| one.cursor).collect::<Vec<_>>(), [cursor(0x1f, Told::Entries(4))]);
     }
 
     #[test]
@@ -260,6 +261,6 @@ mod tests {
         let (filter, rights) = (Filter::default(), Rights { schedules: false, workers: false });
         let mut text = Text::new(&cursors());
         text.row(&row, View { tenant: &mine, filter: &filter, rights }, 0);
-        assert_eq!(ids(&text), [place(3, Told::Entries(1)), place(3, Told::Whole)]);
+        assert_eq!(ids(&text), [cursor(3, Told::Entries(1)), cursor(3, Told::Whole)]);
     }
 }

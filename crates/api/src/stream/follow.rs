@@ -21,14 +21,14 @@ use rand::RngExt as _;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep};
 
 use super::asked::Asked;
-use super::cursor::{Place, Told};
+use super::cursor::{LogCursor, Told};
 use super::event::{Candidate, Text, View, candidates};
 use super::filter::{Filter, Rights};
 use super::hub::{Full, Joined, Membership, Visit};
 use super::mailbox::{End, Piece, What};
 use super::snapshot::{Scene, Snapshot};
 use crate::app::App;
-use crate::caller::Caller;
+use crate::gate::caller::Caller;
 use crate::problem::{Kind, Problem};
 
 /// Rows of the log that a client which catches up reads at once.
@@ -51,7 +51,7 @@ pub(super) struct Following {
     /// A reset is followed by a snapshot, if one was asked for.
     wants_snapshot: bool,
     /// What has been told.
-    place: Place,
+    cursor: LogCursor,
     phase: Phase,
     /// To be sent before anything else.
     opening: Option<Bytes>,
@@ -95,8 +95,8 @@ impl Following {
             return Err(Problem::new(Kind::Stopping, "the server is stopping; connect again in a moment"));
         }
         let visit = app.streams.enter(&caller.tenant).map_err(refused)?;
-        let (place, reset) = start(&app, asked.after.as_deref()).await?;
-        let shows = asked.snapshot && (asked.after.is_none() || reset.is_some() || place.told == Told::Unshown);
+        let (cursor, reset) = start(&app, asked.after.as_deref()).await?;
+        let shows = asked.snapshot && (asked.after.is_none() || reset.is_some() || cursor.told == Told::Unshown);
         let period = app.streams.config().heartbeat;
         let mut heartbeat = interval_at(Instant::now() + period, period);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -104,14 +104,14 @@ impl Following {
             tenant: caller.tenant.clone(),
             gone: Box::pin({
                 let app = app.clone();
-                async move { app.doorkeeper().gone(&caller).await }
+                async move { app.authenticator().gone(&caller).await }
             }),
             app,
             visit,
             filter: Arc::new(asked.filter),
             rights,
             wants_snapshot: asked.snapshot,
-            place: if place.told == Told::Unshown { Place::whole(place.position) } else { place },
+            cursor: if cursor.told == Told::Unshown { LogCursor::whole(cursor.position) } else { cursor },
             phase: if shows { Phase::Snapshot(Snapshot::default()) } else { Phase::CatchingUp },
             opening: None,
             heartbeat,
@@ -163,14 +163,14 @@ impl Following {
                     self.is_over = true;
                 }
                 _ = self.heartbeat.tick() => {
-                    if let Some(place) = self.phase.place() {
-                        self.place = place;
+                    if let Some(cursor) = self.phase.cursor() {
+                        self.cursor = cursor;
                     }
                     let mut text = Text::new(hub.cursors());
                     text.heartbeat(self.app.clock.now(), self.told());
                     return Some(self.sent(text));
                 }
-                step = self.phase.step(&mut self.place, context) => match step {
+                step = self.phase.step(&mut self.cursor, context) => match step {
                     Step::Tell { events: 0, .. } => {}
                     Step::Tell { bytes, events } => {
                         hub.sent(events);
@@ -186,11 +186,11 @@ impl Following {
         None
     }
 
-    /// The place to put on what is no entry of the log.
-    fn told(&self) -> Place {
+    /// The cursor to put on what is no entry of the log.
+    fn told(&self) -> LogCursor {
         match self.phase {
-            Phase::Snapshot(_) => Place::unshown(self.place.position),
-            Phase::CatchingUp | Phase::Live { .. } => self.place,
+            Phase::Snapshot(_) => LogCursor::unshown(self.cursor.position),
+            Phase::CatchingUp | Phase::Live { .. } => self.cursor,
         }
     }
 
@@ -201,17 +201,17 @@ impl Following {
 }
 
 /// Where to begin, and why not where the client asked for.
-async fn start(app: &App, after: Option<&str>) -> Result<(Place, Option<ResetReason>), Problem> {
+async fn start(app: &App, after: Option<&str>) -> Result<(LogCursor, Option<ResetReason>), Problem> {
     let Some(text) = after else { return Ok((now(app).await?, None)) };
     let reason = match app.streams.cursors().decode(text) {
         Err(_) => ResetReason::Unknown,
-        Ok(place) if place.read_after() < app.store.start().await? => ResetReason::Expired,
-        Ok(place) => {
+        Ok(cursor) if cursor.read_after() < app.store.start().await? => ResetReason::Expired,
+        Ok(cursor) => {
             // The reader of another process may have been ahead of ours; the log itself knows. By its last row: how far it can be
             // read may have fallen back since the client was told.
-            let is_read = app.streams.position().is_some_and(|reader| place.position <= reader);
-            if is_read || place.position <= app.store.last().await? {
-                return Ok((place, None));
+            let is_read = app.streams.position().is_some_and(|reader| cursor.position <= reader);
+            if is_read || cursor.position <= app.store.last().await? {
+                return Ok((cursor, None));
             }
             ResetReason::Unknown
         }
@@ -219,8 +219,8 @@ async fn start(app: &App, after: Option<&str>) -> Result<(Place, Option<ResetRea
     Ok((now(app).await?, Some(reason)))
 }
 
-async fn now(app: &App) -> Result<Place, StoreError> {
-    Ok(Place::whole(match app.streams.position() {
+async fn now(app: &App) -> Result<LogCursor, StoreError> {
+    Ok(LogCursor::whole(match app.streams.position() {
         Some(position) => position,
         None => app.store.head().await?,
     }))
@@ -253,27 +253,27 @@ impl Context<'_> {
         let jobs: Vec<_> = candidates.iter().map(|one| one.moved.id).collect();
         let labels = self.app.labels().of(&jobs).await?;
         let mut text = Text::new(self.visit.hub().cursors());
-        for Candidate { moved, place } in candidates {
+        for Candidate { moved, cursor } in candidates {
             // A job that is gone matches nothing.
             let known = labels.get(&moved.id);
             if known.is_some_and(|labels| self.filter.takes_labels(labels.kind.as_deref(), &labels.tags)) {
-                text.job(moved, *place);
+                text.job(moved, *cursor);
             }
         }
         Ok(text)
     }
 
-    async fn rows(&self, rows: &[ChangeRow], place: Place) -> Result<Text, StoreError> {
+    async fn rows(&self, rows: &[ChangeRow], cursor: LogCursor) -> Result<Text, StoreError> {
         if self.filter.asks_for_labels() {
             let mut found = Vec::new();
             for row in rows {
-                candidates(row, self.view(), place.told_of(row), &mut found);
+                candidates(row, self.view(), cursor.told_of(row), &mut found);
             }
             return self.decided(&found).await;
         }
         let mut text = Text::new(self.visit.hub().cursors());
         for row in rows {
-            text.row(row, self.view(), place.told_of(row));
+            text.row(row, self.view(), cursor.told_of(row));
         }
         Ok(text)
     }
@@ -281,8 +281,8 @@ impl Context<'_> {
 
 impl Phase {
     /// One step; one that is dropped half way is begun again.
-    async fn step(&mut self, place: &mut Place, context: Context<'_>) -> Step {
-        match self.try_step(place, context).await {
+    async fn step(&mut self, cursor: &mut LogCursor, context: Context<'_>) -> Step {
+        match self.try_step(cursor, context).await {
             Ok(step) => step,
             Err(error) => {
                 // The reader of the log says so aloud, once for everyone.
@@ -293,7 +293,7 @@ impl Phase {
         }
     }
 
-    async fn try_step(&mut self, place: &mut Place, context: Context<'_>) -> Result<Step, StoreError> {
+    async fn try_step(&mut self, cursor: &mut LogCursor, context: Context<'_>) -> Result<Step, StoreError> {
         match self {
             Phase::Snapshot(snapshot) => {
                 let scene = Scene {
@@ -302,7 +302,7 @@ impl Phase {
                     cursors: context.visit.hub().cursors(),
                     tenant: context.tenant,
                     filter: context.filter,
-                    place: *place,
+                    cursor: *cursor,
                     now: context.app.clock.now(),
                 };
                 let (text, is_last) = snapshot.next(scene).await?;
@@ -311,23 +311,23 @@ impl Phase {
                 }
                 Ok(text.into())
             }
-            Phase::CatchingUp => self.catch_up(place, context).await,
+            Phase::CatchingUp => self.catch_up(cursor, context).await,
             Phase::Live { membership, undecided } => {
                 if undecided.is_none() {
                     match membership.next().await {
-                        Ok(Piece { what: What::Text(bytes), events, place: after }) => {
-                            *place = after;
+                        Ok(Piece { what: What::Text(bytes), events, cursor: after }) => {
+                            *cursor = after;
                             return Ok(Step::Tell { bytes, events });
                         }
                         Ok(piece) => *undecided = Some(piece),
                         Err(end) => return Ok(Step::Over(end)),
                     }
                 }
-                let Some(Piece { what: What::Candidates(candidates), place: after, .. }) = undecided else {
+                let Some(Piece { what: What::Candidates(candidates), cursor: after, .. }) = undecided else {
                     return Ok(Step::NOTHING);
                 };
                 let text = context.decided(candidates).await?;
-                *place = *after;
+                *cursor = *after;
                 *undecided = None;
                 Ok(text.into())
             }
@@ -335,9 +335,9 @@ impl Phase {
     }
 
     /// Joins the others, or reads one page of the log.
-    async fn catch_up(&mut self, place: &mut Place, context: Context<'_>) -> Result<Step, StoreError> {
-        if !matches!(place.told, Told::Entries(_)) {
-            match context.visit.join(place.position, context.filter, context.rights) {
+    async fn catch_up(&mut self, cursor: &mut LogCursor, context: Context<'_>) -> Result<Step, StoreError> {
+        if !matches!(cursor.told, Told::Entries(_)) {
+            match context.visit.join(cursor.position, context.filter, context.rights) {
                 Joined::Member(membership) => {
                     *self = Phase::Live { membership, undecided: None };
                     return Ok(Step::NOTHING);
@@ -350,28 +350,28 @@ impl Phase {
             }
         }
         let store = &context.app.store;
-        let after = place.read_after();
+        let after = cursor.read_after();
         let page = store.changes(after, PAGE).await?;
         // Asked afterwards: what was there then was not pruned before the page was read.
         if store.start().await? > after {
-            return self.reset(place, context).await;
+            return self.reset(cursor, context).await;
         }
-        let text = context.rows(&page.rows, *place).await?;
+        let text = context.rows(&page.rows, *cursor).await?;
         if page.rows.is_empty() {
             sleep(MOMENT).await;
         }
-        *place = Place::whole(page.position.max(place.position));
+        *cursor = LogCursor::whole(page.position.max(cursor.position));
         Ok(text.into())
     }
 
     /// What came next has been pruned meanwhile.
-    async fn reset(&mut self, place: &mut Place, context: Context<'_>) -> Result<Step, StoreError> {
+    async fn reset(&mut self, cursor: &mut LogCursor, context: Context<'_>) -> Result<Step, StoreError> {
         let fresh = now(context.app).await?;
-        *place = fresh;
+        *cursor = fresh;
         let mut shown = fresh;
         if context.wants_snapshot {
             *self = Phase::Snapshot(Snapshot::default());
-            shown = Place::unshown(fresh.position);
+            shown = LogCursor::unshown(fresh.position);
         }
         let mut text = Text::new(context.visit.hub().cursors());
         text.reset(ResetReason::Expired, context.app.clock.now(), shown);
@@ -379,9 +379,9 @@ impl Phase {
     }
 
     /// How far a client has come to which nothing is owed, which may be further than the last event it saw.
-    fn place(&self) -> Option<Place> {
+    fn cursor(&self) -> Option<LogCursor> {
         match self {
-            Phase::Live { membership, undecided: None } => membership.place(),
+            Phase::Live { membership, undecided: None } => membership.cursor(),
             _ => None,
         }
     }

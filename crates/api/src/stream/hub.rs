@@ -4,8 +4,8 @@
 //! written once and shared. Nothing here waits: a client whose mailbox has no room is closed.
 //!
 //! Joining without a gap: under one lock stands how far the reader has come, and who has joined. A client that stands at or after
-//! that place is let in, and is told every row after its own; one that stands before it reads a further page of the log
-//! itself and asks again (`follow.rs`). The reader moves its place and hands out what it read under the same lock.
+//! that position is let in, and is told every row after its own; one that stands before it reads a further page of the log
+//! itself and asks again (`follow.rs`). The reader moves its position and hands out what it read under the same lock.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +18,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::Config;
-use super::cursor::{Cursors, Place};
+use super::cursor::{Cursors, LogCursor};
 use super::event::{Text, View, candidates};
 use super::filter::{Filter, Rights};
 use super::mailbox::{End, Mailbox, Piece, What};
@@ -48,19 +48,19 @@ struct Inside {
     reader: Option<Position>,
     /// Streams that are open, whether or not they have caught up.
     open: usize,
-    rooms: HashMap<TenantId, Room>,
+    audiences: HashMap<TenantId, Audience>,
     next: u64,
 }
 
 /// One tenant's.
-struct Room {
+struct Audience {
     open: usize,
     /// One snapshot at a time: each reads pages of jobs.
     snapshots: Arc<Semaphore>,
     members: HashMap<u64, Arc<Member>>,
 }
 
-impl Default for Room {
+impl Default for Audience {
     fn default() -> Self {
         Self { open: 0, snapshots: Arc::new(Semaphore::new(1)), members: HashMap::new() }
     }
@@ -172,12 +172,12 @@ impl Hub {
             if inside.open >= self.shared.config.per_process {
                 return Err(Full::Process);
             }
-            let open = inside.rooms.get(tenant).map_or(0, |room| room.open);
+            let open = inside.audiences.get(tenant).map_or(0, |audience| audience.open);
             if open >= self.shared.config.per_tenant {
                 return Err(Full::Tenant(open));
             }
             inside.open += 1;
-            inside.rooms.entry(tenant.clone()).or_default().open += 1;
+            inside.audiences.entry(tenant.clone()).or_default().open += 1;
         }
         self.shared.someone.notify_one();
         Ok(Visit { hub: self.clone(), tenant: tenant.clone() })
@@ -187,7 +187,7 @@ impl Hub {
         self.lock().open > 0
     }
 
-    /// The reader begins, at this place.
+    /// The reader begins, at this position.
     pub(crate) fn begin(&self, position: Position) {
         self.lock().reader = Some(position);
         self.shared.reading.send_replace(true);
@@ -209,8 +209,8 @@ impl Hub {
         let mut inside = self.lock();
         inside.reader = None;
         self.shared.reading.send_replace(false);
-        for room in inside.rooms.values_mut() {
-            room.members.drain().for_each(|(_, member)| member.mailbox.close(End::Lost));
+        for audience in inside.audiences.values_mut() {
+            audience.members.drain().for_each(|(_, member)| member.mailbox.close(End::Lost));
         }
     }
 
@@ -221,10 +221,10 @@ impl Hub {
         if inside.open == 0 || changes.rows.is_empty() {
             return;
         }
-        let page = Page::new(changes, &inside.rooms);
+        let page = Page::new(changes, &inside.audiences);
         let mut slow = 0;
-        for (tenant, room) in &mut inside.rooms {
-            slow += room.tell(tenant, &page, &self.shared.config, &self.shared.cursors);
+        for (tenant, audience) in &mut inside.audiences {
+            slow += audience.tell(tenant, &page, &self.shared.config, &self.shared.cursors);
         }
         self.shared.slow.fetch_add(slow, Ordering::Relaxed);
     }
@@ -244,14 +244,14 @@ struct Page<'p> {
 }
 
 impl<'p> Page<'p> {
-    fn new(changes: &'p Changes, rooms: &HashMap<TenantId, Room>) -> Self {
+    fn new(changes: &'p Changes, audiences: &HashMap<TenantId, Audience>) -> Self {
         let mut page = Self { by_tenant: HashMap::new(), of_workers: Vec::new(), end: changes.position };
         for row in &changes.rows {
             let tenants = row.moved.iter().map(|moved| &moved.tenant).chain(row.notes.iter().filter_map(Note::tenant));
             let mut last = None;
             for tenant in tenants {
                 // The moves of one tenant mostly follow each other.
-                if last.replace(tenant) != Some(tenant) && rooms.contains_key(tenant) {
+                if last.replace(tenant) != Some(tenant) && audiences.contains_key(tenant) {
                     page.add(tenant, row);
                 }
             }
@@ -281,7 +281,7 @@ impl<'p> Page<'p> {
     }
 }
 
-impl Room {
+impl Audience {
     /// Answers how many did not keep up.
     fn tell(&mut self, tenant: &TenantId, page: &Page<'_>, config: &Config, cursors: &Cursors) -> u64 {
         let with_workers = self.members.values().any(|member| member.rights.workers);
@@ -313,7 +313,7 @@ fn text(rows: &[&ChangeRow], view: View<'_>, end: Position, cursors: &Cursors) -
         text.row(row, view, 0);
     }
     let Text { bytes, events, .. } = text;
-    (events > 0).then(|| Piece { what: What::Text(Bytes::from(bytes)), events, place: Place::whole(end) })
+    (events > 0).then(|| Piece { what: What::Text(Bytes::from(bytes)), events, cursor: LogCursor::whole(end) })
 }
 
 fn undecided(rows: &[&ChangeRow], view: View<'_>, end: Position) -> Option<Piece> {
@@ -321,7 +321,7 @@ fn undecided(rows: &[&ChangeRow], view: View<'_>, end: Position) -> Option<Piece
     for row in rows {
         candidates(row, view, 0, &mut found);
     }
-    (!found.is_empty()).then(|| Piece { what: What::Candidates(found), events: 0, place: Place::whole(end) })
+    (!found.is_empty()).then(|| Piece { what: What::Candidates(found), events: 0, cursor: LogCursor::whole(end) })
 }
 
 /// A stream that is open; it is counted until this is dropped.
@@ -333,7 +333,7 @@ pub(super) struct Visit {
 impl Visit {
     /// Until no other stream of the tenant is shown its snapshot.
     pub(super) async fn snapshot_turn(&self) -> Option<OwnedSemaphorePermit> {
-        let snapshots = self.hub.lock().rooms.get(&self.tenant).map(|room| Arc::clone(&room.snapshots))?;
+        let snapshots = self.hub.lock().audiences.get(&self.tenant).map(|audience| Arc::clone(&audience.snapshots))?;
         snapshots.acquire_owned().await.ok()
     }
 
@@ -353,8 +353,8 @@ impl Visit {
         let number = inside.next;
         let (filter, mailbox) = (Arc::clone(filter), Mailbox::default());
         let member = Arc::new(Member { filter, rights, after, mailbox });
-        let room = inside.rooms.entry(self.tenant.clone()).or_default();
-        room.members.insert(number, Arc::clone(&member));
+        let audience = inside.audiences.entry(self.tenant.clone()).or_default();
+        audience.members.insert(number, Arc::clone(&member));
         Joined::Member(Membership { hub: self.hub.clone(), tenant: self.tenant.clone(), number, member })
     }
 }
@@ -363,10 +363,10 @@ impl Drop for Visit {
     fn drop(&mut self) {
         let mut inside = self.hub.lock();
         inside.open -= 1;
-        if let Some(room) = inside.rooms.get_mut(&self.tenant) {
-            room.open -= 1;
-            if room.open == 0 {
-                inside.rooms.remove(&self.tenant);
+        if let Some(audience) = inside.audiences.get_mut(&self.tenant) {
+            audience.open -= 1;
+            if audience.open == 0 {
+                inside.audiences.remove(&self.tenant);
             }
         }
     }
@@ -386,17 +386,17 @@ impl Membership {
     }
 
     /// How far a client has come that has dealt with everything it was given, if nothing waits for it.
-    pub fn place(&self) -> Option<Place> {
+    pub fn cursor(&self) -> Option<LogCursor> {
         // In this order: what the reader had come to by then was in the mailbox by then.
         let position = self.hub.position()?;
-        self.member.mailbox.is_empty().then(|| Place::whole(position.max(self.member.after)))
+        self.member.mailbox.is_empty().then(|| LogCursor::whole(position.max(self.member.after)))
     }
 }
 
 impl Drop for Membership {
     fn drop(&mut self) {
-        if let Some(room) = self.hub.lock().rooms.get_mut(&self.tenant) {
-            room.members.remove(&self.number);
+        if let Some(audience) = self.hub.lock().audiences.get_mut(&self.tenant) {
+            audience.members.remove(&self.number);
         }
     }
 }
@@ -420,7 +420,7 @@ mod tests {
     }
 
     fn cursors() -> Cursors {
-        Cursors::new(None, &crate::keys::Keys::None)
+        Cursors::new(None, &crate::gate::keys::Keys::None)
     }
 
     fn row(position: i64, tenants: &[&str]) -> ChangeRow {
@@ -461,7 +461,7 @@ mod tests {
         let What::Text(bytes) = piece.what else { panic!("undecided") };
         let text = std::str::from_utf8(&bytes).expect("text");
         let ids = text.lines().filter_map(|line| line.strip_prefix("id: "));
-        ids.map(|id| cursors().decode(id).expect("a place").position.0).collect()
+        ids.map(|id| cursors().decode(id).expect("a cursor").position.0).collect()
     }
 
     #[test]
@@ -475,7 +475,7 @@ mod tests {
         let (here, ahead) = (joined(&visit, 5, BOTH), joined(&visit, 7, BOTH));
         hub.tell(&page((6..=9).map(|position| row(position, &["a"])).collect()));
         assert_eq!((told(&here), told(&ahead)), (vec![6, 7, 8, 9], vec![8, 9]));
-        assert_eq!(here.place(), Some(Place::whole(Position(9))));
+        assert_eq!(here.cursor(), Some(LogCursor::whole(Position(9))));
     }
 
     #[test]
@@ -486,14 +486,14 @@ mod tests {
         let members = [joined(&a, 0, BOTH), joined(&a, 0, BOTH), joined(&b, 0, BOTH), joined(&b, 0, NEITHER)];
         hub.tell(&page(vec![row(1, &["a", "c", "a"]), row(2, &["c"])]));
         let pieces: Vec<_> = members.iter().map(|member| member.next().now_or_never()).collect();
-        let text = |place: usize| match &pieces[place] {
+        let text = |index: usize| match &pieces[index] {
             Some(Ok(Piece { what: What::Text(bytes), events: 2, .. })) => bytes.as_ptr(),
             other => panic!("{other:?}"),
         };
         assert_eq!(text(0), text(1), "the very same bytes");
         assert!(pieces[2].is_none() && pieces[3].is_none());
         // Who sees nothing of it has come as far all the same.
-        assert_eq!(members[2].place(), Some(Place::whole(Position(2))));
+        assert_eq!(members[2].cursor(), Some(LogCursor::whole(Position(2))));
         // Workers are the operators', whichever tenant they look at.
         let note = Note::Worker { session: SessionId::fresh(), worker: "w".into(), state: SessionState::Live };
         hub.tell(&page(vec![ChangeRow { notes: vec![note], ..row(3, &[]) }, row(4, &["b"])]));
@@ -512,10 +512,10 @@ mod tests {
             assert_eq!(told(&quick), [position]);
         }
         assert!(matches!(slow.next().now_or_never(), Some(Err(End::Overfull))));
-        assert_eq!((hub.counts().slow, slow.place()), (1, None));
+        assert_eq!((hub.counts().slow, slow.cursor()), (1, None));
         drop((slow, quick, visit));
         assert_eq!(hub.counts(), Counts { open: 0, events: 0, slow: 1 });
-        assert!(hub.lock().rooms.is_empty());
+        assert!(hub.lock().audiences.is_empty());
     }
 
     #[test]
@@ -526,7 +526,7 @@ mod tests {
         let log: Mutex<Vec<ChangeRow>> = Mutex::default();
         let read = |after: i64| -> Vec<ChangeRow> {
             let log = log.lock().expect("whole");
-            log.iter().skip(usize::try_from(after).expect("a place")).take(7).cloned().collect()
+            log.iter().skip(usize::try_from(after).expect("a position")).take(7).cloned().collect()
         };
         thread::scope(|scope| {
             scope.spawn(|| {

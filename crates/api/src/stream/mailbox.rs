@@ -11,7 +11,7 @@ use bytes::Bytes;
 use tokio::sync::Notify;
 
 use super::Config;
-use super::cursor::Place;
+use super::cursor::LogCursor;
 use super::event::Candidate;
 
 /// About as many bytes as an event has.
@@ -23,7 +23,7 @@ pub(super) struct Piece {
     pub what: What,
     pub events: u64,
     /// Where the client stands when it has this.
-    pub place: Place,
+    pub cursor: LogCursor,
 }
 
 #[derive(Clone, Debug)]
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     fn piece(number: i64, size: usize) -> Piece {
-        Piece { what: What::Text(Bytes::from(vec![b'x'; size])), events: 1, place: Place::whole(Position(number)) }
+        Piece { what: What::Text(Bytes::from(vec![b'x'; size])), events: 1, cursor: LogCursor::whole(Position(number)) }
     }
 
     fn config() -> Config {
@@ -149,7 +149,7 @@ mod tests {
             assert!(mailbox.put(piece(number, 10), &config()));
         }
         for number in 1..=3 {
-            assert_eq!(mailbox.next().await.expect("a piece").place.position, Position(number));
+            assert_eq!(mailbox.next().await.expect("a piece").cursor.position, Position(number));
         }
         assert!(mailbox.is_empty());
     }

@@ -1,7 +1,7 @@
 //! How things stand, told before what changes.
 //!
-//! Its events carry a place from before the first look, and the log is read on from there: what changes between two looks, or
-//! while the snapshot is being sent, comes afterwards, perhaps a second time. A client that is cut off half way has no place
+//! Its events carry a cursor from before the first look, and the log is read on from there: what changes between two looks, or
+//! while the snapshot is being sent, comes afterwards, perhaps a second time. A client that is cut off half way has no cursor
 //! after the snapshot, and is shown it again. A tenant's snapshots are made one after the other.
 
 use foreman_core::job::QueueName;
@@ -9,7 +9,7 @@ use foreman_core::ports::{Cursor, JobFilter, JobSummary, Store, StoreError};
 use foreman_core::{TenantId, Timestamp};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::cursor::{Cursors, Place};
+use super::cursor::{Cursors, LogCursor};
 use super::event::Text;
 use super::filter::Filter;
 use super::hub::Visit;
@@ -37,7 +37,7 @@ pub(super) struct Scene<'s> {
     pub cursors: &'s Cursors,
     pub tenant: &'s TenantId,
     pub filter: &'s Filter,
-    pub place: Place,
+    pub cursor: LogCursor,
     pub now: Timestamp,
 }
 
@@ -48,7 +48,7 @@ impl Snapshot {
             self.turn = scene.visit.snapshot_turn().await;
         }
         let mut text = Text::new(scene.cursors);
-        let unshown = Place::unshown(scene.place.position);
+        let unshown = LogCursor::unshown(scene.cursor.position);
         if let Some(jobs) = &scene.filter.jobs {
             let mut views = Vec::new();
             for job in jobs {
@@ -56,14 +56,14 @@ impl Snapshot {
             }
             let told = views.iter().filter(|view| takes(scene.filter, view));
             told.for_each(|view| text.standing(view, unshown));
-            text.snapshot(text.events, true, scene.now, scene.place);
+            text.snapshot(text.events, true, scene.now, scene.cursor);
             return Ok((text, true));
         }
         let page = scene.store.list(scene.tenant, &listed(scene.filter), self.after.as_ref(), PAGE).await?;
         self.looked_at += page.items.len();
         for view in page.items.iter().filter(|view| takes(scene.filter, view)) {
             if self.jobs == MOST {
-                text.snapshot(self.jobs, false, scene.now, scene.place);
+                text.snapshot(self.jobs, false, scene.now, scene.cursor);
                 return Ok((text, true));
             }
             text.standing(view, unshown);
@@ -73,7 +73,7 @@ impl Snapshot {
         let is_last = self.after.is_none() || self.looked_at >= LOOKED_AT;
         let is_complete = self.after.is_none() && !leaves_some_out(scene.filter);
         if is_last {
-            text.snapshot(self.jobs, is_complete, scene.now, scene.place);
+            text.snapshot(self.jobs, is_complete, scene.now, scene.cursor);
         }
         Ok((text, is_last))
     }

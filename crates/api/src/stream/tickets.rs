@@ -12,10 +12,10 @@ use http::header::CACHE_CONTROL;
 use http::{HeaderValue, StatusCode};
 
 use crate::app::App;
-use crate::caller::Caller;
-use crate::json;
-use crate::passes::PassText;
+use crate::gate::caller::Caller;
+use crate::gate::passes::PassText;
 use crate::problem::Problem;
+use crate::request::json;
 
 /// Get a ticket for the stream.
 ///
@@ -25,7 +25,7 @@ use crate::problem::Problem;
     responses((status = 201, description = "The ticket", body = TicketDocument)))]
 pub(crate) async fn create_ticket(State(app): State<App>, caller: Caller) -> Result<Response, Problem> {
     let text = PassText::fresh(PassKind::Ticket);
-    let expires_at = app.doorkeeper().issue(&text, &caller).await?;
+    let expires_at = app.authenticator().issue(&text, &caller).await?;
     let document = TicketDocument { ticket: text.reveal().to_owned(), expires_at };
     let mut answer = json::answer(StatusCode::CREATED, &document);
     answer.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

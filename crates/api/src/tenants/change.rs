@@ -16,14 +16,13 @@ use serde_json::{Map, Value};
 
 use super::look::{answer, find};
 use crate::app::App;
-use crate::audit::Touched;
-use crate::json;
-use crate::params::Named;
+use crate::edit::condition::Expected;
+use crate::edit::{EditRound, edit_at_version};
+use crate::gate::audit::Touched;
+use crate::openapi::responses::{TenantNotFound, VersionMismatch};
 use crate::problem::{Kind, Problem};
-use crate::schedules::condition::Expected;
-
-/// A tenant that is changed by others all the time is not chased for ever.
-const ROUNDS: usize = 5;
+use crate::request::json;
+use crate::request::params::Named;
 
 /// The list is carried along with every look at one of the tenant's keys.
 const MOST_COMMANDS: usize = 1_000;
@@ -63,7 +62,7 @@ pub(crate) async fn create(State(app): State<App>, request: Request) -> Result<R
     let new = NewTenant { edit: EditId::fresh(), id: id.clone(), settings };
     let tenancy = app.tenancy.clone();
     let made = app.to_the_end(async move { tenancy.create_tenant(&new).await }).await?;
-    app.doorkeeper().forget_tenant(&id);
+    app.authenticator().forget_tenant(&id);
     match made {
         CreateTenantAnswer::Created(tenant) => Ok(created(&app, tenant)),
         CreateTenantAnswer::Taken => Err(Problem::new(
@@ -100,10 +99,8 @@ fn created(app: &App, tenant: Tenant) -> Response {
     responses(
         (status = 200, description = "Changed", body = TenantDocument,
             headers(("ETag" = String, description = "Its version, in quotes"))),
-        (status = 404, description = "No such tenant",
-            body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 412, description = "The version does not match; `version` has the current one",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, response = TenantNotFound),
+        (status = 412, response = VersionMismatch),
         (status = 422, description = "The result would not be a valid tenant",
             body = ProblemDocument, content_type = "application/problem+json"),
     ))]
@@ -172,51 +169,40 @@ pub(super) async fn edit(
     app: &App,
     id: &TenantId,
     expected: Expected,
-    change: impl Fn(&TenantSettings) -> Result<TenantSettings, Problem> + Send + 'static,
+    change: impl Fn(&TenantSettings) -> Result<TenantSettings, Problem> + Send + Sync + 'static,
 ) -> Result<Tenant, Problem> {
     let (app_there, id_there) = (app.clone(), id.clone());
-    let edited = app.to_the_end(async move { rounds(&app_there, &id_there, expected, change).await }).await;
+    let edited = app.to_the_end(async move { write(&app_there, &id_there, expected, change).await }).await;
     // Also when it failed: what became of it may be unknown.
-    app.doorkeeper().forget_tenant(id);
+    app.authenticator().forget_tenant(id);
     edited
 }
 
-async fn rounds(
+async fn write(
     app: &App,
     id: &TenantId,
     expected: Expected,
-    change: impl Fn(&TenantSettings) -> Result<TenantSettings, Problem> + Send,
+    change: impl Fn(&TenantSettings) -> Result<TenantSettings, Problem> + Send + Sync,
 ) -> Result<Tenant, Problem> {
-    for _ in 0..ROUNDS {
-        let tenant = find(app, id).await?;
-        check(expected, &tenant)?;
-        let settings = change(&tenant.settings)?;
-        if settings == tenant.settings {
-            return Ok(tenant);
-        }
-        let update = TenantUpdate { edit: EditId::fresh(), tenant: id.clone(), version: tenant.version, settings };
-        match app.tenancy.update_tenant(&update).await? {
-            UpdateTenantAnswer::Updated(tenant) => return Ok(tenant),
-            UpdateTenantAnswer::Stale => {}
-            UpdateTenantAnswer::Gone => return Err(Problem::tenant_not_found(id)),
-        }
-    }
-    Err(busy(id))
-}
-
-fn check(expected: Expected, tenant: &Tenant) -> Result<(), Problem> {
-    let is_meant = match expected {
-        Expected::Anything | Expected::Existing => true,
-        // What follows the version is part of a schedule's tag.
-        Expected::Version(version, of) => version == tenant.version && of.is_none(),
-        Expected::Nothing => false,
-    };
-    if is_meant {
-        return Ok(());
-    }
-    let version = tenant.version;
-    let detail = format!("the tenant {} is at version {version}; read it again before you change it", tenant.id);
-    Err(Problem { version: Some(version), ..Problem::new(Kind::PreconditionFailed, detail) })
+    let change = &change;
+    edit_at_version(
+        || busy(id),
+        || async move {
+            let tenant = find(app, id).await?;
+            expected.check(format_args!("the tenant {id}"), tenant.version)?;
+            let settings = change(&tenant.settings)?;
+            if settings == tenant.settings {
+                return Ok(EditRound::Written(tenant));
+            }
+            let update = TenantUpdate { edit: EditId::fresh(), tenant: id.clone(), version: tenant.version, settings };
+            match app.tenancy.update_tenant(&update).await? {
+                UpdateTenantAnswer::Updated(tenant) => Ok(EditRound::Written(tenant)),
+                UpdateTenantAnswer::Stale => Ok(EditRound::Stale),
+                UpdateTenantAnswer::Gone => Err(Problem::tenant_not_found(id)),
+            }
+        },
+    )
+    .await
 }
 
 fn busy(id: &TenantId) -> Problem {
@@ -237,12 +223,10 @@ fn busy(id: &TenantId) -> Problem {
     ),
     responses(
         (status = 204, description = "Deleted"),
-        (status = 404, description = "No such tenant",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, response = TenantNotFound),
         (status = 409, description = "It is not disabled, still has jobs or schedules, or is the default tenant",
             body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 412, description = "The version does not match; `version` has the current one",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 412, response = VersionMismatch),
     ))]
 pub(crate) async fn delete(
     State(app): State<App>,
@@ -252,36 +236,29 @@ pub(crate) async fn delete(
     let expected = Expected::of_existing(&headers)?;
     let (app_there, id_there) = (app.clone(), id.clone());
     let deleted = app.to_the_end(async move { remove(&app_there, &id_there, expected).await }).await;
-    app.doorkeeper().forget_tenant(&id);
+    app.authenticator().forget_tenant(&id);
     deleted.map(|()| StatusCode::NO_CONTENT)
 }
 
 async fn remove(app: &App, id: &TenantId, expected: Expected) -> Result<(), Problem> {
     let refuse = |detail: String| Err(Problem::new(Kind::TenantInUse, detail));
-    for _ in 0..ROUNDS {
+    edit_at_version(|| busy(id), || async move {
         let tenant = find(app, id).await?;
-        check(expected, &tenant)?;
+        expected.check(format_args!("the tenant {id}"), tenant.version)?;
         match app.tenancy.delete_tenant(id, tenant.version).await? {
-            DeleteTenantAnswer::Deleted => return Ok(()),
-            DeleteTenantAnswer::Stale => {}
-            DeleteTenantAnswer::Gone => return Err(Problem::tenant_not_found(id)),
+            DeleteTenantAnswer::Deleted => Ok(EditRound::Written(())),
+            DeleteTenantAnswer::Stale => Ok(EditRound::Stale),
+            DeleteTenantAnswer::Gone => Err(Problem::tenant_not_found(id)),
             DeleteTenantAnswer::Enabled => {
-                return refuse(format!(
-                    "the tenant {id} is not disabled; disable it first, so that it accepts no new jobs"
-                ));
+                refuse(format!("the tenant {id} is not disabled; disable it first, so that it accepts no new jobs"))
             }
-            DeleteTenantAnswer::InUse => {
-                return refuse(format!(
-                    "the tenant {id} still has jobs or schedules; delete them first, with the header Foreman-Tenant: \
-                     {id}"
-                ));
-            }
-            DeleteTenantAnswer::Permanent => {
-                return refuse(format!("the tenant {id} cannot be deleted, only disabled"));
-            }
+            DeleteTenantAnswer::InUse => refuse(format!(
+                "the tenant {id} still has jobs or schedules; delete them first, with the header Foreman-Tenant: {id}"
+            )),
+            DeleteTenantAnswer::Permanent => refuse(format!("the tenant {id} cannot be deleted, only disabled")),
         }
-    }
-    Err(busy(id))
+    })
+    .await
 }
 
 #[cfg(test)]

@@ -17,12 +17,13 @@ use http::{HeaderValue, StatusCode};
 
 use super::{body_if_any, look, overlap};
 use crate::app::App;
-use crate::audit::Touched;
-use crate::caller::Caller;
-use crate::json;
-use crate::paging::{PageParams, page_of};
-use crate::params::{KeyOf, Named, Params};
+use crate::gate::audit::Touched;
+use crate::gate::caller::Caller;
+use crate::openapi::responses::{KeyNotFound, TenantNotFound};
 use crate::problem::{Kind, Problem};
+use crate::request::json;
+use crate::request::paging::{PageParams, page_of};
+use crate::request::params::{KeyOf, Named, Params};
 
 const LONGEST_NAME: usize = 100;
 
@@ -34,8 +35,7 @@ const LONGEST_LIFE: Duration = Duration::from_hours(876_000);
     params(("tenant" = String, Path, description = "The tenant's id"), PageParams),
     responses(
         (status = 200, description = "A page", body = ListDocument<KeyDocument>),
-        (status = 404, description = "No such tenant",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, response = TenantNotFound),
     ))]
 pub(crate) async fn list(
     State(app): State<App>,
@@ -60,8 +60,7 @@ pub(crate) async fn list(
     ),
     responses(
         (status = 200, description = "The key", body = KeyDocument),
-        (status = 404, description = "No such tenant, or it has no such key",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, response = KeyNotFound),
     ))]
 pub(crate) async fn get(State(app): State<App>, KeyOf(tenant, id): KeyOf) -> Result<Response, Problem> {
     let key = find(&app, &tenant, &id).await?;
@@ -82,8 +81,7 @@ async fn find(app: &App, tenant: &TenantId, id: &KeyId) -> Result<KeyRecord, Pro
     responses(
         (status = 201, description = "Created; the key is shown only in this response", body = MadeKeyDocument,
             headers(("Location" = String, description = "URL of the key's record"))),
-        (status = 404, description = "No such tenant",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, response = TenantNotFound),
         (status = 422, description = "Not a valid key",
             body = ProblemDocument, content_type = "application/problem+json"),
     ))]
@@ -129,8 +127,7 @@ pub(crate) async fn create(
     responses(
         (status = 201, description = "The new key, shown only in this response", body = MadeKeyDocument,
             headers(("Location" = String, description = "URL of the new key's record"))),
-        (status = 404, description = "No such tenant, or it has no such key",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, response = KeyNotFound),
         (status = 409, description = "It is revoked or expired, or was already replaced",
             body = ProblemDocument, content_type = "application/problem+json"),
         (status = 422, description = "The grace period or the expiry is not valid",
@@ -159,7 +156,7 @@ pub(crate) async fn rotate(
     let replacement = Replacement { old: id.clone(), id: key.id().clone(), hash: key.hash(), expires_at, grace };
     let (tenancy, whose) = (app.tenancy.clone(), tenant.clone());
     let replaced = app.to_the_end(async move { tenancy.replace_key(&whose, &replacement).await }).await;
-    app.doorkeeper().forget_key(&id);
+    app.authenticator().forget_key(&id);
     let not_live = |detail: String| Err(Problem::new(Kind::KeyNotLive, detail));
     match replaced? {
         ReplaceKeyAnswer::Replaced { old, new } => Ok(made(&key, new, Some(old), now)),
@@ -185,15 +182,14 @@ pub(crate) async fn rotate(
     ),
     responses(
         (status = 200, description = "Revoked", body = KeyDocument),
-        (status = 404, description = "No such tenant, or it has no such key",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, response = KeyNotFound),
     ))]
 pub(crate) async fn revoke(State(app): State<App>, KeyOf(tenant, id): KeyOf) -> Result<Response, Problem> {
     look::find(&app, &tenant).await?;
     let (tenancy, whose, which) = (app.tenancy.clone(), tenant.clone(), id.clone());
     let revoked = app.to_the_end(async move { tenancy.revoke_key(&whose, &which).await }).await;
     // Also when it failed: what became of it may be unknown.
-    app.doorkeeper().forget_key(&id);
+    app.authenticator().forget_key(&id);
     match revoked? {
         RevokeKeyAnswer::Revoked(key) => Ok(json::answer(StatusCode::OK, &key.document(app.store.time().await?))),
         RevokeKeyAnswer::Gone => Err(Problem::key_not_found(&tenant, &id)),

@@ -9,18 +9,18 @@ use http::{HeaderMap, StatusCode};
 use tracing::warn;
 
 use crate::app::App;
-use crate::json;
-use crate::paging::{PageParams, page_of};
-use crate::params::{Named, Params};
+use crate::edit::condition;
+use crate::openapi::responses::{InvalidParameter, TenantNotFound};
 use crate::problem::Problem;
-use crate::schedules::condition;
+use crate::request::json;
+use crate::request::paging::{PageParams, page_of};
+use crate::request::params::{Named, Params};
 
 /// List tenants, by id.
 #[utoipa::path(get, path = "/api/v1/tenants", tag = "tenants", operation_id = "list_tenants", params(PageParams),
     responses(
         (status = 200, description = "A page", body = ListDocument<TenantDocument>),
-        (status = 400, description = "A parameter is unknown or invalid",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 400, response = InvalidParameter),
     ))]
 pub(crate) async fn list(State(app): State<App>, Params(params): Params<PageParams>) -> Result<Response, Problem> {
     let limit = params.limit()?;
@@ -48,8 +48,7 @@ pub(crate) async fn list(State(app): State<App>, Params(params): Params<PagePara
         (status = 304, description = "Not modified"),
         (status = 400, description = "Not a tenant's id",
             body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 404, description = "No such tenant",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, response = TenantNotFound),
     ))]
 pub(crate) async fn get(State(app): State<App>, Named(id): Named, headers: HeaderMap) -> Result<Response, Problem> {
     let tenant = find(&app, &id).await?;

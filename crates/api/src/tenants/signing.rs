@@ -2,7 +2,7 @@
 
 use axum::extract::{Request, State};
 use axum::response::Response;
-use foreman_core::document::{ProblemDocument, RotateSecretDocument, SecretDocument};
+use foreman_core::document::{RotateSecretDocument, SecretDocument};
 use foreman_core::sealed::Place;
 use foreman_core::signing::{SigningKeys, SigningSecret};
 use foreman_core::tenant::{SIGNING_PLACE, TenantSettings};
@@ -13,10 +13,11 @@ use http::{HeaderValue, StatusCode};
 use super::change::edit;
 use super::{body_if_any, overlap};
 use crate::app::App;
-use crate::json;
-use crate::params::Named;
+use crate::edit::condition::Expected;
+use crate::openapi::responses::{InvalidOverlap, TenantNotFound};
 use crate::problem::{Kind, Problem};
-use crate::schedules::condition::Expected;
+use crate::request::json;
+use crate::request::params::Named;
 
 /// Create or rotate a tenant's signing secret.
 ///
@@ -27,10 +28,8 @@ use crate::schedules::condition::Expected;
     request_body(content = Option<RotateSecretDocument>, example = json!({"overlap": "24h"})),
     responses(
         (status = 201, description = "The secret, shown only in this response", body = SecretDocument),
-        (status = 404, description = "No such tenant",
-            body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 422, description = "The overlap is not valid, or this server has no FOREMAN_SECRET_KEY",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, response = TenantNotFound),
+        (status = 422, response = InvalidOverlap),
     ))]
 pub(crate) async fn rotate(
     State(app): State<App>,
@@ -59,8 +58,7 @@ pub(crate) async fn rotate(
     params(("tenant" = String, Path, description = "The tenant's id")),
     responses(
         (status = 204, description = "There is none"),
-        (status = 404, description = "No such tenant",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, response = TenantNotFound),
     ))]
 pub(crate) async fn delete(State(app): State<App>, Named(tenant): Named) -> Result<StatusCode, Problem> {
     let none = |old: &TenantSettings| Ok(TenantSettings { signing: SigningKeys::default(), ..old.clone() });

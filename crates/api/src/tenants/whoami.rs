@@ -5,8 +5,8 @@ use foreman_core::audit::Actor;
 use foreman_core::document::WhoamiDocument;
 use http::StatusCode;
 
-use crate::caller::Caller;
-use crate::json;
+use crate::gate::caller::Caller;
+use crate::request::json;
 
 /// Who am I?
 ///
@@ -23,7 +23,7 @@ pub(crate) fn document(caller: &Caller) -> WhoamiDocument {
         Actor::Nobody => None,
         other => Some(other.to_string()),
     };
-    let limits = caller.standing.limits.clone();
+    let limits = caller.profile.limits.clone();
     let (scopes, expires_at) = (caller.scopes, caller.expires_at);
     WhoamiDocument { tenant: caller.tenant.to_string(), key, scopes, expires_at, limits }
 }

@@ -17,17 +17,16 @@ use http::{HeaderValue, StatusCode};
 use super::look::answer;
 use super::{Endpoint, find, invalid, not_found};
 use crate::app::App;
-use crate::audit::Touched;
-use crate::caller::Caller;
-use crate::json;
-use crate::params::Tenant;
+use crate::edit::condition::Expected;
+use crate::edit::{EditRound, edit_at_version};
+use crate::gate::audit::Touched;
+use crate::gate::caller::Caller;
+use crate::openapi::responses::{InvalidOverlap, VersionMismatch, WebhookNotFound};
 use crate::problem::{Kind, Problem};
-use crate::schedules::condition::Expected;
+use crate::request::json;
+use crate::request::params::Tenant;
 use crate::tenants::signing::no_secret_key;
 use crate::tenants::{body_if_any, overlap};
-
-/// An endpoint that is changed by others all the time is not chased for ever.
-const ROUNDS: usize = 5;
 
 /// Create a webhook.
 ///
@@ -82,10 +81,8 @@ pub(crate) async fn create(State(app): State<App>, caller: Caller, request: Requ
     responses(
         (status = 200, description = "Changed", body = WebhookDocument,
             headers(("ETag" = String, description = "Its version, in quotes"))),
-        (status = 404, description = "No such webhook",
-            body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 412, description = "The version does not match; `version` has the current one",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, response = WebhookNotFound),
+        (status = 412, response = VersionMismatch),
         (status = 422, description = "The result would not be a valid webhook",
             body = ProblemDocument, content_type = "application/problem+json"),
     ))]
@@ -120,12 +117,9 @@ pub(crate) async fn update(
     responses(
         (status = 200, description = "The webhook with its new secret", body = WebhookDocument,
             headers(("ETag" = String, description = "Its version, in quotes"))),
-        (status = 404, description = "No such webhook",
-            body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 412, description = "The version does not match; `version` has the current one",
-            body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 422, description = "The overlap is not valid, or this server has no FOREMAN_SECRET_KEY",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, response = WebhookNotFound),
+        (status = 412, response = VersionMismatch),
+        (status = 422, response = InvalidOverlap),
     ))]
 pub(crate) async fn rotate_secret(
     State(app): State<App>,
@@ -150,8 +144,7 @@ pub(crate) async fn rotate_secret(
     params(("webhook" = String, Path, description = "The webhook's id")),
     responses(
         (status = 204, description = "Deleted"),
-        (status = 404, description = "No such webhook",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, response = WebhookNotFound),
     ))]
 pub(crate) async fn delete(
     State(app): State<App>,
@@ -182,27 +175,25 @@ async fn changed(
     tenant: TenantId,
     id: WebhookId,
     expected: Expected,
-    change: impl Fn(&Webhook) -> Result<(WebhookSettings, SigningKeys), Problem> + Send + 'static,
+    change: impl Fn(&Webhook) -> Result<(WebhookSettings, SigningKeys), Problem> + Send + Sync + 'static,
 ) -> Result<Webhook, Problem> {
     let there = app.clone();
     app.to_the_end(async move {
-        for _ in 0..ROUNDS {
-            let webhook = find(&there, &tenant, id).await?;
-            if expected.only_if().is_some_and(|version| version != webhook.version) {
-                let detail = format!("the webhook is at version {}", webhook.version);
-                let problem = Problem::new(Kind::PreconditionFailed, detail);
-                return Err(Problem { version: Some(webhook.version), ..problem });
-            }
+        let (app, tenant, change) = (&there, &tenant, &change);
+        let busy = || Problem::new(Kind::Overloaded, "other requests keep changing the webhook; try again");
+        edit_at_version(busy, || async move {
+            let webhook = find(app, tenant, id).await?;
+            expected.check("the webhook", webhook.version)?;
             let (settings, signing) = change(&webhook)?;
             let (version, edit) = (webhook.version, EditId::fresh());
             let update = WebhookUpdate { edit, tenant: tenant.clone(), webhook: id, version, settings, signing };
-            match there.tenancy.update_webhook(&update).await? {
-                UpdateWebhookAnswer::Updated(webhook) => return Ok(webhook),
-                UpdateWebhookAnswer::Gone => return Err(not_found(id)),
-                UpdateWebhookAnswer::Stale => {}
+            match app.tenancy.update_webhook(&update).await? {
+                UpdateWebhookAnswer::Updated(webhook) => Ok(EditRound::Written(webhook)),
+                UpdateWebhookAnswer::Gone => Err(not_found(id)),
+                UpdateWebhookAnswer::Stale => Ok(EditRound::Stale),
             }
-        }
-        Err(Problem::new(Kind::Overloaded, "other requests keep changing the webhook; try again"))
+        })
+        .await
     })
     .await
 }

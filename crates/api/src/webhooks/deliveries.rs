@@ -13,23 +13,22 @@ use http::StatusCode;
 
 use super::{Endpoint, OneDelivery, find};
 use crate::app::App;
-use crate::audit::Touched;
-use crate::caller::Caller;
-use crate::json;
-use crate::paging::{PageParams, page_of};
-use crate::params::{Params, Tenant};
+use crate::gate::audit::Touched;
+use crate::gate::caller::Caller;
+use crate::gate::quotas;
+use crate::openapi::responses::{DeliveryNotFound, InvalidParameter, WebhookNotFound};
 use crate::problem::{Kind, Problem};
-use crate::quotas;
+use crate::request::json;
+use crate::request::paging::{PageParams, page_of};
+use crate::request::params::{Params, Tenant};
 
 /// List a webhook's deliveries, newest first.
 #[utoipa::path(get, path = "/api/v1/webhooks/{webhook}/deliveries", tag = "webhooks", operation_id = "list_deliveries",
     params(("webhook" = String, Path, description = "The webhook's id"), PageParams),
     responses(
         (status = 200, description = "A page", body = ListDocument<DeliveryDocument>),
-        (status = 400, description = "A parameter is unknown or invalid",
-            body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 404, description = "No such webhook",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 400, response = InvalidParameter),
+        (status = 404, response = WebhookNotFound),
     ))]
 pub(crate) async fn list(
     State(app): State<App>,
@@ -58,8 +57,7 @@ pub(crate) async fn list(
     ),
     responses(
         (status = 200, description = "The delivery", body = DeliveryDocument),
-        (status = 404, description = "No such delivery",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, response = DeliveryNotFound),
     ))]
 pub(crate) async fn get(
     State(app): State<App>,
@@ -77,8 +75,7 @@ pub(crate) async fn get(
     ),
     responses(
         (status = 200, description = "The delivery, queued again", body = DeliveryDocument),
-        (status = 404, description = "No such delivery",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, response = DeliveryNotFound),
         (status = 409, description = "It is already being delivered; `state` has its state",
             body = ProblemDocument, content_type = "application/problem+json"),
     ))]
@@ -114,8 +111,7 @@ pub(crate) async fn resend(
     params(("webhook" = String, Path, description = "The webhook's id")),
     responses(
         (status = 202, description = "The delivery, queued", body = DeliveryDocument),
-        (status = 404, description = "No such webhook",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, response = WebhookNotFound),
         (status = 409, description = "The webhook is disabled",
             body = ProblemDocument, content_type = "application/problem+json"),
     ))]

@@ -3,22 +3,22 @@
 use axum::extract::State;
 use axum::response::Response;
 use foreman_core::WebhookId;
-use foreman_core::document::{ListDocument, ProblemDocument, WebhookDocument};
+use foreman_core::document::{ListDocument, WebhookDocument};
 use http::{HeaderValue, StatusCode};
 
 use super::{Endpoint, find};
 use crate::app::App;
-use crate::json;
-use crate::paging::{PageParams, page_of};
-use crate::params::{Params, Tenant};
+use crate::openapi::responses::{InvalidParameter, WebhookNotFound};
 use crate::problem::Problem;
+use crate::request::json;
+use crate::request::paging::{PageParams, page_of};
+use crate::request::params::{Params, Tenant};
 
 /// List webhooks, oldest first.
 #[utoipa::path(get, path = "/api/v1/webhooks", tag = "webhooks", operation_id = "list_webhooks", params(PageParams),
     responses(
         (status = 200, description = "A page", body = ListDocument<WebhookDocument>),
-        (status = 400, description = "A parameter is unknown or invalid",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 400, response = InvalidParameter),
     ))]
 pub(crate) async fn list(
     State(app): State<App>,
@@ -40,8 +40,7 @@ pub(crate) async fn list(
     responses(
         (status = 200, description = "The webhook", body = WebhookDocument,
             headers(("ETag" = String, description = "Its version, in quotes"))),
-        (status = 404, description = "No such webhook",
-            body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, response = WebhookNotFound),
     ))]
 pub(crate) async fn get(
     State(app): State<App>,

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use foreman_api::{Door, Gate, Hosts, Keys, Meter, Patience, Readiness, Server, Vitals, probes, serve};
+use foreman_api::{Gate, Hosts, Keys, LateRouter, Meter, Patience, Readiness, Server, Vitals, probes, serve};
 use foreman_core::memory::{self, LocalWakeups, ManualClock};
 use foreman_runtime::{Stop, Tasks};
 use http::{Method, StatusCode};
@@ -99,8 +99,8 @@ async fn before_there_is_a_store_whoever_asks_is_told_to_come_back() {
         meter: None,
         readiness: Readiness::new(),
     };
-    let door = Door::new(vitals.clone(), gate.clone());
-    let (get, _stop) = served(door.router()).await;
+    let late_router = LateRouter::new(vitals.clone(), gate.clone());
+    let (get, _stop) = served(late_router.router()).await;
     get("/healthz").await.expect(200);
     vitals.set_waiting("the database does not answer");
     let ready = get("/readyz").await.expect(503);
@@ -110,7 +110,7 @@ async fn before_there_is_a_store_whoever_asks_is_told_to_come_back() {
     reply.problem(503, "store-unavailable");
 
     vitals.set_store(Arc::new(memory::Store::new(Arc::new(ManualClock::new()), Arc::new(LocalWakeups::new()))));
-    door.open(probes(vitals, gate));
+    late_router.open(probes(vitals, gate));
     get("/readyz").await.expect(200);
     get("/api/v1/jobs").await.problem(404, "not-found");
 }

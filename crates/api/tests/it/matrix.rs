@@ -1,12 +1,12 @@
-//! Every way in × everyone who must not come in by it × every id that is not theirs.
+//! Every operation × every caller that may not use it × every id that is not theirs.
 //!
-//! The matrix is made from the list of ways in, and the list is held against the OpenAPI document: a route without an entry
+//! The matrix is made from the access list, and the list is held against the OpenAPI document: a route without an entry
 //! fails here, and so does one whose path has an id that nobody made an example of.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use foreman_api::access::table::{Needs, WAYS, Way};
+use foreman_api::gate::access_list::{Needs, OPERATIONS, Operation};
 use foreman_api::{Hosts, Keys, Patience};
 use foreman_core::TenantId;
 use foreman_core::key::{ApiKey, Scope, Scopes};
@@ -98,9 +98,9 @@ impl House {
         paths
     }
 
-    async fn send(&self, way: &Way, path: &str, key: Option<&str>, tenant: Option<&str>) -> Reply {
-        let method = way.method.clone().unwrap_or(Method::GET);
-        let body = body(way);
+    async fn send(&self, operation: &Operation, path: &str, key: Option<&str>, tenant: Option<&str>) -> Reply {
+        let method = operation.method.clone().unwrap_or(Method::GET);
+        let body = body(operation);
         let bearer = key.map(|key| format!("Bearer {key}"));
         let mut headers: Vec<(&str, &str)> = Vec::new();
         headers.extend(bearer.as_deref().map(|bearer| ("authorization", bearer)));
@@ -133,18 +133,18 @@ impl House {
 }
 
 /// What a client who means it would send.
-fn body(way: &Way) -> Option<String> {
-    let is = |method: &Method, path: &str| way.method.as_ref() == Some(method) && way.path == path;
+fn body(operation: &Operation) -> Option<String> {
+    let is = |method: &Method, path: &str| operation.method.as_ref() == Some(method) && operation.path == path;
     if is(&Method::POST, "/api/v1/jobs") {
         return Some(JOB.into());
     }
     if is(&Method::POST, "/api/v1/jobs/batch") {
         return Some(format!(r#"{{"jobs":[{JOB}]}}"#));
     }
-    if matches!(way.path, "/api/v1/jobs/retry" | "/api/v1/jobs/cancel" | "/api/v1/jobs/delete") {
+    if matches!(operation.path, "/api/v1/jobs/retry" | "/api/v1/jobs/cancel" | "/api/v1/jobs/delete") {
         return Some(r#"{"filter":{}}"#.into());
     }
-    if way.path == "/api/v1/schedules/preview" {
+    if operation.path == "/api/v1/schedules/preview" {
         return Some(r#"{"every":"1h"}"#.into());
     }
     if is(&Method::POST, "/api/v1/schedules") || is(&Method::PUT, "/api/v1/schedules/{schedule}") {
@@ -174,9 +174,9 @@ fn body(way: &Way) -> Option<String> {
     None
 }
 
-/// The ways in that ask for something.
-fn guarded() -> impl Iterator<Item = &'static Way> {
-    WAYS.iter().filter(|way| way.needs != Needs::Nothing)
+/// The operations that require a key.
+fn guarded() -> impl Iterator<Item = &'static Operation> {
+    OPERATIONS.iter().filter(|operation| operation.needs != Needs::Nothing)
 }
 
 #[test]
@@ -190,23 +190,23 @@ fn the_list_of_ways_in_and_the_document_say_the_same() {
     }
     // Pages and what `dev` has to try things on are no part of the API.
     let is_page = |path: &str| !path.starts_with("/api/v1") && !["/healthz", "/readyz", "/metrics"].contains(&path);
-    let listed: BTreeSet<(String, String)> = WAYS
+    let listed: BTreeSet<(String, String)> = OPERATIONS
         .iter()
-        .filter(|way| !is_page(way.path))
-        .map(|way| (way.path.to_owned(), way.method.as_ref().unwrap().to_string()))
+        .filter(|operation| !is_page(operation.path))
+        .map(|operation| (operation.path.to_owned(), operation.method.as_ref().unwrap().to_string()))
         .collect();
-    assert_eq!(documented, listed, "every route needs its entry in access/table.rs, and every entry its route");
+    assert_eq!(documented, listed, "every route needs its entry in gate/access_list.rs, and every entry its route");
 
-    for way in guarded() {
-        let method = way.method.as_ref().unwrap().as_str().to_lowercase();
-        let operation = &document["paths"][way.path][method];
-        assert_eq!(operation["security"], json!([{"key": []}]), "{way:?}");
-        if let Needs::Scope(scope) = way.needs {
-            let text = operation["description"].as_str().unwrap();
-            assert!(text.contains(&format!("`{scope}`")), "{way:?}: {text}");
+    for operation in guarded() {
+        let method = operation.method.as_ref().unwrap().as_str().to_lowercase();
+        let described = &document["paths"][operation.path][method];
+        assert_eq!(described["security"], json!([{"key": []}]), "{operation:?}");
+        if let Needs::Scope(scope) = operation.needs {
+            let text = described["description"].as_str().unwrap();
+            assert!(text.contains(&format!("`{scope}`")), "{operation:?}: {text}");
         }
         for status in ["401", "403", "404", "429"] {
-            assert!(operation["responses"][status].is_object(), "{way:?} {status}");
+            assert!(described["responses"][status].is_object(), "{operation:?} {status}");
         }
     }
     assert_eq!(document["components"]["securitySchemes"]["key"]["scheme"], "bearer");
@@ -216,16 +216,16 @@ fn the_list_of_ways_in_and_the_document_say_the_same() {
 #[tokio::test]
 async fn every_way_in_leads_somewhere() {
     let house = House::build().await;
-    for way in WAYS {
+    for operation in OPERATIONS {
         let path = [("{name}", "internal"), ("{code}", "200"), ("{id}", "1"), ("{*path}", "app-D0o6KwHs.js")]
             .into_iter()
-            .fold(way.path.to_owned(), |path, (name, value)| path.replace(name, value));
-        for path in if way.needs == Needs::Nothing { vec![path] } else { house.paths(way.path) } {
+            .fold(operation.path.to_owned(), |path, (name, value)| path.replace(name, value));
+        for path in if operation.needs == Needs::Nothing { vec![path] } else { house.paths(operation.path) } {
             // In the curious tenant nothing of the victim's is there: what is answered is about a job, not about the path.
-            let reply = house.send(way, &path, Some(ADMIN), Some("curious")).await;
-            assert_ne!(reply.status, 405, "{way:?}");
-            assert!(!reply.body.contains("/errors/not-found"), "{way:?}: {}", reply.body);
-            assert!(reply.status < 500, "{way:?}: {reply:?}");
+            let reply = house.send(operation, &path, Some(ADMIN), Some("curious")).await;
+            assert_ne!(reply.status, 405, "{operation:?}");
+            assert!(!reply.body.contains("/errors/not-found"), "{operation:?}: {}", reply.body);
+            assert!(reply.status < 500, "{operation:?}: {reply:?}");
         }
     }
 }
@@ -276,11 +276,15 @@ async fn nobody_comes_in_without_a_key_that_is_known_and_live() {
         ("of a disabled tenant", Some(&of_a_disabled_tenant)),
     ];
     let before = house.belongings().await;
-    for way in guarded() {
-        for path in house.paths(way.path) {
+    for operation in guarded() {
+        for path in house.paths(operation.path) {
             for (which, key) in wrong {
-                let reply = house.send(way, &path, key, None).await;
-                assert_eq!(reply.header("www-authenticate"), Some("Bearer realm=\"foreman\""), "{which}: {way:?}");
+                let reply = house.send(operation, &path, key, None).await;
+                assert_eq!(
+                    reply.header("www-authenticate"),
+                    Some("Bearer realm=\"foreman\""),
+                    "{which}: {operation:?}"
+                );
                 let problem = reply.problem(401, "unauthorized");
                 let detail = problem["detail"].as_str().unwrap();
                 assert!(!detail.contains("sesame"), "{detail}");
@@ -288,7 +292,7 @@ async fn nobody_comes_in_without_a_key_that_is_known_and_live() {
                     assert!(detail.contains(word), "{which}: {detail}");
                 }
                 // One who names a tenant gets no further.
-                house.send(way, &path, key, Some("victim")).await.problem(401, "unauthorized");
+                house.send(operation, &path, key, Some("victim")).await.problem(401, "unauthorized");
             }
         }
     }
@@ -304,16 +308,18 @@ async fn a_key_is_good_for_its_scopes_and_for_nothing_else() {
         keys.push((scope, key(&house.api, "victim", &[scope.as_str()]).await.0));
     }
     let before = house.belongings().await;
-    for way in guarded() {
-        for path in house.paths(way.path) {
+    for operation in guarded() {
+        for path in house.paths(operation.path) {
             for (scope, key) in &keys {
-                match way.needs {
+                match operation.needs {
                     Needs::Scope(needed) if needed != *scope => {
-                        let reply = house.send(way, &path, Some(key), None).await;
+                        let reply = house.send(operation, &path, Some(key), None).await;
                         let problem = reply.problem(403, "forbidden");
-                        assert_eq!(problem["scope"], needed.as_str(), "{way:?} with {scope}");
+                        assert_eq!(problem["scope"], needed.as_str(), "{operation:?} with {scope}");
                     }
-                    Needs::Key => assert_eq!(house.send(way, &path, Some(key), None).await.status, 200, "{way:?}"),
+                    Needs::Key => {
+                        assert_eq!(house.send(operation, &path, Some(key), None).await.status, 200, "{operation:?}")
+                    }
                     // What they are good for is walked by the next test.
                     Needs::Scope(_) | Needs::Nothing => {}
                 }
@@ -350,24 +356,24 @@ async fn what_is_another_tenants_is_not_there() {
         .chain(&house.ids["key"])
         .chain(&house.ids["schedule"][..1])
         .collect();
-    for way in guarded() {
-        for path in house.paths(way.path) {
-            let named = house.send(way, &path, Some(&curious), Some("victim")).await;
-            assert_eq!(named.problem(403, "forbidden")["scope"], "admin", "{way:?}");
-            let reply = house.send(way, &path, Some(&curious), None).await;
-            let asks_for_an_operator = way.needs == Needs::Scope(Scope::Admin);
+    for operation in guarded() {
+        for path in house.paths(operation.path) {
+            let named = house.send(operation, &path, Some(&curious), Some("victim")).await;
+            assert_eq!(named.problem(403, "forbidden")["scope"], "admin", "{operation:?}");
+            let reply = house.send(operation, &path, Some(&curious), None).await;
+            let asks_for_an_operator = operation.needs == Needs::Scope(Scope::Admin);
             // A schedule's or a queue's *name* means one's own: what is done there is done at home.
             let by_id = path.split('/').any(|part| marks.iter().any(|mark| *mark == part));
             match reply.status {
-                403 => assert!(asks_for_an_operator, "{way:?}: {reply:?}"),
-                404 => assert!(by_id || path.contains("nightly"), "{way:?}: {reply:?}"),
+                403 => assert!(asks_for_an_operator, "{operation:?}: {reply:?}"),
+                404 => assert!(by_id || path.contains("nightly"), "{operation:?}: {reply:?}"),
                 status => {
-                    assert!((200..300).contains(&status) && !by_id, "{way:?} {path}: {reply:?}");
-                    assert!(!marks.iter().any(|mark| reply.body.contains(*mark)), "{way:?}: {reply:?}");
-                    assert!(!reply.body.contains("victim"), "{way:?}: {reply:?}");
+                    assert!((200..300).contains(&status) && !by_id, "{operation:?} {path}: {reply:?}");
+                    assert!(!marks.iter().any(|mark| reply.body.contains(*mark)), "{operation:?}: {reply:?}");
+                    assert!(!reply.body.contains("victim"), "{operation:?}: {reply:?}");
                 }
             }
-            assert_eq!(house.belongings().await, before, "{way:?} {path}");
+            assert_eq!(house.belongings().await, before, "{operation:?} {path}");
         }
     }
 }

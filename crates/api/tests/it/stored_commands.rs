@@ -1,11 +1,11 @@
-//! A stored command is started by nobody who could not have submitted it: every way that runs work again, now, or at another time.
+//! A stored command is started by nobody who could not have submitted it: every operation that runs work again, now, or at another time.
 //!
-//! The matrix names every way in that changes something, and says whether it can start stored work. A new way that is in neither
+//! The matrix names every operation that changes something, and says whether it can start stored work. A new operation that is in neither
 //! list fails here.
 
 use std::collections::BTreeSet;
 
-use foreman_api::access::table::WAYS;
+use foreman_api::gate::access_list::OPERATIONS;
 use foreman_api::{Commands, Hosts, Keys, Patience};
 use serde_json::{Value, json};
 
@@ -82,10 +82,10 @@ fn every_way_that_changes_something_is_known_to_start_stored_work_or_not_to() {
         .chain([BULK])
         .chain(NOT_STARTING.iter().copied())
         .collect();
-    let changing: BTreeSet<(&str, &str)> = WAYS
+    let changing: BTreeSet<(&str, &str)> = OPERATIONS
         .iter()
-        .filter(|way| way.path.starts_with("/api/v1"))
-        .filter_map(|way| way.method.as_ref().map(|method| (method.as_str(), way.path)))
+        .filter(|operation| operation.path.starts_with("/api/v1"))
+        .filter_map(|operation| operation.method.as_ref().map(|method| (method.as_str(), operation.path)))
         .filter(|(method, _)| *method != "GET")
         .collect();
     assert_eq!(known, changing);

@@ -259,9 +259,9 @@ fn what_follows_from_other_settings_is_filled_in() {
 
 /// Every part of Foreman that has a `Config`, by its source.
 const PARTS: &[(&str, &str)] = &[
-    ("serve", include_str!("../../../api/src/serve.rs")),
-    ("stream", include_str!("../../../api/src/stream.rs")),
-    ("tail", include_str!("../../../api/src/tail.rs")),
+    ("serve", include_str!("../../../api/src/serve/mod.rs")),
+    ("stream", include_str!("../../../api/src/stream/mod.rs")),
+    ("tail", include_str!("../../../api/src/tail/mod.rs")),
     ("output", include_str!("../../../engine/src/output.rs")),
     ("command", include_str!("../../../engine/src/target/command.rs")),
     ("http", include_str!("../../../engine/src/target/http.rs")),

@@ -6,7 +6,7 @@ use crate::tree::{files, read};
 
 /// The names after `/errors/` in the one file of the API that lists them.
 fn problem_types() -> BTreeSet<String> {
-    let source = read("crates/api/src/problem.rs");
+    let source = read("crates/api/src/problem/kind.rs");
     source
         .split("\"/errors/")
         .skip(1)
