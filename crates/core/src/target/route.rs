@@ -81,7 +81,7 @@ impl fmt::Debug for Route {
 mod tests {
     use super::*;
     use crate::limits::Limits;
-    use crate::spec::JobSpec;
+    use crate::spec::{JobSpec, Validate as _};
     use crate::time::Timestamp;
 
     fn is_a_task_name(name: &str) -> bool {
