@@ -12,14 +12,14 @@ use foreman_core::{Lane, TenantId};
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::error::Fault;
-use crate::rows::Traveller;
+use crate::rows::JobRow;
 use crate::write::Write;
 
 /// What is due in one lane, for one route, in one queue.
 pub(crate) type Line = (QueueName, Lane, Route);
 
-pub(crate) fn line_of(traveller: &Traveller) -> Line {
-    (traveller.queue.clone(), traveller.lane, traveller.route.clone())
+pub(crate) fn line_of(job_row: &JobRow) -> Line {
+    (job_row.queue.clone(), job_row.lane, job_row.route.clone())
 }
 
 /// The keys given out by one operation.
@@ -36,13 +36,13 @@ impl<'c> Order<'c> {
     }
 
     /// The key of a job that falls due now.
-    pub fn next(&mut self, traveller: &Traveller) -> Result<i64, Fault> {
-        let virtual_time = self.front(traveller)?;
-        let weight = self.weights.of(self.sql, &traveller.tenant)?;
-        let place = (line_of(traveller), traveller.tenant.clone());
+    pub fn next(&mut self, job_row: &JobRow) -> Result<i64, Fault> {
+        let virtual_time = self.front(job_row)?;
+        let weight = self.weights.of(self.sql, &job_row.tenant)?;
+        let place = (line_of(job_row), job_row.tenant.clone());
         let last = match self.shares.get(&place) {
             Some(last) => Some(*last),
-            None => self.stored_share(traveller)?,
+            None => self.stored_share(job_row)?,
         };
         let key = Keys::reserve(virtual_time, last, weight, 1).last();
         self.shares.insert(place, key);
@@ -50,8 +50,8 @@ impl<'c> Order<'c> {
     }
 
     /// The key of a job that goes to the front: V itself.
-    pub fn front(&mut self, traveller: &Traveller) -> Result<i64, Fault> {
-        let line = line_of(traveller);
+    pub fn front(&mut self, job_row: &JobRow) -> Result<i64, Fault> {
+        let line = line_of(job_row);
         if let Some(time) = self.fronts.get(&line) {
             return Ok(*time);
         }
@@ -63,8 +63,8 @@ impl<'c> Order<'c> {
         Ok(time)
     }
 
-    fn stored_share(&self, traveller: &Traveller) -> Result<Option<i64>, Fault> {
-        let Traveller { queue, lane, route, tenant, .. } = traveller;
+    fn stored_share(&self, job_row: &JobRow) -> Result<Option<i64>, Fault> {
+        let JobRow { queue, lane, route, tenant, .. } = job_row;
         let mut statement = self.sql.prepare_cached(
             "SELECT last_key FROM line_shares WHERE queue = ?1 AND lane = ?2 AND route = ?3 AND tenant = ?4",
         )?;

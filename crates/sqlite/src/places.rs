@@ -14,7 +14,7 @@ use rusqlite::{OptionalExtension, params};
 
 use crate::error::Fault;
 use crate::order::Order;
-use crate::rows::{HeldRow, Tenure, Traveller, Waiting, traveller_columns};
+use crate::rows::{HeldRow, JobRow, Tenure, Waiting, job_row_columns};
 use crate::write::{Prepared, Write};
 
 /// Where a job stands.
@@ -44,13 +44,13 @@ pub(crate) fn find(write: &Write<'_>, job: JobId) -> Result<Place, Fault> {
 }
 
 pub(crate) fn waiting(write: &Write<'_>, job: JobId) -> Result<Option<Waiting>, Fault> {
-    let mut statement = write.prepared(concat!("SELECT ", traveller_columns!(), ", key FROM ready WHERE job = ?1"))?;
+    let mut statement = write.prepared(concat!("SELECT ", job_row_columns!(), ", key FROM ready WHERE job = ?1"))?;
     let mut rows = statement.query([job.0])?;
     rows.next()?.map(Waiting::try_from).transpose()
 }
 
 pub(crate) fn held(write: &Write<'_>, job: JobId) -> Result<Option<HeldRow>, Fault> {
-    let mut statement = write.prepared(concat!("SELECT ", traveller_columns!(), ", claim FROM held WHERE job = ?1"))?;
+    let mut statement = write.prepared(concat!("SELECT ", job_row_columns!(), ", claim FROM held WHERE job = ?1"))?;
     let mut rows = statement.query([job.0])?;
     rows.next()?.map(HeldRow::try_from).transpose()
 }
@@ -58,7 +58,7 @@ pub(crate) fn held(write: &Write<'_>, job: JobId) -> Result<Option<HeldRow>, Fau
 /// Every job still open in a claim, by id.
 pub(crate) fn open_in(write: &Write<'_>, claim: Fence) -> Result<Vec<HeldRow>, Fault> {
     let mut statement =
-        write.prepared(concat!("SELECT ", traveller_columns!(), ", claim FROM held WHERE claim = ?1 ORDER BY job"))?;
+        write.prepared(concat!("SELECT ", job_row_columns!(), ", claim FROM held WHERE claim = ?1 ORDER BY job"))?;
     let mut rows = statement.query([claim.0])?;
     let mut open = Vec::new();
     while let Some(row) = rows.next()? {
@@ -94,14 +94,14 @@ pub(crate) fn drop_claim_if_empty(write: &Write<'_>, claim: Fence) -> Result<(),
 pub(crate) fn put_back(
     write: &Write<'_>,
     order: &mut Order<'_>,
-    traveller: &Traveller,
+    job_row: &JobRow,
     took: Option<Duration>,
 ) -> Result<(), Fault> {
-    let is_due = traveller.run_at <= write.now;
-    let key = if is_due { Some(order.next(traveller)?) } else { None };
-    let counters = traveller.counters.moved();
-    put(write, traveller, traveller.run_at, counters, key)?;
-    note(write, traveller, counters.step(State::of_waiting(is_due, counters.attempt), took));
+    let is_due = job_row.run_at <= write.now;
+    let key = if is_due { Some(order.next(job_row)?) } else { None };
+    let counters = job_row.counters.moved();
+    put(write, job_row, job_row.run_at, counters, key)?;
+    note(write, job_row, counters.step(State::of_waiting(is_due, counters.attempt), took));
     Ok(())
 }
 
@@ -109,32 +109,32 @@ pub(crate) fn put_back(
 pub(crate) fn put_in_front(
     write: &Write<'_>,
     order: &mut Order<'_>,
-    traveller: &Traveller,
+    job_row: &JobRow,
     took: Option<Duration>,
 ) -> Result<(), Fault> {
-    let key = order.front(traveller)?;
-    let counters = traveller.counters.moved();
-    put(write, traveller, traveller.run_at.min(write.now), counters, Some(key))?;
-    note(write, traveller, counters.step(State::Pending, took));
+    let key = order.front(job_row)?;
+    let counters = job_row.counters.moved();
+    put(write, job_row, job_row.run_at.min(write.now), counters, Some(key))?;
+    note(write, job_row, counters.step(State::Pending, took));
     Ok(())
 }
 
-pub(crate) fn note(write: &Write<'_>, traveller: &Traveller, step: Step) {
-    write.note(traveller.job, &traveller.tenant, &traveller.queue, step);
+pub(crate) fn note(write: &Write<'_>, job_row: &JobRow, step: Step) {
+    write.note(job_row.job, &job_row.tenant, &job_row.queue, step);
 }
 
 fn put(
     write: &Write<'_>,
-    traveller: &Traveller,
+    job_row: &JobRow,
     run_at: Timestamp,
     counters: Counters,
     key: Option<i64>,
 ) -> Result<(), Fault> {
-    let Traveller { job, tenant, queue, route, lane, kind, expires_at, .. } = traveller;
+    let JobRow { job, tenant, queue, route, lane, kind, expires_at, .. } = job_row;
     write
         .prepared(concat!(
             "INSERT INTO ready (",
-            traveller_columns!(),
+            job_row_columns!(),
             ", key) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
         ))?
         .execute(params![
@@ -161,13 +161,13 @@ fn put(
     Ok(())
 }
 
-pub(crate) fn hold(write: &Write<'_>, claim: Fence, traveller: &Traveller) -> Result<(), Fault> {
-    let Traveller { job, tenant, queue, route, lane, kind, run_at, expires_at, counters } = traveller;
+pub(crate) fn hold(write: &Write<'_>, claim: Fence, job_row: &JobRow) -> Result<(), Fault> {
+    let JobRow { job, tenant, queue, route, lane, kind, run_at, expires_at, counters } = job_row;
     let counters = counters.moved();
     write
         .prepared(concat!(
             "INSERT INTO held (",
-            traveller_columns!(),
+            job_row_columns!(),
             ", claim) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
         ))?
         .execute(params![
@@ -185,7 +185,7 @@ pub(crate) fn hold(write: &Write<'_>, claim: Fence, traveller: &Traveller) -> Re
             counters.moves,
             claim.0,
         ])?;
-    note(write, traveller, counters.step(State::Running, Some(write.now.since(*run_at))));
+    note(write, job_row, counters.step(State::Running, Some(write.now.since(*run_at))));
     Ok(())
 }
 
@@ -206,8 +206,8 @@ impl End<'_> {
 }
 
 /// Makes a job final.
-pub(crate) fn finish(write: &Write<'_>, traveller: &Traveller, state: State, end: &End<'_>) -> Result<(), Fault> {
-    let counters = traveller.counters.moved();
+pub(crate) fn finish(write: &Write<'_>, job_row: &JobRow, state: State, end: &End<'_>) -> Result<(), Fault> {
+    let counters = job_row.counters.moved();
     let Counters { attempt, spent, crashes, moves } = counters;
     write
         .prepared(
@@ -216,16 +216,16 @@ pub(crate) fn finish(write: &Write<'_>, traveller: &Traveller, state: State, end
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
         )?
         .execute(params![
-            traveller.job.0,
-            traveller.tenant.as_str(),
+            job_row.job.0,
+            job_row.tenant.as_str(),
             state.as_str(),
-            traveller.queue.as_str(),
-            traveller.kind,
+            job_row.queue.as_str(),
+            job_row.kind,
             write.now.as_micros(),
             attempt,
             spent,
             crashes,
-            traveller.run_at.as_micros(),
+            job_row.run_at.as_micros(),
             end.tenure.map(|tenure| tenure.claim.0),
             end.is_settled,
             end.tenure.map(|tenure| tenure.session.0),
@@ -235,14 +235,14 @@ pub(crate) fn finish(write: &Write<'_>, traveller: &Traveller, state: State, end
             moves,
             end.report.group.as_ref().map(ErrorGroup::as_str),
         ])?;
-    note(write, traveller, counters.step(state, end.took(write.now)));
+    note(write, job_row, counters.step(state, end.took(write.now)));
     Ok(())
 }
 
 /// Records an attempt that did not end its job.
 pub(crate) fn record_attempt(
     write: &Write<'_>,
-    traveller: &Traveller,
+    job_row: &JobRow,
     outcome: AttemptOutcome,
     end: &End<'_>,
 ) -> Result<(), Fault> {
@@ -253,9 +253,9 @@ pub(crate) fn record_attempt(
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         )?
         .execute(params![
-            traveller.job.0,
+            job_row.job.0,
             end.tenure.map(|tenure| tenure.claim.0),
-            traveller.counters.attempt,
+            job_row.counters.attempt,
             end.is_settled,
             end.tenure.map(|tenure| tenure.session.0),
             end.tenure.and_then(|tenure| tenure.worker.as_deref()),
@@ -264,7 +264,7 @@ pub(crate) fn record_attempt(
             outcome.as_str(),
             end.report.json,
         ])?;
-    drop_attempts(write, traveller.job, traveller.counters.moves)
+    drop_attempts(write, job_row.job, job_row.counters.moves)
 }
 
 /// Drops those between the first and the latest that are too many. `moves`: every attempt was one.

@@ -112,7 +112,7 @@ pub(crate) fn counters(cells: &Cells<'_>, first: usize) -> Result<Counters, Faul
 
 /// What `ready` and `held` have in common: everything that travels with a job until it is final.
 #[derive(Clone, Debug)]
-pub(crate) struct Traveller {
+pub(crate) struct JobRow {
     pub job: JobId,
     pub tenant: TenantId,
     pub queue: QueueName,
@@ -124,15 +124,15 @@ pub(crate) struct Traveller {
     pub counters: Counters,
 }
 
-/// The columns of [`Traveller`], in its order of reading.
-macro_rules! traveller_columns {
+/// The columns of [`JobRow`], in its order of reading.
+macro_rules! job_row_columns {
     () => {
         "job, tenant, queue, route, lane, kind, run_at, expires_at, attempt, spent, crashes, moves"
     };
 }
-pub(crate) use traveller_columns;
+pub(crate) use job_row_columns;
 
-impl Traveller {
+impl JobRow {
     fn read(cells: &Cells<'_>) -> Result<Self, Fault> {
         Ok(Self {
             job: cells.id,
@@ -150,7 +150,7 @@ impl Traveller {
 
 /// A row of `ready`.
 pub(crate) struct Waiting {
-    pub traveller: Traveller,
+    pub job_row: JobRow,
     /// Its place in the order; none until it is due.
     pub key: Option<i64>,
 }
@@ -160,13 +160,13 @@ impl TryFrom<&Row<'_>> for Waiting {
 
     fn try_from(row: &Row<'_>) -> Result<Self, Fault> {
         let cells = Cells::of_job(row, "ready", 0)?;
-        Ok(Self { traveller: Traveller::read(&cells)?, key: cells.get(12, "key")? })
+        Ok(Self { job_row: JobRow::read(&cells)?, key: cells.get(12, "key")? })
     }
 }
 
 /// A row of `held`.
 pub(crate) struct HeldRow {
-    pub traveller: Traveller,
+    pub job_row: JobRow,
     pub claim: Fence,
 }
 
@@ -175,7 +175,7 @@ impl TryFrom<&Row<'_>> for HeldRow {
 
     fn try_from(row: &Row<'_>) -> Result<Self, Fault> {
         let cells = Cells::of_job(row, "held", 0)?;
-        Ok(Self { traveller: Traveller::read(&cells)?, claim: Fence(cells.get(12, "claim")?) })
+        Ok(Self { job_row: JobRow::read(&cells)?, claim: Fence(cells.get(12, "claim")?) })
     }
 }
 

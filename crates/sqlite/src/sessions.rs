@@ -187,9 +187,9 @@ fn release(write: &Write<'_>, claim: Fence) -> Result<usize, Fault> {
     let released = open.len();
     let mut order = Order::new(write.sql);
     for held in open {
-        places::leave_held(write, held.traveller.job)?;
+        places::leave_held(write, held.job_row.job)?;
         let end = End { tenure: Some(&tenure), is_settled: false, report: &StoredReport::empty() };
-        settle::close(write, &mut order, held.traveller, &Verdict::Released, &end)?;
+        settle::close(write, &mut order, held.job_row, &Verdict::Released, &end)?;
     }
     order.keep(write)?;
     places::drop_claim_if_empty(write, claim)?;
@@ -232,18 +232,18 @@ fn bury(write: &Write<'_>, session: SessionId) -> Result<usize, Fault> {
         let open = places::open_in(write, claim)?;
         returned += open.len();
         for held in open {
-            places::leave_held(write, held.traveller.job)?;
+            places::leave_held(write, held.job_row.job)?;
             let fate = fate(write, &held)?;
             let error = fate.error();
             let report = if fate.is_death() { StoredReport::of_end(&error)? } else { StoredReport::of_lapse(&error)? };
             let end = End { tenure: Some(&tenure), is_settled: false, report: &report };
-            let mut traveller = held.traveller;
-            traveller.counters.crashes += 1;
+            let mut job_row = held.job_row;
+            job_row.counters.crashes += 1;
             if fate.is_death() {
-                places::finish(write, &traveller, State::Dead, &end)?;
+                places::finish(write, &job_row, State::Dead, &end)?;
             } else {
-                places::record_attempt(write, &traveller, AttemptOutcome::Lapsed, &end)?;
-                places::put_in_front(write, &mut order, &traveller, end.took(write.now))?;
+                places::record_attempt(write, &job_row, AttemptOutcome::Lapsed, &end)?;
+                places::put_in_front(write, &mut order, &job_row, end.took(write.now))?;
             }
         }
         places::drop_claim_if_empty(write, claim)?;
@@ -274,11 +274,11 @@ impl Fate {
 }
 
 fn fate(write: &Write<'_>, held: &HeldRow) -> Result<Fate, Fault> {
-    let Counters { spent, crashes, .. } = held.traveller.counters;
+    let Counters { spent, crashes, .. } = held.job_row.counters;
     let crashes = crashes + 1;
     if crashes >= MAX_CRASHES {
         Ok(Fate::Poison { crashes })
-    } else if spent >= max_attempts(write, held.traveller.job)? {
+    } else if spent >= max_attempts(write, held.job_row.job)? {
         Ok(Fate::NoAttemptLeft)
     } else {
         Ok(Fate::Again)

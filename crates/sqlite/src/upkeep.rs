@@ -23,7 +23,7 @@ use crate::order::Order;
 use crate::places::{self, End};
 use crate::queues::{self, Unused};
 use crate::readers::Read;
-use crate::rows::{Traveller, Waiting, traveller_columns};
+use crate::rows::{JobRow, Waiting, job_row_columns};
 use crate::schedules::OldTicks;
 use crate::write::Write;
 
@@ -83,59 +83,59 @@ fn promote(write: &Write<'_>, limit: usize) -> Result<Due, Fault> {
     Ok(Due { promoted: due.len(), expired: expired.len(), next, next_in: next.map(|time| time.since(write.now)) })
 }
 
-fn expired(write: &Write<'_>, limit: usize) -> Result<Vec<Traveller>, Fault> {
+fn expired(write: &Write<'_>, limit: usize) -> Result<Vec<JobRow>, Fault> {
     let sql = concat!(
         "SELECT ",
-        traveller_columns!(),
+        job_row_columns!(),
         ", key FROM ready WHERE expires_at IS NOT NULL AND expires_at <= ?1 ORDER BY expires_at, job LIMIT ?2"
     );
-    travellers(write, sql, limit)
+    job_rows(write, sql, limit)
 }
 
-fn due(write: &Write<'_>, limit: usize) -> Result<Vec<Traveller>, Fault> {
+fn due(write: &Write<'_>, limit: usize) -> Result<Vec<JobRow>, Fault> {
     let sql = concat!(
         "SELECT ",
-        traveller_columns!(),
+        job_row_columns!(),
         ", key FROM ready WHERE key IS NULL AND run_at <= ?1 ORDER BY run_at, job LIMIT ?2"
     );
-    travellers(write, sql, limit)
+    job_rows(write, sql, limit)
 }
 
-fn travellers(write: &Write<'_>, sql: &'static str, limit: usize) -> Result<Vec<Traveller>, Fault> {
+fn job_rows(write: &Write<'_>, sql: &'static str, limit: usize) -> Result<Vec<JobRow>, Fault> {
     let mut statement = write.prepared(sql)?;
     let mut rows = statement.query((write.now.as_micros(), bound(limit)))?;
-    let mut travellers = Vec::new();
+    let mut job_rows = Vec::new();
     while let Some(row) = rows.next()? {
-        travellers.push(Waiting::try_from(row)?.traveller);
+        job_rows.push(Waiting::try_from(row)?.job_row);
     }
-    Ok(travellers)
+    Ok(job_rows)
 }
 
 fn bound(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
-fn expire(write: &Write<'_>, expired: &[Traveller]) -> Result<(), Fault> {
+fn expire(write: &Write<'_>, expired: &[JobRow]) -> Result<(), Fault> {
     let report = StoredReport::of_end("expired")?;
     let end = End { tenure: None, is_settled: false, report: &report };
-    for traveller in expired {
-        places::leave_ready(write, traveller.job)?;
-        places::finish(write, traveller, State::Failed, &end)?;
+    for job_row in expired {
+        places::leave_ready(write, job_row.job)?;
+        places::finish(write, job_row, State::Failed, &end)?;
     }
     Ok(())
 }
 
-fn give_places(write: &Write<'_>, due: &[Traveller]) -> Result<(), Fault> {
+fn give_places(write: &Write<'_>, due: &[JobRow]) -> Result<(), Fault> {
     if due.is_empty() {
         return Ok(());
     }
     let mut order = Order::new(write.sql);
     let mut update = write.prepared("UPDATE ready SET key = ?2, moves = ?3 WHERE job = ?1")?;
-    for traveller in due {
-        let key = order.next(traveller)?;
-        let counters = traveller.counters.moved();
-        update.execute((traveller.job.0, key, counters.moves))?;
-        places::note(write, traveller, counters.step(State::Pending, None));
+    for job_row in due {
+        let key = order.next(job_row)?;
+        let counters = job_row.counters.moved();
+        update.execute((job_row.job.0, key, counters.moves))?;
+        places::note(write, job_row, counters.step(State::Pending, None));
     }
     order.keep(write)?;
     write.ring(Topic::Ready);

@@ -21,7 +21,7 @@ pub(super) fn cancel(write: &Write<'_>, tenant: &TenantId, id: JobId) -> Result<
         Place::Ready(waiting) => {
             places::leave_ready(write, id)?;
             let end = End { tenure: None, is_settled: false, report: &StoredReport::empty() };
-            places::finish(write, &waiting.traveller, State::Cancelled, &end)?;
+            places::finish(write, &waiting.job_row, State::Cancelled, &end)?;
             CancelAnswer::WasWaiting
         }
         Place::Held(held) => {
@@ -29,7 +29,7 @@ pub(super) fn cancel(write: &Write<'_>, tenant: &TenantId, id: JobId) -> Result<
             places::leave_held(write, id)?;
             places::drop_claim_if_empty(write, held.claim)?;
             let end = End { tenure: Some(&tenure), is_settled: false, report: &StoredReport::empty() };
-            places::finish(write, &held.traveller, State::Cancelled, &end)?;
+            places::finish(write, &held.job_row, State::Cancelled, &end)?;
             write.ring(Topic::Cancelled);
             CancelAnswer::WasHeld(tenure.session)
         }

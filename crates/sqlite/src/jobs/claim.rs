@@ -21,7 +21,7 @@ use crate::SqliteStore;
 use crate::error::Fault;
 use crate::order;
 use crate::places::{self, End};
-use crate::rows::{Traveller, Waiting, traveller_columns};
+use crate::rows::{JobRow, Waiting, job_row_columns};
 use crate::tenure;
 use crate::work::Written;
 use crate::write::Write;
@@ -40,7 +40,7 @@ pub(super) fn claim(write: &Write<'_>, request: &ClaimRequest, rotation: &Rotati
     if let Some(fence) = claimed_before(write, request)? {
         let jobs = places::open_in(write, fence)?
             .into_iter()
-            .map(|held| Ok((written(write, held.traveller.job)?, held.traveller.counters)))
+            .map(|held| Ok((written(write, held.job_row.job)?, held.job_row.counters)))
             .collect::<Result<_, Fault>>()?;
         return Ok(Taken::Claimed { fence, jobs, fragile_waiting: false });
     }
@@ -49,7 +49,7 @@ pub(super) fn claim(write: &Write<'_>, request: &ClaimRequest, rotation: &Rotati
         return Ok(Taken::Nothing { fragile_waiting });
     }
     let is_their_turn = matches!(request.wanted, Wanted::ByOrder { .. })
-        && !chosen.iter().any(|one| is_fragile(one.traveller.counters.crashes));
+        && !chosen.iter().any(|one| is_fragile(one.job_row.counters.crashes));
     if is_their_turn {
         rotation.took(write, &chosen)?;
     }
@@ -108,7 +108,7 @@ fn keep_within_rooms(chosen: &mut Vec<Waiting>, rooms: &[Room]) {
         return;
     }
     let mut left: HashMap<&TenantId, u32> = rooms.iter().map(|room| (&room.tenant, room.jobs)).collect();
-    chosen.retain(|waiting| match left.get_mut(&waiting.traveller.tenant) {
+    chosen.retain(|waiting| match left.get_mut(&waiting.job_row.tenant) {
         None => true,
         Some(0) => false,
         Some(left) => {
@@ -166,7 +166,7 @@ impl<'r> Served<'r> {
         // Hardly ever any: one look at an index that is empty most of the time.
         let mut statement = write.prepared(concat!(
             "SELECT ",
-            traveller_columns!(),
+            job_row_columns!(),
             ", key FROM ready INDEXED BY ready_fragile WHERE key IS NOT NULL AND crashes >= 2 ORDER BY key, job"
         ))?;
         let mut rows = statement.query([])?;
@@ -193,7 +193,7 @@ impl<'r> Served<'r> {
             if waiting.key.is_none() || !self.may_take(write, &waiting)? {
                 continue;
             }
-            if !is_fragile(waiting.traveller.counters.crashes) {
+            if !is_fragile(waiting.job_row.counters.crashes) {
                 chosen.push(waiting);
             } else if fragile.as_ref().is_none_or(|first| before(&waiting, first)) {
                 fragile = Some(waiting);
@@ -205,7 +205,7 @@ impl<'r> Served<'r> {
     /// Served, neither past its start-by, which the promoter has not seen yet, nor of a tenant that has paused it, has no room
     /// or is disabled.
     fn may_take(&self, write: &Write<'_>, waiting: &Waiting) -> Result<bool, Fault> {
-        let Traveller { queue, tenant, route, expires_at, .. } = &waiting.traveller;
+        let JobRow { queue, tenant, route, expires_at, .. } = &waiting.job_row;
         let is_named = match &self.request.queues {
             Queues::All => true,
             Queues::Named(names) => names.contains(queue),
@@ -220,7 +220,7 @@ impl<'r> Served<'r> {
 }
 
 fn before(one: &Waiting, other: &Waiting) -> bool {
-    (one.key, one.traveller.job) < (other.key, other.traveller.job)
+    (one.key, one.job_row.job) < (other.key, other.job_row.job)
 }
 
 /// Moves the chosen from `ready` into a new claim, and V with them.
@@ -231,20 +231,20 @@ fn take(
     is_their_turn: bool,
 ) -> Result<(Fence, Vec<(Written, Counters)>), Fault> {
     for waiting in &chosen {
-        places::leave_ready(write, waiting.traveller.job)?;
+        places::leave_ready(write, waiting.job_row.job)?;
     }
     let fence = draw(write, request)?;
     let mut served: HashMap<order::Line, order::Taken> = HashMap::new();
     let mut jobs = Vec::with_capacity(chosen.len());
-    for Waiting { mut traveller, key } in chosen {
+    for Waiting { mut job_row, key } in chosen {
         if let Some(key) = key {
-            let taken = served.entry(order::line_of(&traveller)).or_default();
+            let taken = served.entry(order::line_of(&job_row)).or_default();
             (taken.highest, taken.count) = (key.max(taken.highest), taken.count + 1);
         }
-        traveller.counters.attempt += 1;
-        traveller.counters.spent += 1;
-        places::hold(write, fence, &traveller)?;
-        jobs.push((written(write, traveller.job)?, traveller.counters));
+        job_row.counters.attempt += 1;
+        job_row.counters.spent += 1;
+        places::hold(write, fence, &job_row)?;
+        jobs.push((written(write, job_row.job)?, job_row.counters));
     }
     order::served(write.sql, &served, is_their_turn)?;
     Ok((fence, jobs))
@@ -304,5 +304,5 @@ fn put_aside(write: &Write<'_>, fence: Fence, id: JobId, error: &str) -> Result<
     places::leave_held(write, id)?;
     places::drop_claim_if_empty(write, fence)?;
     let end = End { tenure: Some(&tenure), is_settled: false, report: &report };
-    places::finish(write, &held.traveller, State::Dead, &end)
+    places::finish(write, &held.job_row, State::Dead, &end)
 }

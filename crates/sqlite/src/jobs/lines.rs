@@ -34,7 +34,7 @@ use super::passed::{Part, Passed};
 use crate::disabled::Disabled;
 use crate::error::Fault;
 use crate::order::Weights;
-use crate::rows::{Waiting, traveller_columns};
+use crate::rows::{Waiting, job_row_columns};
 use crate::write::Write;
 
 /// So many lines of a lane and route are looked at together: about two milliseconds of the writer.
@@ -73,7 +73,7 @@ const LINE_OF: &str =
 /// What comes in a line after one of its places.
 const REST_OF_LINE: &str = concat!(
     "SELECT ",
-    traveller_columns!(),
+    job_row_columns!(),
     ", key FROM ready INDEXED BY ready_in_order
      WHERE lane = ?1 AND route = ?2 AND queue = ?3 AND key IS NOT NULL AND (key, job) > (?4, ?5) ORDER BY key, job"
 );
@@ -121,9 +121,9 @@ impl Rotation {
     /// These were claimed in their turn.
     pub fn took(&self, write: &Write<'_>, chosen: &[Waiting]) -> Result<(), Fault> {
         let (mut turns, mut weights) = (lock(&self.turns), Weights::default());
-        for Waiting { traveller, .. } in chosen {
-            let weight = weights.of(write.sql, &traveller.tenant)?;
-            turns.took(traveller.lane, &traveller.route, &traveller.queue, &traveller.tenant, weight);
+        for Waiting { job_row, .. } in chosen {
+            let weight = weights.of(write.sql, &job_row.tenant)?;
+            turns.took(job_row.lane, &job_row.route, &job_row.queue, &job_row.tenant, weight);
         }
         Ok(())
     }
@@ -419,18 +419,18 @@ impl Line {
                 section.is_read_out = true;
                 break;
             };
-            let place = (waiting.key.unwrap_or_default(), waiting.traveller.job);
+            let place = (waiting.key.unwrap_or_default(), waiting.job_row.job);
             // `crashes` is compared here and not in the statement: a fragile job is rare, and the scan stays on its index.
-            if !is_fragile(waiting.traveller.counters.crashes) && self.may_start(&waiting, write.now) {
+            if !is_fragile(waiting.job_row.counters.crashes) && self.may_start(&waiting, write.now) {
                 if !self.is_met {
                     self.front = fair::front(self.time, place.0);
                     self.is_met = true;
                 }
-                let (tenant, is_returned) = (waiting.traveller.tenant.clone(), self.is_returned(&waiting));
+                let (tenant, is_returned) = (waiting.job_row.tenant.clone(), self.is_returned(&waiting));
                 self.waiting.add(place, Candidate { tenant, is_returned, item: waiting });
                 at_hand += 1;
             } else if !self.closed.is_empty() && !self.is_met && place.0 < self.time {
-                let tenant = &waiting.traveller.tenant;
+                let tenant = &waiting.job_row.tenant;
                 self.part.after.add(place, self.closed.has(tenant).then_some(tenant));
             }
             section.read_to = place;
@@ -452,7 +452,7 @@ impl Line {
 
     /// Neither past its start-by, which the promoter has not seen yet, nor of a tenant that has paused it or has no room.
     fn may_start(&self, waiting: &Waiting, now: Timestamp) -> bool {
-        waiting.traveller.expires_at.is_none_or(|time| time > now) && !self.closed.has(&waiting.traveller.tenant)
+        waiting.job_row.expires_at.is_none_or(|time| time > now) && !self.closed.has(&waiting.job_row.tenant)
     }
 
     /// Offers the first of each tenant that has none on offer. Before it is read that is what was found of it.
@@ -468,7 +468,7 @@ impl Line {
 
     /// Taken back through no fault of its own.
     fn is_returned(&self, waiting: &Waiting) -> bool {
-        let counters = waiting.traveller.counters;
+        let counters = waiting.job_row.counters;
         let counts = (counters.attempt, counters.spent, counters.crashes);
         fair::is_returned(waiting.key.unwrap_or_default(), self.time, counts)
     }

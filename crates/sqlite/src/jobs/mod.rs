@@ -86,8 +86,8 @@ fn is_owned(write: &Write<'_>, tenant: &TenantId, id: JobId) -> Result<bool, Fau
 fn state_in(write: &Write<'_>, place: &Place) -> State {
     match place {
         Place::Ready(waiting) => {
-            let traveller = &waiting.traveller;
-            State::of_waiting(traveller.run_at <= write.now, traveller.counters.attempt)
+            let job_row = &waiting.job_row;
+            State::of_waiting(job_row.run_at <= write.now, job_row.counters.attempt)
         }
         Place::Held(_) => State::Running,
         Place::Final(state) => *state,

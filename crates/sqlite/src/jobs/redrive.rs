@@ -11,7 +11,7 @@ use super::{is_owned, state_in};
 use crate::error::Fault;
 use crate::order::Order;
 use crate::places::{self, Place};
-use crate::rows::{Cells, Traveller, counters};
+use crate::rows::{Cells, JobRow, counters};
 use crate::work;
 use crate::write::Write;
 
@@ -39,17 +39,17 @@ fn redrive_one(
     if !matches!(place, Place::Final(_)) {
         return Ok(Some(RedriveAnswer::NotFinal(state_in(write, &place))));
     }
-    let traveller = traveller_of(write, id)?;
+    let job_row = job_row_of(write, id)?;
     keep_outcome(write, id)?;
-    places::drop_attempts(write, id, traveller.counters.moves)?;
+    places::drop_attempts(write, id, job_row.counters.moves)?;
     // The queue may be gone: a final job does not keep it.
-    note_use(write, &traveller.tenant, &traveller.queue)?;
-    places::put_back(write, order, &traveller, None)?;
+    note_use(write, &job_row.tenant, &job_row.queue)?;
+    places::put_back(write, order, &job_row, None)?;
     Ok(Some(RedriveAnswer::Redriven))
 }
 
 /// The job as it would stand in `ready`, its counters as they were at the end.
-fn traveller_of(write: &Write<'_>, id: JobId) -> Result<Traveller, Fault> {
+fn job_row_of(write: &Write<'_>, id: JobId) -> Result<JobRow, Fault> {
     let mut statement = write.prepared(
         "SELECT jobs.id, jobs.tenant, jobs.created_at, jobs.work, outcomes.attempt,
                 outcomes.spent, outcomes.crashes, outcomes.moves
@@ -61,7 +61,7 @@ fn traveller_of(write: &Write<'_>, id: JobId) -> Result<Traveller, Fault> {
     };
     let job = work::job(row)?;
     let cells = Cells::of_job(row, "outcomes", 0)?;
-    Ok(Traveller {
+    Ok(JobRow {
         job: id,
         queue: job.work.queue.clone(),
         route: job.work.target.route(),

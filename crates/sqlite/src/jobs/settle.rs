@@ -13,7 +13,7 @@ use rusqlite::OptionalExtension;
 use crate::error::Fault;
 use crate::order::Order;
 use crate::places::{self, End};
-use crate::rows::{Tenure, Traveller};
+use crate::rows::{JobRow, Tenure};
 use crate::tenure;
 use crate::write::Write;
 
@@ -62,7 +62,7 @@ impl Settling<'_, '_> {
         let Some(held) = held else { return self.refused(*fence, *job) };
         places::leave_held(self.write, *job)?;
         let end = End { tenure: Some(tenure), is_settled: true, report };
-        close(self.write, &mut self.order, held.traveller, verdict, &end)?;
+        close(self.write, &mut self.order, held.job_row, verdict, &end)?;
         Ok(Settled::Now)
     }
 
@@ -93,20 +93,20 @@ impl Settling<'_, '_> {
 pub(crate) fn close(
     write: &Write<'_>,
     order: &mut Order<'_>,
-    mut traveller: Traveller,
+    mut job_row: JobRow,
     verdict: &Verdict,
     end: &End<'_>,
 ) -> Result<(), Fault> {
     if let Some(state) = verdict.final_state() {
-        return places::finish(write, &traveller, state, end);
+        return places::finish(write, &job_row, state, end);
     }
-    places::record_attempt(write, &traveller, verdict.name(), end)?;
+    places::record_attempt(write, &job_row, verdict.name(), end)?;
     if let Verdict::Retry { delay, .. } = verdict {
-        traveller.run_at = write.now.plus(*delay);
-        places::put_back(write, order, &traveller, end.took(write.now))
+        job_row.run_at = write.now.plus(*delay);
+        places::put_back(write, order, &job_row, end.took(write.now))
     } else {
-        let Counters { spent, .. } = &mut traveller.counters;
+        let Counters { spent, .. } = &mut job_row.counters;
         *spent = spent.saturating_sub(1);
-        places::put_in_front(write, order, &traveller, end.took(write.now))
+        places::put_in_front(write, order, &job_row, end.took(write.now))
     }
 }

@@ -15,7 +15,7 @@ use uuid::Uuid;
 use crate::error::Fault;
 use crate::order::Order;
 use crate::places;
-use crate::rows::Traveller;
+use crate::rows::JobRow;
 use crate::write::Write;
 
 pub(super) fn prepare(jobs: &[NewJob]) -> Result<Vec<NewJobRow>, StoreError> {
@@ -99,7 +99,7 @@ fn accept(
     if queues.insert((job.tenant.clone(), job.queue.clone())) {
         note_use(write, &job.tenant, &job.queue)?;
     }
-    let traveller = Traveller {
+    let job_row = JobRow {
         job: job.id,
         tenant: job.tenant.clone(),
         queue: job.queue.clone(),
@@ -110,7 +110,7 @@ fn accept(
         expires_at: job.expires_at,
         counters: Counters::default(),
     };
-    places::put_back(write, order, &traveller, None)?;
+    places::put_back(write, order, &job_row, None)?;
     Ok(write.now)
 }
 
