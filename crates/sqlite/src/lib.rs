@@ -13,6 +13,7 @@ mod audit;
 #[cfg(test)]
 mod bare;
 mod changes;
+mod claim_info;
 mod config;
 mod connection;
 mod disabled;
@@ -36,7 +37,6 @@ mod schedules;
 mod sessions;
 mod statistics;
 mod tenants;
-mod tenure;
 mod trail;
 mod unreadable;
 mod upkeep;

@@ -14,7 +14,7 @@ use rusqlite::{OptionalExtension, params};
 
 use crate::error::Fault;
 use crate::order::Order;
-use crate::rows::{HeldRow, JobRow, Tenure, Waiting, job_row_columns};
+use crate::rows::{ClaimInfo, HeldRow, JobRow, Waiting, job_row_columns};
 use crate::write::{Prepared, Write};
 
 /// Where a job stands.
@@ -192,7 +192,7 @@ pub(crate) fn hold(write: &Write<'_>, claim: Fence, job_row: &JobRow) -> Result<
 /// How an attempt, or a job that waited, came to its end.
 pub(crate) struct End<'a> {
     /// `None`: it ended while it waited.
-    pub tenure: Option<&'a Tenure>,
+    pub claim_info: Option<&'a ClaimInfo>,
     /// Recorded by the attempt itself, which may ask for it again.
     pub is_settled: bool,
     pub report: &'a StoredReport,
@@ -201,7 +201,7 @@ pub(crate) struct End<'a> {
 impl End<'_> {
     /// How long the attempt ran.
     pub fn took(&self, now: Timestamp) -> Option<Duration> {
-        self.tenure.map(|tenure| now.since(tenure.started_at))
+        self.claim_info.map(|claim_info| now.since(claim_info.started_at))
     }
 }
 
@@ -226,11 +226,11 @@ pub(crate) fn finish(write: &Write<'_>, job_row: &JobRow, state: State, end: &En
             spent,
             crashes,
             job_row.run_at.as_micros(),
-            end.tenure.map(|tenure| tenure.claim.0),
+            end.claim_info.map(|claim_info| claim_info.claim.0),
             end.is_settled,
-            end.tenure.map(|tenure| tenure.session.0),
-            end.tenure.and_then(|tenure| tenure.worker.as_deref()),
-            end.tenure.map(|tenure| tenure.started_at.as_micros()),
+            end.claim_info.map(|claim_info| claim_info.session.0),
+            end.claim_info.and_then(|claim_info| claim_info.worker.as_deref()),
+            end.claim_info.map(|claim_info| claim_info.started_at.as_micros()),
             end.report.json,
             moves,
             end.report.group.as_ref().map(ErrorGroup::as_str),
@@ -254,12 +254,12 @@ pub(crate) fn record_attempt(
         )?
         .execute(params![
             job_row.job.0,
-            end.tenure.map(|tenure| tenure.claim.0),
+            end.claim_info.map(|claim_info| claim_info.claim.0),
             job_row.counters.attempt,
             end.is_settled,
-            end.tenure.map(|tenure| tenure.session.0),
-            end.tenure.and_then(|tenure| tenure.worker.as_deref()),
-            end.tenure.map(|tenure| tenure.started_at.as_micros()),
+            end.claim_info.map(|claim_info| claim_info.session.0),
+            end.claim_info.and_then(|claim_info| claim_info.worker.as_deref()),
+            end.claim_info.map(|claim_info| claim_info.started_at.as_micros()),
             write.now.as_micros(),
             outcome.as_str(),
             end.report.json,

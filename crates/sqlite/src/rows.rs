@@ -181,7 +181,7 @@ impl TryFrom<&Row<'_>> for HeldRow {
 
 /// Under which claim an attempt ran.
 #[derive(Clone, Debug)]
-pub(crate) struct Tenure {
+pub(crate) struct ClaimInfo {
     pub claim: Fence,
     pub session: SessionId,
     pub worker: Option<String>,

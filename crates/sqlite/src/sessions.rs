@@ -17,12 +17,12 @@ use serde::Deserialize;
 use tracing::warn;
 
 use crate::SqliteStore;
+use crate::claim_info;
 use crate::error::Fault;
 use crate::jobs::settle;
 use crate::order::Order;
 use crate::places::{self, End};
 use crate::rows::HeldRow;
-use crate::tenure;
 use crate::write::Write;
 
 #[async_trait]
@@ -160,7 +160,7 @@ fn end(write: &Write<'_>, session: SessionId) -> Result<usize, Fault> {
         return Ok(0);
     }
     let mut handed_back = 0;
-    for claim in tenure::claims_of(write, session)? {
+    for claim in claim_info::claims_of(write, session)? {
         handed_back += release(write, claim)?;
     }
     Ok(handed_back)
@@ -182,13 +182,13 @@ fn mark(write: &Write<'_>, session: SessionId, state: SessionState) -> Result<bo
 
 /// Hands every open job of a claim back, refunded, to the front of the line.
 fn release(write: &Write<'_>, claim: Fence) -> Result<usize, Fault> {
-    let tenure = tenure::of_claim(write, claim)?;
+    let claim_info = claim_info::of_claim(write, claim)?;
     let open = places::open_in(write, claim)?;
     let released = open.len();
     let mut order = Order::new(write.sql);
     for held in open {
         places::leave_held(write, held.job_row.job)?;
-        let end = End { tenure: Some(&tenure), is_settled: false, report: &StoredReport::empty() };
+        let end = End { claim_info: Some(&claim_info), is_settled: false, report: &StoredReport::empty() };
         settle::close(write, &mut order, held.job_row, &Verdict::Released, &end)?;
     }
     order.keep(write)?;
@@ -227,8 +227,8 @@ fn bury(write: &Write<'_>, session: SessionId) -> Result<usize, Fault> {
     mark(write, session, SessionState::Dead)?;
     let mut returned = 0;
     let mut order = Order::new(write.sql);
-    for claim in tenure::claims_of(write, session)? {
-        let tenure = tenure::of_claim(write, claim)?;
+    for claim in claim_info::claims_of(write, session)? {
+        let claim_info = claim_info::of_claim(write, claim)?;
         let open = places::open_in(write, claim)?;
         returned += open.len();
         for held in open {
@@ -236,7 +236,7 @@ fn bury(write: &Write<'_>, session: SessionId) -> Result<usize, Fault> {
             let fate = fate(write, &held)?;
             let error = fate.error();
             let report = if fate.is_death() { StoredReport::of_end(&error)? } else { StoredReport::of_lapse(&error)? };
-            let end = End { tenure: Some(&tenure), is_settled: false, report: &report };
+            let end = End { claim_info: Some(&claim_info), is_settled: false, report: &report };
             let mut job_row = held.job_row;
             job_row.counters.crashes += 1;
             if fate.is_death() {

@@ -117,7 +117,7 @@ fn bound(limit: usize) -> i64 {
 
 fn expire(write: &Write<'_>, expired: &[JobRow]) -> Result<(), Fault> {
     let report = StoredReport::of_end("expired")?;
-    let end = End { tenure: None, is_settled: false, report: &report };
+    let end = End { claim_info: None, is_settled: false, report: &report };
     for job_row in expired {
         places::leave_ready(write, job_row.job)?;
         places::finish(write, job_row, State::Failed, &end)?;

@@ -22,7 +22,7 @@ const ONLY_SQLITE: [(&str, &str); 13] = [
     ("schedules/bare.rs", "as bare.rs"),
     ("schedules/open.rs", "open jobs are looked up one by one; on Postgres by a statement of schedules/fire.rs"),
     ("schedules/prune.rs", "as queues.rs, for ticks (sql/cut_ticks.sql)"),
-    ("tenure.rs", "a claim is looked up by itself; on Postgres it is part of the statement that locks it"),
+    ("claim_info.rs", "a claim is looked up by itself; on Postgres it is part of the statement that locks it"),
     ("writer.rs", "many readers beside one writer; on Postgres every connection of the pool does both"),
 ];
 

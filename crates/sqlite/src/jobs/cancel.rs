@@ -8,9 +8,9 @@ use foreman_core::storage::StoredReport;
 use foreman_core::{JobId, State, TenantId};
 
 use super::is_owned;
+use crate::claim_info;
 use crate::error::Fault;
 use crate::places::{self, End, Place};
-use crate::tenure;
 use crate::write::Write;
 
 pub(super) fn cancel(write: &Write<'_>, tenant: &TenantId, id: JobId) -> Result<Option<CancelAnswer>, Fault> {
@@ -20,18 +20,18 @@ pub(super) fn cancel(write: &Write<'_>, tenant: &TenantId, id: JobId) -> Result<
     Ok(Some(match places::find(write, id)? {
         Place::Ready(waiting) => {
             places::leave_ready(write, id)?;
-            let end = End { tenure: None, is_settled: false, report: &StoredReport::empty() };
+            let end = End { claim_info: None, is_settled: false, report: &StoredReport::empty() };
             places::finish(write, &waiting.job_row, State::Cancelled, &end)?;
             CancelAnswer::WasWaiting
         }
         Place::Held(held) => {
-            let tenure = tenure::of_claim(write, held.claim)?;
+            let claim_info = claim_info::of_claim(write, held.claim)?;
             places::leave_held(write, id)?;
             places::drop_claim_if_empty(write, held.claim)?;
-            let end = End { tenure: Some(&tenure), is_settled: false, report: &StoredReport::empty() };
+            let end = End { claim_info: Some(&claim_info), is_settled: false, report: &StoredReport::empty() };
             places::finish(write, &held.job_row, State::Cancelled, &end)?;
             write.ring(Topic::Cancelled);
-            CancelAnswer::WasHeld(tenure.session)
+            CancelAnswer::WasHeld(claim_info.session)
         }
         Place::Final(state) => CancelAnswer::AlreadyFinal(state),
     }))

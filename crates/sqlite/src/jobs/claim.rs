@@ -18,11 +18,11 @@ use tracing::error;
 
 use super::lines::{self, Everywhere, LaneLines, Rotation};
 use crate::SqliteStore;
+use crate::claim_info;
 use crate::error::Fault;
 use crate::order;
 use crate::places::{self, End};
 use crate::rows::{JobRow, Waiting, job_row_columns};
-use crate::tenure;
 use crate::work::Written;
 use crate::write::Write;
 
@@ -299,10 +299,10 @@ pub(super) async fn answer(store: &SqliteStore, taken: Taken) -> Result<ClaimAns
 
 fn put_aside(write: &Write<'_>, fence: Fence, id: JobId, error: &str) -> Result<(), Fault> {
     let Some(held) = places::held(write, id)?.filter(|held| held.claim == fence) else { return Ok(()) };
-    let tenure = tenure::of_claim(write, fence)?;
+    let claim_info = claim_info::of_claim(write, fence)?;
     let report = StoredReport::of_end(error)?;
     places::leave_held(write, id)?;
     places::drop_claim_if_empty(write, fence)?;
-    let end = End { tenure: Some(&tenure), is_settled: false, report: &report };
+    let end = End { claim_info: Some(&claim_info), is_settled: false, report: &report };
     places::finish(write, &held.job_row, State::Dead, &end)
 }

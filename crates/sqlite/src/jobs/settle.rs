@@ -10,11 +10,11 @@ use foreman_core::storage::{Counters, StoredReport};
 use foreman_core::{Fence, JobId, SessionId, Verdict};
 use rusqlite::OptionalExtension;
 
+use crate::claim_info;
 use crate::error::Fault;
 use crate::order::Order;
 use crate::places::{self, End};
-use crate::rows::{JobRow, Tenure};
-use crate::tenure;
+use crate::rows::{ClaimInfo, JobRow};
 use crate::write::Write;
 
 /// A settlement with its report as it is kept.
@@ -36,10 +36,10 @@ fn prepare_one(settlement: &Settlement) -> Result<Prepared, StoreError> {
 }
 
 pub(super) fn settle(write: &Write<'_>, session: SessionId, settlements: &[Prepared]) -> Result<Vec<Settled>, Fault> {
-    let mut settling = Settling { write, order: Order::new(write.sql), session, tenures: HashMap::new() };
+    let mut settling = Settling { write, order: Order::new(write.sql), session, claim_infos: HashMap::new() };
     let answers = settlements.iter().map(|one| settling.settle(one)).collect::<Result<_, _>>()?;
     settling.order.keep(write)?;
-    for claim in settling.tenures.keys() {
+    for claim in settling.claim_infos.keys() {
         places::drop_claim_if_empty(write, *claim)?;
     }
     Ok(answers)
@@ -50,26 +50,27 @@ struct Settling<'w, 'c> {
     order: Order<'c>,
     session: SessionId,
     /// The claims named so far, `None` where the session has no such claim.
-    tenures: HashMap<Fence, Option<Tenure>>,
+    claim_infos: HashMap<Fence, Option<ClaimInfo>>,
 }
 
 impl Settling<'_, '_> {
     fn settle(&mut self, settlement: &Prepared) -> Result<Settled, Fault> {
         let Prepared { fence, job, verdict, report } = settlement;
         self.learn(*fence)?;
-        let Some(Some(tenure)) = self.tenures.get(fence) else { return self.refused(*fence, *job) };
+        let Some(Some(claim_info)) = self.claim_infos.get(fence) else { return self.refused(*fence, *job) };
         let held = places::held(self.write, *job)?.filter(|held| held.claim == *fence);
         let Some(held) = held else { return self.refused(*fence, *job) };
         places::leave_held(self.write, *job)?;
-        let end = End { tenure: Some(tenure), is_settled: true, report };
+        let end = End { claim_info: Some(claim_info), is_settled: true, report };
         close(self.write, &mut self.order, held.job_row, verdict, &end)?;
         Ok(Settled::Now)
     }
 
     fn learn(&mut self, fence: Fence) -> Result<(), Fault> {
-        if !self.tenures.contains_key(&fence) {
-            let tenure = tenure::find(self.write, fence)?.filter(|tenure| tenure.session == self.session);
-            self.tenures.insert(fence, tenure);
+        if !self.claim_infos.contains_key(&fence) {
+            let claim_info =
+                claim_info::find(self.write, fence)?.filter(|claim_info| claim_info.session == self.session);
+            self.claim_infos.insert(fence, claim_info);
         }
         Ok(())
     }

@@ -5,18 +5,18 @@ use foreman_core::{Fence, SessionId, Timestamp};
 use rusqlite::OptionalExtension;
 
 use crate::error::Fault;
-use crate::rows::Tenure;
+use crate::rows::ClaimInfo;
 use crate::write::Write;
 
 /// The claim with that number, if it is there.
-pub(crate) fn find(write: &Write<'_>, claim: Fence) -> Result<Option<Tenure>, Fault> {
+pub(crate) fn find(write: &Write<'_>, claim: Fence) -> Result<Option<ClaimInfo>, Fault> {
     let mut statement = write.prepared(
         "SELECT claims.session, claims.claimed_at, sessions.worker
          FROM claims LEFT JOIN sessions ON sessions.id = claims.session WHERE claims.number = ?1",
     )?;
-    let tenure = statement
+    let claim_info = statement
         .query_row([claim.0], |row| {
-            Ok(Tenure {
+            Ok(ClaimInfo {
                 claim,
                 session: SessionId(row.get(0)?),
                 started_at: Timestamp::from_micros(row.get(1)?),
@@ -24,11 +24,11 @@ pub(crate) fn find(write: &Write<'_>, claim: Fence) -> Result<Option<Tenure>, Fa
             })
         })
         .optional()?;
-    Ok(tenure)
+    Ok(claim_info)
 }
 
 /// The claim of a job that is held.
-pub(crate) fn of_claim(write: &Write<'_>, claim: Fence) -> Result<Tenure, Fault> {
+pub(crate) fn of_claim(write: &Write<'_>, claim: Fence) -> Result<ClaimInfo, Fault> {
     find(write, claim)?.ok_or_else(|| StoreError::Damaged(format!("claim {claim} holds jobs but is not there")).into())
 }
 
