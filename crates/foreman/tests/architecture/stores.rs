@@ -12,7 +12,7 @@ const ONLY_SQLITE: [(&str, &str); 13] = [
     ("disabled.rs", "the one process that changes tenants remembers which are disabled; Postgres asks the table"),
     ("filesystem.rs", "a data file lies on a file system, and not every kind will do"),
     ("jobs/lines.rs", "a claim walks from line to line; on Postgres one statement does (sql/claim_peek.sql)"),
-    ("jobs/passed.rs", "what that walk passes over; on Postgres a claim keeps near V (jobs/claim.rs, Stretch)"),
+    ("jobs/skipped.rs", "what that walk passes over; on Postgres a claim keeps near V (jobs/claim.rs, Stretch)"),
     ("lock.rs", "one process per data file"),
     (
         "queues.rs",

@@ -11,7 +11,7 @@
 //! every line has its turn once in a round. Lanes stay strict all the same, for each lane is looked at for itself: a job of a
 //! lower lane is never taken in place of one of a higher lane. A claim that is not full after its share looks at the next one,
 //! so it never comes back with nothing while anything is due. Lines that nobody may take from (its tenants have paused it, have
-//! no room, or are disabled) are passed over and do not count; how single tenants are passed over is told in [`super::passed`].
+//! no room, or are disabled) are passed over and do not count; how single tenants are passed over is told in [`super::skipped`].
 //!
 //! There is one exception to both: a claim passes over no more than [`CLOSED_AT_ONCE`] such lines of a lane and route. What is due
 //! behind them waits for the claims that follow, each of which goes on where the one before stopped.
@@ -30,7 +30,7 @@ use foreman_core::{JobId, Lane, TenantId, Timestamp, fair};
 use rusqlite::{OptionalExtension, Row};
 use uuid::Uuid;
 
-use super::passed::{Part, Passed};
+use super::skipped::{Part, Skipped};
 use crate::disabled::Disabled;
 use crate::error::Fault;
 use crate::order::Weights;
@@ -88,7 +88,7 @@ pub(crate) struct Rotation {
     /// After which queue the next claim goes on, where there were more lines than one claim looks at.
     places: Mutex<HashMap<(Lane, Route), QueueName>>,
     turns: Mutex<Turns>,
-    passed: Arc<Passed>,
+    skipped: Arc<Skipped>,
     disabled: Disabled,
 }
 
@@ -106,7 +106,7 @@ impl Rotation {
 
     /// Queues went: what was known of their lines does not hold for the next of their name.
     pub fn forget_lines(&self) {
-        self.passed.forget();
+        self.skipped.forget();
     }
 
     /// Whose turn it is. Claims come one after the other; nobody else holds it for longer than a line takes.
@@ -150,7 +150,7 @@ pub(super) struct LaneLines<'t> {
 struct Closing {
     is_any_paused: bool,
     everywhere: Arc<Everywhere>,
-    passed: Arc<Passed>,
+    skipped: Arc<Skipped>,
 }
 
 /// Tenants of which nothing is taken, whatever the queue.
@@ -255,7 +255,7 @@ impl<'t> LaneLines<'t> {
         Self {
             lane,
             limit,
-            closing: Closing { is_any_paused, everywhere, passed: Arc::clone(&rotation.passed) },
+            closing: Closing { is_any_paused, everywhere, skipped: Arc::clone(&rotation.skipped) },
             source,
             lines: Vec::new(),
             drained: Vec::new(),
@@ -280,7 +280,7 @@ impl<'t> LaneLines<'t> {
     /// Lets the next claim go on where this one stopped.
     pub fn remember(self, rotation: &Rotation) {
         for line in self.lines.iter().filter(|line| !line.closed.is_empty()) {
-            rotation.passed.remember((self.lane, &line.route, &line.queue), &line.part.after);
+            rotation.skipped.remember((self.lane, &line.route, &line.queue), &line.part.after);
         }
         let Source::Rounds(rounds) = self.source else { return };
         for round in rounds {
@@ -369,7 +369,7 @@ impl Line {
         if !is_open_to_anyone(write, &self.queue, &closing.everywhere)? {
             return Ok(None);
         }
-        self.part = closing.passed.part(write, (lane, &self.route, &self.queue), self.time, &self.closed)?;
+        self.part = closing.skipped.part(write, (lane, &self.route, &self.queue), self.time, &self.closed)?;
         Ok(Some(self))
     }
 

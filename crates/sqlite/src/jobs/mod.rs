@@ -6,11 +6,11 @@
 mod cancel;
 mod claim;
 pub(crate) mod lines;
-mod passed;
 mod pause;
 pub(crate) mod redrive;
 mod remove;
 pub(crate) mod settle;
+mod skipped;
 pub(crate) mod submit;
 
 pub(crate) use remove::forget;

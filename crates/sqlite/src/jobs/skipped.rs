@@ -62,7 +62,7 @@ impl Stretch {
 
 /// The stretches that claims have found, line by line.
 #[derive(Debug, Default)]
-pub(crate) struct Passed(Mutex<Found>);
+pub(crate) struct Skipped(Mutex<Found>);
 
 #[derive(Debug, Default)]
 struct Found {
@@ -84,7 +84,7 @@ impl Part {
     }
 }
 
-impl Passed {
+impl Skipped {
     /// Where those who are not `closed` can be, in a line whose V is `time`.
     pub fn part(
         &self,
