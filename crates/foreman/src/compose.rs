@@ -29,7 +29,7 @@ use std::sync::Arc;
 use axum::Router;
 use foreman_api::{BindError, Gate, Hosts, Keys, LateRouter, Meter, Patience, Readiness, Server, Vitals, probes};
 use foreman_core::ports::intercept::Intercepted;
-use foreman_core::ports::{StatisticsStore, Store, Tenancy, TenantStore, Wakeups};
+use foreman_core::ports::{Store, Tenancy, TenantStore, Wakeups};
 use foreman_core::sealed::Keyring;
 use foreman_core::{Clock, Timestamp};
 use foreman_engine::SubmitHandle;
@@ -50,8 +50,6 @@ pub struct Composed {
     pub address: SocketAddr,
     pub readiness: Readiness,
     pub store: OpenStore,
-    /// The same store, for numbers over time.
-    pub books: Arc<dyn StatisticsStore>,
     intake: Option<SubmitHandle>,
     parts: Vec<Part>,
     running: Vec<Running>,
@@ -136,8 +134,7 @@ async fn on_a_file(ground: &Ground<'_>) -> anyhow::Result<Composed> {
     parts.push(ground.http(server, router));
     ground.vitals.set_store(Arc::clone(&opened.shared.store));
     let readiness = ground.readiness.clone();
-    let books = Arc::clone(&opened.shared.store) as Arc<dyn StatisticsStore>;
-    Ok(Composed { address, readiness, store: opened.open, books, intake, parts, running: Vec::new() })
+    Ok(Composed { address, readiness, store: opened.open, intake, parts, running: Vec::new() })
 }
 
 async fn on_a_database(ground: &Ground<'_>, shutdown: &Shutdown) -> anyhow::Result<Option<Composed>> {
@@ -151,8 +148,7 @@ async fn on_a_database(ground: &Ground<'_>, shutdown: &Shutdown) -> anyhow::Resu
     // Not before the routes are served: clients send requests as soon as this process is ready.
     ground.vitals.set_store(Arc::clone(&opened.shared.store));
     let readiness = ground.readiness.clone();
-    let books = Arc::clone(&opened.shared.store) as Arc<dyn StatisticsStore>;
-    Ok(Some(Composed { address, readiness, store: opened.open, books, intake, parts, running: vec![http] }))
+    Ok(Some(Composed { address, readiness, store: opened.open, intake, parts, running: vec![http] }))
 }
 
 impl Composed {
