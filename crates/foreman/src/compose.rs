@@ -37,7 +37,7 @@ use foreman_engine::output::OutputHub;
 use foreman_engine::target::command::orphans;
 use foreman_engine::tenants::{self, Tenants};
 use foreman_engine::worker::Drained;
-use foreman_runtime::leadership::Lease;
+use foreman_runtime::leadership::{AlwaysLeader, Lease};
 use foreman_runtime::{Shutdown, Task, TaskFailed, Tasks};
 
 use crate::config::{Settings, StoreKind};
@@ -112,6 +112,22 @@ pub async fn compose(
         StoreKind::Sqlite | StoreKind::Memory => on_a_file(&ground).await.map(Some),
         StoreKind::Postgres => on_a_database(&ground, shutdown).await,
     }
+}
+
+/// The API on this store for a command in the same process: the same routes and handlers, without a socket, for requests that are
+/// done in the name of `direct`. The parts beside it, which write submissions and follow the change log, do not run.
+pub fn direct_api(
+    settings: &Settings,
+    (store, tenancy): (Arc<dyn Store>, Arc<dyn Tenancy>),
+    wakeups: Arc<dyn Wakeups>,
+    tasks: &Tasks,
+) -> Router {
+    let mut ground = Ground::new(Role::Api, settings, tasks);
+    ground.gate.hosts = Hosts::Any;
+    ground.gate.keys = Keys::Direct;
+    let shared = Shared { store, tenancy, wakeups, lease: Arc::new(AlwaysLeader::default()) };
+    let (router, _, _) = api::parts(&ground, &shared, OutputHub::new(settings.output.clone()));
+    router
 }
 
 async fn on_a_file(ground: &Ground<'_>) -> anyhow::Result<Composed> {
