@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use url::Url;
 
-use crate::{CALL_TIMEOUT, Client, Error};
+use crate::{CALL_TIMEOUT, Client, Error, Transport};
 
 /// Whose data an operator's request is about.
 const TENANT: &str = "foreman-tenant";
@@ -53,7 +53,7 @@ impl Client {
     ) -> Result<T, Error> {
         let url = self.url(path);
         let request = self.request(Method::GET, &url).query(query).timeout(timeout);
-        read(&url, send(&url, request).await?)
+        read(&url, self.send(&url, request).await?)
     }
 
     pub(crate) async fn post_json<T: DeserializeOwned>(
@@ -64,7 +64,7 @@ impl Client {
     ) -> Result<T, Error> {
         let url = self.url(path);
         let request = self.request(Method::POST, &url).json(body).timeout(timeout);
-        read(&url, send(&url, request).await?)
+        read(&url, self.send(&url, request).await?)
     }
 
     /// A question that has a body, too.
@@ -76,13 +76,13 @@ impl Client {
     ) -> Result<T, Error> {
         let url = self.url(path);
         let request = self.request(Method::POST, &url).query(query).json(body).timeout(CALL_TIMEOUT);
-        read(&url, send(&url, request).await?)
+        read(&url, self.send(&url, request).await?)
     }
 
     /// A verb on a thing, without a body.
     pub(crate) async fn post<T: DeserializeOwned>(&self, path: &[&str]) -> Result<T, Error> {
         let url = self.url(path);
-        read(&url, send(&url, self.request(Method::POST, &url).timeout(CALL_TIMEOUT)).await?)
+        read(&url, self.send(&url, self.request(Method::POST, &url).timeout(CALL_TIMEOUT)).await?)
     }
 
     /// A body under a condition: the schedule must be at this version.
@@ -96,13 +96,13 @@ impl Client {
         let url = self.url(path);
         let request = Self::if_at(self.request(method, &url), version);
         let request = body.into_iter().fold(request, reqwest::RequestBuilder::json);
-        read(&url, send(&url, request).await?)
+        read(&url, self.send(&url, request).await?)
     }
 
     /// The same without a body, and without a look at the answer.
     pub(crate) async fn call_blind_if(&self, method: Method, path: &[&str], version: Option<i64>) -> Result<(), Error> {
         let url = self.url(path);
-        send(&url, Self::if_at(self.request(method, &url), version)).await.map(drop)
+        self.send(&url, Self::if_at(self.request(method, &url), version)).await.map(drop)
     }
 
     fn if_at(request: reqwest::RequestBuilder, version: Option<i64>) -> reqwest::RequestBuilder {
@@ -116,7 +116,25 @@ impl Client {
     /// Whatever the answer says beside its status is not looked at.
     pub(crate) async fn call_blind(&self, method: Method, path: &[&str]) -> Result<(), Error> {
         let url = self.url(path);
-        send(&url, self.request(method, &url).timeout(CALL_TIMEOUT)).await.map(drop)
+        self.send(&url, self.request(method, &url).timeout(CALL_TIMEOUT)).await.map(drop)
+    }
+
+    async fn send(&self, url: &Url, request: reqwest::RequestBuilder) -> Result<Answer, Error> {
+        let failed = |error: reqwest::Error| {
+            if error.is_builder() {
+                return Error::Setup(format!("could not create the request: {error}"));
+            }
+            Error::of_transport(url, &error)
+        };
+        let request = request.build().map_err(failed)?;
+        let Answer { status, body } = match &self.transport {
+            Some(transport) => carry(transport.as_ref(), url, &request).await?,
+            None => {
+                let response = self.http.execute(request).await.map_err(failed)?;
+                Answer { status: response.status(), body: response.bytes().await.map_err(failed)?.to_vec() }
+            }
+        };
+        if status.is_success() { Ok(Answer { status, body }) } else { Err(refusal(url, status, &body)) }
     }
 }
 
@@ -125,16 +143,20 @@ struct Answer {
     body: Vec<u8>,
 }
 
-async fn send(url: &Url, request: reqwest::RequestBuilder) -> Result<Answer, Error> {
-    let response = request.send().await.map_err(|error| {
-        if error.is_builder() {
-            return Error::Setup(format!("could not create the request: {error}"));
-        }
-        Error::of_transport(url, &error)
-    })?;
-    let status = response.status();
-    let body = response.bytes().await.map_err(|error| Error::of_transport(url, &error))?.to_vec();
-    if status.is_success() { Ok(Answer { status, body }) } else { Err(refusal(url, status, &body)) }
+/// The same request, past the network.
+async fn carry(transport: &dyn Transport, url: &Url, request: &reqwest::Request) -> Result<Answer, Error> {
+    let body = request.body().and_then(reqwest::Body::as_bytes).unwrap_or_default().to_vec();
+    let mut carried = http::Request::new(body);
+    *carried.method_mut() = request.method().clone();
+    *carried.headers_mut() = request.headers().clone();
+    *carried.uri_mut() = request
+        .url()
+        .as_str()
+        .parse()
+        .map_err(|error: http::uri::InvalidUri| Error::Setup(format!("could not create the request: {error}")))?;
+    let response =
+        transport.send(carried).await.map_err(|why| Error::Away { url: url.origin().ascii_serialization(), why })?;
+    Ok(Answer { status: response.status(), body: response.into_body() })
 }
 
 fn read<T: DeserializeOwned>(url: &Url, answer: Answer) -> Result<T, Error> {

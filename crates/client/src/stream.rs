@@ -211,6 +211,9 @@ impl Stream {
     }
 
     async fn connect(&self) -> Result<Open, Refused> {
+        if self.client.transport.is_some() {
+            return Err(Refused::Final(Error::Setup("an event stream needs a connection to a server".into())));
+        }
         let mut query = self.follow.query().map_err(Refused::Final)?;
         if self.follow.snapshot {
             query.push(("snapshot", "true".into()));

@@ -37,7 +37,7 @@ use foreman_engine::output::OutputHub;
 use foreman_engine::target::command::orphans;
 use foreman_engine::tenants::{self, Tenants};
 use foreman_engine::worker::Drained;
-use foreman_runtime::leadership::Lease;
+use foreman_runtime::leadership::{AlwaysLeader, Lease};
 use foreman_runtime::{Shutdown, Task, TaskFailed, Tasks};
 
 use crate::config::{Settings, StoreKind};
@@ -50,8 +50,6 @@ pub struct Composed {
     pub address: SocketAddr,
     pub readiness: Readiness,
     pub store: OpenStore,
-    /// The same store, for numbers over time.
-    pub books: Arc<dyn Store>,
     intake: Option<SubmitHandle>,
     parts: Vec<Part>,
     running: Vec<Running>,
@@ -116,6 +114,22 @@ pub async fn compose(
     }
 }
 
+/// The API on this store for a command in the same process: the same routes and handlers, without a socket, for requests that are
+/// done in the name of `direct`. The parts beside it, which write submissions and follow the change log, do not run.
+pub fn direct_api(
+    settings: &Settings,
+    (store, tenancy): (Arc<dyn Store>, Arc<dyn Tenancy>),
+    wakeups: Arc<dyn Wakeups>,
+    tasks: &Tasks,
+) -> Router {
+    let mut ground = Ground::new(Role::Api, settings, tasks);
+    ground.gate.hosts = Hosts::Any;
+    ground.gate.keys = Keys::Direct;
+    let shared = Shared { store, tenancy, wakeups, lease: Arc::new(AlwaysLeader::default()) };
+    let (router, _, _) = api::parts(&ground, &shared, OutputHub::new(settings.output.clone()));
+    router
+}
+
 async fn on_a_file(ground: &Ground<'_>) -> anyhow::Result<Composed> {
     let opened = store::open_local(ground).await?;
     let server = match ground.bind().await {
@@ -136,8 +150,7 @@ async fn on_a_file(ground: &Ground<'_>) -> anyhow::Result<Composed> {
     parts.push(ground.http(server, router));
     ground.vitals.set_store(Arc::clone(&opened.shared.store));
     let readiness = ground.readiness.clone();
-    let books = Arc::clone(&opened.shared.store);
-    Ok(Composed { address, readiness, store: opened.open, books, intake, parts, running: Vec::new() })
+    Ok(Composed { address, readiness, store: opened.open, intake, parts, running: Vec::new() })
 }
 
 async fn on_a_database(ground: &Ground<'_>, shutdown: &Shutdown) -> anyhow::Result<Option<Composed>> {
@@ -151,8 +164,7 @@ async fn on_a_database(ground: &Ground<'_>, shutdown: &Shutdown) -> anyhow::Resu
     // Not before the routes are served: clients send requests as soon as this process is ready.
     ground.vitals.set_store(Arc::clone(&opened.shared.store));
     let readiness = ground.readiness.clone();
-    let books = Arc::clone(&opened.shared.store);
-    Ok(Some(Composed { address, readiness, store: opened.open, books, intake, parts, running: vec![http] }))
+    Ok(Some(Composed { address, readiness, store: opened.open, intake, parts, running: vec![http] }))
 }
 
 impl Composed {

@@ -1,7 +1,7 @@
 //! `foreman dev --demo`: fills the server with a lively mix, for a first look and for pictures.
 //!
 //! It is a client like any other: it submits over HTTP to the server that it lives in, whose own `/dev/` addresses are what its
-//! jobs call. Only the numbers of the hours before it was started are made up, once, and the log says so. It
+//! jobs call. Every number that the dashboard shows is counted from these jobs, so charts begin when the demo begins. It
 //! never fills a store: what it makes ends within the hour, a backlog is topped up to a mark, and the demo keeps finished
 //! jobs for an hour.
 //!
@@ -10,17 +10,13 @@
 //! cannot reach its own server says so and tries again.
 
 mod dice;
-mod history;
 mod mix;
 mod stage;
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use foreman_client::Client;
-use foreman_core::Timestamp;
-use foreman_core::ports::Store;
 use foreman_runtime::{Backoff, Shutdown};
 use tokio::time::{Instant, sleep};
 use tracing::{info, warn};
@@ -61,8 +57,8 @@ impl Demo {
     }
 
     /// Until the server drains.
-    pub async fn run(self, address: SocketAddr, settings: Settings, books: Arc<dyn Store>, shutdown: Shutdown) {
-        let player = match Player::new(self, address, &settings, books) {
+    pub async fn run(self, address: SocketAddr, settings: Settings, shutdown: Shutdown) {
+        let player = match Player::new(self, address, &settings) {
             Ok(player) => player,
             Err(error) => return warn!("could not start the demo: {error}"),
         };
@@ -78,16 +74,10 @@ struct Player {
     stage: Stage,
     mix: Mix,
     dice: Dice,
-    books: Arc<dyn Store>,
 }
 
 impl Player {
-    fn new(
-        demo: Demo,
-        address: SocketAddr,
-        settings: &Settings,
-        books: Arc<dyn Store>,
-    ) -> Result<Self, foreman_client::Error> {
+    fn new(demo: Demo, address: SocketAddr, settings: &Settings) -> Result<Self, foreman_client::Error> {
         // What listens everywhere is called here.
         let host = if address.ip().is_unspecified() { "127.0.0.1".into() } else { address.ip().to_string() };
         let host = if host.contains(':') { format!("[{host}]") } else { host };
@@ -95,7 +85,7 @@ impl Player {
         let key = settings.admin_key.as_ref().map(foreman_core::secret::Secret::reveal);
         let client = Client::new(&url, key)?;
         let seed = demo.seed.unwrap_or_else(Dice::random_seed);
-        info!("demo: submitting a mix of jobs with seed {seed}; the statistics of the last hours are invented");
+        info!("demo: submitting a mix of jobs with seed {seed}");
         Ok(Self {
             stage: Stage {
                 client: client.clone(),
@@ -106,16 +96,10 @@ impl Player {
             mix: Mix { url, has_commands: settings.commands.allow },
             client,
             dice: Dice::new(seed),
-            books,
         })
     }
 
     async fn play(mut self) {
-        let now = Timestamp::from_micros(foreman_runtime::clock::now());
-        let dice = self.dice.fork();
-        if let Err(error) = history::write(self.books.as_ref(), now, dice).await {
-            warn!("could not write the demo's statistics: {error}");
-        }
         let mut backoff = Backoff::new(Duration::from_millis(200), Duration::from_secs(10));
         let mut looked: Option<Instant> = None;
         loop {

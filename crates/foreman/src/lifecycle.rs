@@ -19,7 +19,6 @@ mod signals;
 mod watchdog;
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use foreman_engine::worker::Drained;
@@ -63,7 +62,7 @@ pub async fn run(
     listening(server.address);
     if let Some(demo) = demo {
         // No part: a server without its demo is still a server.
-        let playing = demo.run(server.address, settings.clone(), Arc::clone(&server.books), shutdown.clone());
+        let playing = demo.run(server.address, settings.clone(), shutdown.clone());
         drop(tasks.spawn("demo", playing));
     }
 

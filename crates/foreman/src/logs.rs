@@ -13,7 +13,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::config::{Environment, LogFormat, Settings};
 
-/// From here on, what is logged is seen. Called once, by a command that serves.
+/// From here on, what is logged is seen. Called once by a process.
 pub fn start(settings: &Settings, environment: &Environment) {
     panic::set_hook(Box::new(|panic| {
         let place = std::thread::current().name().unwrap_or("<unnamed>").to_owned();
@@ -38,6 +38,14 @@ pub fn start(settings: &Settings, environment: &Environment) {
         let is_coloured = is_terminal && environment.get("NO_COLOR").is_none();
         builder.with_ansi(is_coloured).with_target(false).finish().try_init()
     };
+}
+
+/// The same for a command that does what a server does: only what went wrong, in lines for people.
+pub fn start_for_command(settings: &Settings, environment: &Environment) {
+    let mut quiet = settings.clone();
+    quiet.log.level = "warn".into();
+    quiet.log.format = LogFormat::Human;
+    start(&quiet, environment);
 }
 
 /// What these say of a lost connection, a line for each, our own loops say once and in their own words.

@@ -32,8 +32,16 @@ function comes(path: string): (foreman: Foreman) => Promise<unknown> {
   return (foreman) => until(`the demo has something in ${path}`, () => first(foreman, path));
 }
 
+/** Charts begin when the demo begins, with its first jobs. */
+function charts(foreman: Foreman): Promise<unknown> {
+  return until('the demo has something in its charts', async () => {
+    const { items } = await foreman.api.get<List>('/statistics');
+    return items.length > 0;
+  });
+}
+
 export const PLACES: Place[] = [
-  { name: 'overview', path: async () => '/', heading: /overview/i },
+  { name: 'overview', path: async () => '/', heading: /overview/i, ready: charts },
   { name: 'jobs', path: async () => '/jobs', heading: /^jobs/i },
   {
     name: 'job',

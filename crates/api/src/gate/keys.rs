@@ -15,6 +15,9 @@ pub enum Keys {
     /// A key of the store, or the one of the configuration (`FOREMAN_ADMIN_KEY`), which always opens: whatever happens to
     /// tenants and keys, its holder is not locked out.
     Asked(KeyHash),
+    /// Nothing: the requests are made inside this process, with the database in hand, and never come from a socket
+    /// (`foreman … --direct`). The audit log records them as done by `direct`.
+    Direct,
 }
 
 impl Keys {

@@ -114,7 +114,7 @@ impl Cursors {
         let derived = match (keyring, keys) {
             (Some(ring), _) => ring.derive(PURPOSE),
             (None, Keys::Asked(admin)) => vec![DerivedKey::of(admin.as_bytes(), PURPOSE)],
-            (None, Keys::None) => vec![DerivedKey::of(b"", PURPOSE)],
+            (None, Keys::None | Keys::Direct) => vec![DerivedKey::of(b"", PURPOSE)],
         };
         Self { keys: derived.into() }
     }

@@ -194,3 +194,15 @@ async fn without_keys_a_page_of_another_site_changes_nothing() {
         api.send("POST", "/api/v1/queues/mail/pause", &[("sec-fetch-site", site)], None).await.expect(200);
     }
 }
+
+#[tokio::test]
+async fn a_request_from_inside_the_process_needs_no_key_and_is_recorded_as_direct() {
+    let api = Api::with(Setting { keys: Keys::Direct, ..Setting::default() }).await;
+    let who = api.get("/api/v1/whoami").await.expect(200);
+    assert_eq!((&who["key"], &who["tenant"]), (&json!("direct"), &json!("default")));
+    api.post_json("/api/v1/tenants", r#"{"id": "acme"}"#).await.expect(201);
+    api.post_json("/api/v1/tenants/acme/keys", r#"{"scopes": ["admin"]}"#).await.expect(201);
+    let log = api.get("/api/v1/audit?tenant=acme").await.expect(200);
+    let acts: Vec<_> = log["items"].as_array().unwrap().iter().map(|act| (&act["action"], &act["actor"])).collect();
+    assert_eq!(acts, [(&json!("key.create"), &json!("direct")), (&json!("tenant.create"), &json!("direct"))]);
+}

@@ -8,3 +8,4 @@ mod sse;
 mod stream;
 mod stub;
 mod tenancy;
+mod transport;

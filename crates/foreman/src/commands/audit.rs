@@ -1,12 +1,15 @@
 //! `foreman audit`: who did what to which object.
 
-use super::registry::Registry;
+use foreman_client::Client;
+
+use super::gather::gather;
 use crate::cli::AuditLog;
 use crate::exit::Exit;
 use crate::render::{Screen, audit_list};
 
-pub async fn run(asked: &AuditLog, tenant: Option<&str>, registry: &Registry, screen: &Screen) -> anyhow::Result<Exit> {
-    let found = registry.audit(tenant, if asked.all { usize::MAX } else { asked.limit.get() }).await?;
+pub async fn run(asked: &AuditLog, tenant: Option<&str>, client: &Client, screen: &Screen) -> anyhow::Result<Exit> {
+    let wanted = if asked.all { usize::MAX } else { asked.limit.get() };
+    let found = gather(wanted, async |limit, after| Ok(client.audit(tenant, limit, after).await?)).await?;
     if screen.is_json() {
         screen.json(&found)?;
     } else if found.items.is_empty() {

@@ -1,36 +1,64 @@
-//! Straight to the database, past every server: the same that an administrator asks the API for.
+//! Past every server, on its database: the API's own handlers, called in this process.
 //!
-//! For the first key of a new deployment, and for the day when no key opens any more. Whoever can do this has the database in hand,
-//! so nothing is asked of them; what they did stands in the audit log as done by `direct`. Beside servers on Postgres it is safe at
-//! any time: every write is one transaction of the store, under the version that was seen, and servers believe what they knew for
-//! five seconds at most. A SQLite file belongs to the server that has it open, and is refused until that one stops. A command that
-//! dies half way has done what it did; only its line in the log may be missing.
+//! For the first key of a new deployment, and for the day when no key works. Who can do this has the database in hand, so no
+//! key is required; the audit log records what they did as done by `direct`. The same client sends the same requests as to a
+//! server, so both answer and refuse alike. Beside servers on Postgres it is safe at any time: every write is one
+//! transaction of the store, under the version that was read, and servers use what they read before for five seconds at
+//! most. A SQLite file belongs to the server that has it open, and is refused until that one stops. A command that dies half
+//! way has done what it did; only its entry in the audit log may be missing.
 
-mod keys;
 mod reseal;
-mod tenants;
 
 use std::sync::Arc;
 
-use anyhow::Context as _;
-use foreman_client::{AuditDocument, ListDocument};
-use foreman_core::audit::{Act, Actor};
+use anyhow::{Context as _, anyhow};
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use foreman_client::{Client, ResponseFuture, Transport};
 use foreman_core::memory::LocalWakeups;
-use foreman_core::ports::{Store, Tenancy};
-use foreman_core::sealed::Keyring;
-use foreman_core::{EntryId, TenantId, Timestamp};
+use foreman_core::ports::{Store, Tenancy, Wakeups};
 use foreman_postgres::PostgresStore;
+use foreman_runtime::Tasks;
 use foreman_sqlite::SqliteStore;
+use http::{Request, Response};
+use tower::ServiceExt as _;
 
-use crate::cli::DirectFlags;
-use crate::compose::clock;
+use crate::cli::{DirectFlags, Remote};
+use crate::compose::{clock, direct_api};
 use crate::config::{self, Environment, Settings, StoreKind};
-use crate::exit::usage;
-use crate::secret_key;
+use crate::exit::{Exit, usage};
+use crate::{logs, secret_key};
 
 pub use reseal::Resealed;
 
-/// A database that nobody stands before.
+/// Runs a command with a client of the server or, with `--direct`, of the API in this process.
+pub async fn administer(
+    flags: &DirectFlags,
+    remote: &Remote,
+    environment: &Environment,
+    command: impl AsyncFnOnce(&Client) -> anyhow::Result<Exit>,
+) -> anyhow::Result<Exit> {
+    if !flags.direct {
+        return command(&remote.client(environment)?).await;
+    }
+    let direct = Direct::open(flags, environment).await?;
+    let done = match direct.client() {
+        Ok(client) => command(&client).await.map_err(without_server),
+        Err(error) => Err(error.into()),
+    };
+    direct.close().await;
+    done
+}
+
+/// There is no server that could be away: what the store did not do has failed, and the exit code says so.
+fn without_server(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref::<foreman_client::Error>() {
+        Some(failed) if failed.is_away() || failed.status().is_some_and(|status| status >= 500) => anyhow!("{failed}"),
+        _ => error,
+    }
+}
+
+/// A database without a server in front of it.
 pub struct Direct {
     settings: Settings,
     tenancy: Arc<dyn Tenancy>,
@@ -46,9 +74,9 @@ enum Open {
 
 impl Direct {
     pub async fn open(flags: &DirectFlags, environment: &Environment) -> anyhow::Result<Self> {
-        let settings = config::load_direct(&flags.into(), environment)?.settings;
-        // Nobody listens here to what a write rings; on Postgres the others look by themselves.
-        let wakeups = Arc::new(LocalWakeups::new());
+        let mut settings = config::load_direct(&flags.into(), environment)?.settings;
+        logs::start_for_command(&settings, environment);
+        let wakeups = no_wakeups();
         match settings.store {
             StoreKind::Memory => Err(usage("--direct needs a database, and the store is memory")),
             StoreKind::Sqlite => {
@@ -60,6 +88,7 @@ impl Direct {
                     )));
                 }
                 let store = SqliteStore::open(settings.sqlite.clone(), clock(), wakeups)?;
+                use_key_of_dev(&mut settings);
                 let (tenancy, all) = (Arc::new(store.clone()), Arc::new(store.clone()));
                 Ok(Self { settings, tenancy, store: all, open: Open::Sqlite(store) })
             }
@@ -72,6 +101,12 @@ impl Direct {
         }
     }
 
+    /// A client of the API on this database.
+    fn client(&self) -> Result<Client, foreman_client::Error> {
+        let stores = (Arc::clone(&self.store), Arc::clone(&self.tenancy));
+        Client::through(Arc::new(InProcess(direct_api(&self.settings, stores, no_wakeups(), &Tasks::new()))))
+    }
+
     /// What is written is written; a file is left in good order.
     pub async fn close(self) {
         match self.open {
@@ -79,61 +114,36 @@ impl Direct {
             Open::Postgres(store) => store.close(),
         }
     }
+}
 
-    /// The newest first, those after the one named.
-    pub async fn audit(
-        &self,
-        tenant: Option<&str>,
-        limit: usize,
-        after: Option<&str>,
-    ) -> anyhow::Result<ListDocument<AuditDocument>> {
-        let tenant = tenant.map(tenant_id).transpose()?;
-        let before = after.map(str::parse).transpose()?;
-        let entries = self.tenancy.trail(tenant.as_ref(), before, limit + 1).await?;
-        Ok(page(entries.into_iter().map(AuditDocument::from).collect(), limit, |entry| entry.id.clone()))
+/// Nobody listens here to what a write rings; on Postgres the others look by themselves.
+fn no_wakeups() -> Arc<dyn Wakeups> {
+    Arc::new(LocalWakeups::new())
+}
+
+/// The key that `foreman dev` made for this file, unless another is configured. One that cannot be read matters only to commands that
+/// encrypt, and those are refused.
+fn use_key_of_dev(settings: &mut Settings) {
+    if settings.secret_key.is_some() {
+        return;
     }
-
-    /// By the store's clock: that is the one that ends keys.
-    async fn now(&self) -> anyhow::Result<Timestamp> {
-        Ok(self.store.time().await?)
-    }
-
-    /// What a server with these settings seals with.
-    fn keyring(&self) -> anyhow::Result<Keyring> {
-        if let Some(ring) = &self.settings.secret_key {
-            return Ok(ring.clone());
-        }
-        let of_dev = match self.open {
-            Open::Sqlite(_) => secret_key::kept(&secret_key::place(&self.settings))?,
-            Open::Postgres(_) => None,
-        };
-        of_dev.ok_or_else(|| usage("secrets are encrypted, and no key is configured: set FOREMAN_SECRET_KEY to the same value as on the servers"))
-    }
-
-    /// It is done: now it is written down.
-    async fn note(&self, tenant: &TenantId, action: &str, object: String, status: u16) -> anyhow::Result<()> {
-        let (tenant, action) = (tenant.clone(), action.to_owned());
-        let act = Act { tenant, actor: Actor::Direct, action, object, status, request: None, peer: None };
-        self.tenancy
-            .record(EntryId::fresh(), &act)
-            .await
-            .context("the change was made, but could not be written to the audit log")
+    match secret_key::kept(&secret_key::place(settings)) {
+        Ok(kept) => settings.secret_key = kept,
+        Err(error) => tracing::warn!("secrets cannot be encrypted: {error:#}"),
     }
 }
 
-fn tenant_id(text: &str) -> anyhow::Result<TenantId> {
-    text.parse().map_err(|error: foreman_core::id::NotATenantId| usage(error.to_string()))
-}
+/// Calls the routes as a server would for a request that came over a connection.
+struct InProcess(Router);
 
-/// Said as the API says it.
-fn no_tenant(id: &TenantId) -> anyhow::Error {
-    anyhow::anyhow!("there is no tenant {id}")
-}
-
-/// One more than the page was asked for: there is another after it.
-fn page<T>(mut items: Vec<T>, limit: usize, cursor: impl Fn(&T) -> String) -> ListDocument<T> {
-    let is_last = items.len() <= limit;
-    items.truncate(limit);
-    let next = items.last().filter(|_| !is_last).map(cursor);
-    ListDocument { items, next }
+impl Transport for InProcess {
+    fn send(&self, request: Request<Vec<u8>>) -> ResponseFuture {
+        let answer = self.0.clone().oneshot(request.map(Body::from));
+        Box::pin(async move {
+            let Ok(response) = answer.await;
+            let (head, body) = response.into_parts();
+            let body = to_bytes(body, usize::MAX).await.map_err(|error| error.to_string())?;
+            Ok(Response::from_parts(head, body.to_vec()))
+        })
+    }
 }

@@ -1,13 +1,13 @@
 //! `foreman keys`.
 
-use foreman_client::{MadeKeyDocument, NewKeyDocument, RotateKeyDocument};
+use foreman_client::{Client, MadeKeyDocument, NewKeyDocument, RotateKeyDocument};
 
-use super::registry::Registry;
+use super::gather::gather;
 use crate::cli::{KeysCommand, ListKeys};
 use crate::exit::Exit;
 use crate::render::{Screen, key_list, now};
 
-pub async fn run(command: KeysCommand, tenant: &str, registry: &Registry, screen: &Screen) -> anyhow::Result<Exit> {
+pub async fn run(command: KeysCommand, tenant: &str, client: &Client, screen: &Screen) -> anyhow::Result<Exit> {
     match command {
         KeysCommand::Create(asked) => {
             let new = NewKeyDocument {
@@ -16,15 +16,15 @@ pub async fn run(command: KeysCommand, tenant: &str, registry: &Registry, screen
                 expires_at: asked.expiry.expires_at,
                 expires_in: asked.expiry.expires_in,
             };
-            let made = registry.create_key(tenant, &new).await?;
+            let made = client.create_key(tenant, &new).await?;
             let words =
                 format!("created key {} of tenant {tenant} with the scopes {}", made.about.id, made.about.scopes);
             shown_once(&made, &words, screen)
         }
-        KeysCommand::List(asked) => list(&asked, tenant, registry, screen).await,
+        KeysCommand::List(asked) => list(&asked, tenant, client, screen).await,
         KeysCommand::Revoke { ids } => {
             for id in &ids {
-                registry.revoke_key(tenant, id).await?;
+                client.revoke_key(tenant, id).await?;
                 screen.talk(format!("key {id} revoked; takes effect everywhere within five seconds"));
             }
             Ok(Exit::Done)
@@ -35,7 +35,7 @@ pub async fn run(command: KeysCommand, tenant: &str, registry: &Registry, screen
                 expires_at: asked.expiry.expires_at,
                 expires_in: asked.expiry.expires_in,
             };
-            let made = registry.rotate_key(tenant, &asked.id, &how).await?;
+            let made = client.rotate_key(tenant, &asked.id, &how).await?;
             let until = made.replaces.as_ref().and_then(|old| old.expires_at);
             let until = until.map_or_else(String::new, |time| format!(", which stays valid until {time}"));
             let words = format!("key {} replaces {}{until}", made.about.id, asked.id);
@@ -54,8 +54,9 @@ fn shown_once(made: &MadeKeyDocument, words: &str, screen: &Screen) -> anyhow::R
     Ok(Exit::Done)
 }
 
-async fn list(asked: &ListKeys, tenant: &str, registry: &Registry, screen: &Screen) -> anyhow::Result<Exit> {
-    let found = registry.keys(tenant, if asked.all { usize::MAX } else { asked.limit.get() }).await?;
+async fn list(asked: &ListKeys, tenant: &str, client: &Client, screen: &Screen) -> anyhow::Result<Exit> {
+    let wanted = if asked.all { usize::MAX } else { asked.limit.get() };
+    let found = gather(wanted, async |limit, after| Ok(client.keys(tenant, limit, after).await?)).await?;
     if screen.is_json() {
         screen.json(&found)?;
     } else if found.items.is_empty() {

@@ -6,6 +6,7 @@ mod check;
 mod completions;
 mod direct;
 mod doctor;
+mod gather;
 mod job;
 mod jobs;
 mod keys;
@@ -13,7 +14,6 @@ pub mod launch;
 mod migrate;
 mod output;
 mod queues;
-mod registry;
 mod schedules;
 mod secrets;
 mod serve;
@@ -26,12 +26,12 @@ mod workers;
 
 use std::process::ExitCode;
 
-use crate::cli::{Cli, Command, JobsCommand, Remote};
+use crate::cli::{Cli, Command, JobsCommand, Keys, Remote, Tenants};
 use crate::config::Environment;
 use crate::exit::Exit;
 use crate::render::Screen;
 use crate::role::Role;
-use registry::Registry;
+use direct::administer;
 
 /// Whose keys are meant when nobody says.
 const DEFAULT_TENANT: &str = "default";
@@ -48,25 +48,20 @@ pub fn run(cli: Cli, environment: &Environment) -> anyhow::Result<ExitCode> {
         Command::Check(check) => check::run(&check, environment, &screen).map(ExitCode::from),
         Command::Migrate(migrate) => migrate::run(&migrate, environment, &screen).map(ExitCode::from),
         Command::Secrets(asked) => secrets::run(&asked, environment, &screen).map(ExitCode::from),
-        Command::Tenants(asked) => block_on(told(async {
-            let registry = Registry::open(&asked.direct, &cli.remote, environment).await?;
-            let done = tenants::run(asked.command, &registry, &screen).await;
-            registry.close().await;
-            done
-        })),
-        Command::Keys(asked) => block_on(told(async {
-            let registry = Registry::open(&asked.direct, &cli.remote, environment).await?;
+        Command::Tenants(Tenants { command, direct }) => {
+            block_on(told(administer(&direct, &cli.remote, environment, async |client| {
+                tenants::run(command, client, &screen).await
+            })))
+        }
+        Command::Keys(Keys { command, direct }) => {
             let tenant = cli.remote.tenant().unwrap_or(DEFAULT_TENANT);
-            let done = keys::run(asked.command, tenant, &registry, &screen).await;
-            registry.close().await;
-            done
-        })),
-        Command::Audit(asked) => block_on(told(async {
-            let registry = Registry::open(&asked.direct, &cli.remote, environment).await?;
-            let done = audit::run(&asked, cli.remote.tenant(), &registry, &screen).await;
-            registry.close().await;
-            done
-        })),
+            block_on(told(administer(&direct, &cli.remote, environment, async |client| {
+                keys::run(command, tenant, client, &screen).await
+            })))
+        }
+        Command::Audit(asked) => block_on(told(administer(&asked.direct, &cli.remote, environment, async |client| {
+            audit::run(&asked, cli.remote.tenant(), client, &screen).await
+        }))),
         Command::Openapi => {
             screen.json(&foreman_api::openapi())?;
             Ok(Exit::Done.into())

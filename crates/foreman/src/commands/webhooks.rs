@@ -6,7 +6,7 @@ use foreman_client::{Client, DeliveryDocument, RotateSecretDocument, WebhookDocu
 use foreman_core::State;
 use tokio::time::{Instant, sleep};
 
-use super::registry::gather;
+use super::gather::gather;
 use crate::cli::{Deliveries, ListWebhooks, TestWebhook, WebhooksCommand};
 use crate::exit::Exit;
 use crate::render::{Screen, delivery_list, delivery_page, now, webhook_list, webhook_page};

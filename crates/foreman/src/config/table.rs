@@ -175,8 +175,10 @@ pub fn settings() -> Vec<Setting> {
 
         "statistics.every": span(MS * 10) => bookkeeper.every;
         "statistics.poll": span(MS * 10) => bookkeeper.poll;
+        "statistics.max_buckets": count(1..=100_000) => bookkeeper.most_buckets;
         "metrics.queues": count(0..=1_000) => bookkeeper.busiest_queues;
 
+        "stream.poll": span(MS * 10) => tail.poll;
         "stream.heartbeat": span(SEC) => tail.streams.heartbeat;
         "stream.write_timeout": span(MS * 100) => tail.streams.write_timeout;
         "stream.backlog": bytes(KIB..=GIB) => tail.streams.queue_bytes;

@@ -284,7 +284,6 @@ const PARTS: &[(&str, &str)] = &[
 /// What is in a `Config` and not in the table, and why.
 const NOT_SETTINGS: &[(&str, &str)] = &[
     ("bookkeeper.step", "how a read is cut into pages; `statistics.every` says how old numbers may be"),
-    ("bookkeeper.most_buckets", "how a write is cut into transactions"),
     ("command.inherited", "the values of commands.inherit_env"),
     ("command.keyring", "made from secret_key"),
     ("command.launcher", "made from commands.user and the limits of commands"),
@@ -310,7 +309,6 @@ const NOT_SETTINGS: &[(&str, &str)] = &[
     ("submit.resend_for", "shorter than a client waits for its answer"),
     ("tail.gap", "shorter than anyone notices"),
     ("tail.page", "how a read is cut into pages"),
-    ("tail.poll", "backs up wake-ups"),
     ("tenants.believed", "the 5 s within which a change of a tenant is promised to take effect"),
     ("tenants.most", "bounds a cache"),
     ("worker.drain_grace", "follows from shutdown.grace"),

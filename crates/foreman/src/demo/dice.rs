@@ -16,11 +16,6 @@ impl Dice {
         RandomState::new().hash_one(0_u8) % 1_000_000
     }
 
-    /// Throws of its own, so that how many are made there does not change what comes here.
-    pub fn fork(&mut self) -> Self {
-        Self(self.next())
-    }
-
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -39,11 +34,6 @@ impl Dice {
 
     pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
         &from[usize::try_from(self.below(from.len() as u64)).unwrap_or(0)]
-    }
-
-    /// From 0 to 1.
-    pub fn part(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
 

@@ -61,7 +61,7 @@ async fn a_key_made_on_a_file_opens_the_server_that_has_it_next() {
     assert!(!keys.to_string().contains(key), "{keys}");
 
     let enabled = direct(&stage, &["tenants", "delete", "acme"]).await;
-    assert!(enabled.code == 1 && enabled.err.contains("--disable"), "{enabled:?}");
+    assert!(enabled.code == 1 && enabled.err.contains("disable it first"), "{enabled:?}");
     let stale = direct(&stage, &["tenants", "update", "acme", "--disable", "--if-version", "7"]).await;
     assert!(stale.code == 1 && stale.err.contains("version 1"), "{stale:?}");
     read(&direct(&stage, &["tenants", "update", "acme", "--disable", "--limit", "schedules=default"]).await);
@@ -97,6 +97,13 @@ async fn on_a_database_it_is_done_beside_servers() {
         run(command, None).await
     };
     assert_eq!(list().await.code, 0);
+    let of_server = {
+        let mut command = server.command(&["tenants", "delete", "acme"]);
+        command.env("FOREMAN_API_KEY", ADMIN);
+        run(command, None).await
+    };
+    let said = database.foreman(&["tenants", "delete", "acme", "--direct"]).await;
+    assert_eq!((said.code, &said.err), (1, &of_server.err), "it is refused as a server refuses it");
     let said = database.foreman(&["keys", "revoke", "--direct", "--tenant", "acme", id]).await;
     assert_eq!(said.code, 0, "{said:?}");
     let revoked_at = tokio::time::Instant::now();

@@ -6,20 +6,26 @@
 
 use std::sync::Arc;
 
+use anyhow::Context as _;
+use foreman_core::audit::{Act, Actor};
 use foreman_core::job::Work;
-use foreman_core::ports::{Edit, EditAnswer, UpdateWebhookAnswer, WebhookUpdate};
+use foreman_core::ports::{Edit, EditAnswer, TenantUpdate, UpdateTenantAnswer, UpdateWebhookAnswer, WebhookUpdate};
 use foreman_core::schedule::ScheduleSpec;
 use foreman_core::sealed::{Keyring, OpenError, Place};
 use foreman_core::tenant::{SIGNING_PLACE, Tenant, TenantSettings};
 use foreman_core::webhook::Webhook;
-use foreman_core::{EditId, TenantId};
+use foreman_core::{EditId, EntryId, TenantId};
 
-use super::Direct;
+use super::{Direct, Open};
+use crate::exit::usage;
+use crate::secret_key;
 
 /// Read in one question.
 const PAGE: usize = 200;
 /// A schedule that is just firing is edited a moment later.
 const TRIES: usize = 20;
+
+const KEPT_CHANGING: &str = "it kept changing at the same time; run the command again";
 
 /// What was done, and what could not be.
 #[derive(Debug, Default)]
@@ -54,26 +60,39 @@ impl Direct {
     }
 
     async fn reseal_tenant(&self, tenant: &Tenant, ring: &Keyring, done: &mut Resealed) -> anyhow::Result<()> {
-        let place = Place { tenant: &tenant.id, name: SIGNING_PLACE };
         let object = format!("tenant/{}", tenant.id);
-        match tenant.settings.signing.resealed(ring, place) {
-            Ok(None) => Ok(()),
-            Err(error) => {
-                done.failed.push((object, error.to_string()));
-                Ok(())
-            }
-            Ok(Some(_)) => {
-                // Looked at again by each try: a secret that was made meanwhile must not be lost.
-                self.change(&tenant.id, None, |settings| {
-                    let signing = settings.signing.resealed(ring, place)?;
-                    let signing = signing.unwrap_or_else(|| settings.signing.clone());
-                    Ok(TenantSettings { signing, ..settings.clone() })
-                })
-                .await?;
+        match self.reseal_signing(tenant, ring).await? {
+            Ok(true) => {
                 done.tenants += 1;
-                self.note(&tenant.id, "secret.reseal", object, 200).await
+                self.note(&tenant.id, object).await?;
+            }
+            Ok(false) => {}
+            Err(why) => done.failed.push((object, why)),
+        }
+        Ok(())
+    }
+
+    /// Whether there was anything to do, or why it could not be done.
+    async fn reseal_signing(&self, tenant: &Tenant, ring: &Keyring) -> anyhow::Result<Result<bool, String>> {
+        let id = &tenant.id;
+        let mut seen = Some(tenant.clone());
+        for _ in 0..TRIES {
+            let Some(tenant) = seen else { return Ok(Ok(false)) };
+            let signing = match tenant.settings.signing.resealed(ring, Place { tenant: id, name: SIGNING_PLACE }) {
+                Ok(Some(signing)) => signing,
+                Ok(None) => return Ok(Ok(false)),
+                Err(error) => return Ok(Err(error.to_string())),
+            };
+            let settings = TenantSettings { signing, ..tenant.settings };
+            let update = TenantUpdate { edit: EditId::fresh(), tenant: id.clone(), version: tenant.version, settings };
+            match self.tenancy.update_tenant(&update).await? {
+                UpdateTenantAnswer::Updated(_) => return Ok(Ok(true)),
+                UpdateTenantAnswer::Gone => return Ok(Ok(false)),
+                // Read again: a secret that was created meanwhile must not be lost.
+                UpdateTenantAnswer::Stale => seen = self.tenancy.tenant(id).await?,
             }
         }
+        Ok(Err(KEPT_CHANGING.into()))
     }
 
     async fn reseal_webhooks(&self, tenant: &TenantId, ring: &Keyring, done: &mut Resealed) -> anyhow::Result<()> {
@@ -87,7 +106,7 @@ impl Direct {
                 match self.reseal_webhook(&webhook, ring).await? {
                     Ok(true) => {
                         done.webhooks += 1;
-                        self.note(tenant, "secret.reseal", object, 200).await?;
+                        self.note(tenant, object).await?;
                     }
                     Ok(false) => {}
                     Err(why) => done.failed.push((object, why)),
@@ -123,7 +142,7 @@ impl Direct {
                 UpdateWebhookAnswer::Stale => seen = self.tenancy.webhook(tenant, id).await?,
             }
         }
-        Ok(Err("it kept changing at the same time; run the command again".into()))
+        Ok(Err(KEPT_CHANGING.into()))
     }
 
     async fn reseal_schedules(&self, tenant: &TenantId, ring: &Keyring, done: &mut Resealed) -> anyhow::Result<()> {
@@ -154,7 +173,7 @@ impl Direct {
                 match self.store.edit_schedule(tenant, &edit).await? {
                     EditAnswer::Edited(_) => {
                         done.schedules += 1;
-                        self.note(tenant, "secret.reseal", object, 200).await?;
+                        self.note(tenant, object).await?;
                     }
                     _ => done
                         .failed
@@ -162,6 +181,30 @@ impl Direct {
                 }
             }
         }
+    }
+
+    /// What a server with these settings seals with.
+    fn keyring(&self) -> anyhow::Result<Keyring> {
+        if let Some(ring) = &self.settings.secret_key {
+            return Ok(ring.clone());
+        }
+        if let Open::Sqlite(_) = self.open {
+            // Says why it was not read.
+            secret_key::kept(&secret_key::place(&self.settings))?;
+        }
+        Err(usage(
+            "secrets are encrypted, and no key is configured: set FOREMAN_SECRET_KEY to the same value as on the servers",
+        ))
+    }
+
+    /// It is done: now it is written down.
+    async fn note(&self, tenant: &TenantId, object: String) -> anyhow::Result<()> {
+        let (tenant, action) = (tenant.clone(), "secret.reseal".to_owned());
+        let act = Act { tenant, actor: Actor::Direct, action, object, status: 200, request: None, peer: None };
+        self.tenancy
+            .record(EntryId::fresh(), &act)
+            .await
+            .context("the change was made, but could not be written to the audit log")
     }
 }
 
