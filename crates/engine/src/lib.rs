@@ -5,6 +5,7 @@
 //! | [`desk`], [`scheduler`] | makes it when its schedule says so |
 //! | [`submit`] | accepts it durably, many callers in one write |
 //! | [`promoter`] | gives it its place in the order when it falls due |
+//! | [`claiming`] | the rules of what may be claimed |
 //! | [`worker`] | claims it, makes an attempt, decides what the end of the attempt means |
 //! | [`target`], [`output`] | does the work, and shows what it prints meanwhile |
 //! | [`settle`] | records the outcome, many in one write |
@@ -18,6 +19,7 @@
 
 mod backlog;
 pub mod bookkeeper;
+pub mod claiming;
 pub mod coalesce;
 pub mod courier;
 pub mod desk;

@@ -8,8 +8,9 @@
 //! passed over is followed, as soon as nothing runs, by a claim made in nobody's company. A worker that is never idle
 //! by itself stops taking work now and then until it is.
 //!
-//! **Tenants near their limit** of running jobs ([`super::rooms`]) are given no more room than they have. What was passed over
-//! for that is looked for again when something, anywhere, has ended.
+//! **What may be asked** is decided in [`crate::claiming`]: whose turn it is among the lanes, how much of which tenant, whether a
+//! fragile job may be among it. What was passed over because its tenant is at its limit is looked for again when something,
+//! anywhere, has ended.
 //!
 //! **Where there are several tenants** they share the slots ([`super::shares`]): some claims are for those alone that hold less
 //! than their share, and some slots stay free for whoever comes.
@@ -18,10 +19,9 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
-use foreman_core::lane::StarvationGuard;
+use foreman_core::lane::LanePlan;
 use foreman_core::ports::{
-    Claim, ClaimAnswer, ClaimRequest, Company, Headroom, Held, OpenJob, Queues, Store, StoreError, Topic, Wakeups,
-    Wanted,
+    Claim, ClaimAnswer, ClaimRequest, Company, Held, OpenJob, Queues, Store, StoreError, Topic, Wakeups, Wanted,
 };
 use foreman_core::{ClaimToken, TenantId, Verdict};
 use foreman_runtime::{Backoff, Shutdown, Tasks, Tick, Ticker};
@@ -31,21 +31,17 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tracing::{debug, info, warn};
 
 use super::attempt::{self, Surroundings};
-use super::rooms::{Rooms, held_back, narrowed};
 use super::seats::Seats;
 use super::session::Session;
 use super::shares::{Holder, Look, Shares, Step};
 use super::{Config, Error};
+use crate::claiming::{ClaimRules, DRY_SPELL, NextClaim, is_used_up, must_run_alone};
 use crate::outage::{Outage, bounded};
 use crate::pool::{Pool, Slots};
 use crate::tenants::Tenants;
 
 /// How often one claim call is sent before it is given up.
 const SENDINGS: u32 = 3;
-
-/// A worker that is to run dry does so for at most `DRY_SPELL` out of each `DRY_EVERY`.
-const DRY_SPELL: Duration = Duration::from_secs(10);
-const DRY_EVERY: Duration = Duration::from_mins(1);
 
 /// Between two looks for what a tenant at its limit has waiting: things end all the time.
 const HELD_BACK_NAP: Duration = Duration::from_millis(20);
@@ -58,29 +54,17 @@ pub(crate) struct Dispatcher {
     config: Arc<Config>,
     shutdown: Shutdown,
     wake: watch::Receiver<u64>,
-    guard: StarvationGuard,
-    /// The next claim, but for its token, its plan and its company.
+    rules: ClaimRules,
+    /// The next claim, but for its token and what the rules decide.
     request: ClaimRequest,
-    fragile: Fragile,
-    rooms: Rooms,
-    /// What the limits left room for, the last time they were looked at.
-    limited: Vec<Headroom>,
     tenants: Option<Arc<Tenants>>,
     seats: Seats,
     shares: Shares,
     /// Nothing may be taken before so many slots are free, or before that moment.
     capped: Option<(usize, Option<Instant>)>,
-    /// Something waits that a tenant's limit kept from being taken; the bell that says that something ended.
-    is_held_back: bool,
+    /// The bell that says that something ended.
     changed: watch::Receiver<u64>,
     released: usize,
-}
-
-/// Whether a job waits that must run alone, and since when.
-#[derive(Debug, Default)]
-struct Fragile {
-    since: Option<Instant>,
-    last_dry: Option<Instant>,
 }
 
 /// What to do after a look.
@@ -110,27 +94,23 @@ impl Dispatcher {
         shutdown: Shutdown,
     ) -> Self {
         let queues = if config.queues.is_empty() { Queues::All } else { Queues::Named(config.queues.clone()) };
-        let guard = StarvationGuard::new(config.guard);
         let request = ClaimRequest {
             session: session.id,
             token: ClaimToken::fresh(),
-            wanted: Wanted::ByOrder { plan: guard.plan(0), limit: 0 },
+            wanted: Wanted::ByOrder { plan: LanePlan::strict(0), limit: 0 },
             queues,
             routes: around.targets.routes(),
             company: Company::Nobody,
             rooms: Vec::new(),
         };
         Self {
-            rooms: Rooms::unlimited(),
-            limited: Vec::new(),
+            rules: ClaimRules::new(config.guard),
             tenants: None,
             seats: Seats::default(),
             shares: Shares::new(pool.size()),
             capped: None,
             wake: wakeups.listen(Topic::Ready),
             changed: wakeups.listen(Topic::Changed),
-            is_held_back: false,
-            fragile: Fragile::default(),
             released: 0,
             store,
             session,
@@ -138,15 +118,14 @@ impl Dispatcher {
             around,
             config,
             shutdown,
-            guard,
             request,
         }
     }
 
     /// Takes no more of a tenant than it may have running, and shares the slots between them.
     pub fn limited_by(self, tenants: Option<Arc<Tenants>>) -> Self {
-        let rooms = Rooms::new(tenants.clone(), self.config.slots, self.config.call_timeout);
-        Self { rooms, tenants, ..self }
+        let rules = self.rules.limited_by(tenants.clone(), self.config.slots, self.config.call_timeout);
+        Self { rules, tenants, ..self }
     }
 
     /// Whose attempts run.
@@ -249,17 +228,15 @@ impl Dispatcher {
 
     /// One claim, sent again under the same token while its answer is lost.
     async fn claim(&mut self, look: &Look) -> Result<ClaimAnswer, StoreError> {
-        let limit = look.limit;
         self.request.token = ClaimToken::fresh();
-        self.request.wanted = Wanted::ByOrder { plan: self.guard.plan(limit), limit };
-        self.request.company = if self.is_alone() { Company::Nobody } else { Company::Others };
+        let company = if self.is_alone() { Company::Nobody } else { Company::Others };
+        let next = NextClaim { limit: look.limit, company, headroom: &look.rooms };
         let lost = self.session.lost.clone();
-        self.limited = tokio::select! {
+        tokio::select! {
             biased;
             () = lost.cancelled() => return Ok(ClaimAnswer::SessionGone),
-            rooms = self.rooms.look(&*self.store) => rooms?,
-        };
-        self.request.rooms = narrowed(&self.limited, &look.rooms);
+            prepared = self.rules.prepare(&mut self.request, next, &*self.store) => prepared?,
+        }
         let mut backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(1));
         self.session.claim_calls.begin();
         loop {
@@ -286,7 +263,9 @@ impl Dispatcher {
         self.shares.looked(look, slots.count(), taken, Instant::now());
         // Somebody was left out for the sake of others: after these, everyone.
         let claim = if let ClaimAnswer::Claimed(claim) = &answer { Some(claim) } else { None };
-        let is_second_due = look.is_for_others && held_back(&look.rooms, claim);
+        let is_second_due = look.is_for_others && is_used_up(&look.rooms, claim);
+        // A claim for the others says nothing about those it leaves out.
+        self.rules.answered(&answer, look.is_for_others);
         match answer {
             ClaimAnswer::SessionGone => {
                 if !self.session.is_lost() {
@@ -295,34 +274,22 @@ impl Dispatcher {
                 }
                 Next::Leave
             }
-            ClaimAnswer::Nothing { fragile_waiting } => {
+            ClaimAnswer::Nothing { .. } => {
                 self.session.claim_calls.end_all();
-                self.saw_fragile(look, fragile_waiting);
-                self.is_held_back = held_back(&self.limited, None);
                 if is_second_due { Next::Claim } else { Next::Wait }
             }
             ClaimAnswer::Claimed(claim) => {
                 let (count, asked) = (claim.jobs.len(), look.limit);
-                self.saw_fragile(look, claim.fragile_waiting);
-                self.is_held_back = held_back(&self.limited, Some(&claim));
-                self.guard.picked(count);
                 self.shares.served(claim.jobs.iter().map(|held| &held.job.tenant), Instant::now());
-                if claim.jobs.iter().any(Held::is_fragile) {
+                if must_run_alone(&claim) {
                     self.start_alone(claim, slots).await;
                     return Next::Claim;
                 }
                 self.start_all(claim, slots).await;
                 // Less than was asked for: the store has no more for now, and rings when it does. But where somebody had no
                 // room for more, others may have been passed over with them: the next claim leaves the former out.
-                if count < asked && !self.is_held_back && !is_second_due { Next::Wait } else { Next::Claim }
+                if count < asked && !self.rules.is_held_back() && !is_second_due { Next::Wait } else { Next::Claim }
             }
-        }
-    }
-
-    /// A claim for the others says nothing about those it leaves out.
-    fn saw_fragile(&mut self, look: &Look, is_waiting: bool) {
-        if is_waiting || !look.is_for_others {
-            self.fragile.seen(is_waiting);
         }
     }
 
@@ -379,7 +346,7 @@ impl Dispatcher {
 
     /// Waits until there may be something to take.
     async fn wait(&mut self, ticker: &mut Ticker) -> Tick {
-        let passed_over = self.fragile.since.is_some() && self.request.company == Company::Others;
+        let passed_over = self.rules.is_waiting_to_be_alone();
         let (pool, settle) = (self.pool.clone(), self.around.settle.clone());
         let alone = async {
             if !passed_over {
@@ -401,7 +368,7 @@ impl Dispatcher {
                 None => pending().await,
             }
         };
-        let (is_held_back, changed) = (self.is_held_back, &mut self.changed);
+        let (is_held_back, changed) = (self.rules.is_held_back(), &mut self.changed);
         let room = async {
             if !is_held_back {
                 pending::<()>().await;
@@ -429,7 +396,7 @@ impl Dispatcher {
 
     /// Lets the pool run dry when a fragile job has waited long enough.
     async fn run_dry_if_due(&mut self) {
-        if !self.fragile.is_due_for_a_dry_spell(self.config.fragile_patience) || self.is_alone() {
+        if !self.rules.is_dry_spell_due(self.config.fragile_patience) || self.is_alone() {
             return;
         }
         info!("taking no new work for up to 10s: a job that must run alone is waiting");
@@ -463,49 +430,5 @@ impl Dispatcher {
             () = self.session.lost.cancelled() => None,
             done = work => Some(done),
         }
-    }
-}
-
-impl Fragile {
-    fn seen(&mut self, is_waiting: bool) {
-        if is_waiting {
-            self.since.get_or_insert_with(Instant::now);
-        } else {
-            self.since = None;
-        }
-    }
-
-    fn is_due_for_a_dry_spell(&mut self, patience: Duration) -> bool {
-        let waited = self.since.is_some_and(|since| since.elapsed() >= patience);
-        let is_due = waited && self.last_dry.is_none_or(|last| last.elapsed() >= DRY_EVERY);
-        if is_due {
-            self.last_dry = Some(Instant::now());
-        }
-        is_due
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test(start_paused = true)]
-    async fn a_busy_worker_runs_dry_for_a_fragile_job_once_a_minute_at_most() {
-        let patience = Duration::from_secs(30);
-        let mut fragile = Fragile::default();
-        fragile.seen(true);
-        let mut spells = Vec::new();
-        let start = Instant::now();
-        for _ in 0..200 {
-            tokio::time::advance(Duration::from_secs(1)).await;
-            fragile.seen(true);
-            if fragile.is_due_for_a_dry_spell(patience) {
-                spells.push(start.elapsed().as_secs());
-            }
-        }
-        assert_eq!(spells, [30, 90, 150]);
-        fragile.seen(false);
-        tokio::time::advance(DRY_EVERY).await;
-        assert!(!fragile.is_due_for_a_dry_spell(patience), "it was taken");
     }
 }

@@ -18,7 +18,6 @@ mod attempt;
 mod dispatcher;
 mod ending;
 mod forgotten;
-mod rooms;
 mod running;
 mod seats;
 mod session;

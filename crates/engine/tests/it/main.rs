@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test says what it expects, and may stop where it is wrong")]
 
 mod bookkeeper;
+mod claiming;
 mod coalesce;
 mod courier;
 mod courier_health;

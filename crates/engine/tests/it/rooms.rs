@@ -15,7 +15,7 @@ use crate::disabled::set;
 use crate::scene::{Running, Scene, job, until};
 use crate::script::{Verb, away};
 
-fn at_most(running: u64) -> TenantSettings {
+pub fn at_most(running: u64) -> TenantSettings {
     let limits = LimitOverrides { running_jobs: Some(Limit::AtMost(running)), ..LimitOverrides::default() };
     TenantSettings { limits, ..TenantSettings::default() }
 }
@@ -27,7 +27,7 @@ pub async fn tenant(scene: &Scene, name: &str, settings: TenantSettings) -> Tena
     new.id
 }
 
-fn tenants(scene: &Scene, limits: TenantLimits) -> Arc<Tenants> {
+pub fn tenants(scene: &Scene, limits: TenantLimits) -> Arc<Tenants> {
     let config = tenants::Config { limits, ..tenants::Config::default() };
     Arc::new(Tenants::new(Arc::new(scene.store.clone()), config))
 }

@@ -1,11 +1,11 @@
 //! How many more jobs of each tenant may be taken.
 //!
-//! Counted from the claims that are held, by whoever is about to claim, and never by a counter: one that counts up and down is
-//! wrong for ever after the first crash between the two. Far from every limit it is enough to look once a second, for one
-//! worker holds no more jobs than it has slots; near one ([`NEAR`] times the own slots) it is looked at before each claim.
+//! Counted from the claims that are held, before a claim, and never by a counter: one that counts up and down is wrong for
+//! ever after the first crash between the two. Far from every limit it is enough to look once a second, because a session
+//! holds no more jobs than it has slots; near one ([`NEAR`] times the own slots) it is looked at before each claim.
 //!
-//! Two workers that look at the same moment see the same room, and both may fill it: a limit is passed by what several claims
-//! take in one round trip to the store, and by nothing more, for the next look counts it.
+//! Two sessions that look at the same moment see the same headroom, and both may fill it: a limit is exceeded by what
+//! several claims take in one round trip to the store, and by nothing more, because the next look counts it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,12 +18,12 @@ use tokio::time::Instant;
 use crate::outage::bounded;
 use crate::tenants::Tenants;
 
-/// A tenant with less room than so many times a worker's slots is near its limit.
+/// A tenant with less headroom than so many times a session's slots is near its limit.
 const NEAR: usize = 10;
 /// How long it is believed that nobody is.
 const FAR_FOR: Duration = Duration::from_secs(1);
 
-pub(super) struct Rooms {
+pub(super) struct HeadroomLookup {
     tenants: Option<Arc<Tenants>>,
     near: u64,
     call_timeout: Duration,
@@ -31,7 +31,7 @@ pub(super) struct Rooms {
     far_since: Option<Instant>,
 }
 
-impl Rooms {
+impl HeadroomLookup {
     pub(super) fn unlimited() -> Self {
         Self::new(None, 0, Duration::ZERO)
     }
@@ -62,7 +62,7 @@ impl Rooms {
     }
 }
 
-/// The smaller room of each.
+/// The smaller headroom of each tenant in both lists.
 pub(super) fn narrowed(rooms: &[Headroom], others: &[Headroom]) -> Vec<Headroom> {
     let mut narrowed: HashMap<&TenantId, u32> = HashMap::new();
     for room in rooms.iter().chain(others) {
@@ -71,8 +71,8 @@ pub(super) fn narrowed(rooms: &[Headroom], others: &[Headroom]) -> Vec<Headroom>
     narrowed.into_iter().map(|(tenant, jobs)| Headroom { tenant: tenant.clone(), jobs }).collect()
 }
 
-/// Somebody was given all the room there was: there may be more that was passed over.
-pub(super) fn held_back(rooms: &[Headroom], claim: Option<&Claim>) -> bool {
+/// A tenant was given all the headroom it had: there may be more of its jobs, which were passed over.
+pub fn is_used_up(rooms: &[Headroom], claim: Option<&Claim>) -> bool {
     let taken = |room: &Headroom| {
         claim.map_or(0, |claim| claim.jobs.iter().filter(|held| held.job.tenant == room.tenant).count())
     };
