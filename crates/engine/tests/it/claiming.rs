@@ -46,7 +46,7 @@ impl<'s> Puller<'s> {
         };
         let company = if self.held.is_empty() { Company::Nobody } else { Company::Others };
         let next = NextClaim { limit, company, headroom: &[] };
-        self.rules.prepare(&mut request, next, &self.scene.store.inner).await.unwrap();
+        self.rules.prepare(&mut request, next, &*self.scene.store.inner).await.unwrap();
         let answer = self.scene.store.inner.claim(&request).await.unwrap();
         self.rules.answered(&answer, false);
         let ClaimAnswer::Claimed(claim) = answer else { return 0 };
