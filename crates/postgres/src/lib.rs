@@ -13,6 +13,7 @@
 //! turned off, so that a pooler in transaction mode may stand between ([`Config::prepare`]).
 
 mod audit;
+mod audit_log;
 mod changes;
 mod config;
 mod connection;
@@ -40,7 +41,6 @@ pub mod statements;
 mod statistics;
 mod tenants;
 mod tls;
-mod trail;
 mod unreadable;
 mod upkeep;
 mod value;

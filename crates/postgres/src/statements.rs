@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use crate::{
-    audit, changes, followers, jobs, keys, leases, lines, order, outlived, passes, places, query, schedules, sessions,
-    statistics, tenants, trail, upkeep, webhooks,
+    audit, audit_log, changes, followers, jobs, keys, leases, lines, order, outlived, passes, places, query, schedules,
+    sessions, statistics, tenants, upkeep, webhooks,
 };
 
 /// All of them, by their text.
@@ -35,7 +35,7 @@ const FILES: [&[&str]; 15] = [
     sessions::STATEMENTS,
     statistics::STATEMENTS,
     tenants::STATEMENTS,
-    trail::STATEMENTS,
+    audit_log::STATEMENTS,
     upkeep::STATEMENTS,
 ];
 
@@ -70,9 +70,9 @@ pub const IN_ORDER: [(&str, &str, &str); 37] = [
     (statistics::CUT_STATISTICS, "statistics_by_time", "statistics"),
     (statistics::TOUCHED, "statistics_pkey", "statistics"),
     (tenants::LIST, "tenants_pkey", "tenants"),
-    (trail::CUT_TRAIL, "audit_trail_by_time", "audit_trail"),
-    (trail::OF_ALL, "audit_trail_pkey", "audit_trail"),
-    (trail::OF_ONE, "audit_trail_of_tenant", "audit_trail"),
+    (audit_log::CUT_AUDIT_LOG, "audit_trail_by_time", "audit_trail"),
+    (audit_log::OF_ALL, "audit_trail_pkey", "audit_trail"),
+    (audit_log::OF_ONE, "audit_trail_of_tenant", "audit_trail"),
     (upkeep::DUE, "ready_later", "ready"),
     (places::EXPIRE, "ready_expiring", "ready"),
     (upkeep::NEXT, "ready_later", "ready"),

@@ -10,6 +10,7 @@
 //! local disk: SQLite's locks and its shared memory do not work over a network file system.
 
 mod audit;
+mod audit_log;
 #[cfg(test)]
 mod bare;
 mod changes;
@@ -37,7 +38,6 @@ mod schedules;
 mod sessions;
 mod statistics;
 mod tenants;
-mod trail;
 mod unreadable;
 mod upkeep;
 mod webhooks;
