@@ -12,8 +12,8 @@
 //! lets nobody lapse. Nothing is kept on a connection between transactions but prepared statements, and those can be
 //! turned off, so that a pooler in transaction mode may stand between ([`Config::prepare`]).
 
-mod audit;
 mod audit_log;
+mod census;
 mod changes;
 mod config;
 mod connection;

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use crate::{
-    audit, audit_log, changes, followers, jobs, keys, leases, lines, order, outlived, passes, places, query, schedules,
-    sessions, statistics, tenants, upkeep, webhooks,
+    audit_log, census, changes, followers, jobs, keys, leases, lines, order, outlived, passes, places, query,
+    schedules, sessions, statistics, tenants, upkeep, webhooks,
 };
 
 /// All of them, by their text.
@@ -15,14 +15,14 @@ pub fn all() -> Vec<String> {
     let mut texts: Vec<String> = of_files.copied().flatten().map(|text| (*text).to_owned()).collect();
     texts.extend(jobs::remove::FORGET.iter().map(|text| (*text).to_owned()));
     texts.extend(tenants::FORGET.iter().map(|text| (*text).to_owned()));
-    texts.extend(audit::CHECKS.iter().map(|(_, text)| (*text).to_owned()));
+    texts.extend(census::CHECKS.iter().map(|(_, text)| (*text).to_owned()));
     texts.extend(query::list::shapes());
     texts
 }
 
 /// The files with fixed statements.
 const FILES: [&[&str]; 15] = [
-    audit::STATEMENTS,
+    census::STATEMENTS,
     changes::STATEMENTS,
     followers::STATEMENTS,
     keys::STATEMENTS,
