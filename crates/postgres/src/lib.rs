@@ -12,7 +12,8 @@
 //! lets nobody lapse. Nothing is kept on a connection between transactions but prepared statements, and those can be
 //! turned off, so that a pooler in transaction mode may stand between ([`Config::prepare`]).
 
-mod audit;
+mod audit_log;
+mod census;
 mod changes;
 mod config;
 mod connection;
@@ -40,7 +41,6 @@ pub mod statements;
 mod statistics;
 mod tenants;
 mod tls;
-mod trail;
 mod unreadable;
 mod upkeep;
 mod value;

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use crate::{
-    audit, changes, followers, jobs, keys, leases, lines, order, outlived, passes, places, query, schedules, sessions,
-    statistics, tenants, trail, upkeep, webhooks,
+    audit_log, census, changes, followers, jobs, keys, leases, lines, order, outlived, passes, places, query,
+    schedules, sessions, statistics, tenants, upkeep, webhooks,
 };
 
 /// All of them, by their text.
@@ -15,14 +15,14 @@ pub fn all() -> Vec<String> {
     let mut texts: Vec<String> = of_files.copied().flatten().map(|text| (*text).to_owned()).collect();
     texts.extend(jobs::remove::FORGET.iter().map(|text| (*text).to_owned()));
     texts.extend(tenants::FORGET.iter().map(|text| (*text).to_owned()));
-    texts.extend(audit::CHECKS.iter().map(|(_, text)| (*text).to_owned()));
+    texts.extend(census::CHECKS.iter().map(|(_, text)| (*text).to_owned()));
     texts.extend(query::list::shapes());
     texts
 }
 
 /// The files with fixed statements.
 const FILES: [&[&str]; 15] = [
-    audit::STATEMENTS,
+    census::STATEMENTS,
     changes::STATEMENTS,
     followers::STATEMENTS,
     keys::STATEMENTS,
@@ -35,7 +35,7 @@ const FILES: [&[&str]; 15] = [
     sessions::STATEMENTS,
     statistics::STATEMENTS,
     tenants::STATEMENTS,
-    trail::STATEMENTS,
+    audit_log::STATEMENTS,
     upkeep::STATEMENTS,
 ];
 
@@ -70,9 +70,9 @@ pub const IN_ORDER: [(&str, &str, &str); 37] = [
     (statistics::CUT_STATISTICS, "statistics_by_time", "statistics"),
     (statistics::TOUCHED, "statistics_pkey", "statistics"),
     (tenants::LIST, "tenants_pkey", "tenants"),
-    (trail::CUT_TRAIL, "audit_trail_by_time", "audit_trail"),
-    (trail::OF_ALL, "audit_trail_pkey", "audit_trail"),
-    (trail::OF_ONE, "audit_trail_of_tenant", "audit_trail"),
+    (audit_log::CUT_AUDIT_LOG, "audit_trail_by_time", "audit_trail"),
+    (audit_log::OF_ALL, "audit_trail_pkey", "audit_trail"),
+    (audit_log::OF_ONE, "audit_trail_of_tenant", "audit_trail"),
     (upkeep::DUE, "ready_later", "ready"),
     (places::EXPIRE, "ready_expiring", "ready"),
     (upkeep::NEXT, "ready_later", "ready"),

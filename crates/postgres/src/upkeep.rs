@@ -13,6 +13,7 @@ use foreman_core::storage::StoredReport;
 use foreman_core::target::Route;
 use foreman_core::{State, Timestamp};
 
+use crate::audit_log::CUT_AUDIT_LOG;
 use crate::error::Fault;
 use crate::lines::{Lines, Place};
 use crate::order::{self, Placeless};
@@ -21,7 +22,6 @@ use crate::places::{self, EXPIRE};
 use crate::rows::Cells;
 use crate::schedules::ticks::CUT_TICKS;
 use crate::statistics::Minutes;
-use crate::trail::CUT_TRAIL;
 use crate::value::{Arg, Span, Time, bound};
 use crate::webhooks::deliveries::CUT_DELIVERIES;
 use crate::write::Transaction;
@@ -156,7 +156,7 @@ async fn prune(
         }
         PruneKind::Ticks => tx.rows(CUT_TICKS, &[&most, &Span(retention.ticks)]).await?,
         PruneKind::Deliveries => tx.rows(CUT_DELIVERIES, &[&most, &Span(retention.deliveries)]).await?,
-        PruneKind::Audit => tx.rows(CUT_TRAIL, &[&most, &Span(retention.audit)]).await?,
+        PruneKind::Audit => tx.rows(CUT_AUDIT_LOG, &[&most, &Span(retention.audit)]).await?,
         PruneKind::Passes => tx.rows(CUT_PASSES, &[&most]).await?,
         // These take more than a statement.
         PruneKind::Partitions | PruneKind::Lines | PruneKind::Statistics | PruneKind::Jobs => Vec::new(),

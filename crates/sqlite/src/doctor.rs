@@ -4,7 +4,7 @@ use std::path::Path;
 
 use foreman_core::Timestamp;
 
-use crate::audit::look_into;
+use crate::census::look_into;
 use crate::error::{Fault, OpenError};
 
 /// What was found in a file.

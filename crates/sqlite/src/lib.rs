@@ -9,9 +9,10 @@
 //! was not answered may have been written or not; sent again under its identity it is found or done. The file belongs on a
 //! local disk: SQLite's locks and its shared memory do not work over a network file system.
 
-mod audit;
+mod audit_log;
 #[cfg(test)]
 mod bare;
+mod census;
 mod changes;
 mod claim_info;
 mod config;
@@ -37,7 +38,6 @@ mod schedules;
 mod sessions;
 mod statistics;
 mod tenants;
-mod trail;
 mod unreadable;
 mod upkeep;
 mod webhooks;
@@ -51,7 +51,7 @@ use std::time::Duration;
 use foreman_core::Clock;
 use foreman_core::ports::{StoreError, Wakeups};
 
-pub use audit::{audit_file, check_file};
+pub use census::{audit_file, check_file};
 pub use config::Config;
 pub use error::OpenError;
 pub use filesystem::shared_file_system;

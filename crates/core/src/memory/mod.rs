@@ -4,6 +4,7 @@
 //! shortest statement of what a store means. One lock makes every verb one transaction; what dies with the process is
 //! all of it.
 
+mod audit_log;
 mod cancel;
 mod claim;
 mod clock;
@@ -20,7 +21,6 @@ mod settle;
 mod statistics;
 mod submit;
 mod tenants;
-mod trail;
 mod upkeep;
 mod views;
 mod wakeups;

@@ -21,7 +21,7 @@ use foreman_core::{JobId, SessionId, State, TenantId, Timestamp};
 
 use crate::error::Fault;
 use crate::write::Transaction;
-use crate::{PostgresStore, audit, look};
+use crate::{PostgresStore, census, look};
 
 /// A standby answers reads; only a primary can be written.
 pub(crate) const PING: &str = "SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean";
@@ -112,7 +112,7 @@ impl JobQuery for PostgresStore {
     }
 
     async fn audit(&self) -> Result<Audit, StoreError> {
-        look!(self, Audit, |tx| audit::audit(&tx).await)
+        look!(self, Audit, |tx| census::census(&tx).await)
     }
 }
 

@@ -20,7 +20,7 @@ use foreman_core::ports::{
 use foreman_core::{JobId, SessionId, State, TenantId, Timestamp};
 
 use crate::SqliteStore;
-use crate::audit;
+use crate::census;
 
 #[async_trait]
 impl JobQuery for SqliteStore {
@@ -134,6 +134,6 @@ impl JobQuery for SqliteStore {
     }
 
     async fn audit(&self) -> Result<Audit, StoreError> {
-        self.read_all(|read| audit::audit(read.sql)).await
+        self.read_all(|read| census::census(read.sql)).await
     }
 }

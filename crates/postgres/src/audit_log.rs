@@ -23,7 +23,7 @@ pub(crate) const OF_ALL: &str = "SELECT id, at, act FROM audit_trail WHERE id < 
     ORDER BY id DESC LIMIT $2::bigint";
 pub(crate) const OF_ONE: &str = "SELECT id, at, act FROM audit_trail WHERE tenant = $3::text AND id < $1::uuid
     ORDER BY id DESC LIMIT $2::bigint";
-pub(crate) const CUT_TRAIL: &str = "DELETE FROM audit_trail WHERE ctid = ANY (ARRAY(
+pub(crate) const CUT_AUDIT_LOG: &str = "DELETE FROM audit_trail WHERE ctid = ANY (ARRAY(
         SELECT ctid FROM audit_trail WHERE at <= foreman_now() - $2::interval ORDER BY at LIMIT $1::bigint
         FOR UPDATE SKIP LOCKED)) RETURNING 1";
 
@@ -75,4 +75,4 @@ fn read(row: &Row) -> Result<Entry, Fault> {
 }
 
 /// For the test that prepares every statement.
-pub(crate) const STATEMENTS: &[&str] = &[CUT_TRAIL, KEEP, OF_ALL, OF_ONE];
+pub(crate) const STATEMENTS: &[&str] = &[CUT_AUDIT_LOG, KEEP, OF_ALL, OF_ONE];

@@ -158,7 +158,7 @@ pub(crate) const CHECKS: [(&str, &str); 29] = [
 pub(crate) const COUNTS: &str = "SELECT (SELECT count(*) FROM jobs), (SELECT count(*) FROM ready),
     (SELECT coalesce(sum(bit_count(open)), 0)::bigint FROM claims), (SELECT count(*) FROM outcomes)";
 
-pub(crate) async fn audit(tx: &Transaction) -> Result<Audit, Fault> {
+pub(crate) async fn census(tx: &Transaction) -> Result<Audit, Fault> {
     let steps = CHECKS.map(|(_, check)| (check, &[][..]));
     let found = tx.all(&steps).await?;
     let mut violations = Vec::new();

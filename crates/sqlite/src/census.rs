@@ -131,7 +131,7 @@ const CHECKS: [(&str, &str); 27] = [
     ),
 ];
 
-pub(crate) fn audit(sql: &Connection) -> Result<Audit, Fault> {
+pub(crate) fn census(sql: &Connection) -> Result<Audit, Fault> {
     let mut violations = Vec::new();
     for (sentence, check) in CHECKS {
         let room = MAX_VIOLATIONS - violations.len();
@@ -174,7 +174,7 @@ fn count(sql: &Connection, table: &str) -> Result<u64, Fault> {
 /// The audit of a file, without taking its lock and without changing it: a foreman may be running on it.
 pub fn audit_file(path: &Path) -> Result<Audit, OpenError> {
     let connection = look_into(path)?;
-    audit(&connection).map_err(|fault| OpenError::from_fault(path, fault))
+    census(&connection).map_err(|fault| OpenError::from_fault(path, fault))
 }
 
 /// [`audit_file`] after SQLite has looked through its own pages and indexes.
@@ -187,7 +187,7 @@ pub fn check_file(path: &Path) -> Result<Audit, OpenError> {
     if verdict != "ok" {
         return Err(OpenError::Damaged { path: path.to_owned(), reason: verdict });
     }
-    audit(&connection).map_err(named)
+    census(&connection).map_err(named)
 }
 
 pub(crate) fn look_into(path: &Path) -> Result<Connection, OpenError> {
