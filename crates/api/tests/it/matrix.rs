@@ -318,7 +318,7 @@ async fn a_key_is_good_for_its_scopes_and_for_nothing_else() {
                         assert_eq!(problem["scope"], needed.as_str(), "{operation:?} with {scope}");
                     }
                     Needs::Key => {
-                        assert_eq!(house.send(operation, &path, Some(key), None).await.status, 200, "{operation:?}")
+                        assert_eq!(house.send(operation, &path, Some(key), None).await.status, 200, "{operation:?}");
                     }
                     // What they are good for is walked by the next test.
                     Needs::Scope(_) | Needs::Nothing => {}
