@@ -34,10 +34,11 @@ mod webhooks;
 mod workers;
 
 pub use app::{App, Commands, Parts};
+pub use gate::Gate;
 pub use gate::authenticate::Patience;
 pub use gate::caller::{Caller, TenantProfile};
+pub use gate::host::Hosts;
 pub use gate::keys::Keys;
-pub use gate::{Gate, Hosts};
 pub use openapi::openapi;
 pub use pages::dashboard::Dashboard;
 pub use request::body::Bodies;

@@ -127,12 +127,11 @@ impl Client {
             Error::of_transport(url, &error)
         };
         let request = request.build().map_err(failed)?;
-        let Answer { status, body } = match &self.transport {
-            Some(transport) => carry(transport.as_ref(), url, &request).await?,
-            None => {
-                let response = self.http.execute(request).await.map_err(failed)?;
-                Answer { status: response.status(), body: response.bytes().await.map_err(failed)?.to_vec() }
-            }
+        let Answer { status, body } = if let Some(transport) = &self.transport {
+            carry(transport.as_ref(), url, &request).await?
+        } else {
+            let response = self.http.execute(request).await.map_err(failed)?;
+            Answer { status: response.status(), body: response.bytes().await.map_err(failed)?.to_vec() }
         };
         if status.is_success() { Ok(Answer { status, body }) } else { Err(refusal(url, status, &body)) }
     }

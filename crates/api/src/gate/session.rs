@@ -19,7 +19,7 @@ use serde::Deserialize;
 use crate::app::App;
 use crate::gate::audit::{self, Origin};
 use crate::gate::passes::PassText;
-use crate::gate::{self, Peer};
+use crate::gate::{Peer, host};
 use crate::openapi::responses::OtherOrigin;
 use crate::problem::{Kind, Problem};
 use crate::request::json;
@@ -126,7 +126,7 @@ struct Visit {
 impl Visit {
     /// A page of somebody else's that signs its visitor in makes them work under another's name.
     fn of(request: &Request) -> Result<Self, Problem> {
-        let host = gate::host(request).map(ToOwned::to_owned);
+        let host = host::host(request).map(ToOwned::to_owned);
         if is_of_a_stranger(request.headers(), host.as_deref()) {
             return Err(cross_origin());
         }

@@ -3,7 +3,7 @@
 use axum::extract::Request;
 use axum::response::Response;
 
-use crate::gate::host;
+use crate::gate::host::host;
 use crate::pages::docs::served;
 
 const HOME: &str = include_str!("../../assets/home.html");

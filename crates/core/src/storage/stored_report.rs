@@ -54,16 +54,16 @@ mod tests {
     #[test]
     fn only_an_error_that_ends_a_job_belongs_to_a_group() {
         let (job, report) = (JobId::fresh(), Report::error("boom 3"));
-        let dead = StoredReport::of(job, &Verdict::Dead(report.clone())).unwrap();
+        let dead = StoredReport::of(job, &Verdict::Dead(report.clone())).expect("a report is JSON");
         assert_eq!(dead.group, Some(ErrorGroup::of("boom 4")));
-        let again = StoredReport::of(job, &Verdict::Retry { delay: Duration::ZERO, report }).unwrap();
+        let again = StoredReport::of(job, &Verdict::Retry { delay: Duration::ZERO, report }).expect("a report is JSON");
         assert_eq!(again, StoredReport { group: None, ..dead.clone() });
-        assert_eq!(dead, StoredReport::of_end("boom 3").unwrap());
+        assert_eq!(dead, StoredReport::of_end("boom 3").expect("a report is JSON"));
     }
 
     #[test]
     fn an_attempt_without_a_report_says_nothing() {
-        assert_eq!(StoredReport::of(JobId::fresh(), &Verdict::Released).unwrap(), StoredReport::empty());
-        assert_eq!(serde_json::from_str::<Report>("{}").unwrap(), Report::default());
+        assert_eq!(StoredReport::of(JobId::fresh(), &Verdict::Released).expect("there is none"), StoredReport::empty());
+        assert_eq!(serde_json::from_str::<Report>("{}").expect("it is JSON"), Report::default());
     }
 }
