@@ -49,7 +49,6 @@ pub(super) fn is_loaded(name: &str) -> bool {
 /// Whether a tenant with this list may run the program.
 pub fn may_run(list: &Programs, program: &Program) -> bool {
     let is_named = match program {
-        // A name without a path is whatever is found first along PATH; the one such name in a list means the shell.
         Program::Argv(argv) => argv.first().is_some_and(|name| list.lists(name)),
         Program::Shell(_) => list.lists_shell(),
     };

@@ -34,7 +34,7 @@ impl Programs {
         Self(BTreeSet::from([ANY.to_owned()]))
     }
 
-    /// Whether this very program is on the list.
+    /// Whether this very program is on the list. `sh` is none: without a path it is whatever is found first along PATH.
     pub fn lists(&self, program: &str) -> bool {
         program != SHELL && self.0.contains(program)
     }
