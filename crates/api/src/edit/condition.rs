@@ -58,6 +58,14 @@ impl Expected {
         }
     }
 
+    /// By the version alone, whatever is behind it in the tag.
+    pub fn by_version(self) -> Self {
+        match self {
+            Self::Version(version, _) => Self::Version(version, None),
+            expected => expected,
+        }
+    }
+
     /// Whether a write may change what is at this version. Not for schedules, whose tags have more in them.
     pub fn check(self, what: impl fmt::Display, version: i64) -> Result<(), Problem> {
         let is_meant = match self {
@@ -131,6 +139,7 @@ mod tests {
             (Expected::Version(3, None), true),
             (Expected::Version(2, None), false),
             (Expected::Version(3, Some(7)), false),
+            (Expected::Version(3, Some(7)).by_version(), true),
             (Expected::Nothing, false),
         ] {
             let checked = expected.check("the tenant acme", 3);

@@ -183,7 +183,7 @@ async fn changed(
         let busy = || Problem::new(Kind::Overloaded, "other requests keep changing the webhook; try again");
         edit_at_version(busy, || async move {
             let webhook = find(app, tenant, id).await?;
-            expected.check("the webhook", webhook.version)?;
+            expected.by_version().check("the webhook", webhook.version)?;
             let (settings, signing) = change(&webhook)?;
             let (version, edit) = (webhook.version, EditId::fresh());
             let update = WebhookUpdate { edit, tenant: tenant.clone(), webhook: id, version, settings, signing };
