@@ -126,13 +126,16 @@ impl Default for Defaults {
     }
 }
 
+/// Whether a client wrote a field.
+type IsGiven = fn(&JobSpec) -> bool;
+
 /// A kind of target as a client writes it.
 pub(crate) struct Written {
     /// The field that chooses this kind.
     pub field: &'static str,
-    pub is_given: fn(&JobSpec) -> bool,
+    pub is_given: IsGiven,
     /// The other fields that only this kind has, as pointers.
-    pub own: &'static [(&'static str, fn(&JobSpec) -> bool)],
+    pub own: &'static [(&'static str, IsGiven)],
     /// Takes its fields out of the spec. What is wrong with them is added to the mistakes.
     pub read: fn(JobSpec, Body, &Limits, &mut Mistakes) -> Option<Target>,
     /// The values that may be secret.
