@@ -7,7 +7,7 @@ use foreman_core::id::{EditId, TenantId, WebhookId};
 use foreman_core::ports::{
     CreateWebhookAnswer, DeleteTenantAnswer, DeliveryNote, NewWebhook, UpdateWebhookAnswer, WebhookUpdate, Went,
 };
-use foreman_core::sealed::{Keyring, MasterKey, Place, Sealed};
+use foreman_core::sealed::{Keyring, MasterKey, Sealed, SealedFor};
 use foreman_core::signing::{SigningKeys, SigningSecret};
 use foreman_core::tenant::TenantSettings;
 use foreman_core::webhook::{Disabled, Events, Webhook, WebhookSettings};
@@ -17,7 +17,7 @@ const ANSWERS: &str = "the store answers";
 /// A secret as it is kept; a store never opens one.
 fn sealed(of: &TenantId, id: WebhookId) -> Sealed {
     let name = Webhook::place_name(id);
-    Keyring::new(MasterKey::fresh()).seal(Place { tenant: of, name: &name }, &SigningSecret::fresh().text())
+    Keyring::new(MasterKey::fresh()).seal(SealedFor { tenant: of, name: &name }, &SigningSecret::fresh().text())
 }
 
 pub(super) fn settings(url: &str) -> WebhookSettings {

@@ -7,6 +7,7 @@
 //! its own names.
 
 pub mod audit;
+pub mod change_text;
 mod clock;
 pub mod egress;
 pub mod error_group;
@@ -21,7 +22,6 @@ pub mod outline;
 pub mod ports;
 pub mod redact;
 pub mod retry;
-pub mod runs;
 pub mod schedule;
 pub mod sealed;
 pub mod secret;

@@ -38,7 +38,7 @@ const TAG_BYTES: usize = 16;
 
 /// Where a secret is kept, such as `webhook/0198…/secret`: it opens nowhere else.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct SealedFor<'a> {
     pub tenant: &'a TenantId,
     pub name: &'a str,
 }
@@ -152,7 +152,7 @@ impl Keyring {
         std::iter::once(&self.first).chain(&self.others)
     }
 
-    pub fn seal(&self, place: Place<'_>, secret: &Secret) -> Sealed {
+    pub fn seal(&self, place: SealedFor<'_>, secret: &Secret) -> Sealed {
         // 24 random bytes do not come twice, however many values one key seals.
         let mut nonce = [0; NONCE_BYTES];
         rand::rng().fill_bytes(&mut nonce);
@@ -163,7 +163,7 @@ impl Keyring {
         Sealed(format!("{FORM}.{}.{}", self.first.id(), URL_SAFE_NO_PAD.encode([&nonce[..], &sealed].concat())))
     }
 
-    pub fn open(&self, place: Place<'_>, sealed: &Sealed) -> Result<Secret, OpenError> {
+    pub fn open(&self, place: SealedFor<'_>, sealed: &Sealed) -> Result<Secret, OpenError> {
         let key_id = sealed.key_id();
         let key = self.all().find(|key| key.id() == key_id).ok_or_else(|| OpenError::UnknownKey {
             key_id: key_id.into(),
@@ -173,7 +173,7 @@ impl Keyring {
     }
 
     /// The same secret under the first key; `None` when it is already.
-    pub fn reseal(&self, place: Place<'_>, sealed: &Sealed) -> Result<Option<Sealed>, OpenError> {
+    pub fn reseal(&self, place: SealedFor<'_>, sealed: &Sealed) -> Result<Option<Sealed>, OpenError> {
         if sealed.key_id() == self.first.id() {
             return Ok(None);
         }
@@ -184,7 +184,7 @@ impl Keyring {
     pub fn self_test(&self) -> Result<(), SelfTestFailed> {
         let (tenant, marker) = (TenantId::default(), Secret::new("a secret that must not be readable"));
         let (here, elsewhere) =
-            (Place { tenant: &tenant, name: "self test" }, Place { tenant: &tenant, name: "another place" });
+            (SealedFor { tenant: &tenant, name: "self test" }, SealedFor { tenant: &tenant, name: "another place" });
         let sealed = self.seal(here, &marker);
         let kept = sealed.bytes().ok_or(SelfTestFailed("what is sealed has not its form"))?;
         let readable = |window: &[u8]| window == marker.reveal().as_bytes();
@@ -204,7 +204,7 @@ impl Keyring {
     }
 }
 
-fn unlock(key: &MasterKey, place: Place<'_>, sealed: &Sealed) -> Option<Secret> {
+fn unlock(key: &MasterKey, place: SealedFor<'_>, sealed: &Sealed) -> Option<Secret> {
     let bytes = sealed.bytes()?;
     let (nonce, ciphertext) = bytes.split_first_chunk::<NONCE_BYTES>()?;
     let bound = bound_to(key.id(), place);
@@ -213,7 +213,7 @@ fn unlock(key: &MasterKey, place: Place<'_>, sealed: &Sealed) -> Option<Secret> 
 }
 
 /// Each part with its length before it, so that no two places read the same.
-fn bound_to(key_id: &str, place: Place<'_>) -> Vec<u8> {
+fn bound_to(key_id: &str, place: SealedFor<'_>) -> Vec<u8> {
     let mut bound = Vec::new();
     for part in [FORM, key_id, place.tenant.as_str(), place.name] {
         bound.extend_from_slice(&(part.len() as u64).to_be_bytes());

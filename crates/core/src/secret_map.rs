@@ -10,7 +10,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::sealed::{Keyring, OpenError, Place, Sealed};
+use crate::sealed::{Keyring, OpenError, Sealed, SealedFor};
 use crate::secret::Secret;
 
 /// What is shown instead of a value; given back in an edit it stands for the value that is kept.
@@ -69,7 +69,7 @@ impl SecretMap {
     }
 
     #[must_use]
-    pub fn sealed(self, ring: &Keyring, place: Place<'_>) -> Self {
+    pub fn sealed(self, ring: &Keyring, place: SealedFor<'_>) -> Self {
         match self {
             SecretMap::Clear(map) if !map.is_empty() => {
                 let text = serde_json::to_string(&map).expect("text with text as keys");
@@ -81,7 +81,7 @@ impl SecretMap {
     }
 
     /// The same values under the first key of the ring, what was in the clear too; `None` when there is nothing to do.
-    pub fn resealed(&self, ring: &Keyring, place: Place<'_>) -> Result<Option<Self>, OpenError> {
+    pub fn resealed(&self, ring: &Keyring, place: SealedFor<'_>) -> Result<Option<Self>, OpenError> {
         match self {
             SecretMap::Clear(map) if map.is_empty() => Ok(None),
             SecretMap::Clear(_) => Ok(Some(self.clone().sealed(ring, place))),
@@ -95,7 +95,7 @@ impl SecretMap {
     pub fn open(
         &self,
         ring: Option<&Keyring>,
-        place: Place<'_>,
+        place: SealedFor<'_>,
     ) -> Result<Cow<'_, BTreeMap<String, String>>, CannotOpen> {
         match self {
             SecretMap::Clear(map) => Ok(Cow::Borrowed(map)),
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn what_is_kept_has_the_names_and_not_the_values() {
         let tenant = TenantId::new("acme");
-        let place = Place { tenant: &tenant, name: "headers" };
+        let place = SealedFor { tenant: &tenant, name: "headers" };
         let clear = SecretMap::from(headers());
         assert!(!clear.is_safe_to_keep());
         let sealed = clear.sealed(&ring(), place);
@@ -152,7 +152,7 @@ mod tests {
         let read: SecretMap = serde_json::from_str(&kept).expect("as it was written");
         assert_eq!(*read.open(Some(&ring()), place).expect("opens"), headers());
         assert_eq!(read.open(None, place).expect_err("no key"), CannotOpen::NoKey);
-        let elsewhere = Place { tenant: &tenant, name: "env" };
+        let elsewhere = SealedFor { tenant: &tenant, name: "env" };
         assert!(matches!(read.open(Some(&ring()), elsewhere), Err(CannotOpen::Sealed(_))));
         assert_eq!(read.masked()["authorization"], MASK);
         assert!(!format!("{read:?} {:?}", SecretMap::from(headers())).contains("hush"));
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn what_was_sealed_with_an_old_key_opens_with_the_new_one_alone_once_it_is_sealed_anew() {
         let tenant = TenantId::new("acme");
-        let place = Place { tenant: &tenant, name: "headers" };
+        let place = SealedFor { tenant: &tenant, name: "headers" };
         let old = SecretMap::from(headers()).sealed(&ring(), place);
         let new = "NTQzMjEwOTg3NjU0MzIxMDk4NzY1NDMyMTA5ODc2NTQ=";
         let both: Keyring = format!("{new},MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=").parse().expect("a ring");
@@ -178,7 +178,10 @@ mod tests {
     #[test]
     fn what_an_earlier_version_kept_in_the_clear_is_read() {
         let read: SecretMap = serde_json::from_str(r#"{"names":"a","sealed":"b"}"#).expect("two headers");
-        assert_eq!(read.open(None, Place { tenant: &TenantId::default(), name: "headers" }).expect("clear").len(), 2);
+        assert_eq!(
+            read.open(None, SealedFor { tenant: &TenantId::default(), name: "headers" }).expect("clear").len(),
+            2
+        );
         assert!(SecretMap::default().is_safe_to_keep());
     }
 }

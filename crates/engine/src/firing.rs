@@ -1,6 +1,6 @@
 //! Firing schedules: from what is due to what the store is asked for.
 //!
-//! Shared by the scheduler, which fires on time, and by the desk, which fires what is due before it changes a schedule.
+//! Shared by the scheduler, which fires on time, and by the schedule editor, which fires what is due before it changes a schedule.
 //! Both may do so at once, and as often as they like: a tick is fired once because of its key, and a firing that was
 //! computed from an older state is refused.
 
@@ -25,12 +25,12 @@ pub(crate) struct Ready {
 /// What one transaction still takes. A scheduler that was away for days finds a thousand ticks of each of a thousand schedules
 /// due; all at once they would neither fit into memory nor be written before the call's time is over, and so never.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Room {
+pub(crate) struct Budget {
     ticks: usize,
     bytes: usize,
 }
 
-impl Room {
+impl Budget {
     /// Of what the jobs of one transaction say, as JSON.
     const BYTES: usize = 16 * 1024 * 1024;
 
@@ -74,7 +74,7 @@ pub(crate) fn prepare(
     due: &DueSchedule,
     now: Timestamp,
     missed_after: Duration,
-    room: &mut Room,
+    room: &mut Budget,
 ) -> Result<Ready, Invalid> {
     let DueSchedule { schedule, seen } = due;
     let rule = schedule.rule()?;
@@ -108,7 +108,7 @@ pub(crate) struct Round {
 
 /// Both halves of a store that firing needs.
 #[derive(Clone)]
-pub(crate) struct Gun {
+pub(crate) struct Firer {
     pub schedules: Arc<dyn ScheduleStore>,
     pub jobs: Arc<dyn JobStore>,
     pub call_timeout: Duration,
@@ -119,7 +119,7 @@ pub(crate) struct Gun {
 /// Cancelling makes room at once, so a second round finds something open only when others fire at the same time.
 const ROUNDS: usize = 3;
 
-impl Gun {
+impl Firer {
     /// Fires them all; `None` when the leader's term is over.
     pub async fn fire(&self, leader: Option<&Leader>, mut ready: Vec<Ready>) -> Result<Option<Round>, StoreError> {
         let mut done = Round::default();
@@ -180,7 +180,7 @@ mod tests {
         for (ticks, bytes_each, taken) in
             [(10, 100, 10), (2_000, 100, 500), (2_000, 1024 * 1024, 16), (5, 100 * 1024 * 1024, 1), (0, 100, 0)]
         {
-            let (mut room, mut planned) = (Room::new(500), of(ticks));
+            let (mut room, mut planned) = (Budget::new(500), of(ticks));
             room.take(&mut planned, bytes_each);
             assert_eq!(planned.ticks.len(), taken, "{ticks} of {bytes_each} bytes");
             assert_eq!(room.is_left(), ticks <= 10 && bytes_each == 100, "{ticks} of {bytes_each} bytes");

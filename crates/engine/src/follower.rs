@@ -29,10 +29,10 @@ use tokio::time::{Instant, timeout};
 use tracing::{info, warn};
 
 pub use crate::lag::Lag;
-use crate::led::Led;
+use crate::leader_only::LeaderOnly;
+use crate::log_reader::LogReader;
 pub use crate::outage::Error;
 use crate::outage::{Outage, bounded, unless_aborted};
-use crate::reading::Reader;
 
 /// A stretch of the log for which nothing is written moves the position this often, and no oftener.
 const MOVE_EVERY: Duration = Duration::from_secs(1);
@@ -191,11 +191,11 @@ impl Bookmark<'_> {
 pub struct Follower<F> {
     follow: F,
     store: Arc<dyn Store>,
-    reader: Reader,
+    reader: LogReader,
     wakeups: Arc<dyn Wakeups>,
     clock: Arc<dyn Clock>,
     pace: Pace,
-    led: Led,
+    led: LeaderOnly,
     lag: Lag,
     stand: Option<Stand>,
     /// Nothing before this position is said to be lost again.
@@ -206,13 +206,13 @@ impl<F: Follow> Follower<F> {
     pub fn new(follow: F, store: Arc<dyn Store>, wakeups: Arc<dyn Wakeups>) -> Self {
         let (log, pace) = (Arc::clone(&store) as _, follow.pace());
         Self {
-            reader: Reader { who: follow.name(), log, call_timeout: pace.call_timeout },
+            reader: LogReader { who: follow.name(), log, call_timeout: pace.call_timeout },
             follow,
             store,
             wakeups,
             clock: Arc::new(|| Timestamp::from_micros(clock::now())),
             pace,
-            led: Led::default(),
+            led: LeaderOnly::default(),
             lag: Lag::default(),
             stand: None,
             told: Position::default(),
@@ -222,7 +222,7 @@ impl<F: Follow> Follower<F> {
     /// Works only while `lead` says that this process holds the `office`.
     #[must_use]
     pub fn led_by(self, office: impl Into<String>, lead: Lead) -> Self {
-        Self { led: Led::by(office, lead), ..self }
+        Self { led: LeaderOnly::by(office, lead), ..self }
     }
 
     /// Tells how late it is by this clock.

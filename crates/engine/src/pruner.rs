@@ -23,7 +23,7 @@ use tokio::task::yield_now;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-use crate::led::Led;
+use crate::leader_only::LeaderOnly;
 pub use crate::outage::Error;
 use crate::outage::{Outage, bounded, unless_aborted};
 
@@ -138,7 +138,7 @@ impl Progress {
 pub struct Pruner {
     store: Arc<dyn Upkeep>,
     config: Config,
-    led: Led,
+    led: LeaderOnly,
     progress: Progress,
 }
 
@@ -164,13 +164,13 @@ enum Round {
 
 impl Pruner {
     pub fn new(store: Arc<dyn Upkeep>, config: Config) -> Self {
-        Self { store, config, led: Led::default(), progress: Progress::default() }
+        Self { store, config, led: LeaderOnly::default(), progress: Progress::default() }
     }
 
     /// Works only while `lead` says that this process holds the `office`.
     #[must_use]
     pub fn led_by(self, office: impl Into<String>, lead: Lead) -> Self {
-        Self { led: Led::by(office, lead), ..self }
+        Self { led: LeaderOnly::by(office, lead), ..self }
     }
 
     pub fn progress(&self) -> Progress {

@@ -18,9 +18,9 @@ use tokio::time::{Instant, timeout};
 use tracing::{debug, error};
 
 use crate::backlog::Backlog;
-use crate::firing::{Gun, Ready, Room, prepare};
+use crate::firing::{Budget, Firer, Ready, prepare};
 pub use crate::lag::Lag;
-use crate::led::Led;
+use crate::leader_only::LeaderOnly;
 pub use crate::outage::Error;
 use crate::outage::{Outage, bounded, unless_aborted};
 use crate::tenants::Tenants;
@@ -72,10 +72,10 @@ impl Tally {
 }
 
 pub struct Scheduler {
-    gun: Gun,
+    firer: Firer,
     wakeups: Arc<dyn Wakeups>,
     config: Config,
-    led: Led,
+    led: LeaderOnly,
     lag: Lag,
     tally: Tally,
 }
@@ -87,20 +87,20 @@ impl Scheduler {
         wakeups: Arc<dyn Wakeups>,
         config: Config,
     ) -> Self {
-        let gun = Gun { schedules, jobs, call_timeout: config.call_timeout, backlog: None };
-        Self { gun, wakeups, config, led: Led::default(), lag: Lag::default(), tally: Tally::default() }
+        let firer = Firer { schedules, jobs, call_timeout: config.call_timeout, backlog: None };
+        Self { firer, wakeups, config, led: LeaderOnly::default(), lag: Lag::default(), tally: Tally::default() }
     }
 
     /// Works only while `lead` says that this process holds the `office`.
     #[must_use]
     pub fn led_by(self, office: impl Into<String>, lead: Lead) -> Self {
-        Self { led: Led::by(office, lead), ..self }
+        Self { led: LeaderOnly::by(office, lead), ..self }
     }
 
     /// Holds each tenant to what it may have waiting, as counted in this store.
     #[must_use]
     pub fn limited_by(mut self, tenants: Arc<Tenants>, jobs: Arc<dyn JobQuery>) -> Self {
-        self.gun.backlog = Some(Arc::new(Backlog::new(tenants, jobs, self.config.call_timeout)));
+        self.firer.backlog = Some(Arc::new(Backlog::new(tenants, jobs, self.config.call_timeout)));
         self
     }
 
@@ -154,7 +154,7 @@ impl Scheduler {
                 return Ok(Some(Duration::ZERO));
             }
             let limit = self.config.step + unreadable.len();
-            let look = bounded(self.config.call_timeout, self.gun.schedules.due_schedules(limit)).await?;
+            let look = bounded(self.config.call_timeout, self.firer.schedules.due_schedules(limit)).await?;
             let was_full = look.due.len().max(look.freed.len()) >= limit;
             // Before anything else: to work out what was missed in days takes a while, and whoever watches shall see why.
             self.note_lag(&look);
@@ -163,7 +163,7 @@ impl Scheduler {
                 return Ok(self.sleep(&look, was_full));
             }
             let leader = self.led.leader(term);
-            let Some(round) = self.gun.fire(leader.as_ref(), ready).await? else {
+            let Some(round) = self.firer.fire(leader.as_ref(), ready).await? else {
                 self.led.until_deposed(term, shutdown).await;
                 return Ok(Some(Duration::ZERO));
             };
@@ -188,7 +188,7 @@ impl Scheduler {
     /// As many of them as there is room for.
     async fn ready(&self, look: &DueSchedules, unreadable: &mut HashSet<ScheduleId>) -> Vec<Ready> {
         let mut ready: Vec<Ready> = Vec::new();
-        let mut room = Room::new(self.config.step);
+        let mut room = Budget::new(self.config.step);
         for due in look.due.iter().chain(&look.freed) {
             let id = due.schedule.id;
             if ready.iter().any(|ready| ready.firing.schedule == id) {

@@ -98,7 +98,7 @@ pub struct Settlements {
 
 /// Outcomes that the store refuses, of all sessions of a worker. Clones share one list.
 #[derive(Clone, Default)]
-pub struct RefusedOutcomes(Arc<Mutex<Vec<Weak<Desk>>>>);
+pub struct RefusedOutcomes(Arc<Mutex<Vec<Weak<Ledger>>>>);
 
 impl RefusedOutcomes {
     pub fn count(&self) -> usize {
@@ -111,15 +111,15 @@ impl RefusedOutcomes {
     }
 
     fn look(&self) -> (usize, Option<Instant>) {
-        let desks: Vec<Arc<Desk>> = lock(&self.0).iter().filter_map(Weak::upgrade).collect();
-        let refused = desks.iter().map(|desk| desk.refused());
+        let ledgers: Vec<Arc<Ledger>> = lock(&self.0).iter().filter_map(Weak::upgrade).collect();
+        let refused = ledgers.iter().map(|ledger| ledger.refused());
         refused.fold((0, None), |(count, oldest), (some, since)| (count + some, oldest.into_iter().chain(since).min()))
     }
 
-    fn add(&self, desk: &Arc<Desk>) {
-        let mut desks = lock(&self.0);
-        desks.retain(|desk| desk.strong_count() > 0);
-        desks.push(Arc::downgrade(desk));
+    fn add(&self, ledger: &Arc<Ledger>) {
+        let mut ledgers = lock(&self.0);
+        ledgers.retain(|ledger| ledger.strong_count() > 0);
+        ledgers.push(Arc::downgrade(ledger));
     }
 }
 
@@ -127,14 +127,14 @@ impl RefusedOutcomes {
 pub struct Settler {
     coalescer: Coalescer<Recorder>,
     handle: Handle<Recorder>,
-    desk: Arc<Desk>,
+    ledger: Arc<Ledger>,
 }
 
 /// The attempts' end: cheap to clone.
 #[derive(Clone)]
 pub struct SettleHandle {
     handle: Handle<Recorder>,
-    desk: Arc<Desk>,
+    ledger: Arc<Ledger>,
 }
 
 /// An outcome on its way to the settler. From here on the store is owed an answer for the job; dropped unsent, it no
@@ -149,7 +149,7 @@ impl Settler {
     pub fn new(store: Arc<dyn JobStore>, session: SessionId, config: Config) -> (Self, SettleHandle) {
         // How many wait is bounded by the room, which is counted until they are recorded.
         let limits = Limits { batch: config.max_batch, waiting: usize::MAX, in_flight: config.in_flight };
-        let desk = Arc::new(Desk {
+        let ledger = Arc::new(Ledger {
             room: Semaphore::new(config.max_waiting.max(1)),
             counts: Counts::default(),
             owed: Mutex::default(),
@@ -161,20 +161,20 @@ impl Settler {
             session,
             config,
         });
-        let (coalescer, handle) = Coalescer::new(Recorder(Arc::clone(&desk)), limits);
-        (Self { coalescer, handle: handle.clone(), desk: Arc::clone(&desk) }, SettleHandle { handle, desk })
+        let (coalescer, handle) = Coalescer::new(Recorder(Arc::clone(&ledger)), limits);
+        (Self { coalescer, handle: handle.clone(), ledger: Arc::clone(&ledger) }, SettleHandle { handle, ledger })
     }
 
     /// Shows there what the store refuses.
     #[must_use]
     pub fn shown_in(self, outcomes: &RefusedOutcomes) -> Self {
-        outcomes.add(&self.desk);
+        outcomes.add(&self.ledger);
         self
     }
 
     /// Draining: takes no more, and ends when all is recorded. Aborting: drops what is left and says how much that was.
     pub async fn run(self, shutdown: Shutdown) -> Settlements {
-        let Self { coalescer, handle, desk } = self;
+        let Self { coalescer, handle, ledger } = self;
         let flush = async {
             shutdown.draining().await;
             handle.close();
@@ -191,29 +191,29 @@ impl Settler {
         let write = async {
             let left = coalescer.run(give_up).await;
             all_taken.store(true, Ordering::Release);
-            desk.changed.notify_one();
+            ledger.changed.notify_one();
             left
         };
         let again = async {
             tokio::select! {
                 biased;
                 () = shutdown.aborting() => {}
-                () = desk.send_refused_again(|| all_taken.load(Ordering::Acquire)) => {}
+                () = ledger.send_refused_again(|| all_taken.load(Ordering::Acquire)) => {}
             }
         };
         let (left, ()) = tokio::join!(write, again);
         // An attempt that waits for room would wait for ever.
-        desk.room.close();
-        let refused = std::mem::take(&mut *lock(&desk.refused)).len();
+        ledger.room.close();
+        let refused = std::mem::take(&mut *lock(&ledger.refused)).len();
         let given_up = (left.unwritten + left.unknown + refused) as u64;
         if given_up > 0 {
-            desk.counts.unrecorded.fetch_add(given_up, Ordering::Relaxed);
+            ledger.counts.unrecorded.fetch_add(given_up, Ordering::Relaxed);
             warn!(
                 outcomes.count = given_up,
                 "{given_up} outcomes could not be recorded and were dropped; their jobs will run again"
             );
         }
-        desk.counts.read()
+        ledger.counts.read()
     }
 }
 
@@ -221,14 +221,14 @@ impl SettleHandle {
     /// The outcome of an attempt that has ended. Make it before the attempt is forgotten elsewhere: somebody must know of the
     /// job at any time until the store has answered.
     pub fn outgoing(&self, settlement: Settlement) -> Outgoing<'_> {
-        lock(&self.desk.owed).insert(open(&settlement));
+        lock(&self.ledger.owed).insert(open(&settlement));
         Outgoing { to: self, settlement: Some(settlement) }
     }
 
     /// Hands a job back unstarted, if there is room for that; `false` when there is none.
     pub fn release(&self, OpenJob { fence, job }: OpenJob) -> bool {
         let outgoing = self.outgoing(Settlement { fence, job, verdict: Verdict::Released });
-        self.desk.room.try_acquire().is_ok_and(|room| outgoing.hand_over(room).is_ok())
+        self.ledger.room.try_acquire().is_ok_and(|room| outgoing.hand_over(room).is_ok())
     }
 
     /// Of these, those for which no outcome is on its way to the store.
@@ -236,14 +236,14 @@ impl SettleHandle {
         if jobs.is_empty() {
             return jobs;
         }
-        let owed = lock(&self.desk.owed);
+        let owed = lock(&self.ledger.owed);
         jobs.into_iter().filter(|job| !owed.contains(job)).collect()
     }
 
     /// Lets so many more outcomes wait: work that must stop must be able to say how it ended, however long the store is away.
     pub fn make_room(&self, outcomes: usize) {
-        if !self.desk.room.is_closed() {
-            self.desk.room.add_permits(outcomes);
+        if !self.ledger.room.is_closed() {
+            self.ledger.room.add_permits(outcomes);
         }
     }
 
@@ -259,26 +259,26 @@ impl SettleHandle {
 
     /// Outcomes that the store has refused and that are sent again, and since when.
     pub fn refused(&self) -> (usize, Option<Instant>) {
-        self.desk.refused()
+        self.ledger.refused()
     }
 
     /// Sends what was refused again at once.
     pub fn send_refused_now(&self) {
-        for one in lock(&self.desk.refused).iter_mut() {
+        for one in lock(&self.ledger.refused).iter_mut() {
             one.waits.reset();
             one.next = Instant::now();
         }
-        self.desk.changed.notify_one();
+        self.ledger.changed.notify_one();
     }
 
     /// Since when the store has refused what it did not take, if it has done so after `moment` too; `None` while it is away.
     pub fn refusing_since(&self, moment: Instant) -> Option<Instant> {
-        let refusals = lock(&self.desk.answers).refusals?;
+        let refusals = lock(&self.ledger.answers).refusals?;
         (refusals.last > moment).then_some(refusals.first)
     }
 
     pub fn counts(&self) -> Settlements {
-        self.desk.counts.read()
+        self.ledger.counts.read()
     }
 }
 
@@ -287,7 +287,7 @@ impl Outgoing<'_> {
     /// work has ended. An error when outcomes are no longer recorded.
     pub async fn send(self) -> Result<(), Over> {
         let to = self.to;
-        let room = to.desk.room.acquire().await.map_err(|_| Over)?;
+        let room = to.ledger.room.acquire().await.map_err(|_| Over)?;
         self.hand_over(room)
     }
 
@@ -295,7 +295,7 @@ impl Outgoing<'_> {
         let Some(settlement) = self.settlement.take() else { return Ok(()) };
         let job = open(&settlement);
         if self.to.handle.send(settlement).is_err() {
-            lock(&self.to.desk.owed).remove(&job);
+            lock(&self.to.ledger.owed).remove(&job);
             return Err(Over);
         }
         // Given back by the recorder, once the store has answered.
@@ -307,7 +307,7 @@ impl Outgoing<'_> {
 impl Drop for Outgoing<'_> {
     fn drop(&mut self) {
         if let Some(settlement) = &self.settlement {
-            lock(&self.to.desk.owed).remove(&open(settlement));
+            lock(&self.to.ledger.owed).remove(&open(settlement));
         }
     }
 }
@@ -341,7 +341,7 @@ impl Counts {
 }
 
 /// What the loop, the recorder and the attempts share.
-struct Desk {
+struct Ledger {
     store: Arc<dyn JobStore>,
     session: SessionId,
     config: Config,
@@ -382,7 +382,7 @@ struct Refused {
     waits: Backoff,
 }
 
-struct Recorder(Arc<Desk>);
+struct Recorder(Arc<Ledger>);
 
 impl Sink for Recorder {
     type Item = Settlement;
@@ -390,15 +390,15 @@ impl Sink for Recorder {
     type Error = StoreError;
 
     async fn write(&self, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
-        let desk = &self.0;
+        let ledger = &self.0;
         let mut backoff = Backoff::new(AWAY_FIRST, AWAY_MOST);
         loop {
-            match desk.record(settlements).await {
+            match ledger.record(settlements).await {
                 Ok(answers) => return Ok(answers),
-                Err(error) if error.is_transient() && !desk.may_be_an_items_fault(&error) => {
+                Err(error) if error.is_transient() && !ledger.may_be_an_items_fault(&error) => {
                     if backoff.failures() == 0 {
                         warn!(
-                            session.id = %desk.session,
+                            session.id = %ledger.session,
                             outcomes.count = settlements.len(),
                             "could not record {} outcomes: {error}; retrying",
                             settlements.len()
@@ -408,10 +408,10 @@ impl Sink for Recorder {
                 }
                 Err(error) => {
                     if !self.blames_an_item(&error) {
-                        desk.give_up(settlements, &error);
+                        ledger.give_up(settlements, &error);
                     } else if let [alone] = settlements {
                         // A batch is taken apart until the guilty one stands alone.
-                        desk.refuse(alone, &error);
+                        ledger.refuse(alone, &error);
                     }
                     return Err(error);
                 }
@@ -441,7 +441,7 @@ fn miscounted() -> StoreError {
     StoreError::Broken("the store did not answer for every settlement".into())
 }
 
-impl Desk {
+impl Ledger {
     async fn record(&self, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
         let answer = self.send(settlements).await;
         self.note(answer.as_ref().err());

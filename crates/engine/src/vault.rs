@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use foreman_core::ports::StoreError;
-use foreman_core::sealed::{Keyring, Place};
+use foreman_core::sealed::{Keyring, SealedFor};
 use foreman_core::secret_map::{CannotOpen, SecretMap};
 use foreman_core::signing::{self, CannotSign, Purpose, SigningKeys, SigningSecret};
 use foreman_core::tenant::SIGNING_PLACE;
@@ -43,7 +43,7 @@ impl Vault {
     pub(crate) fn open<'a>(
         &self,
         values: &'a SecretMap,
-        place: Place<'_>,
+        place: SealedFor<'_>,
     ) -> Result<Cow<'a, BTreeMap<String, String>>, CannotOpen> {
         values.open(self.ring.as_deref(), place)
     }
@@ -52,7 +52,7 @@ impl Vault {
     pub(crate) fn secrets(
         &self,
         keys: &SigningKeys,
-        place: Place<'_>,
+        place: SealedFor<'_>,
         now: Timestamp,
     ) -> Result<Vec<SigningSecret>, NotSigned> {
         if keys.is_empty() {
@@ -71,7 +71,7 @@ impl Vault {
     ) -> Result<Vec<SigningSecret>, NotSigned> {
         let Some(tenants) = &self.tenants else { return Ok(Vec::new()) };
         let Some(settings) = tenants.settings(tenant).await? else { return Ok(Vec::new()) };
-        let secrets = self.secrets(&settings.signing, Place { tenant, name: SIGNING_PLACE }, now)?;
+        let secrets = self.secrets(&settings.signing, SealedFor { tenant, name: SIGNING_PLACE }, now)?;
         Ok(signing::for_purpose(secrets, purpose))
     }
 }

@@ -74,7 +74,7 @@ pub type Ended = Result<anyhow::Result<Drained>, TaskFailed>;
 type Roles = (Router, Option<SubmitHandle>, Vec<Part>);
 
 /// What every part may be given.
-struct Ground<'a> {
+struct Wiring<'a> {
     role: Role,
     settings: &'a Settings,
     tasks: &'a Tasks,
@@ -107,10 +107,10 @@ pub async fn compose(
     tasks: &Tasks,
     shutdown: &Shutdown,
 ) -> anyhow::Result<Option<Composed>> {
-    let ground = Ground::new(role, settings, tasks);
+    let wiring = Wiring::new(role, settings, tasks);
     match settings.store {
-        StoreKind::Sqlite | StoreKind::Memory => on_a_file(&ground).await.map(Some),
-        StoreKind::Postgres => on_a_database(&ground, shutdown).await,
+        StoreKind::Sqlite | StoreKind::Memory => on_a_file(&wiring).await.map(Some),
+        StoreKind::Postgres => on_a_database(&wiring, shutdown).await,
     }
 }
 
@@ -122,17 +122,17 @@ pub fn direct_api(
     wakeups: Arc<dyn Wakeups>,
     tasks: &Tasks,
 ) -> Router {
-    let mut ground = Ground::new(Role::Api, settings, tasks);
-    ground.gate.hosts = Hosts::Any;
-    ground.gate.keys = Keys::Direct;
+    let mut wiring = Wiring::new(Role::Api, settings, tasks);
+    wiring.gate.hosts = Hosts::Any;
+    wiring.gate.keys = Keys::Direct;
     let shared = Shared { store, tenancy, wakeups, lease: Arc::new(AlwaysLeader::default()) };
-    let (router, _, _) = api::parts(&ground, &shared, OutputHub::new(settings.output.clone()));
+    let (router, _, _) = api::parts(&wiring, &shared, OutputHub::new(settings.output.clone()));
     router
 }
 
-async fn on_a_file(ground: &Ground<'_>) -> anyhow::Result<Composed> {
-    let opened = store::open_local(ground).await?;
-    let server = match ground.bind().await {
+async fn on_a_file(wiring: &Wiring<'_>) -> anyhow::Result<Composed> {
+    let opened = store::open_local(wiring).await?;
+    let server = match wiring.bind().await {
         Ok(server) => server,
         Err(error) => {
             opened.open.close().await;
@@ -140,30 +140,30 @@ async fn on_a_file(ground: &Ground<'_>) -> anyhow::Result<Composed> {
         }
     };
     let address = server.local_addr();
-    let (router, intake, mut parts) = match ground.role(&opened) {
+    let (router, intake, mut parts) = match wiring.role(&opened) {
         Ok(role) => role,
         Err(error) => {
             opened.open.close().await;
             return Err(error);
         }
     };
-    parts.push(ground.http(server, router));
-    ground.vitals.set_store(Arc::clone(&opened.shared.store));
-    let readiness = ground.readiness.clone();
+    parts.push(wiring.http(server, router));
+    wiring.vitals.set_store(Arc::clone(&opened.shared.store));
+    let readiness = wiring.readiness.clone();
     Ok(Composed { address, readiness, store: opened.open, intake, parts, running: Vec::new() })
 }
 
-async fn on_a_database(ground: &Ground<'_>, shutdown: &Shutdown) -> anyhow::Result<Option<Composed>> {
-    let server = ground.bind().await?;
+async fn on_a_database(wiring: &Wiring<'_>, shutdown: &Shutdown) -> anyhow::Result<Option<Composed>> {
+    let server = wiring.bind().await?;
     let address = server.local_addr();
-    let late_router = LateRouter::new(ground.vitals.clone(), ground.gate.clone());
-    let http = ground.http(server, late_router.router()).start(shutdown, ground.tasks);
-    let Some(opened) = store::open_postgres(ground, shutdown).await? else { return Ok(None) };
-    let (router, intake, parts) = ground.role(&opened)?;
+    let late_router = LateRouter::new(wiring.vitals.clone(), wiring.gate.clone());
+    let http = wiring.http(server, late_router.router()).start(shutdown, wiring.tasks);
+    let Some(opened) = store::open_postgres(wiring, shutdown).await? else { return Ok(None) };
+    let (router, intake, parts) = wiring.role(&opened)?;
     late_router.open(router);
     // Not before the routes are served: clients send requests as soon as this process is ready.
-    ground.vitals.set_store(Arc::clone(&opened.shared.store));
-    let readiness = ground.readiness.clone();
+    wiring.vitals.set_store(Arc::clone(&opened.shared.store));
+    let readiness = wiring.readiness.clone();
     Ok(Some(Composed { address, readiness, store: opened.open, intake, parts, running: vec![http] }))
 }
 
@@ -183,7 +183,7 @@ impl Composed {
     }
 }
 
-impl<'a> Ground<'a> {
+impl<'a> Wiring<'a> {
     fn new(role: Role, settings: &'a Settings, tasks: &'a Tasks) -> Self {
         let metrics = Arc::new(Metrics::new(role));
         let meter = Some(Arc::clone(&metrics) as Arc<dyn Meter>);

@@ -20,8 +20,8 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use foreman_core::change_text;
 use foreman_core::ports::{ChangeLog, ChangeRow, Changes, Position, StoreError};
-use foreman_core::runs;
 use tokio::time::Instant;
 use tokio_postgres::Row;
 
@@ -138,7 +138,7 @@ async fn rows_after(
 
 fn read(row: &Row) -> Result<ChangeRow, Fault> {
     let (position, at) = (Position(row.try_get(0)?), row.try_get::<_, Time>(1)?.0);
-    runs::read_row(position, at, row.try_get(2)?, row.try_get(3)?)
+    change_text::read_row(position, at, row.try_get(2)?, row.try_get(3)?)
         .map_err(|error| Fault::misfit("changes", "moved or notes", position.0, error))
 }
 

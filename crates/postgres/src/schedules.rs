@@ -15,8 +15,8 @@ pub(crate) mod ticks;
 
 use async_trait::async_trait;
 use foreman_core::ports::{
-    CreateAnswer, DeleteAnswer, DueSchedules, Edit, EditAnswer, Fired, Firing, Leader, Overdue, ScheduleStore,
-    ScheduleView, Seen, Standing, StoreError, TickView,
+    CreateAnswer, DeleteAnswer, DueSchedules, Edit, EditAnswer, Fired, Firing, Leader, Overdue, ScheduleHead,
+    ScheduleStore, ScheduleView, Seen, StoreError, TickView,
 };
 use foreman_core::schedule::{NewSchedule, ScheduleKey, ScheduleName};
 use foreman_core::{ScheduleId, TenantId, Timestamp};
@@ -39,8 +39,8 @@ impl ScheduleStore for PostgresStore {
         look!(self, Look, |tx| read::one(&tx, tenant, key).await)
     }
 
-    async fn standing(&self, tenant: &TenantId, key: &ScheduleKey) -> Result<Option<Standing>, StoreError> {
-        look!(self, Look, |tx| read::standing(&tx, tenant, key).await)
+    async fn schedule_head(&self, tenant: &TenantId, key: &ScheduleKey) -> Result<Option<ScheduleHead>, StoreError> {
+        look!(self, Look, |tx| read::schedule_head(&tx, tenant, key).await)
     }
 
     async fn schedules(

@@ -18,7 +18,7 @@ use crate::error::Fault;
 use crate::rows::{Cells, json};
 use crate::value::{Arg, bound};
 use crate::webhooks::deliveries::{unlist, unlist_rest};
-use crate::write::{Step, Transaction};
+use crate::write::{Query, Transaction};
 use crate::{PostgresStore, look, transact};
 
 /// What [`read`] reads.
@@ -196,7 +196,7 @@ async fn delete(tx: &Transaction, tenant: &TenantId, version: i64) -> Result<(De
     if answer != DeleteTenantAnswer::Deleted || kept.is_some_and(|kept| kept.is_deleted) {
         return Ok((answer, 0));
     }
-    let steps: [Step<'_>; 3] = FORGET.map(|sql| (sql, &args[..]));
+    let steps: [Query<'_>; 3] = FORGET.map(|sql| (sql, &args[..]));
     tx.all(&steps).await?;
     Ok((answer, unlist(tx, tenant, None).await?))
 }

@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use deadpool_postgres::{Object, Pool};
+use foreman_core::change_text::ChangeWriter;
 use foreman_core::job::QueueName;
-use foreman_core::ports::{Note, Step as Moved, StoreError, Topic};
-use foreman_core::runs::MovedLog;
+use foreman_core::ports::{Note, Step, StoreError, Topic};
 use foreman_core::{JobId, TenantId};
 use foreman_runtime::Backoff;
 use futures_util::future::{FutureExt, join, join_all};
@@ -37,7 +37,7 @@ const FOR_THESE: &str = "SET LOCAL plan_cache_mode = force_custom_plan";
 const FOR_ANY: &str = "SET LOCAL plan_cache_mode = force_generic_plan";
 
 /// A statement and its parameters.
-pub(crate) type Step<'a> = (&'a str, &'a [&'a dyn Arg]);
+pub(crate) type Query<'a> = (&'a str, &'a [&'a dyn Arg]);
 
 pub(crate) struct Transaction {
     connection: Option<Object>,
@@ -51,7 +51,7 @@ pub(crate) struct Transaction {
     prepare: bool,
     /// See [`changes::tag`].
     log_tag: i64,
-    moved: Mutex<MovedLog>,
+    moved: Mutex<ChangeWriter>,
     rings: Mutex<Rings>,
 }
 
@@ -97,7 +97,7 @@ impl Transaction {
     }
 
     /// Sends several statements one behind the other, without waiting for each other's answers.
-    pub async fn all(&self, steps: &[Step<'_>]) -> Result<Vec<Vec<Row>>, Fault> {
+    pub async fn all(&self, steps: &[Query<'_>]) -> Result<Vec<Vec<Row>>, Fault> {
         let prepared = self.prepared(steps).await?;
         let sent = join_all(steps.iter().zip(&prepared).map(|(step, statement)| self.send(step, statement.as_ref())));
         // Polled in this order, so that is the order on the wire.
@@ -111,7 +111,7 @@ impl Transaction {
     /// The plan that a connection keeps is for any id, so it names every partition, and whoever runs it locks them all, with
     /// their indexes: after a year 120 locks for a look at one job. The server's table of locks has room for 64 for each connection.
     /// (Without any id nothing says which partitions are concerned: not to be called so.)
-    pub async fn by_id(&self, steps: &[Step<'_>]) -> Result<Vec<Vec<Row>>, Fault> {
+    pub async fn by_id(&self, steps: &[Query<'_>]) -> Result<Vec<Vec<Row>>, Fault> {
         let prepared = self.prepared(steps).await?;
         let sent = join_all(steps.iter().zip(&prepared).map(|(step, statement)| self.send(step, statement.as_ref())));
         let (for_these, for_any) =
@@ -129,20 +129,20 @@ impl Transaction {
     /// that knows beforehand what it will say. Where a statement fails, the server takes that COMMIT for a rollback.
     ///
     /// `is_hint`: it may be done twice, so a connection that is lost here is nothing to tell the caller.
-    pub async fn last(&self, steps: &[Step<'_>], is_hint: bool) -> Result<Vec<Vec<Row>>, Fault> {
+    pub async fn last(&self, steps: &[Query<'_>], is_hint: bool) -> Result<Vec<Vec<Row>>, Fault> {
         self.end_with(steps, is_hint, "").await
     }
 
     /// The same for a last look at rows that are found by their ids ([`Self::by_id`]).
-    pub async fn last_by_id(&self, step: Step<'_>) -> Result<Vec<Row>, Fault> {
+    pub async fn last_by_id(&self, step: Query<'_>) -> Result<Vec<Row>, Fault> {
         Ok(self.end_with(&[step], false, FOR_THESE).await?.into_iter().next().unwrap_or_default())
     }
 
-    async fn end_with(&self, steps: &[Step<'_>], is_hint: bool, first: &str) -> Result<Vec<Vec<Row>>, Fault> {
+    async fn end_with(&self, steps: &[Query<'_>], is_hint: bool, first: &str) -> Result<Vec<Vec<Row>>, Fault> {
         let told = self.moved.lock().unwrap_or_else(std::sync::PoisonError::into_inner).text();
         let (moved, notes) = told.clone().unwrap_or_default();
-        let log: [Step<'_>; 2] = [(changes::ANNOUNCE, &[&self.log_tag]), (changes::APPEND, &[&moved, &notes])];
-        let steps: Vec<Step<'_>> = steps.iter().copied().chain(log.into_iter().filter(|_| told.is_some())).collect();
+        let log: [Query<'_>; 2] = [(changes::ANNOUNCE, &[&self.log_tag]), (changes::APPEND, &[&moved, &notes])];
+        let steps: Vec<Query<'_>> = steps.iter().copied().chain(log.into_iter().filter(|_| told.is_some())).collect();
         let prepared = self.prepared(&steps).await?;
         self.is_ended.store(true, Ordering::Relaxed);
         self.was_sent.store(!is_hint, Ordering::Relaxed);
@@ -159,7 +159,7 @@ impl Transaction {
     }
 
     /// Does it all without waiting for any answer: for hints. Whoever has the connection next comes behind it.
-    pub async fn unheard(mut self, step: Step<'_>) -> Result<(), Fault> {
+    pub async fn unheard(mut self, step: Query<'_>) -> Result<(), Fault> {
         let prepared = self.prepared(&[step]).await?;
         self.is_begun.store(true, Ordering::Relaxed);
         // Each polled once, they are on their way in this order; what is answered is thrown away.
@@ -179,7 +179,7 @@ impl Transaction {
     }
 
     /// Before anything is sent: to prepare takes a round trip of its own, the first time on each connection.
-    async fn prepared(&self, steps: &[Step<'_>]) -> Result<Vec<Option<Statement>>, Fault> {
+    async fn prepared(&self, steps: &[Query<'_>]) -> Result<Vec<Option<Statement>>, Fault> {
         let mut prepared = Vec::with_capacity(steps.len());
         for (sql, args) in steps {
             debug_assert!(statements::is_known(sql), "not in the list of statements that a test prepares:\n{sql}");
@@ -195,7 +195,7 @@ impl Transaction {
 
     async fn send(
         &self,
-        (sql, args): &Step<'_>,
+        (sql, args): &Query<'_>,
         statement: Option<&Statement>,
     ) -> Result<Vec<Row>, tokio_postgres::Error> {
         if let Some(statement) = statement {
@@ -208,7 +208,7 @@ impl Transaction {
     }
 
     /// A job moved: part of this operation's one row in the change log.
-    pub fn note(&self, job: JobId, tenant: &TenantId, queue: &QueueName, step: Moved) {
+    pub fn note(&self, job: JobId, tenant: &TenantId, queue: &QueueName, step: Step) {
         self.moved.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(job, tenant, queue, step);
     }
 
@@ -223,7 +223,7 @@ impl Transaction {
 
     /// Nothing of it happened: there is nothing to tell, and nobody to wake.
     pub fn forget(&self) {
-        *self.moved.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = MovedLog::default();
+        *self.moved.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = ChangeWriter::default();
         *self.rings.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Rings::default();
     }
 
@@ -246,7 +246,7 @@ impl Transaction {
     async fn append(&self, told: Option<(String, Option<String>)>, end: &str) -> Result<(), Fault> {
         let ended = self.connection().batch_execute(end);
         let Some((moved, notes)) = told else { return Ok(ended.await?) };
-        let steps: [Step<'_>; 2] = [(changes::ANNOUNCE, &[&self.log_tag]), (changes::APPEND, &[&moved, &notes])];
+        let steps: [Query<'_>; 2] = [(changes::ANNOUNCE, &[&self.log_tag]), (changes::APPEND, &[&moved, &notes])];
         let prepared = self.prepared(&steps).await?;
         let written =
             join_all(steps.iter().zip(&prepared).map(|(step, statement)| self.send(step, statement.as_ref())));

@@ -6,14 +6,14 @@
 
 use async_trait::async_trait;
 use foreman_core::ports::{ChangeLog, ChangeRow, Changes, Position, StoreError};
-use foreman_core::{Timestamp, runs};
+use foreman_core::{Timestamp, change_text};
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::SqliteStore;
 use crate::error::Fault;
 
 /// Appends the row, if anything happened.
-pub(crate) fn append(sql: &Connection, now: Timestamp, moved: &runs::MovedLog) -> Result<bool, Fault> {
+pub(crate) fn append(sql: &Connection, now: Timestamp, moved: &change_text::ChangeWriter) -> Result<bool, Fault> {
     let Some((text, notes)) = moved.text() else { return Ok(false) };
     sql.prepare_cached("INSERT INTO changes (at, moved, notes) VALUES (?1, ?2, ?3)")?.execute((
         now.as_micros(),
@@ -66,7 +66,7 @@ struct Written {
 
 impl Written {
     fn read(self) -> Result<ChangeRow, Fault> {
-        runs::read_row(self.position, self.at, &self.moved, self.notes.as_deref())
+        change_text::read_row(self.position, self.at, &self.moved, self.notes.as_deref())
             .map_err(|error| Fault::misfit("changes", "moved", self.position.0, error))
     }
 }

@@ -25,8 +25,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use foreman_core::ports::{
-    CreateAnswer, DeleteAnswer, DueSchedules, Edit, EditAnswer, Fired, Firing, Leader, Overdue, ScheduleStore,
-    ScheduleView, Seen, Standing, StoreError, TickView,
+    CreateAnswer, DeleteAnswer, DueSchedules, Edit, EditAnswer, Fired, Firing, Leader, Overdue, ScheduleHead,
+    ScheduleStore, ScheduleView, Seen, StoreError, TickView,
 };
 use foreman_core::schedule::{NewSchedule, ScheduleKey, ScheduleName};
 use foreman_core::{ScheduleId, TenantId, Timestamp};
@@ -50,9 +50,9 @@ impl ScheduleStore for SqliteStore {
         self.read(move |read| read::schedule(read, &tenant, &key)).await
     }
 
-    async fn standing(&self, tenant: &TenantId, key: &ScheduleKey) -> Result<Option<Standing>, StoreError> {
+    async fn schedule_head(&self, tenant: &TenantId, key: &ScheduleKey) -> Result<Option<ScheduleHead>, StoreError> {
         let (tenant, key) = (tenant.clone(), key.clone());
-        self.read(move |read| read::standing(read, &tenant, &key)).await
+        self.read(move |read| read::schedule_head(read, &tenant, &key)).await
     }
 
     /// One that this version cannot read is left out, and said so in the log: the others can be looked at.

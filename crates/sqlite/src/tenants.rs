@@ -127,19 +127,19 @@ pub(crate) fn is_there(write: &Write<'_>, id: &TenantId) -> Result<bool, Fault> 
 }
 
 /// What a change is judged by; of one that is gone, what is left of it.
-struct Standing {
+struct TenantHead {
     version: i64,
     deleted_at: Option<Timestamp>,
     made_by: Option<EditId>,
     edited_by: Option<EditId>,
 }
 
-fn standing(write: &Write<'_>, id: &TenantId) -> Result<Option<Standing>, Fault> {
+fn head(write: &Write<'_>, id: &TenantId) -> Result<Option<TenantHead>, Fault> {
     let mut statement = write.prepared("SELECT version, deleted_at, made_by, edited_by FROM tenants WHERE id = ?1")?;
     let mut rows = statement.query([id.as_str()])?;
     let Some(row) = rows.next()? else { return Ok(None) };
     let cells = Cells { row, table: "tenants", id };
-    Ok(Some(Standing {
+    Ok(Some(TenantHead {
         version: cells.get(0, "version")?,
         deleted_at: cells.maybe_time(1, "deleted_at")?,
         made_by: cells.edit(2, "made_by")?,
@@ -153,7 +153,7 @@ fn look(write: &Write<'_>, id: &TenantId) -> Result<Tenant, Fault> {
 }
 
 fn create(write: &Write<'_>, new: &NewTenant, settings: &str) -> Result<CreateTenantAnswer, Fault> {
-    match standing(write, &new.id)? {
+    match head(write, &new.id)? {
         Some(it) if it.deleted_at.is_some() || it.made_by != Some(new.edit) => return Ok(CreateTenantAnswer::Taken),
         // Sent again.
         Some(_) => {}
@@ -176,11 +176,11 @@ fn create(write: &Write<'_>, new: &NewTenant, settings: &str) -> Result<CreateTe
 }
 
 fn change(write: &Write<'_>, update: &TenantUpdate, settings: &str) -> Result<UpdateTenantAnswer, Fault> {
-    let standing = standing(write, &update.tenant)?.filter(|it| it.deleted_at.is_none());
-    let Some(standing) = standing else { return Ok(UpdateTenantAnswer::Gone) };
+    let head = head(write, &update.tenant)?.filter(|it| it.deleted_at.is_none());
+    let Some(head) = head else { return Ok(UpdateTenantAnswer::Gone) };
     // Otherwise it was sent again.
-    if standing.edited_by != Some(update.edit) {
-        if standing.version != update.version {
+    if head.edited_by != Some(update.edit) {
+        if head.version != update.version {
             return Ok(UpdateTenantAnswer::Stale);
         }
         write
@@ -209,9 +209,9 @@ fn delete(write: &Write<'_>, id: &TenantId, version: i64) -> Result<DeleteTenant
     if *id == TenantId::default() {
         return Ok(DeleteTenantAnswer::Permanent);
     }
-    let Some(standing) = standing(write, id)? else { return Ok(DeleteTenantAnswer::Gone) };
-    let is_as_seen = standing.version == version;
-    if standing.deleted_at.is_some() {
+    let Some(head) = head(write, id)? else { return Ok(DeleteTenantAnswer::Gone) };
+    let is_as_seen = head.version == version;
+    if head.deleted_at.is_some() {
         return Ok(if is_as_seen { DeleteTenantAnswer::Deleted } else { DeleteTenantAnswer::Gone });
     }
     if !is_as_seen {

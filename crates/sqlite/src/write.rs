@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
 
+use foreman_core::change_text::ChangeWriter;
 use foreman_core::job::QueueName;
 use foreman_core::ports::{Note, Step, Topic};
-use foreman_core::runs::MovedLog;
 use foreman_core::{JobId, TenantId, Timestamp};
 use rusqlite::{CachedStatement, Connection};
 
@@ -16,7 +16,7 @@ pub(crate) struct Write<'c> {
     pub sql: &'c Connection,
     /// Read once: everything one operation does happens at one moment.
     pub now: Timestamp,
-    moved: RefCell<MovedLog>,
+    moved: RefCell<ChangeWriter>,
     rings: RefCell<Rings>,
     /// Statements at hand: a verb runs the same few for every job of its batch.
     statements: RefCell<Vec<(&'static str, Option<CachedStatement<'c>>)>>,

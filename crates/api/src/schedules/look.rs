@@ -97,7 +97,7 @@ pub(super) async fn find(app: &App, tenant: &TenantId, key: &ScheduleKey) -> Res
         Ok(found) => found.ok_or_else(|| not_found(key)),
         // A store that can tell where the schedule stands is whole: what the schedule says is of a later version. To call that
         // damage would take the whole server out of service.
-        Err(StoreError::Damaged(why)) => match app.store.standing(tenant, key).await? {
+        Err(StoreError::Damaged(why)) => match app.store.schedule_head(tenant, key).await? {
             Some(_) => Err(ScheduleError::Unreadable(why).into()),
             None => Err(not_found(key)),
         },

@@ -26,7 +26,7 @@ pub(super) async fn bound(
     key: ScheduleKey,
 ) -> Result<ScheduleKey, Problem> {
     let Expected::Version(_, Some(of)) = expected else { return Ok(key) };
-    let standing = app.store.standing(tenant, &key).await?.ok_or_else(|| not_found(&key))?;
+    let standing = app.store.schedule_head(tenant, &key).await?.ok_or_else(|| not_found(&key))?;
     if part_of(standing.id) == of {
         return Ok(ScheduleKey::Id(standing.id));
     }

@@ -3,7 +3,7 @@
 use axum::extract::{Request, State};
 use axum::response::Response;
 use foreman_core::document::{RotateSecretDocument, SecretDocument};
-use foreman_core::sealed::Place;
+use foreman_core::sealed::SealedFor;
 use foreman_core::signing::{SigningKeys, SigningSecret};
 use foreman_core::tenant::{SIGNING_PLACE, TenantSettings};
 use foreman_core::webhook::OVERLAP;
@@ -42,7 +42,7 @@ pub(crate) async fn rotate(
     let ring = app.keyring.clone().ok_or_else(no_secret_key)?;
     let now = app.store.time().await?;
     let secret = SigningSecret::fresh();
-    let sealed = ring.seal(Place { tenant: &tenant, name: SIGNING_PLACE }, &secret.text());
+    let sealed = ring.seal(SealedFor { tenant: &tenant, name: SIGNING_PLACE }, &secret.text());
     edit(&app, &tenant, Expected::Anything, move |old| {
         let signing = old.signing.rotated(sealed.clone(), now, overlap);
         Ok(TenantSettings { signing, ..old.clone() })

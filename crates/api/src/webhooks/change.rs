@@ -7,7 +7,7 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use foreman_core::document::{ProblemDocument, RotateSecretDocument, WebhookDocument};
 use foreman_core::ports::{CreateWebhookAnswer, NewWebhook, UpdateWebhookAnswer, WebhookUpdate};
-use foreman_core::sealed::{Place, Sealed};
+use foreman_core::sealed::{Sealed, SealedFor};
 use foreman_core::signing::{SigningKeys, SigningSecret};
 use foreman_core::webhook::{MOST_ENDPOINTS, OVERLAP, Webhook, WebhookPatch, WebhookSettings, WebhookSpec};
 use foreman_core::{EditId, TenantId, WebhookId};
@@ -161,7 +161,7 @@ fn fresh_secret(app: &App, tenant: &TenantId, id: WebhookId) -> Result<(SigningS
     let ring = app.keyring.as_ref().ok_or_else(no_secret_key)?;
     let secret = SigningSecret::fresh();
     let name = Webhook::place_name(id);
-    let sealed = ring.seal(Place { tenant, name: &name }, &secret.text());
+    let sealed = ring.seal(SealedFor { tenant, name: &name }, &secret.text());
     Ok((secret, sealed))
 }
 

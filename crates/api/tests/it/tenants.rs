@@ -7,7 +7,7 @@ use foreman_api::{Keys, Patience};
 use foreman_core::TenantId;
 use foreman_core::key::ApiKey;
 use foreman_core::ports::{KeyStore as _, StoreError, TenantStore as _};
-use foreman_core::sealed::{Keyring, MasterKey, Place};
+use foreman_core::sealed::{Keyring, MasterKey, SealedFor};
 use foreman_core::tenant::SIGNING_PLACE;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -385,7 +385,7 @@ async fn a_signing_secret_is_shown_once_kept_sealed_and_overlaps_with_the_next()
     let in_force = async || {
         let tenant = TenantId::default();
         let kept = api.registry.inner.tenant(&tenant).await.unwrap().unwrap().settings.signing;
-        let place = Place { tenant: &tenant, name: SIGNING_PLACE };
+        let place = SealedFor { tenant: &tenant, name: SIGNING_PLACE };
         let open = kept.open(&ring, place, foreman_core::Clock::now(&*api.clock)).unwrap();
         open.iter().map(|secret| secret.text().reveal().to_owned()).collect::<Vec<_>>()
     };

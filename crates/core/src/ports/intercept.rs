@@ -34,8 +34,8 @@ use super::{
     FailureGroups, Fired, Firing, FollowerName, Followers, Heartbeat, HeldView, JobFilter, JobQuery, JobStore,
     JobSummary, JobView, KeyStore, Labels, Leader, NewDelivery, NewKey, NewPass, NewTenant, NewWebhook, OpenJob,
     Overdue, Page, Pass, PassStore, Position, PruneKind, PruneStep, Pulse, QueueView, Range, RedriveAnswer,
-    RemoveAnswer, ReplaceKeyAnswer, Replacement, Retention, RevokeKeyAnswer, ScheduleStore, ScheduleView, Seen,
-    SessionInfo, SessionStore, SessionView, Settled, Settlement, Standing, StateCounts, StatisticsStore, StoreError,
+    RemoveAnswer, ReplaceKeyAnswer, Replacement, Retention, RevokeKeyAnswer, ScheduleHead, ScheduleStore, ScheduleView,
+    Seen, SessionInfo, SessionStore, SessionView, Settled, Settlement, StateCounts, StatisticsStore, StoreError,
     Submitted, TenantPage, TenantStore, TenantUpdate, TickView, UpdateTenantAnswer, UpdateWebhookAnswer, Upkeep,
     WaitingTask, WebhookStore, WebhookUpdate,
 };
@@ -215,7 +215,7 @@ intercept! {
         Time => time() -> Timestamp;
         CreateSchedule => create_schedule(new: &NewSchedule) -> CreateAnswer;
         Schedule => schedule(tenant: &TenantId, key: &ScheduleKey) -> Option<ScheduleView>;
-        Standing => standing(tenant: &TenantId, key: &ScheduleKey) -> Option<Standing>;
+        ScheduleHead => schedule_head(tenant: &TenantId, key: &ScheduleKey) -> Option<ScheduleHead>;
         Schedules => schedules(tenant: &TenantId, after: Option<&ScheduleName>, limit: usize) -> Vec<ScheduleView>;
         CountSchedules => count_schedules(tenant: &TenantId, enough: u64) -> u64;
         Overdue => overdue(tenant: &TenantId, enough: u64) -> Overdue;

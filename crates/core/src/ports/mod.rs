@@ -43,7 +43,7 @@ pub use query::{
 };
 pub use schedules::{
     Change, CreateAnswer, DeleteAnswer, DueSchedule, DueSchedules, Edit, EditAnswer, Fired, Firing, NewTick,
-    OPEN_JOBS_AMONG, Overdue, ScheduleError, ScheduleStore, ScheduleView, Schedules, Seen, Standing, TickAct,
+    OPEN_JOBS_AMONG, Overdue, ScheduleError, ScheduleHead, ScheduleStore, ScheduleView, Schedules, Seen, TickAct,
     TickReason, TickState, TickView,
 };
 pub use sessions::{Heartbeat, OpenJob, Pulse, SessionInfo, SessionState, SessionStore};

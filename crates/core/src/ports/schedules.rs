@@ -37,8 +37,8 @@ pub trait ScheduleStore: Send + Sync {
 
     /// Where a schedule stands, without what it says. Of one that this version cannot read, for a later one wrote it, that is all
     /// there is to know, and enough to replace or delete it. Only a store that is damaged has no answer.
-    async fn standing(&self, tenant: &TenantId, key: &ScheduleKey) -> Result<Option<Standing>, StoreError> {
-        Ok(self.schedule(tenant, key).await?.map(|view| view.standing()))
+    async fn schedule_head(&self, tenant: &TenantId, key: &ScheduleKey) -> Result<Option<ScheduleHead>, StoreError> {
+        Ok(self.schedule(tenant, key).await?.map(|view| view.schedule_head()))
     }
 
     /// By name, those after `after`, at most `limit`; each with its latest tick.
@@ -108,7 +108,7 @@ pub struct ScheduleView {
 
 /// What of a schedule is no matter of its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct ScheduleHead {
     pub id: ScheduleId,
     pub name: ScheduleName,
     pub seen: Seen,
@@ -116,9 +116,9 @@ pub struct Standing {
 }
 
 impl ScheduleView {
-    pub fn standing(&self) -> Standing {
+    pub fn schedule_head(&self) -> ScheduleHead {
         let Schedule { id, name, .. } = &self.schedule;
-        Standing { id: *id, name: name.clone(), seen: self.seen, created_at: self.created_at }
+        ScheduleHead { id: *id, name: name.clone(), seen: self.seen, created_at: self.created_at }
     }
 
     /// It will never fire again unless it is edited.

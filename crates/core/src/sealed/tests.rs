@@ -10,8 +10,8 @@ fn ring(keys: &[&MasterKey]) -> Keyring {
     texts.join(",").parse().expect("keys")
 }
 
-fn place<'a>(tenant: &'a TenantId, name: &'a str) -> Place<'a> {
-    Place { tenant, name }
+fn place<'a>(tenant: &'a TenantId, name: &'a str) -> SealedFor<'a> {
+    SealedFor { tenant, name }
 }
 
 #[test]

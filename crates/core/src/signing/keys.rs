@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{NotASigningSecret, SigningSecret};
-use crate::sealed::{Keyring, OpenError, Place, Sealed};
+use crate::sealed::{Keyring, OpenError, Sealed, SealedFor};
 use crate::time::Timestamp;
 
 /// Changing it more often than the old ones end drops the oldest.
@@ -67,12 +67,12 @@ impl SigningKeys {
     }
 
     /// What signs now, the newest first.
-    pub fn open(&self, ring: &Keyring, place: Place<'_>, now: Timestamp) -> Result<Vec<SigningSecret>, CannotSign> {
+    pub fn open(&self, ring: &Keyring, place: SealedFor<'_>, now: Timestamp) -> Result<Vec<SigningSecret>, CannotSign> {
         self.in_force(now).map(|key| Ok(ring.open(place, &key.secret)?.reveal().parse()?)).collect()
     }
 
     /// The same secrets under the first master key; `None` when all of them are already.
-    pub fn resealed(&self, ring: &Keyring, place: Place<'_>) -> Result<Option<Self>, OpenError> {
+    pub fn resealed(&self, ring: &Keyring, place: SealedFor<'_>) -> Result<Option<Self>, OpenError> {
         let mut has_changed = false;
         let keys = self.0.iter().map(|key| {
             let fresh = ring.reseal(place, &key.secret)?;

@@ -31,7 +31,7 @@ pub use webhook::{Addressee, WebhookOutline, WebhookTarget};
 use crate::id::{TenantId, WebhookId};
 use crate::limits::Limits;
 use crate::retry::{Backoff, Pace};
-use crate::sealed::{Keyring, OpenError, Place};
+use crate::sealed::{Keyring, OpenError, SealedFor};
 use crate::secret_map::SecretMap;
 use crate::spec::{JobSpec, Mistakes};
 
@@ -106,8 +106,8 @@ pub struct Secrets<'t> {
 }
 
 impl Secrets<'_> {
-    pub fn place<'p>(&self, tenant: &'p TenantId) -> Place<'p> {
-        Place { tenant, name: self.name }
+    pub fn place<'p>(&self, tenant: &'p TenantId) -> SealedFor<'p> {
+        SealedFor { tenant, name: self.name }
     }
 }
 

@@ -36,14 +36,14 @@ use async_trait::async_trait;
 use foreman_core::egress::Policy;
 use foreman_core::outcome::classify_status;
 use foreman_core::redact::Known;
-use foreman_core::sealed::Place;
+use foreman_core::sealed::SealedFor;
 use foreman_core::signing::Purpose;
 use foreman_core::target::{HEADERS_PLACE, HttpTarget, Route};
 use foreman_core::{Target, Timestamp};
 use foreman_runtime::clock;
 use rustls::pki_types::CertificateDer;
 
-pub use self::call::Caller;
+pub use self::call::HttpClient;
 pub(super) use self::request::Outgoing;
 use super::{Ending, Runner, Try};
 use crate::vault::Vault;
@@ -97,13 +97,13 @@ pub enum Trust {
 }
 
 pub struct HttpRunner {
-    caller: Arc<Caller>,
+    caller: Arc<HttpClient>,
     vault: Vault,
 }
 
 impl HttpRunner {
     pub fn new(config: Config) -> Self {
-        Self { caller: Arc::new(Caller::new(config)), vault: Vault::default() }
+        Self { caller: Arc::new(HttpClient::new(config)), vault: Vault::default() }
     }
 
     /// Opens the headers of jobs, and signs for their tenants, with this.
@@ -113,7 +113,7 @@ impl HttpRunner {
     }
 
     /// What makes its calls, to be shared with others that call.
-    pub fn caller(&self) -> Arc<Caller> {
+    pub fn caller(&self) -> Arc<HttpClient> {
         Arc::clone(&self.caller)
     }
 
@@ -126,7 +126,7 @@ impl HttpRunner {
     /// The request with everything in it and what of it is secret, or how the attempt ends without one.
     async fn outgoing(&self, target: &HttpTarget, attempt: &Try) -> Result<(Outgoing, Known), Ending> {
         let (job, now) = (&attempt.job, Timestamp::from_micros(clock::now()));
-        let place = Place { tenant: &job.tenant, name: HEADERS_PLACE };
+        let place = SealedFor { tenant: &job.tenant, name: HEADERS_PLACE };
         let headers = self.vault.open(&target.headers, place);
         let headers =
             headers.map_err(|error| Ending::again(format!("cannot decrypt the headers of the job: {error}")))?;

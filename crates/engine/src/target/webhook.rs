@@ -17,7 +17,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use foreman_core::outcome::{Ended, Report};
 use foreman_core::ports::WebhookStore;
-use foreman_core::sealed::Place;
+use foreman_core::sealed::SealedFor;
 use foreman_core::signing::{Purpose, SigningSecret};
 use foreman_core::target::{Addressee, Route, WebhookTarget};
 use foreman_core::webhook::{Webhook, Wish};
@@ -25,7 +25,7 @@ use foreman_core::{Target, Timestamp, WebhookId};
 use foreman_runtime::clock;
 use url::Url;
 
-use super::http::{Caller, Outgoing};
+use super::http::{HttpClient, Outgoing};
 use super::{Ending, Runner, Try};
 use crate::outage::bounded;
 use crate::vault::Vault;
@@ -37,7 +37,7 @@ pub(crate) const NOT_SENT: &str = "not sent: ";
 const LOOK_UP_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub struct WebhookRunner {
-    caller: Arc<Caller>,
+    caller: Arc<HttpClient>,
     webhooks: Arc<dyn WebhookStore>,
     vault: Vault,
 }
@@ -50,7 +50,7 @@ struct Address {
 
 impl WebhookRunner {
     /// `caller`: as a rule that of the [`super::http::HttpRunner`].
-    pub fn new(caller: Arc<Caller>, webhooks: Arc<dyn WebhookStore>, vault: Vault) -> Self {
+    pub fn new(caller: Arc<HttpClient>, webhooks: Arc<dyn WebhookStore>, vault: Vault) -> Self {
         Self { caller, webhooks, vault }
     }
 
@@ -85,7 +85,7 @@ impl WebhookRunner {
             return Err(Ending::completed(Report::default()));
         }
         let place = Webhook::place_name(id);
-        let secrets = self.vault.secrets(&webhook.signing, Place { tenant, name: &place }, now);
+        let secrets = self.vault.secrets(&webhook.signing, SealedFor { tenant, name: &place }, now);
         let secrets = secrets.map_err(|error| again(&error))?;
         if secrets.is_empty() {
             return Err(again(&"the webhook has no signing secret"));

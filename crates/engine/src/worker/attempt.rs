@@ -23,7 +23,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
-use super::running::Ticket;
+use super::running::RunGuard;
 use super::seats::Seat;
 use crate::pool::Fate;
 use crate::settle::SettleHandle;
@@ -33,7 +33,7 @@ use crate::target::{Ending, Targets, Try};
 const AFTER_A_BREAKDOWN: Duration = Duration::from_mins(1);
 
 /// What every attempt of a session needs.
-pub(crate) struct Surroundings {
+pub(crate) struct AttemptContext {
     pub targets: Targets,
     pub settle: SettleHandle,
     /// Cancelled when the session is no longer valid, and its work must stop.
@@ -50,26 +50,26 @@ enum Came {
     NotBack,
 }
 
-pub(crate) async fn run(held: Held, ticket: Ticket, seat: Seat, around: &Surroundings) -> Fate {
-    let verdict = match AssertUnwindSafe(make(&held, &ticket, &seat, around)).catch_unwind().await {
+pub(crate) async fn run(held: Held, guard: RunGuard, seat: Seat, context: &AttemptContext) -> Fate {
+    let verdict = match AssertUnwindSafe(make(&held, &guard, &seat, context)).catch_unwind().await {
         Ok(Some(verdict)) => verdict,
         Ok(None) => return Fate::Finished,
         Err(panic) => broke_down(&held, &panic_message(panic.as_ref())),
     };
-    settle(held.settle(verdict), ticket, around).await
+    settle(held.settle(verdict), guard, context).await
 }
 
 /// Makes the attempt; `None` when the job was cancelled and there is nothing to record.
-async fn make(held: &Held, ticket: &Ticket, seat: &Seat, around: &Surroundings) -> Option<Verdict> {
+async fn make(held: &Held, guard: &RunGuard, seat: &Seat, context: &AttemptContext) -> Option<Verdict> {
     let work = held.job.work.clone();
     let route = work.target.route();
-    let Some(runner) = around.targets.runner(&route) else {
+    let Some(runner) = context.targets.runner(&route) else {
         error!(job.id = %held.job.id, %route, "job {} was claimed, but this worker cannot run {route}", held.job.id);
         return Some(Verdict::Released);
     };
 
     let started = Instant::now();
-    let attempt = Try { job: held.job.clone(), fence: held.fence, attempt: held.attempt, stop: ticket.stop.clone() };
+    let attempt = Try { job: held.job.clone(), fence: held.fence, attempt: held.attempt, stop: guard.stop.clone() };
     let mut timed_out = false;
     let came = {
         let mut running = pin!(AssertUnwindSafe(runner.run(&attempt)).catch_unwind());
@@ -85,7 +85,7 @@ async fn make(held: &Held, ticket: &Ticket, seat: &Seat, around: &Surroundings) 
         };
         let back = match back {
             Some(back) => Some(back),
-            None => timeout(around.grace, running).await.ok(),
+            None => timeout(context.grace, running).await.ok(),
         };
         match back {
             Some(Ok(ending)) => Came::Back(ending),
@@ -95,14 +95,14 @@ async fn make(held: &Held, ticket: &Ticket, seat: &Seat, around: &Surroundings) 
     };
 
     let id = held.job.id;
-    if ticket.is_cancelled() {
+    if guard.is_cancelled() {
         info!(job.id = %id, attempt = held.attempt, "stopped job {id}: it was cancelled");
         return None;
     }
     let why = || {
         if seat.is_expelled() {
             "its tenant was disabled"
-        } else if around.lost.is_cancelled() {
+        } else if context.lost.is_cancelled() {
             "the worker lost the store"
         } else {
             "the worker stopped"
@@ -160,13 +160,13 @@ fn judge(came: Came, was_stopped: Option<&str>, timed_out_after: Option<Duration
     (ended, report)
 }
 
-async fn settle(settlement: foreman_core::ports::Settlement, ticket: Ticket, around: &Surroundings) -> Fate {
+async fn settle(settlement: foreman_core::ports::Settlement, guard: RunGuard, context: &AttemptContext) -> Fate {
     let fate = if settlement.verdict.refunds() { Fate::HandedBack } else { Fate::Finished };
     let id = settlement.job;
     // Leave the list of what runs before the job can be settled: a heartbeat that no longer finds it held would take it
     // for cancelled. But not before its outcome is announced: one that still finds it held would take it for forgotten.
-    let outgoing = around.settle.outgoing(settlement);
-    drop(ticket);
+    let outgoing = context.settle.outgoing(settlement);
+    drop(guard);
     if let Err(error) = outgoing.send().await {
         warn!(job.id = %id, "dropped the outcome of job {id}: {error}");
         return Fate::HandedBack;

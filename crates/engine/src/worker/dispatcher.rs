@@ -30,7 +30,7 @@ use tokio::task::yield_now;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tracing::{debug, info, warn};
 
-use super::attempt::{self, Surroundings};
+use super::attempt::{self, AttemptContext};
 use super::seats::Seats;
 use super::session::Session;
 use super::shares::{Holder, Look, Shares, Step};
@@ -50,7 +50,7 @@ pub(crate) struct Dispatcher {
     store: Arc<dyn Store>,
     session: Arc<Session>,
     pool: Pool<Tasks>,
-    around: Arc<Surroundings>,
+    context: Arc<AttemptContext>,
     config: Arc<Config>,
     shutdown: Shutdown,
     wake: watch::Receiver<u64>,
@@ -89,7 +89,7 @@ impl Dispatcher {
         wakeups: &dyn Wakeups,
         session: Arc<Session>,
         pool: Pool<Tasks>,
-        around: Arc<Surroundings>,
+        context: Arc<AttemptContext>,
         config: Arc<Config>,
         shutdown: Shutdown,
     ) -> Self {
@@ -99,7 +99,7 @@ impl Dispatcher {
             token: ClaimToken::fresh(),
             wanted: Wanted::ByOrder { plan: LanePlan::strict(0), limit: 0 },
             queues,
-            routes: around.targets.routes(),
+            routes: context.targets.routes(),
             company: Company::Nobody,
             rooms: Vec::new(),
         };
@@ -115,7 +115,7 @@ impl Dispatcher {
             store,
             session,
             pool,
-            around,
+            context,
             config,
             shutdown,
             request,
@@ -316,8 +316,8 @@ impl Dispatcher {
             let open = OpenJob { fence: held.fence, job: held.job.id };
             let ticket = self.session.running.enter(open, self.pool.stop().child_token());
             let seat = self.seats.take(&held.job.tenant, ticket.stop.clone());
-            let around = Arc::clone(&self.around);
-            let work = |(held, ticket, seat)| async move { attempt::run(held, ticket, seat, &around).await };
+            let context = Arc::clone(&self.context);
+            let work = |(held, ticket, seat)| async move { attempt::run(held, ticket, seat, &context).await };
             if let Err((held, ..)) = slots.run((held, ticket, seat), work) {
                 self.release(held).await;
             }
@@ -339,7 +339,7 @@ impl Dispatcher {
     async fn release(&mut self, held: Held) {
         self.released += 1;
         let id = held.job.id;
-        if let Err(error) = self.around.settle.outgoing(held.settle(Verdict::Released)).send().await {
+        if let Err(error) = self.context.settle.outgoing(held.settle(Verdict::Released)).send().await {
             debug!(job.id = %id, "job {id} will be handed back with its session: {error}");
         }
     }
@@ -347,7 +347,7 @@ impl Dispatcher {
     /// Waits until there may be something to take.
     async fn wait(&mut self, ticker: &mut Ticker) -> Tick {
         let passed_over = self.rules.is_waiting_to_be_alone();
-        let (pool, settle) = (self.pool.clone(), self.around.settle.clone());
+        let (pool, settle) = (self.pool.clone(), self.context.settle.clone());
         let alone = async {
             if !passed_over {
                 pending::<()>().await;
@@ -400,7 +400,7 @@ impl Dispatcher {
             return;
         }
         info!("taking no new work for up to 10s: a job that must run alone is waiting");
-        let (pool, settle) = (self.pool.clone(), self.around.settle.clone());
+        let (pool, settle) = (self.pool.clone(), self.context.settle.clone());
         let alone = async {
             pool.idle().await;
             settle.idle().await;
@@ -410,7 +410,7 @@ impl Dispatcher {
 
     /// Nothing runs and nothing waits to be recorded: a crash now would take nobody along.
     fn is_alone(&self) -> bool {
-        self.pool.is_idle() && self.around.settle.pending() == 0
+        self.pool.is_idle() && self.context.settle.pending() == 0
     }
 
     /// `None` when the worker drains or the session is lost meanwhile.

@@ -40,7 +40,7 @@ use crate::pool::Pool;
 use crate::settle::{self, RefusedOutcomes, Settler};
 use crate::target::Targets;
 use crate::tenants::Tenants;
-use attempt::Surroundings;
+use attempt::AttemptContext;
 use dispatcher::Dispatcher;
 use ending::{Ending, OldSessions};
 use session::Session;
@@ -229,7 +229,7 @@ impl Life {
         let (settler, settle) = Settler::new(jobs, session.id, config.settle.clone());
         let settler = settler.shown_in(refused);
         let pool = Pool::new(config.slots, tasks.clone());
-        let around = Arc::new(Surroundings {
+        let context = Arc::new(AttemptContext {
             targets: targets.clone(),
             settle: settle.clone(),
             lost: session.lost.clone(),
@@ -240,7 +240,7 @@ impl Life {
             wakeups.as_ref(),
             Arc::clone(&session),
             pool.clone(),
-            around,
+            context,
             Arc::clone(config),
             shutdown.clone(),
         )

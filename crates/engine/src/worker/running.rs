@@ -34,7 +34,7 @@ struct Entry {
 
 /// One running attempt; leaves the list when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Ticket {
+pub(crate) struct RunGuard {
     open: OpenJob,
     running: Running,
     /// Cancelled when the attempt must end, for whatever reason.
@@ -43,14 +43,14 @@ pub(crate) struct Ticket {
 }
 
 impl Running {
-    pub fn enter(&self, open: OpenJob, stop: CancellationToken) -> Ticket {
+    pub fn enter(&self, open: OpenJob, stop: CancellationToken) -> RunGuard {
         let is_cancelled = Arc::new(AtomicBool::new(false));
         let mut list = self.lock();
         list.last.0 += 1;
         let entry = Entry { number: list.last, stop: stop.clone(), is_cancelled: Arc::clone(&is_cancelled) };
         list.entries.insert(open, entry);
         drop(list);
-        Ticket { open, running: self.clone(), stop, is_cancelled }
+        RunGuard { open, running: self.clone(), stop, is_cancelled }
     }
 
     /// Taken before the store is asked what is held, and given to [`Running::compare`] with its answer.
@@ -93,14 +93,14 @@ impl Running {
     }
 }
 
-impl Ticket {
+impl RunGuard {
     /// The job was cancelled in the store while this attempt ran: its outcome would be refused.
     pub fn is_cancelled(&self) -> bool {
         self.is_cancelled.load(Ordering::Acquire)
     }
 }
 
-impl Drop for Ticket {
+impl Drop for RunGuard {
     fn drop(&mut self) {
         self.running.lock().entries.remove(&self.open);
     }
@@ -146,9 +146,9 @@ mod tests {
     #[test]
     fn an_attempt_that_ended_leaves_the_list() {
         let running = Running::default();
-        let ticket = running.enter(open(1), CancellationToken::new());
+        let guard = running.enter(open(1), CancellationToken::new());
         assert_eq!(running.count(), 1);
-        drop(ticket);
+        drop(guard);
         assert_eq!(running.count(), 0);
     }
 }

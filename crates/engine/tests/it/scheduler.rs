@@ -13,7 +13,7 @@ use foreman_core::tenant::{Limit, TenantLimits, TenantSettings};
 use foreman_core::{JobId, Report, ScheduleId, State, TenantId, Verdict};
 use foreman_engine::scheduler::{Config, Error, Scheduler};
 use foreman_engine::tenants::{self, Tenants};
-use foreman_engine::{Desk, scheduler};
+use foreman_engine::{ScheduleEditor, scheduler};
 use foreman_runtime::leadership::{self, Lease, Unavailable};
 use foreman_runtime::{Leadership, Stop, Task, Term};
 use tokio::time::{Instant, sleep};
@@ -32,8 +32,8 @@ fn start(scene: &Scene, config: Config) -> Task<Result<(), Error>> {
     scene.tasks.spawn("scheduler", scheduler.run(scene.stop.shutdown()))
 }
 
-pub fn desk(scene: &Scene) -> Desk {
-    Desk::new(scene.store(), scene.store(), Limits::default(), &scheduler::Config::default())
+pub fn editor(scene: &Scene) -> ScheduleEditor {
+    ScheduleEditor::new(scene.store(), scene.store(), Limits::default(), &scheduler::Config::default())
 }
 
 /// A schedule of a task that nobody runs by itself.
@@ -43,7 +43,7 @@ pub fn spec(name: &str, fields: &str) -> ScheduleSpec {
 }
 
 pub async fn made(scene: &Scene, name: &str, fields: &str) -> ScheduleView {
-    desk(scene).create(&TenantId::default(), spec(name, fields)).await.unwrap()
+    editor(scene).create(&TenantId::default(), spec(name, fields)).await.unwrap()
 }
 
 pub fn patch(fields: &str) -> Change {
@@ -101,7 +101,7 @@ async fn it_wakes_when_a_schedule_is_made_or_changed() {
     sleep(Duration::from_secs(1)).await;
     let view = made(&scene, "later", r#""every": "30m""#).await;
     sleep(Duration::from_secs(1)).await;
-    desk(&scene).change(&TenantId::default(), &key(&view), patch(r#"{"every": "10s"}"#), None).await.unwrap();
+    editor(&scene).change(&TenantId::default(), &key(&view), patch(r#"{"every": "10s"}"#), None).await.unwrap();
     sleep(Duration::from_secs(21)).await;
     assert_eq!(seconds(&view, &ticks(&scene, &view).await), [20, 10]);
     stopped(&scene, scheduler).await;
@@ -538,8 +538,8 @@ async fn ticks_that_are_due_when_a_schedule_is_changed_are_held_to_the_same_limi
     let scene = Scene::new();
     let view = made(&scene, "often", r#""every": "10s", "missed": "all""#).await;
     sleep(Duration::from_secs(51)).await;
-    let desk = desk(&scene).limited_by(tenants(&scene, queued(2)), scene.store());
-    desk.change(&TenantId::default(), &key(&view), patch(r#"{"every": "1h"}"#), None).await.unwrap();
+    let editor = editor(&scene).limited_by(tenants(&scene, queued(2)), scene.store());
+    editor.change(&TenantId::default(), &key(&view), patch(r#"{"every": "1h"}"#), None).await.unwrap();
     assert_eq!(scene.count(State::Pending).await, 2);
     let reasons: Vec<_> = ticks(&scene, &view).await.iter().map(|tick| tick.reason).collect();
     assert_eq!(reasons.iter().filter(|reason| **reason == Some(TickReason::TooManyWaiting)).count(), 3, "{reasons:?}");

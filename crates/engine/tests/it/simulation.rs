@@ -1,6 +1,6 @@
 //! Two years of schedules, with everything that goes wrong in them.
 //!
-//! Real schedulers and a real desk on the reference store, in simulated time: leaders come and go, two of them lead at once,
+//! Real schedulers and a real editor on the reference store, in simulated time: leaders come and go, two of them lead at once,
 //! nobody leads for days, the clock is put forward and back, users edit, pause, resume and run by hand. A book kept beside
 //! it remembers every tick. In the end each time that the calendar names, counted out one by one, was fired once or is
 //! recorded as skipped with a reason, and there is no job without a tick.
@@ -25,7 +25,7 @@ use foreman_core::schedule::{Missed, Overlap, Rule, ScheduleKey, ScheduleSpec};
 use foreman_core::target::Route;
 use foreman_core::{ClaimToken, JobId, Report, ScheduleId, SessionId, TenantId, Timestamp, Verdict};
 use foreman_engine::scheduler::{Config, Error};
-use foreman_engine::{Desk, Scheduler};
+use foreman_engine::{ScheduleEditor, Scheduler};
 use foreman_runtime::{Stop, Task, Tasks};
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
@@ -87,7 +87,7 @@ struct World {
     wakeups: Arc<LocalWakeups>,
     /// How far the clock was put forward or back, in microseconds.
     steps: Arc<AtomicI64>,
-    desk: Desk,
+    editor: ScheduleEditor,
     tasks: Tasks,
     leaders: Vec<(Stop, Task<Result<(), Error>>)>,
     /// Whether schedulers lose a tick now and then.
@@ -140,7 +140,7 @@ impl World {
             seed,
             rng: SmallRng::seed_from_u64(seed),
             work_rng: SmallRng::seed_from_u64(!seed),
-            desk: Desk::new(store.clone(), store.clone(), Limits::default(), &config),
+            editor: ScheduleEditor::new(store.clone(), store.clone(), Limits::default(), &config),
             store,
             wakeups,
             steps,
@@ -182,7 +182,7 @@ impl World {
 
     async fn make(&mut self, name: &str, times: &str) {
         let spec = self.spec(name, times);
-        let view = self.desk.create(&TenantId::default(), spec).await.unwrap();
+        let view = self.editor.create(&TenantId::default(), spec).await.unwrap();
         self.turn_over(&view).await;
     }
 
@@ -302,9 +302,9 @@ impl World {
         };
         self.trail.push(format!("{name}: {change:?}"));
         self.note_time().await;
-        match self.desk.change(&TenantId::default(), &ScheduleKey::Id(id), change, None).await {
+        match self.editor.change(&TenantId::default(), &ScheduleKey::Id(id), change, None).await {
             Ok(after) => {
-                // What the desk fired before the edit belongs to the page before.
+                // What the editor fired before the edit belongs to the page before.
                 self.observe().await;
                 if after.seen.version > view.seen.version {
                     self.turn_over(&after).await;
@@ -318,7 +318,7 @@ impl World {
 
     async fn run_by_hand(&mut self) {
         let id = self.some_schedule();
-        let job = self.desk.run(&TenantId::default(), &ScheduleKey::Id(id), None).await.unwrap();
+        let job = self.editor.run(&TenantId::default(), &ScheduleKey::Id(id), None).await.unwrap();
         self.trail.push(format!("{id} is run by hand: {job}"));
         self.books.get_mut(&id).unwrap().by_hand.insert(job);
     }

@@ -8,7 +8,7 @@ use foreman_core::ports::{
     CreateWebhookAnswer, NewWebhook, TenantStore, TenantUpdate, UpdateTenantAnswer, UpdateWebhookAnswer, Wakeups,
     WebhookStore, WebhookUpdate,
 };
-use foreman_core::sealed::{Keyring, Place};
+use foreman_core::sealed::{Keyring, SealedFor};
 use foreman_core::signing::{self, NotVerified, Received as Signed, SigningKeys, SigningSecret, TOLERANCE};
 use foreman_core::tenant::{SIGNING_PLACE, TenantSettings};
 use foreman_core::webhook::{Events, Webhook, WebhookSettings};
@@ -124,11 +124,11 @@ impl House {
 }
 
 pub fn sealed_for_webhook(id: WebhookId, secret: &SigningSecret) -> foreman_core::sealed::Sealed {
-    ring().seal(Place { tenant: &us(), name: &Webhook::place_name(id) }, &secret.text())
+    ring().seal(SealedFor { tenant: &us(), name: &Webhook::place_name(id) }, &secret.text())
 }
 
 pub fn sealed_for_tenant(secret: &SigningSecret) -> foreman_core::sealed::Sealed {
-    ring().seal(Place { tenant: &us(), name: SIGNING_PLACE }, &secret.text())
+    ring().seal(SealedFor { tenant: &us(), name: SIGNING_PLACE }, &secret.text())
 }
 
 /// Whether a request was signed with one of these, by the rules of its receiver.

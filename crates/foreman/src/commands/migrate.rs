@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     fn one(version: i64, serves: i64, is_applied: bool, is_known: bool) -> Migration {
-        let applied_at = is_applied.then(|| Timestamp::from_micros(0));
+        let applied_at = is_applied.then(|| foreman_core::Timestamp::from_micros(0));
         Migration { version, name: "it".into(), serves, applied_at, is_known }
     }
 

@@ -8,36 +8,36 @@ use foreman_api::{App, Commands, Cursors, Dashboard, Parts, Tail};
 use foreman_core::ports::{JobQuery, JobStore, ScheduleStore, Schedules, Submit};
 use foreman_engine::output::OutputHub;
 use foreman_engine::worker::Drained;
-use foreman_engine::{Desk, SubmitHandle, Submitter};
+use foreman_engine::{ScheduleEditor, SubmitHandle, Submitter};
 
-use super::{Ground, Part, Shared, clock, nothing, part};
+use super::{Part, Shared, Wiring, clock, nothing, part};
 use crate::role::Role;
 
-pub(super) fn parts(ground: &Ground<'_>, shared: &Shared, output: OutputHub) -> (Router, SubmitHandle, Vec<Part>) {
-    let settings = ground.settings;
+pub(super) fn parts(wiring: &Wiring<'_>, shared: &Shared, output: OutputHub) -> (Router, SubmitHandle, Vec<Part>) {
+    let settings = wiring.settings;
     let (submitter, intake) = Submitter::new(Arc::clone(&shared.store) as Arc<dyn JobStore>, settings.submit.clone());
-    let cursors = Cursors::new(ground.keyring.as_deref(), &ground.gate.keys);
+    let cursors = Cursors::new(wiring.keyring.as_deref(), &wiring.gate.keys);
     let tail = Tail::new(
         Arc::clone(&shared.store),
         shared.wakeups.as_ref(),
         cursors,
         settings.tail.clone(),
-        ground.readiness.clone(),
+        wiring.readiness.clone(),
     );
-    ground.metrics.set_streams(tail.streams());
-    let desk = Desk::new(
+    wiring.metrics.set_streams(tail.streams());
+    let editor = ScheduleEditor::new(
         Arc::clone(&shared.store) as Arc<dyn ScheduleStore>,
         Arc::clone(&shared.store) as Arc<dyn JobStore>,
         settings.limits.clone(),
         &settings.scheduler,
     )
-    .limited_by(ground.tenants(shared), Arc::clone(&shared.store) as Arc<dyn JobQuery>)
-    .sealing_with(ground.keyring.clone());
+    .limited_by(wiring.tenants(shared), Arc::clone(&shared.store) as Arc<dyn JobQuery>)
+    .sealing_with(wiring.keyring.clone());
     let app = App::new(Parts {
         store: Arc::clone(&shared.store),
         tenancy: Arc::clone(&shared.tenancy),
         submit: Arc::new(intake.clone()) as Arc<dyn Submit>,
-        schedules: Arc::new(desk) as Arc<dyn Schedules>,
+        schedules: Arc::new(editor) as Arc<dyn Schedules>,
         waits: tail.waits(),
         streams: tail.streams(),
         output: Arc::new(output),
@@ -45,19 +45,19 @@ pub(super) fn parts(ground: &Ground<'_>, shared: &Shared, output: OutputHub) -> 
         limits: settings.limits.clone(),
         tenant_limits: settings.tenant_limits.clone(),
         own_limits: settings.own_limits.clone(),
-        keyring: ground.keyring.clone(),
+        keyring: wiring.keyring.clone(),
         bodies: settings.bodies.clone(),
         connections: settings.serve.max_connections,
-        vitals: ground.vitals.clone(),
-        gate: ground.gate.clone(),
+        vitals: wiring.vitals.clone(),
+        gate: wiring.gate.clone(),
         commands: match &settings.commands {
             commands if !commands.allow => Commands::Refused,
             _ if settings.has_own_key => Commands::Open,
             _ => Commands::Allowed,
         },
         dashboard: Dashboard::built(),
-        tasks: ground.tasks.clone(),
-        dev: ground.role == Role::Dev,
+        tasks: wiring.tasks.clone(),
+        dev: wiring.role == Role::Dev,
     });
     let parts = vec![
         part("submitter", |shutdown| async move { Ok(submitter.run(shutdown).await.map(nothing)?) }),

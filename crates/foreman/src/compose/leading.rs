@@ -14,14 +14,14 @@ use foreman_runtime::{Backoff, Lead, Leadership, leadership};
 use tokio::time::sleep;
 use uuid::Uuid;
 
-use super::{Ground, OpenStore, Part, Shared, nothing, part};
+use super::{OpenStore, Part, Shared, Wiring, nothing, part};
 use crate::horizon::Watch;
 
 /// What the schedulers of one database contend for.
 const OFFICE: &str = "scheduler";
 
-pub(super) fn parts(ground: &Ground<'_>, shared: &Shared, open: &OpenStore) -> Vec<Part> {
-    let settings = ground.settings;
+pub(super) fn parts(wiring: &Wiring<'_>, shared: &Shared, open: &OpenStore) -> Vec<Part> {
+    let settings = wiring.settings;
     let config = leadership::Config {
         // Fresh for every start: a former life of this process is somebody else.
         holder: Uuid::new_v4().to_string(),
@@ -29,11 +29,11 @@ pub(super) fn parts(ground: &Ground<'_>, shared: &Shared, open: &OpenStore) -> V
     };
     let leadership = Leadership::new(Arc::clone(&shared.lease), OFFICE, config);
     let lead = leadership.lead();
-    ground.metrics.set_lead(lead.clone());
+    wiring.metrics.set_lead(lead.clone());
     let pruner =
         Pruner::new(Arc::clone(&shared.store) as Arc<dyn Upkeep>, settings.pruner.clone()).led_by(OFFICE, lead.clone());
-    report_pruning(ground, pruner.progress());
-    let scheduler = scheduler(ground, shared).led_by(OFFICE, lead.clone());
+    report_pruning(wiring, pruner.progress());
+    let scheduler = scheduler(wiring, shared).led_by(OFFICE, lead.clone());
     let mut parts = vec![
         part("leadership", |shutdown| async move {
             leadership.run(shutdown).await;
@@ -41,15 +41,15 @@ pub(super) fn parts(ground: &Ground<'_>, shared: &Shared, open: &OpenStore) -> V
         }),
         part("scheduler", |shutdown| async move { Ok(scheduler.run(shutdown).await.map(nothing)?) }),
         part("pruner", |shutdown| async move { Ok(pruner.run(shutdown).await.map(nothing)?) }),
-        courier(ground, shared, lead.clone()),
-        bookkeeper(ground, shared, lead.clone()),
+        courier(wiring, shared, lead.clone()),
+        bookkeeper(wiring, shared, lead.clone()),
     ];
     if let OpenStore::Postgres(database) = open {
-        ground.vitals.set_lead(move || match lead.term() {
+        wiring.vitals.set_lead(move || match lead.term() {
             Some(term) => format!("leads in term {term}"),
             None => "follows".into(),
         });
-        let watch = Watch::new(database.config.clone(), Arc::clone(&ground.metrics), settings.horizon.clone());
+        let watch = Watch::new(database.config.clone(), Arc::clone(&wiring.metrics), settings.horizon.clone());
         parts.push(part("horizon watch", |shutdown| async move {
             watch.run(shutdown).await;
             Ok(Drained::default())
@@ -59,9 +59,9 @@ pub(super) fn parts(ground: &Ground<'_>, shared: &Shared, open: &OpenStore) -> V
 }
 
 /// Says which kinds of pruning are behind to whoever scrapes, and beside the probes. That is no reason to send this process no work.
-fn report_pruning(ground: &Ground<'_>, progress: pruner::Progress) {
-    ground.metrics.set_pruning(progress.clone());
-    ground.vitals.set_pruning(move || {
+fn report_pruning(wiring: &Wiring<'_>, progress: pruner::Progress) {
+    wiring.metrics.set_pruning(progress.clone());
+    wiring.vitals.set_pruning(move || {
         let behind = progress.far_behind();
         let kinds = behind.iter().map(|Behind { kind, since, why }| {
             let why = why.as_ref().map_or_else(|| "rows expire faster than they are deleted".into(), Clone::clone);
@@ -75,12 +75,12 @@ fn report_pruning(ground: &Ground<'_>, progress: pruner::Progress) {
 }
 
 /// Whoever leads and tells nobody anything says so once, so that nothing is kept for a courier that does not come.
-fn courier(ground: &Ground<'_>, shared: &Shared, lead: Lead) -> Part {
-    if ground.settings.webhooks.enabled {
+fn courier(wiring: &Wiring<'_>, shared: &Shared, lead: Lead) -> Part {
+    if wiring.settings.webhooks.enabled {
         let (jobs, tenancy) = (Arc::clone(&shared.store) as Arc<dyn JobQuery>, Arc::clone(&shared.tenancy));
-        let courier = Courier::new(jobs, tenancy, ground.settings.courier.clone());
-        ground.metrics.set_deliveries(courier.tally());
-        return follower(ground, shared, courier, lead);
+        let courier = Courier::new(jobs, tenancy, wiring.settings.courier.clone());
+        wiring.metrics.set_deliveries(courier.tally());
+        return follower(wiring, shared, courier, lead);
     }
     let followers = Arc::clone(&shared.store) as Arc<dyn Followers>;
     part("courier", |shutdown| async move {
@@ -93,17 +93,17 @@ fn courier(ground: &Ground<'_>, shared: &Shared, lead: Lead) -> Part {
     })
 }
 
-fn bookkeeper(ground: &Ground<'_>, shared: &Shared, lead: Lead) -> Part {
-    let bookkeeper = Bookkeeper::new(Arc::clone(&shared.store), ground.settings.bookkeeper.clone());
-    ground.metrics.set_readings(bookkeeper.readings());
-    follower(ground, shared, bookkeeper, lead)
+fn bookkeeper(wiring: &Wiring<'_>, shared: &Shared, lead: Lead) -> Part {
+    let bookkeeper = Bookkeeper::new(Arc::clone(&shared.store), wiring.settings.bookkeeper.clone());
+    wiring.metrics.set_readings(bookkeeper.readings());
+    follower(wiring, shared, bookkeeper, lead)
 }
 
 /// Reads the change log while this process leads, and says how far behind it is to whoever scrapes.
-fn follower(ground: &Ground<'_>, shared: &Shared, follow: impl Follow + 'static, lead: Lead) -> Part {
+fn follower(wiring: &Wiring<'_>, shared: &Shared, follow: impl Follow + 'static, lead: Lead) -> Part {
     let name = follow.name();
     let follower = Follower::new(follow, Arc::clone(&shared.store), Arc::clone(&shared.wakeups)).led_by(OFFICE, lead);
-    ground.metrics.add_follower(name, follower.lag());
+    wiring.metrics.add_follower(name, follower.lag());
     part(name, |shutdown| async move { Ok(follower.run(shutdown).await.map(nothing)?) })
 }
 
@@ -124,8 +124,8 @@ async fn dismiss(followers: Arc<dyn Followers>, lead: Lead) {
 }
 
 /// Says how far behind it is to whoever scrapes, and to whoever asks whether this process is well.
-fn scheduler(ground: &Ground<'_>, shared: &Shared) -> Scheduler {
-    let config = ground.settings.scheduler.clone();
+fn scheduler(wiring: &Wiring<'_>, shared: &Shared) -> Scheduler {
+    let config = wiring.settings.scheduler.clone();
     let most = config.missed_after;
     let scheduler = Scheduler::new(
         Arc::clone(&shared.store) as Arc<dyn ScheduleStore>,
@@ -133,10 +133,10 @@ fn scheduler(ground: &Ground<'_>, shared: &Shared) -> Scheduler {
         Arc::clone(&shared.wakeups),
         config,
     )
-    .limited_by(ground.tenants(shared), Arc::clone(&shared.store) as Arc<dyn JobQuery>);
+    .limited_by(wiring.tenants(shared), Arc::clone(&shared.store) as Arc<dyn JobQuery>);
     let lag = scheduler.lag();
-    ground.metrics.set_lag(lag.clone());
-    ground.vitals.set_punctuality(move || {
+    wiring.metrics.set_lag(lag.clone());
+    wiring.vitals.set_punctuality(move || {
         let behind = lag.get();
         if behind <= most {
             return Ok(());

@@ -18,7 +18,7 @@ use foreman_sqlite::SqliteStore;
 use tokio::time::{Instant, sleep};
 use tracing::{info, warn};
 
-use super::{Ground, Shared, clock};
+use super::{Shared, Wiring, clock};
 use crate::config::{StoreKind, without_password};
 use crate::role::Role;
 
@@ -62,42 +62,42 @@ pub(super) struct Opened {
 }
 
 /// A store that this process has for itself.
-pub(super) async fn open_local(ground: &Ground<'_>) -> anyhow::Result<Opened> {
+pub(super) async fn open_local(wiring: &Wiring<'_>) -> anyhow::Result<Opened> {
     let wakeups: Arc<dyn Wakeups> = Arc::new(LocalWakeups::new());
-    let (store, tenancy, open): (Arc<dyn Store>, Arc<dyn Tenancy>, OpenStore) = if ground.settings.store
+    let (store, tenancy, open): (Arc<dyn Store>, Arc<dyn Tenancy>, OpenStore) = if wiring.settings.store
         == StoreKind::Memory
     {
         let store = Arc::new(memory::Store::new(clock(), Arc::clone(&wakeups)));
         (Arc::clone(&store) as Arc<dyn Store>, store, OpenStore::Memory)
     } else {
-        let (config, wakeups) = (ground.settings.sqlite.clone(), Arc::clone(&wakeups));
+        let (config, wakeups) = (wiring.settings.sqlite.clone(), Arc::clone(&wakeups));
         // Migrating and clearing up after a crash take as long as they take: not on a thread of the runtime.
-        let opened = ground.tasks.spawn_blocking("open", move || SqliteStore::open(config, clock(), wakeups)).await?;
+        let opened = wiring.tasks.spawn_blocking("open", move || SqliteStore::open(config, clock(), wakeups)).await?;
         let store = opened.context("could not open the store")?;
         (Arc::new(store.clone()), Arc::new(store.clone()), OpenStore::Sqlite(store))
     };
     let lease: Arc<dyn Lease> = Arc::new(AlwaysLeader::default());
-    let shared = Shared { store: ground.metered(store), tenancy: ground.metered(tenancy), wakeups, lease };
+    let shared = Shared { store: wiring.metered(store), tenancy: wiring.metered(tenancy), wakeups, lease };
     Ok(Opened { shared, open })
 }
 
 /// A store that all roles share; `None` when it was told to stop before there was one.
-pub(super) async fn open_postgres(ground: &Ground<'_>, shutdown: &Shutdown) -> anyhow::Result<Option<Opened>> {
-    let config = ground.settings.postgres(ground.role.name()).context("no database is configured: set DATABASE_URL")?;
+pub(super) async fn open_postgres(wiring: &Wiring<'_>, shutdown: &Shutdown) -> anyhow::Result<Option<Opened>> {
+    let config = wiring.settings.postgres(wiring.role.name()).context("no database is configured: set DATABASE_URL")?;
     let (bell, wakeups) = PgWakeups::new(&config)?;
     let wakeups: Arc<dyn Wakeups> = Arc::new(wakeups);
-    let Some(store) = wait_for(ground, &config, &wakeups, shutdown).await? else { return Ok(None) };
+    let Some(store) = wait_for(wiring, &config, &wakeups, shutdown).await? else { return Ok(None) };
     let lease = Arc::new(PgLeases::new(&config)?);
     let (all, tenancy): (Arc<dyn Store>, Arc<dyn Tenancy>) = (Arc::new(store.clone()), Arc::new(store.clone()));
-    let shared = Shared { store: ground.metered(all), tenancy: ground.metered(tenancy), wakeups, lease };
+    let shared = Shared { store: wiring.metered(all), tenancy: wiring.metered(tenancy), wakeups, lease };
     // No part: the others are to hear of what is finished and handed back while this process drains.
     let ringing = Stop::new();
-    drop(ground.tasks.spawn("wake-ups", bell.run(ringing.shutdown())));
+    drop(wiring.tasks.spawn("wake-ups", bell.run(ringing.shutdown())));
     Ok(Some(Opened { shared, open: OpenStore::Postgres(Box::new(Database { store, config, ringing })) }))
 }
 
 async fn wait_for(
-    ground: &Ground<'_>,
+    wiring: &Wiring<'_>,
     config: &foreman_postgres::Config,
     wakeups: &Arc<dyn Wakeups>,
     shutdown: &Shutdown,
@@ -108,7 +108,7 @@ async fn wait_for(
         let opened = tokio::select! {
             biased;
             () = shutdown.draining() => return Ok(None),
-            opened = open(ground.role, config, wakeups) => opened,
+            opened = open(wiring.role, config, wakeups) => opened,
         };
         match opened {
             Ok(store) => {
@@ -124,7 +124,7 @@ async fn wait_for(
                 if since.is_none() {
                     let url = without_password(&config.url);
                     warn!("waiting for the database at {url}: {:#}", anyhow::Error::from(error));
-                    ground.vitals.set_waiting("the database does not respond; waiting for it since startup");
+                    wiring.vitals.set_waiting("the database does not respond; waiting for it since startup");
                     since = Some(Instant::now());
                 }
                 tokio::select! {

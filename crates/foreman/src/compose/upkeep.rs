@@ -5,12 +5,12 @@ use std::sync::Arc;
 use foreman_core::ports::{SessionStore, Upkeep};
 use foreman_engine::{Promoter, Sweeper};
 
-use super::{Ground, Part, Shared, nothing, part};
+use super::{Part, Shared, Wiring, nothing, part};
 
-pub(super) fn parts(ground: &Ground<'_>, shared: &Shared) -> Vec<Part> {
+pub(super) fn parts(wiring: &Wiring<'_>, shared: &Shared) -> Vec<Part> {
     let upkeep = Arc::clone(&shared.store) as Arc<dyn Upkeep>;
-    let promoter = Promoter::new(upkeep, Arc::clone(&shared.wakeups), ground.settings.promoter.clone());
-    let sweeper = Sweeper::new(Arc::clone(&shared.store) as Arc<dyn SessionStore>, ground.settings.sweeper.clone());
+    let promoter = Promoter::new(upkeep, Arc::clone(&shared.wakeups), wiring.settings.promoter.clone());
+    let sweeper = Sweeper::new(Arc::clone(&shared.store) as Arc<dyn SessionStore>, wiring.settings.sweeper.clone());
     vec![
         part("promoter", |shutdown| async move { Ok(promoter.run(shutdown).await.map(nothing)?) }),
         part("sweeper", |shutdown| async move { Ok(sweeper.run(shutdown).await.map(nothing)?) }),

@@ -15,38 +15,38 @@ use foreman_engine::target::task::{Handlers, TaskRunner};
 use foreman_engine::target::webhook::WebhookRunner;
 use foreman_engine::{Tenants, Vault, Worker};
 
-use super::{Ground, Part, Shared, part};
+use super::{Part, Shared, Wiring, part};
 use crate::commands::launch;
 use crate::config::{Commands, UserRange};
 
-pub(super) fn part_of(ground: &Ground<'_>, shared: &Shared, output: OutputHub) -> anyhow::Result<Part> {
-    let config = ground.settings.worker_in_grace();
-    ground.metrics.slots.set(i64::try_from(config.slots).unwrap_or(i64::MAX));
-    let tenants = ground.tenants(shared);
+pub(super) fn part_of(wiring: &Wiring<'_>, shared: &Shared, output: OutputHub) -> anyhow::Result<Part> {
+    let config = wiring.settings.worker_in_grace();
+    wiring.metrics.slots.set(i64::try_from(config.slots).unwrap_or(i64::MAX));
+    let tenants = wiring.tenants(shared);
     let worker = Worker::new(
         Arc::clone(&shared.store),
         Arc::clone(&shared.wakeups),
-        targets(ground, shared, &tenants, output)?,
-        ground.tasks.clone(),
+        targets(wiring, shared, &tenants, output)?,
+        wiring.tasks.clone(),
         config,
     )
     .limited_by(tenants);
-    report_refused(ground, worker.refused_outcomes());
+    report_refused(wiring, worker.refused_outcomes());
     Ok(part("worker", |shutdown| async move { Ok(worker.run(shutdown).await?) }))
 }
 
 /// Says how many outcomes the store refuses to whoever scrapes, and beside the probes. Other work goes on.
-fn report_refused(ground: &Ground<'_>, refused: RefusedOutcomes) {
-    ground.metrics.set_refused(refused.clone());
-    ground.vitals.set_outcomes(move || {
+fn report_refused(wiring: &Wiring<'_>, refused: RefusedOutcomes) {
+    wiring.metrics.set_refused(refused.clone());
+    wiring.vitals.set_outcomes(move || {
         let (count, age) = (refused.count(), Duration::from_secs(refused.age().as_secs()));
         (count > 0).then(|| format!("{count} outcomes are refused by the store, the oldest for {}", format(age)))
     });
 }
 
-fn targets(ground: &Ground<'_>, shared: &Shared, tenants: &Arc<Tenants>, output: OutputHub) -> anyhow::Result<Targets> {
-    let settings = ground.settings;
-    let vault = Vault::new(ground.keyring.clone(), Some(Arc::clone(tenants)));
+fn targets(wiring: &Wiring<'_>, shared: &Shared, tenants: &Arc<Tenants>, output: OutputHub) -> anyhow::Result<Targets> {
+    let settings = wiring.settings;
+    let vault = Vault::new(wiring.keyring.clone(), Some(Arc::clone(tenants)));
     let http = HttpRunner::new(settings.http.clone()).with_vault(vault.clone());
     let caller = http.caller();
     let mut targets = Targets::default().with(Arc::new(http)).with(Arc::new(TaskRunner::new(Handlers::new())));
@@ -55,16 +55,16 @@ fn targets(ground: &Ground<'_>, shared: &Shared, tenants: &Arc<Tenants>, output:
         targets = targets.with(Arc::new(WebhookRunner::new(caller, webhooks, vault)));
     }
     if settings.commands.allow {
-        targets = targets.with(Arc::new(commands(ground, tenants, output)?));
+        targets = targets.with(Arc::new(commands(wiring, tenants, output)?));
     }
     Ok(targets)
 }
 
-fn commands(ground: &Ground<'_>, tenants: &Arc<Tenants>, output: OutputHub) -> anyhow::Result<CommandRunner> {
-    let settings = ground.settings;
+fn commands(wiring: &Wiring<'_>, tenants: &Arc<Tenants>, output: OutputHub) -> anyhow::Result<CommandRunner> {
+    let settings = wiring.settings;
     let user = settings.commands.runs_as.as_ref().map(|user| user.identity);
     let launcher = launch::launcher(settings.commands.limits.clone(), user);
-    let keyring = ground.keyring.clone();
+    let keyring = wiring.keyring.clone();
     let sharing = sharing(&settings.commands, &launcher)?;
     let config = command::Config { launcher: Some(launcher), sharing, keyring, ..settings.command_in_grace() };
     // A laptop is its user's own; whoever serves tenants runs what is on their lists.

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
 use foreman_core::job::{NewJob, QueueName, Start};
-use foreman_core::ports::{Step as Moved, StoreError, Submitted, Topic, USE_IS_NOTED_EVERY};
+use foreman_core::ports::{Step, StoreError, Submitted, Topic, USE_IS_NOTED_EVERY};
 use foreman_core::storage::NewJobRow;
 use foreman_core::target::Route;
 use foreman_core::{JobId, Lane, State, TenantId, Timestamp};
@@ -23,7 +23,7 @@ use crate::error::Fault;
 use crate::order::{self, Demand, Reservation};
 use crate::rows::{Cells, rank};
 use crate::value::{Arg, Span, Time};
-use crate::write::{Step, Transaction};
+use crate::write::{Query, Transaction};
 use crate::{PostgresStore, transact};
 
 pub(crate) const ACCEPT_NEW: &str = include_str!("../sql/accept_new.sql");
@@ -227,8 +227,8 @@ fn outlines<'a>(jobs: &[&'a NewJobRow]) -> Vec<Option<&'a str>> {
 }
 
 /// The first of all moves is to be accepted.
-fn first_move(is_due: bool) -> Moved {
-    Moved { state: State::of_waiting(is_due, 0), attempt: 0, sequence: 1, took: None }
+fn first_move(is_due: bool) -> Step {
+    Step { state: State::of_waiting(is_due, 0), attempt: 0, sequence: 1, took: None }
 }
 
 pub(crate) async fn accept(
@@ -491,7 +491,7 @@ struct OpenArgs<'a> {
 }
 
 impl OpenArgs<'_> {
-    fn steps(&self) -> Vec<Step<'_>> {
+    fn steps(&self) -> Vec<Query<'_>> {
         vec![(OPEN_QUEUES, &self.queues), (OPEN_LANES, &self.lanes)]
     }
 }

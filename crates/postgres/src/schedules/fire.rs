@@ -28,7 +28,7 @@ use crate::order::{Demand, Reservation};
 use crate::rows::Cells;
 use crate::upkeep::LEADS;
 use crate::value::{Arg, Time, bound};
-use crate::write::{Step, Transaction};
+use crate::write::{Query, Transaction};
 use crate::{PostgresStore, transact};
 
 pub(crate) const LOCK: &str = "SELECT id, version, next_fire_at, held, tenant, name FROM schedules
@@ -254,7 +254,7 @@ async fn lock_and_look(tx: &Transaction, leader: Option<&Leader>, batch: &Batch<
         Some((office, term)) => Some([office, term]),
         None => None,
     };
-    let mut steps: Vec<Step<'_>> = vec![(LOCK, &lock), (KNOWN, &known), (LOCK_OPEN, &open), (OPEN, &open)];
+    let mut steps: Vec<Query<'_>> = vec![(LOCK, &lock), (KNOWN, &known), (LOCK_OPEN, &open), (OPEN, &open)];
     if let Some(args) = &leads_args {
         steps.push((LEADS, args));
     }
@@ -437,7 +437,7 @@ impl Writes {
     async fn write(&self, tx: &Transaction, closed: &Closed) -> Result<(), Fault> {
         let closed_args: [&dyn Arg; 2] = [&closed.schedules, &closed.nominals];
         let (ticks, let_go, moved) = (self.ticks.args(), self.let_go.args(), self.moved.args());
-        let mut steps: Vec<Step<'_>> = Vec::new();
+        let mut steps: Vec<Query<'_>> = Vec::new();
         if !closed.schedules.is_empty() {
             steps.push((CLOSE, &closed_args));
         }

@@ -1,6 +1,6 @@
 //! Schedules as they are shown, each with its latest tick.
 
-use foreman_core::ports::{ScheduleView, Seen, Standing, StoreError};
+use foreman_core::ports::{ScheduleHead, ScheduleView, Seen, StoreError};
 use foreman_core::schedule::{ScheduleKey, ScheduleName};
 use foreman_core::{ScheduleId, TenantId, Timestamp};
 use uuid::Uuid;
@@ -60,11 +60,11 @@ pub(super) async fn one(tx: &Transaction, tenant: &TenantId, key: &ScheduleKey) 
     row.as_ref().map(view).transpose()
 }
 
-pub(super) async fn standing(
+pub(super) async fn schedule_head(
     tx: &Transaction,
     tenant: &TenantId,
     key: &ScheduleKey,
-) -> Result<Option<Standing>, Fault> {
+) -> Result<Option<ScheduleHead>, Fault> {
     let row = match key {
         ScheduleKey::Id(id) => tx.row(STANDING_BY_ID, &[&tenant.as_str(), &id.0]).await?,
         ScheduleKey::Name(name) => tx.row(STANDING_BY_NAME, &[&tenant.as_str(), &name.as_str()]).await?,
@@ -78,7 +78,7 @@ pub(super) async fn standing(
         held: cells.maybe_time(4, "held")?,
     };
     let (name, created_at) = (ScheduleName::from_stored(cells.get(1, "name")?), cells.time(5, "created_at")?);
-    Ok(Some(Standing { id: cells.id, name, seen, created_at }))
+    Ok(Some(ScheduleHead { id: cells.id, name, seen, created_at }))
 }
 
 pub(super) async fn list(

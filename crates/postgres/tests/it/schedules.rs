@@ -394,12 +394,12 @@ async fn a_schedule_that_cannot_be_read_holds_up_no_other() {
     let (tenant, first) = (TenantId::default(), &views[0]);
     for key in [named("a"), ScheduleKey::Id(first.schedule.id)] {
         assert_eq!(
-            team.store.standing(&tenant, &key).await.unwrap(),
-            Some(first.standing()),
+            team.store.schedule_head(&tenant, &key).await.unwrap(),
+            Some(first.schedule_head()),
             "where it stands is known"
         );
     }
-    assert_eq!(team.store.standing(&tenant, &named("none")).await.unwrap(), None);
+    assert_eq!(team.store.schedule_head(&tenant, &named("none")).await.unwrap(), None);
     // What holds a tick and cannot be read does not hold up those that can let theirs go.
     client.execute("UPDATE schedules SET held = next_fire_at, next_fire_at = NULL", &[]).await.unwrap();
     client

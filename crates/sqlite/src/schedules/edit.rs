@@ -119,15 +119,15 @@ impl Change {
 
     pub fn edit(&self, write: &Write<'_>) -> Result<Changed, Fault> {
         let edit = &self.edit;
-        let Some(standing) = standing(write, &self.tenant, edit.schedule)? else { return Ok(Changed::Gone) };
+        let Some(head) = head(write, &self.tenant, edit.schedule)? else { return Ok(Changed::Gone) };
         // Otherwise it was sent again, and whatever happened since stays as it is.
-        if standing.edited_by != Some(edit.id) {
-            if !standing.may_change(edit.seen, write.now) {
+        if head.edited_by != Some(edit.id) {
+            if !head.may_change(edit.seen, write.now) {
                 return Ok(Changed::Stale);
             }
             self.update(write)?;
-            let became = Became::by_edit(standing.is_paused, edit.is_paused);
-            tell(write, &self.tenant, edit.schedule, &standing.name, became);
+            let became = Became::by_edit(head.is_paused, edit.is_paused);
+            tell(write, &self.tenant, edit.schedule, &head.name, became);
         }
         let (written, last_tick) = look(write, edit.schedule)?;
         Ok(Changed::Edited(written, last_tick))
@@ -156,8 +156,8 @@ impl Change {
 }
 
 pub(super) fn delete(write: &Write<'_>, tenant: &TenantId, id: ScheduleId, seen: Seen) -> Result<DeleteAnswer, Fault> {
-    let Some(standing) = standing(write, tenant, id)? else { return Ok(DeleteAnswer::Gone) };
-    if !standing.may_change(seen, write.now) {
+    let Some(head) = head(write, tenant, id)? else { return Ok(DeleteAnswer::Gone) };
+    if !head.may_change(seen, write.now) {
         return Ok(DeleteAnswer::Stale);
     }
     if let Some(held) = seen.held {
@@ -172,7 +172,7 @@ pub(super) fn delete(write: &Write<'_>, tenant: &TenantId, id: ScheduleId, seen:
             ))?;
     }
     write.prepared("DELETE FROM schedules WHERE id = ?1")?.execute([id.0])?;
-    tell(write, tenant, id, &standing.name, Became::Deleted);
+    tell(write, tenant, id, &head.name, Became::Deleted);
     Ok(DeleteAnswer::Deleted)
 }
 
@@ -186,21 +186,21 @@ fn texts(id: ScheduleId, spec: &ScheduleSpec, work: &Work) -> Result<(String, St
 }
 
 /// What a change is judged by.
-struct Standing {
+struct StoredHead {
     seen: Seen,
     edited_by: Option<EditId>,
     is_paused: bool,
     name: String,
 }
 
-impl Standing {
+impl StoredHead {
     /// It is what was seen, and nothing of it is due.
     fn may_change(&self, seen: Seen, now: Timestamp) -> bool {
         self.seen == seen && self.seen.next.is_none_or(|next| next > now)
     }
 }
 
-fn standing(write: &Write<'_>, tenant: &TenantId, id: ScheduleId) -> Result<Option<Standing>, Fault> {
+fn head(write: &Write<'_>, tenant: &TenantId, id: ScheduleId) -> Result<Option<StoredHead>, Fault> {
     let mut statement = write.prepared(
         "SELECT version, next_fire_at, held, edited_by, paused, name FROM schedules WHERE id = ?1 AND tenant = ?2",
     )?;
@@ -208,7 +208,7 @@ fn standing(write: &Write<'_>, tenant: &TenantId, id: ScheduleId) -> Result<Opti
     let Some(row) = rows.next()? else { return Ok(None) };
     let cells = Cells { row, table: "schedules", id };
     let edited_by: Option<Uuid> = cells.get(3, "edited_by")?;
-    Ok(Some(Standing {
+    Ok(Some(StoredHead {
         seen: row::seen(&cells, 0)?,
         edited_by: edited_by.map(EditId),
         is_paused: cells.get(4, "paused")?,

@@ -1,6 +1,6 @@
 //! Schedules as they are shown, each with its latest tick.
 
-use foreman_core::ports::{ScheduleView, Standing};
+use foreman_core::ports::{ScheduleHead, ScheduleView};
 use foreman_core::schedule::{ScheduleKey, ScheduleName};
 use foreman_core::{TenantId, Timestamp};
 use rusqlite::{Connection, Row};
@@ -15,8 +15,12 @@ pub(super) fn schedule(read: &Read<'_>, tenant: &TenantId, key: &ScheduleKey) ->
     one(read, tenant, key, |row| view(read.sql, row, read.now))
 }
 
-pub(super) fn standing(read: &Read<'_>, tenant: &TenantId, key: &ScheduleKey) -> Result<Option<Standing>, Fault> {
-    one(read, tenant, key, |row| Ok(Written::try_from(row)?.standing()))
+pub(super) fn schedule_head(
+    read: &Read<'_>,
+    tenant: &TenantId,
+    key: &ScheduleKey,
+) -> Result<Option<ScheduleHead>, Fault> {
+    one(read, tenant, key, |row| Ok(Written::try_from(row)?.schedule_head()))
 }
 
 fn one<T>(

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use foreman_core::ports::{ScheduleView, Seen, Standing, TickView};
+use foreman_core::ports::{ScheduleHead, ScheduleView, Seen, TickView};
 use foreman_core::schedule::{Schedule, ScheduleName};
 use foreman_core::{ScheduleId, TenantId, Timestamp};
 use rusqlite::Row;
@@ -68,8 +68,8 @@ pub(super) fn seen(cells: &Cells<'_, ScheduleId>, first: usize) -> Result<Seen, 
 }
 
 impl Written {
-    pub fn standing(self) -> Standing {
-        Standing { id: self.id, name: self.name, seen: self.seen, created_at: self.created_at }
+    pub fn schedule_head(self) -> ScheduleHead {
+        ScheduleHead { id: self.id, name: self.name, seen: self.seen, created_at: self.created_at }
     }
 
     pub fn read(self) -> Result<Schedule, Fault> {

@@ -94,11 +94,11 @@ async fn a_schedule_of_a_later_version_harms_no_other() {
         let view = views.iter().find(|view| view.schedule.name.as_str() == name).unwrap();
         let by_id = ScheduleKey::Id(view.schedule.id);
         for key in [named(name), by_id] {
-            let standing = laptop.store.standing(&tenant, &key).await.unwrap();
-            assert_eq!(standing, Some(view.standing()), "where it stands is known");
+            let standing = laptop.store.schedule_head(&tenant, &key).await.unwrap();
+            assert_eq!(standing, Some(view.schedule_head()), "where it stands is known");
         }
     }
-    assert_eq!(laptop.store.standing(&tenant, &named("none")).await.unwrap(), None);
+    assert_eq!(laptop.store.schedule_head(&tenant, &named("none")).await.unwrap(), None);
     scene.advance(MINUTE).await;
     let look = scene.due(1).await;
     assert_eq!(schedule_ids(&look.due), ids[3..], "the step is full");

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use foreman_core::outcome::{Ended, classify_exit};
 use foreman_core::redact::Known;
-use foreman_core::sealed::Place;
+use foreman_core::sealed::SealedFor;
 use foreman_core::secret_map::CannotOpen;
 use foreman_core::target::{CommandTarget, ENV_PLACE, ExitCodes};
 use nix::fcntl::OFlag;
@@ -127,7 +127,7 @@ fn environment(
     attempt: &Try,
     config: &Config,
 ) -> Result<(BTreeMap<String, String>, Known), CannotOpen> {
-    let place = Place { tenant: &attempt.job.tenant, name: ENV_PLACE };
+    let place = SealedFor { tenant: &attempt.job.tenant, name: ENV_PLACE };
     let of_job = target.env.open(config.keyring.as_deref(), place)?;
     let mut all: BTreeMap<String, String> = config.inherited.iter().cloned().collect();
     all.extend(of_job.iter().map(|(name, value)| (name.clone(), value.clone())));

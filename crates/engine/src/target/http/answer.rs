@@ -12,7 +12,7 @@ use hyper::body::Incoming;
 
 use super::Config;
 use super::call::Judge;
-use super::connect::{Place, root_cause};
+use super::connect::{Authority, root_cause};
 use super::pool::Wire;
 use super::retry_after::retry_after;
 use crate::target::Ending;
@@ -85,22 +85,22 @@ impl Answer {
         Read::Whole
     }
 
-    pub(super) fn end(mut self, place: &Place, read: &Read, judge: Judge) -> Ending {
+    pub(super) fn end(mut self, authority: &Authority, read: &Read, judge: Judge) -> Ending {
         let said = judge(self.status.as_u16(), self.retry_after);
         let (ended, error) = match (said, read) {
             // It said yes and then broke off: the work may be half done, and nobody can tell.
             (Ended::Completed, Read::Broken(why)) => {
                 let error = format!(
-                    "{place} answered {}, but the response broke off after {} bytes: {why}",
+                    "{authority} answered {}, but the response broke off after {} bytes: {why}",
                     self.status, self.bytes_read
                 );
                 (Ended::Again { after: None }, Some(error))
             }
             (Ended::Completed, _) => (said, None),
             _ if self.status.is_redirection() => {
-                (said, Some(format!("{place} answered {}; redirects are not followed", self.status)))
+                (said, Some(format!("{authority} answered {}; redirects are not followed", self.status)))
             }
-            _ => (said, Some(format!("{place} answered {}", self.status))),
+            _ => (said, Some(format!("{authority} answered {}", self.status))),
         };
         if matches!(read, Read::TooLong) {
             self.excerpt.mark_cut();
@@ -109,8 +109,8 @@ impl Answer {
     }
 
     /// Stopped while the body was still coming.
-    pub(super) fn end_stopped(self, place: &Place) -> Ending {
-        let error = format!("stopped while {place} was answering {}, after {} bytes", self.status, self.bytes_read);
+    pub(super) fn end_stopped(self, authority: &Authority) -> Ending {
+        let error = format!("stopped while {authority} was answering {}, after {} bytes", self.status, self.bytes_read);
         Ending { ended: Ended::Interrupted, report: self.into_report(Some(error)) }
     }
 
@@ -133,12 +133,12 @@ fn shortened(value: &[u8]) -> String {
 }
 
 /// Why no answer came over a connection that was open.
-pub(super) fn lost(place: &Place, error: &hyper::Error) -> String {
+pub(super) fn lost(authority: &Authority, error: &hyper::Error) -> String {
     if error.is_incomplete_message() || error.is_canceled() {
-        format!("{place} closed the connection before it answered")
+        format!("{authority} closed the connection before it answered")
     } else if error.is_parse() {
-        format!("{place} did not answer with valid HTTP/1.1: {}", root_cause(error))
+        format!("{authority} did not answer with valid HTTP/1.1: {}", root_cause(error))
     } else {
-        format!("the connection to {place} broke before it answered: {}", root_cause(error))
+        format!("the connection to {authority} broke before it answered: {}", root_cause(error))
     }
 }

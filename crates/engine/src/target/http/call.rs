@@ -12,12 +12,12 @@ use url::Url;
 
 use super::Config;
 use super::answer::{self, Answer, Head, Read};
-use super::connect::{ConnectError, Connector, Place};
+use super::connect::{Authority, ConnectError, Connector};
 use super::pool::{Pool, SendError, Wire};
 use super::request::{HttpRequest, Outgoing};
 use crate::target::{Ending, Try};
 
-pub struct Caller {
+pub struct HttpClient {
     config: Config,
     connector: Connector,
     pool: Pool,
@@ -44,7 +44,7 @@ impl From<ConnectError> for Unanswered {
     }
 }
 
-impl Caller {
+impl HttpClient {
     pub fn new(config: Config) -> Self {
         let connector = Connector::new(&config);
         let pool = Pool::new(&config);
@@ -64,19 +64,19 @@ impl Caller {
 
     /// Calls `url` once, and lets `judge` say what the status of the answer means.
     pub(in crate::target) async fn call(&self, url: &Url, outgoing: Outgoing, attempt: &Try, judge: Judge) -> Ending {
-        let Outgoing { place, request } = outgoing;
+        let Outgoing { authority, request } = outgoing;
         let policy = self.egress();
         if let Err(error) = policy.judge_url(url) {
-            return refused(&place, attempt, &error);
+            return refused(&authority, attempt, &error);
         }
         let sent = tokio::select! {
             biased;
-            sent = self.send(&place, &policy, request) => sent,
-            () = attempt.stop.cancelled() => return stopped(&place),
+            sent = self.send(&authority, &policy, request) => sent,
+            () = attempt.stop.cancelled() => return stopped(&authority),
         };
         let (mut wire, head) = match sent {
             Ok(answered) => answered,
-            Err(Unanswered::Refused(error)) => return refused(&place, attempt, &error),
+            Err(Unanswered::Refused(error)) => return refused(&authority, attempt, &error),
             Err(Unanswered::Lost(error)) => return Ending::again(error),
         };
         let mut answer = Answer::begin(head, &self.config);
@@ -88,30 +88,35 @@ impl Caller {
         match read {
             Some(read) => {
                 if matches!(read, Read::Whole) && wire.is_reusable().await {
-                    self.pool.put(place.clone(), wire);
+                    self.pool.put(authority.clone(), wire);
                 }
-                answer.end(&place, &read, judge)
+                answer.end(&authority, &read, judge)
             }
-            None => answer.end_stopped(&place),
+            None => answer.end_stopped(&authority),
         }
     }
 
     /// Puts the request on a wire and waits for the head of the answer.
-    async fn send(&self, place: &Place, policy: &Policy, mut request: HttpRequest) -> Result<(Wire, Head), Unanswered> {
-        while let Some(mut wire) = self.pool.take(place, |peer| place.judge(policy, peer).is_ok()) {
+    async fn send(
+        &self,
+        authority: &Authority,
+        policy: &Policy,
+        mut request: HttpRequest,
+    ) -> Result<(Wire, Head), Unanswered> {
+        while let Some(mut wire) = self.pool.take(authority, |peer| authority.judge(policy, peer).is_ok()) {
             match wire.send(request).await {
                 Ok(head) => return Ok((wire, head)),
                 Err(SendError::Unsent { request: untouched, .. }) => request = *untouched,
                 Err(SendError::Lost(error)) => {
                     // It may have acted on the request, so it is not sent again. But a server that closes a connection
                     // it offered to keep will do so again: do not keep one to it for a while.
-                    self.pool.distrust(place);
-                    return Err(Unanswered::Lost(answer::lost(place, &error)));
+                    self.pool.distrust(authority);
+                    return Err(Unanswered::Lost(answer::lost(authority, &error)));
                 }
             }
         }
-        let lost = |error: &hyper::Error| Unanswered::Lost(answer::lost(place, error));
-        let (stream, peer) = self.connector.connect(place, policy).await?;
+        let lost = |error: &hyper::Error| Unanswered::Lost(answer::lost(authority, error));
+        let (stream, peer) = self.connector.connect(authority, policy).await?;
         let mut wire = Wire::open(stream, peer, self.config.read_limit).await.map_err(|error| lost(&error))?;
         match wire.send(request).await {
             Ok(head) => Ok((wire, head)),
@@ -120,13 +125,13 @@ impl Caller {
     }
 }
 
-fn stopped(place: &Place) -> Ending {
-    Ending { ended: Ended::Interrupted, report: Report::error(format!("stopped before {place} answered")) }
+fn stopped(authority: &Authority) -> Ending {
+    Ending { ended: Ended::Interrupted, report: Report::error(format!("stopped before {authority} answered")) }
 }
 
 /// Whoever asked is told that much and no more; the reason is the operator's to know.
-fn refused(place: &Place, attempt: &Try, error: &Refused) -> Ending {
+fn refused(authority: &Authority, attempt: &Try, error: &Refused) -> Ending {
     let (id, tenant) = (attempt.job.id, &attempt.job.tenant);
-    tracing::warn!(job.id = %id, %tenant, "blocked the request of job {id} to {place}: {}", error.reason());
+    tracing::warn!(job.id = %id, %tenant, "blocked the request of job {id} to {authority}: {}", error.reason());
     Ending::failed(error.to_string())
 }

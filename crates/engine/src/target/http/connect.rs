@@ -30,7 +30,7 @@ pub(super) type Stream = MaybeHttpsStream<TokioIo<TcpStream>>;
 
 /// Where a request goes: what a connection is made to, and kept for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Place {
+pub(super) struct Authority {
     pub(super) is_tls: bool,
     /// As in a URL: an IPv6 address stands in brackets.
     pub(super) host: Arc<str>,
@@ -39,8 +39,8 @@ pub(super) struct Place {
     pub(super) port: u16,
 }
 
-impl Place {
-    /// Whether this place may be called at this address.
+impl Authority {
+    /// Whether this authority may be called at this address.
     pub(super) fn judge(&self, policy: &Policy, address: IpAddr) -> Result<(), Refused> {
         match self.literal {
             Some(_) => policy.judge_address(address),
@@ -49,7 +49,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Authority {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.host, self.port)
     }
@@ -61,10 +61,10 @@ pub(super) enum ConnectError {
     Refused(#[from] Refused),
     #[error("cannot resolve {host}: {reason}")]
     Resolve { host: Arc<str>, reason: String },
-    #[error("cannot connect to {place}: {reason}")]
-    Connect { place: Place, reason: String },
-    #[error("TLS handshake with {place} failed: {reason}")]
-    Tls { place: Place, reason: String },
+    #[error("cannot connect to {authority}: {reason}")]
+    Connect { authority: Authority, reason: String },
+    #[error("TLS handshake with {authority} failed: {reason}")]
+    Tls { authority: Authority, reason: String },
 }
 
 pub(super) struct Connector {
@@ -85,38 +85,42 @@ impl Connector {
     }
 
     /// A connection, and who is at its other end.
-    pub(super) async fn connect(&self, place: &Place, policy: &Policy) -> Result<(Stream, IpAddr), ConnectError> {
+    pub(super) async fn connect(
+        &self,
+        authority: &Authority,
+        policy: &Policy,
+    ) -> Result<(Stream, IpAddr), ConnectError> {
         let deadline = Instant::now() + self.timeout;
-        let unconnected = |reason| ConnectError::Connect { place: place.clone(), reason };
-        let without_tls = |reason| ConnectError::Tls { place: place.clone(), reason };
-        let tls = if place.is_tls { Some(self.tls.clone().map_err(without_tls)?) } else { None };
+        let unconnected = |reason| ConnectError::Connect { authority: authority.clone(), reason };
+        let without_tls = |reason| ConnectError::Tls { authority: authority.clone(), reason };
+        let tls = if authority.is_tls { Some(self.tls.clone().map_err(without_tls)?) } else { None };
 
-        let addresses = self.addresses(place, deadline).await?;
+        let addresses = self.addresses(authority, deadline).await?;
         for address in &addresses {
-            place.judge(policy, address.ip())?;
+            authority.judge(policy, address.ip())?;
         }
         let tcp = self.in_time(deadline, dial(&addresses)).await.map_err(unconnected)?;
         let peer = tcp.peer_addr().map_err(|_| unconnected("it was closed at once".into()))?.ip();
-        place.judge(policy, peer)?;
+        authority.judge(policy, peer)?;
         // Without it the request goes out all the same.
         let _ = tcp.set_nodelay(true);
 
         let stream = match tls {
             None => MaybeHttpsStream::Http(TokioIo::new(tcp)),
-            Some(tls) => self.in_time(deadline, agree(place, tcp, tls)).await.map_err(without_tls)?,
+            Some(tls) => self.in_time(deadline, agree(authority, tcp, tls)).await.map_err(without_tls)?,
         };
         Ok((stream, peer))
     }
 
-    async fn addresses(&self, place: &Place, deadline: Instant) -> Result<Vec<SocketAddr>, ConnectError> {
-        let found = match place.literal {
+    async fn addresses(&self, authority: &Authority, deadline: Instant) -> Result<Vec<SocketAddr>, ConnectError> {
+        let found = match authority.literal {
             Some(address) => vec![address],
             None => self
-                .in_time(deadline, self.resolver.addresses(&place.host))
+                .in_time(deadline, self.resolver.addresses(&authority.host))
                 .await
-                .map_err(|reason| ConnectError::Resolve { host: Arc::clone(&place.host), reason })?,
+                .map_err(|reason| ConnectError::Resolve { host: Arc::clone(&authority.host), reason })?,
         };
-        Ok(found.into_iter().map(|address| SocketAddr::new(address, place.port)).collect())
+        Ok(found.into_iter().map(|address| SocketAddr::new(address, authority.port)).collect())
     }
 
     async fn in_time<T, E: Into<BoxError>>(
@@ -132,8 +136,8 @@ impl Connector {
 }
 
 /// Speaks TLS on a connection that stands.
-async fn agree(place: &Place, tcp: TcpStream, tls: Arc<ClientConfig>) -> Result<Stream, BoxError> {
-    let uri = format!("https://{place}/").parse::<http::Uri>()?;
+async fn agree(authority: &Authority, tcp: TcpStream, tls: Arc<ClientConfig>) -> Result<Stream, BoxError> {
+    let uri = format!("https://{authority}/").parse::<http::Uri>()?;
     let mut tcp = Some(TokioIo::new(tcp));
     let opened = service_fn(move |_: http::Uri| {
         let taken = tcp.take().ok_or_else(|| io::Error::other("the connection was asked for twice"));

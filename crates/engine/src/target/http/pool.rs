@@ -6,10 +6,10 @@
 //!
 //! **When a kept connection is closed under us.** Either nothing of the request was written yet: it comes back unsent, and
 //! goes out on another connection. Or something was: then only the server knows whether it acted, the attempt has failed,
-//! and connections to that place are not kept for a while.
+//! and connections to that authority are not kept for a while.
 //!
 //! Measured on loopback, 2,000 attempts one after another against a server that closes each connection shortly after its
-//! answer without having said so: about 700 fail for nothing if the place goes on being trusted, one otherwise.
+//! answer without having said so: about 700 fail for nothing if the authority goes on being trusted, one otherwise.
 
 use std::collections::{HashMap, VecDeque};
 use std::future::poll_fn;
@@ -27,10 +27,10 @@ use tokio::time::Instant;
 
 use super::Config;
 use super::answer::Head;
-use super::connect::{Place, Stream};
+use super::connect::{Authority, Stream};
 use super::request::HttpRequest;
 
-/// How long connections to a place that closed one under us are not kept.
+/// How long connections to a authority that closed one under us are not kept.
 const DISTRUST: Duration = Duration::from_mins(10);
 /// Places remembered so; when there are more, all are forgotten, which costs each of them one attempt again.
 const MAX_DISTRUSTED: usize = 1_024;
@@ -122,10 +122,10 @@ struct Limits {
 
 #[derive(Default)]
 struct Shelf {
-    /// Of each place the newest last.
-    idle: HashMap<Place, VecDeque<(Instant, Wire)>>,
+    /// Of each authority the newest last.
+    idle: HashMap<Authority, VecDeque<(Instant, Wire)>>,
     count: usize,
-    distrusted: HashMap<Place, Instant>,
+    distrusted: HashMap<Authority, Instant>,
     is_swept: bool,
 }
 
@@ -138,10 +138,10 @@ impl Pool {
 
     /// The connection used last that is still open: the others may go unused and be closed. One whose other end
     /// `may_call` no longer accepts is closed: the rules may have changed since it was made.
-    pub(super) fn take(&self, place: &Place, may_call: impl Fn(IpAddr) -> bool) -> Option<Wire> {
+    pub(super) fn take(&self, authority: &Authority, may_call: impl Fn(IpAddr) -> bool) -> Option<Wire> {
         let oldest = Instant::now().checked_sub(self.limits.idle_timeout);
         loop {
-            let (kept_at, mut wire) = self.lock().take(place)?;
+            let (kept_at, mut wire) = self.lock().take(authority)?;
             let is_fresh = oldest.is_none_or(|oldest| kept_at > oldest);
             // A look without waiting: whoever sends on it next will register for real.
             if is_fresh && may_call(wire.peer) && wire.is_at_rest(&mut Context::from_waker(Waker::noop())) {
@@ -150,12 +150,12 @@ impl Pool {
         }
     }
 
-    pub(super) fn put(&self, place: Place, wire: Wire) {
+    pub(super) fn put(&self, authority: Authority, wire: Wire) {
         let mut shelf = self.lock();
-        if shelf.distrusts(&place) || shelf.count >= self.limits.max_idle {
+        if shelf.distrusts(&authority) || shelf.count >= self.limits.max_idle {
             return;
         }
-        let kept = shelf.idle.entry(place).or_default();
+        let kept = shelf.idle.entry(authority).or_default();
         if kept.len() >= self.limits.max_idle_per_host {
             return;
         }
@@ -167,13 +167,13 @@ impl Pool {
         }
     }
 
-    pub(super) fn distrust(&self, place: &Place) {
+    pub(super) fn distrust(&self, authority: &Authority) {
         let mut shelf = self.lock();
         if shelf.distrusted.len() >= MAX_DISTRUSTED {
             shelf.distrusted.clear();
         }
-        shelf.distrusted.insert(place.clone(), Instant::now() + DISTRUST);
-        let dropped = shelf.idle.remove(place).map_or(0, |kept| kept.len());
+        shelf.distrusted.insert(authority.clone(), Instant::now() + DISTRUST);
+        let dropped = shelf.idle.remove(authority).map_or(0, |kept| kept.len());
         shelf.count -= dropped;
     }
 
@@ -183,21 +183,21 @@ impl Pool {
 }
 
 impl Shelf {
-    fn take(&mut self, place: &Place) -> Option<(Instant, Wire)> {
-        let kept = self.idle.get_mut(place)?;
+    fn take(&mut self, authority: &Authority) -> Option<(Instant, Wire)> {
+        let kept = self.idle.get_mut(authority)?;
         let taken = kept.pop_back();
         if kept.is_empty() {
-            self.idle.remove(place);
+            self.idle.remove(authority);
         }
         self.count -= usize::from(taken.is_some());
         taken
     }
 
-    fn distrusts(&mut self, place: &Place) -> bool {
-        match self.distrusted.get(place) {
+    fn distrusts(&mut self, authority: &Authority) -> bool {
+        match self.distrusted.get(authority) {
             Some(until) if *until > Instant::now() => true,
             Some(_) => {
-                self.distrusted.remove(place);
+                self.distrusted.remove(authority);
                 false
             }
             None => false,

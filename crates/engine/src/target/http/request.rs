@@ -11,7 +11,7 @@ use http::{Method, Request, Uri};
 use http_body_util::Full;
 use url::{Host, Position, Url};
 
-use super::connect::Place;
+use super::connect::Authority;
 use crate::target::Try;
 
 pub(super) type HttpRequest = Request<Full<Bytes>>;
@@ -39,7 +39,7 @@ pub(in crate::target) enum NotARequest {
 
 /// A request, and where it goes.
 pub(in crate::target) struct Outgoing {
-    pub(super) place: Place,
+    pub(super) authority: Authority,
     pub(super) request: HttpRequest,
 }
 
@@ -84,7 +84,7 @@ impl Outgoing {
         // What is compressed is not inflated, so ask for what can be read.
         headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         headers.insert(header::HOST, host(url)?);
-        Ok(Self { place: place(url)?, request })
+        Ok(Self { authority: authority(url)?, request })
     }
 
     /// Defaults that the job may replace, then the job's, then ours that nobody replaces.
@@ -141,7 +141,7 @@ fn host(url: &Url) -> Result<HeaderValue, NotARequest> {
     HeaderValue::from_str(&url[Position::BeforeHost..Position::AfterPort]).map_err(|_| NotARequest::Url)
 }
 
-fn place(url: &Url) -> Result<Place, NotARequest> {
+fn authority(url: &Url) -> Result<Authority, NotARequest> {
     let host = url.host_str().ok_or(NotARequest::Url)?;
     let port = url.port_or_known_default().ok_or(NotARequest::Url)?;
     let literal = match url.host() {
@@ -149,7 +149,7 @@ fn place(url: &Url) -> Result<Place, NotARequest> {
         Some(Host::Ipv6(address)) => Some(address.into()),
         Some(Host::Domain(_)) | None => None,
     };
-    Ok(Place { is_tls: url.scheme() == "https", host: host.into(), literal, port })
+    Ok(Authority { is_tls: url.scheme() == "https", host: host.into(), literal, port })
 }
 
 fn content_type(body: &Body) -> Option<&'static str> {

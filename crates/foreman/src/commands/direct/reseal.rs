@@ -11,7 +11,7 @@ use foreman_core::audit::{Act, Actor};
 use foreman_core::job::Work;
 use foreman_core::ports::{Edit, EditAnswer, TenantUpdate, UpdateTenantAnswer, UpdateWebhookAnswer, WebhookUpdate};
 use foreman_core::schedule::ScheduleSpec;
-use foreman_core::sealed::{Keyring, OpenError, Place};
+use foreman_core::sealed::{Keyring, OpenError, SealedFor};
 use foreman_core::tenant::{SIGNING_PLACE, Tenant, TenantSettings};
 use foreman_core::webhook::Webhook;
 use foreman_core::{EditId, EntryId, TenantId};
@@ -78,7 +78,7 @@ impl Direct {
         let mut seen = Some(tenant.clone());
         for _ in 0..TRIES {
             let Some(tenant) = seen else { return Ok(Ok(false)) };
-            let signing = match tenant.settings.signing.resealed(ring, Place { tenant: id, name: SIGNING_PLACE }) {
+            let signing = match tenant.settings.signing.resealed(ring, SealedFor { tenant: id, name: SIGNING_PLACE }) {
                 Ok(Some(signing)) => signing,
                 Ok(None) => return Ok(Ok(false)),
                 Err(error) => return Ok(Err(error.to_string())),
@@ -122,7 +122,7 @@ impl Direct {
         let mut seen = Some(webhook.clone());
         for _ in 0..TRIES {
             let Some(webhook) = seen else { return Ok(Ok(false)) };
-            let signing = match webhook.signing.resealed(ring, Place { tenant, name: &name }) {
+            let signing = match webhook.signing.resealed(ring, SealedFor { tenant, name: &name }) {
                 Ok(Some(signing)) => signing,
                 Ok(None) => return Ok(Ok(false)),
                 Err(error) => return Ok(Err(error.to_string())),

@@ -15,7 +15,7 @@ use crate::outage::bounded;
 const LONGEST_WAY: i64 = 10_000;
 
 /// One who follows the log.
-pub(crate) struct Reader {
+pub(crate) struct LogReader {
     /// Who passes by what it cannot read.
     pub who: &'static str,
     pub log: Arc<dyn ChangeLog>,
@@ -23,7 +23,7 @@ pub(crate) struct Reader {
     pub call_timeout: Duration,
 }
 
-impl Reader {
+impl LogReader {
     /// What came after a place, at most so many rows.
     pub async fn read(&self, after: Position, step: usize) -> Result<Changes, StoreError> {
         match self.changes(after, step).await {

@@ -14,9 +14,9 @@ const DEPOSED_NAP: Duration = Duration::from_secs(1);
 
 /// Under which office a loop works; who needs no election has always won it.
 #[derive(Clone, Default)]
-pub(crate) struct Led(Option<(String, Lead)>);
+pub(crate) struct LeaderOnly(Option<(String, Lead)>);
 
-impl Led {
+impl LeaderOnly {
     pub fn by(office: impl Into<String>, lead: Lead) -> Self {
         Self(Some((office.into(), lead)))
     }

@@ -2,7 +2,7 @@
 //!
 //! A change is worked out from what the schedule was when it was read, and takes place only if it still is that and
 //! nothing of it is due. So what is due is fired first, by whoever wants to change it, and nobody has to wait for the
-//! scheduler. Any number of desks may work on one schedule: one wins, the others look again. A desk that dies half way
+//! scheduler. Any number of editors may work on one schedule: one wins, the others look again. A editor that dies half way
 //! has fired what was due or not, and has changed the schedule or not; either is whole.
 //!
 //! What may be secret in a schedule's job is sealed before it is kept, and not shown again; see [`secrets`].
@@ -16,7 +16,7 @@ use async_trait::async_trait;
 use foreman_core::limits::Limits;
 use foreman_core::ports::{
     Change, CreateAnswer, DeleteAnswer, DueSchedule, Edit, EditAnswer, Firing, JobQuery, JobStore, NewTick,
-    ScheduleError, ScheduleStore, ScheduleView, Schedules, Standing, StoreError, TickAct,
+    ScheduleError, ScheduleHead, ScheduleStore, ScheduleView, Schedules, StoreError, TickAct,
 };
 use foreman_core::schedule::{Judge as _, Judged, NewSchedule, Overlap, Schedule, ScheduleKey, ScheduleSpec};
 use foreman_core::sealed::Keyring;
@@ -25,7 +25,7 @@ use foreman_core::{EditId, JobId, ScheduleId, TenantId, Timestamp};
 use tokio::time::sleep;
 
 use crate::backlog::Backlog;
-use crate::firing::{Gun, Ready, Room, prepare};
+use crate::firing::{Budget, Firer, Ready, prepare};
 use crate::outage::bounded;
 use crate::tenants::Tenants;
 
@@ -35,8 +35,8 @@ const TRIES: usize = 20;
 const SENDINGS: usize = 3;
 const TINY: Duration = Duration::from_micros(1);
 
-pub struct Desk {
-    gun: Gun,
+pub struct ScheduleEditor {
+    firer: Firer,
     limits: Limits,
     missed_after: Duration,
     ring: Option<Arc<Keyring>>,
@@ -50,7 +50,7 @@ const STEP: usize = 500;
 
 /// A schedule as it was found.
 struct Found {
-    standing: Standing,
+    standing: ScheduleHead,
     /// What it says, or why that cannot be read.
     view: Result<ScheduleView, String>,
 }
@@ -65,15 +65,15 @@ impl Found {
     }
 }
 
-impl Desk {
+impl ScheduleEditor {
     pub fn new(
         schedules: Arc<dyn ScheduleStore>,
         jobs: Arc<dyn JobStore>,
         limits: Limits,
         config: &crate::scheduler::Config,
     ) -> Self {
-        let gun = Gun { schedules, jobs, call_timeout: config.call_timeout, backlog: None };
-        Self { gun, limits, missed_after: config.missed_after, ring: None }
+        let firer = Firer { schedules, jobs, call_timeout: config.call_timeout, backlog: None };
+        Self { firer, limits, missed_after: config.missed_after, ring: None }
     }
 
     /// Seals what may be secret with this. Without a ring, a schedule whose job carries headers or variables is refused.
@@ -85,23 +85,23 @@ impl Desk {
     /// Holds each tenant to what it may have waiting, as the scheduler does.
     #[must_use]
     pub fn limited_by(mut self, tenants: Arc<Tenants>, jobs: Arc<dyn JobQuery>) -> Self {
-        self.gun.backlog = Some(Arc::new(Backlog::new(tenants, jobs, self.gun.call_timeout)));
+        self.firer.backlog = Some(Arc::new(Backlog::new(tenants, jobs, self.firer.call_timeout)));
         self
     }
 
     fn store(&self) -> &dyn ScheduleStore {
-        &*self.gun.schedules
+        &*self.firer.schedules
     }
 
     async fn find(&self, tenant: &TenantId, key: &ScheduleKey) -> Result<Found, ScheduleError> {
         let damaged = match self.send(|| self.store().schedule(tenant, key)).await {
-            Ok(Some(view)) => return Ok(Found { standing: view.standing(), view: Ok(view) }),
+            Ok(Some(view)) => return Ok(Found { standing: view.schedule_head(), view: Ok(view) }),
             Ok(None) => return Err(ScheduleError::NotFound),
             Err(StoreError::Damaged(why)) => why,
             Err(error) => return Err(error.into()),
         };
         // The store is whole if it can tell where the schedule stands: then what it says is of a later version.
-        let standing = self.send(|| self.store().standing(tenant, key)).await?.ok_or(ScheduleError::NotFound)?;
+        let standing = self.send(|| self.store().schedule_head(tenant, key)).await?.ok_or(ScheduleError::NotFound)?;
         Ok(Found { standing, view: Err(damaged) })
     }
 
@@ -119,15 +119,15 @@ impl Desk {
 
     /// Fires what is due. What cannot be read cannot fire, and is about to be changed or removed: its time is taken off it.
     async fn settle(&self, tenant: &TenantId, found: &Found, now: Timestamp) -> Result<(), StoreError> {
-        let Standing { id, seen, .. } = found.standing;
+        let ScheduleHead { id, seen, .. } = found.standing;
         let due = found.view.as_ref().ok().map(|view| DueSchedule { schedule: view.schedule.clone(), seen });
-        let ready = due.and_then(|due| prepare(&due, now, self.missed_after, &mut Room::new(STEP)).ok());
+        let ready = due.and_then(|due| prepare(&due, now, self.missed_after, &mut Budget::new(STEP)).ok());
         let ready = ready.unwrap_or_else(|| {
             let overlap = Overlap::Allow;
             let firing = Firing { schedule: id, seen, overlap, release: None, ticks: Vec::new(), next: None };
             Ready { tenant: tenant.clone(), firing }
         });
-        self.send(|| self.gun.fire(None, vec![ready.clone()])).await?;
+        self.send(|| self.firer.fire(None, vec![ready.clone()])).await?;
         Ok(())
     }
 
@@ -162,7 +162,7 @@ impl Desk {
     ) -> Result<T, StoreError> {
         let mut sendings = 1;
         loop {
-            match bounded(self.gun.call_timeout, call()).await {
+            match bounded(self.firer.call_timeout, call()).await {
                 Err(StoreError::Unavailable(_) | StoreError::Internal(_)) if sendings < SENDINGS => {
                     sleep(Duration::from_millis(50)).await;
                     sendings += 1;
@@ -189,7 +189,7 @@ impl Desk {
             (Err(_), Change::Replace(spec)) => spec.clone(),
             (Err(why), _) => return Err(ScheduleError::Unreadable(why.clone())),
         };
-        let Standing { id, seen, created_at, .. } = found.standing;
+        let ScheduleHead { id, seen, created_at, .. } = found.standing;
         let name = &found.standing.name;
         if spec.name != name.as_str() {
             let detail = format!("is {name} and cannot be changed; create a new schedule and delete this one");
@@ -223,7 +223,7 @@ impl Desk {
 }
 
 #[async_trait]
-impl Schedules for Desk {
+impl Schedules for ScheduleEditor {
     async fn create(&self, tenant: &TenantId, mut spec: ScheduleSpec) -> Result<ScheduleView, ScheduleError> {
         let now = self.send(|| self.store().time()).await?;
         let mut judged = spec.judge(tenant, &self.limits, now, now)?;
@@ -268,7 +268,7 @@ impl Schedules for Desk {
                 self.settle(tenant, &found, now).await?;
                 continue;
             }
-            let Standing { id, seen, .. } = found.standing;
+            let ScheduleHead { id, seen, .. } = found.standing;
             let mut is_sent = false;
             let answer = self
                 .send(|| {
@@ -310,7 +310,7 @@ impl Schedules for Desk {
                 next: view.seen.next,
             };
             let ready = vec![Ready { tenant: tenant.clone(), firing }];
-            let fired = self.send(|| self.gun.fire(None, ready.clone())).await?;
+            let fired = self.send(|| self.firer.fire(None, ready.clone())).await?;
             if let Some(id) = fired.and_then(|round| round.jobs.first().copied()) {
                 return Ok(id);
             }

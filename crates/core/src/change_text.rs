@@ -16,7 +16,7 @@ use crate::time::Timestamp;
 
 /// What an operation has moved so far, already as text, and what else it did.
 #[derive(Debug, Default)]
-pub struct MovedLog {
+pub struct ChangeWriter {
     text: String,
     run: Option<OpenRun>,
     notes: Vec<Note>,
@@ -32,7 +32,7 @@ struct OpenRun {
     took: Vec<Option<Duration>>,
 }
 
-impl MovedLog {
+impl ChangeWriter {
     pub fn push(&mut self, job: JobId, tenant: &TenantId, queue: &QueueName, step: Step) {
         let is_same_run = self
             .run
@@ -171,7 +171,7 @@ mod tests {
             (JobId::fresh(), &b, step(State::Dead, 7, 30, Some(1_500))),
             (JobId::fresh(), &b, step(State::Dead, 7, 31, None)),
         ];
-        let mut log = MovedLog::default();
+        let mut log = ChangeWriter::default();
         assert_eq!(log.text(), None);
         for (id, tenant, step) in moves {
             log.push(id, tenant, &queue, step);
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_row_with_notes_alone_moves_nothing() {
-        let mut log = MovedLog::default();
+        let mut log = ChangeWriter::default();
         let session = crate::id::SessionId::fresh();
         let note = Note::Worker { session, worker: "w".into(), state: crate::ports::SessionState::Live };
         log.note(note.clone());
