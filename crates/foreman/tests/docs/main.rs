@@ -6,4 +6,5 @@ mod errors;
 mod guarantees;
 mod links;
 mod tree;
+mod walks;
 mod words;
