@@ -3,11 +3,11 @@
 use super::Subject;
 use super::given::{HOUR, SECOND};
 use super::given::{Scene, a_job, completed, failed, interrupted, jobs, retry};
-use foreman_core::ports::Audit;
+use foreman_core::ports::Census;
 use foreman_core::state::State;
 
 pub async fn an_empty_store_is_clean(subject: &dyn Subject) {
-    assert_eq!(Scene::of(subject).audit().await, Audit::default());
+    assert_eq!(Scene::of(subject).census().await, Census::default());
 }
 
 pub async fn every_job_is_counted_in_its_place(subject: &dyn Subject) {
@@ -16,7 +16,7 @@ pub async fn every_job_is_counted_in_its_place(subject: &dyn Subject) {
         scene.job_in(state, a_job()).await;
         scene.job_in(state, a_job().of("other")).await;
     }
-    let audit = scene.audit().await;
+    let audit = scene.census().await;
     assert_eq!((audit.jobs, audit.ready, audit.held, audit.outcomes), (16, 6, 2, 8));
 }
 
@@ -28,11 +28,11 @@ pub async fn a_claim_partly_settled_is_clean(subject: &dyn Subject) {
     for verdict in [completed(), failed("no"), retry(HOUR), interrupted()] {
         let one = held.pop().expect("six were claimed");
         scene.settle_all(session, &[one.settle(verdict)]).await;
-        scene.audit().await;
+        scene.census().await;
     }
     let cancelled = held.pop().expect("six were claimed");
     scene.cancel(cancelled.job.id).await;
-    let audit = scene.audit().await;
+    let audit = scene.census().await;
     assert_eq!((audit.jobs, audit.ready, audit.held, audit.outcomes), (6, 2, 1, 3));
 }
 
@@ -58,15 +58,15 @@ pub async fn a_busy_store_is_clean_at_every_moment(subject: &dyn Subject) {
     }));
     let auditor = async {
         for _ in 0..25 {
-            scene.audit().await;
+            scene.census().await;
             tokio::task::yield_now().await;
         }
     };
     tokio::join!(workers, auditor);
-    assert_eq!(scene.audit().await.jobs, 90);
+    assert_eq!(scene.census().await.jobs, 90);
 }
 
 /// Follows every promise: whatever happened, every job is in exactly one place.
 pub async fn a_clean_end(subject: &dyn Subject) {
-    Scene::of(subject).audit().await;
+    Scene::of(subject).census().await;
 }

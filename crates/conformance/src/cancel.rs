@@ -167,7 +167,7 @@ pub async fn a_job_on_the_move_is_found(subject: &dyn Subject) {
         movers.push(tokio_task(async move {
             loop {
                 let held = taken(store.claim(&by_order(session, 5)).await.expect("the store answers"));
-                if held.is_empty() && store.audit().await.expect("the store answers").outcomes == JOBS as u64 {
+                if held.is_empty() && store.census().await.expect("the store answers").outcomes == JOBS as u64 {
                     return;
                 }
                 let back: Vec<_> = held.into_iter().map(|held| held.settle(interrupted())).collect();

@@ -549,7 +549,7 @@ impl<'a> Play<'a> {
     }
 
     async fn check(&mut self) {
-        let audit = self.scene.audit().await;
+        let audit = self.scene.census().await;
         assert_eq!((audit.ready, audit.held, audit.outcomes), self.ledger.places(), "where the jobs are");
         if let Some((id, ..)) = self.any_job() {
             self.verify(id).await;

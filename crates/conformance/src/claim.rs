@@ -41,7 +41,7 @@ pub async fn thirty_claimers_never_share_a_job(subject: &dyn Subject) {
     let all: Vec<JobId> = claimed.into_iter().flatten().collect();
     assert_eq!(all.len(), JOBS, "every job was handed out, and none twice");
     assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), JOBS);
-    assert_eq!(scene.audit().await.held, JOBS as u64);
+    assert_eq!(scene.census().await.held, JOBS as u64);
 }
 
 pub async fn one_job_wanted_by_many_goes_to_one(subject: &dyn Subject) {
@@ -209,7 +209,7 @@ pub async fn a_claim_by_ids_takes_just_those(subject: &dyn Subject) {
     let wanted = [came[3], came[1]];
     let held = scene.take(by_ids(session, &wanted)).await;
     assert_eq!(sorted(ids(&held)), sorted(wanted));
-    assert_eq!(scene.audit().await.ready, 3);
+    assert_eq!(scene.census().await.ready, 3);
 }
 
 pub async fn a_claim_by_ids_drops_what_is_not_waiting(subject: &dyn Subject) {
@@ -317,7 +317,7 @@ pub async fn a_claim_sent_again_answers_the_same_claim(subject: &dyn Subject) {
     let again = scene.take(request).await;
     let known = |held: &foreman_core::ports::Held| (open(held), held.attempt, held.spent, held.crashes);
     assert_eq!(sorted(first.iter().map(known)), sorted(again.iter().map(known)), "the same jobs, counted once");
-    assert_eq!(scene.audit().await.held, 3, "nothing more was taken");
+    assert_eq!(scene.census().await.held, 3, "nothing more was taken");
 }
 
 pub async fn a_claim_sent_again_shows_what_is_still_open(subject: &dyn Subject) {
@@ -355,7 +355,7 @@ pub async fn one_claim_sent_twice_at_once_takes_one_batch(subject: &dyn Subject)
         }))
         .await;
         assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
-        assert_eq!(scene.audit().await.held, round * 5);
+        assert_eq!(scene.census().await.held, round * 5);
     }
 }
 

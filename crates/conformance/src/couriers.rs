@@ -16,7 +16,7 @@ const ANSWERS: &str = "the store answers";
 
 /// How many jobs there are at all.
 async fn job_count(scene: &Scene<'_>) -> u64 {
-    scene.audit().await.jobs
+    scene.census().await.jobs
 }
 
 async fn dismiss(subject: &dyn TenancySubject) {

@@ -129,7 +129,7 @@ pub async fn a_delivery_beside_the_courier_is_made_once(subject: &dyn TenancySub
         subject.advance(SECOND).await;
     }
     assert_eq!(listed(subject, "acme", webhook.id).await, [as_listed(&test, now)]);
-    assert_eq!(scene.audit().await.jobs, 1);
+    assert_eq!(scene.census().await.jobs, 1);
     assert_eq!(courier(&*subject.store()).await, place, "the courier is where it was");
     let moved = scene.moved_since(place).await;
     assert_eq!(
@@ -188,7 +188,7 @@ pub async fn deliveries_are_pruned_by_their_age(subject: &dyn TenancySubject) {
     let left: Vec<JobId> = listed(subject, "acme", first.id).await.iter().map(|one| one.job).collect();
     assert_eq!(left, job_ids(&young.deliveries));
     assert_eq!(listed(subject, "other", second.id).await, []);
-    assert_eq!(scene.audit().await.jobs, 4, "their jobs stay");
+    assert_eq!(scene.census().await.jobs, 4, "their jobs stay");
 }
 
 pub async fn a_deleted_endpoint_takes_its_list_along_and_leaves_the_jobs(subject: &dyn TenancySubject) {

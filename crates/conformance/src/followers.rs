@@ -65,7 +65,7 @@ pub async fn a_follower_that_was_never_added_writes_nothing(subject: &dyn Subjec
     let effect = Effect::Deliveries(vec![callback("acme")]);
     let unknown = Advance { follower: NEWCOMER, from, to, effect };
     assert_eq!(write(&*scene.store, &unknown).await, Advanced::Overtaken);
-    assert_eq!(scene.audit().await.jobs, 1);
+    assert_eq!(scene.census().await.jobs, 1);
 }
 
 /// Whatever the follower: its effect is written with its move, or not at all.
@@ -82,7 +82,7 @@ pub async fn of_followers_of_one_name_at_once_one_writes(subject: &dyn Subject) 
         }))
         .await;
         assert_eq!(answers.iter().filter(|answer| **answer == Advanced::Done).count(), 1, "{answers:?}");
-        assert_eq!(scene.audit().await.jobs, 2 * round, "what was submitted, and one effect");
+        assert_eq!(scene.census().await.jobs, 2 * round, "what was submitted, and one effect");
         from = follow(&*scene.store, &NEWCOMER, Begin::Start).await;
         assert_eq!(from, to);
     }

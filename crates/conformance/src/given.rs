@@ -9,7 +9,7 @@ use foreman_core::job::{Idempotency, NewJob, QueueName, Start, Work};
 use foreman_core::lane::{Lane, LanePlan};
 use foreman_core::outcome::{AttemptOutcome, Report, Verdict};
 use foreman_core::ports::{
-    Audit, CancelAnswer, ChangeRow, ClaimAnswer, ClaimRequest, Company, Due, Heartbeat, Held, JobFilter, JobView,
+    CancelAnswer, Census, ChangeRow, ClaimAnswer, ClaimRequest, Company, Due, Heartbeat, Held, JobFilter, JobView,
     Moved, Note, OpenJob, Position, Pruned, Pulse, Queues, RedriveAnswer, RemoveAnswer, Retention, SessionInfo,
     Settled, Settlement, Store, Submitted, Wanted,
 };
@@ -583,8 +583,8 @@ impl<'a> Scene<'a> {
     }
 
     /// A full look at the store, which must find every job in exactly one place.
-    pub async fn audit(&self) -> Audit {
-        let audit = self.store.audit().await.expect(ANSWERS);
+    pub async fn census(&self) -> Census {
+        let audit = self.store.census().await.expect(ANSWERS);
         assert!(audit.is_clean(), "the store is not as it must be: {audit:#?}");
         audit
     }

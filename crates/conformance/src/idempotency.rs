@@ -42,7 +42,7 @@ pub async fn what_a_key_refuses_writes_nothing(subject: &dyn Subject) {
     let batch = [a_job().keyed("order-1", 1).build(), a_job().keyed("order-1", 2).build()];
     scene.answers(&batch).await;
     assert_eq!(scene.head().await, head, "nothing moved");
-    assert_eq!(scene.audit().await.jobs, 1);
+    assert_eq!(scene.census().await.jobs, 1);
 }
 
 pub async fn keys_of_two_tenants_never_meet(subject: &dyn Subject) {
@@ -76,7 +76,7 @@ pub async fn the_owner_of_a_key_sent_again_is_accepted_again(subject: &dyn Subje
     scene.submit_all(std::slice::from_ref(&asked)).await;
     // The answer was lost and the coalescer sends the same job: it is no duplicate of itself.
     scene.submit_all(std::slice::from_ref(&asked)).await;
-    assert_eq!(scene.audit().await.jobs, 1);
+    assert_eq!(scene.census().await.jobs, 1);
 }
 
 pub async fn a_key_stands_for_its_job_after_the_job_is_final(subject: &dyn Subject) {

@@ -105,7 +105,7 @@ pub trait Subject: Send + Sync {
     }
 }
 
-/// A store that keeps tenants, their keys and webhooks, and the audit trail too.
+/// A store that keeps tenants, their keys and webhooks, and the audit log too.
 #[async_trait]
 pub trait TenancySubject: Subject {
     fn tenancy(&self) -> Arc<dyn Tenancy>;

@@ -77,7 +77,7 @@ async fn follows_the_table(subject: &dyn Subject, event: Event) {
         let expected = transition(state, event);
         assert_eq!(happened, expected.is_some(), "{event:?} of a job that is {state}");
         assert_eq!(scene.state(job.id).await, expected.unwrap_or(state), "{event:?} of a job that was {state}");
-        scene.audit().await;
+        scene.census().await;
     }
 }
 

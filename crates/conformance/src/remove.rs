@@ -18,7 +18,7 @@ pub async fn a_final_job_is_removed_with_all_that_is_known_of_it(subject: &dyn S
         assert_eq!(scene.redrive(id).await, None);
     }
     assert_eq!(scene.count(&JobFilter::default()).await, 0);
-    assert_eq!(scene.audit().await.jobs, 0);
+    assert_eq!(scene.census().await.jobs, 0);
     assert!(scene.claim(session, 10).await.is_empty());
 }
 

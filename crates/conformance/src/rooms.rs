@@ -187,7 +187,7 @@ pub async fn a_claim_sent_again_is_the_same_claim_whatever_room_there_is(subject
         let again = scene.take(within(rooms, request.clone())).await;
         assert_eq!(again.iter().map(open).collect::<Vec<_>>(), first.iter().map(open).collect::<Vec<_>>());
     }
-    assert_eq!(scene.audit().await.held, 2);
+    assert_eq!(scene.census().await.held, 2);
 }
 
 pub async fn room_for_tenants_with_nothing_waiting_changes_nothing(subject: &dyn Subject) {

@@ -31,7 +31,7 @@ pub async fn a_sweep_returns_only_what_is_still_open(subject: &dyn Subject) {
     assert_eq!(scene.outcomes(came[0]).await, [Some(AttemptOutcome::Retry)], "one end for one attempt");
     assert_eq!(scene.state(came[0]).await, State::Retrying, "and still waits for its delay");
     assert_eq!(scene.counters(came[1]).await, (1, 1, 1));
-    assert_eq!(scene.audit().await.ready, 2);
+    assert_eq!(scene.census().await.ready, 2);
 }
 
 /// The claim {a, b}; a is retried and the answer is lost; the same settlement is sent again while b is still open.
@@ -44,7 +44,7 @@ pub async fn a_settlement_of_a_closed_job_in_an_open_claim_is_not_recorded_twice
     scene.end_attempt(a, retry(HOUR)).await;
     assert_eq!(scene.settle(a, retry(HOUR)).await, Settled::Before);
     assert_eq!(scene.outcomes(came[0]).await, [Some(AttemptOutcome::Retry)]);
-    scene.audit().await;
+    scene.census().await;
 }
 
 /// A sweep waits for a settlement, then decides by what it had read before the wait.
@@ -81,7 +81,7 @@ pub async fn a_claim_that_arrives_after_its_session_was_swept_takes_nothing(subj
     scene.lapse(session).await;
     let answer = scene.ask(&late).await;
     assert!(matches!(answer, ClaimAnswer::SessionGone), "{answer:?}");
-    scene.audit().await;
+    scene.census().await;
     let other = scene.session().await;
     assert_eq!(ids(&scene.claim(other, 1).await), [id], "the job is there for the living");
 }
@@ -102,7 +102,7 @@ pub async fn a_claim_racing_the_sweep_of_its_session_leaves_no_job_behind(subjec
         let took = usize::from(matches!(claimed[0], ClaimAnswer::Claimed(_)));
         assert_eq!(lapsed[0], Some(took), "what was claimed came back with the sweep");
         assert_eq!(scene.state(id).await, State::Pending);
-        scene.audit().await;
+        scene.census().await;
         scene.cancel(id).await;
     }
 }
@@ -254,11 +254,11 @@ pub async fn a_redrive_takes_the_outcome_away(subject: &dyn Subject) {
     let id = scene.submit(a_job()).await;
     scene.run(session, id, completed()).await;
     assert_eq!(scene.redrive(id).await, Some(RedriveAnswer::Redriven));
-    let audit = scene.audit().await;
+    let audit = scene.census().await;
     assert_eq!((audit.ready, audit.outcomes), (1, 0));
     assert_eq!(scene.redrive(id).await, Some(RedriveAnswer::NotFinal(State::Pending)), "it counts once");
     scene.run(session, id, completed()).await;
-    assert_eq!(scene.audit().await.outcomes, 1);
+    assert_eq!(scene.census().await.outcomes, 1);
 }
 
 /// With the only claim gone, a store that counts its rows gives the number again. The worker then repeats a settlement

@@ -670,9 +670,9 @@ impl Pair {
         self.compare_mail().await?;
         both!(self, "pulses", |store| sorted_debug(store.pulses().await.expect(ANSWERS)));
         both!(self, "sessions", |store| store.sessions().await);
-        let audit = self.other.store.audit().await.expect(ANSWERS);
+        let audit = self.other.store.census().await.expect(ANSWERS);
         prop_assert!(audit.is_clean(), "{:#?}", audit);
-        both!(self, "audit", |store| store.audit().await);
+        both!(self, "audit", |store| store.census().await);
         Ok(())
     }
 
@@ -802,7 +802,7 @@ fn filters(clock: &ManualClock) -> Vec<JobFilter> {
 }
 
 /// Plays a history on the reference store and on `store`, which goes by `clock` and rings `wakeups`, and compares.
-/// What is about webhooks and the audit trail is left out.
+/// What is about webhooks and the audit log is left out.
 pub async fn agrees(
     clock: Arc<ManualClock>,
     store: Arc<dyn Store>,

@@ -149,7 +149,7 @@ pub async fn a_draining_session_can_end(subject: &dyn Subject) {
     scene.claim(session, 1).await;
     scene.drain(session).await;
     assert_eq!(scene.end(session).await, 1);
-    assert_eq!(scene.audit().await.ready, 1);
+    assert_eq!(scene.census().await.ready, 1);
 }
 
 pub async fn an_ended_session_is_over_for_ever(subject: &dyn Subject) {
@@ -263,7 +263,7 @@ pub async fn a_lapse_returns_everything_over_all_claims(subject: &dyn Subject) {
         scene.claim(session, 2).await;
     }
     assert_eq!(scene.lapse(session).await, 6);
-    assert_eq!(scene.audit().await.ready, 7);
+    assert_eq!(scene.census().await.ready, 7);
     let other = scene.session().await;
     assert_eq!(sorted(ids(&scene.claim(other, 10).await)), sorted(came));
 }

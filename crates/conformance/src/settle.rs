@@ -294,7 +294,7 @@ pub async fn settling_part_of_a_claim_leaves_the_rest_held(subject: &dyn Subject
         scene.complete(session, held).await;
     }
     assert_eq!(scene.held(session).await, []);
-    assert_eq!(scene.audit().await.outcomes, 5);
+    assert_eq!(scene.census().await.outcomes, 5);
 }
 
 /// As a worker hands back a job that it finds held and knows nothing of.

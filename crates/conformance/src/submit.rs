@@ -114,7 +114,7 @@ pub async fn a_thousand_jobs_are_accepted_in_one_call(subject: &dyn Subject) {
     let batch = jobs(1_000, &a_job());
     scene.submit_all(&batch).await;
     assert_eq!(scene.count(&JobFilter::default()).await, 1_000);
-    assert_eq!(scene.audit().await.ready, 1_000);
+    assert_eq!(scene.census().await.ready, 1_000);
 }
 
 pub async fn an_empty_batch_is_nothing(subject: &dyn Subject) {
@@ -159,7 +159,7 @@ pub async fn the_same_jobs_sent_again_change_nothing(subject: &dyn Subject) {
     let (head, run_at) = (scene.head().await, scene.view(batch[1].id).await.run_at);
     scene.advance(MINUTE).await;
     scene.submit_all(&batch).await;
-    assert_eq!(scene.audit().await.jobs, 2);
+    assert_eq!(scene.census().await.jobs, 2);
     assert_eq!(scene.head().await, head, "nothing moved");
     assert_eq!(scene.view(batch[1].id).await.run_at, run_at, "the delay counts from the first acceptance");
 }
@@ -170,7 +170,7 @@ pub async fn a_batch_sent_again_with_one_more_adds_just_that_one(subject: &dyn S
     scene.submit_all(&batch).await;
     batch.insert(1, a_job().build());
     scene.submit_all(&batch).await;
-    assert_eq!(scene.audit().await.jobs, 3);
+    assert_eq!(scene.census().await.jobs, 3);
 }
 
 pub async fn a_finished_job_sent_again_is_not_revived(subject: &dyn Subject) {
@@ -207,7 +207,7 @@ pub async fn submissions_at_once_are_all_kept(subject: &dyn Subject) {
     for job in batches.iter().flatten() {
         assert_eq!(scene.state(job.id).await, State::Pending);
     }
-    assert_eq!(scene.audit().await.jobs, 600);
+    assert_eq!(scene.census().await.jobs, 600);
 }
 
 pub async fn one_job_sent_by_many_at_once_is_there_once(subject: &dyn Subject) {
@@ -220,7 +220,7 @@ pub async fn one_job_sent_by_many_at_once_is_there_once(subject: &dyn Subject) {
     }))
     .await;
     assert!(answers.iter().flatten().all(Submitted::is_accepted), "{answers:?}");
-    assert_eq!(scene.audit().await.jobs, 1);
+    assert_eq!(scene.census().await.jobs, 1);
     let session = scene.session().await;
     assert_eq!(scene.claim(session, 10).await.len(), 1);
 }

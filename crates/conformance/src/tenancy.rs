@@ -1,4 +1,4 @@
-//! The promises about tenants, keys, webhooks and the audit trail, and the macro that stamps them onto a store that keeps them.
+//! The promises about tenants, keys, webhooks and the audit log, and the macro that stamps them onto a store that keeps them.
 //!
 //! A list of their own until every store keeps tenants; then they move into `suite.rs`.
 

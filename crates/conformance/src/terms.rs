@@ -121,7 +121,7 @@ impl<'a> Stage<'a> {
         let (scene, store, tenancy) = (Scene::of(self.subject), self.subject.store(), self.subject.tenancy());
         let seen = scene.again(&self.schedule).await.seen;
         let webhook = tenancy.webhook(&self.webhook.tenant, self.webhook.id).await.expect(ANSWERS);
-        let trail = tenancy.trail(Some(&tenant("acme")), None, 10).await.expect(ANSWERS);
+        let trail = tenancy.audit_log(Some(&tenant("acme")), None, 10).await.expect(ANSWERS);
         let jobs = scene.count(&JobFilter::default()).await;
         let (head, books) = (scene.head().await, position(&*store).await);
         format!("{seen:?} {webhook:?} {trail:?} {jobs} {head:?} {books:?} {:?}", scene.state(self.waiting).await)

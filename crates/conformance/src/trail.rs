@@ -1,4 +1,4 @@
-//! The audit trail: each act is kept once, as it was told, for its time.
+//! The audit log: each act is kept once, as it was told, for its time.
 
 use super::TenancySubject;
 use super::given::{DAY, HOUR, PLENTY, SECOND, Scene, at_once, tenant};
@@ -30,7 +30,7 @@ async fn record(subject: &dyn TenancySubject, act: &Act) -> EntryId {
 
 async fn trail(subject: &dyn TenancySubject, of: Option<&str>) -> Vec<Entry> {
     let of: Option<TenantId> = of.map(tenant);
-    subject.tenancy().trail(of.as_ref(), None, PLENTY).await.expect(ANSWERS)
+    subject.tenancy().audit_log(of.as_ref(), None, PLENTY).await.expect(ANSWERS)
 }
 
 pub async fn an_act_reads_back_as_it_was_told(subject: &dyn TenancySubject) {
@@ -92,7 +92,7 @@ pub async fn the_trail_is_read_page_by_page(subject: &dyn TenancySubject) {
         for limit in [1, 4, 12] {
             let (mut before, mut seen) = (None, Vec::new());
             loop {
-                let page = subject.tenancy().trail(asked.as_ref(), before, limit).await.expect(ANSWERS);
+                let page = subject.tenancy().audit_log(asked.as_ref(), before, limit).await.expect(ANSWERS);
                 assert!(page.len() <= limit);
                 let Some(last) = page.last() else { break };
                 before = Some(last.id);

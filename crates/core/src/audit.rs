@@ -1,4 +1,4 @@
-//! The audit trail: who did what to which object, and when. Never what with: a key's id, not the key.
+//! The audit log: who did what to which object, and when. Never what with: a key's id, not the key.
 
 use serde::{Deserialize, Serialize};
 

@@ -6,7 +6,7 @@
 //! nobody.
 //!
 //! It also reads how the deliveries went and notes it with their endpoints, so that one that is gone, or has failed for days, is
-//! disabled; its tenant's other endpoints are told, and so is the audit trail.
+//! disabled; its tenant's other endpoints are told, and so is the audit log.
 //!
 //! **When it dies half way** what it did before its write (noting health, the audit entry) may be done twice; it is the same the
 //! second time. Every delivery has an id made from what it tells and whom, so that even a round that is too large for one

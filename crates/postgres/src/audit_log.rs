@@ -1,4 +1,4 @@
-//! The audit trail as it is kept: appended to, read, pruned by age; never changed.
+//! The audit log as it is kept: appended to, read, pruned by age; never changed.
 //!
 //! An act is known by its id: sent again, or by two at once, it is there once.
 
@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use foreman_core::TenantId;
 use foreman_core::audit::{Act, Entry};
 use foreman_core::id::EntryId;
-use foreman_core::ports::{AuditTrail, Leader, StoreError};
+use foreman_core::ports::{AuditLog, Leader, StoreError};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -28,7 +28,7 @@ pub(crate) const CUT_AUDIT_LOG: &str = "DELETE FROM audit_trail WHERE ctid = ANY
         FOR UPDATE SKIP LOCKED)) RETURNING 1";
 
 #[async_trait]
-impl AuditTrail for PostgresStore {
+impl AuditLog for PostgresStore {
     async fn record(&self, id: EntryId, act: &Act) -> Result<(), StoreError> {
         let (text, tenant) = (json(act)?, act.tenant.as_str());
         transact!(self, data, Write, |tx| tx.rows(KEEP, &[&id.0, &tenant, &text]).await.map(|_| ()))
@@ -43,7 +43,7 @@ impl AuditTrail for PostgresStore {
         })
     }
 
-    async fn trail(
+    async fn audit_log(
         &self,
         tenant: Option<&TenantId>,
         before: Option<EntryId>,

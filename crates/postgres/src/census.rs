@@ -1,6 +1,6 @@
 //! The proof that every job is in exactly one place, by looking at all of them at one moment.
 
-use foreman_core::ports::Audit;
+use foreman_core::ports::Census;
 use tokio_postgres::Row;
 
 use crate::error::Fault;
@@ -158,7 +158,7 @@ pub(crate) const CHECKS: [(&str, &str); 29] = [
 pub(crate) const COUNTS: &str = "SELECT (SELECT count(*) FROM jobs), (SELECT count(*) FROM ready),
     (SELECT coalesce(sum(bit_count(open)), 0)::bigint FROM claims), (SELECT count(*) FROM outcomes)";
 
-pub(crate) async fn census(tx: &Transaction) -> Result<Audit, Fault> {
+pub(crate) async fn census(tx: &Transaction) -> Result<Census, Fault> {
     let steps = CHECKS.map(|(_, check)| (check, &[][..]));
     let found = tx.all(&steps).await?;
     let mut violations = Vec::new();
@@ -173,7 +173,7 @@ pub(crate) async fn census(tx: &Transaction) -> Result<Audit, Fault> {
         let count: Option<i64> = counts.as_ref().map(|row| row.try_get(place)).transpose()?;
         Ok(count.map_or(0, |count| u64::try_from(count).unwrap_or_default()))
     };
-    Ok(Audit { jobs: count(0)?, ready: count(1)?, held: count(2)?, outcomes: count(3)?, violations })
+    Ok(Census { jobs: count(0)?, ready: count(1)?, held: count(2)?, outcomes: count(3)?, violations })
 }
 
 fn say(sentence: &str, row: &Row) -> Result<String, Fault> {

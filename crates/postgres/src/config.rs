@@ -44,7 +44,7 @@ pub struct Config {
     /// How long one call may take in all. Past it a write's outcome is unknown.
     pub call_timeout: Duration,
     /// The longest look at everything: the audit.
-    pub audit_timeout: Duration,
+    pub census_timeout: Duration,
     /// How long a read of the change log waits for what is committed but may still be overtaken.
     pub changes_patience: Duration,
     /// What time it is, in tests. `None`: the clock of the database says.
@@ -69,7 +69,7 @@ impl Config {
             statement_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(5),
             call_timeout: Duration::from_secs(15),
-            audit_timeout: Duration::from_mins(10),
+            census_timeout: Duration::from_mins(10),
             changes_patience: Duration::from_millis(200),
             clock: None,
         }

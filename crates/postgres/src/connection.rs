@@ -244,25 +244,25 @@ pub(crate) enum Purpose {
     /// Several looks at one moment.
     Read,
     /// A look at everything, which takes its time.
-    Audit,
+    Census,
 }
 
 /// The first message of a transaction.
 pub(crate) struct Beginning {
     /// Nothing, where the connection itself was told.
     settings: String,
-    audit_timeout: Duration,
+    census_timeout: Duration,
 }
 
 impl Beginning {
     pub fn new(config: &Config) -> Self {
         let settings = if config.prepare { String::new() } else { Settings::new(config).as_statements() };
-        Self { settings, audit_timeout: config.audit_timeout }
+        Self { settings, census_timeout: config.census_timeout }
     }
 
     /// On a connection that nobody stands between, which was told when it was made.
     pub fn direct(config: &Config) -> Self {
-        Self { settings: String::new(), audit_timeout: config.audit_timeout }
+        Self { settings: String::new(), census_timeout: config.census_timeout }
     }
 
     pub fn text(&self, purpose: Purpose, clock: Option<&dyn Clock>) -> String {
@@ -270,16 +270,16 @@ impl Beginning {
             // Said each time, whatever the role or the database has as its default: under a stricter level every statement would
             // see what the first one saw, and a sweep would miss the very claim that it had waited for.
             Purpose::Write | Purpose::Hint | Purpose::Look => "BEGIN ISOLATION LEVEL READ COMMITTED",
-            Purpose::Read | Purpose::Audit => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+            Purpose::Read | Purpose::Census => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
         };
         let mut text = format!("{begin}{}", self.settings);
         match purpose {
             Purpose::Hint => text.push_str("; SET LOCAL synchronous_commit = off"),
             // It looks at everything: here the planner may do as it likes.
-            Purpose::Audit => text.push_str(&format!(
+            Purpose::Census => text.push_str(&format!(
                 "; SET LOCAL statement_timeout = '{}'; SET LOCAL enable_seqscan = on; SET LOCAL enable_bitmapscan = on;
                  SET LOCAL plan_cache_mode = auto; {}",
-                self.audit_timeout.as_millis(),
+                self.census_timeout.as_millis(),
                 // A limit that is changed does not change a timer that runs; none stops it.
                 set_transaction_timeout(Duration::ZERO, true)
             )),

@@ -79,7 +79,7 @@ pub(crate) struct Parts {
     clock: Option<Arc<dyn Clock>>,
     wakeups: Arc<dyn Wakeups>,
     call_timeout: Duration,
-    audit_timeout: Duration,
+    census_timeout: Duration,
     changes_patience: Duration,
     /// See [`changes::tag`].
     log_tag: i64,
@@ -171,7 +171,7 @@ impl PostgresStore {
     }
 
     pub(crate) fn time_for(&self, purpose: Purpose) -> Duration {
-        if purpose == Purpose::Audit { self.parts.audit_timeout } else { self.parts.call_timeout }
+        if purpose == Purpose::Census { self.parts.census_timeout } else { self.parts.call_timeout }
     }
 
     pub(crate) fn ring(&self, rings: Rings) {

@@ -31,7 +31,7 @@ pub(crate) async fn open(config: Config, wakeups: Arc<dyn Wakeups>) -> Result<Po
     }
     let beginning = Beginning::new(&config);
     let ddl_timeout = config.statement_timeout / 2;
-    let Config { schema, prepare, clock, call_timeout, audit_timeout, changes_patience, .. } = config;
+    let Config { schema, prepare, clock, call_timeout, census_timeout, changes_patience, .. } = config;
     Ok(PostgresStore {
         parts: Arc::new(Parts {
             data,
@@ -42,7 +42,7 @@ pub(crate) async fn open(config: Config, wakeups: Arc<dyn Wakeups>) -> Result<Po
             clock,
             wakeups,
             call_timeout,
-            audit_timeout,
+            census_timeout,
             changes_patience,
             log_tag: changes::tag(&schema),
             floor: Floor::new(),

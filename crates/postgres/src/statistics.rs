@@ -162,11 +162,11 @@ const ALL_TOGETHER: &str = "";
 #[async_trait]
 impl StatisticsStore for PostgresStore {
     async fn depths(&self) -> Result<Vec<Depth>, StoreError> {
-        look!(self, Audit, |tx| depths(&tx).await)
+        look!(self, Census, |tx| depths(&tx).await)
     }
 
     async fn known_depths(&self) -> Result<Vec<Known>, StoreError> {
-        look!(self, Audit, |tx| known_depths(&tx).await)
+        look!(self, Census, |tx| known_depths(&tx).await)
     }
 
     async fn statistics(&self, tenant: &TenantId, range: &Range, limit: usize) -> Result<Vec<Bucket>, StoreError> {

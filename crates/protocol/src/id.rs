@@ -64,7 +64,7 @@ uuid_id! {
     WebhookId
 }
 uuid_id! {
-    /// One entry of the audit trail; those made later in one process sort later.
+    /// One entry of the audit log; those made later in one process sort later.
     EntryId
 }
 uuid_id! {

@@ -1,4 +1,4 @@
-//! The audit trail: appended to, read from its end, pruned by age.
+//! The audit log: appended to, read from its end, pruned by age.
 //!
 //! An entry is written under its own id, so that one whose answer was lost is sent again and kept once.
 
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use foreman_core::audit::{Act, Entry};
-use foreman_core::ports::{AuditTrail, StoreError};
+use foreman_core::ports::{AuditLog, StoreError};
 use foreman_core::{EntryId, TenantId};
 use rusqlite::Row;
 use uuid::Uuid;
@@ -18,7 +18,7 @@ use crate::rows::Cells;
 use crate::unreadable::Unreadable;
 
 #[async_trait]
-impl AuditTrail for SqliteStore {
+impl AuditLog for SqliteStore {
     async fn record(&self, id: EntryId, act: &Act) -> Result<(), StoreError> {
         let (tenant, act) = (act.tenant.clone(), serde_json::to_string(act));
         let act = act.map_err(|error| StoreError::Broken(format!("entry {id} cannot be written down: {error}")))?;
@@ -35,19 +35,19 @@ impl AuditTrail for SqliteStore {
     }
 
     /// One that this version cannot read is left out, and said so in the log.
-    async fn trail(
+    async fn audit_log(
         &self,
         tenant: Option<&TenantId>,
         before: Option<EntryId>,
         limit: usize,
     ) -> Result<Vec<Entry>, StoreError> {
         let (tenant, unreadable) = (tenant.cloned(), Arc::clone(&self.parts.unreadable));
-        self.read(move |read| trail(read, tenant.as_ref(), before, limit, &unreadable)).await
+        self.read(move |read| audit_log(read, tenant.as_ref(), before, limit, &unreadable)).await
     }
 }
 
 /// Reads on until the page is full: a short one would look like the last.
-fn trail(
+fn audit_log(
     read: &Read<'_>,
     tenant: Option<&TenantId>,
     before: Option<EntryId>,
@@ -78,5 +78,5 @@ fn entry(row: &Row<'_>) -> Result<Entry, Fault> {
 }
 
 fn called(row: &Row<'_>) -> (String, i64) {
-    (format!("entry {} of the audit trail", row.get::<_, Uuid>(0).unwrap_or_default()), 0)
+    (format!("entry {} of the audit log", row.get::<_, Uuid>(0).unwrap_or_default()), 0)
 }

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use foreman_core::ports::Audit;
+use foreman_core::ports::Census;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
 use uuid::Uuid;
@@ -131,7 +131,7 @@ const CHECKS: [(&str, &str); 27] = [
     ),
 ];
 
-pub(crate) fn census(sql: &Connection) -> Result<Audit, Fault> {
+pub(crate) fn census(sql: &Connection) -> Result<Census, Fault> {
     let mut violations = Vec::new();
     for (sentence, check) in CHECKS {
         let room = MAX_VIOLATIONS - violations.len();
@@ -142,7 +142,7 @@ pub(crate) fn census(sql: &Connection) -> Result<Audit, Fault> {
             violations.push(say(sentence, row, columns)?);
         }
     }
-    Ok(Audit {
+    Ok(Census {
         jobs: count(sql, "jobs")?,
         ready: count(sql, "ready")?,
         held: count(sql, "held")?,
@@ -172,13 +172,13 @@ fn count(sql: &Connection, table: &str) -> Result<u64, Fault> {
 }
 
 /// The audit of a file, without taking its lock and without changing it: a foreman may be running on it.
-pub fn audit_file(path: &Path) -> Result<Audit, OpenError> {
+pub fn census_of_file(path: &Path) -> Result<Census, OpenError> {
     let connection = look_into(path)?;
     census(&connection).map_err(|fault| OpenError::from_fault(path, fault))
 }
 
-/// [`audit_file`] after SQLite has looked through its own pages and indexes.
-pub fn check_file(path: &Path) -> Result<Audit, OpenError> {
+/// [`census_of_file`] after SQLite has looked through its own pages and indexes.
+pub fn check_file(path: &Path) -> Result<Census, OpenError> {
     let connection = look_into(path)?;
     let named = |fault| OpenError::from_fault(path, fault);
     let verdict: String = connection

@@ -19,7 +19,7 @@ pub struct Config {
     /// How many writes may wait in line; beyond it callers wait for a place.
     pub queue: usize,
     /// The longest look at everything: the audit.
-    pub audit_timeout: Duration,
+    pub census_timeout: Duration,
     /// A write-ahead log longer than this is cut back by force. It grows so long only where reads never pause.
     pub wal_bytes: u64,
 }
@@ -33,7 +33,7 @@ impl Default for Config {
             busy_timeout: Duration::from_secs(5),
             call_timeout: Duration::from_secs(10),
             queue: 1_024,
-            audit_timeout: Duration::from_mins(10),
+            census_timeout: Duration::from_mins(10),
             wal_bytes: 128 << 20,
         }
     }

@@ -51,7 +51,7 @@ use std::time::Duration;
 use foreman_core::Clock;
 use foreman_core::ports::{StoreError, Wakeups};
 
-pub use census::{audit_file, check_file};
+pub use census::{census_of_file, check_file};
 pub use config::Config;
 pub use error::OpenError;
 pub use filesystem::shared_file_system;
@@ -76,7 +76,7 @@ struct Parts {
     rotation: Arc<Rotation>,
     unreadable: Arc<Unreadable>,
     call_timeout: Duration,
-    audit_timeout: Duration,
+    census_timeout: Duration,
 }
 
 impl SqliteStore {
@@ -88,9 +88,9 @@ impl SqliteStore {
         let (lock, connection) = (opened.lock, opened.connection);
         let writer = Writer::start(connection, lock, &config, clock, wakeups)
             .map_err(|error| OpenError::Io { path: config.path.clone(), reason: error.to_string() })?;
-        let Config { call_timeout, audit_timeout, .. } = config;
+        let Config { call_timeout, census_timeout, .. } = config;
         let (rotation, unreadable) = (Arc::default(), Arc::default());
-        Ok(Self { parts: Arc::new(Parts { readers, writer, rotation, unreadable, call_timeout, audit_timeout }) })
+        Ok(Self { parts: Arc::new(Parts { readers, writer, rotation, unreadable, call_timeout, census_timeout }) })
     }
 
     /// Writes what waits in line, lets reads end, folds the log into the file, ends the writer's thread and gives the lock
@@ -119,6 +119,6 @@ impl SqliteStore {
         &self,
         question: impl FnOnce(&Read<'_>) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.parts.readers.read(self.parts.audit_timeout, question).await
+        self.parts.readers.read(self.parts.census_timeout, question).await
     }
 }

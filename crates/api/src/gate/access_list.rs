@@ -1,7 +1,7 @@
 //! Every operation that is served, with what it requires: the one list that the gate goes by.
 //!
 //! What is not in it is not served, even if somebody has given it a handler. A change of something has the name under which
-//! it stands in the audit trail; reads and submissions of jobs have none. What it takes of its tenant's rate stands here too.
+//! it stands in the audit log; reads and submissions of jobs have none. What it takes of its tenant's rate stands here too.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

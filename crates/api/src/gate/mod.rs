@@ -82,7 +82,7 @@ enum Requirement {
     Open,
     Asks {
         needs: Needs,
-        /// What to call it in the audit trail.
+        /// What to call it in the audit log.
         action: Option<&'static str>,
         takes: Takes,
     },

@@ -102,7 +102,7 @@ pub(crate) async fn sign_out(State(app): State<App>, request: Request) -> Result
             return Err(cross_origin());
         }
         let authenticator = app.authenticator();
-        // For the audit trail alone: a session whose key is gone is ended all the same.
+        // For the audit log alone: a session whose key is gone is ended all the same.
         let holder = authenticator.session_holder(&text).await;
         authenticator.end(&text).await?;
         if let Ok(Some(caller)) = holder {

@@ -173,7 +173,7 @@ fn answered(answer: &BulkAnswer, object: String) -> Response {
     response
 }
 
-/// Not all of it was done: what was is told, and stands in the audit trail.
+/// Not all of it was done: what was is told, and stands in the audit log.
 fn broken_off(problem: Problem, answer: &BulkAnswer, object: String) -> Response {
     let detail = format!("{} jobs were retried before this error: {}", answer.changed, problem.detail);
     let mut response = Problem { detail, ..problem }.into_response();

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use foreman_core::TenantId;
-use foreman_core::ports::{AuditTrail as _, StoreError, TenantStore as _};
+use foreman_core::ports::{AuditLog as _, StoreError, TenantStore as _};
 use serde_json::{Value, json};
 
 use crate::faulty::Fault;
@@ -143,7 +143,7 @@ async fn an_act_is_done_and_written_down_though_its_client_has_left() {
     drop(closed);
     let entry = in_time(async {
         loop {
-            if let Some(entry) = api.registry.inner.trail(None, None, 1).await.unwrap().pop() {
+            if let Some(entry) = api.registry.inner.audit_log(None, None, 1).await.unwrap().pop() {
                 return entry;
             }
             tokio::time::sleep(Duration::from_millis(2)).await;

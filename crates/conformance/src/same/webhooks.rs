@@ -1,4 +1,4 @@
-//! Endpoints, the courier's rounds and the audit trail, in the same history on both stores.
+//! Endpoints, the courier's rounds and the audit log, in the same history on both stores.
 //!
 //! Places in the log look different in each store: a round is told to each in its own words.
 
@@ -236,13 +236,13 @@ impl Pair {
         let tenants = TENANTS.map(tenant);
         for of in &tenants {
             both!(both, "endpoints", |store| store.webhooks(of, None, 100).await);
-            both!(both, "trail", |store| store.trail(Some(of), None, 3).await);
+            both!(both, "trail", |store| store.audit_log(Some(of), None, 3).await);
             for new in &self.sent.made {
                 both!(both, "endpoint", |store| store.webhook(of, new.id).await);
                 both!(both, "deliveries", |store| store.deliveries(of, new.id, None, 100).await);
             }
         }
-        both!(both, "trail", |store| store.trail(None, None, 100).await);
+        both!(both, "trail", |store| store.audit_log(None, None, 100).await);
         let by_id = |mut found: Vec<Webhook>| {
             found.sort_by_key(|webhook| webhook.id);
             found

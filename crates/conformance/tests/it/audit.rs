@@ -16,7 +16,7 @@ async fn a_job_in_two_places_is_named() {
     let id = scene.submit(a_job()).await;
     scene.run(session, id, completed()).await;
     scene.redrive(id).await;
-    let audit = subject.store().audit().await.expect("the store answers");
+    let audit = subject.store().census().await.expect("the store answers");
     assert!(!audit.is_clean());
     assert!(audit.violations.iter().any(|violation| violation.contains(&id.to_string())), "{audit:?}");
 }
@@ -29,7 +29,7 @@ async fn a_claim_of_the_dead_is_named() {
     scene.submit(a_job()).await;
     scene.lapse(session).await;
     assert!(matches!(scene.ask(&by_order(session, 1)).await, ClaimAnswer::Claimed(_)));
-    let audit = subject.store().audit().await.expect("the store answers");
+    let audit = subject.store().census().await.expect("the store answers");
     assert!(audit.violations.iter().any(|violation| violation.contains(&session.to_string())), "{audit:?}");
 }
 
@@ -43,6 +43,6 @@ async fn two_ends_of_one_attempt_are_named() {
     let again = held.settle(retry(Duration::from_hours(1)));
     scene.settle_all(session, std::slice::from_ref(&again)).await;
     scene.settle_all(session, std::slice::from_ref(&again)).await;
-    let audit = subject.store().audit().await.expect("the store answers");
+    let audit = subject.store().census().await.expect("the store answers");
     assert!(audit.violations.iter().any(|violation| violation.contains(&again.job.to_string())), "{audit:?}");
 }

@@ -1,4 +1,4 @@
-//! The audit trail.
+//! The audit log.
 
 use async_trait::async_trait;
 
@@ -6,23 +6,23 @@ use super::Store;
 use super::places::Places;
 use crate::audit::{Act, Entry};
 use crate::id::{EntryId, TenantId};
-use crate::ports::{AuditTrail, StoreError};
+use crate::ports::{AuditLog, StoreError};
 use crate::time::Timestamp;
 
 #[async_trait]
-impl AuditTrail for Store {
+impl AuditLog for Store {
     async fn record(&self, id: EntryId, act: &Act) -> Result<(), StoreError> {
         self.write(|places, now| places.keep_act(id, act, now));
         Ok(())
     }
 
-    async fn trail(
+    async fn audit_log(
         &self,
         tenant: Option<&TenantId>,
         before: Option<EntryId>,
         limit: usize,
     ) -> Result<Vec<Entry>, StoreError> {
-        Ok(self.read(|places, _| places.trail(tenant, before, limit)))
+        Ok(self.read(|places, _| places.audit_log(tenant, before, limit)))
     }
 }
 
@@ -31,7 +31,7 @@ impl Places {
         self.trail.entry(id).or_insert_with(|| Entry { id, at: now, act: act.clone() });
     }
 
-    pub fn trail(&self, tenant: Option<&TenantId>, before: Option<EntryId>, limit: usize) -> Vec<Entry> {
+    pub fn audit_log(&self, tenant: Option<&TenantId>, before: Option<EntryId>, limit: usize) -> Vec<Entry> {
         let entries = self.trail.values().rev().filter(|entry| tenant.is_none_or(|tenant| entry.act.tenant == *tenant));
         entries.filter(|entry| before.is_none_or(|before| entry.id < before)).take(limit).cloned().collect()
     }

@@ -11,7 +11,7 @@ use crate::error_group::ErrorGroup;
 use crate::id::{JobId, SessionId, TenantId};
 use crate::job::QueueName;
 use crate::ports::{
-    AttemptPage, Audit, ChangeLog, ChangeRow, Changes, Counted, Cursor, FailureGroup, FailureGroups, HeldView,
+    AttemptPage, Census, ChangeLog, ChangeRow, Changes, Counted, Cursor, FailureGroup, FailureGroups, HeldView,
     JobFilter, JobQuery, JobSummary, JobView, Labels, Page, Position, QueueView, SessionView, StateCounts, StoreError,
     WaitingCounts, WaitingTask,
 };
@@ -103,8 +103,8 @@ impl JobQuery for Store {
         Ok(self.read(|places, _| places.labels(jobs)))
     }
 
-    async fn audit(&self) -> Result<Audit, StoreError> {
-        Ok(self.read(|places, _| places.audit()))
+    async fn census(&self) -> Result<Census, StoreError> {
+        Ok(self.read(|places, _| places.census()))
     }
 }
 

@@ -6,7 +6,7 @@ use super::places::{AttemptRow, Member, Places};
 use crate::id::{JobId, TenantId};
 use crate::outcome::{AttemptOutcome, Report};
 use crate::outline::listed_error;
-use crate::ports::{AttemptPage, AttemptRecord, Audit, JobView, dropped_attempts};
+use crate::ports::{AttemptPage, AttemptRecord, Census, JobView, dropped_attempts};
 use crate::state::State;
 use crate::storage::{Counters, JobStatus};
 use crate::time::Timestamp;
@@ -108,7 +108,7 @@ impl Places {
         }
     }
 
-    pub fn audit(&self) -> Audit {
+    pub fn census(&self) -> Census {
         let mut held: HashMap<JobId, usize> = HashMap::new();
         for claim in self.claims.values() {
             for id in &claim.open {
@@ -145,7 +145,7 @@ impl Places {
             }
         }
         violations.truncate(MAX_VIOLATIONS);
-        Audit {
+        Census {
             jobs: self.jobs.len() as u64,
             ready: self.ready.len() as u64,
             held: held.values().sum::<usize>() as u64,

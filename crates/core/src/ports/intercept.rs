@@ -28,7 +28,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::{
-    Advance, Advanced, AtTheDoor, AttemptPage, Audit, AuditTrail, Begin, Bucket, CancelAnswer, ChangeLog, Changes,
+    Advance, Advanced, AtTheDoor, AttemptPage, AuditLog, Begin, Bucket, CancelAnswer, Census, ChangeLog, Changes,
     ClaimAnswer, ClaimRequest, Counted, CreateAnswer, CreateKeyAnswer, CreateTenantAnswer, CreateWebhookAnswer, Cursor,
     DeleteAnswer, DeleteTenantAnswer, Delivery, DeliveryNote, Depth, Due, DueSchedules, Edit, EditAnswer, Endpoints,
     FailureGroups, Fired, Firing, FollowerName, Followers, Heartbeat, HeldView, JobFilter, JobQuery, JobStore,
@@ -195,7 +195,7 @@ intercept! {
         ) -> FailureGroups;
         HeldBy => held_by(session: SessionId, limit: usize) -> Vec<HeldView>;
         Labels => labels(jobs: &[JobId]) -> Vec<Labels>;
-        Audit => audit() -> Audit;
+        Census => census() -> Census;
     }
 
     ChangeLog {
@@ -277,10 +277,10 @@ intercept! {
         Delivery => delivery(tenant: &TenantId, webhook: WebhookId, job: JobId) -> Option<Delivery>;
     }
 
-    AuditTrail {
+    AuditLog {
         Record => record(id: EntryId, act: &Act) -> ();
         [Record] => record_as(leader: &Leader, id: EntryId, act: &Act) -> Option<()>;
-        Trail => trail(tenant: Option<&TenantId>, before: Option<EntryId>, limit: usize) -> Vec<Entry>;
+        AuditLog => audit_log(tenant: Option<&TenantId>, before: Option<EntryId>, limit: usize) -> Vec<Entry>;
     }
 }
 
@@ -350,7 +350,7 @@ mod tests {
             include_str!("sessions.rs"),
             include_str!("statistics.rs"),
             include_str!("tenants.rs"),
-            include_str!("trail.rs"),
+            include_str!("audit_log.rs"),
             include_str!("upkeep.rs"),
             include_str!("webhooks.rs"),
         ];

@@ -7,7 +7,8 @@
 //! Any write may fail with its outcome unknown. It is resolved by sending the *same* operation again under the same
 //! identity (job id, claim token, fence and job id): the store answers "done now", "done by you" or "fenced".
 
-mod audit;
+mod audit_log;
+mod census;
 mod changes;
 mod followers;
 pub mod intercept;
@@ -21,12 +22,12 @@ mod sessions;
 mod statistics;
 mod submit;
 mod tenants;
-mod trail;
 mod upkeep;
 mod wakeups;
 mod webhooks;
 
-pub use audit::Audit;
+pub use audit_log::AuditLog;
+pub use census::Census;
 pub use changes::{Became, ChangeLog, ChangeRow, Changes, Moved, Note, Position, Step};
 pub use followers::{Advance, Advanced, Begin, Effect, FollowerName, Followers, UNREAD_KEPT};
 pub use jobs::{
@@ -52,7 +53,6 @@ pub use submit::{Submit, SubmitError};
 pub use tenants::{
     CreateTenantAnswer, DeleteTenantAnswer, NewTenant, TenantPage, TenantStore, TenantUpdate, UpdateTenantAnswer,
 };
-pub use trail::AuditTrail;
 pub use upkeep::{
     DONE_IS_NOTED_EVERY, Due, Leader, PruneKind, PruneStep, Pruned, Retention, USE_IS_NOTED_EVERY, Upkeep,
 };
@@ -104,6 +104,6 @@ impl<T: JobStore + SessionStore + Upkeep + JobQuery + ChangeLog + Followers + Sc
 }
 
 /// Who is served and by which keys, whom they want told, and who did what.
-pub trait Tenancy: TenantStore + KeyStore + PassStore + WebhookStore + AuditTrail {}
+pub trait Tenancy: TenantStore + KeyStore + PassStore + WebhookStore + AuditLog {}
 
-impl<T: TenantStore + KeyStore + PassStore + WebhookStore + AuditTrail> Tenancy for T {}
+impl<T: TenantStore + KeyStore + PassStore + WebhookStore + AuditLog> Tenancy for T {}

@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::StoreError;
-use super::audit::Audit;
+use super::census::Census;
 use super::sessions::SessionState;
 use crate::error_group::ErrorGroup;
 use crate::id::{Fence, JobId, SessionId, TenantId};
@@ -89,7 +89,7 @@ pub trait JobQuery: Send + Sync {
     async fn labels(&self, jobs: &[JobId]) -> Result<Vec<Labels>, StoreError>;
 
     /// Proves that every job is in exactly one place, by looking at all of them.
-    async fn audit(&self) -> Result<Audit, StoreError>;
+    async fn census(&self) -> Result<Census, StoreError>;
 }
 
 /// A job and where it stands.

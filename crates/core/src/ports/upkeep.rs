@@ -162,7 +162,7 @@ pub struct Retention {
     pub ticks: Duration,
     /// What is listed of the deliveries of webhooks.
     pub deliveries: Duration,
-    /// Entries of the audit trail.
+    /// Entries of the audit log.
     pub audit: Duration,
     /// Numbers per minute and per hour.
     pub statistics: Duration,

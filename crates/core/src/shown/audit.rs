@@ -1,4 +1,4 @@
-//! The audit trail.
+//! The audit log.
 
 use crate::audit::{Actor, Entry};
 use crate::document::AuditDocument;

@@ -78,7 +78,7 @@ impl Courier {
         }
     }
 
-    /// Tells the tenant's other endpoints, and the audit trail.
+    /// Tells the tenant's other endpoints, and the audit log.
     async fn tell_disabled(&self, webhook: &Webhook, leader: Option<&Leader>, bag: &mut Bag) -> Result<(), Stopped> {
         let Webhook { id, tenant, edited_at, version, .. } = webhook;
         let occasion = format!("{id}/disabled/{version}").into_bytes();

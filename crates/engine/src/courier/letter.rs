@@ -52,7 +52,7 @@ impl Letter {
     }
 }
 
-/// The entry of the audit trail about what happened then.
+/// The entry of the audit log about what happened then.
 pub(super) fn entry_id(at: Timestamp, occasion: &[u8]) -> EntryId {
     EntryId(named(at, &[b"audit", occasion]))
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use foreman_core::audit::Actor;
-use foreman_core::ports::{AuditTrail, JobStore, UpdateWebhookAnswer, WebhookStore, WebhookUpdate};
+use foreman_core::ports::{AuditLog, JobStore, UpdateWebhookAnswer, WebhookStore, WebhookUpdate};
 use foreman_core::webhook::{About, Disabled, Event, PATIENCE};
 use foreman_core::{EditId, JobId, Report, Verdict, WebhookId};
 use foreman_engine::courier::Config;
@@ -22,9 +22,9 @@ async fn disabled(scene: &Scene, id: WebhookId) -> Option<Disabled> {
     webhook(scene, id).await.settings.disabled
 }
 
-/// What the audit trail says was disabled.
+/// What the audit log says was disabled.
 async fn audited(scene: &Scene) -> Vec<String> {
-    let entries = scene.store.inner.trail(None, None, 100).await.unwrap();
+    let entries = scene.store.inner.audit_log(None, None, 100).await.unwrap();
     entries
         .into_iter()
         .map(|entry| {

@@ -159,7 +159,7 @@ impl Scene {
     }
 
     pub async fn is_clean(&self) {
-        let audit = self.store.inner.audit().await.unwrap();
+        let audit = self.store.inner.census().await.unwrap();
         assert!(audit.is_clean(), "{audit:?}");
     }
 

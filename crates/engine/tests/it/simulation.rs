@@ -543,7 +543,7 @@ async fn two_years(seed: u64) {
     let (fired, skipped) = world.check();
     eprintln!("seed {seed}: {fired} times fired, {skipped} skipped with a reason, {} jobs", world.jobs.len());
     assert!(fired > 4_000 && skipped > 1_000, "two years full of events: {fired} and {skipped}");
-    let audit = world.store.audit().await.unwrap();
+    let audit = world.store.census().await.unwrap();
     assert!(audit.is_clean(), "{audit:?}");
 }
 

@@ -147,5 +147,5 @@ async fn outcomes_wait_out_a_store_that_is_away_and_none_is_lost() {
     let drained = scene.drained(worker).await;
     assert!(drained.is_complete(), "{drained:?}");
     assert_eq!((scene.count(State::Completed).await, scene.player.started().len()), (100, 100));
-    assert!(scene.store.audit().await.unwrap().is_clean());
+    assert!(scene.store.census().await.unwrap().is_clean());
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use comfy_table::Cell;
 use foreman_core::memory::LocalWakeups;
-use foreman_core::ports::{Audit, JobQuery as _};
+use foreman_core::ports::{Census, JobQuery as _};
 use foreman_core::tenant::TenantLimits;
 use foreman_postgres::PostgresStore;
 use serde_json::{Map, Value, json};
@@ -81,7 +81,7 @@ fn deep(settings: &Settings, screen: &Screen) -> anyhow::Result<Exit> {
             if !path.exists() {
                 return Err(usage(format!("{} does not exist; check --data-dir", path.display())));
             }
-            foreman_sqlite::audit_file(path)?
+            foreman_sqlite::census_of_file(path)?
         }
         StoreKind::Postgres => super::wait_for(audit_postgres(settings))?,
     };
@@ -107,11 +107,11 @@ fn deep(settings: &Settings, screen: &Screen) -> anyhow::Result<Exit> {
     Ok(if audit.is_clean() { Exit::Done } else { Exit::Failed })
 }
 
-async fn audit_postgres(settings: &Settings) -> anyhow::Result<Audit> {
+async fn audit_postgres(settings: &Settings) -> anyhow::Result<Census> {
     let config = settings.postgres("check").context("no database is configured: set DATABASE_URL")?;
     // Nobody listens to what a look might ring.
     let store = PostgresStore::open(config, Arc::new(LocalWakeups::new())).await?;
-    let audit = store.audit().await;
+    let audit = store.census().await;
     store.close();
     Ok(audit?)
 }

@@ -144,7 +144,7 @@ pub struct Database {
     pub idle_timeout: Duration,
     pub call_timeout: Duration,
     /// The longest look at everything: `foreman check --deep`.
-    pub audit_timeout: Duration,
+    pub census_timeout: Duration,
 }
 
 impl Default for Database {
@@ -165,7 +165,7 @@ impl Default for Database {
             statement_timeout: config.statement_timeout,
             idle_timeout: config.idle_timeout,
             call_timeout: config.call_timeout,
-            audit_timeout: config.audit_timeout,
+            census_timeout: config.census_timeout,
         }
     }
 }
@@ -315,7 +315,7 @@ impl Settings {
         config.statement_timeout = database.statement_timeout;
         config.idle_timeout = database.idle_timeout;
         config.call_timeout = database.call_timeout;
-        config.audit_timeout = database.audit_timeout;
+        config.census_timeout = database.census_timeout;
         Some(config)
     }
 

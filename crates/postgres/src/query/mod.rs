@@ -14,7 +14,7 @@ pub(crate) mod view;
 
 use async_trait::async_trait;
 use foreman_core::ports::{
-    AttemptPage, Audit, Counted, Cursor, FailureGroups, HeldView, JobFilter, JobQuery, JobSummary, JobView, Labels,
+    AttemptPage, Census, Counted, Cursor, FailureGroups, HeldView, JobFilter, JobQuery, JobSummary, JobView, Labels,
     Page, QueueView, SessionView, StateCounts, StoreError, WaitingTask,
 };
 use foreman_core::{JobId, SessionId, State, TenantId, Timestamp};
@@ -111,8 +111,8 @@ impl JobQuery for PostgresStore {
         look!(self, Look, |tx| labels::labels(&tx, jobs).await)
     }
 
-    async fn audit(&self) -> Result<Audit, StoreError> {
-        look!(self, Audit, |tx| census::census(&tx).await)
+    async fn census(&self) -> Result<Census, StoreError> {
+        look!(self, Census, |tx| census::census(&tx).await)
     }
 }
 

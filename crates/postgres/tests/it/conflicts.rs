@@ -72,7 +72,7 @@ async fn what_the_server_ends_for_the_sake_of_others_is_done_again_whole() {
         for answer in team.store.settle(session, &settlements).await.unwrap() {
             assert!(answer == Settled::Now, "{case}: {answer:?}");
         }
-        let audit = team.store.audit().await.unwrap();
+        let audit = team.store.census().await.unwrap();
         assert!(audit.is_clean(), "{case}: {audit:#?}");
         assert_eq!((audit.jobs, audit.outcomes), (3, 3), "{case}: done once, however often it was begun");
         assert!(refused(&team.database).await > 2, "{case}: nothing was refused");
@@ -123,7 +123,7 @@ async fn a_deadlock_with_a_neighbour_is_survived() {
         .await
         .unwrap();
     assert!(row.get::<_, i64>(0) >= 1, "there was no deadlock: this run proves nothing");
-    assert!(team.store.audit().await.unwrap().is_clean());
+    assert!(team.store.census().await.unwrap().is_clean());
 }
 
 /// Whoever brings jobs to a queue takes the queue first and then the jobs, whichever way they are written.

@@ -12,7 +12,7 @@ use foreman_core::audit::{Act, Actor};
 use foreman_core::key::KeyHash;
 use foreman_core::memory::LocalWakeups;
 use foreman_core::ports::{
-    Advanced, AuditTrail, CancelAnswer, ChangeLog, CreateAnswer, CreateKeyAnswer, CreateTenantAnswer,
+    Advanced, AuditLog, CancelAnswer, ChangeLog, CreateAnswer, CreateKeyAnswer, CreateTenantAnswer,
     CreateWebhookAnswer, DeleteAnswer, DeleteTenantAnswer, EditAnswer, Fired, Followers, Holder, JobQuery, JobStore,
     KeyStore, NewPass, PassKind, PassStore, Range, ReplaceKeyAnswer, RevokeKeyAnswer, ScheduleStore, SessionStore,
     Settled, StatisticsStore, StoreError, Submitted, TenantStore, UpdateTenantAnswer, UpdateWebhookAnswer,
@@ -228,7 +228,7 @@ async fn an_unknown_commit_is_resolved_by_sending_the_same_again() {
             }
         }
         if round % 10 == 9 {
-            let audit = scene.direct.audit().await.unwrap();
+            let audit = scene.direct.census().await.unwrap();
             assert!(audit.is_clean(), "{audit:#?}");
             assert_eq!((audit.jobs, audit.outcomes), (accepted, accepted));
         }
@@ -299,7 +299,7 @@ async fn a_tick_whose_commit_is_unknown_is_fired_once() {
         let answer = direct.delete_schedule(&own, view.schedule.id, view.seen).await.unwrap();
         assert_ne!(answer, DeleteAnswer::Stale);
     }
-    let audit = direct.audit().await.unwrap();
+    let audit = direct.census().await.unwrap();
     assert!(audit.is_clean(), "{audit:#?}");
     assert_eq!(audit.jobs, 2 * rounds as u64, "one job for each tick");
     let cuts = scene.cutter.cuts.load(Ordering::SeqCst);
@@ -359,7 +359,7 @@ async fn deliveries_whose_commit_is_unknown_are_made_once() {
         assert!(matches!(direct.create_webhook(&other).await.unwrap(), CreateWebhookAnswer::Created(_)));
         assert_eq!(direct.webhooks(&own, None, 10_000).await.unwrap().len(), round + 2);
     }
-    let audit = direct.audit().await.unwrap();
+    let audit = direct.census().await.unwrap();
     assert!(audit.is_clean(), "{audit:#?}");
     assert_eq!(audit.jobs, 4 * rounds as u64, "one to tell of, two that were posted and one beside, each round");
     let cuts = scene.cutter.cuts.load(Ordering::SeqCst);
@@ -409,7 +409,7 @@ async fn numbers_and_passes_whose_commit_is_unknown_are_kept_once() {
         assert!(spent.is_none() || again.is_none(), "of two who show it, one gets in");
         assert_eq!(direct.pass(&hash).await.unwrap(), None);
     }
-    let audit = direct.audit().await.unwrap();
+    let audit = direct.census().await.unwrap();
     assert!(audit.is_clean(), "{audit:#?}");
     let cuts = scene.cutter.cuts.load(Ordering::SeqCst);
     eprintln!(
@@ -458,11 +458,11 @@ async fn tenants_keys_and_acts_whose_commit_is_unknown_are_kept_once() {
         let (entry, act) = (EntryId::fresh(), act(&tenant.id));
         scene.cut(store.record(entry, &act)).await;
         direct.record(entry, &act).await.unwrap();
-        assert_eq!(direct.trail(Some(&tenant.id), None, 10).await.unwrap().len(), 1, "the act is kept once");
+        assert_eq!(direct.audit_log(Some(&tenant.id), None, 10).await.unwrap().len(), 1, "the act is kept once");
         scene.cut(store.delete_tenant(&tenant.id, 2)).await;
         assert_eq!(direct.delete_tenant(&tenant.id, 2).await.unwrap(), DeleteTenantAnswer::Deleted);
     }
-    let audit = direct.audit().await.unwrap();
+    let audit = direct.census().await.unwrap();
     assert!(audit.is_clean(), "{audit:#?}");
     let cuts = scene.cutter.cuts.load(Ordering::SeqCst);
     eprintln!("{cuts} cuts, {} unknown outcomes", scene.unknown);

@@ -62,7 +62,7 @@ async fn a_courier_of_the_version_before_is_found_moved_and_dismissed() {
     let round = next_round(&team, &scene).await;
     assert_eq!(old.execute(MOVE, &[&round.to.0]).await.unwrap(), 1);
     assert_eq!(team.store.advance(None, &round.advance()).await.unwrap(), Some(Advanced::Overtaken));
-    assert_eq!(team.store.audit().await.unwrap().jobs, 4, "three that were submitted, and one effect");
+    assert_eq!(team.store.census().await.unwrap().jobs, 4, "three that were submitted, and one effect");
 
     old.execute(DISMISS, &[]).await.unwrap();
     let head = {
@@ -122,7 +122,7 @@ async fn of_an_old_and_a_new_courier_at_once_one_is_overtaken() {
     let (found, ()) = tokio::join!(read(&old, LOCK), moves);
     assert_eq!(found, Some(round.to), "not where it was when the old one began to wait");
     old.batch_execute("ROLLBACK").await.unwrap();
-    assert_eq!(team.store.audit().await.unwrap().jobs, 2, "no effect was written");
+    assert_eq!(team.store.census().await.unwrap().jobs, 2, "no effect was written");
 }
 
 /// A process of the version before runs on through the migration, with the statements that it has prepared.

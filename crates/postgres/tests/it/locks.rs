@@ -124,5 +124,5 @@ async fn a_transaction_locks_a_few_weeks_however_many_are_kept() {
     for (verb, locks) in &held {
         assert!((1..=MOST).contains(locks), "{verb} holds {locks} locks: {held:?}");
     }
-    assert!(Scene::of(&team).store.audit().await.unwrap().is_clean());
+    assert!(Scene::of(&team).store.census().await.unwrap().is_clean());
 }

@@ -92,7 +92,7 @@ async fn a_newer_schema_that_serves_this_binary_is_worked_on() {
     for held in scene.claim(session, 5).await {
         scene.complete(session, held).await;
     }
-    let audit = team.store.audit().await.unwrap();
+    let audit = team.store.census().await.unwrap();
     assert!(audit.is_clean(), "{audit:#?}");
     assert_eq!((audit.jobs, audit.outcomes), (3, 3));
 }

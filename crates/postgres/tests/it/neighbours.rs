@@ -42,7 +42,7 @@ async fn a_caller_that_gives_up_half_way_leaves_no_transaction_behind() {
             assert_ne!(answer, Settled::Fenced, "it is the very attempt");
         }
     }
-    let audit = team.store.audit().await.unwrap();
+    let audit = team.store.census().await.unwrap();
     assert!(audit.is_clean(), "{audit:#?}");
     assert_eq!((audit.jobs, audit.outcomes, audit.held), (120, 80, 0));
 }
@@ -111,7 +111,7 @@ async fn connections_that_the_server_ended_are_replaced_unnoticed() {
         team.store.submit(&jobs(2, &a_job())).await.unwrap();
         team.store.ping().await.unwrap();
     }
-    assert_eq!(team.store.audit().await.unwrap().ready, 20);
+    assert_eq!(team.store.census().await.unwrap().ready, 20);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -137,7 +137,7 @@ async fn work_that_cannot_be_read_is_put_aside_and_its_neighbours_run() {
     client.execute("UPDATE jobs SET work = 'scribbled over' WHERE id = $1", &[&batch[1].id.0]).await.unwrap();
     let held = taken(team.store.claim(&by_order(session, 3)).await.unwrap());
     assert_eq!(held.iter().map(|held| held.job.id).collect::<Vec<_>>(), [batch[0].id, batch[2].id]);
-    let audit = team.store().audit().await.unwrap();
+    let audit = team.store().census().await.unwrap();
     assert!(audit.is_clean(), "{audit:#?}");
     assert_eq!((audit.held, audit.outcomes), (2, 1));
 }
@@ -162,7 +162,7 @@ async fn work_that_cannot_be_put_aside_yet_keeps_none_of_its_neighbours() {
     assert_eq!(team.store.settle(session, &[release]).await.unwrap(), [Settled::Now]);
     let again = team.store.claim(&by_order(session, 3)).await.unwrap();
     assert!(matches!(again, ClaimAnswer::Nothing { .. }), "it is put aside this time: {again:?}");
-    let audit = team.store().audit().await.unwrap();
+    let audit = team.store().census().await.unwrap();
     assert!(audit.is_clean(), "{audit:#?}");
     assert_eq!((audit.held, audit.outcomes), (2, 1));
 }
@@ -291,7 +291,7 @@ async fn whatever_the_isolation_of_the_database_a_sweep_finds_the_claim_it_waite
     };
     let (lapsed, ()) = tokio::join!(team.store.lapse(pulse), claimed);
     assert_eq!(lapsed.unwrap(), Some(2), "both are returned, not held by the dead for ever");
-    let audit = team.store.audit().await.unwrap();
+    let audit = team.store.census().await.unwrap();
     assert!(audit.is_clean() && audit.ready == 2, "{audit:#?}");
     client.batch_execute(&format!("ALTER DATABASE {name} RESET ALL")).await.unwrap();
 }
@@ -329,5 +329,5 @@ async fn a_claim_that_cannot_be_released_now_does_not_cost_the_worker_its_sessio
     neighbour.batch_execute("COMMIT").await.unwrap();
     let beat = team.store.heartbeat(session, &[request.token]).await.unwrap();
     assert!(matches!(beat, Heartbeat::Renewed { held } if held.is_empty()), "released by the next one");
-    assert_eq!(team.store.audit().await.unwrap().ready, 2);
+    assert_eq!(team.store.census().await.unwrap().ready, 2);
 }

@@ -80,7 +80,7 @@ async fn when_a_week_is_made_late_its_jobs_move_out_of_the_default() {
     assert_eq!(team.store.tend_partitions(100).await.unwrap().0, 1, "one partition was missing");
     assert_eq!(place_of(&team, "jobs", "id", job.id).await.unwrap(), next_week);
     assert_eq!(team.store.tend_partitions(100).await.unwrap(), (0, 0));
-    assert!(team.store.audit().await.unwrap().is_clean());
+    assert!(team.store.census().await.unwrap().is_clean());
 }
 
 #[tokio::test]
@@ -109,7 +109,7 @@ async fn a_week_long_past_is_dropped_and_what_is_kept_longer_survives() {
     assert_eq!(team.store.tend_partitions(10).await.unwrap().1, 2);
     assert_eq!(place_of(&team, "jobs", "id", survivor.id).await.unwrap(), "jobs_default");
     assert_eq!(place_of(&team, "outcomes", "job", survivor.id).await.unwrap(), "outcomes_default");
-    assert!(team.store.audit().await.unwrap().is_clean());
+    assert!(team.store.census().await.unwrap().is_clean());
 }
 
 #[tokio::test]

@@ -75,5 +75,5 @@ behind_the_pooler! {
 async fn histories_with_everything_end_well() {
     let team = pooled().await;
     chaos::history(&team, Mood::Everything, 7).await;
-    assert!(team.store().audit().await.unwrap().is_clean());
+    assert!(team.store().census().await.unwrap().is_clean());
 }

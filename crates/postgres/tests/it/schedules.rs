@@ -246,7 +246,7 @@ async fn three_that_fire_the_same_while_others_edit_and_delete_fire_each_tick_on
     let once =
         "(SELECT DISTINCT work::json #>> '{occasion,schedule}', work::json #>> '{occasion,nominal}' FROM jobs) AS once";
     assert_eq!(count(&team, once).await, ticks, "and no tick has two");
-    assert!(scene.audit().await.is_clean());
+    assert!(scene.census().await.is_clean());
     for store in stores {
         store.close();
     }
@@ -327,7 +327,7 @@ async fn a_job_redriven_while_a_tick_is_judged_is_in_the_way_of_the_next() {
             scene.run(session, id, completed()).await;
         }
         assert_eq!(scene.fire_next(&view).await, [], "the first job is open again");
-        assert!(scene.audit().await.is_clean());
+        assert!(scene.census().await.is_clean());
         scene.run(session, first, completed()).await;
         assert_eq!(scene.fire_next(&view).await.len(), 1, "and final again");
         let done = scene.again(&view).await;
@@ -365,7 +365,7 @@ async fn a_firing_waits_for_a_redrive_that_is_under_way() {
     };
     let (jobs, ()) = tokio::time::timeout(Duration::from_secs(20), async { tokio::join!(fire, end) }).await.unwrap();
     assert_eq!(jobs, [], "the job was open again when the tick was judged");
-    assert!(scene.audit().await.is_clean());
+    assert!(scene.census().await.is_clean());
 }
 
 #[tokio::test]
@@ -409,5 +409,5 @@ async fn a_schedule_that_cannot_be_read_holds_up_no_other() {
     let look = team.store.due_schedules(2).await.unwrap();
     assert_eq!((schedule_ids(&look.due), look.is_any_held), (vec![], true));
     assert_eq!(schedule_ids(&look.freed), ids(&[1, 3]));
-    assert!(team.store().audit().await.unwrap().is_clean());
+    assert!(team.store().census().await.unwrap().is_clean());
 }

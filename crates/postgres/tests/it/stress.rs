@@ -353,7 +353,7 @@ async fn remove(stage: &Stage, tenant: &TenantId, ids: &[JobId]) {
 
 async fn audit(stage: Arc<Stage>) {
     while !stage.is_over() {
-        if let Some(audit) = stage.unless_busy(stage.store.audit().await) {
+        if let Some(audit) = stage.unless_busy(stage.store.census().await) {
             assert!(audit.is_clean(), "{audit:#?}");
             stage.tally.add("audits", 1);
         }
@@ -393,7 +393,7 @@ async fn every_job_is_in_exactly_one_place_whatever_happens_at_once() {
     for task in running {
         task.await.unwrap();
     }
-    let audit = stage.store.audit().await.unwrap();
+    let audit = stage.store.census().await.unwrap();
     assert!(audit.is_clean(), "{audit:#?}");
     let mut known: Vec<JobId> = stage.known.lock().unwrap().iter().map(|(_, id)| *id).collect();
     known.sort();

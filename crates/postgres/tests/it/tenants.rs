@@ -106,7 +106,7 @@ async fn no_key_is_left_of_a_tenant_that_was_deleted_meanwhile() {
         refused += answers.iter().filter(|answer| **answer == Some(false)).count();
         assert_eq!(team.store.keys(&disabled.id, None, 10).await.unwrap(), []);
     }
-    let audit = team.store.audit().await.unwrap();
+    let audit = team.store.census().await.unwrap();
     assert!(audit.is_clean(), "{audit:#?}");
     assert!(made_before > 0 && refused > 0, "some came before and some after: {made_before}, {refused}");
 }
@@ -205,9 +205,9 @@ async fn the_audit_names_what_must_not_be() {
         let team = Team::new().await;
         team.store.create_key(&new_key("default")).await.unwrap();
         team.store.create_webhook(&new_webhook("default")).await.unwrap();
-        assert!(team.store.audit().await.unwrap().is_clean());
+        assert!(team.store.census().await.unwrap().is_clean());
         team.database.client().await.batch_execute(sql).await.unwrap();
-        let audit = team.store.audit().await.unwrap();
+        let audit = team.store.census().await.unwrap();
         assert!(audit.violations.iter().any(|said| said.contains(sentence)), "{sql}: {audit:#?}");
         named.insert(sentence);
     }

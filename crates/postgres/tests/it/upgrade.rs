@@ -107,7 +107,7 @@ async fn what_the_version_before_submits_after_the_migration_has_its_turn() {
     placed.execute("UPDATE ready SET key = $1 WHERE job = $2", &[&key, &theirs.0]).await.unwrap();
     let taken: Vec<_> = scene.claim(session, 2).await.into_iter().map(|held| held.job.id).collect();
     assert_eq!(taken, [ours[0], theirs]);
-    scene.audit().await;
+    scene.census().await;
 }
 
 /// The moves of one job that the log has, in their order.
@@ -169,7 +169,7 @@ async fn jobs_of_the_version_before_go_on_from_wherever_they_are() {
         assert_rises(&steps(&scene, job, 0).await);
         assert!(scene.view(job).await.sequence > 1, "{job}");
     }
-    scene.audit().await;
+    scene.census().await;
 }
 
 /// What died before errors were grouped is one group, beside those that die now.
@@ -272,7 +272,7 @@ async fn what_a_binary_of_the_version_before_holds_is_settled_by_this_one() {
     let told = steps(&scene, fourth, 0).await;
     assert_rises(&told);
     assert_eq!(scene.view(fourth).await.sequence, told.last().unwrap().sequence);
-    scene.audit().await;
+    scene.census().await;
 }
 
 /// A history as `FEW` in src/indexes.rs has it, and one more; in a week of its own, for jobs are made now.

@@ -50,7 +50,7 @@ async fn a_leader_whose_term_is_over_posts_nothing() {
     assert_eq!(team.store.deliveries(&tenant("default"), webhook.id, None, 10).await.unwrap().len(), 1);
     let next = Leader { office: OFFICE.into(), term: next.0 };
     assert_eq!(team.store.advance(Some(&next), &round.advance()).await.unwrap(), Some(Advanced::Done));
-    let audit = team.store.audit().await.unwrap();
+    let audit = team.store.census().await.unwrap();
     assert!(audit.is_clean() && audit.jobs == 2 + 4, "{audit:#?}");
 }
 
@@ -72,7 +72,7 @@ async fn a_courier_that_waited_for_another_is_overtaken() {
         .await;
         assert_eq!(posted.iter().filter(|posted| **posted == Advanced::Done).count(), 1, "{posted:?}");
     }
-    let audit = team.store.audit().await.unwrap();
+    let audit = team.store.census().await.unwrap();
     assert!(audit.is_clean() && audit.jobs == 5 + 10, "{audit:#?}");
     assert_eq!(team.store.deliveries(&tenant("default"), webhook.id, None, 100).await.unwrap().len(), 5);
 }

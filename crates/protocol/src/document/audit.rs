@@ -1,4 +1,4 @@
-//! The audit trail as the API tells of it.
+//! The audit log as the API tells of it.
 
 use serde::{Deserialize, Serialize};
 

@@ -14,7 +14,7 @@ mod view;
 
 use async_trait::async_trait;
 use foreman_core::ports::{
-    AttemptPage, Audit, Counted, Cursor, FailureGroups, HeldView, JobFilter, JobQuery, JobSummary, JobView, Labels,
+    AttemptPage, Census, Counted, Cursor, FailureGroups, HeldView, JobFilter, JobQuery, JobSummary, JobView, Labels,
     Page, QueueView, SessionView, StateCounts, StoreError, WaitingTask,
 };
 use foreman_core::{JobId, SessionId, State, TenantId, Timestamp};
@@ -133,7 +133,7 @@ impl JobQuery for SqliteStore {
         self.read(move |read| labels::labels(read.sql, &jobs)).await
     }
 
-    async fn audit(&self) -> Result<Audit, StoreError> {
+    async fn census(&self) -> Result<Census, StoreError> {
         self.read_all(|read| census::census(read.sql)).await
     }
 }

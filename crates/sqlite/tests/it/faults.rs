@@ -9,14 +9,14 @@ use foreman_conformance::statistics::Stretch;
 use foreman_core::job::NewJob;
 use foreman_core::key::KeyHash;
 use foreman_core::ports::{
-    AuditTrail, Begin, ChangeLog, ClaimAnswer, DeliveryNote, FollowerName, Followers, Holder, JobFilter, JobQuery,
+    AuditLog, Begin, ChangeLog, ClaimAnswer, DeliveryNote, FollowerName, Followers, Holder, JobFilter, JobQuery,
     JobStore, KeyStore, NewPass, PassKind, PassStore, Position, Range, Retention, ScheduleStore, SessionStore, Settled,
     Settlement, StatisticsStore, StoreError, TenantStore, TenantUpdate, Upkeep, WebhookStore, Went,
 };
 use foreman_core::statistics::{Ledger, Slot};
 use foreman_core::target::{Body, HttpTarget, Target};
 use foreman_core::{JobId, State, TenantId, Timestamp, Verdict};
-use foreman_sqlite::{OpenError, SqliteStore, audit_file, check_file, migrate};
+use foreman_sqlite::{OpenError, SqliteStore, census_of_file, check_file, migrate};
 
 use crate::given::{Laptop, open_at};
 use crate::tenants::{make_key, make_tenant};
@@ -72,7 +72,7 @@ async fn a_file_of_a_newer_version_that_no_longer_serves_is_refused_and_left_alo
     assert!(matches!(error, OpenError::Newer { found: NEXT, serves: NEXT, .. }), "{error}");
     let said = error.to_string();
     assert!(said.contains("newer") && said.contains("upgrade this binary"), "{said}");
-    assert!(matches!(audit_file(&laptop.path()), Err(OpenError::Newer { .. })));
+    assert!(matches!(census_of_file(&laptop.path()), Err(OpenError::Newer { .. })));
 }
 
 #[tokio::test]
@@ -88,7 +88,7 @@ async fn a_file_of_a_newer_version_that_serves_this_one_is_worked_on() {
         scene.complete(session, held).await;
     }
     laptop.store.close().await;
-    let audit = audit_file(&laptop.path()).unwrap();
+    let audit = census_of_file(&laptop.path()).unwrap();
     assert!(audit.is_clean(), "{audit:#?}");
     assert_eq!((audit.jobs, audit.outcomes), (53, 53));
     let status = migrate::status(&laptop.path()).unwrap();
@@ -135,7 +135,7 @@ async fn a_file_cut_in_half_is_called_damaged() {
     match opened {
         Err(error) => assert!(matches!(error, OpenError::Damaged { .. }), "{error}"),
         Ok(store) => {
-            let audit = store.audit().await;
+            let audit = store.census().await;
             assert!(matches!(audit, Err(StoreError::Damaged(_))), "{audit:?}");
             store.close().await;
         }
@@ -172,7 +172,7 @@ async fn a_full_disk_refuses_without_losing_anything_and_works_again_when_there_
         assert!(accepted < 10_000, "the limit holds");
     };
     assert!(matches!(full, StoreError::Full(_)), "{full:?}");
-    let audit = scene.audit().await;
+    let audit = scene.census().await;
     assert_eq!(audit.jobs as usize, 101 + accepted, "nothing of the refused batch was kept");
     assert_eq!(scene.state(held).await, State::Running, "reads go on");
 
@@ -180,7 +180,7 @@ async fn a_full_disk_refuses_without_losing_anything_and_works_again_when_there_
     scene.submit_all(&big(20, 4_000)).await;
     scene.end_attempt(proof, completed()).await;
     laptop.store.ping().await.unwrap();
-    scene.audit().await;
+    scene.census().await;
     laptop.store.close().await;
 }
 
@@ -230,7 +230,7 @@ async fn closing_does_not_wait_for_a_long_look() {
         laptop.store.submit(&jobs(1_000, &a_job())).await.unwrap();
     }
     let store = laptop.store.clone();
-    let look = async { store.audit().await };
+    let look = async { store.census().await };
     let close = async {
         tokio::task::yield_now().await;
         laptop.store.close().await;
@@ -251,7 +251,7 @@ async fn pages_of_what_was_removed_are_used_again() {
         let ids = scene.submit_all(&big(100, 10_000)).await;
         laptop.store.cancel(&TenantId::default(), &ids).await.unwrap();
         while scene.prune(&retention, 50).await.was_busy(50) {}
-        assert_eq!(scene.audit().await.jobs, 0);
+        assert_eq!(scene.census().await.jobs, 0);
         sizes.push(laptop.store.count(&TenantId::default(), &JobFilter::default()).await.unwrap());
     }
     laptop.store.close().await;
@@ -287,7 +287,7 @@ async fn a_job_that_cannot_be_read_is_put_aside_and_stops_nobody() {
     }
     let dead = JobFilter { state: Some(State::Dead), ..JobFilter::default() };
     assert_eq!(scene.count(&dead).await, 1);
-    scene.audit().await;
+    scene.census().await;
     laptop.store.close().await;
 }
 
@@ -431,11 +431,11 @@ async fn use_everything(store: &SqliteStore, ids: &[JobId]) -> Vec<String> {
     ask!(store.spend_ticket(&hash));
     ask!(store.revoke_pass(&hash));
     ask!(store.record(foreman_core::EntryId::fresh(), &an_act("acme", "queue.pause")));
-    ask!(store.trail(None, None, 10));
-    ask!(store.trail(Some(&acme), None, 10));
+    ask!(store.audit_log(None, None, 10));
+    ask!(store.audit_log(Some(&acme), None, 10));
     ask!(store.prune(&Retention::default(), 100));
     ask!(store.end(info.id));
-    ask!(store.audit());
+    ask!(store.census());
     errors
 }
 

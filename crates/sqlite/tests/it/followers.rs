@@ -4,7 +4,7 @@ use foreman_conformance::given::{Scene, a_job};
 use foreman_conformance::posting::{Round, callback, courier};
 use foreman_conformance::statistics::{Stretch, position};
 use foreman_core::ports::{Advanced, FollowerName, Followers, JobStore, Position};
-use foreman_sqlite::audit_file;
+use foreman_sqlite::census_of_file;
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::given::Laptop;
@@ -25,7 +25,7 @@ fn read(sql: &Connection, text: &str) -> Option<Position> {
 async fn meanwhile(laptop: Laptop, by_the_version_before: impl FnOnce(&Connection)) -> Laptop {
     laptop.store.close().await;
     by_the_version_before(&Connection::open(laptop.path()).unwrap());
-    let audit = audit_file(&laptop.path()).unwrap();
+    let audit = census_of_file(&laptop.path()).unwrap();
     assert!(audit.is_clean(), "{audit:#?}");
     laptop.reopened().await
 }

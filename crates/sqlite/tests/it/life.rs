@@ -11,7 +11,7 @@ use foreman_core::memory::ManualClock;
 use foreman_core::outcome::AttemptOutcome;
 use foreman_core::ports::{JobQuery, JobStore, SessionState, SessionStore, StoreError};
 use foreman_core::{JobId, State, TenantId};
-use foreman_sqlite::{Config, OpenError, audit_file, check_file, migrate};
+use foreman_sqlite::{Config, OpenError, census_of_file, check_file, migrate};
 
 use crate::given::{Laptop, open, open_at};
 
@@ -55,7 +55,7 @@ async fn everything_is_there_after_a_close_and_an_open() {
     let laptop = laptop.reopened().await;
     let scene = Scene::of(&laptop);
     assert_eq!(seen(&scene, &[waits, retries, done]).await, before);
-    scene.audit().await;
+    scene.census().await;
     laptop.store.close().await;
 }
 
@@ -107,7 +107,7 @@ async fn sessions_of_a_dead_process_lapse_at_once_when_the_file_is_opened() {
     let states: Vec<SessionState> =
         laptop.store.sessions().await.unwrap().into_iter().map(|session| session.state).collect();
     assert_eq!(states, [SessionState::Dead, SessionState::Dead]);
-    scene.audit().await;
+    scene.census().await;
     laptop.store.close().await;
 }
 
@@ -157,16 +157,16 @@ async fn a_store_that_is_dropped_gives_the_file_free() {
 #[tokio::test]
 async fn a_file_is_audited_without_its_lock_whether_it_is_in_use_or_not() {
     let laptop = Laptop::new();
-    assert!(audit_file(&laptop.path()).unwrap().is_clean());
+    assert!(census_of_file(&laptop.path()).unwrap().is_clean());
     {
         let scene = Scene::of(&laptop);
         scene.submit(a_job()).await;
-        assert_eq!(audit_file(&laptop.path()).unwrap().ready, 1, "what was answered is seen at once");
+        assert_eq!(census_of_file(&laptop.path()).unwrap().ready, 1, "what was answered is seen at once");
     }
     laptop.store.close().await;
     let audit = check_file(&laptop.path()).unwrap();
     assert!(audit.is_clean() && audit.jobs == 1, "{audit:?}");
-    assert!(matches!(audit_file(&laptop.path().with_file_name("none.db")), Err(OpenError::Io { .. })));
+    assert!(matches!(census_of_file(&laptop.path().with_file_name("none.db")), Err(OpenError::Io { .. })));
 }
 
 #[tokio::test]
@@ -191,7 +191,7 @@ async fn the_audit_finds_what_must_not_be() {
     sql.execute("DELETE FROM ready WHERE job = ?1", [nowhere.0]).unwrap();
     sql.execute("INSERT INTO claims (session, token, claimed_at) VALUES (x'00', x'01', 0)", []).unwrap();
     drop(sql);
-    let audit = audit_file(&laptop.path()).unwrap();
+    let audit = census_of_file(&laptop.path()).unwrap();
     assert!(!audit.is_clean());
     for sentence in [format!("job {twice} is in 2 places"), format!("job {nowhere} is in 0 places")] {
         assert!(audit.violations.contains(&sentence), "{:?}", audit.violations);
@@ -274,7 +274,7 @@ async fn what_was_answered_survives_a_kill_and_what_was_held_returns_at_once() {
     writer.wait().unwrap();
 
     let store = open(&path, &Arc::new(ManualClock::new())).unwrap();
-    assert!(store.audit().await.unwrap().is_clean());
+    assert!(store.census().await.unwrap().is_clean());
     let mut done = 0;
     for (word, id) in &told {
         let view = store.get(&TenantId::default(), *id).await.unwrap();

@@ -12,7 +12,7 @@ use foreman_core::ports::{
 };
 use foreman_core::statistics::Ledger;
 use foreman_core::{Fence, JobId, SessionId, State, TenantId};
-use foreman_sqlite::{audit_file, check_file, migrate};
+use foreman_sqlite::{census_of_file, check_file, migrate};
 use rusqlite::Connection;
 
 use crate::given::{Laptop, back_to};
@@ -97,7 +97,7 @@ async fn a_file_from_before_the_stream_goes_on() {
     assert_eq!(minutes.map(|entry| entry.tally.submitted).sum::<u64>(), 1, "only one was submitted since");
     let stretch = Stretch { from, to: changes.position, entries: Vec::new() };
     assert_eq!(store.advance(None, &stretch.advance()).await.unwrap(), Some(Advanced::Done));
-    scene.audit().await;
+    scene.census().await;
     store.close().await;
     assert!(check_file(&laptop.path()).unwrap().is_clean());
 }
@@ -150,7 +150,7 @@ async fn what_an_older_binary_moved_is_gone_on_with() {
         1,
         "in its group now"
     );
-    scene.audit().await;
+    scene.census().await;
     laptop.store.close().await;
 }
 
@@ -257,10 +257,10 @@ async fn the_audit_finds_what_must_not_be_among_numbers_and_passes() {
         ),
     ] {
         assert_eq!(execute(&laptop, spoil), 1, "{spoil}");
-        assert_eq!(audit_file(&laptop.path()).unwrap().violations, [sentence], "{spoil}");
+        assert_eq!(census_of_file(&laptop.path()).unwrap().violations, [sentence], "{spoil}");
         execute(&laptop, mend);
     }
-    assert!(audit_file(&laptop.path()).unwrap().is_clean(), "all was mended");
+    assert!(census_of_file(&laptop.path()).unwrap().is_clean(), "all was mended");
 }
 
 #[tokio::test]

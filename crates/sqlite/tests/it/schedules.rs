@@ -11,7 +11,7 @@ use foreman_core::ports::{
 use foreman_core::schedule::ScheduleKey;
 use foreman_core::target::{Body, HttpTarget, Target};
 use foreman_core::{State, TenantId};
-use foreman_sqlite::{audit_file, migrate};
+use foreman_sqlite::{census_of_file, migrate};
 use tokio::time::Instant;
 
 use crate::given::{Laptop, back_to};
@@ -37,14 +37,14 @@ async fn a_file_from_before_schedules_keeps_its_jobs_and_learns_to_fire() {
         .map(|migration| migration.version)
         .collect();
     assert_eq!(waiting, (2..=migrate::LATEST).collect::<Vec<_>>());
-    assert!(audit_file(&laptop.path()).is_err(), "it waits for a migration, and says so");
+    assert!(census_of_file(&laptop.path()).is_err(), "it waits for a migration, and says so");
 
     let laptop = laptop.reopened().await;
     let scene = Scene::of(&laptop);
     assert_eq!((scene.state(waits).await, scene.state(later).await), (State::Pending, State::Scheduled));
     let view = scene.plant(every_minute("daily")).await;
     assert_eq!(scene.fire_next(&view).await.len(), 1);
-    scene.audit().await;
+    scene.census().await;
     laptop.store.close().await;
 }
 

@@ -10,7 +10,7 @@ use foreman_core::ports::{
 };
 use foreman_core::tenant::{Tenant, TenantSettings};
 use foreman_core::{EditId, JobId, State, TenantId};
-use foreman_sqlite::{audit_file, check_file};
+use foreman_sqlite::{census_of_file, check_file};
 use rusqlite::Connection;
 
 use crate::given::{Laptop, back_to};
@@ -59,7 +59,7 @@ async fn a_file_from_before_tenants_has_the_one_it_always_had() {
     };
     laptop.store.close().await;
     back_to(&laptop.path(), 2);
-    assert!(audit_file(&laptop.path()).is_err(), "it waits for a migration, and says so");
+    assert!(census_of_file(&laptop.path()).is_err(), "it waits for a migration, and says so");
 
     let laptop = laptop.reopened().await;
     let scene = Scene::of(&laptop);
@@ -70,7 +70,7 @@ async fn a_file_from_before_tenants_has_the_one_it_always_had() {
     make_tenant(&laptop, "acme").await;
     let key = make_key(&laptop, "acme").await;
     assert_eq!(laptop.store.look_up_key(&key.id).await.unwrap().unwrap().key, key);
-    scene.audit().await;
+    scene.census().await;
     laptop.store.close().await;
 }
 
@@ -151,7 +151,7 @@ async fn what_an_older_binary_left_behind_is_gone_on_with() {
         "and reads on: {moved:?}"
     );
     assert!(laptop.store.look_up_key(&key.id).await.unwrap().is_some());
-    scene.audit().await;
+    scene.census().await;
     laptop.store.close().await;
 }
 
@@ -273,10 +273,10 @@ async fn the_audit_finds_what_must_not_be_among_tenants() {
     ] {
         let sql = Connection::open(laptop.path()).unwrap();
         assert_eq!(sql.execute(spoil, []).unwrap(), 1, "{spoil}");
-        let audit = audit_file(&laptop.path()).unwrap();
+        let audit = census_of_file(&laptop.path()).unwrap();
         assert_eq!(audit.violations, [sentence], "{spoil}");
         assert!(!audit.is_clean());
         sql.execute(mend, []).unwrap();
     }
-    assert!(audit_file(&laptop.path()).unwrap().is_clean(), "all was mended");
+    assert!(census_of_file(&laptop.path()).unwrap().is_clean(), "all was mended");
 }

@@ -1,4 +1,4 @@
-//! Webhooks, deliveries and the audit trail in the file: what survives, what cannot be read, what a full disk does to a round.
+//! Webhooks, deliveries and the audit log in the file: what survives, what cannot be read, what a full disk does to a round.
 
 use foreman_conformance::given::{MINUTE, PLENTY, Scene, a_job, jobs, sorted};
 use foreman_conformance::posting::{Round, callback, courier, delivery, job_ids, listed, posted};
@@ -6,14 +6,14 @@ use foreman_conformance::{Subject, TenancySubject};
 use foreman_core::audit::{Act, Actor};
 use foreman_core::job::NewJob;
 use foreman_core::ports::{
-    Advanced, AuditTrail, ChangeLog, CreateWebhookAnswer, DeliveryNote, Followers, JobStore, NewDelivery, NewWebhook,
+    Advanced, AuditLog, ChangeLog, CreateWebhookAnswer, DeliveryNote, Followers, JobStore, NewDelivery, NewWebhook,
     Retention, StoreError, WebhookStore, Went,
 };
 use foreman_core::signing::SigningKeys;
 use foreman_core::target::{Body, HttpTarget, Target};
 use foreman_core::webhook::{Events, PATIENCE, Webhook, WebhookSettings};
 use foreman_core::{EntryId, TenantId, WebhookId};
-use foreman_sqlite::audit_file;
+use foreman_sqlite::census_of_file;
 use rusqlite::Connection;
 
 use crate::given::Laptop;
@@ -61,18 +61,18 @@ async fn endpoints_deliveries_and_the_couriers_place_survive_a_close_and_an_open
     };
     assert_eq!(laptop.store.note_deliveries(std::slice::from_ref(&failed)).await.unwrap(), []);
     laptop.store.record(EntryId::fresh(), &an_act("acme", "queue.pause")).await.unwrap();
-    let before = (listed(&laptop, "acme", webhook.id).await, laptop.store.trail(None, None, PLENTY).await.unwrap());
+    let before = (listed(&laptop, "acme", webhook.id).await, laptop.store.audit_log(None, None, PLENTY).await.unwrap());
 
     let laptop = laptop.reopened().await;
     assert_eq!(courier(&laptop.store).await, round.to);
-    let after = (listed(&laptop, "acme", webhook.id).await, laptop.store.trail(None, None, PLENTY).await.unwrap());
+    let after = (listed(&laptop, "acme", webhook.id).await, laptop.store.audit_log(None, None, PLENTY).await.unwrap());
     assert_eq!(after, before);
     assert_eq!((after.0.len(), after.1.len()), (1, 1));
     // The health goes on where it was.
     let later = DeliveryNote { at: failed.at.plus(PATIENCE), ..failed };
     let disabled = laptop.store.note_deliveries(&[later]).await.unwrap();
     assert_eq!(disabled.iter().map(|webhook| webhook.id).collect::<Vec<_>>(), [webhook.id]);
-    Scene::of(&laptop).audit().await;
+    Scene::of(&laptop).census().await;
     laptop.store.close().await;
 }
 
@@ -134,7 +134,7 @@ async fn an_act_of_a_later_version_hides_no_other() {
     assert_eq!(sql.execute(spoil, [ids[1].0]).unwrap(), 1);
     drop(sql);
     for tenant in [None, Some(&TenantId::new("acme"))] {
-        let page = laptop.store.trail(tenant, None, 2).await.unwrap();
+        let page = laptop.store.audit_log(tenant, None, 2).await.unwrap();
         let actions: Vec<&str> = page.iter().map(|entry| entry.act.action.as_str()).collect();
         assert_eq!(actions, ["a.three", "a.one"], "the page is full");
     }
@@ -171,7 +171,7 @@ async fn a_round_that_finds_no_room_is_posted_whole_when_there_is_some() {
     assert!(matches!(full, Err(StoreError::Full(_))), "{full:?}");
     assert_eq!(courier(&laptop.store).await, from);
     assert_eq!(listed(&laptop, "acme", webhook.id).await, []);
-    assert_eq!(scene.audit().await.jobs as usize, filler.len());
+    assert_eq!(scene.census().await.jobs as usize, filler.len());
     // The same round, as it is sent again.
     let tenant = TenantId::default();
     laptop.store.cancel(&tenant, &filler[..4]).await.unwrap();
@@ -180,7 +180,7 @@ async fn a_round_that_finds_no_room_is_posted_whole_when_there_is_some() {
     assert_eq!(laptop.store.advance(None, &round.advance()).await.unwrap(), Some(Advanced::Overtaken));
     let made = sorted(listed(&laptop, "acme", webhook.id).await.iter().map(|delivery| delivery.job));
     assert_eq!(made, job_ids(&round.deliveries));
-    scene.audit().await;
+    scene.census().await;
     laptop.store.close().await;
 }
 
@@ -191,10 +191,10 @@ async fn the_audit_finds_a_delivery_whose_webhook_is_gone() {
     let one = delivery("acme", webhook.id);
     laptop.tenancy().post_one(&one).await.unwrap();
     laptop.store.close().await;
-    assert!(audit_file(&laptop.path()).unwrap().is_clean());
+    assert!(census_of_file(&laptop.path()).unwrap().is_clean());
     Connection::open(laptop.path()).unwrap().execute("UPDATE webhooks SET tenant = 'other'", []).unwrap();
     let sentence = format!("delivery {} is listed for webhook {}, which does not exist", one.job.id, webhook.id);
-    assert_eq!(audit_file(&laptop.path()).unwrap().violations, [sentence]);
+    assert_eq!(census_of_file(&laptop.path()).unwrap().violations, [sentence]);
 }
 
 /// A courier that is a long way behind: the pruner looks at what is old and read, not at all that waits to be read.

@@ -1,4 +1,4 @@
-//! The audit trail, read.
+//! The audit log, read.
 
 use axum::extract::State;
 use axum::response::Response;
@@ -45,7 +45,7 @@ pub(crate) async fn list(State(app): State<App>, Params(params): Params<TrailPar
         .map(|name| name.parse())
         .transpose()
         .map_err(|error: NotATenantId| Problem::invalid_request(format!("in the query: tenant: {error}")))?;
-    let entries = app.tenancy.trail(tenant.as_ref(), before, limit + 1).await?;
+    let entries = app.tenancy.audit_log(tenant.as_ref(), before, limit + 1).await?;
     let page = page_of(entries, limit, |entry| entry.id.to_string());
     let items: Vec<AuditDocument> = page.items.into_iter().map(AuditDocument::from).collect();
     Ok(json::answer(StatusCode::OK, &ListDocument { items, next: page.next }))

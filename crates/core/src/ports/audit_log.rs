@@ -1,4 +1,4 @@
-//! The audit trail as it is kept: appended to, read, pruned by age; never changed.
+//! The audit log as it is kept: appended to, read, pruned by age; never changed.
 
 use async_trait::async_trait;
 
@@ -8,7 +8,7 @@ use crate::audit::{Act, Entry};
 use crate::id::{EntryId, TenantId};
 
 #[async_trait]
-pub trait AuditTrail: Send + Sync {
+pub trait AuditLog: Send + Sync {
     /// Sent again under the same id it is kept once.
     async fn record(&self, id: EntryId, act: &Act) -> Result<(), StoreError>;
 
@@ -19,7 +19,7 @@ pub trait AuditTrail: Send + Sync {
     }
 
     /// The newest first, those before `before`, at most `limit`; of all tenants when none is named.
-    async fn trail(
+    async fn audit_log(
         &self,
         tenant: Option<&TenantId>,
         before: Option<EntryId>,

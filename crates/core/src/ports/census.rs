@@ -2,7 +2,7 @@
 
 /// What a full look at a store found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Audit {
+pub struct Census {
     pub jobs: u64,
     pub ready: u64,
     pub held: u64,
@@ -11,7 +11,7 @@ pub struct Audit {
     pub violations: Vec<String>,
 }
 
-impl Audit {
+impl Census {
     pub fn is_clean(&self) -> bool {
         self.violations.is_empty() && self.jobs == self.ready + self.held + self.outcomes
     }
