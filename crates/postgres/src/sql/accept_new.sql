@@ -1,5 +1,5 @@
--- Writes down new jobs that are due and lets them wait in line. What they have in common is sent once: taken out of arrays,
--- eleven columns cost as much as both rows do. A job that is there already is a conflict, and fails all of it.
+-- Writes down new jobs that are due and lets them wait in line. What they have in common is sent once: taken out of
+-- arrays, eleven columns cost as much as both rows do. A job that is there already is a conflict, and fails all of it.
 --
 --   $1 ids   $2 work   $3 keys
 --   $12 outlines, or none
@@ -8,7 +8,8 @@ WITH asked AS MATERIALIZED (
     SELECT * FROM unnest($1::uuid[], $2::text[], $3::bigint[], $12::text[]) AS asked (id, work, key, outline)
 ),
 written AS (
-    INSERT INTO jobs (id, tenant, queue, route, lane, kind, correlation_id, max_attempts, created_at, first_run_at, work, outline)
+    INSERT INTO jobs (id, tenant, queue, route, lane, kind, correlation_id, max_attempts, created_at, first_run_at,
+        work, outline)
     SELECT id, $4::text, $5::text, $6::text, $7::smallint, $8::text, $9::text, $10::integer, (SELECT foreman_now()),
            (SELECT foreman_now()), work, outline
     FROM asked

@@ -1,7 +1,8 @@
 -- Which jobs to take, by name: those that wait, are due, not paused, of no disabled tenant, and served.
 --
--- A delivery waits for whoever has a row locked, in the order of the ids so that two of them never wait for each other; what
--- is not there after the wait is not ours. Not by physical place: a row that was updated while we waited has moved.
+-- A delivery waits for whoever has a row locked, in the order of the ids so that two of them never wait for each other;
+-- what is not there after the wait is not ours. Not by physical place: a row that was updated while we waited has
+-- moved.
 --
 --   $5 the ids
 locked AS MATERIALIZED (

@@ -1,24 +1,27 @@
 -- Where there is something to take, and how much: a look without locks, before the statement that takes.
 --
--- A line is a lane, a route and a queue. Lines that have something due are found by skipping through the claim index from one
--- queue to the next. That walks over what the vacuum has not taken away yet; so while a scan may begin near V, and the
--- queues on record are few, all of them are looked into instead. Of very many some are looked into at a time, others the
--- next, and each tenant's in turn: nobody hides another's single job among queues without number. A queue that nobody may take
--- from (its tenants have paused it, have no room for another running job, or are disabled) is not looked into.
+-- A line is a lane, a route and a queue. Lines that have something due are found by skipping through the claim index
+-- from one queue to the next. That walks over what the vacuum has not taken away yet; so while a scan may begin near V,
+-- and the queues on record are few, all of them are looked into instead. Of very many some are looked into at a time,
+-- others the next, and each tenant's in turn: nobody hides another's single job among queues without number. A queue
+-- that nobody may take from (its tenants have paused it, have no room for another running job, or are disabled) is not
+-- looked into.
 --
--- A line is looked into at two places, each of them one stretch of the index: up to V, where those wait that were passed over,
--- and beyond it, where newcomers are let in and where the next job of anyone lies whose last one was just served
--- (`foreman_core::fair::window`). Where a line has something waiting further below V than a scan begins, and that is known, the
--- first scan begins there.
+-- A line is looked into at two places, each of them one stretch of the index: up to V, where those wait that were
+-- passed over, and beyond it, where newcomers are let in and where the next job of anyone lies whose last one was just
+-- served (`foreman_core::fair::window`). Where a line has something waiting further below V than a scan begins, and
+-- that is known, the first scan begins there.
 --
--- Jobs of several lines are compared by how far they lie behind the front of their own, for each line counts its own service
--- (`foreman_core::fair::front`). The answer names the first of each lane: by that order, and by that order with tenants in
--- turn; the first of each tenant; and all of a line that stand at its first key. Whoever asks decides whose turn it is.
+-- Jobs of several lines are compared by how far they lie behind the front of their own, for each line counts its own
+-- service (`foreman_core::fair::front`). The answer names the first of each lane: by that order, and by that order with
+-- tenants in turn; the first of each tenant; and all of a line that stand at its first key. Whoever asks decides whose
+-- turn it is.
 --
 -- Whether a tenant is disabled is asked of its row, and of nobody's while none is.
 --
 --   $1 token   $2 queues, NULL for all   $3 routes   $4 lanes   $5 at most so many of each lane
---   $6 how far below V a scan begins, NULL for the very beginning   $7 tenants that have no room for another running job
+--   $6 how far below V a scan begins, NULL for the very beginning   $7 tenants that have no room for another running
+--   job
 --   $8 how far beyond V a scan ends, NULL for the very end   $9 a step of weight 1
 --   $10 how many up to V   $11 how many beyond it
 --   lines that begin further back: $12 lanes   $13 routes   $14 queues   $15 keys   $16 how far from there a scan goes
@@ -26,7 +29,8 @@ WITH RECURSIVE
 direction AS MATERIALIZED (
     SELECT lane.lane, route.route,
            $2::text[] IS NULL AND ($6::bigint IS NULL OR (
-               SELECT count(*) FROM (SELECT FROM lanes WHERE lanes.lane = lane.lane LIMIT 65) AS few) > 64) AS is_skipped
+               SELECT count(*) FROM (SELECT FROM lanes WHERE lanes.lane = lane.lane LIMIT 65) AS few) > 64)
+                   AS is_skipped
     FROM (SELECT DISTINCT unnest($4::smallint[]) AS lane) AS lane
     CROSS JOIN (SELECT DISTINCT unnest($3::text[]) AS route) AS route
 ),
@@ -78,8 +82,10 @@ line AS MATERIALIZED (
         SELECT served.*, row_number() OVER (
             PARTITION BY served.lane ORDER BY crowded.place, hashtext(served.queue || $1)) AS turn
         FROM served
-        LEFT JOIN crowded ON crowded.lane = served.lane AND crowded.route = served.route AND crowded.queue = served.queue
-        -- One after the other until the first that may be served: as EXISTS, all tenants of all lines would be gone through.
+        LEFT JOIN crowded ON crowded.lane = served.lane AND crowded.route = served.route
+            AND crowded.queue = served.queue
+        -- One after the other until the first that may be served: as EXISTS, all tenants of all lines would be gone
+        -- through.
         WHERE (SELECT true FROM queues
                WHERE queues.queue = served.queue AND queues.paused_at IS NULL AND queues.tenant <> ALL ($7)
                  AND ((SELECT NOT EXISTS (SELECT FROM tenants WHERE tenants.disabled))
@@ -100,7 +106,8 @@ found AS MATERIALIZED (
     CROSS JOIN LATERAL (
         (SELECT ready.key, ready.job, ready.tenant, ready.attempt > ready.spent OR ready.crashes > 0 AS was_taken_back
          FROM ready
-         WHERE ready.lane = line.lane AND ready.route = line.route AND ready.queue = line.queue AND ready.key IS NOT NULL
+         WHERE ready.lane = line.lane AND ready.route = line.route AND ready.queue = line.queue
+             AND ready.key IS NOT NULL
            AND ready.key >= line.begins AND ready.key <= line.ends
            AND ready.crashes < 2 AND (ready.expires_at IS NULL OR ready.expires_at > foreman_now())
            AND ready.tenant <> ALL (line.passed_over)
@@ -111,7 +118,8 @@ found AS MATERIALIZED (
         UNION ALL
         (SELECT ready.key, ready.job, ready.tenant, ready.attempt > ready.spent OR ready.crashes > 0 AS was_taken_back
          FROM ready
-         WHERE ready.lane = line.lane AND ready.route = line.route AND ready.queue = line.queue AND ready.key IS NOT NULL
+         WHERE ready.lane = line.lane AND ready.route = line.route AND ready.queue = line.queue
+             AND ready.key IS NOT NULL
            AND ready.key > line.v AND ready.key <= coalesce(line.v + $8::bigint, 9223372036854775807)
            AND ready.crashes < 2 AND (ready.expires_at IS NULL OR ready.expires_at > foreman_now())
            AND ready.tenant <> ALL (line.passed_over)
@@ -127,7 +135,8 @@ weighed AS MATERIALIZED (
     FROM (SELECT DISTINCT found.tenant FROM found) AS whose
 ),
 compared AS (
-    SELECT found.*, found.key - least(found.first, greatest(found.v, found.first - $9::bigint)) AS behind, weighed.weight
+    SELECT found.*, found.key - least(found.first, greatest(found.v, found.first - $9::bigint)) AS behind,
+        weighed.weight
     FROM found JOIN weighed ON weighed.tenant = found.tenant
 ),
 placed AS (

@@ -1,8 +1,9 @@
 -- Out of `ready`, into one numbered claim: the end of both ways to claim.
 --
--- The number is drawn after the rows are taken, in this very statement: one drawn before could be overtaken. The answer has
--- one row at least, which says whether the session lives and whether the call was answered before. What was asked of the jobs
--- is read by a statement of its own, along with the commit: here, where their ids are not known beforehand, every partition would be locked.
+-- The number is drawn after the rows are taken, in this very statement: one drawn before could be overtaken. The answer
+-- has one row at least, which says whether the session lives and whether the call was answered before. What was asked
+-- of the jobs is read by a statement of its own, along with the commit: here, where their ids are not known beforehand,
+-- every partition would be locked.
 members AS MATERIALIZED (
     SELECT taken.*, picked.rank FROM taken JOIN picked ON picked.job = taken.job
 ),

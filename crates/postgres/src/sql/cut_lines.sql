@@ -1,14 +1,16 @@
--- Forgets the order of tasks that nobody has used for long. Every task has lines of its own (a lane, a queue and a route), and in a
--- queue that is used for other tasks nothing else removes them.
+-- Forgets the order of tasks that nobody has used for long. Every task has lines of its own (a lane, a queue and a
+-- route), and in a queue that is used for other tasks nothing else removes them.
 --
 --   $1 how many to look at   $2 unused for how long   $3 $4 $5 $6 after which row: queue, lane, route, tenant
 --
--- By the key, a few at a time, from where the last look stopped: when a share was last used is in no index, for it changes with every
--- reservation. A share that another has locked is in use and is left alone: whoever reserves holds some shares while it waits for
--- others, so nothing here may wait for one. A share without a time is of a version that noted none, and begins now.
+-- By the key, a few at a time, from where the last look stopped: when a share was last used is in no index, for it
+-- changes with every reservation. A share that another has locked is in use and is left alone: whoever reserves holds
+-- some shares while it waits for others, so nothing here may wait for one. A share without a time is of a version that
+-- noted none, and begins now.
 --
--- A line's V goes with its last share. A reservation at that very moment may still have read V, and get a key that is far behind
--- those of the next ones; its job then waits until what came meanwhile has run. The line had been unused for weeks, so that is little.
+-- A line's V goes with its last share. A reservation at that very moment may still have read V, and get a key that is
+-- far behind those of the next ones; its job then waits until what came meanwhile has run. The line had been unused for
+-- weeks, so that is little.
 WITH looked AS MATERIALIZED (
     SELECT queue, lane, route, tenant FROM line_shares
     WHERE (queue, lane, route, tenant) > ($3::text, $4::smallint, $5::text, $6::text)
@@ -46,6 +48,7 @@ forgotten_fronts AS (
             AND NOT EXISTS (SELECT FROM unused WHERE unused.queue = other.queue AND unused.lane = other.lane
                             AND unused.route = other.route AND unused.tenant = other.tenant))
 )
-SELECT looked.queue, looked.lane, looked.route, looked.tenant, (SELECT count(*) FROM gone), (SELECT count(*) FROM looked),
+SELECT looked.queue, looked.lane, looked.route, looked.tenant, (SELECT count(*) FROM gone),
+    (SELECT count(*) FROM looked),
        foreman_now()
 FROM looked ORDER BY looked.queue DESC, looked.lane DESC, looked.route DESC, looked.tenant DESC LIMIT 1

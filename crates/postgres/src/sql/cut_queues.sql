@@ -1,11 +1,11 @@
 -- Removes the names of queues that nobody has used for long, with what is known of their order.
 --
--- $1 how many, $2 unused for how long. A submission notes its use in the row before it puts a job there, so a row that is
--- still old after it was locked has no job on its way; one that is locked by somebody else is skipped. Queues in which
--- something still waits or is held are in use as of now.
+-- $1 how many, $2 unused for how long. A submission notes its use in the row before it puts a job there, so a row that
+-- is still old after it was locked has no job on its way; one that is locked by somebody else is skipped. Queues in
+-- which something still waits or is held are in use as of now.
 --
--- All that waits is walked over once, and only where a queue is unused. Looked for queue by queue, with 100,000 waiting, a
--- thousand unused queues took 19 s, and everything else that is cut along with them was not.
+-- All that waits is walked over once, and only where a queue is unused. Looked for queue by queue, with 100,000
+-- waiting, a thousand unused queues took 19 s, and everything else that is cut along with them was not.
 WITH unused AS MATERIALIZED (
     SELECT queue, tenant FROM queues
     WHERE paused_at IS NULL AND used_at <= foreman_now() - $2::interval

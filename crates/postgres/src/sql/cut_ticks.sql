@@ -1,8 +1,8 @@
--- Forgets old ticks, but for the latest of every schedule that exists, which says what became of it; those that are held; and
--- those whose job is not final, by which an overlap is judged.
+-- Forgets old ticks, but for the latest of every schedule that exists, which says what became of it; those that are
+-- held; and those whose job is not final, by which an overlap is judged.
 --
--- Each is looked up by a subquery that gives one value: where EXISTS stands beside an OR, the planner may read all of `jobs` and
--- `outcomes` into a table of its own first.
+-- Each is looked up by a subquery that gives one value: where EXISTS stands beside an OR, the planner may read all of
+-- `jobs` and `outcomes` into a table of its own first.
 --
 --   $1 limit   $2 how long they are kept
 DELETE FROM ticks WHERE ctid = ANY (ARRAY(

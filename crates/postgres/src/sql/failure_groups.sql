@@ -1,10 +1,11 @@
--- The largest groups of a tenant's jobs that ended in one state, each with its last job as a sample, and whether the walk has
--- seen all of them. Foreman's own jobs are left out.
+-- The largest groups of a tenant's jobs that ended in one state, each with its last job as a sample, and whether the
+-- walk has seen all of them. Foreman's own jobs are left out.
 --
--- `walk` goes from one group to the next by `failures_of_users`, so far as is looked at and one further: that one says that there
--- are more. Then, and only then, which groups it met was left to chance, and those among the `newest` of the state join them, so
--- that what is failing now is not missed. `counted` counts each no further than is enough, and only the largest are looked at more
--- closely. The conditions of the index are repeated at each step, for the planner compares them word by word.
+-- `walk` goes from one group to the next by `failures_of_users`, so far as is looked at and one further: that one says
+-- that there are more. Then, and only then, which groups it met was left to chance, and those among the `newest` of the
+-- state join them, so that what is failing now is not missed. `counted` counts each no further than is enough, and only
+-- the largest are looked at more closely. The conditions of the index are repeated at each step, for the planner
+-- compares them word by word.
 --
 --   $1 tenant   $2 rows that are enough, and one   $3 how many groups   $4 how many at most are looked at, of each kind
 --   $5 state: failed or dead
@@ -51,7 +52,8 @@ counted AS MATERIALIZED (
 largest AS MATERIALIZED (
     SELECT * FROM counted ORDER BY least(counted.jobs, $2 - 1) DESC, counted.last_at DESC LIMIT $3::bigint
 )
-SELECT largest.error_group, largest.jobs, first.finished_at, last.finished_at, last.job, last.queue, last.kind, last.report,
+SELECT largest.error_group, largest.jobs, first.finished_at, last.finished_at, last.job, last.queue, last.kind,
+    last.report,
        last.state, NOT EXISTS (SELECT FROM walk WHERE walk.step > $4 AND walk.error_group IS NOT NULL) AS saw_all
 FROM largest
 CROSS JOIN LATERAL (

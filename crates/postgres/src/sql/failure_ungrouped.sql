@@ -1,6 +1,6 @@
--- A tenant's jobs that ended in one state and have no group, as one: counted no further than is enough, with the last as a sample.
--- Sorted by the group too, which is NULL for all of them: only then does the planner see that they lie in the order of
--- `failures_of_users`, whose conditions are repeated here. Foreman's own jobs are left out.
+-- A tenant's jobs that ended in one state and have no group, as one: counted no further than is enough, with the last
+-- as a sample. Sorted by the group too, which is NULL for all of them: only then does the planner see that they lie in
+-- the order of `failures_of_users`, whose conditions are repeated here. Foreman's own jobs are left out.
 --
 --   $1 tenant   $2 rows that are enough, and one   $3 state: failed or dead
 SELECT NULL::text AS error_group,

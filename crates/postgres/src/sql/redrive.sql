@@ -1,5 +1,5 @@
--- Takes the outcomes of final jobs away and keeps them as attempts. The delete is the compare-and-set: of two re-drives one
--- finds the row, the other waits for it and finds none.
+-- Takes the outcomes of final jobs away and keeps them as attempts. The delete is the compare-and-set: of two re-drives
+-- one finds the row, the other waits for it and finds none.
 --
 --   $1 jobs   $2 tenant
 WITH locked AS MATERIALIZED (
@@ -12,7 +12,8 @@ gone AS (
 ),
 recorded AS (
     INSERT INTO attempts (job, claim, number, settled, session, worker, started_at, finished_at, outcome, report)
-    SELECT job, claim, CASE WHEN claim IS NULL THEN 0 ELSE attempt END, settled, session, worker, started_at, finished_at,
+    SELECT job, claim, CASE WHEN claim IS NULL THEN 0 ELSE attempt END, settled, session, worker, started_at,
+        finished_at,
            state, report
     FROM gone
 )

@@ -1,8 +1,9 @@
 -- Reserves places in the fair order: each tenant's last key in a line moves on by what it is given, from V at least.
 --
--- A statement and a transaction of its own, before the batch: the row is hot, and must not stay locked while a batch is on its
--- way to the disk. It does not wait for the disk itself: the batch that uses the keys commits later, and takes this along. A
--- crash in between wastes keys and nothing else. In the order of the names, so that two never wait for each other.
+-- A statement and a transaction of its own, before the batch: the row is hot, and must not stay locked while a batch is
+-- on its way to the disk. It does not wait for the disk itself: the batch that uses the keys commits later, and takes
+-- this along. A crash in between wastes keys and nothing else. In the order of the names, so that two never wait for
+-- each other.
 --
 -- A step is what a job moves its tenant on by: the heavier the tenant, the smaller. One that nobody made weighs 1.
 --

@@ -1,5 +1,5 @@
--- Ends jobs that are held: closed in their claim, their outcome written under the claim's lock. What the worker reports later
--- finds no bit set and is refused.
+-- Ends jobs that are held: closed in their claim, their outcome written under the claim's lock. What the worker reports
+-- later finds no bit set and is refused.
 --
 --   $1 jobs
 WITH locked AS MATERIALIZED (
@@ -15,7 +15,8 @@ closing AS MATERIALIZED (
            NULL::text AS error_group, false AS settled
     FROM locked
     CROSS JOIN LATERAL unnest(locked.jobs, locked.tenants, locked.queues, locked.routes, locked.lanes, locked.kinds,
-                              locked.run_at, locked.expires_at, locked.attempt, locked.spent, locked.crashes, locked.moves)
+                              locked.run_at, locked.expires_at, locked.attempt, locked.spent, locked.crashes,
+                                  locked.moves)
          WITH ORDINALITY AS member (job, tenant, queue, route, lane, kind, run_at, expires_at, attempt, spent, crashes,
                                     moves, place)
     WHERE member.job = ANY ($1) AND get_bit(locked.open, member.place::integer - 1) = 1

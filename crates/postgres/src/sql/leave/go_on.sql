@@ -1,7 +1,7 @@
 -- The end of a statement whose jobs may go on: an attempt and a row in `ready` for each that does.
 --
--- A retry waits for its delay without a place in line; what was handed back, or lapsed, goes to the front (key V), for that was
--- not its fault.
+-- A retry waits for its delay without a place in line; what was handed back, or lapsed, goes to the front (key V), for
+-- that was not its fault.
 ,
 recorded AS (
     INSERT INTO attempts (job, claim, number, settled, session, worker, started_at, finished_at, outcome, report)

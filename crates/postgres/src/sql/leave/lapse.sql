@@ -1,10 +1,11 @@
 -- Returns what a dead session held: the second statement of a sweep.
 --
--- The first one locked the session's row, looked again and marked it dead for ever. As one statement the sweep would miss the
--- very claim it had waited for. Each job counts one crash more; at its last crash, or without an attempt left, it is dead.
+-- The first one locked the session's row, looked again and marked it dead for ever. As one statement the sweep would
+-- miss the very claim it had waited for. Each job counts one crash more; at its last crash, or without an attempt left,
+-- it is dead.
 --
---   $1 session   $2 so many crashes are the end   reports: $3 it goes on, $4 no attempt left, $5 poison, with % for the crashes
---   groups of the errors: $6 no attempt left, $7 poison
+--   $1 session   $2 so many crashes are the end   reports: $3 it goes on, $4 no attempt left, $5 poison, with % for the
+--   crashes groups of the errors: $6 no attempt left, $7 poison
 WITH locked AS MATERIALIZED (
     SELECT * FROM claims WHERE session = $1::uuid ORDER BY number FOR UPDATE
 ),
@@ -15,7 +16,8 @@ lost AS MATERIALIZED (
            member.spent >= coalesce(jobs.max_attempts, 2147483647) AS is_spent
     FROM locked
     CROSS JOIN LATERAL unnest(locked.jobs, locked.tenants, locked.queues, locked.routes, locked.lanes, locked.kinds,
-                              locked.run_at, locked.expires_at, locked.attempt, locked.spent, locked.crashes, locked.moves)
+                              locked.run_at, locked.expires_at, locked.attempt, locked.spent, locked.crashes,
+                                  locked.moves)
          WITH ORDINALITY AS member (job, tenant, queue, route, lane, kind, run_at, expires_at, attempt, spent, crashes,
                                     moves, place)
     LEFT JOIN jobs ON jobs.id = member.job

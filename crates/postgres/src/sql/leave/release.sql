@@ -16,7 +16,8 @@ closing AS MATERIALIZED (
            NULL::text AS error_group, false AS settled
     FROM locked
     CROSS JOIN LATERAL unnest(locked.jobs, locked.tenants, locked.queues, locked.routes, locked.lanes, locked.kinds,
-                              locked.run_at, locked.expires_at, locked.attempt, locked.spent, locked.crashes, locked.moves)
+                              locked.run_at, locked.expires_at, locked.attempt, locked.spent, locked.crashes,
+                                  locked.moves)
          WITH ORDINALITY AS member (job, tenant, queue, route, lane, kind, run_at, expires_at, attempt, spent, crashes,
                                     moves, place)
     WHERE get_bit(locked.open, member.place::integer - 1) = 1

@@ -1,8 +1,8 @@
 -- Records attempts that all ended their jobs: settle.sql without what only those need that go on. Nearly every
 -- settlement is one of these, and each column taken out of a claim's arrays costs as much as an index entry.
 --
--- The rules are the same: the claims are locked in the order of their numbers, and only those of this session; everything
--- that is written comes from `closing`, the asked jobs whose bit is still set in the *locked* row.
+-- The rules are the same: the claims are locked in the order of their numbers, and only those of this session;
+-- everything that is written comes from `closing`, the asked jobs whose bit is still set in the *locked* row.
 --
 --   $1 session   $2 claims   $3 jobs   $4 final states   $5 reports   $6 the claims, each once
 --   $7 groups of their errors, or nothing at all
