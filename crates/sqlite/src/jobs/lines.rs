@@ -7,11 +7,12 @@
 //! its turn comes; one that several share is read before, up to V and beyond it.
 //!
 //! One claim looks at no more than [`AT_ONCE`] lines of a lane and route. Up to so many it sees them all, and the order is
-//! exact; one machine hardly ever has more. With more of them it goes round: each claim looks at the next [`AT_ONCE`], so
-//! every line has its turn once in a round. Lanes stay strict all the same, for each lane is looked at for itself: a job of a
-//! lower lane is never taken in place of one of a higher lane. A claim that is not full after its share looks at the next one,
-//! so it never comes back with nothing while anything is due. Lines that nobody may take from (its tenants have paused it, have
-//! no room, or are disabled) are passed over and do not count; how single tenants are passed over is told in [`super::skipped`].
+//! exact. With more of them it goes round: each claim looks at the next [`AT_ONCE`], and beside them at the lines that each
+//! tenant has come to last. So nobody hides another tenant's single job among queues without number, and every line has its
+//! turn once in a round. Lanes stay strict all the same, for each lane is looked at for itself: a job of a lower lane is
+//! never taken in place of one of a higher lane. A claim that is not full after its share looks at the next one, so it never
+//! comes back with nothing while anything is due. Lines that nobody may take from (its tenants have paused it, have no room, or
+//! are disabled) are passed over and do not count; how single tenants are passed over is told in [`super::skipped`].
 //!
 //! There is one exception to both: a claim passes over no more than [`CLOSED_AT_ONCE`] such lines of a lane and route. What is due
 //! behind them waits for the claims that follow, each of which goes on where the one before stopped.
@@ -37,15 +38,18 @@ use crate::order::Weights;
 use crate::rows::{Waiting, job_row_columns};
 use crate::write::Write;
 
-/// So many lines of a lane and route are looked at together: about two milliseconds of the writer.
-const AT_ONCE: usize = 1_024;
+/// So many lines of a lane and route are looked at together: about half a millisecond of the writer.
+const AT_ONCE: usize = 256;
 
 /// So many lines of a lane and route that nobody may take from are passed over in one claim: about two milliseconds of the writer.
-/// The next claim goes on behind them.
-const CLOSED_AT_ONCE: usize = 2 * AT_ONCE;
+/// The next claim goes on behind them; what others have come to last is looked at all the same.
+const CLOSED_AT_ONCE: usize = 8 * AT_ONCE;
 
 /// So many jobs of a line are read ahead while it may be another line's turn.
 const AHEAD: usize = 16;
+
+/// So many of a tenant's latest lines are looked at where there are too many lines for all of them.
+const LATEST: usize = 4;
 
 /// What is known of a line before it is read: its first, whether another tenant has ever come to it, and V.
 macro_rules! found {
@@ -78,6 +82,14 @@ const REST_OF_LINE: &str = concat!(
      WHERE lane = ?1 AND route = ?2 AND queue = ?3 AND key IS NOT NULL AND (key, job) > (?4, ?5) ORDER BY key, job"
 );
 
+/// The next tenant that has ever come to a line.
+const NEXT_TENANT: &str = "SELECT tenant FROM line_shares INDEXED BY line_shares_by_time
+     WHERE lane = ?1 AND route = ?2 AND tenant > ?3 ORDER BY tenant LIMIT 1";
+
+/// The lines that a tenant has come to last.
+const LATEST_OF: &str = "SELECT queue FROM line_shares INDEXED BY line_shares_by_time
+     WHERE lane = ?1 AND route = ?2 AND tenant = ?3 ORDER BY given_at DESC LIMIT ?4";
+
 const ANY_PAUSED: &str = "SELECT 1 FROM queues INDEXED BY queues_paused WHERE paused_at IS NOT NULL LIMIT 1";
 
 const PAUSED_IN: &str = "SELECT tenant FROM queues INDEXED BY queues_paused WHERE queue = ?1 AND paused_at IS NOT NULL";
@@ -85,25 +97,35 @@ const PAUSED_IN: &str = "SELECT tenant FROM queues INDEXED BY queues_paused WHER
 /// What one claim leaves for the next.
 #[derive(Default)]
 pub(crate) struct Rotation {
-    /// After which queue the next claim goes on, where there were more lines than one claim looks at.
-    places: Mutex<HashMap<(Lane, Route), QueueName>>,
+    places: Mutex<HashMap<(Lane, Route), Place>>,
     turns: Mutex<Turns>,
     skipped: Arc<Skipped>,
     disabled: Disabled,
 }
 
+/// After which queue, and after which tenant's latest lines, the next claim goes on, where there were more lines than one
+/// claim looks at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Place {
+    queue: Option<QueueName>,
+    tenant: Option<TenantId>,
+}
+
 impl Rotation {
-    fn place(&self, lane: Lane, route: &Route) -> Option<QueueName> {
-        lock(&self.places).get(&(lane, route.clone())).cloned()
+    fn place(&self, lane: Lane, route: &Route) -> Place {
+        lock(&self.places).get(&(lane, route.clone())).cloned().unwrap_or_default()
     }
 
-    fn keep(&self, lane: Lane, route: Route, place: Option<QueueName>) {
-        match place {
-            Some(queue) => lock(&self.places).insert((lane, route), queue),
-            None => lock(&self.places).remove(&(lane, route)),
-        };
+    fn keep(&self, lane: Lane, route: Route, place: Place) {
+        if place == Place::default() {
+            lock(&self.places).remove(&(lane, route));
+        } else {
+            lock(&self.places).insert((lane, route), place);
+        }
     }
+}
 
+impl Rotation {
     /// Queues went: what was known of their lines does not hold for the next of their name.
     pub fn forget_lines(&self) {
         self.skipped.forget();
@@ -140,6 +162,7 @@ pub(super) struct LaneLines<'t> {
     closing: Closing,
     source: Source,
     lines: Vec<Line>,
+    known: HashSet<(Route, QueueName)>,
     /// Lines of which all that was read is taken.
     drained: Vec<usize>,
     turn: Turn<'t>,
@@ -258,6 +281,7 @@ impl<'t> LaneLines<'t> {
             closing: Closing { is_any_paused, everywhere, skipped: Arc::clone(&rotation.skipped) },
             source,
             lines: Vec::new(),
+            known: HashSet::new(),
             drained: Vec::new(),
             turn: Turn::new(turns.lane(lane)),
             weights: Weights::default(),
@@ -284,7 +308,8 @@ impl<'t> LaneLines<'t> {
         }
         let Source::Rounds(rounds) = self.source else { return };
         for round in rounds {
-            rotation.keep(self.lane, round.route, if round.is_over { None } else { round.at });
+            let place = if round.is_over { Place::default() } else { Place { queue: round.at, tenant: round.tenant } };
+            rotation.keep(self.lane, round.route, place);
         }
     }
 
@@ -329,9 +354,19 @@ impl<'t> LaneLines<'t> {
                     let enough = self.lines.len() + AT_ONCE;
                     while self.lines.len() < enough && round.closed_left > 0 {
                         let Some(line) = round.next(write, self.lane)? else { break };
-                        match line.unless_closed(write, self.lane, &self.closing)? {
-                            Some(line) => self.lines.push(line),
-                            None => round.closed_left -= 1,
+                        if self.known.insert((line.route.clone(), line.queue.clone())) {
+                            match line.unless_closed(write, self.lane, &self.closing)? {
+                                Some(line) => self.lines.push(line),
+                                None => round.closed_left -= 1,
+                            }
+                        }
+                    }
+                    for queue in round.latest(write, self.lane)? {
+                        if !self.known.insert((round.route.clone(), queue.clone())) {
+                            continue;
+                        }
+                        if let Some(line) = find(write, LINE_OF, self.lane, &round.route, queue.as_str())? {
+                            self.lines.extend(line.unless_closed(write, self.lane, &self.closing)?);
                         }
                     }
                 }
@@ -479,6 +514,8 @@ struct Round {
     route: Route,
     from: Option<QueueName>,
     at: Option<QueueName>,
+    /// After which tenant the latest lines are looked at next.
+    tenant: Option<TenantId>,
     has_wrapped: bool,
     is_over: bool,
     /// Lines that may still be passed over.
@@ -486,8 +523,39 @@ struct Round {
 }
 
 impl Round {
-    fn from(route: Route, from: Option<QueueName>) -> Self {
-        Self { route, at: from.clone(), has_wrapped: from.is_none(), from, is_over: false, closed_left: CLOSED_AT_ONCE }
+    fn from(route: Route, Place { queue: from, tenant }: Place) -> Self {
+        Self {
+            route,
+            at: from.clone(),
+            tenant,
+            has_wrapped: from.is_none(),
+            from,
+            is_over: false,
+            closed_left: CLOSED_AT_ONCE,
+        }
+    }
+
+    /// The queues that tenants have come to last, of as many tenants as a claim looks at; none where all lines are seen.
+    fn latest(&mut self, write: &Write<'_>, lane: Lane) -> Result<Vec<QueueName>, Fault> {
+        let mut queues = Vec::new();
+        if self.is_over {
+            return Ok(queues);
+        }
+        for _ in 0..AT_ONCE {
+            let after = self.tenant.as_ref().map_or("", TenantId::as_str);
+            let next: Option<String> = write
+                .prepared(NEXT_TENANT)?
+                .query_row((lane.rank(), self.route.as_str(), after), |row| row.get(0))
+                .optional()?;
+            self.tenant = next.map(TenantId::new);
+            let Some(tenant) = &self.tenant else { break };
+            let mut statement = write.prepared(LATEST_OF)?;
+            let mut rows = statement.query((lane.rank(), self.route.as_str(), tenant.as_str(), LATEST as i64))?;
+            while let Some(row) = rows.next()? {
+                queues.push(QueueName::from_stored(&row.get::<_, String>(0)?));
+            }
+        }
+        Ok(queues)
     }
 
     fn next(&mut self, write: &Write<'_>, lane: Lane) -> Result<Option<Line>, Fault> {
@@ -691,6 +759,14 @@ mod tests {
                 REST_OF_LINE,
                 "SEARCH ready USING INDEX ready_in_order (lane=? AND route=? AND queue=? AND (key,job)>(?,?))",
             ),
+            (
+                NEXT_TENANT,
+                "SEARCH line_shares USING COVERING INDEX line_shares_by_time (lane=? AND route=? AND tenant>?)",
+            ),
+            (
+                LATEST_OF,
+                "SEARCH line_shares USING COVERING INDEX line_shares_by_time (lane=? AND route=? AND tenant=?)",
+            ),
             (PAUSED_IN, "SEARCH queues USING INDEX queues_paused (queue=?)"),
         ] {
             let plan: Vec<String> = plan(&bare.sql, question)
@@ -716,9 +792,9 @@ mod tests {
     fn a_claim_looks_at_so_many_lines_and_no_more() {
         let (mut some, mut many) = (Bare::new(), Bare::new());
         some.fill(AT_ONCE + 44);
-        many.fill(3 * AT_ONCE);
+        many.fill(3_000);
         let (some, many) = (some.steps(), many.steps());
-        assert!(many <= some + some / 10, "{many} steps over {} lines, {some} over {}", 3 * AT_ONCE, AT_ONCE + 44);
+        assert!(many <= some + some / 10, "{many} steps over 3000 lines, {some} over {}", AT_ONCE + 44);
     }
 
     #[test]
