@@ -22,6 +22,7 @@ help: ## Show this list
 	@echo "  RELEASE=1               make run: an optimised build (slower to make, faster to run)"
 	@echo "  SUITE=core              make test: one suite"
 	@echo "  TESTS=cancel            make test: only tests whose name contains this"
+	@echo "  AT_ONCE=1               make test: one suite after another (two side by side by default)"
 	@echo "  CHROMIUM=/path/to/it    make test, screenshots: the browser to use"
 
 build: ## Compile the binary (debug)

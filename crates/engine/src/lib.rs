@@ -2,7 +2,7 @@
 //!
 //! | in the order a job meets it | |
 //! |---|---|
-//! | [`desk`], [`scheduler`] | makes it when its schedule says so |
+//! | [`schedule_editor`], [`scheduler`] | makes it when its schedule says so |
 //! | [`submit`] | accepts it durably, many callers in one write |
 //! | [`promoter`] | gives it its place in the order when it falls due |
 //! | [`claiming`] | the rules of what may be claimed |
@@ -14,8 +14,9 @@
 //! | [`sweeper`] | notices when its worker died |
 //! | [`pruner`] | removes it when its retention is over |
 //!
-//! [`pool`], [`coalesce`] and [`follower`] are what these are built from; [`tenants`] and [`Vault`] are what they know of whose job it is. The engine speaks to the outside through the ports of
-//! `foreman-core` alone: it has not heard of SQL, signals or sockets, but for what a target calls.
+//! [`pool`], [`coalesce`] and [`follower`] are what these are built from; [`tenants`] and [`Vault`] are what they know of whose
+//! job it is. The engine speaks to the outside through the ports of `foreman-core` alone: it has not heard of SQL, signals or
+//! sockets, but for what a target calls.
 
 mod backlog;
 pub mod bookkeeper;

@@ -2,7 +2,7 @@
 //!
 //! A change is worked out from what the schedule was when it was read, and takes place only if it still is that and
 //! nothing of it is due. So what is due is fired first, by whoever wants to change it, and nobody has to wait for the
-//! scheduler. Any number of editors may work on one schedule: one wins, the others look again. A editor that dies half way
+//! scheduler. Any number of editors may work on one schedule: one wins, the others look again. An editor that dies half way
 //! has fired what was due or not, and has changed the schedule or not; either is whole.
 //!
 //! What may be secret in a schedule's job is sealed before it is kept, and not shown again; see [`secrets`].

@@ -43,7 +43,7 @@ pub struct Config {
     pub idle_timeout: Duration,
     /// How long one call may take in all. Past it a write's outcome is unknown.
     pub call_timeout: Duration,
-    /// The longest look at everything: the audit.
+    /// The longest look at everything: the census.
     pub census_timeout: Duration,
     /// How long a read of the change log waits for what is committed but may still be overtaken.
     pub changes_patience: Duration,

@@ -18,7 +18,7 @@ pub struct Config {
     pub call_timeout: Duration,
     /// How many writes may wait in line; beyond it callers wait for a place.
     pub queue: usize,
-    /// The longest look at everything: the audit.
+    /// The longest look at everything: the census.
     pub census_timeout: Duration,
     /// A write-ahead log longer than this is cut back by force. It grows so long only where reads never pause.
     pub wal_bytes: u64,

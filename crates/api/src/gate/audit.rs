@@ -66,7 +66,9 @@ impl Origin {
         let status = StatusCode::UNAUTHORIZED.as_u16();
         let act = Act { tenant, actor, action: action.into(), object, status, request, peer };
         let there = app.clone();
-        drop(app.tasks.spawn("refusal", async move { record(&there, &act).await }));
+        drop(app.tasks.spawn("refusal", async move {
+            record(&there, &act).await;
+        }));
     }
 }
 
@@ -166,10 +168,13 @@ pub(crate) async fn watched(app: &App, watch: Watch, request: Request, next: Nex
     let app_there = app.clone();
     let act = async move {
         let response = unwatched(request, next).await;
-        if let Some(act) = watch.finished(&response) {
-            record(&app_there, &act).await;
+        match watch.finished(&response) {
+            // Whoever works on the database itself is the only one who could notice.
+            Some(act) if !record(&app_there, &act).await && act.actor == Actor::Direct => {
+                Problem::internal("the change was made, but could not be written to the audit log").into_response()
+            }
+            _ => response,
         }
-        response
     };
     match app.tasks.spawn("act", act).await {
         Ok(response) => response,
@@ -185,9 +190,10 @@ pub(crate) async fn unwatched(request: Request, next: Next) -> Response {
     })
 }
 
-/// Tells the store, and if it does not listen the log. Of what one key does very often only some is told; see [`Bounds`].
-pub(crate) async fn record(app: &App, act: &Act) {
-    let Some(act) = app.bounds().admit(act) else { return };
+/// Tells the store, and if it does not listen the log. Of what one key does very often only some is told; see [`Bounds`]. Says
+/// whether the store has it, or does not need it.
+pub(crate) async fn record(app: &App, act: &Act) -> bool {
+    let Some(act) = app.bounds().admit(act) else { return true };
     let act = &*act;
     let id = EntryId::fresh();
     let mut why = String::new();
@@ -196,7 +202,7 @@ pub(crate) async fn record(app: &App, act: &Act) {
             tokio::time::sleep(BETWEEN_TRIES * tried).await;
         }
         match app.tenancy.record(id, act).await {
-            Ok(()) => return,
+            Ok(()) => return true,
             Err(error) => why = error.to_string(),
         }
     }
@@ -206,6 +212,7 @@ pub(crate) async fn record(app: &App, act: &Act) {
         %tenant, %actor, action, object, status, request.id = request, peer,
         "cannot write to the audit log that {actor} did {action} to {object}: {why}"
     );
+    false
 }
 
 #[cfg(test)]

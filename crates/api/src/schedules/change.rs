@@ -54,8 +54,8 @@ use crate::request::params::{Key, Tenant};
 pub(crate) async fn create(State(app): State<App>, caller: Caller, request: Request) -> Result<Response, Problem> {
     let (_, spec) = read(&app, &caller, request).await?;
     quotas::may_add_a_schedule(&app, &caller).await?;
-    let (desk, tenant) = (app.schedules.clone(), caller.tenant.clone());
-    let view = app.to_the_end(async move { desk.create(&tenant, spec).await }).await?;
+    let (editor, tenant) = (app.schedules.clone(), caller.tenant.clone());
+    let view = app.to_the_end(async move { editor.create(&tenant, spec).await }).await?;
     Ok(created(&caller, view))
 }
 
@@ -261,9 +261,9 @@ pub(crate) async fn delete(
 ) -> Result<StatusCode, Problem> {
     let expected = Expected::of_existing(&headers)?;
     let key = tag::bound(expected, &app, &tenant, key).await?;
-    let desk = app.schedules.clone();
+    let editor = app.schedules.clone();
     app.to_the_end(async move {
-        let deleted = desk.delete(&tenant, &key, expected.only_if()).await;
+        let deleted = editor.delete(&tenant, &key, expected.only_if()).await;
         deleted.map_err(|error| explained(error, &key))
     })
     .await?;
@@ -339,9 +339,9 @@ pub(crate) async fn run(State(app): State<App>, caller: Caller, Key(key): Key) -
     let quota = app.quotas().take(&app, &caller, &[view.schedule.work]).await?;
     let reads = caller.reads_jobs();
     let tenant = caller.tenant;
-    let (desk, whose) = (app.schedules.clone(), tenant.clone());
+    let (editor, whose) = (app.schedules.clone(), tenant.clone());
     let made = async move {
-        desk.run(&whose, &key, only_if).await.map_err(|error| match error {
+        editor.run(&whose, &key, only_if).await.map_err(|error| match error {
             ScheduleError::Changed(_) => ScheduleError::Busy.into(),
             error => explained(error, &key),
         })
@@ -364,9 +364,9 @@ async fn change(
     expected: Expected,
 ) -> Result<Response, Problem> {
     let key = tag::bound(expected, app, &caller.tenant, key).await?;
-    let (desk, tenant) = (app.schedules.clone(), caller.tenant.clone());
+    let (editor, tenant) = (app.schedules.clone(), caller.tenant.clone());
     let changed = async move {
-        let changed = desk.change(&tenant, &key, change, expected.only_if()).await;
+        let changed = editor.change(&tenant, &key, change, expected.only_if()).await;
         changed.map_err(|error| explained(error, &key))
     };
     Ok(tag::answer_to(caller, StatusCode::OK, app.to_the_end(changed).await?))

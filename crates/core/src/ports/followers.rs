@@ -2,7 +2,8 @@
 //!
 //! A follower has a name and one position in the log. [`Followers::advance`] writes its effect only while the position is where
 //! the follower believes it to be, and moves it in the same transaction. So of two processes that run the same follower one is
-//! overtaken and writes nothing, and an advance whose answer was lost and that is sent again is overtaken by itself.
+//! overtaken and writes nothing, and an advance whose answer was lost and that is sent again is overtaken by itself. Only an advance
+//! that moves nothing, from a position to the same one, is written as often as it is sent: its effect must bear that.
 //!
 //! The pruner keeps what any follower has not read, for [`UNREAD_KEPT`] at most, and says which follower that is
 //! ([`super::PruneStep::held_by`]). A follower that is not wanted any more is dismissed, or it would hold the log back.

@@ -94,7 +94,7 @@ pub fn settings() -> Vec<Setting> {
         "database.statement_timeout": span(MS * 100) => database.statement_timeout;
         "database.idle_timeout": span(MS * 100) => database.idle_timeout;
         "database.call_timeout": span(MS * 100) => database.call_timeout;
-        "database.census_timeout": span(SEC) => database.census_timeout;
+        "database.audit_timeout": span(SEC) => database.census_timeout;
 
         "log.level": filter() => log.level;
         "log.format": codec::choice(LogFormat::CHOICES) => log.format;
@@ -235,7 +235,7 @@ pub fn settings() -> Vec<Setting> {
         "sqlite.queue": count(1..=1_000_000) => sqlite.queue;
         "sqlite.busy_timeout": span(Duration::ZERO) => sqlite.busy_timeout;
         "sqlite.call_timeout": span(MS * 100) => sqlite.call_timeout;
-        "sqlite.census_timeout": span(SEC) => sqlite.census_timeout;
+        "sqlite.audit_timeout": span(SEC) => sqlite.census_timeout;
     }
 }
 

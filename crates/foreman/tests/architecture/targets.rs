@@ -4,13 +4,7 @@ use crate::metadata::root;
 use crate::rooms::all_sources;
 
 /// Where the variants may be named: the two rooms of targets, and what makes jobs to try things with.
-const BELONGS_IN: [&str; 5] = [
-    "crates/core/src/target/",
-    "crates/engine/src/target/",
-    "crates/core/src/conformance/",
-    "crates/conformance/",
-    "bench/",
-];
+const BELONGS_IN: [&str; 4] = ["crates/core/src/target/", "crates/engine/src/target/", "crates/conformance/", "bench/"];
 
 /// Lines of `text` that name a variant of `Target` or `TargetOutline`. Comments may, and so may tests.
 fn naming_a_kind(text: &str) -> Vec<&str> {

@@ -30,7 +30,7 @@ use super::answer::Head;
 use super::connect::{Authority, Stream};
 use super::request::HttpRequest;
 
-/// How long connections to a authority that closed one under us are not kept.
+/// How long connections to an authority that closed one under us are not kept.
 const DISTRUST: Duration = Duration::from_mins(10);
 /// Places remembered so; when there are more, all are forgotten, which costs each of them one attempt again.
 const MAX_DISTRUSTED: usize = 1_024;

@@ -12,7 +12,6 @@ closing AS MATERIALIZED (
     SELECT array_position($1, job)::bigint AS rank, job, tenant, queue, kind, run_at, attempt, spent, crashes,
            foreman_counted(moves, attempt) AS moves, 'cancelled'::text AS state, '{}'::text AS report,
            NULL::text AS error_group, false AS settled, NULL::bigint AS claim, NULL::uuid AS session,
-               NULL::text AS worker,
-           NULL::timestamptz AS claimed_at
+           NULL::text AS worker, NULL::timestamptz AS claimed_at
     FROM gone
 ),

@@ -11,10 +11,8 @@ gone AS (
 ),
 closing AS MATERIALIZED (
     SELECT row_number() OVER (ORDER BY expires_at, job) AS rank, job, tenant, queue, kind, run_at, attempt, spent,
-        crashes,
-           foreman_counted(moves, attempt) AS moves, 'failed'::text AS state, $2::text AS report,
-               $3::text AS error_group,
-           false AS settled, NULL::bigint AS claim, NULL::uuid AS session, NULL::text AS worker,
-           NULL::timestamptz AS claimed_at
+           crashes, foreman_counted(moves, attempt) AS moves, 'failed'::text AS state, $2::text AS report,
+           $3::text AS error_group, false AS settled, NULL::bigint AS claim, NULL::uuid AS session,
+           NULL::text AS worker, NULL::timestamptz AS claimed_at
     FROM gone
 ),

@@ -6,7 +6,6 @@ finished AS (
     INSERT INTO outcomes (job, tenant, state, queue, kind, finished_at, attempt, spent, crashes, moves, run_at, claim,
                           settled, session, worker, started_at, report, error_group)
     SELECT job, tenant, state, queue, kind, (SELECT foreman_now()), attempt, spent, crashes, moves + 1, run_at, claim,
-        settled,
-           session, worker, claimed_at, report, error_group
+           settled, session, worker, claimed_at, report, error_group
     FROM closing WHERE state IS NOT NULL
 )

@@ -4,8 +4,9 @@
 -- miss the very claim it had waited for. Each job counts one crash more; at its last crash, or without an attempt left,
 -- it is dead.
 --
---   $1 session   $2 so many crashes are the end   reports: $3 it goes on, $4 no attempt left, $5 poison, with % for the
---   crashes groups of the errors: $6 no attempt left, $7 poison
+--   $1 session   $2 so many crashes are the end
+--   reports: $3 it goes on, $4 no attempt left, $5 poison, with % for the crashes
+--   groups of the errors: $6 no attempt left, $7 poison
 WITH locked AS MATERIALIZED (
     SELECT * FROM claims WHERE session = $1::uuid ORDER BY number FOR UPDATE
 ),
