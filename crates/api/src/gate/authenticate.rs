@@ -21,7 +21,7 @@ use std::time::Duration;
 use foreman_core::audit::Actor;
 use foreman_core::key::{self, ApiKey, KeyHash, KeyId, KeyRecord, Scopes};
 use foreman_core::ports::{Pass, Tenancy};
-use foreman_core::tenant::{Tenant, TenantLimits};
+use foreman_core::tenant::{Tenant, TenantLimits, TenantSettings};
 use foreman_core::{TenantId, Timestamp};
 use foreman_runtime::Tasks;
 use http::header::RETRY_AFTER;
@@ -193,7 +193,10 @@ impl Authenticator {
         }
         let tenant = TenantId::default();
         let profile = self.profile(&tenant).await.ok().flatten();
-        let profile = profile.unwrap_or_else(|| self.defaults.profile(Tenant::default()));
+        let profile = profile.unwrap_or_else(|| {
+            let (id, settings, never) = (tenant.clone(), TenantSettings::default(), Timestamp::from_micros(0));
+            self.defaults.profile(Tenant { id, settings, version: 0, created_at: never, edited_at: never })
+        });
         Ok(Caller { tenant, actor: Actor::Direct, scopes: Scopes::ALL, expires_at: None, profile, session: None })
     }
 

@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use foreman_core::TenantId;
-use foreman_core::audit::Act;
+use foreman_core::audit::{Act, Actor};
 use tokio::time::Instant;
 
 /// Entries of one cause in an hour that are all written; beyond them one in so many.
