@@ -33,7 +33,7 @@ const UNACKNOWLEDGED: Duration = Duration::from_secs(30);
 
 /// What the server is told for each kind of connection.
 #[derive(Clone)]
-pub(crate) struct Settings {
+pub(crate) struct ConnectionSettings {
     schema: String,
     lock_timeout: Duration,
     statement_timeout: Duration,
@@ -41,7 +41,7 @@ pub(crate) struct Settings {
     transaction_timeout: Duration,
 }
 
-impl Settings {
+impl ConnectionSettings {
     pub fn new(config: &Config) -> Self {
         Self {
             schema: config.schema.clone(),
@@ -138,7 +138,7 @@ pub(crate) fn address(url: &str, config: &Config) -> Result<tokio_postgres::Conf
 pub(crate) fn direct(config: &Config) -> Result<tokio_postgres::Config, OpenError> {
     let mut address = address(config.direct_url(), config)?;
     address.target_session_attrs(TargetSessionAttrs::ReadWrite);
-    add_options(&mut address, Settings::new(config).options());
+    add_options(&mut address, ConnectionSettings::new(config).options());
     Ok(address)
 }
 
@@ -162,7 +162,7 @@ pub(crate) fn pool(config: &Config, connections: usize) -> Result<Pool, OpenErro
     let mut address = address(&config.url, config)?;
     address.target_session_attrs(TargetSessionAttrs::ReadWrite);
     if config.prepare {
-        add_options(&mut address, Settings::new(config).options());
+        add_options(&mut address, ConnectionSettings::new(config).options());
         return pool_at(address, config, connections, Bound::ByTheServer);
     }
     // Each transaction has its own limit.
@@ -209,7 +209,7 @@ fn pool_at(
             if metrics.age() < oldest { Ok(()) } else { Err(HookError::message("it has reached its maximum age")) }
         }));
     if bound == Bound::ByTheServer {
-        let text: Arc<str> = Settings::new(config).transaction_timeout().into();
+        let text: Arc<str> = ConnectionSettings::new(config).transaction_timeout().into();
         pool = pool.post_create(Hook::async_fn(move |client, _| {
             let text = Arc::clone(&text);
             Box::pin(async move { client.batch_execute(&text).await.map_err(HookError::Backend) })
@@ -235,7 +235,7 @@ pub(crate) fn discard(connection: Object) {
 
 /// What a transaction is for; it decides how it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
+pub(crate) enum TransactionPurpose {
     Write,
     /// A write that need not wait for the disk: losing it wastes something, and breaks nothing.
     Hint,
@@ -256,7 +256,7 @@ pub(crate) struct Beginning {
 
 impl Beginning {
     pub fn new(config: &Config) -> Self {
-        let settings = if config.prepare { String::new() } else { Settings::new(config).as_statements() };
+        let settings = if config.prepare { String::new() } else { ConnectionSettings::new(config).as_statements() };
         Self { settings, census_timeout: config.census_timeout }
     }
 
@@ -265,25 +265,27 @@ impl Beginning {
         Self { settings: String::new(), census_timeout: config.census_timeout }
     }
 
-    pub fn text(&self, purpose: Purpose, clock: Option<&dyn Clock>) -> String {
+    pub fn text(&self, purpose: TransactionPurpose, clock: Option<&dyn Clock>) -> String {
         let begin = match purpose {
             // Said each time, whatever the role or the database has as its default: under a stricter level every statement would
             // see what the first one saw, and a sweep would miss the very claim that it had waited for.
-            Purpose::Write | Purpose::Hint | Purpose::Look => "BEGIN ISOLATION LEVEL READ COMMITTED",
-            Purpose::Read | Purpose::Census => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+            TransactionPurpose::Write | TransactionPurpose::Hint | TransactionPurpose::Look => {
+                "BEGIN ISOLATION LEVEL READ COMMITTED"
+            }
+            TransactionPurpose::Read | TransactionPurpose::Census => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
         };
         let mut text = format!("{begin}{}", self.settings);
         match purpose {
-            Purpose::Hint => text.push_str("; SET LOCAL synchronous_commit = off"),
+            TransactionPurpose::Hint => text.push_str("; SET LOCAL synchronous_commit = off"),
             // It looks at everything: here the planner may do as it likes.
-            Purpose::Census => text.push_str(&format!(
+            TransactionPurpose::Census => text.push_str(&format!(
                 "; SET LOCAL statement_timeout = '{}'; SET LOCAL enable_seqscan = on; SET LOCAL enable_bitmapscan = on;
                  SET LOCAL plan_cache_mode = auto; {}",
                 self.census_timeout.as_millis(),
                 // A limit that is changed does not change a timer that runs; none stops it.
                 set_transaction_timeout(Duration::ZERO, true)
             )),
-            Purpose::Write | Purpose::Look | Purpose::Read => {}
+            TransactionPurpose::Write | TransactionPurpose::Look | TransactionPurpose::Read => {}
         }
         if let Some(clock) = clock {
             text.push_str(&format!("; SET LOCAL foreman.now = '{}'", clock.now()));

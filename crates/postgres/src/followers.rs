@@ -13,9 +13,9 @@ use foreman_core::ports::{
 use crate::error::Fault;
 use crate::order::Reservation;
 use crate::places::LOOKS;
-use crate::statistics::Books;
+use crate::statistics::TallyColumns;
 use crate::upkeep::leads;
-use crate::webhooks::post::Batch;
+use crate::webhooks::post::DeliveryBatch;
 use crate::write::Transaction;
 use crate::{PostgresStore, look, transact};
 
@@ -52,7 +52,7 @@ impl Followers for PostgresStore {
     }
 
     async fn advance(&self, leader: Option<&Leader>, advance: &Advance) -> Result<Option<Advanced>, StoreError> {
-        let effect = Prepared::new(&advance.effect)?;
+        let effect = PreparedEffect::new(&advance.effect)?;
         let reserved = effect.reserve(self).await?;
         let (advanced, left) = transact!(self, data, Write, |tx| {
             let mut keys = reserved.clone();
@@ -98,7 +98,7 @@ async fn move_on(
     tx: &Transaction,
     leader: Option<&Leader>,
     advance: &Advance,
-    effect: &Prepared<'_>,
+    effect: &PreparedEffect<'_>,
     keys: &mut Reservation,
 ) -> Result<Option<Advanced>, Fault> {
     let name = advance.follower.as_str();
@@ -118,18 +118,18 @@ async fn move_on(
 }
 
 /// An effect as its statements want it.
-enum Prepared<'a> {
+enum PreparedEffect<'a> {
     Nothing,
-    Deliveries(Batch<'a>),
-    Counts(Books<'a>),
+    Deliveries(DeliveryBatch<'a>),
+    Counts(TallyColumns<'a>),
 }
 
-impl<'a> Prepared<'a> {
+impl<'a> PreparedEffect<'a> {
     fn new(effect: &'a Effect) -> Result<Self, StoreError> {
         Ok(match effect {
             Effect::Nothing => Self::Nothing,
-            Effect::Deliveries(deliveries) => Self::Deliveries(Batch::new(deliveries)?),
-            Effect::Counts(entries) => Self::Counts(Books::new(entries)),
+            Effect::Deliveries(deliveries) => Self::Deliveries(DeliveryBatch::new(deliveries)?),
+            Effect::Counts(entries) => Self::Counts(TallyColumns::new(entries)),
         })
     }
 

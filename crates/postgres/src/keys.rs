@@ -18,7 +18,7 @@ use crate::error::Fault;
 use crate::places::LOOKS;
 use crate::rows::Cells;
 use crate::schedules::read::NOW;
-use crate::value::{Span, Time, bound};
+use crate::value::{Interval, Time, bound};
 use crate::write::Transaction;
 use crate::{PostgresStore, look, tenants, transact};
 
@@ -218,7 +218,7 @@ async fn replace(tx: &Transaction, tenant: &TenantId, asked: &Replacement) -> Re
     let new = tx.row(SUCCEED, &[&tenant, &old_id, &id, &hash, &expires_at]).await?;
     // Somebody took the id at this moment. Nothing was written.
     let Some(new) = new else { return Ok(ReplaceKeyAnswer::IdTaken) };
-    let old = tx.row(GIVE_WAY, &[&tenant, &old_id, &id, &Span(asked.grace)]).await?;
+    let old = tx.row(GIVE_WAY, &[&tenant, &old_id, &id, &Interval(asked.grace)]).await?;
     let old = old.ok_or_else(|| Fault::misfit("api_keys", "id", old_id, "it was locked, and is not there"))?;
     Ok(ReplaceKeyAnswer::Replaced { old: read(&old)?, new: read(&new)? })
 }

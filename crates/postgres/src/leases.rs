@@ -15,9 +15,9 @@ use foreman_runtime::leadership::{Lease, Term, Unavailable};
 use tokio_postgres::Row;
 
 use crate::config::Config;
-use crate::connection::{self, Beginning, Purpose};
+use crate::connection::{self, Beginning, TransactionPurpose};
 use crate::error::OpenError;
-use crate::value::{Arg, Span};
+use crate::value::{Arg, Interval};
 use crate::write::{Transaction, Tries};
 
 pub(crate) const ACQUIRE: &str = "INSERT INTO leases AS known (name, term, holder, expires_at)
@@ -56,7 +56,7 @@ impl PgLeases {
         let call = async {
             let mut tries = Tries::new();
             loop {
-                let begin = self.beginning.text(Purpose::Write, self.clock.as_deref());
+                let begin = self.beginning.text(TransactionPurpose::Write, self.clock.as_deref());
                 let tx = Transaction::on(&self.pool, begin, true, 0).await?;
                 let done = tx.row(sql, args).await;
                 if let Some((row, _)) = tries.conclude(tx, done).await? {
@@ -74,13 +74,13 @@ impl PgLeases {
 #[async_trait]
 impl Lease for PgLeases {
     async fn acquire(&self, name: &str, holder: &str, ttl: Duration) -> Result<Option<Term>, Unavailable> {
-        let row = self.ask(ACQUIRE, &[&name, &holder, &Span(ttl)]).await?;
+        let row = self.ask(ACQUIRE, &[&name, &holder, &Interval(ttl)]).await?;
         row.map(|row| row.try_get::<_, i64>(0).map(|term| Term(term.unsigned_abs())).map_err(Unavailable::new))
             .transpose()
     }
 
     async fn renew(&self, name: &str, term: Term, ttl: Duration) -> Result<bool, Unavailable> {
-        Ok(self.ask(RENEW, &[&name, &number(term), &Span(ttl)]).await?.is_some())
+        Ok(self.ask(RENEW, &[&name, &number(term), &Interval(ttl)]).await?.is_some())
     }
 
     async fn resign(&self, name: &str, term: Term) -> Result<(), Unavailable> {

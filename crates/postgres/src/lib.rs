@@ -60,16 +60,16 @@ use tokio::time::Instant;
 pub use config::Config;
 pub use error::OpenError;
 
-use connection::{Beginning, Purpose};
+use connection::{Beginning, TransactionPurpose};
 use write::Rings;
 
 /// A handle on the store; clones share its connections.
 #[derive(Clone)]
 pub struct PostgresStore {
-    parts: Arc<Parts>,
+    parts: Arc<StoreParts>,
 }
 
-pub(crate) struct Parts {
+pub(crate) struct StoreParts {
     data: Pool,
     control: Pool,
     /// One connection that nobody stands between.
@@ -90,7 +90,7 @@ pub(crate) struct Parts {
     /// How far the search for jobs to prune has got.
     outlived: outlived::Outlived,
     minutes: statistics::Minutes,
-    lines: lines::Lines,
+    lines: lines::LineCleanup,
     /// How long a statement may take that all others wait for.
     ddl_timeout: Duration,
     /// When this process last looked after the partitions.
@@ -109,7 +109,7 @@ macro_rules! transact {
                     let $tx = $crate::write::Transaction::new(
                         &store.parts,
                         &store.parts.$pool,
-                        $crate::connection::Purpose::$purpose,
+                        $crate::connection::TransactionPurpose::$purpose,
                     )
                     .await?;
                     let done: Result<_, $crate::error::Fault> = $operation;
@@ -128,7 +128,7 @@ pub(crate) use transact;
 macro_rules! look {
     ($store:expr, $purpose:ident, |$tx:ident| $question:expr) => {{
         let store: &$crate::PostgresStore = $store;
-        let purpose = $crate::connection::Purpose::$purpose;
+        let purpose = $crate::connection::TransactionPurpose::$purpose;
         store
             .in_time(store.time_for(purpose), async {
                 let mut tries = $crate::write::Tries::new();
@@ -170,8 +170,8 @@ impl PostgresStore {
         }
     }
 
-    pub(crate) fn time_for(&self, purpose: Purpose) -> Duration {
-        if purpose == Purpose::Census { self.parts.census_timeout } else { self.parts.call_timeout }
+    pub(crate) fn time_for(&self, purpose: TransactionPurpose) -> Duration {
+        if purpose == TransactionPurpose::Census { self.parts.census_timeout } else { self.parts.call_timeout }
     }
 
     pub(crate) fn ring(&self, rings: Rings) {

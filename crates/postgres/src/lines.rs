@@ -11,7 +11,7 @@ use foreman_core::ports::{PruneStep, Retention, StoreError, USE_IS_NOTED_EVERY};
 
 use crate::error::Fault;
 use crate::schedules::read::NOW;
-use crate::value::{Span, Time, bound};
+use crate::value::{Interval, Time, bound};
 use crate::write::Transaction;
 
 pub(crate) const CUT_LINES: &str = include_str!("sql/cut_lines.sql");
@@ -22,18 +22,18 @@ const LOOKED_AT: usize = 1_000;
 const EVERY: Duration = Duration::from_hours(1);
 
 #[derive(Default)]
-pub(crate) struct Lines(Mutex<Place>);
+pub(crate) struct LineCleanup(Mutex<CleanupPlace>);
 
 /// How far this process has got.
 #[derive(Clone, Default)]
-pub(crate) struct Place {
+pub(crate) struct CleanupPlace {
     after: (String, i16, String, String),
     done_at: Option<Timestamp>,
 }
 
-impl Lines {
+impl LineCleanup {
     /// It was committed.
-    pub fn reached(&self, place: Place) {
+    pub fn reached(&self, place: CleanupPlace) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = place;
     }
 
@@ -43,7 +43,7 @@ impl Lines {
         tx: &Transaction,
         retention: &Retention,
         limit: usize,
-    ) -> Result<(PruneStep, Place), Fault> {
+    ) -> Result<(PruneStep, CleanupPlace), Fault> {
         let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let row = tx.row(NOW, &[]).await?.ok_or_else(|| StoreError::Broken("the database told no time".into()))?;
         let now = row.try_get::<_, Time>(0)?.0;
@@ -51,7 +51,7 @@ impl Lines {
             return Ok((PruneStep { is_done: true, ..PruneStep::default() }, place));
         }
         let most = limit.min(LOOKED_AT);
-        let unused = Span(retention.queues.saturating_add(USE_IS_NOTED_EVERY));
+        let unused = Interval(retention.queues.saturating_add(USE_IS_NOTED_EVERY));
         let (queue, lane, route, tenant) = &place.after;
         let row = tx.row(CUT_LINES, &[&bound(most), &unused, queue, lane, route, tenant]).await?;
         let (removed, looked_at) = match &row {
@@ -63,7 +63,7 @@ impl Lines {
         };
         let is_done = looked_at < bound(most);
         if is_done {
-            place = Place { done_at: Some(now), ..Place::default() };
+            place = CleanupPlace { done_at: Some(now), ..CleanupPlace::default() };
         }
         let removed = usize::try_from(removed).unwrap_or_default();
         Ok((PruneStep { removed, is_done, ..PruneStep::default() }, place))

@@ -59,7 +59,7 @@ const PARTITION_TRIES: usize = 5;
 
 /// A migration that would be applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct PlannedMigration {
     pub version: i64,
     pub name: &'static str,
     pub sql: &'static str,
@@ -73,12 +73,12 @@ pub async fn status(config: &Config) -> Result<Vec<Status>, OpenError> {
 }
 
 /// What [`up`] would do, without doing it.
-pub async fn dry_run(config: &Config) -> Result<Vec<Plan>, OpenError> {
+pub async fn dry_run(config: &Config) -> Result<Vec<PlannedMigration>, OpenError> {
     let connection = connect(config).await?;
     let applied = check(&connection, &config.schema).await?;
     Ok(MIGRATIONS
         .waiting(&applied)
-        .map(|Migration { version, name, sql, .. }| Plan { version: *version, name, sql })
+        .map(|Migration { version, name, sql, .. }| PlannedMigration { version: *version, name, sql })
         .collect())
 }
 

@@ -10,12 +10,12 @@ use crate::config::Config;
 use crate::connection::{self, Beginning};
 use crate::error::OpenError;
 use crate::jobs::Floor;
-use crate::lines::Lines;
+use crate::lines::LineCleanup;
 use crate::migrate;
 use crate::outlived::Outlived;
 use crate::statistics::Minutes;
 use crate::unreadable::Unreadable;
-use crate::{Parts, PostgresStore, changes};
+use crate::{PostgresStore, StoreParts, changes};
 
 pub(crate) async fn open(config: Config, wakeups: Arc<dyn Wakeups>) -> Result<PostgresStore, OpenError> {
     connection::check_schema(&config.schema)?;
@@ -33,7 +33,7 @@ pub(crate) async fn open(config: Config, wakeups: Arc<dyn Wakeups>) -> Result<Po
     let ddl_timeout = config.statement_timeout / 2;
     let Config { schema, prepare, clock, call_timeout, census_timeout, changes_patience, .. } = config;
     Ok(PostgresStore {
-        parts: Arc::new(Parts {
+        parts: Arc::new(StoreParts {
             data,
             control,
             direct,
@@ -50,7 +50,7 @@ pub(crate) async fn open(config: Config, wakeups: Arc<dyn Wakeups>) -> Result<Po
             unreadable: Unreadable::default(),
             outlived: Outlived::default(),
             minutes: Minutes::default(),
-            lines: Lines::default(),
+            lines: LineCleanup::default(),
             ddl_timeout,
             tended_at: Mutex::new(None),
         }),

@@ -14,7 +14,7 @@ use foreman_core::{JobId, Lane, TenantId};
 use tracing::debug;
 use uuid::Uuid;
 
-use crate::connection::Purpose;
+use crate::connection::TransactionPurpose;
 use crate::error::Fault;
 use crate::rows::{Cells, rank};
 use crate::value::Arg;
@@ -73,7 +73,7 @@ pub(crate) const PLACE: &str = "UPDATE ready SET key = given.key,
     FROM unnest($1::uuid[], $2::bigint[]) AS given (job, key) WHERE ready.job = given.job";
 
 /// What is due in one lane, for one route, in one queue.
-pub(crate) type Line = (QueueName, Lane, Route);
+pub(crate) type LineId = (QueueName, Lane, Route);
 
 /// A line in which tenants share.
 type Share = (QueueName, Lane, Route, TenantId);
@@ -81,11 +81,11 @@ type Share = (QueueName, Lane, Route, TenantId);
 /// Keys at hand for one operation.
 #[derive(Clone, Default)]
 pub(crate) struct Reservation {
-    shares: BTreeMap<Share, Reserved>,
+    shares: BTreeMap<Share, ReservedKeys>,
 }
 
 #[derive(Clone, Copy)]
-struct Reserved {
+struct ReservedKeys {
     next: i64,
     last: i64,
     step: i64,
@@ -116,13 +116,13 @@ impl Reservation {
     }
 
     async fn reserve(tx: &Transaction, demand: &Demand, is_all: bool) -> Result<Self, Fault> {
-        let mut asked = Columns::default();
+        let mut asked = ShareColumns::default();
         let mut counts = Vec::with_capacity(demand.0.len());
         for (share, count) in &demand.0 {
             asked.push(share);
             counts.push(*count);
         }
-        let Columns { queues, lanes, routes, tenants } = &asked;
+        let ShareColumns { queues, lanes, routes, tenants } = &asked;
         let args: [&dyn Arg; 6] = [queues, lanes, routes, tenants, &counts, &UNIT];
         let step = [(RESERVE, &args[..])];
         // Done twice, it wastes keys and nothing else.
@@ -135,7 +135,7 @@ impl Reservation {
             let (last, step): (i64, i64) = (cells.get(4, "last_key")?, cells.get(5, "weight")?);
             let count = demand.0.get(&share).copied().unwrap_or_default();
             // What `Keys::reserve` gives, counted from its end.
-            shares.insert(share, Reserved { next: last - step * (count - 1), last, step });
+            shares.insert(share, ReservedKeys { next: last - step * (count - 1), last, step });
         }
         Ok(Self { shares })
     }
@@ -153,7 +153,7 @@ impl Reservation {
 
     /// Returns what was not needed.
     pub async fn give_back(self, store: &PostgresStore) {
-        let mut unused = Columns::default();
+        let mut unused = ShareColumns::default();
         let (mut last, mut used) = (Vec::new(), Vec::new());
         for (share, reserved) in self.shares.iter().filter(|(_, reserved)| reserved.next <= reserved.last) {
             unused.push(share);
@@ -163,7 +163,7 @@ impl Reservation {
         if last.is_empty() {
             return;
         }
-        let Columns { queues, lanes, routes, tenants } = &unused;
+        let ShareColumns { queues, lanes, routes, tenants } = &unused;
         let done: Result<(), StoreError> = transact!(store, data, Hint, |tx| tx
             .rows(GIVE_BACK, &[queues, lanes, routes, tenants, &last, &used])
             .await
@@ -176,14 +176,14 @@ impl Reservation {
 
 /// Shares, column by column.
 #[derive(Default)]
-struct Columns<'a> {
+struct ShareColumns<'a> {
     queues: Vec<&'a str>,
     lanes: Vec<i16>,
     routes: Vec<&'a str>,
     tenants: Vec<&'a str>,
 }
 
-impl<'a> Columns<'a> {
+impl<'a> ShareColumns<'a> {
     fn push(&mut self, (queue, lane, route, tenant): &'a Share) {
         self.queues.push(queue.as_str());
         self.lanes.push(rank(*lane));
@@ -224,17 +224,17 @@ async fn give_places(tx: &Transaction, due: &[Placeless], moves: i32) -> Result<
 }
 
 /// What a claim took, line by line.
-pub(crate) struct Served {
-    lines: BTreeMap<Line, (i64, i64)>,
+pub(crate) struct ServedLines {
+    lines: BTreeMap<LineId, (i64, i64)>,
     is_in_turn: bool,
 }
 
-impl Served {
+impl ServedLines {
     pub fn new(is_in_turn: bool) -> Self {
         Self { lines: BTreeMap::new(), is_in_turn }
     }
 
-    pub fn one(&mut self, line: Line, key: i64) {
+    pub fn one(&mut self, line: LineId, key: i64) {
         let (highest, count) = self.lines.entry(line).or_insert((key, 0));
         (*highest, *count) = (key.max(*highest), *count + 1);
     }
@@ -243,7 +243,7 @@ impl Served {
 /// V moves with service: the highest key claimed so far. After the claim and apart from it, so that claims do not wait for
 /// each other here; lost, it lets a newcomer in a little further in front. So nobody waits for its answer either: what was
 /// claimed starts two round trips sooner, and whoever uses the connection next finds V moved.
-pub(crate) async fn served(store: &PostgresStore, served: &Served) {
+pub(crate) async fn served(store: &PostgresStore, served: &ServedLines) {
     if served.lines.is_empty() {
         return;
     }
@@ -255,7 +255,7 @@ pub(crate) async fn served(store: &PostgresStore, served: &Served) {
     let args: [&dyn Arg; 5] = [&queues, &lanes, &routes, &keys, &most];
     let step = if served.is_in_turn { (SERVED, &args[..4]) } else { (SERVED_OUT_OF_TURN, &args[..]) };
     let sent = store.in_time(store.parts.call_timeout, async {
-        let tx = Transaction::new(&store.parts, &store.parts.data, Purpose::Hint).await?;
+        let tx = Transaction::new(&store.parts, &store.parts.data, TransactionPurpose::Hint).await?;
         Ok(tx.unheard(step).await?)
     });
     if let Err(error) = sent.await {

@@ -109,26 +109,26 @@ struct Walk {
     /// Those that could not be looked through come last the next time.
     failed: Vec<String>,
     /// Where the look through the first of them goes on.
-    look: Option<Look>,
+    look: Option<PartitionLook>,
 }
 
 /// A look through one partition.
 #[derive(Clone)]
-struct Look {
+struct PartitionLook {
     after: (String, String),
     /// The oldest that stays, state by state.
     oldest: [Timestamp; STATES.len()],
 }
 
 /// What a step found out.
-enum Found {
+enum PruneFinding {
     Deposed,
     /// Nothing is old.
     Nothing,
     Looked {
         removed: usize,
         /// Where to go on; `None` when the partition is done.
-        look: Result<Look, [Timestamp; STATES.len()]>,
+        look: Result<PartitionLook, [Timestamp; STATES.len()]>,
     },
 }
 
@@ -168,7 +168,7 @@ impl Drop for Moving<'_> {
 
 /// What is known, taken out for a step: whoever comes at the same time knows nothing, and finds out. It is put back in the end, also
 /// when the caller stops waiting half way; then the step has failed.
-struct Taken<'a> {
+struct BorrowedWalk<'a> {
     outlived: &'a Outlived,
     walk: Walk,
     /// The partition that the step looks at.
@@ -176,7 +176,7 @@ struct Taken<'a> {
     is_known: bool,
 }
 
-impl<'a> Taken<'a> {
+impl<'a> BorrowedWalk<'a> {
     fn new(outlived: &'a Outlived, leader: Option<&Leader>) -> Self {
         Self { outlived, walk: outlived.take(leader), under_way: Mutex::default(), is_known: false }
     }
@@ -191,7 +191,7 @@ impl<'a> Taken<'a> {
     }
 }
 
-impl Drop for Taken<'_> {
+impl Drop for BorrowedWalk<'_> {
     fn drop(&mut self) {
         let mut walk = std::mem::take(&mut self.walk);
         if !self.is_known {
@@ -213,7 +213,7 @@ pub(crate) async fn prune(
     limit: usize,
 ) -> Result<Option<PruneStep>, StoreError> {
     let keep = keeps(retention);
-    let taken = Taken::new(&store.parts.outlived, leader);
+    let taken = BorrowedWalk::new(&store.parts.outlived, leader);
     let found = transact!(store, data, Write, |tx| step(&tx, &taken, &keep, limit).await.map(Box::new))?;
     Ok(taken.learn(*found))
 }
@@ -223,16 +223,16 @@ struct Stepped {
     left: VecDeque<String>,
     began: Timestamp,
     now: Timestamp,
-    found: Found,
+    found: PruneFinding,
 }
 
 impl Walk {
     fn learn(&mut self, Stepped { left, began, now, found }: Stepped) -> Option<PruneStep> {
         (self.left, self.began) = (left, began);
         match found {
-            Found::Deposed => None,
-            Found::Nothing => Some(PruneStep { is_done: true, ..PruneStep::default() }),
-            Found::Looked { removed, look } => {
+            PruneFinding::Deposed => None,
+            PruneFinding::Nothing => Some(PruneStep { is_done: true, ..PruneStep::default() }),
+            PruneFinding::Looked { removed, look } => {
                 match look {
                     Ok(look) => self.look = Some(look),
                     Err(oldest) => {
@@ -267,14 +267,14 @@ impl Walk {
 
 async fn step(
     tx: &Transaction,
-    taken: &Taken<'_>,
+    taken: &BorrowedWalk<'_>,
     keep: &[Option<Duration>; STATES.len()],
     limit: usize,
 ) -> Result<Stepped, Fault> {
     let walk = &taken.walk;
     if !leads(tx, walk.leader.as_ref()).await? {
         let (began, now) = (walk.began, walk.began);
-        return Ok(Stepped { left: VecDeque::new(), began, now, found: Found::Deposed });
+        return Ok(Stepped { left: VecDeque::new(), began, now, found: PruneFinding::Deposed });
     }
     let mut all = Vec::new();
     let mut now = Timestamp::default();
@@ -295,13 +295,13 @@ async fn step(
     let began = if is_new { now } else { walk.began };
     let Some(partition) = left.front().cloned() else {
         note_done(tx, PruneKind::Jobs).await?;
-        return Ok(Stepped { left, began, now, found: Found::Nothing });
+        return Ok(Stepped { left, began, now, found: PruneFinding::Nothing });
     };
     taken.look_at(&partition);
-    let fresh = || Look { after: (String::new(), String::new()), oldest: [now.minus(SLACK); STATES.len()] };
+    let fresh = || PartitionLook { after: (String::new(), String::new()), oldest: [now.minus(SLACK); STATES.len()] };
     let look = if is_new || walk.left.front() != Some(&partition) { None } else { walk.look.clone() };
     let found = look_through(tx, &partition, look.unwrap_or_else(fresh), keep, now, limit).await?;
-    if left.len() == 1 && matches!(found, Found::Looked { look: Err(_), .. }) {
+    if left.len() == 1 && matches!(found, PruneFinding::Looked { look: Err(_), .. }) {
         note_done(tx, PruneKind::Jobs).await?;
     }
     Ok(Stepped { left, began, now, found })
@@ -310,11 +310,11 @@ async fn step(
 async fn look_through(
     tx: &Transaction,
     partition: &str,
-    mut look: Look,
+    mut look: PartitionLook,
     keep: &[Option<Duration>; STATES.len()],
     now: Timestamp,
     limit: usize,
-) -> Result<Found, Fault> {
+) -> Result<PruneFinding, Fault> {
     let text = |text: &str| text.replace(DEFAULT, partition);
     let untils: Vec<Option<Timestamp>> = keep.iter().map(|keep| keep.map(|keep| now.minus(keep))).collect();
     let (tenant, state) = (look.after.0.as_str(), look.after.1.as_str());
@@ -343,7 +343,7 @@ async fn look_through(
     let is_end = rows.len() < PAIRS;
     let Some(before) = before else {
         look.after = last;
-        return Ok(Found::Looked { removed: 0, look: if is_end { Err(look.oldest) } else { Ok(look) } });
+        return Ok(PruneFinding::Looked { removed: 0, look: if is_end { Err(look.oldest) } else { Ok(look) } });
     };
     let old = tx.rows(&text(OLD), &[&tenants, &states, &cuts, &bound(limit)]).await?;
     let old: Vec<Uuid> = old.iter().map(|row| Ok(row.try_get(0)?)).collect::<Result<_, Fault>>()?;
@@ -360,10 +360,10 @@ async fn look_through(
     // As much as may be removed at once, and there may be more of the same pairs. Not when others hold it all: then on.
     if old.len() >= limit && removed > 0 {
         look.after = before;
-        return Ok(Found::Looked { removed, look: Ok(look) });
+        return Ok(PruneFinding::Looked { removed, look: Ok(look) });
     }
     look.after = last;
-    Ok(Found::Looked { removed, look: if is_end { Err(look.oldest) } else { Ok(look) } })
+    Ok(PruneFinding::Looked { removed, look: if is_end { Err(look.oldest) } else { Ok(look) } })
 }
 
 /// For the test that prepares every statement.

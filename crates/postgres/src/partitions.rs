@@ -148,7 +148,7 @@ struct Tended {
 }
 
 /// What became of a step.
-enum Step {
+enum PartitionStep {
     Done,
     NotNeeded,
     /// The leader's term is over.
@@ -156,11 +156,11 @@ enum Step {
 }
 
 impl Tended {
-    fn count(&mut self, what: &str, step: Result<Step, Fault>) -> usize {
+    fn count(&mut self, what: &str, step: Result<PartitionStep, Fault>) -> usize {
         match step {
-            Ok(Step::Done) => return 1,
-            Ok(Step::NotNeeded) => {}
-            Ok(Step::Deposed) => self.is_deposed = true,
+            Ok(PartitionStep::Done) => return 1,
+            Ok(PartitionStep::NotNeeded) => {}
+            Ok(PartitionStep::Deposed) => self.is_deposed = true,
             Err(fault) => {
                 debug!("{what} is unchanged for now: {fault}");
                 self.fault.get_or_insert(fault);
@@ -252,9 +252,9 @@ impl Partition {
         self.week.0 <= self.now.as_micros() + SOON
     }
 
-    async fn make(&self, connection: &ClientWrapper, terms: Terms<'_>) -> Result<Step, Fault> {
+    async fn make(&self, connection: &ClientWrapper, terms: Terms<'_>) -> Result<PartitionStep, Fault> {
         if exists(connection, &self.name()).await? {
-            return Ok(Step::NotNeeded);
+            return Ok(PartitionStep::NotNeeded);
         }
         let Self { table, column, .. } = self;
         let (from, to) = self.bounds();
@@ -273,19 +273,19 @@ impl Partition {
             "partition {} is not created: {table}_default holds too many jobs of that week to move them at once; they stay there",
             self.name()
         );
-        Ok(Step::NotNeeded)
+        Ok(PartitionStep::NotNeeded)
     }
 
     /// In one transaction: whatever of this week is in the default partition moves over, and nothing is added to it meanwhile.
-    async fn attach(&self, connection: &ClientWrapper, terms: Terms<'_>) -> Result<Step, Fault> {
+    async fn attach(&self, connection: &ClientWrapper, terms: Terms<'_>) -> Result<PartitionStep, Fault> {
         let (Self { table, column, .. }, name, (from, to)) = (self, self.name(), self.bounds());
         let step = async {
             if !terms.begin(connection).await? {
-                return Ok(Step::Deposed);
+                return Ok(PartitionStep::Deposed);
             }
             connection.execute("SELECT pg_advisory_xact_lock($1)", &[&ONE_BY_ONE]).await?;
             if exists(connection, &name).await? {
-                return Ok(Step::NotNeeded);
+                return Ok(PartitionStep::NotNeeded);
             }
             let text = format!(
                 "LOCK TABLE {table}_default IN ACCESS EXCLUSIVE MODE;
@@ -295,20 +295,20 @@ impl Partition {
                  ALTER TABLE {table} ATTACH PARTITION {name} FOR VALUES FROM ('{from}') TO ('{to}')"
             );
             connection.batch_execute(&text).await?;
-            Ok(Step::Done)
+            Ok(PartitionStep::Done)
         };
         finish(connection, step.await).await
     }
 
     /// In three transactions, none of which reads the default partition while others wait.
-    async fn attach_unread(&self, connection: &ClientWrapper, terms: Terms<'_>) -> Result<Step, Fault> {
+    async fn attach_unread(&self, connection: &ClientWrapper, terms: Terms<'_>) -> Result<PartitionStep, Fault> {
         let steps = async {
             match self.add_check(connection, terms).await? {
-                Step::Done => {}
+                PartitionStep::Done => {}
                 step => return Ok(step),
             }
             match self.validate(connection, terms).await? {
-                Step::Done => {}
+                PartitionStep::Done => {}
                 step => return Ok(step),
             }
             self.attach_checked(connection, terms).await
@@ -317,8 +317,8 @@ impl Partition {
         // It must not keep jobs out. Where only a lock was in the way and there is time, the next round goes on with it; where another
         // process is at work, that one does.
         let stays = match &step {
-            Ok(Step::Done | Step::Deposed) => true,
-            Ok(Step::NotNeeded) => !self.has_begun(),
+            Ok(PartitionStep::Done | PartitionStep::Deposed) => true,
+            Ok(PartitionStep::NotNeeded) => !self.has_begun(),
             Err(fault) => !self.has_begun() && is_lock(fault),
         };
         if !stays && let Err(fault) = self.drop_check(connection, terms).await {
@@ -332,16 +332,16 @@ impl Partition {
     }
 
     /// Insists a little: while it is there, jobs of that week are refused.
-    async fn drop_check(&self, connection: &ClientWrapper, terms: Terms<'_>) -> Result<Step, Fault> {
+    async fn drop_check(&self, connection: &ClientWrapper, terms: Terms<'_>) -> Result<PartitionStep, Fault> {
         let text = format!("ALTER TABLE {}_default DROP CONSTRAINT IF EXISTS {}", self.table, self.check());
         let mut tries = 0;
         loop {
             let step = async {
                 if !terms.begin(connection).await? {
-                    return Ok(Step::Deposed);
+                    return Ok(PartitionStep::Deposed);
                 }
                 connection.batch_execute(&text).await?;
-                Ok(Step::Done)
+                Ok(PartitionStep::Done)
             };
             tries += 1;
             match finish(connection, step.await).await {
@@ -364,16 +364,16 @@ impl Partition {
     }
 
     /// From here on nothing of this week comes into the default partition.
-    async fn add_check(&self, connection: &ClientWrapper, terms: Terms<'_>) -> Result<Step, Fault> {
+    async fn add_check(&self, connection: &ClientWrapper, terms: Terms<'_>) -> Result<PartitionStep, Fault> {
         let (Self { table, column, .. }, name, check, (from, to)) = (self, self.name(), self.check(), self.bounds());
         let step = async {
             if !terms.begin(connection).await? {
-                return Ok(Step::Deposed);
+                return Ok(PartitionStep::Deposed);
             }
             let mine: bool =
                 connection.query_one("SELECT pg_try_advisory_xact_lock($1)", &[&ONE_BY_ONE]).await?.try_get(0)?;
             if !mine || exists(connection, &name).await? {
-                return Ok(Step::NotNeeded);
+                return Ok(PartitionStep::NotNeeded);
             }
             if !self.has_check(connection).await? {
                 // A user who may not create tables hears of it before anything is kept out.
@@ -385,34 +385,34 @@ impl Partition {
                 );
                 connection.batch_execute(&text).await?;
             }
-            Ok(Step::Done)
+            Ok(PartitionStep::Done)
         };
         finish(connection, step.await).await
     }
 
     /// Reads everything, under a lock that keeps out neither readers nor writers.
-    async fn validate(&self, connection: &ClientWrapper, terms: Terms<'_>) -> Result<Step, Fault> {
+    async fn validate(&self, connection: &ClientWrapper, terms: Terms<'_>) -> Result<PartitionStep, Fault> {
         let step = async {
             if !terms.begin_with(connection, CHECK_LIMIT).await? {
-                return Ok(Step::Deposed);
+                return Ok(PartitionStep::Deposed);
             }
             let text = format!("ALTER TABLE {}_default VALIDATE CONSTRAINT {}", self.table, self.check());
             connection.batch_execute(&text).await?;
-            Ok(Step::Done)
+            Ok(PartitionStep::Done)
         };
         finish(connection, step.await).await
     }
 
-    async fn attach_checked(&self, connection: &ClientWrapper, terms: Terms<'_>) -> Result<Step, Fault> {
+    async fn attach_checked(&self, connection: &ClientWrapper, terms: Terms<'_>) -> Result<PartitionStep, Fault> {
         let (Self { table, .. }, name, check, (from, to)) = (self, self.name(), self.check(), self.bounds());
         let step = async {
             if !terms.begin(connection).await? {
-                return Ok(Step::Deposed);
+                return Ok(PartitionStep::Deposed);
             }
             connection.execute("SELECT pg_advisory_xact_lock($1)", &[&ONE_BY_ONE]).await?;
             // Unchecked, or dropped meanwhile, it would not keep the default partition from being read.
             if exists(connection, &name).await? || self.checked(connection).await? != Some(true) {
-                return Ok(Step::NotNeeded);
+                return Ok(PartitionStep::NotNeeded);
             }
             // The constraint goes again: what is left of the week when it is dropped comes back to the default partition.
             let text = format!(
@@ -421,7 +421,7 @@ impl Partition {
                  ALTER TABLE {table}_default DROP CONSTRAINT {check}"
             );
             connection.batch_execute(&text).await?;
-            Ok(Step::Done)
+            Ok(PartitionStep::Done)
         };
         finish(connection, step.await).await
     }
@@ -437,7 +437,7 @@ fn is_lock(fault: &Fault) -> bool {
     matches!(fault, Fault::Sql(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE))
 }
 
-async fn finish(connection: &ClientWrapper, done: Result<Step, Fault>) -> Result<Step, Fault> {
+async fn finish(connection: &ClientWrapper, done: Result<PartitionStep, Fault>) -> Result<PartitionStep, Fault> {
     match done {
         Ok(answer) => {
             connection.batch_execute("COMMIT").await?;
@@ -483,7 +483,7 @@ async fn drop_old(
             let Some(week) = week_of(&name) else { continue };
             let step = async {
                 let Some(left) = left_of(connection, &name, week, now.0, limit).await? else {
-                    return Ok(Step::NotNeeded);
+                    return Ok(PartitionStep::NotNeeded);
                 };
                 let _moving = outlived.moving();
                 drop_one(connection, terms, table, &name, left).await
@@ -524,15 +524,15 @@ async fn drop_one(
     table: &str,
     name: &str,
     left: i64,
-) -> Result<Step, Fault> {
+) -> Result<PartitionStep, Fault> {
     let step = async {
         if !terms.begin(connection).await? {
-            return Ok(Step::Deposed);
+            return Ok(PartitionStep::Deposed);
         }
         let mine: bool =
             connection.query_one("SELECT pg_try_advisory_xact_lock($1)", &[&ONE_BY_ONE]).await?.try_get(0)?;
         if !mine || !exists(connection, name).await? {
-            return Ok(Step::NotNeeded);
+            return Ok(PartitionStep::NotNeeded);
         }
         // Inserted again into the whole table, survivors find their way to the default partition.
         let text = format!(
@@ -541,10 +541,10 @@ async fn drop_one(
              DROP TABLE {name}"
         );
         connection.batch_execute(&text).await?;
-        Ok(Step::Done)
+        Ok(PartitionStep::Done)
     };
     let dropped = finish(connection, step.await).await?;
-    if matches!(dropped, Step::Done) {
+    if matches!(dropped, PartitionStep::Done) {
         info!("dropped partition {name}; moved {left} jobs with a longer retention to the default partition");
     }
     Ok(dropped)

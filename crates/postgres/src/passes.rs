@@ -12,7 +12,7 @@ use tokio_postgres::Row;
 
 use crate::error::Fault;
 use crate::rows::Cells;
-use crate::value::Span;
+use crate::value::Interval;
 use crate::write::Transaction;
 use crate::{PostgresStore, look, transact};
 
@@ -61,7 +61,7 @@ impl PassStore for PostgresStore {
 
 async fn issue(tx: &Transaction, pass: &NewPass) -> Result<Timestamp, Fault> {
     let (hash, holder) = (bytes(&pass.hash), holder_text(&pass.holder));
-    let (kind, tenant, keep) = (pass.kind.as_str(), pass.tenant.as_str(), Span(pass.keep));
+    let (kind, tenant, keep) = (pass.kind.as_str(), pass.tenant.as_str(), Interval(pass.keep));
     let answers = tx.all(&[(ISSUE, &[&hash, &kind, &holder, &tenant, &keep]), (KEPT, &[&hash])]).await?;
     let row = answers[1].first();
     let row = row.ok_or_else(|| Fault::misfit("passes", "hash", kind, "it was made, and is not there"))?;

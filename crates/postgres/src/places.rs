@@ -19,7 +19,7 @@ use uuid::Uuid;
 use crate::error::Fault;
 use crate::order;
 use crate::rows::Cells;
-use crate::value::{Arg, Span, bound};
+use crate::value::{Arg, Interval, bound};
 use crate::write::Transaction;
 
 /// Jobs of a tenant.
@@ -75,7 +75,7 @@ pub(crate) const LAPSE: &str = leaves!("lapse");
 pub(crate) const LOOKS: usize = 100;
 
 /// A job that has just left its claim: a row of `sql/leave/go_on.sql`.
-pub(crate) struct Closed {
+pub(crate) struct LeavingRow {
     pub claim: Fence,
     pub session: SessionId,
     pub job: JobId,
@@ -94,7 +94,7 @@ pub(crate) struct Closed {
     took: Duration,
 }
 
-impl TryFrom<&Row> for Closed {
+impl TryFrom<&Row> for LeavingRow {
     type Error = Fault;
 
     fn try_from(row: &Row) -> Result<Self, Fault> {
@@ -114,13 +114,13 @@ impl TryFrom<&Row> for Closed {
             may_expire: cells.get(11, "may_expire")?,
             route: Route::from_stored(cells.get(12, "route")?),
             moves: cells.moves(13)?,
-            took: cells.get::<Span>(14, "claimed_at")?.0,
+            took: cells.get::<Interval>(14, "claimed_at")?.0,
         })
     }
 }
 
 /// A job that has just ended: a row of `sql/leave/ended.sql`.
-pub(crate) struct Ended {
+pub(crate) struct EndedRow {
     /// Its place in what the statement was asked for, from 0.
     pub place: usize,
     pub job: JobId,
@@ -134,7 +134,7 @@ fn ended(tx: &Transaction, job: JobId, tenant: &TenantId, queue: &QueueName, ste
 }
 
 /// Ends jobs by one of the statements that do nothing else.
-pub(crate) async fn finish(tx: &Transaction, sql: &str, args: &[&dyn Arg]) -> Result<Vec<Ended>, Fault> {
+pub(crate) async fn finish(tx: &Transaction, sql: &str, args: &[&dyn Arg]) -> Result<Vec<EndedRow>, Fault> {
     let rows = tx.rows(sql, args).await?;
     rows.iter()
         .map(|row| {
@@ -143,20 +143,20 @@ pub(crate) async fn finish(tx: &Transaction, sql: &str, args: &[&dyn Arg]) -> Re
                 state: cells.final_state(4)?,
                 attempt: cells.count(5, "attempt")?,
                 sequence: cells.moves(6)?,
-                took: cells.get::<Option<Span>>(7, "started_at")?.map(|took| took.0),
+                took: cells.get::<Option<Interval>>(7, "started_at")?.map(|took| took.0),
             };
             ended(tx, cells.id, &cells.tenant(2)?, &cells.queue(3)?, step);
             let place = usize::try_from(cells.get::<i64>(0, "rank")? - 1).unwrap_or(usize::MAX);
-            Ok(Ended { place, job: cells.id })
+            Ok(EndedRow { place, job: cells.id })
         })
         .collect()
 }
 
 /// Takes jobs out of their claims by one of the statements after which they may go on: the log, the bells, and a place in line
 /// for a retry without a delay.
-pub(crate) async fn leave(tx: &Transaction, sql: &str, args: &[&dyn Arg]) -> Result<Vec<Closed>, Fault> {
+pub(crate) async fn leave(tx: &Transaction, sql: &str, args: &[&dyn Arg]) -> Result<Vec<LeavingRow>, Fault> {
     let rows = tx.rows(sql, args).await?;
-    let closed: Vec<Closed> = rows.iter().map(Closed::try_from).collect::<Result<_, _>>()?;
+    let closed: Vec<LeavingRow> = rows.iter().map(LeavingRow::try_from).collect::<Result<_, _>>()?;
     let mut due = Vec::new();
     for one in &closed {
         let state = one.state.unwrap_or_else(|| State::of_waiting(one.is_due, one.attempt));

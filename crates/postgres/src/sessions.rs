@@ -18,7 +18,7 @@ use uuid::Uuid;
 use crate::error::Fault;
 use crate::places::{self, LAPSE, RELEASE};
 use crate::rows::json;
-use crate::value::{Arg, Span};
+use crate::value::{Arg, Interval};
 use crate::write::Transaction;
 use crate::{PostgresStore, transact};
 
@@ -97,7 +97,7 @@ async fn register(tx: &Transaction, session: &SessionInfo) -> Result<(), Fault> 
                 &session.version,
                 &i64::from(session.slots),
                 &queues,
-                &Span(session.ttl),
+                &Interval(session.ttl),
                 &tasks,
             ],
         )
@@ -158,7 +158,7 @@ async fn pulses(tx: &Transaction) -> Result<Vec<Pulse>, Fault> {
 }
 
 fn pulse(row: &Row) -> Result<Pulse, Fault> {
-    let Span(ttl) = row.try_get(3)?;
+    let Interval(ttl) = row.try_get(3)?;
     Ok(Pulse { session: SessionId(row.try_get(0)?), beats: row.try_get(1)?, is_overdue: row.try_get(2)?, ttl })
 }
 

@@ -98,7 +98,7 @@ pub fn log_tag(schema: &str) -> i64 {
 
 /// How the store's own connections are set up.
 pub fn settings(config: &crate::Config) -> String {
-    crate::connection::Settings::new(config).as_session()
+    crate::connection::ConnectionSettings::new(config).as_session()
 }
 
 /// Whether a statement is one of [`all`], or of a shape that is.

@@ -17,7 +17,7 @@ use tokio_postgres::Row;
 use crate::error::Fault;
 use crate::rows::{Cells, json, number};
 use crate::schedules::read::NOW;
-use crate::value::{Arg, Span, Time, bound};
+use crate::value::{Arg, Interval, Time, bound};
 use crate::write::Transaction;
 use crate::{PostgresStore, look};
 
@@ -126,7 +126,7 @@ impl Minutes {
         keep: Duration,
         limit: usize,
     ) -> Result<(PruneStep, Option<Timestamp>), Fault> {
-        let mut removed = tx.rows(CUT_STATISTICS, &[&bound(limit), &Span(keep)]).await?.len();
+        let mut removed = tx.rows(CUT_STATISTICS, &[&bound(limit), &Interval(keep)]).await?.len();
         if removed >= limit {
             return Ok((PruneStep { removed, ..PruneStep::default() }, None));
         }
@@ -184,7 +184,7 @@ impl StatisticsStore for PostgresStore {
 }
 
 /// What is to be added, column by column, each bucket once and in one order.
-pub(crate) struct Books<'a> {
+pub(crate) struct TallyColumns<'a> {
     tallies: Vec<Tally>,
     tenants: Vec<&'a str>,
     slots: Vec<&'static str>,
@@ -192,7 +192,7 @@ pub(crate) struct Books<'a> {
     times: Vec<Time>,
 }
 
-impl<'a> Books<'a> {
+impl<'a> TallyColumns<'a> {
     pub fn new(entries: &'a [Entry]) -> Self {
         let mut sums: BTreeMap<(&str, &'static str, &str, Timestamp), Tally> = BTreeMap::new();
         for Entry { tenant, queue, slot, at, tally } in entries {
@@ -281,7 +281,7 @@ async fn depths(tx: &Transaction) -> Result<Vec<Depth>, Fault> {
                     retrying: number(row, 4)?,
                 },
                 running: number(row, 5)?,
-                oldest_wait: row.try_get::<_, Option<Span>>(6)?.map(|span| span.0),
+                oldest_wait: row.try_get::<_, Option<Interval>>(6)?.map(|span| span.0),
             })
         })
         .collect()

@@ -94,7 +94,7 @@ impl TenantStore for PostgresStore {
 }
 
 /// A tenant's row with what is not told of it.
-struct Kept {
+struct StoredTenant {
     tenant: Tenant,
     made_by: Option<Uuid>,
     edited_by: Option<Uuid>,
@@ -102,12 +102,12 @@ struct Kept {
 }
 
 /// From a row of [`BY_ID`].
-fn kept(row: &Row) -> Result<Kept, Fault> {
+fn stored(row: &Row) -> Result<StoredTenant, Fault> {
     let tenant = read(row, 0)?;
     let cells = Cells { row, table: "tenants", id: tenant.id.as_str() };
     let (made_by, edited_by) = (cells.get(5, "made_by")?, cells.get(6, "edited_by")?);
     let is_deleted = cells.get(7, "deleted_at")?;
-    Ok(Kept { tenant, made_by, edited_by, is_deleted })
+    Ok(StoredTenant { tenant, made_by, edited_by, is_deleted })
 }
 
 /// From the columns of [`columns`], beginning with the one at `first`.
@@ -131,15 +131,15 @@ async fn create(tx: &Transaction, new: &NewTenant, settings: &str) -> Result<Cre
     let (id, weight, edit) = (new.id.as_str(), weight(&new.settings), new.edit.0);
     let answers = tx.all(&[(CREATE, &[&id, &settings, &weight, &edit]), (BY_ID, &[&id])]).await?;
     let row = answers[1].first();
-    let kept = kept(row.ok_or_else(|| Fault::misfit("tenants", "id", id, "it was made, and is not there"))?)?;
-    let is_ours = !kept.is_deleted && kept.made_by == Some(edit);
-    Ok(if is_ours { CreateTenantAnswer::Created(kept.tenant) } else { CreateTenantAnswer::Taken })
+    let stored = stored(row.ok_or_else(|| Fault::misfit("tenants", "id", id, "it was made, and is not there"))?)?;
+    let is_ours = !stored.is_deleted && stored.made_by == Some(edit);
+    Ok(if is_ours { CreateTenantAnswer::Created(stored.tenant) } else { CreateTenantAnswer::Taken })
 }
 
 async fn one(tx: &Transaction, id: &TenantId) -> Result<Option<Tenant>, Fault> {
     let row = tx.row(BY_ID, &[&id.as_str()]).await?;
-    let kept = row.as_ref().map(kept).transpose()?;
-    Ok(kept.filter(|kept| !kept.is_deleted).map(|kept| kept.tenant))
+    let stored = row.as_ref().map(stored).transpose()?;
+    Ok(stored.filter(|stored| !stored.is_deleted).map(|stored| stored.tenant))
 }
 
 /// Reads on until the page is full: a short page would look like the last.
@@ -170,16 +170,16 @@ async fn list(tx: &Transaction, after: Option<&TenantId>, limit: usize) -> Resul
 async fn update(tx: &Transaction, update: &TenantUpdate, settings: &str) -> Result<UpdateTenantAnswer, Fault> {
     let (id, weight, edit) = (update.tenant.as_str(), weight(&update.settings), update.edit.0);
     let answers = tx.all(&[(UPDATE, &[&id, &update.version, &settings, &weight, &edit]), (BY_ID, &[&id])]).await?;
-    let kept = answers[1].first().map(kept).transpose()?;
-    Ok(match kept.filter(|kept| !kept.is_deleted) {
+    let stored = answers[1].first().map(stored).transpose()?;
+    Ok(match stored.filter(|stored| !stored.is_deleted) {
         None => UpdateTenantAnswer::Gone,
-        Some(kept) if kept.edited_by == Some(edit) => {
-            if !kept.tenant.settings.is_disabled {
+        Some(stored) if stored.edited_by == Some(edit) => {
+            if !stored.tenant.settings.is_disabled {
                 // It may have been: what waited is due at once. Also when it is sent again, for the first ring may be lost.
                 tx.ring(Topic::Ready);
                 tx.ring(Topic::Scheduled);
             }
-            UpdateTenantAnswer::Updated(kept.tenant)
+            UpdateTenantAnswer::Updated(stored.tenant)
         }
         Some(_) => UpdateTenantAnswer::Stale,
     })
@@ -190,10 +190,10 @@ async fn delete(tx: &Transaction, tenant: &TenantId, version: i64) -> Result<(De
     let id = tenant.as_str();
     let args: [&dyn Arg; 1] = [&id];
     let answers = tx.all(&[(LOCK, &args), (OWNS, &args)]).await?;
-    let kept = answers[0].first().map(kept).transpose()?;
+    let stored = answers[0].first().map(stored).transpose()?;
     let owns_something: bool = answers[1].first().map(|row| row.try_get(0)).transpose()?.unwrap_or_default();
-    let answer = judge(kept.as_ref(), version, owns_something);
-    if answer != DeleteTenantAnswer::Deleted || kept.is_some_and(|kept| kept.is_deleted) {
+    let answer = judge(stored.as_ref(), version, owns_something);
+    if answer != DeleteTenantAnswer::Deleted || stored.is_some_and(|stored| stored.is_deleted) {
         return Ok((answer, 0));
     }
     let steps: [Query<'_>; 3] = FORGET.map(|sql| (sql, &args[..]));
@@ -202,8 +202,8 @@ async fn delete(tx: &Transaction, tenant: &TenantId, version: i64) -> Result<(De
 }
 
 /// Whether it may be deleted, or was.
-fn judge(kept: Option<&Kept>, version: i64, owns_something: bool) -> DeleteTenantAnswer {
-    let Some(Kept { tenant, is_deleted, .. }) = kept else { return DeleteTenantAnswer::Gone };
+fn judge(stored: Option<&StoredTenant>, version: i64, owns_something: bool) -> DeleteTenantAnswer {
+    let Some(StoredTenant { tenant, is_deleted, .. }) = stored else { return DeleteTenantAnswer::Gone };
     match (*is_deleted, tenant.version == version) {
         (true, true) => DeleteTenantAnswer::Deleted,
         (true, false) => DeleteTenantAnswer::Gone,

@@ -15,14 +15,14 @@ use foreman_core::{State, Timestamp};
 
 use crate::audit_log::CUT_AUDIT_LOG;
 use crate::error::Fault;
-use crate::lines::{Lines, Place};
+use crate::lines::{CleanupPlace, LineCleanup};
 use crate::order::{self, Placeless};
 use crate::passes::CUT_PASSES;
 use crate::places::{self, EXPIRE};
 use crate::rows::Cells;
 use crate::schedules::ticks::CUT_TICKS;
 use crate::statistics::Minutes;
-use crate::value::{Arg, Span, Time, bound};
+use crate::value::{Arg, Interval, Time, bound};
 use crate::webhooks::deliveries::CUT_DELIVERIES;
 use crate::write::Transaction;
 use crate::{PostgresStore, outlived, partitions, transact};
@@ -127,9 +127,9 @@ async fn expire(tx: &Transaction, limit: usize) -> Result<usize, Fault> {
 }
 
 /// When there is something to do next, and what time it is.
-type Next = (Option<Timestamp>, Timestamp);
+type NextDue = (Option<Timestamp>, Timestamp);
 
-async fn next(tx: &Transaction) -> Result<Next, Fault> {
+async fn next(tx: &Transaction) -> Result<NextDue, Fault> {
     let row = tx.row(NEXT, &[]).await?.ok_or_else(|| StoreError::Broken("the database returned no time".into()))?;
     Ok((row.try_get::<_, Option<Time>>(0)?.map(|time| time.0), row.try_get::<_, Time>(1)?.0))
 }
@@ -149,14 +149,14 @@ async fn prune(
     let removed = match kind {
         PruneKind::Keys => tx.rows(CUT_KEYS, &[&most]).await?,
         PruneKind::Changes => return prune_changes(tx, retention, limit).await.map(Some),
-        PruneKind::Sessions => tx.rows(CUT_SESSIONS, &[&most, &Span(retention.sessions)]).await?,
+        PruneKind::Sessions => tx.rows(CUT_SESSIONS, &[&most, &Interval(retention.sessions)]).await?,
         PruneKind::Queues => {
-            let unused = Span(retention.queues.saturating_add(USE_IS_NOTED_EVERY));
+            let unused = Interval(retention.queues.saturating_add(USE_IS_NOTED_EVERY));
             tx.rows(CUT_QUEUES, &[&most, &unused]).await?
         }
-        PruneKind::Ticks => tx.rows(CUT_TICKS, &[&most, &Span(retention.ticks)]).await?,
-        PruneKind::Deliveries => tx.rows(CUT_DELIVERIES, &[&most, &Span(retention.deliveries)]).await?,
-        PruneKind::Audit => tx.rows(CUT_AUDIT_LOG, &[&most, &Span(retention.audit)]).await?,
+        PruneKind::Ticks => tx.rows(CUT_TICKS, &[&most, &Interval(retention.ticks)]).await?,
+        PruneKind::Deliveries => tx.rows(CUT_DELIVERIES, &[&most, &Interval(retention.deliveries)]).await?,
+        PruneKind::Audit => tx.rows(CUT_AUDIT_LOG, &[&most, &Interval(retention.audit)]).await?,
         PruneKind::Passes => tx.rows(CUT_PASSES, &[&most]).await?,
         // These take more than a statement.
         PruneKind::Partitions | PruneKind::Lines | PruneKind::Statistics | PruneKind::Jobs => Vec::new(),
@@ -169,8 +169,8 @@ async fn prune(
 }
 
 async fn prune_changes(tx: &Transaction, retention: &Retention, limit: usize) -> Result<PruneStep, Fault> {
-    let unread = Span(retention.changes.max(UNREAD_KEPT));
-    let row = tx.row(CUT_CHANGES, &[&bound(limit), &Span(retention.changes), &unread]).await?;
+    let unread = Interval(retention.changes.max(UNREAD_KEPT));
+    let row = tx.row(CUT_CHANGES, &[&bound(limit), &Interval(retention.changes), &unread]).await?;
     let row = row.ok_or_else(|| StoreError::Broken("pruning the change log answered nothing".into()))?;
     let removed: i64 = row.try_get("removed")?;
     let held_by = row.try_get::<_, Option<String>>("held_by")?.map(FollowerName::from_stored);
@@ -183,11 +183,11 @@ async fn prune_changes(tx: &Transaction, retention: &Retention, limit: usize) ->
 
 async fn forget_lines(
     tx: &Transaction,
-    lines: &Lines,
+    lines: &LineCleanup,
     leader: Option<&Leader>,
     retention: &Retention,
     limit: usize,
-) -> Result<Option<(PruneStep, Place)>, Fault> {
+) -> Result<Option<(PruneStep, CleanupPlace)>, Fault> {
     if !leads(tx, leader).await? {
         return Ok(None);
     }
@@ -217,7 +217,7 @@ async fn statistics(
 
 /// For whoever looks at the database from outside. Most of the time there is nothing to write.
 pub(crate) async fn note_done(tx: &Transaction, kind: PruneKind) -> Result<(), Fault> {
-    tx.rows(NOTE_DONE, &[&kind.as_str(), &Span(DONE_IS_NOTED_EVERY)]).await?;
+    tx.rows(NOTE_DONE, &[&kind.as_str(), &Interval(DONE_IS_NOTED_EVERY)]).await?;
     Ok(())
 }
 

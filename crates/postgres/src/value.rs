@@ -45,9 +45,9 @@ impl<'a> FromSql<'a> for Time {
 
 /// A [`Duration`] as `interval`: elapsed time, never days or months of varying length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Span(pub Duration);
+pub(crate) struct Interval(pub Duration);
 
-impl ToSql for Span {
+impl ToSql for Interval {
     fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
         out.put_i64(i64::try_from(self.0.as_micros()).unwrap_or(LONGEST).min(LONGEST));
         out.put_i32(0);
@@ -59,7 +59,7 @@ impl ToSql for Span {
     to_sql_checked!();
 }
 
-impl<'a> FromSql<'a> for Span {
+impl<'a> FromSql<'a> for Interval {
     fn from_sql(_: &Type, mut raw: &'a [u8]) -> Result<Self, Box<dyn Error + Sync + Send>> {
         let (micros, days, months) = (raw.try_get_i64()?, raw.try_get_i32()?, raw.try_get_i32()?);
         let days = i64::from(days) + 30 * i64::from(months);
@@ -121,9 +121,9 @@ args! {
     Option<Time> => TIMESTAMPTZ,
     Vec<Time> => TIMESTAMPTZ_ARRAY,
     Vec<Option<Time>> => TIMESTAMPTZ_ARRAY,
-    Span => INTERVAL,
-    Vec<Span> => INTERVAL_ARRAY,
-    Vec<Option<Span>> => INTERVAL_ARRAY,
+    Interval => INTERVAL,
+    Vec<Interval> => INTERVAL_ARRAY,
+    Vec<Option<Interval>> => INTERVAL_ARRAY,
 }
 
 /// A count as Postgres takes it.
@@ -164,10 +164,10 @@ mod tests {
     #[test]
     fn a_duration_survives_unless_nobody_could_wait_for_it() {
         for micros in [0, 1, 15_000_000, 86_400_000_000 * 400] {
-            let span = Span(Duration::from_micros(micros));
-            assert_eq!(there_and_back::<_, Span>(&span, &Type::INTERVAL), span);
+            let span = Interval(Duration::from_micros(micros));
+            assert_eq!(there_and_back::<_, Interval>(&span, &Type::INTERVAL), span);
         }
-        let read: Span = there_and_back(&Span(Duration::MAX), &Type::INTERVAL);
+        let read: Interval = there_and_back(&Interval(Duration::MAX), &Type::INTERVAL);
         assert_eq!(read.0, Duration::from_micros(LONGEST.unsigned_abs()));
     }
 }

@@ -37,10 +37,10 @@ const QUIET: u32 = 3;
 /// Rings here at once, and elsewhere soon.
 #[derive(Clone)]
 pub struct PgWakeups {
-    shared: Arc<Shared>,
+    shared: Arc<SharedWakeups>,
 }
 
-struct Shared {
+struct SharedWakeups {
     local: LocalWakeups,
     /// What was rung and not yet sent, a bit per topic.
     rung: AtomicU8,
@@ -56,7 +56,7 @@ struct Shared {
 
 /// Carries rings from and to the other processes, while it runs.
 pub struct Bell {
-    shared: Arc<Shared>,
+    shared: Arc<SharedWakeups>,
     address: tokio_postgres::Config,
     tls: MakeRustlsConnect,
     /// How old the connection that listens may become.
@@ -67,7 +67,7 @@ impl PgWakeups {
     /// The bell must run for the others to hear and be heard.
     pub fn new(config: &Config) -> Result<(Bell, Self), OpenError> {
         connection::check_schema(&config.schema)?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SharedWakeups {
             local: LocalWakeups::new(),
             rung: AtomicU8::new(0),
             wake: Notify::new(),
@@ -116,7 +116,7 @@ fn bit(topic: Topic) -> u8 {
     1 << place
 }
 
-impl Shared {
+impl SharedWakeups {
     /// One message for each topic rung since the last time.
     async fn send(&self) -> bool {
         let rung = self.rung.swap(0, Ordering::Acquire);

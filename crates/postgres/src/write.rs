@@ -19,11 +19,11 @@ use futures_util::future::{FutureExt, join, join_all};
 use tokio_postgres::{Row, Statement};
 use tracing::debug;
 
-use crate::connection::{self, Purpose};
+use crate::connection::{self, TransactionPurpose};
 use crate::error::{Fault, Remedy};
 use crate::statements;
 use crate::value::Arg;
-use crate::{Parts, changes};
+use crate::{StoreParts, changes};
 
 /// How often a transaction is done again before its caller is told.
 const TRIES: u32 = 6;
@@ -56,7 +56,7 @@ pub(crate) struct Transaction {
 }
 
 impl Transaction {
-    pub async fn new(parts: &Parts, pool: &Pool, purpose: Purpose) -> Result<Self, StoreError> {
+    pub async fn new(parts: &StoreParts, pool: &Pool, purpose: TransactionPurpose) -> Result<Self, StoreError> {
         let begin = parts.beginning.text(purpose, parts.clock.as_deref());
         Self::on(pool, begin, parts.prepare, parts.log_tag).await
     }

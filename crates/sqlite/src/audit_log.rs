@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use crate::SqliteStore;
 use crate::error::Fault;
-use crate::readers::Read;
+use crate::readers::ReadSnapshot;
 use crate::rows::Cells;
 use crate::unreadable::Unreadable;
 
@@ -48,7 +48,7 @@ impl AuditLog for SqliteStore {
 
 /// Reads on until the page is full: a short one would look like the last.
 fn audit_log(
-    read: &Read<'_>,
+    read: &ReadSnapshot<'_>,
     tenant: Option<&TenantId>,
     before: Option<EntryId>,
     limit: usize,

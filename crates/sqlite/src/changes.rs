@@ -50,33 +50,33 @@ impl ChangeLog for SqliteStore {
 
     async fn changes(&self, after: Position, limit: usize) -> Result<Changes, StoreError> {
         let written = self.read(move |read| rows_after(read.sql, after, limit)).await?;
-        let rows = written.into_iter().map(Written::read).collect::<Result<Vec<ChangeRow>, _>>()?;
+        let rows = written.into_iter().map(RawChangeRow::read).collect::<Result<Vec<ChangeRow>, _>>()?;
         let position = rows.last().map_or(after, |row| row.position);
         Ok(Changes { rows, position })
     }
 }
 
 /// A row that is still text: read on the caller's side.
-struct Written {
+struct RawChangeRow {
     position: Position,
     at: Timestamp,
     moved: String,
     notes: Option<String>,
 }
 
-impl Written {
+impl RawChangeRow {
     fn read(self) -> Result<ChangeRow, Fault> {
         change_text::read_row(self.position, self.at, &self.moved, self.notes.as_deref())
             .map_err(|error| Fault::misfit("changes", "moved", self.position.0, error))
     }
 }
 
-fn rows_after(sql: &Connection, after: Position, limit: usize) -> Result<Vec<Written>, Fault> {
+fn rows_after(sql: &Connection, after: Position, limit: usize) -> Result<Vec<RawChangeRow>, Fault> {
     let mut statement = sql.prepare_cached(
         "SELECT position, at, moved, notes FROM changes WHERE position > ?1 ORDER BY position LIMIT ?2",
     )?;
     let rows = statement.query_map((after.0, i64::try_from(limit).unwrap_or(i64::MAX)), |row| {
-        Ok(Written {
+        Ok(RawChangeRow {
             position: Position(row.get(0)?),
             at: Timestamp::from_micros(row.get(1)?),
             moved: row.get(2)?,

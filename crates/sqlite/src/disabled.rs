@@ -15,16 +15,16 @@ use crate::error::Fault;
 const DISABLED: &str = "SELECT id FROM tenants WHERE deleted_at IS NULL AND settings LIKE '%\"is_disabled\":true%'";
 
 #[derive(Debug, Default)]
-pub(crate) struct Disabled(Mutex<Kept>);
+pub(crate) struct DisabledTenants(Mutex<DisabledCache>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct DisabledCache {
     /// How often they were forgotten.
     changes: u64,
     tenants: Option<Arc<HashSet<TenantId>>>,
 }
 
-impl Disabled {
+impl DisabledTenants {
     pub fn look(&self, sql: &Connection) -> Result<Arc<HashSet<TenantId>>, Fault> {
         let changes = {
             let kept = self.lock();
@@ -50,7 +50,7 @@ impl Disabled {
         kept.tenants = None;
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, DisabledCache> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

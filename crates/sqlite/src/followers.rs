@@ -36,7 +36,7 @@ impl Followers for SqliteStore {
 
     async fn advance(&self, _leader: Option<&Leader>, advance: &Advance) -> Result<Option<Advanced>, StoreError> {
         let Advance { follower, from, to, effect } = advance;
-        let (follower, from, to, effect) = (follower.clone(), *from, *to, Prepared::new(effect)?);
+        let (follower, from, to, effect) = (follower.clone(), *from, *to, PreparedEffect::new(effect)?);
         self.write(move |write| move_on(write, &follower, from, to, &effect)).await.map(Some)
     }
 
@@ -47,13 +47,13 @@ impl Followers for SqliteStore {
 }
 
 /// An effect as its statements want it.
-enum Prepared {
+enum PreparedEffect {
     Nothing,
-    Deliveries(Vec<post::Prepared>),
+    Deliveries(Vec<post::PreparedDelivery>),
     Counts(Vec<Entry>),
 }
 
-impl Prepared {
+impl PreparedEffect {
     fn new(effect: &Effect) -> Result<Self, StoreError> {
         Ok(match effect {
             Effect::Nothing => Self::Nothing,
@@ -104,7 +104,7 @@ fn move_on(
     follower: &FollowerName,
     from: Position,
     to: Position,
-    effect: &Prepared,
+    effect: &PreparedEffect,
 ) -> Result<Advanced, Fault> {
     let moved = write.prepared("UPDATE followers SET position = ?3 WHERE name = ?1 AND position = ?2")?.execute((
         follower.as_str(),

@@ -16,7 +16,7 @@ use rusqlite::{Connection, Row, params};
 
 use crate::SqliteStore;
 use crate::error::Fault;
-use crate::readers::Read;
+use crate::readers::ReadSnapshot;
 use crate::rows::Cells;
 use crate::tenants;
 use crate::unreadable::Unreadable;
@@ -108,7 +108,7 @@ fn find(sql: &Connection, id: &KeyId) -> Result<Option<KeyRecord>, Fault> {
 
 /// Reads on until the page is full, as of tenants.
 fn list(
-    read: &Read<'_>,
+    read: &ReadSnapshot<'_>,
     tenant: &TenantId,
     after: Option<&KeyId>,
     limit: usize,
@@ -128,7 +128,7 @@ fn list(
     Ok(keys)
 }
 
-fn look_up(read: &Read<'_>, id: &KeyId) -> Result<Option<AtTheDoor>, Fault> {
+fn look_up(read: &ReadSnapshot<'_>, id: &KeyId) -> Result<Option<AtTheDoor>, Fault> {
     let mut statement = read.sql.prepare_cached(concat!(
         "SELECT ",
         key_columns!(),

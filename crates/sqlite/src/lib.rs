@@ -58,7 +58,7 @@ pub use filesystem::shared_file_system;
 
 use error::Fault;
 use jobs::lines::Rotation;
-use readers::{Read, Readers};
+use readers::{ReadSnapshot, Readers};
 use unreadable::Unreadable;
 use write::Write;
 use writer::Writer;
@@ -67,10 +67,10 @@ use writer::Writer;
 /// ends it as well, without anyone waiting for it.
 #[derive(Clone)]
 pub struct SqliteStore {
-    parts: Arc<Parts>,
+    parts: Arc<StoreParts>,
 }
 
-struct Parts {
+struct StoreParts {
     readers: Readers,
     writer: Writer,
     rotation: Arc<Rotation>,
@@ -90,7 +90,7 @@ impl SqliteStore {
             .map_err(|error| OpenError::Io { path: config.path.clone(), reason: error.to_string() })?;
         let Config { call_timeout, census_timeout, .. } = config;
         let (rotation, unreadable) = (Arc::default(), Arc::default());
-        Ok(Self { parts: Arc::new(Parts { readers, writer, rotation, unreadable, call_timeout, census_timeout }) })
+        Ok(Self { parts: Arc::new(StoreParts { readers, writer, rotation, unreadable, call_timeout, census_timeout }) })
     }
 
     /// Writes what waits in line, lets reads end, folds the log into the file, ends the writer's thread and gives the lock
@@ -109,7 +109,7 @@ impl SqliteStore {
 
     pub(crate) async fn read<T: Send + 'static>(
         &self,
-        question: impl FnOnce(&Read<'_>) -> Result<T, Fault> + Send + 'static,
+        question: impl FnOnce(&ReadSnapshot<'_>) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, StoreError> {
         self.parts.readers.read(self.parts.call_timeout, question).await
     }
@@ -117,7 +117,7 @@ impl SqliteStore {
     /// A look at everything, with the time that takes.
     pub(crate) async fn read_all<T: Send + 'static>(
         &self,
-        question: impl FnOnce(&Read<'_>) -> Result<T, Fault> + Send + 'static,
+        question: impl FnOnce(&ReadSnapshot<'_>) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, StoreError> {
         self.parts.readers.read(self.parts.census_timeout, question).await
     }

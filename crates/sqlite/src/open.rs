@@ -23,12 +23,12 @@ const CHECKED_AT_OPEN: u64 = 64 << 20;
 
 const OWNER_ALONE: u32 = 0o600;
 
-pub(crate) struct Opened {
+pub(crate) struct OpenFile {
     pub connection: Connection,
     pub lock: Lock,
 }
 
-pub(crate) fn open(config: &Config, clock: &dyn Clock, wakeups: &Arc<dyn Wakeups>) -> Result<Opened, OpenError> {
+pub(crate) fn open(config: &Config, clock: &dyn Clock, wakeups: &Arc<dyn Wakeups>) -> Result<OpenFile, OpenError> {
     make_directory(&config.path)?;
     let lock = Lock::take(&config.path)?;
     keep_from_others(&config.path)?;
@@ -42,7 +42,7 @@ pub(crate) fn open(config: &Config, clock: &dyn Clock, wakeups: &Arc<dyn Wakeups
     for topic in rings.topics() {
         wakeups.ring(topic);
     }
-    Ok(Opened { connection, lock })
+    Ok(OpenFile { connection, lock })
 }
 
 /// For its owner alone: payloads and headers are nobody else's business. A directory that is there is left as it is.

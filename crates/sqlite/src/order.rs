@@ -16,21 +16,21 @@ use crate::rows::JobRow;
 use crate::write::Write;
 
 /// What is due in one lane, for one route, in one queue.
-pub(crate) type Line = (QueueName, Lane, Route);
+pub(crate) type LineId = (QueueName, Lane, Route);
 
-pub(crate) fn line_of(job_row: &JobRow) -> Line {
+pub(crate) fn line_of(job_row: &JobRow) -> LineId {
     (job_row.queue.clone(), job_row.lane, job_row.route.clone())
 }
 
 /// The keys given out by one operation.
-pub(crate) struct Order<'c> {
+pub(crate) struct KeyAssignments<'c> {
     sql: &'c Connection,
-    fronts: HashMap<Line, i64>,
-    shares: HashMap<(Line, TenantId), i64>,
+    fronts: HashMap<LineId, i64>,
+    shares: HashMap<(LineId, TenantId), i64>,
     weights: Weights,
 }
 
-impl<'c> Order<'c> {
+impl<'c> KeyAssignments<'c> {
     pub fn new(sql: &'c Connection) -> Self {
         Self { sql, fronts: HashMap::new(), shares: HashMap::new(), weights: Weights::default() }
     }
@@ -108,21 +108,21 @@ impl Weights {
 
 /// What a claim took of a line.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Taken {
+pub(crate) struct ServedLine {
     pub highest: i64,
     pub count: usize,
 }
 
 /// V moves with service: the highest key claimed so far. For what was taken out of its turn it moves no further than so many
 /// jobs would take it ([`foreman_core::fair::out_of_turn`]).
-pub(crate) fn served(sql: &Connection, taken: &HashMap<Line, Taken>, is_their_turn: bool) -> Result<(), Fault> {
+pub(crate) fn served(sql: &Connection, taken: &HashMap<LineId, ServedLine>, is_their_turn: bool) -> Result<(), Fault> {
     /// Further than any key lies from another, and small enough to be added to one.
     const ANY: i64 = i64::MAX / 4;
     let mut statement = sql.prepare_cached(
         "INSERT INTO line_fronts (queue, lane, route, v) VALUES (?1, ?2, ?3, min(?4, ?5))
          ON CONFLICT DO UPDATE SET v = max(v, min(?4, v + ?5))",
     )?;
-    for ((queue, lane, route), Taken { highest, count }) in taken {
+    for ((queue, lane, route), ServedLine { highest, count }) in taken {
         let most = if is_their_turn { ANY } else { UNIT.saturating_mul(i64::try_from(*count).unwrap_or(ANY)).min(ANY) };
         statement.execute((queue.as_str(), lane.rank(), route.as_str(), highest, most))?;
     }

@@ -11,7 +11,7 @@ use rusqlite::{OptionalExtension, Row, params};
 
 use crate::SqliteStore;
 use crate::error::Fault;
-use crate::readers::Read;
+use crate::readers::ReadSnapshot;
 use crate::rows::Cells;
 use crate::write::Write;
 
@@ -75,7 +75,7 @@ fn issue(write: &Write<'_>, new: &NewPass) -> Result<Timestamp, Fault> {
     Ok(Timestamp::from_micros(until))
 }
 
-fn find(read: &Read<'_>, hash: &KeyHash) -> Result<Option<Pass>, Fault> {
+fn find(read: &ReadSnapshot<'_>, hash: &KeyHash) -> Result<Option<Pass>, Fault> {
     let mut statement = read.sql.prepare_cached(concat!(
         "SELECT ",
         pass_columns!(),

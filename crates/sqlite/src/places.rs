@@ -13,40 +13,40 @@ use foreman_core::{Fence, JobId, State, Timestamp};
 use rusqlite::{OptionalExtension, params};
 
 use crate::error::Fault;
-use crate::order::Order;
-use crate::rows::{ClaimInfo, HeldRow, JobRow, Waiting, job_row_columns};
-use crate::write::{Prepared, Write};
+use crate::order::KeyAssignments;
+use crate::rows::{ClaimInfo, HeldRow, JobRow, ReadyRow, job_row_columns};
+use crate::write::{BorrowedStatement, Write};
 
 /// Where a job stands.
-pub(crate) enum Place {
-    Ready(Waiting),
+pub(crate) enum JobPlace {
+    Ready(ReadyRow),
     Held(HeldRow),
     Final(State),
 }
 
 /// Finds a job that is in `jobs`; in none of the places is what must never happen.
-pub(crate) fn find(write: &Write<'_>, job: JobId) -> Result<Place, Fault> {
+pub(crate) fn find(write: &Write<'_>, job: JobId) -> Result<JobPlace, Fault> {
     if let Some(waiting) = waiting(write, job)? {
-        return Ok(Place::Ready(waiting));
+        return Ok(JobPlace::Ready(waiting));
     }
     if let Some(held) = held(write, job)? {
-        return Ok(Place::Held(held));
+        return Ok(JobPlace::Held(held));
     }
     let state: Option<String> =
         write.prepared("SELECT state FROM outcomes WHERE job = ?1")?.query_row([job.0], |row| row.get(0)).optional()?;
     match state {
         Some(text) => match text.parse() {
-            Ok(state) => Ok(Place::Final(state)),
+            Ok(state) => Ok(JobPlace::Final(state)),
             Err(why) => Err(Fault::misfit("outcomes", "state", job, why)),
         },
         None => Err(StoreError::Damaged(format!("job {job} is in no place")).into()),
     }
 }
 
-pub(crate) fn waiting(write: &Write<'_>, job: JobId) -> Result<Option<Waiting>, Fault> {
+pub(crate) fn waiting(write: &Write<'_>, job: JobId) -> Result<Option<ReadyRow>, Fault> {
     let mut statement = write.prepared(concat!("SELECT ", job_row_columns!(), ", key FROM ready WHERE job = ?1"))?;
     let mut rows = statement.query([job.0])?;
-    rows.next()?.map(Waiting::try_from).transpose()
+    rows.next()?.map(ReadyRow::try_from).transpose()
 }
 
 pub(crate) fn held(write: &Write<'_>, job: JobId) -> Result<Option<HeldRow>, Fault> {
@@ -75,7 +75,7 @@ pub(crate) fn leave_held(write: &Write<'_>, job: JobId) -> Result<(), Fault> {
     hit(&mut write.prepared("DELETE FROM held WHERE job = ?1")?, "held", job)
 }
 
-fn hit(delete: &mut Prepared<'_, '_>, table: &str, job: JobId) -> Result<(), Fault> {
+fn hit(delete: &mut BorrowedStatement<'_, '_>, table: &str, job: JobId) -> Result<(), Fault> {
     match delete.execute([job.0])? {
         1 => Ok(()),
         rows => Err(StoreError::Damaged(format!("leaving {table}, job {job} was found {rows} times")).into()),
@@ -93,7 +93,7 @@ pub(crate) fn drop_claim_if_empty(write: &Write<'_>, claim: Fence) -> Result<(),
 /// Lets a job wait until its `run_at`, in fair order once it is due. `took`: how long the attempt ran that it comes from.
 pub(crate) fn put_back(
     write: &Write<'_>,
-    order: &mut Order<'_>,
+    order: &mut KeyAssignments<'_>,
     job_row: &JobRow,
     took: Option<Duration>,
 ) -> Result<(), Fault> {
@@ -108,7 +108,7 @@ pub(crate) fn put_back(
 /// Lets a job wait at the front of the line: what happened to its attempt was not its fault.
 pub(crate) fn put_in_front(
     write: &Write<'_>,
-    order: &mut Order<'_>,
+    order: &mut KeyAssignments<'_>,
     job_row: &JobRow,
     took: Option<Duration>,
 ) -> Result<(), Fault> {
@@ -190,7 +190,7 @@ pub(crate) fn hold(write: &Write<'_>, claim: Fence, job_row: &JobRow) -> Result<
 }
 
 /// How an attempt, or a job that waited, came to its end.
-pub(crate) struct End<'a> {
+pub(crate) struct EndRecord<'a> {
     /// `None`: it ended while it waited.
     pub claim_info: Option<&'a ClaimInfo>,
     /// Recorded by the attempt itself, which may ask for it again.
@@ -198,7 +198,7 @@ pub(crate) struct End<'a> {
     pub report: &'a StoredReport,
 }
 
-impl End<'_> {
+impl EndRecord<'_> {
     /// How long the attempt ran.
     pub fn took(&self, now: Timestamp) -> Option<Duration> {
         self.claim_info.map(|claim_info| now.since(claim_info.started_at))
@@ -206,7 +206,7 @@ impl End<'_> {
 }
 
 /// Makes a job final.
-pub(crate) fn finish(write: &Write<'_>, job_row: &JobRow, state: State, end: &End<'_>) -> Result<(), Fault> {
+pub(crate) fn finish(write: &Write<'_>, job_row: &JobRow, state: State, end: &EndRecord<'_>) -> Result<(), Fault> {
     let counters = job_row.counters.moved();
     let Counters { attempt, spent, crashes, moves } = counters;
     write
@@ -244,7 +244,7 @@ pub(crate) fn record_attempt(
     write: &Write<'_>,
     job_row: &JobRow,
     outcome: AttemptOutcome,
-    end: &End<'_>,
+    end: &EndRecord<'_>,
 ) -> Result<(), Fault> {
     write
         .prepared(

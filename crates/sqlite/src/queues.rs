@@ -11,7 +11,7 @@ use std::time::Duration;
 use foreman_core::Timestamp;
 
 use crate::error::Fault;
-use crate::readers::Read;
+use crate::readers::ReadSnapshot;
 use crate::write::Write;
 
 /// By name and tenant.
@@ -26,7 +26,7 @@ pub(crate) struct Unused {
 }
 
 /// The `limit` that are unused for longest.
-pub(crate) fn unused(read: &Read<'_>, since: Duration, limit: usize) -> Result<Unused, Fault> {
+pub(crate) fn unused(read: &ReadSnapshot<'_>, since: Duration, limit: usize) -> Result<Unused, Fault> {
     let until = read.now.minus(since);
     let mut statement = read.sql.prepare_cached(
         "SELECT queue, tenant FROM queues INDEXED BY queues_by_use
@@ -40,7 +40,7 @@ pub(crate) fn unused(read: &Read<'_>, since: Duration, limit: usize) -> Result<U
     Ok(Unused { until, empty, in_use })
 }
 
-fn without_jobs(read: &Read<'_>, queues: &[Queue]) -> Result<HashSet<Queue>, Fault> {
+fn without_jobs(read: &ReadSnapshot<'_>, queues: &[Queue]) -> Result<HashSet<Queue>, Fault> {
     let mut empty: HashSet<Queue> = queues.iter().cloned().collect();
     for sql in ["SELECT queue, tenant FROM held", "SELECT queue, tenant FROM ready"] {
         let mut statement = read.sql.prepare_cached(sql)?;

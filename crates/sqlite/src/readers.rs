@@ -38,7 +38,7 @@ pub(crate) struct Readers {
 }
 
 /// One question under way.
-pub(crate) struct Read<'c> {
+pub(crate) struct ReadSnapshot<'c> {
     pub sql: &'c Connection,
     pub now: Timestamp,
 }
@@ -66,7 +66,7 @@ impl Readers {
     pub async fn read<T: Send + 'static>(
         &self,
         limit: Duration,
-        question: impl FnOnce(&Read<'_>) -> Result<T, Fault> + Send + 'static,
+        question: impl FnOnce(&ReadSnapshot<'_>) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, StoreError> {
         let place = match timeout(limit, Arc::clone(&self.places).acquire_owned()).await {
             Ok(Ok(place)) => place,
@@ -116,10 +116,10 @@ impl Readers {
 fn ask<T>(
     connection: &mut Connection,
     clock: &dyn Clock,
-    question: impl FnOnce(&Read<'_>) -> Result<T, Fault>,
+    question: impl FnOnce(&ReadSnapshot<'_>) -> Result<T, Fault>,
 ) -> Result<T, Fault> {
     let transaction = connection.transaction()?;
-    let answer = question(&Read { sql: &transaction, now: clock.now() })?;
+    let answer = question(&ReadSnapshot { sql: &transaction, now: clock.now() })?;
     transaction.commit()?;
     Ok(answer)
 }

@@ -149,13 +149,13 @@ impl JobRow {
 }
 
 /// A row of `ready`.
-pub(crate) struct Waiting {
+pub(crate) struct ReadyRow {
     pub job_row: JobRow,
     /// Its place in the order; none until it is due.
     pub key: Option<i64>,
 }
 
-impl TryFrom<&Row<'_>> for Waiting {
+impl TryFrom<&Row<'_>> for ReadyRow {
     type Error = Fault;
 
     fn try_from(row: &Row<'_>) -> Result<Self, Fault> {

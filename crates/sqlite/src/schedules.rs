@@ -40,7 +40,7 @@ impl ScheduleStore for SqliteStore {
     }
 
     async fn create_schedule(&self, new: &NewSchedule) -> Result<CreateAnswer, StoreError> {
-        let new = edit::Creation::prepare(new)?;
+        let new = edit::ScheduleCreation::prepare(new)?;
         self.write(move |write| new.create(write)).await?.answer()
     }
 
@@ -72,7 +72,7 @@ impl ScheduleStore for SqliteStore {
     }
 
     async fn edit_schedule(&self, tenant: &TenantId, edit: &Edit) -> Result<EditAnswer, StoreError> {
-        let edit = edit::Change::prepare(tenant, edit)?;
+        let edit = edit::ScheduleEdit::prepare(tenant, edit)?;
         self.write(move |write| edit.edit(write)).await?.answer()
     }
 

@@ -20,8 +20,8 @@ use crate::SqliteStore;
 use crate::claim_info;
 use crate::error::Fault;
 use crate::jobs::settle;
-use crate::order::Order;
-use crate::places::{self, End};
+use crate::order::KeyAssignments;
+use crate::places::{self, EndRecord};
 use crate::rows::HeldRow;
 use crate::write::Write;
 
@@ -185,10 +185,10 @@ fn release(write: &Write<'_>, claim: Fence) -> Result<usize, Fault> {
     let claim_info = claim_info::of_claim(write, claim)?;
     let open = places::open_in(write, claim)?;
     let released = open.len();
-    let mut order = Order::new(write.sql);
+    let mut order = KeyAssignments::new(write.sql);
     for held in open {
         places::leave_held(write, held.job_row.job)?;
-        let end = End { claim_info: Some(&claim_info), is_settled: false, report: &StoredReport::empty() };
+        let end = EndRecord { claim_info: Some(&claim_info), is_settled: false, report: &StoredReport::empty() };
         settle::close(write, &mut order, held.job_row, &Verdict::Released, &end)?;
     }
     order.keep(write)?;
@@ -226,7 +226,7 @@ fn lapse(write: &Write<'_>, pulse: Pulse) -> Result<Option<usize>, Fault> {
 fn bury(write: &Write<'_>, session: SessionId) -> Result<usize, Fault> {
     mark(write, session, SessionState::Dead)?;
     let mut returned = 0;
-    let mut order = Order::new(write.sql);
+    let mut order = KeyAssignments::new(write.sql);
     for claim in claim_info::claims_of(write, session)? {
         let claim_info = claim_info::of_claim(write, claim)?;
         let open = places::open_in(write, claim)?;
@@ -236,7 +236,7 @@ fn bury(write: &Write<'_>, session: SessionId) -> Result<usize, Fault> {
             let fate = fate(write, &held)?;
             let error = fate.error();
             let report = if fate.is_death() { StoredReport::of_end(&error)? } else { StoredReport::of_lapse(&error)? };
-            let end = End { claim_info: Some(&claim_info), is_settled: false, report: &report };
+            let end = EndRecord { claim_info: Some(&claim_info), is_settled: false, report: &report };
             let mut job_row = held.job_row;
             job_row.counters.crashes += 1;
             if fate.is_death() {
@@ -253,48 +253,48 @@ fn bury(write: &Write<'_>, session: SessionId) -> Result<usize, Fault> {
 }
 
 /// What a crash of its worker means for a job.
-enum Fate {
+enum CrashFate {
     Again,
     NoAttemptLeft,
     Poison { crashes: u32 },
 }
 
-impl Fate {
+impl CrashFate {
     fn is_death(&self) -> bool {
-        !matches!(self, Fate::Again)
+        !matches!(self, CrashFate::Again)
     }
 
     fn error(&self) -> String {
         match self {
-            Fate::Again => "the worker died or lost the store".into(),
-            Fate::NoAttemptLeft => "the worker died or lost the store, and no attempt is left".into(),
-            Fate::Poison { crashes } => format!("poison: the worker died {crashes} times while it ran this job"),
+            CrashFate::Again => "the worker died or lost the store".into(),
+            CrashFate::NoAttemptLeft => "the worker died or lost the store, and no attempt is left".into(),
+            CrashFate::Poison { crashes } => format!("poison: the worker died {crashes} times while it ran this job"),
         }
     }
 }
 
-fn fate(write: &Write<'_>, held: &HeldRow) -> Result<Fate, Fault> {
+fn fate(write: &Write<'_>, held: &HeldRow) -> Result<CrashFate, Fault> {
     let Counters { spent, crashes, .. } = held.job_row.counters;
     let crashes = crashes + 1;
     if crashes >= MAX_CRASHES {
-        Ok(Fate::Poison { crashes })
+        Ok(CrashFate::Poison { crashes })
     } else if spent >= max_attempts(write, held.job_row.job)? {
-        Ok(Fate::NoAttemptLeft)
+        Ok(CrashFate::NoAttemptLeft)
     } else {
-        Ok(Fate::Again)
+        Ok(CrashFate::Again)
     }
 }
 
 /// The one thing of the work that a lapse must know.
 #[derive(Deserialize)]
-struct Limit {
+struct AttemptLimit {
     max_attempts: u32,
 }
 
 fn max_attempts(write: &Write<'_>, job: JobId) -> Result<u32, Fault> {
     let work: String = write.prepared("SELECT work FROM jobs WHERE id = ?1")?.query_row([job.0], |row| row.get(0))?;
     // Work that cannot be read must not keep a dead session's other jobs: the next claim puts this one aside.
-    Ok(serde_json::from_str(&work).map_or(u32::MAX, |limit: Limit| limit.max_attempts))
+    Ok(serde_json::from_str(&work).map_or(u32::MAX, |limit: AttemptLimit| limit.max_attempts))
 }
 
 /// Lapses every session left from before, for the lock proves their processes dead. Answers with their number, and that of

@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::SqliteStore;
 use crate::error::Fault;
-use crate::readers::Read;
+use crate::readers::ReadSnapshot;
 use crate::rows::Cells;
 use crate::write::Write;
 
@@ -41,7 +41,7 @@ impl StatisticsStore for SqliteStore {
 
     async fn statistics(&self, tenant: &TenantId, range: &Range, limit: usize) -> Result<Vec<Bucket>, StoreError> {
         let (tenant, range) = (tenant.clone(), range.clone());
-        let look = move |read: &Read<'_>| {
+        let look = move |read: &ReadSnapshot<'_>| {
             let mut buckets = of_one(read.sql, &tenant, &range, limit)?;
             carry(&mut buckets, &range, before(read.sql, &tenant, &range)?, read.now);
             buckets.truncate(limit);

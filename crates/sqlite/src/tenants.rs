@@ -17,7 +17,7 @@ use rusqlite::{Connection, Row, params};
 
 use crate::SqliteStore;
 use crate::error::Fault;
-use crate::readers::Read;
+use crate::readers::ReadSnapshot;
 use crate::rows::Cells;
 use crate::unreadable::Unreadable;
 use crate::write::Write;
@@ -102,7 +102,12 @@ fn find(sql: &Connection, id: &TenantId) -> Result<Option<Tenant>, Fault> {
 }
 
 /// Reads on until the page is full: a short page would look like the last.
-fn list(read: &Read<'_>, after: Option<&TenantId>, limit: usize, unreadable: &Unreadable) -> Result<TenantPage, Fault> {
+fn list(
+    read: &ReadSnapshot<'_>,
+    after: Option<&TenantId>,
+    limit: usize,
+    unreadable: &Unreadable,
+) -> Result<TenantPage, Fault> {
     let mut statement = read.sql.prepare_cached(concat!(
         "SELECT ",
         tenant_columns!(),

@@ -19,11 +19,11 @@ use crate::SqliteStore;
 use crate::error::Fault;
 use crate::followers::OldChanges;
 use crate::jobs::forget;
-use crate::order::Order;
-use crate::places::{self, End};
+use crate::order::KeyAssignments;
+use crate::places::{self, EndRecord};
 use crate::queues::{self, Unused};
-use crate::readers::Read;
-use crate::rows::{JobRow, Waiting, job_row_columns};
+use crate::readers::ReadSnapshot;
+use crate::rows::{JobRow, ReadyRow, job_row_columns};
 use crate::schedules::OldTicks;
 use crate::write::Write;
 
@@ -43,7 +43,7 @@ impl Upkeep for SqliteStore {
     ) -> Result<Option<PruneStep>, StoreError> {
         let (retention, look) = (retention.clone(), retention.clone());
         // By a reader: what is to go is looked for among everything that is old, or that waits.
-        let found = self.read(move |read| Found::look(read, kind, &look, limit)).await?;
+        let found = self.read(move |read| PruneCandidates::look(read, kind, &look, limit)).await?;
         let step = self.write(move |write| prune(write, kind, &retention, &found, limit)).await?;
         if matches!(kind, PruneKind::Queues | PruneKind::Lines) && step.removed > 0 {
             self.parts.rotation.forget_lines();
@@ -53,22 +53,24 @@ impl Upkeep for SqliteStore {
 }
 
 /// What a reader found, for those kinds that the writer must not look for itself.
-enum Found {
+enum PruneCandidates {
     Queues(Unused),
     Ticks(OldTicks),
     Jobs(Vec<(JobId, State, Timestamp)>),
     Nothing,
 }
 
-impl Found {
-    fn look(read: &Read<'_>, kind: PruneKind, retention: &Retention, limit: usize) -> Result<Self, Fault> {
+impl PruneCandidates {
+    fn look(read: &ReadSnapshot<'_>, kind: PruneKind, retention: &Retention, limit: usize) -> Result<Self, Fault> {
         Ok(match kind {
-            PruneKind::Queues => {
-                Found::Queues(queues::unused(read, retention.queues.saturating_add(USE_IS_NOTED_EVERY), limit)?)
-            }
-            PruneKind::Ticks => Found::Ticks(OldTicks::find(read, retention.ticks, limit)?),
-            PruneKind::Jobs => Found::Jobs(outlived(read, retention, limit)?),
-            _ => Found::Nothing,
+            PruneKind::Queues => PruneCandidates::Queues(queues::unused(
+                read,
+                retention.queues.saturating_add(USE_IS_NOTED_EVERY),
+                limit,
+            )?),
+            PruneKind::Ticks => PruneCandidates::Ticks(OldTicks::find(read, retention.ticks, limit)?),
+            PruneKind::Jobs => PruneCandidates::Jobs(outlived(read, retention, limit)?),
+            _ => PruneCandidates::Nothing,
         })
     }
 }
@@ -106,7 +108,7 @@ fn job_rows(write: &Write<'_>, sql: &'static str, limit: usize) -> Result<Vec<Jo
     let mut rows = statement.query((write.now.as_micros(), bound(limit)))?;
     let mut job_rows = Vec::new();
     while let Some(row) = rows.next()? {
-        job_rows.push(Waiting::try_from(row)?.job_row);
+        job_rows.push(ReadyRow::try_from(row)?.job_row);
     }
     Ok(job_rows)
 }
@@ -117,7 +119,7 @@ fn bound(limit: usize) -> i64 {
 
 fn expire(write: &Write<'_>, expired: &[JobRow]) -> Result<(), Fault> {
     let report = StoredReport::of_end("expired")?;
-    let end = End { claim_info: None, is_settled: false, report: &report };
+    let end = EndRecord { claim_info: None, is_settled: false, report: &report };
     for job_row in expired {
         places::leave_ready(write, job_row.job)?;
         places::finish(write, job_row, State::Failed, &end)?;
@@ -129,7 +131,7 @@ fn give_places(write: &Write<'_>, due: &[JobRow]) -> Result<(), Fault> {
     if due.is_empty() {
         return Ok(());
     }
-    let mut order = Order::new(write.sql);
+    let mut order = KeyAssignments::new(write.sql);
     let mut update = write.prepared("UPDATE ready SET key = ?2, moves = ?3 WHERE job = ?1")?;
     for job_row in due {
         let key = order.next(job_row)?;
@@ -160,15 +162,15 @@ fn prune(
     write: &Write<'_>,
     kind: PruneKind,
     retention: &Retention,
-    found: &Found,
+    found: &PruneCandidates,
     limit: usize,
 ) -> Result<PruneStep, Fault> {
     let now = write.now;
     let mut held_by = None;
     let removed = match (kind, found) {
-        (_, Found::Queues(unused)) => unused.prune(write)?,
-        (_, Found::Ticks(ticks)) => ticks.prune(write)?,
-        (_, Found::Jobs(old)) => prune_jobs(write, old)?,
+        (_, PruneCandidates::Queues(unused)) => unused.prune(write)?,
+        (_, PruneCandidates::Ticks(ticks)) => ticks.prune(write)?,
+        (_, PruneCandidates::Jobs(old)) => prune_jobs(write, old)?,
         (PruneKind::Keys, _) => cut(
             write,
             "DELETE FROM idempotency WHERE (tenant, key) IN
@@ -219,7 +221,7 @@ fn prune(
         }
         // There are none here.
         (PruneKind::Partitions, _) => 0,
-        (PruneKind::Queues | PruneKind::Ticks | PruneKind::Jobs, Found::Nothing) => 0,
+        (PruneKind::Queues | PruneKind::Ticks | PruneKind::Jobs, PruneCandidates::Nothing) => 0,
     };
     let step = PruneStep { held_by, ..PruneStep::of(removed, limit) };
     if step.is_done {
@@ -264,7 +266,11 @@ fn prune_jobs(write: &Write<'_>, old: &[(JobId, State, Timestamp)]) -> Result<us
 }
 
 /// Final jobs that are kept no longer, at most `limit`.
-fn outlived(read: &Read<'_>, retention: &Retention, limit: usize) -> Result<Vec<(JobId, State, Timestamp)>, Fault> {
+fn outlived(
+    read: &ReadSnapshot<'_>,
+    retention: &Retention,
+    limit: usize,
+) -> Result<Vec<(JobId, State, Timestamp)>, Fault> {
     let kept: [(State, Option<Duration>); 4] = [
         (State::Completed, retention.completed),
         (State::Failed, retention.failed),

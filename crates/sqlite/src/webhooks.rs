@@ -26,7 +26,7 @@ use crate::SqliteStore;
 #[async_trait]
 impl WebhookStore for SqliteStore {
     async fn create_webhook(&self, new: &NewWebhook) -> Result<CreateWebhookAnswer, StoreError> {
-        let new = edit::Creation::prepare(new)?;
+        let new = edit::WebhookCreation::prepare(new)?;
         self.write(move |write| new.create(write)).await
     }
 
@@ -54,7 +54,7 @@ impl WebhookStore for SqliteStore {
     }
 
     async fn update_webhook(&self, update: &WebhookUpdate) -> Result<UpdateWebhookAnswer, StoreError> {
-        let update = edit::Change::prepare(update)?;
+        let update = edit::WebhookChange::prepare(update)?;
         self.write(move |write| update.change(write)).await
     }
 

@@ -10,18 +10,18 @@ use crate::rows::Cells;
 
 /// A job from the columns `id, tenant, created_at, work` of `jobs`, the first four of a row.
 pub(crate) fn job(row: &Row<'_>) -> Result<Job, Fault> {
-    Written::try_from(row)?.read()
+    RawJob::try_from(row)?.read()
 }
 
 /// A row of `jobs` whose work is still text: turned into a job outside the writer.
-pub(crate) struct Written {
+pub(crate) struct RawJob {
     pub id: JobId,
     pub tenant: TenantId,
     pub created_at: Timestamp,
     pub work: String,
 }
 
-impl TryFrom<&Row<'_>> for Written {
+impl TryFrom<&Row<'_>> for RawJob {
     type Error = Fault;
 
     fn try_from(row: &Row<'_>) -> Result<Self, Fault> {
@@ -35,7 +35,7 @@ impl TryFrom<&Row<'_>> for Written {
     }
 }
 
-impl Written {
+impl RawJob {
     pub fn read(self) -> Result<Job, Fault> {
         let work = serde_json::from_str(&self.work).map_err(|error| Fault::misfit("jobs", "work", self.id, error))?;
         Ok(Job { id: self.id, tenant: self.tenant, work: Arc::new(work), created_at: self.created_at })

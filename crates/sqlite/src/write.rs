@@ -29,7 +29,7 @@ impl<'c> Write<'c> {
 
     /// A prepared statement, kept at hand until the operation ends. The connection keeps it prepared beyond that, but
     /// finds it by its text, and copies that text whenever it is put back: a microsecond for every job.
-    pub fn prepared<'w>(&'w self, sql: &'static str) -> Result<Prepared<'w, 'c>, Fault> {
+    pub fn prepared<'w>(&'w self, sql: &'static str) -> Result<BorrowedStatement<'w, 'c>, Fault> {
         let place = {
             let mut statements = self.statements.borrow_mut();
             // By address: the text of one line of code is always in one place.
@@ -44,7 +44,7 @@ impl<'c> Write<'c> {
             Some(statement) => statement,
             None => self.sql.prepare_cached(sql)?,
         };
-        Ok(Prepared { write: self, place, statement: Some(statement) })
+        Ok(BorrowedStatement { write: self, place, statement: Some(statement) })
     }
 
     /// A job moved: part of this operation's one row in the change log.
@@ -71,13 +71,13 @@ impl<'c> Write<'c> {
 }
 
 /// A statement in use; dropped, it is at hand again.
-pub(crate) struct Prepared<'w, 'c> {
+pub(crate) struct BorrowedStatement<'w, 'c> {
     write: &'w Write<'c>,
     place: usize,
     statement: Option<CachedStatement<'c>>,
 }
 
-impl<'c> Deref for Prepared<'_, 'c> {
+impl<'c> Deref for BorrowedStatement<'_, 'c> {
     type Target = CachedStatement<'c>;
 
     fn deref(&self) -> &CachedStatement<'c> {
@@ -85,13 +85,13 @@ impl<'c> Deref for Prepared<'_, 'c> {
     }
 }
 
-impl DerefMut for Prepared<'_, '_> {
+impl DerefMut for BorrowedStatement<'_, '_> {
     fn deref_mut(&mut self) -> &mut Self::Target {
         self.statement.as_mut().expect("only a drop takes it out")
     }
 }
 
-impl Drop for Prepared<'_, '_> {
+impl Drop for BorrowedStatement<'_, '_> {
     fn drop(&mut self) {
         self.write.statements.borrow_mut()[self.place].1 = self.statement.take();
     }

@@ -41,13 +41,13 @@ const CUT_WAIT: Duration = Duration::from_millis(250);
 
 /// The callers' end.
 pub(crate) struct Writer {
-    queue: mpsc::Sender<Message>,
+    queue: mpsc::Sender<WriterMessage>,
     thread: Mutex<Option<JoinHandle<()>>>,
     timeout: Duration,
 }
 
-enum Message {
-    Run(Box<dyn Operation>),
+enum WriterMessage {
+    Run(Box<dyn QueuedOperation>),
     Close,
 }
 
@@ -83,7 +83,7 @@ impl Writer {
             Err(_) => return Err(StoreError::Unavailable("too many writes are waiting; nothing was written".into())),
         };
         let (reply, answer) = oneshot::channel();
-        place.send(Message::Run(Box::new(Call { operation: Some(operation), result: None, reply })));
+        place.send(WriterMessage::Run(Box::new(PendingCall { operation: Some(operation), result: None, reply })));
         match timeout_at(deadline, answer).await {
             Ok(Ok(result)) => result,
             Ok(Err(_)) => Err(StoreError::Closed),
@@ -94,7 +94,7 @@ impl Writer {
     /// Lets what waits in line be written, then ends the thread. A second call finds it ended.
     pub async fn close(&self) {
         // An error means that it has ended already.
-        let _ = self.queue.send(Message::Close).await;
+        let _ = self.queue.send(WriterMessage::Close).await;
         self.queue.closed().await;
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
@@ -107,19 +107,19 @@ impl Writer {
 }
 
 /// A call and its caller, whatever the answer's type.
-trait Operation: Send {
+trait QueuedOperation: Send {
     fn run(&mut self, write: &Write<'_>) -> Result<(), Fault>;
     /// Hands the caller its result, or the error that befell the whole group.
     fn answer(self: Box<Self>, group: Result<(), StoreError>);
 }
 
-struct Call<F, T> {
+struct PendingCall<F, T> {
     operation: Option<F>,
     result: Option<T>,
     reply: oneshot::Sender<Result<T, StoreError>>,
 }
 
-impl<F, T> Operation for Call<F, T>
+impl<F, T> QueuedOperation for PendingCall<F, T>
 where
     F: FnOnce(&Write<'_>) -> Result<T, Fault> + Send,
     T: Send,
@@ -131,7 +131,7 @@ where
     }
 
     fn answer(self: Box<Self>, group: Result<(), StoreError>) {
-        let Call { result, reply, .. } = *self;
+        let PendingCall { result, reply, .. } = *self;
         let result = group.and_then(|()| {
             result.ok_or_else(|| StoreError::Broken("an operation was committed that never ran".into()))
         });
@@ -145,7 +145,7 @@ struct Thread {
     wal: Wal,
     clock: Arc<dyn Clock>,
     wakeups: Arc<dyn Wakeups>,
-    queue: mpsc::Receiver<Message>,
+    queue: mpsc::Receiver<WriterMessage>,
     commits: u32,
     // The last field: given back after the connection is closed.
     _lock: Lock,
@@ -153,7 +153,7 @@ struct Thread {
 
 impl Thread {
     fn run(mut self) {
-        while let Some(Message::Run(first)) = self.queue.blocking_recv() {
+        while let Some(WriterMessage::Run(first)) = self.queue.blocking_recv() {
             if self.group(first) {
                 break;
             }
@@ -162,9 +162,9 @@ impl Thread {
     }
 
     /// Runs and commits one group, starting with `first`; true when it is time to close.
-    fn group(&mut self, first: Box<dyn Operation>) -> bool {
+    fn group(&mut self, first: Box<dyn QueuedOperation>) -> bool {
         let started = Instant::now();
-        let mut group = Group::default();
+        let mut group = CommitGroup::default();
         let mut next = Some(first);
         let mut is_closing = false;
         while let Some(operation) = next.take() {
@@ -173,8 +173,8 @@ impl Thread {
                 break;
             }
             match self.queue.try_recv() {
-                Ok(Message::Run(operation)) => next = Some(operation),
-                Ok(Message::Close) => is_closing = true,
+                Ok(WriterMessage::Run(operation)) => next = Some(operation),
+                Ok(WriterMessage::Close) => is_closing = true,
                 Err(_) => {}
             }
         }
@@ -182,7 +182,7 @@ impl Thread {
         is_closing
     }
 
-    fn run_one(&self, mut operation: Box<dyn Operation>, group: &mut Group) {
+    fn run_one(&self, mut operation: Box<dyn QueuedOperation>, group: &mut CommitGroup) {
         // The first needs no savepoint: to undo it is to undo the transaction.
         let is_first = group.ran.is_empty();
         let started = if is_first { self.begin() } else { self.execute("SAVEPOINT operation") };
@@ -218,7 +218,7 @@ impl Thread {
     }
 
     /// Undoes the operation that failed, and it alone unless SQLite has already undone the whole transaction.
-    fn undo_one(&self, is_first: bool, group: &mut Group, error: &StoreError) {
+    fn undo_one(&self, is_first: bool, group: &mut CommitGroup, error: &StoreError) {
         let transaction_is_gone = self.connection.is_autocommit();
         if is_first {
             if !transaction_is_gone {
@@ -229,7 +229,7 @@ impl Thread {
         }
     }
 
-    fn undo_all(&self, group: &mut Group, error: &StoreError) {
+    fn undo_all(&self, group: &mut CommitGroup, error: &StoreError) {
         if !self.connection.is_autocommit() {
             self.roll_back();
         }
@@ -239,7 +239,7 @@ impl Thread {
         }
     }
 
-    fn commit(&mut self, mut group: Group) {
+    fn commit(&mut self, mut group: CommitGroup) {
         if group.ran.is_empty() {
             if !self.connection.is_autocommit() {
                 self.roll_back();
@@ -273,7 +273,7 @@ impl Thread {
         // Whoever comes now is told that the store is closed; who came before is still written.
         self.queue.close();
         while let Ok(message) = self.queue.try_recv() {
-            if let Message::Run(operation) = message {
+            if let WriterMessage::Run(operation) = message {
                 self.group(operation);
             }
         }
@@ -352,8 +352,8 @@ fn cut_back(connection: &Connection) -> Result<(), String> {
 
 /// What has run and waits for the commit.
 #[derive(Default)]
-struct Group {
-    ran: Vec<Box<dyn Operation>>,
+struct CommitGroup {
+    ran: Vec<Box<dyn QueuedOperation>>,
     rings: Rings,
 }
 
@@ -419,7 +419,7 @@ mod tests {
             let _ = wait.recv();
             Ok(())
         });
-        let call = Message::Run(Box::new(Call { operation, result: None, reply }));
+        let call = WriterMessage::Run(Box::new(PendingCall { operation, result: None, reply }));
         assert!(bench.writer.queue.try_send(call).is_ok(), "the queue has room");
         while bench.writer.queue.capacity() < bench.writer.queue.max_capacity() {
             tokio::task::yield_now().await;

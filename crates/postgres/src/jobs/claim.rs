@@ -28,11 +28,11 @@ use uuid::Uuid;
 
 use super::{settle, uuids};
 use crate::error::Fault;
-use crate::order::Served;
+use crate::order::ServedLines;
 use crate::rows::{Cells, counters, rank};
 use crate::value::{Arg, bound};
 use crate::write::Transaction;
-use crate::{Parts, PostgresStore, order, transact, work};
+use crate::{PostgresStore, StoreParts, order, transact, work};
 
 pub(crate) const PEEK: &str = include_str!("../sql/claim_peek.sql");
 pub(crate) const BY_ORDER: &str = concat!(
@@ -83,7 +83,7 @@ pub(crate) const ANY_DISABLED: &str = "SELECT EXISTS (
 /// into from there by every claim, until there is nothing left: otherwise a tenant that was resumed with a backlog would be
 /// served with one claim a second.
 pub(crate) struct Floor {
-    scanned: Mutex<Scanned>,
+    scanned: Mutex<FullScan>,
     further: Mutex<HashMap<FurtherBack, i64>>,
     /// A disabled tenant has something waiting, as the last scan from the very beginning saw it.
     passes_disabled: AtomicBool,
@@ -105,7 +105,7 @@ struct FurtherLines {
 
 /// The last scan from the very beginning.
 #[derive(Default)]
-struct Scanned {
+struct FullScan {
     at: Option<Instant>,
     took: Duration,
 }
@@ -173,7 +173,7 @@ impl Floor {
 /// else waits has its first job within a job of V, for that is where newcomers are let in, and V moves with those who are
 /// served. So where somebody is passed over, a scan stays near V; what lies further off (behind jobs that were cancelled, say) is
 /// found by the scans from the very beginning, as [`Floor`] has them made.
-struct Stretch {
+struct ScanRange {
     below: Option<i64>,
     beyond: Option<i64>,
 }
@@ -181,7 +181,7 @@ struct Stretch {
 /// How far from V a scan stays that passes somebody over, and so many jobs more as are wanted, up to [`SLACK`].
 const NEAR: i64 = 512 * UNIT;
 
-impl Stretch {
+impl ScanRange {
     fn of(slack: Option<i64>, passes_over: bool, wanted: usize) -> Self {
         match slack {
             Some(slack) if passes_over => {
@@ -194,13 +194,13 @@ impl Stretch {
 }
 
 /// A claim whose jobs are still text.
-enum Taken {
-    Claimed { fence: Fence, jobs: Vec<Written>, fragile_waiting: bool },
+enum RawClaim {
+    Claimed { fence: Fence, jobs: Vec<ClaimedRow>, fragile_waiting: bool },
     Nothing { fragile_waiting: bool },
     SessionGone,
 }
 
-struct Written {
+struct ClaimedRow {
     id: JobId,
     tenant: TenantId,
     queue: QueueName,
@@ -221,17 +221,17 @@ pub(super) async fn claim(store: &PostgresStore, request: &ClaimRequest) -> Resu
     };
     let parts = &store.parts;
     let mut taken = transact!(store, data, Write, |tx| take(&tx, request, slack, parts).await)?;
-    if matches!(taken, Taken::Nothing { .. }) && slack.is_some() && parts.floor.is_due(JUST_NOW) {
+    if matches!(taken, RawClaim::Nothing { .. }) && slack.is_some() && parts.floor.is_due(JUST_NOW) {
         taken = transact!(store, data, Write, |tx| take(&tx, request, None, parts).await)?;
     }
-    if let Taken::Claimed { jobs, .. } = &taken {
+    if let RawClaim::Claimed { jobs, .. } = &taken {
         order::served(store, &served(jobs, request)).await;
     }
     answer(store, request.session, taken).await
 }
 
-fn served(jobs: &[Written], request: &ClaimRequest) -> Served {
-    let mut served = Served::new(are_in_turn(jobs, request));
+fn served(jobs: &[ClaimedRow], request: &ClaimRequest) -> ServedLines {
+    let mut served = ServedLines::new(are_in_turn(jobs, request));
     for job in jobs {
         if let Some(key) = job.key {
             served.one((job.queue.clone(), job.lane, job.route.clone()), key);
@@ -241,14 +241,19 @@ fn served(jobs: &[Written], request: &ClaimRequest) -> Served {
 }
 
 /// Neither named by their ids, nor taken before their turn because they must run alone.
-fn are_in_turn(jobs: &[Written], request: &ClaimRequest) -> bool {
+fn are_in_turn(jobs: &[ClaimedRow], request: &ClaimRequest) -> bool {
     matches!(request.wanted, Wanted::ByOrder { .. }) && !jobs.iter().any(|job| is_fragile(job.counters.crashes))
 }
 
 /// Takes what there is, reads what was asked of it and commits, the last two in one round trip.
-async fn take(tx: &Transaction, request: &ClaimRequest, slack: Option<i64>, parts: &Parts) -> Result<Taken, Fault> {
+async fn take(
+    tx: &Transaction,
+    request: &ClaimRequest,
+    slack: Option<i64>,
+    parts: &StoreParts,
+) -> Result<RawClaim, Fault> {
     let mut taken = take_rows(tx, request, slack, parts).await?;
-    if let Taken::Claimed { jobs, .. } = &mut taken
+    if let RawClaim::Claimed { jobs, .. } = &mut taken
         && !jobs.is_empty()
     {
         let ids: Vec<Uuid> = jobs.iter().map(|job| job.id.0).collect();
@@ -268,8 +273,8 @@ async fn take_rows(
     tx: &Transaction,
     request: &ClaimRequest,
     slack: Option<i64>,
-    parts: &Parts,
-) -> Result<Taken, Fault> {
+    parts: &StoreParts,
+) -> Result<RawClaim, Fault> {
     let queues: Option<Vec<&str>> = match &request.queues {
         Queues::All => None,
         Queues::Named(names) => Some(names.iter().map(QueueName::as_str).collect()),
@@ -286,7 +291,7 @@ async fn take_rows(
             let limit = bound(*wanted);
             let text = token.to_string();
             let passes_over = !full.is_empty() || parts.floor.passes_disabled.load(Ordering::Relaxed);
-            let Stretch { below, beyond } = &Stretch::of(slack, passes_over, *wanted);
+            let ScanRange { below, beyond } = &ScanRange::of(slack, passes_over, *wanted);
             let (up_to, further_on) = fair::window(*wanted);
             let (up_to, further_on) = (bound(up_to), bound(further_on));
             // A scan from the very beginning finds out by itself.
@@ -386,8 +391,8 @@ fn has_nothing(rows: &[Row]) -> Result<bool, Fault> {
 }
 
 /// Whose turn it was. A claim that is undone after this has cost them a turn, and nothing else.
-fn note_turns(taken: &Taken, request: &ClaimRequest, seen: &[Row], parts: &Parts) -> Result<(), Fault> {
-    let Taken::Claimed { jobs, .. } = taken else { return Ok(()) };
+fn note_turns(taken: &RawClaim, request: &ClaimRequest, seen: &[Row], parts: &StoreParts) -> Result<(), Fault> {
+    let RawClaim::Claimed { jobs, .. } = taken else { return Ok(()) };
     if !are_in_turn(jobs, request) {
         return Ok(());
     }
@@ -422,11 +427,11 @@ struct Runs {
 impl Runs {
     /// Goes through the plan with what was seen, tenants in turn.
     fn choose(seen: &[Row], plan: &LanePlan, limit: usize, turns: &Turns) -> Result<Self, Fault> {
-        let mut lanes: BTreeMap<i16, LaneSeen<'_>> = BTreeMap::new();
+        let mut lanes: BTreeMap<i16, LaneScan<'_>> = BTreeMap::new();
         for row in seen {
             let cells = Cells::of_job(row, "ready", 6)?;
             let lane = cells.lane(0)?;
-            let seen = lanes.entry(rank(lane)).or_insert_with(|| LaneSeen::new(turns.lane(lane)));
+            let seen = lanes.entry(rank(lane)).or_insert_with(|| LaneScan::new(turns.lane(lane)));
             seen.push(&cells)?;
         }
         for seen in lanes.values_mut() {
@@ -447,8 +452,8 @@ impl Runs {
         Ok(runs)
     }
 
-    fn push(&mut self, lane: i16, line: &LineSeen) {
-        let mut before: Option<&Seen> = None;
+    fn push(&mut self, lane: i16, line: &LineScan) {
+        let mut before: Option<&ScannedJob> = None;
         let mut first_of_line = true;
         for one in &line.seen {
             if one.is_taken {
@@ -473,7 +478,7 @@ impl Runs {
         }
     }
 
-    fn begin(&mut self, lane: i16, line: &LineSeen, first: &Seen) {
+    fn begin(&mut self, lane: i16, line: &LineScan, first: &ScannedJob) {
         self.lanes.push(lane);
         self.routes.push(line.route.as_str().into());
         self.queues.push(line.queue.as_str().into());
@@ -487,12 +492,12 @@ impl Runs {
 }
 
 /// What was seen of a lane.
-struct LaneSeen<'t> {
+struct LaneScan<'t> {
     round: Round<'t>,
-    lines: Vec<LineSeen>,
+    lines: Vec<LineScan>,
 }
 
-struct LineSeen {
+struct LineScan {
     route: Route,
     queue: QueueName,
     /// V.
@@ -500,20 +505,20 @@ struct LineSeen {
     /// What its keys are compared with.
     front: i64,
     /// In the order of their keys.
-    seen: Vec<Seen>,
+    seen: Vec<ScannedJob>,
     /// Which of those may be taken next, by their place among them.
     waiting: Front<usize>,
 }
 
 /// A job of a line, and whether this claim wants it.
-struct Seen {
+struct ScannedJob {
     key: i64,
     job: JobId,
     weight: u32,
     is_taken: bool,
 }
 
-impl<'t> LaneSeen<'t> {
+impl<'t> LaneScan<'t> {
     fn new(turns: &'t LaneTurns) -> Self {
         Self { round: Round::new(turns), lines: Vec::new() }
     }
@@ -525,7 +530,7 @@ impl<'t> LaneSeen<'t> {
             self.lines.last().is_some_and(|last| last.route.as_str() == route && last.queue.as_str() == queue);
         if !is_known {
             let (time, first): (i64, i64) = (cells.get(3, "v")?, cells.get(4, "key")?);
-            self.lines.push(LineSeen {
+            self.lines.push(LineScan {
                 route: Route::from_stored(route),
                 queue: QueueName::from_stored(queue),
                 time,
@@ -538,7 +543,7 @@ impl<'t> LaneSeen<'t> {
         let (tenant, is_returned) = (cells.tenant(7)?, cells.get(9, "is_returned")?);
         if let Some(line) = self.lines.last_mut() {
             line.waiting.add((key, cells.id), Candidate { tenant, is_returned, item: line.seen.len() });
-            line.seen.push(Seen { key, job: cells.id, weight, is_taken: false });
+            line.seen.push(ScannedJob { key, job: cells.id, weight, is_taken: false });
         }
         Ok(())
     }
@@ -555,7 +560,7 @@ impl<'t> LaneSeen<'t> {
     fn take(&mut self, room: usize) -> usize {
         for taken in 0..room {
             let Some((number, job)) = self.round.choose() else { return taken };
-            let LineSeen { route, queue, front, seen, waiting, .. } = &mut self.lines[number];
+            let LineScan { route, queue, front, seen, waiting, .. } = &mut self.lines[number];
             let Some(Candidate { tenant, item: place, .. }) = waiting.take(job) else { continue };
             seen[place].is_taken = true;
             self.round.took(route, queue, &tenant, seen[place].weight);
@@ -571,34 +576,34 @@ fn one_by_one(token: Uuid) -> (i32, i32) {
     ((random >> 32) as i32, random as i32)
 }
 
-async fn read(tx: &Transaction, rows: &[Row]) -> Result<Taken, Fault> {
+async fn read(tx: &Transaction, rows: &[Row]) -> Result<RawClaim, Fault> {
     let Some(first) = rows.first() else {
         return Err(StoreError::Broken("a claim was answered without a row".into()).into());
     };
     if !first.try_get::<_, bool>(0)? {
-        return Ok(Taken::SessionGone);
+        return Ok(RawClaim::SessionGone);
     }
     if let Some(number) = first.try_get::<_, Option<i64>>(1)? {
         // The answer to this very call was lost, and it is sent again.
         let rows = tx.rows(CLAIMED, &[&number]).await?;
-        let jobs = rows.iter().map(|row| written(row, 0)).collect::<Result<Vec<_>, _>>()?;
-        let jobs = jobs.into_iter().map(|job| Written { key: None, ..job }).collect();
-        return Ok(Taken::Claimed { fence: Fence(number), jobs, fragile_waiting: false });
+        let jobs = rows.iter().map(|row| claimed_row(row, 0)).collect::<Result<Vec<_>, _>>()?;
+        let jobs = jobs.into_iter().map(|job| ClaimedRow { key: None, ..job }).collect();
+        return Ok(RawClaim::Claimed { fence: Fence(number), jobs, fragile_waiting: false });
     }
     let fragile_waiting = first.try_get(2)?;
     let Some(number) = first.try_get::<_, Option<i64>>(3)? else {
-        return Ok(Taken::Nothing { fragile_waiting });
+        return Ok(RawClaim::Nothing { fragile_waiting });
     };
-    let jobs: Vec<Written> = rows.iter().map(|row| written(row, 4)).collect::<Result<_, _>>()?;
+    let jobs: Vec<ClaimedRow> = rows.iter().map(|row| claimed_row(row, 4)).collect::<Result<_, _>>()?;
     for job in &jobs {
         tx.note(job.id, &job.tenant, &job.queue, job.counters.step(State::Running, Some(job.waited)));
     }
-    Ok(Taken::Claimed { fence: Fence(number), jobs, fragile_waiting })
+    Ok(RawClaim::Claimed { fence: Fence(number), jobs, fragile_waiting })
 }
 
-fn written(row: &Row, first: usize) -> Result<Written, Fault> {
+fn claimed_row(row: &Row, first: usize) -> Result<ClaimedRow, Fault> {
     let cells = Cells::of_job(row, "claims", first)?;
-    Ok(Written {
+    Ok(ClaimedRow {
         id: cells.id,
         tenant: cells.tenant(first + 1)?,
         queue: cells.queue(first + 2)?,
@@ -614,11 +619,11 @@ fn written(row: &Row, first: usize) -> Result<Written, Fault> {
 /// Reads the jobs of a claim. One whose work cannot be read is put aside as dead: handed out it could not be run, and left in
 /// line it would stop every claim after this one. If that cannot be written right now, the others are answered all the same:
 /// the claim is committed, and the worker hands back what is held and was not answered.
-async fn answer(store: &PostgresStore, session: SessionId, taken: Taken) -> Result<ClaimAnswer, StoreError> {
+async fn answer(store: &PostgresStore, session: SessionId, taken: RawClaim) -> Result<ClaimAnswer, StoreError> {
     let (fence, written, fragile_waiting) = match taken {
-        Taken::SessionGone => return Ok(ClaimAnswer::SessionGone),
-        Taken::Nothing { fragile_waiting } => return Ok(ClaimAnswer::Nothing { fragile_waiting }),
-        Taken::Claimed { fence, jobs, fragile_waiting } => (fence, jobs, fragile_waiting),
+        RawClaim::SessionGone => return Ok(ClaimAnswer::SessionGone),
+        RawClaim::Nothing { fragile_waiting } => return Ok(ClaimAnswer::Nothing { fragile_waiting }),
+        RawClaim::Claimed { fence, jobs, fragile_waiting } => (fence, jobs, fragile_waiting),
     };
     let mut jobs = Vec::with_capacity(written.len());
     for one in written {
@@ -629,7 +634,7 @@ async fn answer(store: &PostgresStore, session: SessionId, taken: Taken) -> Resu
                 error!(job.id = %id, "job {id} cannot be read and is marked dead: {fault}");
                 let report = Report::error(format!("what was asked cannot be read: {fault}"));
                 let end = Settlement { fence, job: id, verdict: Verdict::Dead(report) };
-                let batch = settle::Batch::new(&[end])?;
+                let batch = settle::SettlementBatch::new(&[end])?;
                 let aside = transact!(store, data, Write, |tx| settle::record(&tx, session, &batch, false).await);
                 if let Err(error) = aside {
                     error!(job.id = %id, "could not mark job {id} dead: {error}");
@@ -643,7 +648,7 @@ async fn answer(store: &PostgresStore, session: SessionId, taken: Taken) -> Resu
     Ok(ClaimAnswer::Claimed(Claim { fence, jobs, fragile_waiting }))
 }
 
-fn job(one: Written) -> Result<foreman_core::Job, Fault> {
+fn job(one: ClaimedRow) -> Result<foreman_core::Job, Fault> {
     match one.asked {
         Some((created_at, text)) => work::read(one.id, one.tenant, created_at, &text),
         None => Err(Fault::misfit("jobs", "id", one.id, "is in a place but not among the jobs")),

@@ -42,7 +42,7 @@ impl JobStore for PostgresStore {
     }
 
     async fn settle(&self, session: SessionId, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
-        let batch = settle::Batch::new(settlements)?;
+        let batch = settle::SettlementBatch::new(settlements)?;
         transact!(self, data, Write, |tx| settle::settle(&tx, session, &batch).await)
     }
 

@@ -6,7 +6,7 @@ use foreman_core::ports::{Note, Topic, USE_IS_NOTED_EVERY};
 
 use super::submit::OPEN_QUEUES;
 use crate::error::Fault;
-use crate::value::Span;
+use crate::value::Interval;
 use crate::write::Transaction;
 
 pub(crate) const PAUSE: &str = "UPDATE queues SET paused_at = foreman_now()
@@ -35,7 +35,7 @@ pub(super) async fn resume(tx: &Transaction, tenant: &TenantId, queue: &QueueNam
 }
 
 async fn note_use(tx: &Transaction, tenant: &TenantId, queue: &QueueName) -> Result<(), Fault> {
-    tx.rows(OPEN_QUEUES, &[&vec![queue.as_str()], &vec![tenant.as_str()], &Span(USE_IS_NOTED_EVERY)]).await?;
+    tx.rows(OPEN_QUEUES, &[&vec![queue.as_str()], &vec![tenant.as_str()], &Interval(USE_IS_NOTED_EVERY)]).await?;
     Ok(())
 }
 

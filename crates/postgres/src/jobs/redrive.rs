@@ -26,7 +26,7 @@ pub(crate) const ASKED: &str = "SELECT jobs.id, jobs.queue, jobs.route, jobs.lan
 pub(crate) const REDRIVE: &str = include_str!("../sql/redrive.sql");
 
 /// What does not change in a job's life.
-struct Asked {
+struct RedriveRow {
     queue: QueueName,
     route: Route,
     lane: Lane,
@@ -49,11 +49,15 @@ pub(super) async fn redrive(
     Ok(answers)
 }
 
-async fn asked(tx: &Transaction, tenant: &TenantId, ids: &[JobId]) -> Result<(HashMap<JobId, Asked>, Demand), Fault> {
+async fn asked(
+    tx: &Transaction,
+    tenant: &TenantId,
+    ids: &[JobId],
+) -> Result<(HashMap<JobId, RedriveRow>, Demand), Fault> {
     let (mut asked, mut demand) = (HashMap::new(), Demand::default());
     for row in &tx.rows_by_id(ASKED, &[&uuids(ids), &tenant.as_str()]).await? {
         let cells = Cells::of_job(row, "jobs", 0)?;
-        let one = Asked {
+        let one = RedriveRow {
             queue: cells.queue(1)?,
             route: Route::from_stored(cells.get(2, "route")?),
             lane: cells.lane(3)?,
@@ -71,7 +75,7 @@ async fn redrive_all(
     tx: &Transaction,
     tenant: &TenantId,
     ids: &[JobId],
-    asked: &HashMap<JobId, Asked>,
+    asked: &HashMap<JobId, RedriveRow>,
     reservation: &mut Reservation,
 ) -> Result<Vec<Option<RedriveAnswer>>, Fault> {
     let mut found: HashMap<JobId, RedriveAnswer> = HashMap::new();
@@ -123,12 +127,12 @@ async fn revive(
     tx: &Transaction,
     tenant: &TenantId,
     sought: &[JobId],
-    asked: &HashMap<JobId, Asked>,
+    asked: &HashMap<JobId, RedriveRow>,
     freed: &HashMap<JobId, Freed>,
     reservation: &mut Reservation,
 ) -> Result<(), Fault> {
-    let mut line = submit::Line::default();
-    let (mut late, mut queues) = (Vec::new(), submit::Opened::default());
+    let mut line = submit::ReadyColumns::default();
+    let (mut late, mut queues) = (Vec::new(), submit::UsedQueues::default());
     for id in sought {
         let (Some(Freed { attempt, moves }), Some(one)) = (freed.get(id), asked.get(id)) else { continue };
         let sequence = moves + 1;

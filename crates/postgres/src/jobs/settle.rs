@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use crate::error::Fault;
 use crate::places::{self, SETTLE, SETTLE_FINAL};
-use crate::value::{Arg, Span};
+use crate::value::{Arg, Interval};
 use crate::write::Transaction;
 
 /// Which of these attempts have left their own record before.
@@ -26,21 +26,21 @@ pub(crate) const RECORDED: &str = "SELECT asked.claim, asked.job
 
 /// Settlements as their statement wants them, each attempt once.
 #[derive(Default)]
-pub(crate) struct Batch {
+pub(crate) struct SettlementBatch {
     /// Every settlement, in the order given.
     asked: Vec<(Fence, JobId)>,
     claims: Vec<i64>,
     jobs: Vec<Uuid>,
     states: Vec<Option<&'static str>>,
     outcomes: Vec<&'static str>,
-    delays: Vec<Option<Span>>,
+    delays: Vec<Option<Interval>>,
     refunds: Vec<bool>,
     reports: Vec<String>,
     /// Of the errors that jobs ended with; empty while there is none, which spares the statement a column.
     error_groups: Vec<Option<String>>,
 }
 
-impl Batch {
+impl SettlementBatch {
     pub fn new(settlements: &[Settlement]) -> Result<Self, StoreError> {
         let mut batch = Self::default();
         let mut seen = HashSet::new();
@@ -70,7 +70,7 @@ impl Batch {
         self.states.push(verdict.final_state().map(State::as_str));
         self.outcomes.push(verdict.name().as_str());
         self.delays.push(match verdict {
-            Verdict::Retry { delay, .. } => Some(Span(*delay)),
+            Verdict::Retry { delay, .. } => Some(Interval(*delay)),
             _ => None,
         });
         self.refunds.push(verdict.refunds());
@@ -87,7 +87,7 @@ impl Batch {
 async fn record_final(
     tx: &Transaction,
     session: SessionId,
-    batch: &Batch,
+    batch: &SettlementBatch,
     states: &Vec<&'static str>,
 ) -> Result<Vec<(Fence, JobId)>, Fault> {
     let mut numbers = batch.claims.clone();
@@ -105,7 +105,11 @@ async fn record_final(
         .collect()
 }
 
-pub(super) async fn settle(tx: &Transaction, session: SessionId, batch: &Batch) -> Result<Vec<Settled>, Fault> {
+pub(super) async fn settle(
+    tx: &Transaction,
+    session: SessionId,
+    batch: &SettlementBatch,
+) -> Result<Vec<Settled>, Fault> {
     let now = match batch.final_states() {
         Some(states) => record_final(tx, session, batch, &states).await?,
         None => record(tx, session, batch, true).await?,
@@ -138,7 +142,7 @@ fn answer(answers: &mut HashMap<(Fence, JobId), Settled>, attempt: (Fence, JobId
 pub(crate) async fn record(
     tx: &Transaction,
     session: SessionId,
-    batch: &Batch,
+    batch: &SettlementBatch,
     by_the_attempts: bool,
 ) -> Result<Vec<(Fence, JobId)>, Fault> {
     if batch.claims.is_empty() {

@@ -22,7 +22,7 @@ use uuid::Uuid;
 use crate::error::Fault;
 use crate::order::{self, Demand, Reservation};
 use crate::rows::{Cells, rank};
-use crate::value::{Arg, Span, Time};
+use crate::value::{Arg, Interval, Time};
 use crate::write::{Query, Transaction};
 use crate::{PostgresStore, transact};
 
@@ -87,7 +87,7 @@ fn max_attempts(job: &NewJobRow) -> i32 {
 }
 
 /// Jobs that differ in nothing but their ids and their work, each with its columns in common.
-type Group<'a> = (Common<'a>, Vec<&'a NewJobRow>);
+type JobGroup<'a> = (Common<'a>, Vec<&'a NewJobRow>);
 
 /// What jobs may have in common.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -103,7 +103,7 @@ struct Common<'a> {
 }
 
 /// New jobs by what they have in common: a statement for each.
-struct Alike<'a>(Vec<Group<'a>>);
+struct Alike<'a>(Vec<JobGroup<'a>>);
 
 /// A statement costs about as much as the columns of so many jobs.
 const WORTH_A_STATEMENT: usize = 8;
@@ -155,7 +155,7 @@ async fn accept_new(
     alike: &Alike<'_>,
     mut reservation: Reservation,
 ) -> Result<Option<Timestamp>, Fault> {
-    let (mut queues, mut tags, mut keys) = (Opened::default(), Tags::default(), HashMap::with_capacity(jobs.len()));
+    let (mut queues, mut tags, mut keys) = (UsedQueues::default(), Tags::default(), HashMap::with_capacity(jobs.len()));
     // In the order in which they were asked for, whatever they have in common.
     for job in jobs {
         let Some(key) = reservation.next(&job.tenant, &job.queue, job.lane, &job.route) else {
@@ -320,7 +320,7 @@ async fn remember(tx: &Transaction, first: &BTreeMap<Key<'_>, &NewJobRow>) -> Re
         keys.push(*key);
         ids.push(job.id.0);
         fingerprints.push(&idempotency.fingerprint);
-        keep.push(Span(idempotency.keep));
+        keep.push(Interval(idempotency.keep));
     }
     if keys.is_empty() {
         return Ok(Holders::new());
@@ -365,7 +365,7 @@ async fn write_down(tx: &Transaction, jobs: &[&NewJobRow]) -> Result<HashMap<Job
             Start::After(delay) => (None, delay),
         };
         starts.push(start);
-        delays.push(Span(delay));
+        delays.push(Interval(delay));
     }
     let works: Vec<&str> = jobs.iter().map(|job| job.work.as_str()).collect();
     let outlines = outlines(&jobs);
@@ -383,7 +383,7 @@ async fn write_down(tx: &Transaction, jobs: &[&NewJobRow]) -> Result<HashMap<Job
         &works,
         &outlines,
     ];
-    let mut queues = Opened::default();
+    let mut queues = UsedQueues::default();
     for job in &jobs {
         queues.add(job.queue.as_str(), job.tenant.as_str(), job.lane);
     }
@@ -408,7 +408,7 @@ async fn line_up(
     accepted: &HashMap<JobId, Accepted>,
     keys: &mut Reservation,
 ) -> Result<(), Fault> {
-    let (mut line, mut late) = (Line::default(), Vec::new());
+    let (mut line, mut late) = (ReadyColumns::default(), Vec::new());
     let mut tags = Tags::default();
     for job in jobs {
         let Some(Accepted { created_at, run_at }) = accepted.get(&job.id) else { continue };
@@ -444,12 +444,12 @@ async fn line_up(
 
 /// The queues of tenants, and the lanes in them, that a batch puts something into.
 #[derive(Default)]
-pub(super) struct Opened<'a> {
+pub(super) struct UsedQueues<'a> {
     queues: BTreeSet<(&'a str, &'a str)>,
     lanes: BTreeSet<(i16, &'a str)>,
 }
 
-impl<'a> Opened<'a> {
+impl<'a> UsedQueues<'a> {
     pub fn add(&mut self, queue: &'a str, tenant: &'a str, lane: Lane) {
         self.queues.insert((queue, tenant));
         self.lanes.insert((rank(lane), queue));
@@ -463,23 +463,23 @@ impl<'a> Opened<'a> {
         Ok(())
     }
 
-    fn columns(&self) -> Columns<'a> {
+    fn columns(&self) -> QueueColumns<'a> {
         let (queues, tenants) = self.queues.iter().copied().unzip();
         let (lanes, lines) = self.lanes.iter().copied().unzip();
-        Columns { queues, tenants, lines, lanes, every: Span(USE_IS_NOTED_EVERY) }
+        QueueColumns { queues, tenants, lines, lanes, every: Interval(USE_IS_NOTED_EVERY) }
     }
 }
 
 /// The same, column by column.
-struct Columns<'a> {
+struct QueueColumns<'a> {
     queues: Vec<&'a str>,
     tenants: Vec<&'a str>,
     lines: Vec<&'a str>,
     lanes: Vec<i16>,
-    every: Span,
+    every: Interval,
 }
 
-impl Columns<'_> {
+impl QueueColumns<'_> {
     fn args(&self) -> OpenArgs<'_> {
         OpenArgs { queues: [&self.queues, &self.tenants, &self.every], lanes: [&self.lines, &self.lanes] }
     }
@@ -515,7 +515,7 @@ impl<'a> Tags<'a> {
 
 /// Rows for `ready`, column by column.
 #[derive(Default)]
-pub(super) struct Line<'a> {
+pub(super) struct ReadyColumns<'a> {
     ids: Vec<Uuid>,
     tenants: Vec<&'a str>,
     queues: Vec<&'a str>,
@@ -529,7 +529,7 @@ pub(super) struct Line<'a> {
     keys: Vec<Option<i64>>,
 }
 
-impl<'a> Line<'a> {
+impl<'a> ReadyColumns<'a> {
     pub fn push(
         &mut self,
         id: JobId,

@@ -44,7 +44,7 @@ pub(crate) const THEIRS: &str = "SELECT 1 FROM jobs WHERE id = $1::uuid AND tena
 
 pub(super) async fn get(tx: &Transaction, tenant: &TenantId, id: JobId) -> Result<Option<JobView>, Fault> {
     let asked = vec![id.0];
-    let wanted = Wanted::after(0);
+    let wanted = AttemptPageRequest::after(0);
     let answers = tx
         .by_id(&[(VIEWS, &[&asked, &tenant.as_str()]), (RECORDS, &[&id.0, &wanted.skip, &wanted.most, &wanted.bytes])])
         .await?;
@@ -60,7 +60,7 @@ pub(super) async fn attempts(
     id: JobId,
     skip: usize,
 ) -> Result<Option<AttemptPage>, Fault> {
-    let wanted = Wanted::after(skip);
+    let wanted = AttemptPageRequest::after(skip);
     let answers = tx
         .by_id(&[(THEIRS, &[&id.0, &tenant.as_str()]), (RECORDS, &[&id.0, &wanted.skip, &wanted.most, &wanted.bytes])])
         .await?;
@@ -68,13 +68,13 @@ pub(super) async fn attempts(
 }
 
 /// Which page of attempts.
-struct Wanted {
+struct AttemptPageRequest {
     skip: i64,
     most: i64,
     bytes: i64,
 }
 
-impl Wanted {
+impl AttemptPageRequest {
     fn after(skip: usize) -> Self {
         Self { skip: bound(skip), most: bound(ATTEMPTS_ON_A_PAGE), bytes: bound(ATTEMPTS_PAGE_BYTES) }
     }

@@ -10,7 +10,7 @@ use tokio_postgres::Row;
 
 use crate::error::Fault;
 use crate::rows::number;
-use crate::value::{Arg, Span};
+use crate::value::{Arg, Interval};
 use crate::write::Transaction;
 
 pub(crate) const KNOWN: &str = "SELECT queue, paused_at IS NOT NULL FROM queues WHERE tenant = $1::text ORDER BY queue";
@@ -34,7 +34,7 @@ pub(super) async fn queues(tx: &Transaction, tenant: &TenantId) -> Result<Vec<Qu
     each(&answers[1], &mut views, |view, row| {
         view.waiting =
             WaitingCounts { scheduled: number(row, 1)?, pending: number(row, 2)?, retrying: number(row, 3)? };
-        view.oldest_wait = row.try_get::<_, Option<Span>>(4)?.map(|span: Span| -> Duration { span.0 });
+        view.oldest_wait = row.try_get::<_, Option<Interval>>(4)?.map(|span: Interval| -> Duration { span.0 });
         Ok(())
     })?;
     each(&answers[2], &mut views, |view, row| {

@@ -14,7 +14,7 @@ use super::row::{columns, read};
 use crate::error::Fault;
 use crate::rows::number;
 use crate::unreadable::Unreadable;
-use crate::value::{Arg, Span, Time, bound, one_more};
+use crate::value::{Arg, Interval, Time, bound, one_more};
 use crate::write::Transaction;
 
 /// After a time and an id.
@@ -63,13 +63,13 @@ pub(crate) const OVERDUE: &str = "SELECT count(*), foreman_now() - min(next_fire
 pub(super) async fn overdue(tx: &Transaction, tenant: &TenantId, enough: u64) -> Result<Overdue, Fault> {
     let row = tx.row(OVERDUE, &[&tenant.as_str(), &one_more(enough)]).await?;
     let Some(row) = row else { return Ok(Overdue::default()) };
-    let longest: Option<Span> = row.try_get(1)?;
+    let longest: Option<Interval> = row.try_get(1)?;
     Ok(Overdue { counted: Counted::up_to(number(&row, 0)?, enough), longest: longest.map(|span| span.0) })
 }
 
 pub(super) async fn due(tx: &Transaction, limit: usize, unreadable: &Unreadable) -> Result<DueSchedules, Fault> {
     let among = bound(OPEN_JOBS_AMONG);
-    let (mut due, mut freed) = (Found::new(limit), Found::new(limit));
+    let (mut due, mut freed) = (DueSearch::new(limit), DueSearch::new(limit));
     loop {
         let (due_room, freed_room) = (bound(due.room()), bound(freed.room()));
         let ((due_after, due_id), (_, freed_id)) = (due.after, freed.after);
@@ -90,14 +90,14 @@ pub(super) async fn due(tx: &Transaction, limit: usize, unreadable: &Unreadable)
 }
 
 /// What was found so far of one kind, and where to go on.
-struct Found {
+struct DueSearch {
     schedules: Vec<DueSchedule>,
     limit: usize,
     after: (Timestamp, ScheduleId),
     is_over: bool,
 }
 
-impl Found {
+impl DueSearch {
     fn new(limit: usize) -> Self {
         let after = (Timestamp::from_micros(i64::MIN), ScheduleId(Uuid::nil()));
         Self { schedules: Vec::new(), limit, after, is_over: limit == 0 }

@@ -83,7 +83,7 @@ pub(super) async fn fire(
     if firings.is_empty() {
         return Ok(Some(Vec::new()));
     }
-    let batch = Batch::new(firings)?;
+    let batch = FiringBatch::new(firings)?;
     let reserved = Reservation::make(store, &batch.demand()).await?;
     let (fired, left) = transact!(store, data, Write, |tx| {
         let mut reservation = reserved.clone();
@@ -95,7 +95,7 @@ pub(super) async fn fire(
 }
 
 /// What is asked for, as the statements want it.
-struct Batch<'a> {
+struct FiringBatch<'a> {
     firings: &'a [Firing],
     /// All that may be submitted.
     jobs: HashMap<JobId, NewJobRow>,
@@ -113,7 +113,7 @@ struct TicksAsked {
     last: Vec<Time>,
 }
 
-impl<'a> Batch<'a> {
+impl<'a> FiringBatch<'a> {
     /// What needs no transaction is done here.
     fn new(firings: &'a [Firing]) -> Result<Self, StoreError> {
         let mut batch = Self {
@@ -173,7 +173,7 @@ fn jobs_of(firing: &Firing) -> impl Iterator<Item = (&NewJob, Option<Timestamp>)
 async fn fire_batch(
     tx: &Transaction,
     leader: Option<&Leader>,
-    batch: &Batch<'_>,
+    batch: &FiringBatch<'_>,
     keys: &mut Reservation,
 ) -> Result<Option<Vec<Fired>>, Fault> {
     let Some(state) = lock_and_look(tx, leader, batch).await? else { return Ok(None) };
@@ -205,34 +205,34 @@ async fn fire_batch(
 struct Locked {
     seen: HashMap<ScheduleId, Seen>,
     names: HashMap<ScheduleId, (TenantId, String)>,
-    known: HashMap<ScheduleId, Known>,
+    known: HashMap<ScheduleId, KnownTicks>,
     open: HashMap<ScheduleId, Vec<JobId>>,
-    closed: Closed,
+    closed: ClosedTicks,
 }
 
 /// Ticks whose jobs were found final, column by column.
 #[derive(Default)]
-struct Closed {
+struct ClosedTicks {
     schedules: Vec<Uuid>,
     nominals: Vec<Time>,
 }
 
 /// Ticks that are there, with their jobs.
-type Known = BTreeMap<Timestamp, Option<JobId>>;
+type KnownTicks = BTreeMap<Timestamp, Option<JobId>>;
 
 /// A schedule that is what was seen.
-struct Found<'a> {
-    known: Known,
+struct UnchangedSchedule<'a> {
+    known: KnownTicks,
     open: &'a [JobId],
 }
 
 impl Locked {
     /// Nothing when it is not what was seen.
-    fn of(&self, firing: &Firing) -> Option<Found<'_>> {
+    fn of(&self, firing: &Firing) -> Option<UnchangedSchedule<'_>> {
         let id = firing.schedule;
         self.seen.get(&id).filter(|seen| **seen == firing.seen)?;
         let known = self.known.get(&id).cloned().unwrap_or_default();
-        Some(Found { known, open: self.open.get(&id).map_or(&[], Vec::as_slice) })
+        Some(UnchangedSchedule { known, open: self.open.get(&id).map_or(&[], Vec::as_slice) })
     }
 
     /// What is told of a tick that was decided about.
@@ -244,7 +244,11 @@ impl Locked {
 }
 
 /// `None` when the leader's term is over. That is asked behind the locks, which may have been waited for.
-async fn lock_and_look(tx: &Transaction, leader: Option<&Leader>, batch: &Batch<'_>) -> Result<Option<Locked>, Fault> {
+async fn lock_and_look(
+    tx: &Transaction,
+    leader: Option<&Leader>,
+    batch: &FiringBatch<'_>,
+) -> Result<Option<Locked>, Fault> {
     let among = bound(OPEN_JOBS_AMONG);
     let lock: [&dyn Arg; 1] = [&batch.ids];
     let known: [&dyn Arg; 3] = [&batch.ticks.schedules, &batch.ticks.first, &batch.ticks.last];
@@ -335,7 +339,7 @@ struct MovedOn {
 }
 
 /// A tick that was not there before.
-struct Tick {
+struct StoredTick {
     state: TickState,
     reason: Option<TickReason>,
     job: Option<JobId>,
@@ -343,9 +347,9 @@ struct Tick {
     count: Option<u32>,
 }
 
-impl Tick {
+impl StoredTick {
     /// What a tick becomes, and at which instant; nothing when it is there already.
-    fn new(tick: &NewTick, known: &Known, decision: Option<Decision>) -> Option<(Timestamp, Self)> {
+    fn new(tick: &NewTick, known: &KnownTicks, decision: Option<Decision>) -> Option<(Timestamp, Self)> {
         let nominal = tick.nominal;
         let row = match (&tick.act, decision) {
             (TickAct::FireByHand(job), _) => {
@@ -380,8 +384,8 @@ impl Tick {
 
 impl Writes {
     /// Decides about one schedule, and notes what is to be written for it.
-    fn fire(&mut self, firing: &Firing, found: Found<'_>) -> Fired {
-        let Found { mut known, open } = found;
+    fn fire(&mut self, firing: &Firing, found: UnchangedSchedule<'_>) -> Fired {
+        let UnchangedSchedule { mut known, open } = found;
         let mut held = firing.seen.held;
         let release = firing.release.as_ref().filter(|_| open.is_empty());
         // Those the overlap has a say in: fired by the calendar, and not there already.
@@ -410,7 +414,7 @@ impl Writes {
             known.insert(nominal, Some(job.id));
         }
         for tick in &firing.ticks {
-            let Some((nominal, row)) = Tick::new(tick, &known, decisions.get(&tick.nominal).copied()) else {
+            let Some((nominal, row)) = StoredTick::new(tick, &known, decisions.get(&tick.nominal).copied()) else {
                 // It is there already. Who asked for it by hand is told of its job again.
                 if let TickAct::FireByHand(job) = &tick.act {
                     jobs.push(job.id);
@@ -434,7 +438,7 @@ impl Writes {
         Fired::Done(jobs)
     }
 
-    async fn write(&self, tx: &Transaction, closed: &Closed) -> Result<(), Fault> {
+    async fn write(&self, tx: &Transaction, closed: &ClosedTicks) -> Result<(), Fault> {
         let closed_args: [&dyn Arg; 2] = [&closed.schedules, &closed.nominals];
         let (ticks, let_go, moved) = (self.ticks.args(), self.let_go.args(), self.moved.args());
         let mut steps: Vec<Query<'_>> = Vec::new();
@@ -458,7 +462,7 @@ impl Writes {
 }
 
 /// The first instant from `nominal` on that no tick has; nothing when one of them made this very job.
-fn free_from(known: &Known, nominal: Timestamp, job: JobId) -> Option<Timestamp> {
+fn free_from(known: &KnownTicks, nominal: Timestamp, job: JobId) -> Option<Timestamp> {
     let mut nominal = nominal;
     while let Some(taken_by) = known.get(&nominal) {
         if *taken_by == Some(job) {
@@ -470,7 +474,7 @@ fn free_from(known: &Known, nominal: Timestamp, job: JobId) -> Option<Timestamp>
 }
 
 impl NewTicks {
-    fn push(&mut self, schedule: ScheduleId, nominal: Timestamp, tick: &Tick) {
+    fn push(&mut self, schedule: ScheduleId, nominal: Timestamp, tick: &StoredTick) {
         self.schedules.push(schedule.0);
         self.nominals.push(Time(nominal));
         self.states.push(tick.state.as_str());

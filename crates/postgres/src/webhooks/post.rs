@@ -27,7 +27,7 @@ pub(crate) const LIST: &str = "INSERT INTO deliveries (tenant, webhook, job, eve
 pub(crate) const WITH_CALLBACK: &str = "SELECT job FROM job_tags WHERE job = ANY ($1::uuid[]) AND tag = $2::text";
 
 pub(super) async fn post_one(store: &PostgresStore, delivery: &NewDelivery) -> Result<(), StoreError> {
-    let batch = Batch::new(std::slice::from_ref(delivery))?;
+    let batch = DeliveryBatch::new(std::slice::from_ref(delivery))?;
     let reserved = batch.reserve(store).await?;
     let left = transact!(store, data, Write, |tx| {
         let mut keys = reserved.clone();
@@ -39,7 +39,7 @@ pub(super) async fn post_one(store: &PostgresStore, delivery: &NewDelivery) -> R
 }
 
 /// Deliveries as the statements want them.
-pub(crate) struct Batch<'a> {
+pub(crate) struct DeliveryBatch<'a> {
     jobs: Vec<NewJobRow>,
     listed: Listed<'a>,
 }
@@ -54,7 +54,7 @@ struct Listed<'a> {
     about: Vec<Option<Uuid>>,
 }
 
-impl<'a> Batch<'a> {
+impl<'a> DeliveryBatch<'a> {
     pub fn new(deliveries: &'a [NewDelivery]) -> Result<Self, StoreError> {
         let mut listed = Listed::default();
         for delivery in deliveries {

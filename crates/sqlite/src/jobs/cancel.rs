@@ -10,7 +10,7 @@ use foreman_core::{JobId, State, TenantId};
 use super::is_owned;
 use crate::claim_info;
 use crate::error::Fault;
-use crate::places::{self, End, Place};
+use crate::places::{self, EndRecord, JobPlace};
 use crate::write::Write;
 
 pub(super) fn cancel(write: &Write<'_>, tenant: &TenantId, id: JobId) -> Result<Option<CancelAnswer>, Fault> {
@@ -18,21 +18,21 @@ pub(super) fn cancel(write: &Write<'_>, tenant: &TenantId, id: JobId) -> Result<
         return Ok(None);
     }
     Ok(Some(match places::find(write, id)? {
-        Place::Ready(waiting) => {
+        JobPlace::Ready(waiting) => {
             places::leave_ready(write, id)?;
-            let end = End { claim_info: None, is_settled: false, report: &StoredReport::empty() };
+            let end = EndRecord { claim_info: None, is_settled: false, report: &StoredReport::empty() };
             places::finish(write, &waiting.job_row, State::Cancelled, &end)?;
             CancelAnswer::WasWaiting
         }
-        Place::Held(held) => {
+        JobPlace::Held(held) => {
             let claim_info = claim_info::of_claim(write, held.claim)?;
             places::leave_held(write, id)?;
             places::drop_claim_if_empty(write, held.claim)?;
-            let end = End { claim_info: Some(&claim_info), is_settled: false, report: &StoredReport::empty() };
+            let end = EndRecord { claim_info: Some(&claim_info), is_settled: false, report: &StoredReport::empty() };
             places::finish(write, &held.job_row, State::Cancelled, &end)?;
             write.ring(Topic::Cancelled);
             CancelAnswer::WasHeld(claim_info.session)
         }
-        Place::Final(state) => CancelAnswer::AlreadyFinal(state),
+        JobPlace::Final(state) => CancelAnswer::AlreadyFinal(state),
     }))
 }

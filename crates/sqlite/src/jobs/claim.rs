@@ -21,32 +21,32 @@ use crate::SqliteStore;
 use crate::claim_info;
 use crate::error::Fault;
 use crate::order;
-use crate::places::{self, End};
-use crate::rows::{JobRow, Waiting, job_row_columns};
-use crate::work::Written;
+use crate::places::{self, EndRecord};
+use crate::rows::{JobRow, ReadyRow, job_row_columns};
+use crate::work::RawJob;
 use crate::write::Write;
 
 /// A claim whose jobs are still text.
-pub(super) enum Taken {
-    Claimed { fence: Fence, jobs: Vec<(Written, Counters)>, fragile_waiting: bool },
+pub(super) enum RawClaim {
+    Claimed { fence: Fence, jobs: Vec<(RawJob, Counters)>, fragile_waiting: bool },
     Nothing { fragile_waiting: bool },
     SessionGone,
 }
 
-pub(super) fn claim(write: &Write<'_>, request: &ClaimRequest, rotation: &Rotation) -> Result<Taken, Fault> {
+pub(super) fn claim(write: &Write<'_>, request: &ClaimRequest, rotation: &Rotation) -> Result<RawClaim, Fault> {
     if !is_live(write, request)? {
-        return Ok(Taken::SessionGone);
+        return Ok(RawClaim::SessionGone);
     }
     if let Some(fence) = claimed_before(write, request)? {
         let jobs = places::open_in(write, fence)?
             .into_iter()
-            .map(|held| Ok((written(write, held.job_row.job)?, held.job_row.counters)))
+            .map(|held| Ok((raw_job(write, held.job_row.job)?, held.job_row.counters)))
             .collect::<Result<_, Fault>>()?;
-        return Ok(Taken::Claimed { fence, jobs, fragile_waiting: false });
+        return Ok(RawClaim::Claimed { fence, jobs, fragile_waiting: false });
     }
     let (chosen, fragile_waiting) = choose(write, request, rotation)?;
     if chosen.is_empty() {
-        return Ok(Taken::Nothing { fragile_waiting });
+        return Ok(RawClaim::Nothing { fragile_waiting });
     }
     let is_their_turn = matches!(request.wanted, Wanted::ByOrder { .. })
         && !chosen.iter().any(|one| is_fragile(one.job_row.counters.crashes));
@@ -54,7 +54,7 @@ pub(super) fn claim(write: &Write<'_>, request: &ClaimRequest, rotation: &Rotati
         rotation.took(write, &chosen)?;
     }
     let (fence, jobs) = take(write, request, chosen, is_their_turn)?;
-    Ok(Taken::Claimed { fence, jobs, fragile_waiting })
+    Ok(RawClaim::Claimed { fence, jobs, fragile_waiting })
 }
 
 fn is_live(write: &Write<'_>, request: &ClaimRequest) -> Result<bool, Fault> {
@@ -75,19 +75,19 @@ fn claimed_before(write: &Write<'_>, request: &ClaimRequest) -> Result<Option<Fe
 }
 
 /// Which jobs to take, and whether one that must run alone was passed over.
-fn choose(write: &Write<'_>, request: &ClaimRequest, rotation: &Rotation) -> Result<(Vec<Waiting>, bool), Fault> {
-    let served = Served::by(write, request, rotation)?;
+fn choose(write: &Write<'_>, request: &ClaimRequest, rotation: &Rotation) -> Result<(Vec<ReadyRow>, bool), Fault> {
+    let scope = ClaimScope::by(write, request, rotation)?;
     let (mut chosen, fragile) = match &request.wanted {
         Wanted::ByOrder { limit: 0, .. } => return Ok((Vec::new(), false)),
         Wanted::ByOrder { plan, limit } => {
-            let fragile = served.first_fragile(write)?;
+            let fragile = scope.first_fragile(write)?;
             if fragile.is_some() && request.company == Company::Nobody {
                 (Vec::new(), fragile)
             } else {
-                (served.in_order(write, rotation, plan, *limit)?, fragile)
+                (scope.in_order(write, rotation, plan, *limit)?, fragile)
             }
         }
-        Wanted::ByIds(ids) => served.by_ids(write, ids)?,
+        Wanted::ByIds(ids) => scope.by_ids(write, ids)?,
     };
     match (fragile, request.company) {
         (Some(alone), Company::Nobody) => {
@@ -103,7 +103,7 @@ fn choose(write: &Write<'_>, request: &ClaimRequest, rotation: &Rotation) -> Res
 }
 
 /// No more of a tenant than it has room for. One claim may then take less than it could: the next takes the rest.
-fn keep_within_rooms(chosen: &mut Vec<Waiting>, rooms: &[Headroom]) {
+fn keep_within_rooms(chosen: &mut Vec<ReadyRow>, rooms: &[Headroom]) {
     if rooms.is_empty() {
         return;
     }
@@ -119,14 +119,14 @@ fn keep_within_rooms(chosen: &mut Vec<Waiting>, rooms: &[Headroom]) {
 }
 
 /// What this request may take from.
-struct Served<'r> {
+struct ClaimScope<'r> {
     request: &'r ClaimRequest,
     /// Without any there is nothing to look up.
     is_any_paused: bool,
     everywhere: Arc<Everywhere>,
 }
 
-impl<'r> Served<'r> {
+impl<'r> ClaimScope<'r> {
     fn by(write: &Write<'_>, request: &'r ClaimRequest, rotation: &Rotation) -> Result<Self, Fault> {
         let everywhere = Arc::new(Everywhere::of(request, rotation.disabled().look(write.sql)?));
         Ok(Self { request, is_any_paused: lines::is_any_paused(write)?, everywhere })
@@ -139,7 +139,7 @@ impl<'r> Served<'r> {
         rotation: &Rotation,
         plan: &LanePlan,
         limit: usize,
-    ) -> Result<Vec<Waiting>, Fault> {
+    ) -> Result<Vec<ReadyRow>, Fault> {
         // A lane may be asked twice: the second time it goes on where it stopped.
         let turns = rotation.turns();
         let mut lanes: BTreeMap<Lane, LaneLines<'_>> = BTreeMap::new();
@@ -162,7 +162,7 @@ impl<'r> Served<'r> {
     }
 
     /// The first due job that must run alone, of any lane.
-    fn first_fragile(&self, write: &Write<'_>) -> Result<Option<Waiting>, Fault> {
+    fn first_fragile(&self, write: &Write<'_>) -> Result<Option<ReadyRow>, Fault> {
         // Hardly ever any: one look at an index that is empty most of the time.
         let mut statement = write.prepared(concat!(
             "SELECT ",
@@ -171,7 +171,7 @@ impl<'r> Served<'r> {
         ))?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            let waiting = Waiting::try_from(row)?;
+            let waiting = ReadyRow::try_from(row)?;
             if self.may_take(write, &waiting)? {
                 return Ok(Some(waiting));
             }
@@ -180,8 +180,8 @@ impl<'r> Served<'r> {
     }
 
     /// Those of `ids` that are due, not paused and served; and the first of them that must run alone.
-    fn by_ids(&self, write: &Write<'_>, ids: &[JobId]) -> Result<(Vec<Waiting>, Option<Waiting>), Fault> {
-        let (mut chosen, mut fragile): (Vec<Waiting>, Option<Waiting>) = (Vec::new(), None);
+    fn by_ids(&self, write: &Write<'_>, ids: &[JobId]) -> Result<(Vec<ReadyRow>, Option<ReadyRow>), Fault> {
+        let (mut chosen, mut fragile): (Vec<ReadyRow>, Option<ReadyRow>) = (Vec::new(), None);
         let mut seen = HashSet::new();
         let mut ids: Vec<JobId> = ids.iter().copied().filter(|id| seen.insert(*id)).collect();
         if !self.request.rooms.is_empty() {
@@ -204,7 +204,7 @@ impl<'r> Served<'r> {
 
     /// Served, neither past its start-by, which the promoter has not seen yet, nor of a tenant that has paused it, has no room
     /// or is disabled.
-    fn may_take(&self, write: &Write<'_>, waiting: &Waiting) -> Result<bool, Fault> {
+    fn may_take(&self, write: &Write<'_>, waiting: &ReadyRow) -> Result<bool, Fault> {
         let JobRow { queue, tenant, route, expires_at, .. } = &waiting.job_row;
         let is_named = match &self.request.queues {
             Queues::All => true,
@@ -219,7 +219,7 @@ impl<'r> Served<'r> {
     }
 }
 
-fn before(one: &Waiting, other: &Waiting) -> bool {
+fn before(one: &ReadyRow, other: &ReadyRow) -> bool {
     (one.key, one.job_row.job) < (other.key, other.job_row.job)
 }
 
@@ -227,16 +227,16 @@ fn before(one: &Waiting, other: &Waiting) -> bool {
 fn take(
     write: &Write<'_>,
     request: &ClaimRequest,
-    chosen: Vec<Waiting>,
+    chosen: Vec<ReadyRow>,
     is_their_turn: bool,
-) -> Result<(Fence, Vec<(Written, Counters)>), Fault> {
+) -> Result<(Fence, Vec<(RawJob, Counters)>), Fault> {
     for waiting in &chosen {
         places::leave_ready(write, waiting.job_row.job)?;
     }
     let fence = draw(write, request)?;
-    let mut served: HashMap<order::Line, order::Taken> = HashMap::new();
+    let mut served: HashMap<order::LineId, order::ServedLine> = HashMap::new();
     let mut jobs = Vec::with_capacity(chosen.len());
-    for Waiting { mut job_row, key } in chosen {
+    for ReadyRow { mut job_row, key } in chosen {
         if let Some(key) = key {
             let taken = served.entry(order::line_of(&job_row)).or_default();
             (taken.highest, taken.count) = (key.max(taken.highest), taken.count + 1);
@@ -244,7 +244,7 @@ fn take(
         job_row.counters.attempt += 1;
         job_row.counters.spent += 1;
         places::hold(write, fence, &job_row)?;
-        jobs.push((written(write, job_row.job)?, job_row.counters));
+        jobs.push((raw_job(write, job_row.job)?, job_row.counters));
     }
     order::served(write.sql, &served, is_their_turn)?;
     Ok((fence, jobs))
@@ -259,11 +259,11 @@ fn draw(write: &Write<'_>, request: &ClaimRequest) -> Result<Fence, Fault> {
     Ok(Fence(write.sql.last_insert_rowid()))
 }
 
-fn written(write: &Write<'_>, id: JobId) -> Result<Written, Fault> {
+fn raw_job(write: &Write<'_>, id: JobId) -> Result<RawJob, Fault> {
     let mut statement = write.prepared("SELECT id, tenant, created_at, work FROM jobs WHERE id = ?1")?;
     let mut rows = statement.query([id.0])?;
     match rows.next()? {
-        Some(row) => Written::try_from(row),
+        Some(row) => RawJob::try_from(row),
         None => Err(Fault::misfit("jobs", "id", id, "is in a place but not among the jobs")),
     }
 }
@@ -271,11 +271,11 @@ fn written(write: &Write<'_>, id: JobId) -> Result<Written, Fault> {
 /// Reads the jobs of a claim, on the caller's side. One whose work cannot be read is put aside as dead: handed out it could
 /// not be run, and left in line it would stop every claim after this one. If that cannot be written right now, the others are
 /// answered all the same: the claim is committed, and the worker hands back what is held and was not answered.
-pub(super) async fn answer(store: &SqliteStore, taken: Taken) -> Result<ClaimAnswer, StoreError> {
+pub(super) async fn answer(store: &SqliteStore, taken: RawClaim) -> Result<ClaimAnswer, StoreError> {
     let (fence, written, fragile_waiting) = match taken {
-        Taken::SessionGone => return Ok(ClaimAnswer::SessionGone),
-        Taken::Nothing { fragile_waiting } => return Ok(ClaimAnswer::Nothing { fragile_waiting }),
-        Taken::Claimed { fence, jobs, fragile_waiting } => (fence, jobs, fragile_waiting),
+        RawClaim::SessionGone => return Ok(ClaimAnswer::SessionGone),
+        RawClaim::Nothing { fragile_waiting } => return Ok(ClaimAnswer::Nothing { fragile_waiting }),
+        RawClaim::Claimed { fence, jobs, fragile_waiting } => (fence, jobs, fragile_waiting),
     };
     let mut jobs = Vec::with_capacity(written.len());
     for (text, Counters { attempt, spent, crashes, .. }) in written {
@@ -303,6 +303,6 @@ fn put_aside(write: &Write<'_>, fence: Fence, id: JobId, error: &str) -> Result<
     let report = StoredReport::of_end(error)?;
     places::leave_held(write, id)?;
     places::drop_claim_if_empty(write, fence)?;
-    let end = End { claim_info: Some(&claim_info), is_settled: false, report: &report };
+    let end = EndRecord { claim_info: Some(&claim_info), is_settled: false, report: &report };
     places::finish(write, &held.job_row, State::Dead, &end)
 }

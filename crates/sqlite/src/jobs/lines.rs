@@ -31,11 +31,11 @@ use foreman_core::{JobId, Lane, TenantId, Timestamp, fair};
 use rusqlite::{OptionalExtension, Row};
 use uuid::Uuid;
 
-use super::skipped::{Part, Skipped};
-use crate::disabled::Disabled;
+use super::skipped::{LinePart, Skipped};
+use crate::disabled::DisabledTenants;
 use crate::error::Fault;
 use crate::order::Weights;
-use crate::rows::{Waiting, job_row_columns};
+use crate::rows::{ReadyRow, job_row_columns};
 use crate::write::Write;
 
 /// So many lines of a lane and route are looked at together: about half a millisecond of the writer.
@@ -97,27 +97,27 @@ const PAUSED_IN: &str = "SELECT tenant FROM queues INDEXED BY queues_paused WHER
 /// What one claim leaves for the next.
 #[derive(Default)]
 pub(crate) struct Rotation {
-    places: Mutex<HashMap<(Lane, Route), Place>>,
+    places: Mutex<HashMap<(Lane, Route), CyclePlace>>,
     turns: Mutex<Turns>,
     skipped: Arc<Skipped>,
-    disabled: Disabled,
+    disabled: DisabledTenants,
 }
 
 /// After which queue, and after which tenant's latest lines, the next claim goes on, where there were more lines than one
 /// claim looks at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Place {
+struct CyclePlace {
     queue: Option<QueueName>,
     tenant: Option<TenantId>,
 }
 
 impl Rotation {
-    fn place(&self, lane: Lane, route: &Route) -> Place {
+    fn place(&self, lane: Lane, route: &Route) -> CyclePlace {
         lock(&self.places).get(&(lane, route.clone())).cloned().unwrap_or_default()
     }
 
-    fn keep(&self, lane: Lane, route: Route, place: Place) {
-        if place == Place::default() {
+    fn keep(&self, lane: Lane, route: Route, place: CyclePlace) {
+        if place == CyclePlace::default() {
             lock(&self.places).remove(&(lane, route));
         } else {
             lock(&self.places).insert((lane, route), place);
@@ -136,14 +136,14 @@ impl Rotation {
         lock(&self.turns)
     }
 
-    pub fn disabled(&self) -> &Disabled {
+    pub fn disabled(&self) -> &DisabledTenants {
         &self.disabled
     }
 
     /// These were claimed in their turn.
-    pub fn took(&self, write: &Write<'_>, chosen: &[Waiting]) -> Result<(), Fault> {
+    pub fn took(&self, write: &Write<'_>, chosen: &[ReadyRow]) -> Result<(), Fault> {
         let (mut turns, mut weights) = (lock(&self.turns), Weights::default());
-        for Waiting { job_row, .. } in chosen {
+        for ReadyRow { job_row, .. } in chosen {
             let weight = weights.of(write.sql, &job_row.tenant)?;
             turns.took(job_row.lane, &job_row.route, &job_row.queue, &job_row.tenant, weight);
         }
@@ -161,7 +161,7 @@ pub(super) struct LaneLines<'t> {
     limit: usize,
     closing: Closing,
     source: Source,
-    lines: Vec<Line>,
+    lines: Vec<LaneLine>,
     known: HashSet<(Route, QueueName)>,
     /// Lines of which all that was read is taken.
     drained: Vec<usize>,
@@ -201,13 +201,13 @@ impl Everywhere {
 
 /// Tenants of which nothing of a line is taken.
 #[derive(Debug, Default)]
-pub(super) struct Closed {
+pub(super) struct ClosedTenants {
     /// They have paused it.
     here: HashSet<TenantId>,
     everywhere: Arc<Everywhere>,
 }
 
-impl Closed {
+impl ClosedTenants {
     pub fn has(&self, tenant: &TenantId) -> bool {
         self.here.contains(tenant) || self.everywhere.has(tenant)
     }
@@ -219,11 +219,11 @@ impl Closed {
 
 /// Where lines come from.
 enum Source {
-    Rounds(Vec<Round>),
+    Rounds(Vec<LineCycle>),
     Named(Vec<(Route, QueueName)>),
 }
 
-struct Line {
+struct LaneLine {
     queue: QueueName,
     route: Route,
     /// V.
@@ -234,14 +234,14 @@ struct Line {
     first: (i64, JobId, TenantId),
     /// Another tenant has come to it too.
     is_shared: bool,
-    closed: Closed,
+    closed: ClosedTenants,
     /// What of it has to be read for the others.
-    part: Part,
+    part: LinePart,
     /// How far it was read: up to V and beyond it where it is shared, all of it as one where it is not. Empty: not yet.
     sections: Vec<Section>,
     /// One that may start was read.
     is_met: bool,
-    waiting: Front<Waiting>,
+    waiting: Front<ReadyRow>,
 }
 
 /// A stretch of a line that is read from its beginning.
@@ -265,7 +265,7 @@ impl<'t> LaneLines<'t> {
         let routes: BTreeSet<&Route> = request.routes.iter().collect();
         let source = match &request.queues {
             Queues::All => Source::Rounds(
-                routes.into_iter().map(|route| Round::from(route.clone(), rotation.place(lane, route))).collect(),
+                routes.into_iter().map(|route| LineCycle::from(route.clone(), rotation.place(lane, route))).collect(),
             ),
             Queues::Named(names) => {
                 let names: BTreeSet<&QueueName> = names.iter().collect();
@@ -289,7 +289,7 @@ impl<'t> LaneLines<'t> {
     }
 
     /// The next `room` due jobs that need not run alone.
-    pub fn take(&mut self, write: &Write<'_>, room: usize, chosen: &mut Vec<Waiting>) -> Result<(), Fault> {
+    pub fn take(&mut self, write: &Write<'_>, room: usize, chosen: &mut Vec<ReadyRow>) -> Result<(), Fault> {
         let full = chosen.len() + room;
         while chosen.len() < full {
             match self.next(write, full - chosen.len())? {
@@ -308,13 +308,13 @@ impl<'t> LaneLines<'t> {
         }
         let Source::Rounds(rounds) = self.source else { return };
         for round in rounds {
-            let place = if round.is_over { Place::default() } else { Place { queue: round.at, tenant: round.tenant } };
+            let place = if round.is_over { CyclePlace::default() } else { CyclePlace { queue: round.at, tenant: round.tenant } };
             rotation.keep(self.lane, round.route, place);
         }
     }
 
     /// The one of the lines at hand whose turn it is.
-    fn next(&mut self, write: &Write<'_>, room: usize) -> Result<Option<Waiting>, Fault> {
+    fn next(&mut self, write: &Write<'_>, room: usize) -> Result<Option<ReadyRow>, Fault> {
         while let Some(number) = self.drained.pop() {
             self.read_on(write, number, room)?;
         }
@@ -326,7 +326,7 @@ impl<'t> LaneLines<'t> {
             }
             let Some(Candidate { tenant, item: waiting, .. }) = line.waiting.take(job) else { continue };
             self.turn.took(&line.route, &line.queue, &tenant, self.weights.of(write.sql, &tenant)?);
-            let of = fair::Line { number, route: &line.route, queue: &line.queue, front: line.front };
+            let of = fair::LaneLine { number, route: &line.route, queue: &line.queue, front: line.front };
             line.waiting.offer_next(&tenant, of, &mut self.turn);
             if line.is_drained() {
                 self.drained.push(number);
@@ -391,7 +391,7 @@ impl<'t> LaneLines<'t> {
     }
 }
 
-impl Line {
+impl LaneLine {
     /// Lines that nobody can take from are passed over.
     fn unless_closed(mut self, write: &Write<'_>, lane: Lane, closing: &Closing) -> Result<Option<Self>, Fault> {
         if closing.is_any_paused {
@@ -449,7 +449,7 @@ impl Line {
         let mut rows = statement.query((lane.rank(), self.route.as_str(), self.queue.as_str(), key, job.0))?;
         while at_hand < count {
             let row = rows.next()?;
-            let waiting = row.map(Waiting::try_from).transpose()?;
+            let waiting = row.map(ReadyRow::try_from).transpose()?;
             let Some(waiting) = waiting.filter(|waiting| waiting.key.unwrap_or_default() <= section.last) else {
                 section.is_read_out = true;
                 break;
@@ -486,13 +486,13 @@ impl Line {
     }
 
     /// Neither past its start-by, which the promoter has not seen yet, nor of a tenant that has paused it or has no room.
-    fn may_start(&self, waiting: &Waiting, now: Timestamp) -> bool {
+    fn may_start(&self, waiting: &ReadyRow, now: Timestamp) -> bool {
         waiting.job_row.expires_at.is_none_or(|time| time > now) && !self.closed.has(&waiting.job_row.tenant)
     }
 
     /// Offers the first of each tenant that has none on offer. Before it is read that is what was found of it.
     fn offer(&mut self, number: usize, turn: &mut Turn<'_>) {
-        let line = fair::Line { number, route: &self.route, queue: &self.queue, front: self.front };
+        let line = fair::LaneLine { number, route: &self.route, queue: &self.queue, front: self.front };
         if self.sections.is_empty() {
             let (key, job, tenant) = &self.first;
             turn.offer(line, Offer { tenant, key: *key, job: *job });
@@ -501,8 +501,8 @@ impl Line {
         self.waiting.offer(line, turn);
     }
 
-    /// Taken back through no fault of its own.
-    fn is_returned(&self, waiting: &Waiting) -> bool {
+    /// RawClaim back through no fault of its own.
+    fn is_returned(&self, waiting: &ReadyRow) -> bool {
         let counters = waiting.job_row.counters;
         let counts = (counters.attempt, counters.spent, counters.crashes);
         fair::is_returned(waiting.key.unwrap_or_default(), self.time, counts)
@@ -510,7 +510,7 @@ impl Line {
 }
 
 /// Once through all lines of a lane and route, from some place to the end and from the beginning to that place.
-struct Round {
+struct LineCycle {
     route: Route,
     from: Option<QueueName>,
     at: Option<QueueName>,
@@ -522,8 +522,8 @@ struct Round {
     closed_left: usize,
 }
 
-impl Round {
-    fn from(route: Route, Place { queue: from, tenant }: Place) -> Self {
+impl LineCycle {
+    fn from(route: Route, CyclePlace { queue: from, tenant }: CyclePlace) -> Self {
         Self {
             route,
             at: from.clone(),
@@ -558,7 +558,7 @@ impl Round {
         Ok(queues)
     }
 
-    fn next(&mut self, write: &Write<'_>, lane: Lane) -> Result<Option<Line>, Fault> {
+    fn next(&mut self, write: &Write<'_>, lane: Lane) -> Result<Option<LaneLine>, Fault> {
         while !self.is_over {
             // No queue has an empty name.
             let after = self.at.as_ref().map_or("", QueueName::as_str);
@@ -577,18 +577,18 @@ impl Round {
     }
 }
 
-fn find(write: &Write<'_>, sql: &'static str, lane: Lane, route: &Route, queue: &str) -> Result<Option<Line>, Fault> {
+fn find(write: &Write<'_>, sql: &'static str, lane: Lane, route: &Route, queue: &str) -> Result<Option<LaneLine>, Fault> {
     let read = |row: &Row<'_>| {
         let (time, first): (i64, i64) = (row.get::<_, Option<i64>>(5)?.unwrap_or_default(), row.get(1)?);
-        Ok(Line {
+        Ok(LaneLine {
             queue: QueueName::from_stored(row.get_ref(0)?.as_str()?),
             route: route.clone(),
             time,
             front: fair::front(time, first),
             first: (first, JobId(row.get(2)?), TenantId::new(row.get_ref(3)?.as_str()?)),
             is_shared: row.get(4)?,
-            closed: Closed::default(),
-            part: Part::whole(),
+            closed: ClosedTenants::default(),
+            part: LinePart::whole(),
             sections: Vec::new(),
             is_met: false,
             waiting: Front::default(),
@@ -643,7 +643,7 @@ mod tests {
     use rusqlite::Connection;
 
     use super::*;
-    use crate::jobs::claim::{Taken, claim};
+    use crate::jobs::claim::{RawClaim, claim};
     use crate::jobs::submit;
     use crate::migrate;
 
@@ -706,8 +706,8 @@ mod tests {
             let rooms = full.iter().map(|tenant| Headroom { tenant: TenantId::new(*tenant), jobs: 0 }).collect();
             let request = ClaimRequest { rooms, ..by_order(self.session, limit) };
             match self.write(|write| claim(write, &request, &self.rotation)) {
-                Taken::Claimed { jobs, .. } => jobs.len(),
-                Taken::Nothing { .. } | Taken::SessionGone => 0,
+                RawClaim::Claimed { jobs, .. } => jobs.len(),
+                RawClaim::Nothing { .. } | RawClaim::SessionGone => 0,
             }
         }
 

@@ -28,7 +28,7 @@ use rusqlite::OptionalExtension;
 
 use crate::SqliteStore;
 use crate::error::Fault;
-use crate::places::Place;
+use crate::places::JobPlace;
 use crate::write::Write;
 
 #[async_trait]
@@ -83,13 +83,13 @@ fn is_owned(write: &Write<'_>, tenant: &TenantId, id: JobId) -> Result<bool, Fau
 }
 
 /// The state of a job in that place, as it is shown.
-fn state_in(write: &Write<'_>, place: &Place) -> State {
+fn state_in(write: &Write<'_>, place: &JobPlace) -> State {
     match place {
-        Place::Ready(waiting) => {
+        JobPlace::Ready(waiting) => {
             let job_row = &waiting.job_row;
             State::of_waiting(job_row.run_at <= write.now, job_row.counters.attempt)
         }
-        Place::Held(_) => State::Running,
-        Place::Final(state) => *state,
+        JobPlace::Held(_) => State::Running,
+        JobPlace::Final(state) => *state,
     }
 }

@@ -9,8 +9,8 @@ use foreman_core::{JobId, TenantId};
 use super::submit::note_use;
 use super::{is_owned, state_in};
 use crate::error::Fault;
-use crate::order::Order;
-use crate::places::{self, Place};
+use crate::order::KeyAssignments;
+use crate::places::{self, JobPlace};
 use crate::rows::{Cells, JobRow, counters};
 use crate::work;
 use crate::write::Write;
@@ -20,7 +20,7 @@ pub(super) fn redrive(
     tenant: &TenantId,
     ids: &[JobId],
 ) -> Result<Vec<Option<RedriveAnswer>>, Fault> {
-    let mut order = Order::new(write.sql);
+    let mut order = KeyAssignments::new(write.sql);
     let answers = ids.iter().map(|id| redrive_one(write, &mut order, tenant, *id)).collect::<Result<_, _>>()?;
     order.keep(write)?;
     Ok(answers)
@@ -28,7 +28,7 @@ pub(super) fn redrive(
 
 fn redrive_one(
     write: &Write<'_>,
-    order: &mut Order<'_>,
+    order: &mut KeyAssignments<'_>,
     tenant: &TenantId,
     id: JobId,
 ) -> Result<Option<RedriveAnswer>, Fault> {
@@ -36,7 +36,7 @@ fn redrive_one(
         return Ok(None);
     }
     let place = places::find(write, id)?;
-    if !matches!(place, Place::Final(_)) {
+    if !matches!(place, JobPlace::Final(_)) {
         return Ok(Some(RedriveAnswer::NotFinal(state_in(write, &place))));
     }
     let job_row = job_row_of(write, id)?;

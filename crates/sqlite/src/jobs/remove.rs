@@ -5,7 +5,7 @@ use foreman_core::{JobId, TenantId};
 
 use super::{is_owned, state_in};
 use crate::error::Fault;
-use crate::places::{self, Place};
+use crate::places::{self, JobPlace};
 use crate::write::Write;
 
 pub(super) fn remove(write: &Write<'_>, tenant: &TenantId, id: JobId) -> Result<Option<RemoveAnswer>, Fault> {
@@ -13,7 +13,7 @@ pub(super) fn remove(write: &Write<'_>, tenant: &TenantId, id: JobId) -> Result<
         return Ok(None);
     }
     let place = places::find(write, id)?;
-    if !matches!(place, Place::Final(_)) {
+    if !matches!(place, JobPlace::Final(_)) {
         return Ok(Some(RemoveAnswer::NotFinal(state_in(write, &place))));
     }
     forget(write, id)?;

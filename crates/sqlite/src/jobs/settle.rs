@@ -12,31 +12,35 @@ use rusqlite::OptionalExtension;
 
 use crate::claim_info;
 use crate::error::Fault;
-use crate::order::Order;
-use crate::places::{self, End};
+use crate::order::KeyAssignments;
+use crate::places::{self, EndRecord};
 use crate::rows::{ClaimInfo, JobRow};
 use crate::write::Write;
 
 /// A settlement with its report as it is kept.
-pub(super) struct Prepared {
+pub(super) struct PreparedSettlement {
     fence: Fence,
     job: JobId,
     verdict: Verdict,
     report: StoredReport,
 }
 
-pub(super) fn prepare(settlements: &[Settlement]) -> Result<Vec<Prepared>, StoreError> {
+pub(super) fn prepare(settlements: &[Settlement]) -> Result<Vec<PreparedSettlement>, StoreError> {
     settlements.iter().map(prepare_one).collect()
 }
 
-fn prepare_one(settlement: &Settlement) -> Result<Prepared, StoreError> {
+fn prepare_one(settlement: &Settlement) -> Result<PreparedSettlement, StoreError> {
     let Settlement { fence, job, verdict } = settlement;
     let report = StoredReport::of(*job, verdict)?;
-    Ok(Prepared { fence: *fence, job: *job, verdict: verdict.clone(), report })
+    Ok(PreparedSettlement { fence: *fence, job: *job, verdict: verdict.clone(), report })
 }
 
-pub(super) fn settle(write: &Write<'_>, session: SessionId, settlements: &[Prepared]) -> Result<Vec<Settled>, Fault> {
-    let mut settling = Settling { write, order: Order::new(write.sql), session, claim_infos: HashMap::new() };
+pub(super) fn settle(
+    write: &Write<'_>,
+    session: SessionId,
+    settlements: &[PreparedSettlement],
+) -> Result<Vec<Settled>, Fault> {
+    let mut settling = Settling { write, order: KeyAssignments::new(write.sql), session, claim_infos: HashMap::new() };
     let answers = settlements.iter().map(|one| settling.settle(one)).collect::<Result<_, _>>()?;
     settling.order.keep(write)?;
     for claim in settling.claim_infos.keys() {
@@ -47,21 +51,21 @@ pub(super) fn settle(write: &Write<'_>, session: SessionId, settlements: &[Prepa
 
 struct Settling<'w, 'c> {
     write: &'w Write<'c>,
-    order: Order<'c>,
+    order: KeyAssignments<'c>,
     session: SessionId,
     /// The claims named so far, `None` where the session has no such claim.
     claim_infos: HashMap<Fence, Option<ClaimInfo>>,
 }
 
 impl Settling<'_, '_> {
-    fn settle(&mut self, settlement: &Prepared) -> Result<Settled, Fault> {
-        let Prepared { fence, job, verdict, report } = settlement;
+    fn settle(&mut self, settlement: &PreparedSettlement) -> Result<Settled, Fault> {
+        let PreparedSettlement { fence, job, verdict, report } = settlement;
         self.learn(*fence)?;
         let Some(Some(claim_info)) = self.claim_infos.get(fence) else { return self.refused(*fence, *job) };
         let held = places::held(self.write, *job)?.filter(|held| held.claim == *fence);
         let Some(held) = held else { return self.refused(*fence, *job) };
         places::leave_held(self.write, *job)?;
-        let end = End { claim_info: Some(claim_info), is_settled: true, report };
+        let end = EndRecord { claim_info: Some(claim_info), is_settled: true, report };
         close(self.write, &mut self.order, held.job_row, verdict, &end)?;
         Ok(Settled::Now)
     }
@@ -93,10 +97,10 @@ impl Settling<'_, '_> {
 /// Takes a job that has just left `held` to where the verdict sends it.
 pub(crate) fn close(
     write: &Write<'_>,
-    order: &mut Order<'_>,
+    order: &mut KeyAssignments<'_>,
     mut job_row: JobRow,
     verdict: &Verdict,
-    end: &End<'_>,
+    end: &EndRecord<'_>,
 ) -> Result<(), Fault> {
     if let Some(state) = verdict.final_state() {
         return places::finish(write, &job_row, state, end);

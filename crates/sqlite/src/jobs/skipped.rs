@@ -18,12 +18,12 @@ use foreman_core::job::QueueName;
 use foreman_core::target::Route;
 use foreman_core::{JobId, Lane, TenantId};
 
-use super::lines::Closed;
+use super::lines::ClosedTenants;
 use crate::error::Fault;
 use crate::write::Write;
 
 /// A place in a line.
-pub(super) type Place = (i64, JobId);
+pub(super) type LinePlace = (i64, JobId);
 
 /// A shorter stretch is walked over.
 const LONG: usize = 32;
@@ -38,16 +38,16 @@ const SHARES: &str = "SELECT tenant, last_key FROM line_shares WHERE queue = ?1 
 
 /// The beginning of a line, as far as it is theirs alone.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Stretch {
+pub(super) struct SkippedStretch {
     /// Its last place.
-    to: Option<Place>,
+    to: Option<LinePlace>,
     theirs: HashSet<TenantId>,
     rows: usize,
 }
 
-impl Stretch {
+impl SkippedStretch {
     /// One more, next to those before it. Whose it is, unless it is nobody's turn for another reason.
-    pub fn add(&mut self, place: Place, whose: Option<&TenantId>) {
+    pub fn add(&mut self, place: LinePlace, whose: Option<&TenantId>) {
         self.to = Some(place);
         self.rows += 1;
         if let Some(tenant) = whose.filter(|tenant| !self.theirs.contains(*tenant)) {
@@ -55,32 +55,32 @@ impl Stretch {
         }
     }
 
-    pub fn end(&self) -> Option<Place> {
+    pub fn end(&self) -> Option<LinePlace> {
         self.to
     }
 }
 
 /// The stretches that claims have found, line by line.
 #[derive(Debug, Default)]
-pub(crate) struct Skipped(Mutex<Found>);
+pub(crate) struct Skipped(Mutex<KnownStretches>);
 
 #[derive(Debug, Default)]
-struct Found {
-    stretches: HashMap<(Lane, Route, QueueName), Stretch>,
+struct KnownStretches {
+    stretches: HashMap<(Lane, Route, QueueName), SkippedStretch>,
     looks: u32,
 }
 
 /// The part of a line that is read.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
-    pub after: Stretch,
+pub(super) struct LinePart {
+    pub after: SkippedStretch,
     /// The last key that is read.
     pub last: i64,
 }
 
-impl Part {
+impl LinePart {
     pub fn whole() -> Self {
-        Self { after: Stretch::default(), last: i64::MAX }
+        Self { after: SkippedStretch::default(), last: i64::MAX }
     }
 }
 
@@ -91,18 +91,18 @@ impl Skipped {
         write: &Write<'_>,
         line: (Lane, &Route, &QueueName),
         time: i64,
-        closed: &Closed,
-    ) -> Result<Part, Fault> {
+        closed: &ClosedTenants,
+    ) -> Result<LinePart, Fault> {
         let (lane, route, queue) = line;
         let known = {
             let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             found.looks = found.looks.wrapping_add(1);
             if found.looks.is_multiple_of(THOROUGH) {
-                return Ok(Part::whole());
+                return Ok(LinePart::whole());
             }
             found.stretches.get(&(lane, route.clone(), queue.clone())).cloned()
         };
-        let is_good = |stretch: &Stretch| {
+        let is_good = |stretch: &SkippedStretch| {
             stretch.to.is_some_and(|(key, _)| key < time) && stretch.theirs.iter().all(|tenant| closed.has(tenant))
         };
         let mut last = time;
@@ -113,10 +113,10 @@ impl Skipped {
                 last = last.max(row.get(1)?);
             }
         }
-        Ok(Part { after: known.filter(is_good).unwrap_or_default(), last })
+        Ok(LinePart { after: known.filter(is_good).unwrap_or_default(), last })
     }
 
-    pub fn remember(&self, line: (Lane, &Route, &QueueName), stretch: &Stretch) {
+    pub fn remember(&self, line: (Lane, &Route, &QueueName), stretch: &SkippedStretch) {
         if stretch.rows < LONG {
             return;
         }

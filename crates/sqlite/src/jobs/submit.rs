@@ -13,7 +13,7 @@ use rusqlite::{OptionalExtension, params};
 use uuid::Uuid;
 
 use crate::error::Fault;
-use crate::order::Order;
+use crate::order::KeyAssignments;
 use crate::places;
 use crate::rows::JobRow;
 use crate::write::Write;
@@ -32,14 +32,14 @@ pub(super) fn submit(write: &Write<'_>, jobs: &[NewJobRow]) -> Result<Vec<Submit
 /// The jobs that one operation accepts, one after the other.
 pub(crate) struct Submission<'w, 'c> {
     write: &'w Write<'c>,
-    order: Order<'c>,
+    order: KeyAssignments<'c>,
     /// Whose use is noted.
     queues: HashSet<(TenantId, QueueName)>,
 }
 
 impl<'w, 'c> Submission<'w, 'c> {
     pub fn new(write: &'w Write<'c>) -> Self {
-        Self { write, order: Order::new(write.sql), queues: HashSet::new() }
+        Self { write, order: KeyAssignments::new(write.sql), queues: HashSet::new() }
     }
 
     pub fn submit(&mut self, job: &NewJobRow) -> Result<Submitted, Fault> {
@@ -83,7 +83,7 @@ fn created_at(write: &Write<'_>, id: JobId) -> Result<Option<Timestamp>, Fault> 
 /// Writes the job and everything that goes with it; answers when it was accepted.
 fn accept(
     write: &Write<'_>,
-    order: &mut Order<'_>,
+    order: &mut KeyAssignments<'_>,
     queues: &mut HashSet<(TenantId, QueueName)>,
     job: &NewJobRow,
 ) -> Result<Timestamp, Fault> {

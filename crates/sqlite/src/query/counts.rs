@@ -6,7 +6,7 @@ use foreman_core::ports::{Counted, WaitingTask};
 use rusqlite::Connection;
 
 use crate::error::Fault;
-use crate::readers::Read;
+use crate::readers::ReadSnapshot;
 
 /// What runs what waits, of as much of it as is looked at.
 const TASKS: &str = "WITH looked_at AS MATERIALIZED (SELECT route, queue, run_at FROM ready WHERE tenant = ?1 LIMIT ?2)
@@ -15,7 +15,7 @@ const TASKS: &str = "WITH looked_at AS MATERIALIZED (SELECT route, queue, run_at
      GROUP BY route, queue ORDER BY count(*) DESC, route, queue LIMIT ?4";
 
 pub(super) fn waiting_tasks(
-    read: &Read<'_>,
+    read: &ReadSnapshot<'_>,
     tenant: &TenantId,
     limit: usize,
     enough: u64,

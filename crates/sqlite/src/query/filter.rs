@@ -198,7 +198,7 @@ mod tests {
     use super::super::list;
     use super::*;
     use crate::bare::{bare, ended_in, plan, steps};
-    use crate::readers::Read;
+    use crate::readers::ReadSnapshot;
 
     fn plan_of(filter: &JobFilter) -> Vec<String> {
         let selection = Selection::new(&TenantId::default(), filter, Timestamp::from_micros(1));
@@ -245,7 +245,7 @@ mod tests {
                 }
             }
             let page = |sql: &Connection| {
-                let read = Read { sql, now: Timestamp::from_micros(1) };
+                let read = ReadSnapshot { sql, now: Timestamp::from_micros(1) };
                 list::found(&read, &TenantId::default(), filter, None, 50).expect("the store answers").len()
             };
             steps(&mut sql, page)

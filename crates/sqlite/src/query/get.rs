@@ -7,10 +7,10 @@ use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::view::{self, PLACES, VIEW};
 use crate::error::Fault;
-use crate::readers::Read;
+use crate::readers::ReadSnapshot;
 use crate::rows::Cells;
 
-pub(super) fn get(read: &Read<'_>, tenant: &TenantId, id: JobId) -> Result<Option<JobView>, Fault> {
+pub(super) fn get(read: &ReadSnapshot<'_>, tenant: &TenantId, id: JobId) -> Result<Option<JobView>, Fault> {
     let sql = format!("SELECT {VIEW} FROM jobs {PLACES} WHERE jobs.id = ?1 AND jobs.tenant = ?2");
     let mut statement = read.sql.prepare_cached(&sql)?;
     let mut rows = statement.query((id.0, tenant.as_str()))?;
@@ -21,7 +21,7 @@ pub(super) fn get(read: &Read<'_>, tenant: &TenantId, id: JobId) -> Result<Optio
 }
 
 pub(super) fn attempts(
-    read: &Read<'_>,
+    read: &ReadSnapshot<'_>,
     tenant: &TenantId,
     id: JobId,
     skip: usize,

@@ -11,10 +11,10 @@ use rusqlite::{Connection, params_from_iter};
 use super::filter::Selection;
 use super::view::{self, PLACES, SUMMARY};
 use crate::error::Fault;
-use crate::readers::Read;
+use crate::readers::ReadSnapshot;
 
 pub(super) fn list(
-    read: &Read<'_>,
+    read: &ReadSnapshot<'_>,
     tenant: &TenantId,
     filter: &JobFilter,
     after: Option<Cursor>,
@@ -30,7 +30,7 @@ pub(super) fn list(
 
 /// Their places in the list; one more than asked for, which tells whether there is a next page.
 pub(super) fn found(
-    read: &Read<'_>,
+    read: &ReadSnapshot<'_>,
     tenant: &TenantId,
     filter: &JobFilter,
     after: Option<Cursor>,
@@ -61,7 +61,7 @@ fn page(sql: &Connection, selection: &Selection, limit: usize) -> Result<Vec<Cur
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-fn one(read: &Read<'_>, id: JobId) -> Result<JobSummary, Fault> {
+fn one(read: &ReadSnapshot<'_>, id: JobId) -> Result<JobSummary, Fault> {
     let mut statement = read.sql.prepare_cached(&format!("SELECT {SUMMARY} FROM jobs {PLACES} WHERE jobs.id = ?1"))?;
     let mut rows = statement.query([id.0])?;
     match rows.next()? {
@@ -70,7 +70,7 @@ fn one(read: &Read<'_>, id: JobId) -> Result<JobSummary, Fault> {
     }
 }
 
-pub(super) fn count(read: &Read<'_>, tenant: &TenantId, filter: &JobFilter) -> Result<u64, Fault> {
+pub(super) fn count(read: &ReadSnapshot<'_>, tenant: &TenantId, filter: &JobFilter) -> Result<u64, Fault> {
     let selection = Selection::new(tenant, filter, read.now);
     let statement = format!("SELECT count(*) FROM {} WHERE {}", selection.from, selection.conditions());
     let mut statement = read.sql.prepare_cached(&statement)?;

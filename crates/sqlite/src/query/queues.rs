@@ -9,11 +9,11 @@ use foreman_core::{State, TenantId, Timestamp};
 use rusqlite::{Connection, Row};
 
 use crate::error::Fault;
-use crate::readers::Read;
+use crate::readers::ReadSnapshot;
 
 type Views = BTreeMap<String, QueueView>;
 
-pub(super) fn queues(read: &Read<'_>, tenant: &TenantId) -> Result<Vec<QueueView>, Fault> {
+pub(super) fn queues(read: &ReadSnapshot<'_>, tenant: &TenantId) -> Result<Vec<QueueView>, Fault> {
     let mut views = known(read.sql, tenant)?;
     count_waiting(read, tenant, &mut views)?;
     count_running(read.sql, tenant, &mut views)?;
@@ -38,7 +38,7 @@ fn known(sql: &Connection, tenant: &TenantId) -> Result<Views, Fault> {
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-fn count_waiting(read: &Read<'_>, tenant: &TenantId, views: &mut Views) -> Result<(), Fault> {
+fn count_waiting(read: &ReadSnapshot<'_>, tenant: &TenantId, views: &mut Views) -> Result<(), Fault> {
     let sql = "SELECT queue, count(*) FILTER (WHERE run_at > ?2 AND attempt = 0),
                       count(*) FILTER (WHERE run_at <= ?2), count(*) FILTER (WHERE run_at > ?2 AND attempt > 0),
                       min(run_at) FILTER (WHERE run_at <= ?2)
@@ -60,7 +60,7 @@ fn count_running(sql: &Connection, tenant: &TenantId, views: &mut Views) -> Resu
     })
 }
 
-fn count_finished(read: &Read<'_>, tenant: &TenantId, views: &mut Views) -> Result<(), Fault> {
+fn count_finished(read: &ReadSnapshot<'_>, tenant: &TenantId, views: &mut Views) -> Result<(), Fault> {
     let minute_ago = read.now.minus(Duration::from_mins(1));
     let sql = "SELECT queue, count(*) FROM outcomes INDEXED BY outcomes_by_state
                WHERE tenant = ?1 AND state = ?2 AND finished_at > ?3 GROUP BY queue";

@@ -5,9 +5,9 @@ use foreman_core::{SessionId, Timestamp};
 use rusqlite::Row;
 
 use crate::error::Fault;
-use crate::readers::Read;
+use crate::readers::ReadSnapshot;
 
-pub(super) fn sessions(read: &Read<'_>) -> Result<Vec<SessionView>, Fault> {
+pub(super) fn sessions(read: &ReadSnapshot<'_>) -> Result<Vec<SessionView>, Fault> {
     let mut statement = read.sql.prepare_cached(
         "SELECT id, worker, pid, version, state, slots, queues, started_at, renewed_at,
                 (SELECT count(*) FROM claims CROSS JOIN held ON held.claim = claims.number

@@ -6,7 +6,7 @@ use foreman_core::{State, TenantId, Timestamp};
 use rusqlite::{Connection, Params};
 
 use crate::error::Fault;
-use crate::readers::Read;
+use crate::readers::ReadSnapshot;
 
 /// Goes through `ready`, as a count of what waits does, until there is enough.
 const PENDING: &str = "SELECT count(*) FROM (SELECT 1 FROM ready WHERE tenant = ?1 AND run_at <= ?2
@@ -41,7 +41,7 @@ pub(super) fn ended_since(
     Ok(Counted::up_to(count, enough))
 }
 
-pub(super) fn states(read: &Read<'_>, tenant: &TenantId, enough: u64) -> Result<StateCounts, Fault> {
+pub(super) fn states(read: &ReadSnapshot<'_>, tenant: &TenantId, enough: u64) -> Result<StateCounts, Fault> {
     let one_more = i64::try_from(enough).unwrap_or(i64::MAX).saturating_add(1);
     let (tenant, now) = (tenant.as_str(), read.now.as_micros());
     let mut counts = StateCounts::default();
@@ -92,7 +92,7 @@ mod tests {
                 ended(&sql, state.as_str(), None, size);
             }
             let ask = |sql: &Connection| {
-                let read = Read { sql, now: Timestamp::from_micros(1) };
+                let read = ReadSnapshot { sql, now: Timestamp::from_micros(1) };
                 states(&read, &TenantId::default(), 20).expect("the store answers")
             };
             let (counts, steps) = steps(&mut sql, ask);

@@ -12,12 +12,12 @@ use foreman_core::schedule::Overlap;
 use foreman_core::{Clock, ScheduleId};
 use rusqlite::Connection;
 
-use super::edit::Creation;
+use super::edit::ScheduleCreation;
 use super::{due, fire};
-use crate::disabled::Disabled;
+use crate::disabled::DisabledTenants;
 use crate::error::Fault;
 use crate::migrate;
-use crate::readers::Read;
+use crate::readers::ReadSnapshot;
 use crate::unreadable::Unreadable;
 use crate::write::Write;
 
@@ -43,8 +43,8 @@ impl Bare {
     }
 
     pub fn due(&self, limit: usize) -> DueSchedules {
-        let read = Read { sql: &self.sql, now: self.clock.now() };
-        due::due(&read, limit, &self.unreadable, &Disabled::default()).expect("the store answers")
+        let read = ReadSnapshot { sql: &self.sql, now: self.clock.now() };
+        due::due(&read, limit, &self.unreadable, &DisabledTenants::default()).expect("the store answers")
     }
 
     /// So many more, due in a minute for the first time.
@@ -52,7 +52,7 @@ impl Bare {
         let before = self.ids().len();
         for n in 0..count {
             let new = every_minute(&format!("s{}", before + n)).build(self.clock.now());
-            let creation = Creation::prepare(&new).expect("it is written down");
+            let creation = ScheduleCreation::prepare(&new).expect("it is written down");
             self.write(|write| creation.create(write));
         }
     }

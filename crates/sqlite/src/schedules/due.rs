@@ -5,10 +5,10 @@ use foreman_core::{TenantId, Timestamp};
 use rusqlite::{CachedStatement, OptionalExtension, Params, Row};
 
 use super::open::{OPEN, Oldest, open_jobs};
-use super::row::{self, Written, schedule_columns};
-use crate::disabled::Disabled;
+use super::row::{self, RawSchedule, schedule_columns};
+use crate::disabled::DisabledTenants;
 use crate::error::Fault;
-use crate::readers::Read;
+use crate::readers::ReadSnapshot;
 use crate::rows::Cells;
 use crate::unreadable::Unreadable;
 
@@ -43,10 +43,10 @@ const HELD: &str = concat!(
 
 /// Those of disabled tenants are passed over: as many as have come due since.
 pub(super) fn due(
-    read: &Read<'_>,
+    read: &ReadSnapshot<'_>,
     limit: usize,
     unreadable: &Unreadable,
-    disabled: &Disabled,
+    disabled: &DisabledTenants,
 ) -> Result<DueSchedules, Fault> {
     let now = read.now.as_micros();
     let disabled = disabled.look(read.sql)?;
@@ -78,7 +78,7 @@ pub(super) fn due(
     })
 }
 
-pub(super) fn overdue(read: &Read<'_>, tenant: &TenantId, enough: u64) -> Result<Overdue, Fault> {
+pub(super) fn overdue(read: &ReadSnapshot<'_>, tenant: &TenantId, enough: u64) -> Result<Overdue, Fault> {
     let one_more = i64::try_from(enough).unwrap_or(i64::MAX).saturating_add(1);
     let mut statement = read.sql.prepare_cached(OVERDUE)?;
     let (count, first): (i64, Option<i64>) =
@@ -108,7 +108,7 @@ fn collect(
 }
 
 fn due_schedule(row: &Row<'_>) -> Result<DueSchedule, Fault> {
-    let written = Written::try_from(row)?;
+    let written = RawSchedule::try_from(row)?;
     let seen = written.seen;
     Ok(DueSchedule { schedule: written.read()?, seen })
 }

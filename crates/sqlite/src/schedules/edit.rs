@@ -12,54 +12,54 @@ use foreman_core::{EditId, ScheduleId, TenantId, Timestamp, Work};
 use rusqlite::{OptionalExtension, params};
 use uuid::Uuid;
 
-use super::row::{self, Written, schedule_columns};
+use super::row::{self, RawSchedule, schedule_columns};
 use super::ticks;
 use crate::error::Fault;
 use crate::rows::Cells;
 use crate::write::Write;
 
 /// A schedule about to be made, as its row wants it.
-pub(super) struct Creation {
+pub(super) struct ScheduleCreation {
     new: NewSchedule,
     spec: String,
     work: String,
 }
 
 /// What came of it. The schedule is read outside the writer.
-pub(super) enum Created {
-    Made(Box<Written>, Option<TickView>),
+pub(super) enum ScheduleCreationResult {
+    Made(Box<RawSchedule>, Option<TickView>),
     NameTaken(ScheduleId),
 }
 
-impl Created {
+impl ScheduleCreationResult {
     pub fn answer(self) -> Result<CreateAnswer, StoreError> {
         match self {
-            Created::Made(written, last_tick) => Ok(CreateAnswer::Created(written.view(last_tick)?)),
-            Created::NameTaken(id) => Ok(CreateAnswer::NameTaken(id)),
+            ScheduleCreationResult::Made(written, last_tick) => Ok(CreateAnswer::Created(written.view(last_tick)?)),
+            ScheduleCreationResult::NameTaken(id) => Ok(CreateAnswer::NameTaken(id)),
         }
     }
 }
 
-impl Creation {
+impl ScheduleCreation {
     pub fn prepare(new: &NewSchedule) -> Result<Self, StoreError> {
         let (spec, work) = texts(new.schedule.id, &new.schedule.spec, &new.schedule.work)?;
         Ok(Self { new: new.clone(), spec, work })
     }
 
-    pub fn create(&self, write: &Write<'_>) -> Result<Created, Fault> {
+    pub fn create(&self, write: &Write<'_>) -> Result<ScheduleCreationResult, Fault> {
         let schedule = &self.new.schedule;
         let owner: Option<Uuid> = write
             .prepared("SELECT id FROM schedules WHERE tenant = ?1 AND name = ?2")?
             .query_row((schedule.tenant.as_str(), schedule.name.as_str()), |row| row.get(0))
             .optional()?;
         match owner {
-            Some(id) if id != schedule.id.0 => return Ok(Created::NameTaken(ScheduleId(id))),
+            Some(id) if id != schedule.id.0 => return Ok(ScheduleCreationResult::NameTaken(ScheduleId(id))),
             // Sent again.
             Some(_) => {}
             None => self.insert(write)?,
         }
         let (written, last_tick) = look(write, schedule.id)?;
-        Ok(Created::Made(written, last_tick))
+        Ok(ScheduleCreationResult::Made(written, last_tick))
     }
 
     fn insert(&self, write: &Write<'_>) -> Result<(), Fault> {
@@ -88,49 +88,49 @@ impl Creation {
 }
 
 /// An edit, as the row wants it.
-pub(super) struct Change {
+pub(super) struct ScheduleEdit {
     tenant: TenantId,
     edit: Edit,
     spec: String,
     work: String,
 }
 
-pub(super) enum Changed {
-    Edited(Box<Written>, Option<TickView>),
+pub(super) enum ScheduleEditResult {
+    Edited(Box<RawSchedule>, Option<TickView>),
     Stale,
     Gone,
 }
 
-impl Changed {
+impl ScheduleEditResult {
     pub fn answer(self) -> Result<EditAnswer, StoreError> {
         match self {
-            Changed::Edited(written, last_tick) => Ok(EditAnswer::Edited(written.view(last_tick)?)),
-            Changed::Stale => Ok(EditAnswer::Stale),
-            Changed::Gone => Ok(EditAnswer::Gone),
+            ScheduleEditResult::Edited(written, last_tick) => Ok(EditAnswer::Edited(written.view(last_tick)?)),
+            ScheduleEditResult::Stale => Ok(EditAnswer::Stale),
+            ScheduleEditResult::Gone => Ok(EditAnswer::Gone),
         }
     }
 }
 
-impl Change {
+impl ScheduleEdit {
     pub fn prepare(tenant: &TenantId, edit: &Edit) -> Result<Self, StoreError> {
         let (spec, work) = texts(edit.schedule, &edit.spec, &edit.work)?;
         Ok(Self { tenant: tenant.clone(), edit: edit.clone(), spec, work })
     }
 
-    pub fn edit(&self, write: &Write<'_>) -> Result<Changed, Fault> {
+    pub fn edit(&self, write: &Write<'_>) -> Result<ScheduleEditResult, Fault> {
         let edit = &self.edit;
-        let Some(head) = head(write, &self.tenant, edit.schedule)? else { return Ok(Changed::Gone) };
+        let Some(head) = head(write, &self.tenant, edit.schedule)? else { return Ok(ScheduleEditResult::Gone) };
         // Otherwise it was sent again, and whatever happened since stays as it is.
         if head.edited_by != Some(edit.id) {
             if !head.may_change(edit.seen, write.now) {
-                return Ok(Changed::Stale);
+                return Ok(ScheduleEditResult::Stale);
             }
             self.update(write)?;
             let became = Became::by_edit(head.is_paused, edit.is_paused);
             tell(write, &self.tenant, edit.schedule, &head.name, became);
         }
         let (written, last_tick) = look(write, edit.schedule)?;
-        Ok(Changed::Edited(written, last_tick))
+        Ok(ScheduleEditResult::Edited(written, last_tick))
     }
 
     fn update(&self, write: &Write<'_>) -> Result<(), Fault> {
@@ -217,11 +217,11 @@ fn head(write: &Write<'_>, tenant: &TenantId, id: ScheduleId) -> Result<Option<S
 }
 
 /// A schedule that is there, with its latest tick.
-fn look(write: &Write<'_>, id: ScheduleId) -> Result<(Box<Written>, Option<TickView>), Fault> {
+fn look(write: &Write<'_>, id: ScheduleId) -> Result<(Box<RawSchedule>, Option<TickView>), Fault> {
     let mut statement = write.prepared(concat!("SELECT ", schedule_columns!(), " FROM schedules WHERE id = ?1"))?;
     let mut rows = statement.query([id.0])?;
     match rows.next()? {
-        Some(row) => Ok((Box::new(Written::try_from(row)?), ticks::latest(write.sql, id, write.now)?)),
+        Some(row) => Ok((Box::new(RawSchedule::try_from(row)?), ticks::latest(write.sql, id, write.now)?)),
         None => Err(Fault::misfit("schedules", "id", id, "gone between two looks of one transaction")),
     }
 }

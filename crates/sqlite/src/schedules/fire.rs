@@ -17,31 +17,31 @@ use super::row;
 use crate::error::Fault;
 use crate::jobs::submit::Submission;
 use crate::rows::Cells;
-use crate::write::{Prepared as Statement, Write};
+use crate::write::{BorrowedStatement, Write};
 
 /// A firing, its jobs as their rows want them.
-pub(super) struct Prepared {
+pub(super) struct PreparedFiring {
     schedule: ScheduleId,
     seen: Seen,
     overlap: Overlap,
     release: Option<NewJobRow>,
-    ticks: Vec<(Timestamp, Act)>,
+    ticks: Vec<(Timestamp, PreparedAct)>,
     next: Option<Timestamp>,
 }
 
-enum Act {
+enum PreparedAct {
     Fire(NewJobRow),
     FireByHand(NewJobRow),
     Miss { last: Timestamp, count: Option<u32> },
     Refuse,
 }
 
-pub(super) fn prepare(firings: &[Firing]) -> Result<Vec<Prepared>, StoreError> {
+pub(super) fn prepare(firings: &[Firing]) -> Result<Vec<PreparedFiring>, StoreError> {
     firings.iter().map(prepare_one).collect()
 }
 
-fn prepare_one(firing: &Firing) -> Result<Prepared, StoreError> {
-    Ok(Prepared {
+fn prepare_one(firing: &Firing) -> Result<PreparedFiring, StoreError> {
+    Ok(PreparedFiring {
         schedule: firing.schedule,
         seen: firing.seen,
         overlap: firing.overlap,
@@ -51,17 +51,17 @@ fn prepare_one(firing: &Firing) -> Result<Prepared, StoreError> {
     })
 }
 
-fn prepare_tick(tick: &NewTick) -> Result<(Timestamp, Act), StoreError> {
+fn prepare_tick(tick: &NewTick) -> Result<(Timestamp, PreparedAct), StoreError> {
     let act = match &tick.act {
-        TickAct::Fire(job) => Act::Fire(NewJobRow::of(job)?),
-        TickAct::FireByHand(job) => Act::FireByHand(NewJobRow::of(job)?),
-        TickAct::Miss { last, count } => Act::Miss { last: *last, count: *count },
-        TickAct::Refuse => Act::Refuse,
+        TickAct::Fire(job) => PreparedAct::Fire(NewJobRow::of(job)?),
+        TickAct::FireByHand(job) => PreparedAct::FireByHand(NewJobRow::of(job)?),
+        TickAct::Miss { last, count } => PreparedAct::Miss { last: *last, count: *count },
+        TickAct::Refuse => PreparedAct::Refuse,
     };
     Ok((tick.nominal, act))
 }
 
-pub(super) fn fire(write: &Write<'_>, firings: &[Prepared]) -> Result<Vec<Fired>, Fault> {
+pub(super) fn fire(write: &Write<'_>, firings: &[PreparedFiring]) -> Result<Vec<Fired>, Fault> {
     let mut volley = Volley { write, submission: Submission::new(write), oldest: Oldest::look(write.sql)? };
     let fired = firings.iter().map(|firing| volley.fire(firing)).collect::<Result<_, _>>()?;
     volley.submission.keep()?;
@@ -77,7 +77,7 @@ struct Volley<'w, 'c> {
 }
 
 impl Volley<'_, '_> {
-    fn fire(&mut self, firing: &Prepared) -> Result<Fired, Fault> {
+    fn fire(&mut self, firing: &PreparedFiring) -> Result<Fired, Fault> {
         let Some(whose) = self.as_seen(firing)? else { return Ok(Fired::Stale) };
         let due = self.ticks_to_decide(firing)?;
         let open = self.open_jobs(firing, due.len())?;
@@ -91,7 +91,7 @@ impl Volley<'_, '_> {
         };
         let mut jobs = Vec::new();
         if let (Some(job), Some(nominal)) = (release, held.take_if(|_| release.is_some())) {
-            self.release(&Tick::fired(&whose, nominal, None), job.id)?;
+            self.release(&StoredTick::fired(&whose, nominal, None), job.id)?;
             self.submit(job, &mut jobs)?;
         }
         let mut decisions = due.into_iter().zip(decisions).peekable();
@@ -108,7 +108,7 @@ impl Volley<'_, '_> {
     }
 
     /// The schedule, if it is what was seen.
-    fn as_seen(&self, firing: &Prepared) -> Result<Option<Whose>, Fault> {
+    fn as_seen(&self, firing: &PreparedFiring) -> Result<Option<Whose>, Fault> {
         let id = firing.schedule;
         let mut statement =
             self.write.prepared("SELECT version, next_fire_at, held, tenant, name FROM schedules WHERE id = ?1")?;
@@ -122,11 +122,11 @@ impl Volley<'_, '_> {
     }
 
     /// Those the overlap has a say in: fired by the calendar, and not there already.
-    fn ticks_to_decide(&self, firing: &Prepared) -> Result<Vec<Timestamp>, Fault> {
+    fn ticks_to_decide(&self, firing: &PreparedFiring) -> Result<Vec<Timestamp>, Fault> {
         let mut statement = self.write.prepared("SELECT 1 FROM ticks WHERE schedule = ?1 AND nominal = ?2")?;
         let mut due = Vec::new();
         for (nominal, act) in &firing.ticks {
-            if matches!(act, Act::Fire(_)) && !statement.exists((firing.schedule.0, nominal.as_micros()))? {
+            if matches!(act, PreparedAct::Fire(_)) && !statement.exists((firing.schedule.0, nominal.as_micros()))? {
                 due.push(*nominal);
             }
         }
@@ -134,7 +134,7 @@ impl Volley<'_, '_> {
     }
 
     /// As many as somebody asks about: none where everything may overlap, all that are to be cancelled.
-    fn open_jobs(&self, firing: &Prepared, due: usize) -> Result<Vec<JobId>, Fault> {
+    fn open_jobs(&self, firing: &PreparedFiring, due: usize) -> Result<Vec<JobId>, Fault> {
         let limit = match firing.overlap {
             Overlap::Cancel if due > 0 => OPEN_JOBS_AMONG,
             Overlap::Skip | Overlap::Queue if due > 0 => 1,
@@ -149,32 +149,36 @@ impl Volley<'_, '_> {
         &mut self,
         whose: &Whose,
         nominal: Timestamp,
-        act: &Act,
+        act: &PreparedAct,
         decision: Option<Decision>,
         jobs: &mut Vec<JobId>,
     ) -> Result<(), Fault> {
-        let fired = |nominal, reason| Tick::fired(whose, nominal, reason);
-        let skipped = Tick { state: TickState::Skipped, ..fired(nominal, None) };
+        let fired = |nominal, reason| StoredTick::fired(whose, nominal, reason);
+        let skipped = StoredTick { state: TickState::Skipped, ..fired(nominal, None) };
         match (act, decision) {
-            (Act::Fire(job), Some(Decision::Fire)) => self.fire_tick(&fired(nominal, None), job, jobs),
-            (Act::Fire(_), Some(Decision::Hold)) => self.write_down(&Tick { state: TickState::Held, ..skipped }, None),
-            (Act::Fire(_), Some(Decision::Skip)) => {
-                self.write_down(&Tick { reason: Some(TickReason::Overlap), ..skipped }, None)
+            (PreparedAct::Fire(job), Some(Decision::Fire)) => self.fire_tick(&fired(nominal, None), job, jobs),
+            (PreparedAct::Fire(_), Some(Decision::Hold)) => {
+                self.write_down(&StoredTick { state: TickState::Held, ..skipped }, None)
+            }
+            (PreparedAct::Fire(_), Some(Decision::Skip)) => {
+                self.write_down(&StoredTick { reason: Some(TickReason::Overlap), ..skipped }, None)
             }
             // It is there already.
-            (Act::Fire(_), None) => Ok(()),
-            (Act::FireByHand(job), _) => {
+            (PreparedAct::Fire(_), None) => Ok(()),
+            (PreparedAct::FireByHand(job), _) => {
                 if let Some(nominal) = self.free_moment(whose.schedule, nominal, job.id)? {
                     return self.fire_tick(&fired(nominal, Some(TickReason::ByHand)), job, jobs);
                 }
                 jobs.push(job.id);
                 Ok(())
             }
-            (Act::Miss { last, count }, _) => {
+            (PreparedAct::Miss { last, count }, _) => {
                 let reason = Some(TickReason::Missed);
-                self.note_skipped(&Tick { reason, last: Some(*last), count: *count, ..skipped })
+                self.note_skipped(&StoredTick { reason, last: Some(*last), count: *count, ..skipped })
             }
-            (Act::Refuse, _) => self.note_skipped(&Tick { reason: Some(TickReason::TooManyWaiting), ..skipped }),
+            (PreparedAct::Refuse, _) => {
+                self.note_skipped(&StoredTick { reason: Some(TickReason::TooManyWaiting), ..skipped })
+            }
         }
     }
 
@@ -193,7 +197,7 @@ impl Volley<'_, '_> {
         }
     }
 
-    fn fire_tick(&mut self, tick: &Tick<'_>, job: &NewJobRow, jobs: &mut Vec<JobId>) -> Result<(), Fault> {
+    fn fire_tick(&mut self, tick: &StoredTick<'_>, job: &NewJobRow, jobs: &mut Vec<JobId>) -> Result<(), Fault> {
         self.write_down(tick, Some(job.id))?;
         self.submit(job, jobs)
     }
@@ -205,7 +209,7 @@ impl Volley<'_, '_> {
     }
 
     /// A tick that was looked for in this transaction and is not there.
-    fn write_down(&self, tick: &Tick<'_>, job: Option<JobId>) -> Result<(), Fault> {
+    fn write_down(&self, tick: &StoredTick<'_>, job: Option<JobId>) -> Result<(), Fault> {
         let statement = self.write.prepared(
             "INSERT INTO ticks (schedule, nominal, state, reason, at, last, count, job)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
@@ -214,7 +218,7 @@ impl Volley<'_, '_> {
     }
 
     /// A held tick, which is fired now.
-    fn release(&self, tick: &Tick<'_>, job: JobId) -> Result<(), Fault> {
+    fn release(&self, tick: &StoredTick<'_>, job: JobId) -> Result<(), Fault> {
         let statement = self.write.prepared(
             "INSERT INTO ticks (schedule, nominal, state, reason, at, last, count, job)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
@@ -225,7 +229,7 @@ impl Volley<'_, '_> {
     }
 
     /// What is there already stays as it is.
-    fn note_skipped(&self, tick: &Tick<'_>) -> Result<(), Fault> {
+    fn note_skipped(&self, tick: &StoredTick<'_>) -> Result<(), Fault> {
         let statement = self.write.prepared(
             "INSERT INTO ticks (schedule, nominal, state, reason, at, last, count, job)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (schedule, nominal) DO NOTHING",
@@ -233,7 +237,12 @@ impl Volley<'_, '_> {
         self.insert(statement, tick, None)
     }
 
-    fn insert(&self, mut statement: Statement<'_, '_>, tick: &Tick<'_>, job: Option<JobId>) -> Result<(), Fault> {
+    fn insert(
+        &self,
+        mut statement: BorrowedStatement<'_, '_>,
+        tick: &StoredTick<'_>,
+        job: Option<JobId>,
+    ) -> Result<(), Fault> {
         let Whose { schedule, tenant, name } = tick.whose;
         let written = statement.execute((
             schedule.0,
@@ -258,7 +267,7 @@ impl Volley<'_, '_> {
         Ok(())
     }
 
-    fn move_on(&self, firing: &Prepared, held: Option<Timestamp>) -> Result<(), Fault> {
+    fn move_on(&self, firing: &PreparedFiring, held: Option<Timestamp>) -> Result<(), Fault> {
         self.write.prepared("UPDATE schedules SET next_fire_at = ?2, held = ?3 WHERE id = ?1")?.execute((
             firing.schedule.0,
             firing.next.map(Timestamp::as_micros),
@@ -276,7 +285,7 @@ struct Whose {
 }
 
 /// A row of `ticks`, but for its job and its moment.
-struct Tick<'a> {
+struct StoredTick<'a> {
     whose: &'a Whose,
     nominal: Timestamp,
     state: TickState,
@@ -285,7 +294,7 @@ struct Tick<'a> {
     count: Option<u32>,
 }
 
-impl<'a> Tick<'a> {
+impl<'a> StoredTick<'a> {
     fn fired(whose: &'a Whose, nominal: Timestamp, reason: Option<TickReason>) -> Self {
         Self { whose, nominal, state: TickState::Fired, reason, last: None, count: Some(1) }
     }

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::bound;
 use crate::error::Fault;
-use crate::readers::Read;
+use crate::readers::ReadSnapshot;
 use crate::write::Write;
 
 const OLD: &str = "SELECT schedule, nominal FROM ticks INDEXED BY ticks_by_time
@@ -26,7 +26,7 @@ const OLD: &str = "SELECT schedule, nominal FROM ticks INDEXED BY ticks_by_time
 pub(crate) struct OldTicks(Vec<(Uuid, i64)>);
 
 impl OldTicks {
-    pub fn find(read: &Read<'_>, keep: Duration, limit: usize) -> Result<Self, Fault> {
+    pub fn find(read: &ReadSnapshot<'_>, keep: Duration, limit: usize) -> Result<Self, Fault> {
         let mut statement = read.sql.prepare_cached(OLD)?;
         let until = read.now.minus(keep).as_micros();
         let rows = statement.query_map((until, bound(limit)), |row| Ok((row.get(0)?, row.get(1)?)))?;

@@ -5,26 +5,30 @@ use foreman_core::schedule::{ScheduleKey, ScheduleName};
 use foreman_core::{TenantId, Timestamp};
 use rusqlite::{Connection, Row};
 
-use super::row::{self, Written, schedule_columns};
+use super::row::{self, RawSchedule, schedule_columns};
 use super::ticks;
 use crate::error::Fault;
-use crate::readers::Read;
+use crate::readers::ReadSnapshot;
 use crate::unreadable::Unreadable;
 
-pub(super) fn schedule(read: &Read<'_>, tenant: &TenantId, key: &ScheduleKey) -> Result<Option<ScheduleView>, Fault> {
+pub(super) fn schedule(
+    read: &ReadSnapshot<'_>,
+    tenant: &TenantId,
+    key: &ScheduleKey,
+) -> Result<Option<ScheduleView>, Fault> {
     one(read, tenant, key, |row| view(read.sql, row, read.now))
 }
 
 pub(super) fn schedule_head(
-    read: &Read<'_>,
+    read: &ReadSnapshot<'_>,
     tenant: &TenantId,
     key: &ScheduleKey,
 ) -> Result<Option<ScheduleHead>, Fault> {
-    one(read, tenant, key, |row| Ok(Written::try_from(row)?.schedule_head()))
+    one(read, tenant, key, |row| Ok(RawSchedule::try_from(row)?.schedule_head()))
 }
 
 fn one<T>(
-    read: &Read<'_>,
+    read: &ReadSnapshot<'_>,
     tenant: &TenantId,
     key: &ScheduleKey,
     make: impl FnOnce(&Row<'_>) -> Result<T, Fault>,
@@ -44,7 +48,7 @@ fn one<T>(
 
 /// Reads on until the page is full: what is left out does not shorten it, for a short page would look like the last.
 pub(super) fn schedules(
-    read: &Read<'_>,
+    read: &ReadSnapshot<'_>,
     tenant: &TenantId,
     after: Option<&ScheduleName>,
     limit: usize,
@@ -66,7 +70,7 @@ pub(super) fn schedules(
 }
 
 fn view(sql: &Connection, row: &Row<'_>, now: Timestamp) -> Result<ScheduleView, Fault> {
-    let written = Written::try_from(row)?;
+    let written = RawSchedule::try_from(row)?;
     let last_tick = ticks::latest(sql, written.id, now)?;
     written.view(last_tick)
 }

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::error::Fault;
 use crate::rows::Cells;
 
-/// The columns of [`Written`], in its order of reading.
+/// The columns of [`RawSchedule`], in its order of reading.
 macro_rules! schedule_columns {
     () => {
         "id, tenant, name, version, next_fire_at, held, paused, created_at, edited_at, spec, work"
@@ -20,7 +20,7 @@ macro_rules! schedule_columns {
 pub(super) use schedule_columns;
 
 /// A schedule whose spec and work are still text: read outside the writer.
-pub(super) struct Written {
+pub(super) struct RawSchedule {
     pub id: ScheduleId,
     pub seen: Seen,
     tenant: TenantId,
@@ -32,7 +32,7 @@ pub(super) struct Written {
     work: String,
 }
 
-impl TryFrom<&Row<'_>> for Written {
+impl TryFrom<&Row<'_>> for RawSchedule {
     type Error = Fault;
 
     fn try_from(row: &Row<'_>) -> Result<Self, Fault> {
@@ -67,7 +67,7 @@ pub(super) fn seen(cells: &Cells<'_, ScheduleId>, first: usize) -> Result<Seen, 
     })
 }
 
-impl Written {
+impl RawSchedule {
     pub fn schedule_head(self) -> ScheduleHead {
         ScheduleHead { id: self.id, name: self.name, seen: self.seen, created_at: self.created_at }
     }

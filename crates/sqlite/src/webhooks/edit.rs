@@ -13,13 +13,13 @@ use crate::error::Fault;
 use crate::write::Write;
 
 /// An endpoint about to be made, as its row wants it.
-pub(super) struct Creation {
+pub(super) struct WebhookCreation {
     new: NewWebhook,
     settings: String,
     signing: String,
 }
 
-impl Creation {
+impl WebhookCreation {
     pub fn prepare(new: &NewWebhook) -> Result<Self, StoreError> {
         let (settings, signing) = (settings_text(new.id, &new.settings)?, signing_text(new.id, &new.signing)?);
         Ok(Self { new: new.clone(), settings, signing })
@@ -50,13 +50,13 @@ fn count(write: &Write<'_>, tenant: &TenantId) -> Result<u64, Fault> {
 }
 
 /// A change, as the row wants it.
-pub(super) struct Change {
+pub(super) struct WebhookChange {
     update: WebhookUpdate,
     settings: String,
     signing: String,
 }
 
-impl Change {
+impl WebhookChange {
     pub fn prepare(update: &WebhookUpdate) -> Result<Self, StoreError> {
         let id = update.webhook;
         let (settings, signing) = (settings_text(id, &update.settings)?, signing_text(id, &update.signing)?);
@@ -65,11 +65,11 @@ impl Change {
 
     pub fn change(&self, write: &Write<'_>) -> Result<UpdateWebhookAnswer, Fault> {
         let WebhookUpdate { tenant, webhook: id, .. } = &self.update;
-        let Some(kept) = row::find_kept(write.sql, tenant, *id)? else { return Ok(UpdateWebhookAnswer::Gone) };
-        if kept.edited_by == Some(self.update.edit) {
-            return Ok(UpdateWebhookAnswer::Updated(kept.webhook));
+        let Some(stored) = row::find_stored(write.sql, tenant, *id)? else { return Ok(UpdateWebhookAnswer::Gone) };
+        if stored.edited_by == Some(self.update.edit) {
+            return Ok(UpdateWebhookAnswer::Updated(stored.webhook));
         }
-        let webhook = kept.webhook;
+        let webhook = stored.webhook;
         if webhook.version != self.update.version {
             return Ok(UpdateWebhookAnswer::Stale);
         }

@@ -9,7 +9,7 @@ use foreman_core::webhook::{Disabled, PATIENCE, Webhook};
 use rusqlite::params;
 
 use super::edit::settings_text;
-use super::row::{self, Kept};
+use super::row::{self, StoredWebhook};
 use crate::error::Fault;
 use crate::unreadable::Unreadable;
 use crate::write::Write;
@@ -18,11 +18,12 @@ use crate::write::Write;
 pub(super) fn note(write: &Write<'_>, notes: &[DeliveryNote], unreadable: &Unreadable) -> Result<Vec<Webhook>, Fault> {
     let mut disabled = Vec::new();
     for note in notes {
-        let kept = row::find_readable(write.sql, &note.tenant, note.webhook, unreadable)?;
-        let says_something =
-            |kept: &Kept| kept.webhook.settings.is_enabled() && kept.well_at.is_none_or(|well_at| note.at > well_at);
-        if let Some(kept) = kept.filter(says_something) {
-            disabled.extend(note_one(write, kept.webhook, note)?);
+        let stored = row::find_readable(write.sql, &note.tenant, note.webhook, unreadable)?;
+        let says_something = |stored: &StoredWebhook| {
+            stored.webhook.settings.is_enabled() && stored.well_at.is_none_or(|well_at| note.at > well_at)
+        };
+        if let Some(stored) = stored.filter(says_something) {
+            disabled.extend(note_one(write, stored.webhook, note)?);
         }
     }
     Ok(disabled)

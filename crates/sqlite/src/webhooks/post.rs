@@ -11,7 +11,7 @@ use crate::jobs::submit::Submission;
 use crate::write::Write;
 
 /// A delivery, its job as its rows want it.
-pub(crate) struct Prepared {
+pub(crate) struct PreparedDelivery {
     job: NewJobRow,
     tenant: TenantId,
     webhook: Option<WebhookId>,
@@ -19,9 +19,9 @@ pub(crate) struct Prepared {
     about: Option<JobId>,
 }
 
-pub(crate) fn prepare(deliveries: &[NewDelivery]) -> Result<Vec<Prepared>, StoreError> {
+pub(crate) fn prepare(deliveries: &[NewDelivery]) -> Result<Vec<PreparedDelivery>, StoreError> {
     let prepare = |new: &NewDelivery| {
-        Ok(Prepared {
+        Ok(PreparedDelivery {
             job: NewJobRow::of(&new.job)?,
             tenant: new.job.tenant.clone(),
             webhook: new.webhook,
@@ -33,7 +33,7 @@ pub(crate) fn prepare(deliveries: &[NewDelivery]) -> Result<Vec<Prepared>, Store
 }
 
 /// The jobs like any others, and what is listed of them.
-pub(crate) fn deliver(write: &Write<'_>, deliveries: &[Prepared]) -> Result<(), Fault> {
+pub(crate) fn deliver(write: &Write<'_>, deliveries: &[PreparedDelivery]) -> Result<(), Fault> {
     let mut submission = Submission::new(write);
     for delivery in deliveries {
         submission.submit(&delivery.job)?;
@@ -45,7 +45,7 @@ pub(crate) fn deliver(write: &Write<'_>, deliveries: &[Prepared]) -> Result<(), 
 }
 
 /// An endpoint that was deleted since the courier looked has no list any more; the job will find out.
-fn enlist(write: &Write<'_>, delivery: &Prepared, webhook: WebhookId) -> Result<(), Fault> {
+fn enlist(write: &Write<'_>, delivery: &PreparedDelivery, webhook: WebhookId) -> Result<(), Fault> {
     write
         .prepared(
             "INSERT INTO deliveries (tenant, webhook, job, event, about, created_at)

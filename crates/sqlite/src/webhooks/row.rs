@@ -10,7 +10,7 @@ use crate::error::Fault;
 use crate::rows::Cells;
 use crate::unreadable::Unreadable;
 
-/// The columns of a [`Kept`], in its order of reading.
+/// The columns of a [`StoredWebhook`], in its order of reading.
 macro_rules! webhook_columns {
     () => {
         "id, tenant, version, failing_since, created_at, edited_at, settings, signing, edited_by, well_at"
@@ -18,17 +18,17 @@ macro_rules! webhook_columns {
 }
 
 /// An endpoint, and what is known of it beside.
-pub(super) struct Kept {
+pub(super) struct StoredWebhook {
     pub webhook: Webhook,
     pub edited_by: Option<EditId>,
     /// When it was last known to be well.
     pub well_at: Option<Timestamp>,
 }
 
-fn kept(row: &Row<'_>) -> Result<Kept, Fault> {
+fn stored(row: &Row<'_>) -> Result<StoredWebhook, Fault> {
     let webhook = webhook(row)?;
     let cells = Cells { row, table: "webhooks", id: webhook.id };
-    Ok(Kept { edited_by: cells.edit(8, "edited_by")?, well_at: cells.maybe_time(9, "well_at")?, webhook })
+    Ok(StoredWebhook { edited_by: cells.edit(8, "edited_by")?, well_at: cells.maybe_time(9, "well_at")?, webhook })
 }
 
 fn webhook(row: &Row<'_>) -> Result<Webhook, Fault> {
@@ -50,13 +50,13 @@ fn called(row: &Row<'_>) -> (String, i64) {
 }
 
 pub(super) fn find(sql: &Connection, tenant: &TenantId, id: WebhookId) -> Result<Option<Webhook>, Fault> {
-    Ok(find_kept(sql, tenant, id)?.map(|kept| kept.webhook))
+    Ok(find_stored(sql, tenant, id)?.map(|stored| stored.webhook))
 }
 
-pub(super) fn find_kept(sql: &Connection, tenant: &TenantId, id: WebhookId) -> Result<Option<Kept>, Fault> {
+pub(super) fn find_stored(sql: &Connection, tenant: &TenantId, id: WebhookId) -> Result<Option<StoredWebhook>, Fault> {
     let mut statement = sql.prepare_cached(BY_ID)?;
     let mut rows = statement.query((tenant.as_str(), id.0))?;
-    rows.next()?.map(kept).transpose()
+    rows.next()?.map(stored).transpose()
 }
 
 /// The same for who goes on without it when it cannot be read.
@@ -65,11 +65,11 @@ pub(super) fn find_readable(
     tenant: &TenantId,
     id: WebhookId,
     unreadable: &Unreadable,
-) -> Result<Option<Kept>, Fault> {
+) -> Result<Option<StoredWebhook>, Fault> {
     let mut statement = sql.prepare_cached(BY_ID)?;
     let mut rows = statement.query((tenant.as_str(), id.0))?;
     match rows.next()? {
-        Some(row) => unreadable.left_out(|| called(row), kept(row)),
+        Some(row) => unreadable.left_out(|| called(row), stored(row)),
         None => Ok(None),
     }
 }
