@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use foreman_core::ports::{Begin, Changes, Effect, Position, Store, StoreError};
-use foreman_core::statistics::{Change, Entry, Ledger, Levels, Slot};
+use foreman_core::statistics::{BucketEntry, DepthChange, Ledger, Levels, Slot};
 use tokio::time::Instant;
 use tracing::{debug, warn};
 
@@ -92,7 +92,7 @@ impl Bookkeeper {
         self.since = Instant::now();
         let entries = std::mem::take(&mut self.ledger).entries();
         let count = entries.len();
-        let together: Vec<Entry> = entries.iter().filter(|entry| entry.queue.is_none()).cloned().collect();
+        let together: Vec<BucketEntry> = entries.iter().filter(|entry| entry.queue.is_none()).cloned().collect();
         at.move_to(to, Effect::Counts(entries)).await?;
         self.readings.count(&together);
         if count > 0 {
@@ -137,7 +137,7 @@ impl Bookkeeper {
     }
 
     /// What was known of the queues, and what is not so any more.
-    async fn look_at_queues(&mut self) -> Result<(Levels, Vec<Change>), StoreError> {
+    async fn look_at_queues(&mut self) -> Result<(Levels, Vec<DepthChange>), StoreError> {
         let limit = self.config.call_timeout;
         let levels = match self.levels.take() {
             Some(levels) => levels,

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use foreman_core::JobId;
 use foreman_core::ports::{LiveOutput, OutputChunk, OutputLine, OutputStream};
-use foreman_core::redact::Known;
+use foreman_core::redact::KnownSecrets;
 use tokio::time::Instant;
 
 use crate::target::{readable, whole_characters};
@@ -120,13 +120,13 @@ pub struct Lines {
     number: u64,
     stream: OutputStream,
     begun: Vec<u8>,
-    known: Arc<Known>,
+    known: Arc<KnownSecrets>,
 }
 
 impl Lines {
     /// Publishes these as `***`.
     #[must_use]
-    pub fn hiding(mut self, known: Arc<Known>) -> Self {
+    pub fn hiding(mut self, known: Arc<KnownSecrets>) -> Self {
         self.known = known;
         self
     }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use foreman_core::ports::{Depth, WaitingCounts};
-use foreman_core::statistics::{Entry, Slot, Tally};
+use foreman_core::statistics::{BucketEntry, Slot, Tally};
 
 /// How all queues together are named that are not named. A queue that a user calls so is summed with them.
 pub const OTHER: &str = "other";
@@ -54,7 +54,7 @@ impl Readings {
     }
 
     /// These were booked.
-    pub fn count(&self, entries: &[Entry]) {
+    pub fn count(&self, entries: &[BucketEntry]) {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Each move is in four entries; this is the one of all the user's queues together.
         for entry in entries.iter().filter(|entry| entry.queue.is_none() && entry.slot == Slot::Minute) {
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn a_job_is_counted_once_however_many_buckets_it_is_in() {
         let readings = Readings::default();
-        let entry = |queue: Option<&str>, slot, completed| Entry {
+        let entry = |queue: Option<&str>, slot, completed| BucketEntry {
             tenant: TenantId::default(),
             queue: queue.map(QueueName::from_stored),
             slot,

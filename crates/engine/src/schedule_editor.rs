@@ -15,7 +15,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use foreman_core::limits::Limits;
 use foreman_core::ports::{
-    Change, CreateAnswer, DeleteAnswer, DueSchedule, Edit, EditAnswer, Firing, JobQuery, JobStore, NewTick,
+    CreateAnswer, DeleteAnswer, DueSchedule, Edit, EditAnswer, Firing, JobQuery, JobStore, NewTick, ScheduleChange,
     ScheduleError, ScheduleHead, ScheduleStore, ScheduleView, Schedules, StoreError, TickAct,
 };
 use foreman_core::schedule::{Judge as _, Judged, NewSchedule, Overlap, Schedule, ScheduleKey, ScheduleSpec};
@@ -176,7 +176,7 @@ impl ScheduleEditor {
         &self,
         tenant: &TenantId,
         key: &ScheduleKey,
-        change: &Change,
+        change: &ScheduleChange,
         only_if: Option<i64>,
     ) -> Result<Result<ScheduleView, Again>, ScheduleError> {
         let found = self.find_at(tenant, key, only_if).await?;
@@ -186,7 +186,7 @@ impl ScheduleEditor {
                 Some(spec) => spec,
                 None => return Ok(Ok(view.clone())),
             },
-            (Err(_), Change::Replace(spec)) => spec.clone(),
+            (Err(_), ScheduleChange::Replace(spec)) => spec.clone(),
             (Err(why), _) => return Err(ScheduleError::Unreadable(why.clone())),
         };
         let ScheduleHead { id, seen, created_at, .. } = found.standing;
@@ -196,7 +196,7 @@ impl ScheduleEditor {
             return Err(mistake("/name", detail).into());
         }
         // Judged first: a change that is refused has fired nothing, and taken its time off none that cannot be read.
-        let (work, next) = if let (Ok(view), Change::Pause) = (&found.view, change) {
+        let (work, next) = if let (Ok(view), ScheduleChange::Pause) = (&found.view, change) {
             // Whatever else has become of it, even if it will never fire again, it can be paused.
             (Arc::clone(&view.schedule.work), None)
         } else {
@@ -249,7 +249,7 @@ impl Schedules for ScheduleEditor {
         &self,
         tenant: &TenantId,
         key: &ScheduleKey,
-        change: Change,
+        change: ScheduleChange,
         only_if: Option<i64>,
     ) -> Result<ScheduleView, ScheduleError> {
         for _ in 0..TRIES {
@@ -320,14 +320,14 @@ impl Schedules for ScheduleEditor {
 }
 
 /// The schedule as it shall be; `None` when it is that already.
-fn changed(view: &ScheduleView, change: &Change) -> Result<Option<ScheduleSpec>, ScheduleError> {
+fn changed(view: &ScheduleView, change: &ScheduleChange) -> Result<Option<ScheduleSpec>, ScheduleError> {
     let spec = &*view.schedule.spec;
     let with_paused = |paused: bool| ScheduleSpec { paused: Some(paused), ..spec.clone() };
     Ok(match change {
-        Change::Replace(spec) => Some(spec.clone()),
-        Change::Patch(patch) => Some(spec.patched(patch)?),
-        Change::Pause => (!view.is_paused).then(|| with_paused(true)),
-        Change::Resume => view.is_paused.then(|| with_paused(false)),
+        ScheduleChange::Replace(spec) => Some(spec.clone()),
+        ScheduleChange::Patch(patch) => Some(spec.patched(patch)?),
+        ScheduleChange::Pause => (!view.is_paused).then(|| with_paused(true)),
+        ScheduleChange::Resume => view.is_paused.then(|| with_paused(false)),
     })
 }
 

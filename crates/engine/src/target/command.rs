@@ -44,7 +44,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use foreman_core::outcome::{CommandReport, Ended, Report, classify_exit};
+use foreman_core::outcome::{AttemptEnd, CommandReport, Report, classify_exit};
 use foreman_core::ports::OutputStream;
 use foreman_core::sealed::Keyring;
 use foreman_core::target::{CommandTarget, Route};
@@ -159,7 +159,7 @@ impl CommandRunner {
             Sharing::OneTenant => match self.only.get_or_init(|| tenant.clone()) {
                 only if only == tenant => Ok(None),
                 only => Err(Ending {
-                    ended: Ended::Again { after: Some(ELSEWHERE) },
+                    ended: AttemptEnd::Again { after: Some(ELSEWHERE) },
                     ..Ending::again(format!(
                         "this worker runs commands of the tenant {only}, and commands of {tenant} would run as the same user: set \
                          commands.users, run one worker per tenant, or allow it with commands.share_user"
@@ -304,11 +304,11 @@ fn judge(end: End, target: &CommandTarget, mut output: CommandReport) -> Ending 
             (classify_exit(status.code(), &target.exit_codes), describe(status))
         }
         // Somebody else reaped our child; whether it did its work is not to be known any more.
-        Err(error) => (Ended::Again { after: None }, format!("cannot determine how the command ended: {error}")),
+        Err(error) => (AttemptEnd::Again { after: None }, format!("cannot determine how the command ended: {error}")),
     };
     let (ended, error) = match ended {
-        _ if end.is_stopped => (Ended::Interrupted, Some(format!("stopped: {error}"))),
-        Ended::Completed => (ended, None),
+        _ if end.is_stopped => (AttemptEnd::Interrupted, Some(format!("stopped: {error}"))),
+        AttemptEnd::Completed => (ended, None),
         _ => (ended, Some(error)),
     };
     Ending { ended, report: Report { error, output: Some(output), ..Report::default() } }

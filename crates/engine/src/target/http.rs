@@ -35,9 +35,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use foreman_core::egress::Policy;
 use foreman_core::outcome::classify_status;
-use foreman_core::redact::Known;
+use foreman_core::redact::KnownSecrets;
 use foreman_core::sealed::SealedFor;
-use foreman_core::signing::Purpose;
+use foreman_core::signing::SigningPurpose;
 use foreman_core::target::{HEADERS_PLACE, HttpTarget, Route};
 use foreman_core::{Target, Timestamp};
 use foreman_runtime::clock;
@@ -124,7 +124,7 @@ impl HttpRunner {
     }
 
     /// The request with everything in it and what of it is secret, or how the attempt ends without one.
-    async fn outgoing(&self, target: &HttpTarget, attempt: &Try) -> Result<(Outgoing, Known), Ending> {
+    async fn outgoing(&self, target: &HttpTarget, attempt: &Try) -> Result<(Outgoing, KnownSecrets), Ending> {
         let (job, now) = (&attempt.job, Timestamp::from_micros(clock::now()));
         let place = SealedFor { tenant: &job.tenant, name: HEADERS_PLACE };
         let headers = self.vault.open(&target.headers, place);
@@ -132,10 +132,10 @@ impl HttpRunner {
             headers.map_err(|error| Ending::again(format!("cannot decrypt the headers of the job: {error}")))?;
         let mut outgoing =
             Outgoing::of_job(target, &headers, attempt).map_err(|error| Ending::failed(error.to_string()))?;
-        let secrets = self.vault.secrets_of(&job.tenant, Purpose::Push, now).await;
+        let secrets = self.vault.secrets_of(&job.tenant, SigningPurpose::Push, now).await;
         let secrets = secrets.map_err(|error| Ending::again(format!("cannot sign the request: {error}")))?;
         outgoing.sign(&secrets, job.id, now, target.body.as_str().as_bytes());
-        Ok((outgoing, Known::of(&headers)))
+        Ok((outgoing, KnownSecrets::of(&headers)))
     }
 }
 

@@ -32,7 +32,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use foreman_core::outcome::{Ended, Report};
+use foreman_core::outcome::{AttemptEnd, Report};
 use foreman_core::target::{Route, TaskTarget};
 use foreman_core::{Fence, Job, JobId, Target};
 use futures_util::FutureExt;
@@ -201,7 +201,7 @@ impl Runner for TaskRunner {
             biased;
             result = handler(task) => end(result),
             () = told_and_waited => Ending {
-                ended: Ended::Interrupted,
+                ended: AttemptEnd::Interrupted,
                 report: Report::error("stopped: the handler did not return in time"),
             },
         }
@@ -213,7 +213,7 @@ fn end(result: Result<(), TaskError>) -> Ending {
         Ok(()) => Ending::completed(Report::default()),
         Err(TaskError::Fail(error)) => Ending::failed(chain(error.as_ref())),
         Err(TaskError::Retry { error, after }) => {
-            Ending { ended: Ended::Again { after }, report: Report::error(chain(error.as_ref())) }
+            Ending { ended: AttemptEnd::Again { after }, report: Report::error(chain(error.as_ref())) }
         }
     }
 }

@@ -15,10 +15,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use foreman_core::outcome::{Ended, Report};
+use foreman_core::outcome::{AttemptEnd, Report};
 use foreman_core::ports::WebhookStore;
 use foreman_core::sealed::SealedFor;
-use foreman_core::signing::{Purpose, SigningSecret};
+use foreman_core::signing::{SigningPurpose, SigningSecret};
 use foreman_core::target::{Addressee, Route, WebhookTarget};
 use foreman_core::webhook::{Webhook, Wish};
 use foreman_core::{Target, Timestamp, WebhookId};
@@ -58,7 +58,7 @@ impl WebhookRunner {
         match &target.to {
             Addressee::Webhook(id) => self.endpoint(*id, target, attempt, now).await,
             Addressee::Callback(url) => {
-                let secrets = self.vault.secrets_of(&attempt.job.tenant, Purpose::Callback, now).await;
+                let secrets = self.vault.secrets_of(&attempt.job.tenant, SigningPurpose::Callback, now).await;
                 let secrets = secrets.map_err(|error| again(&error))?;
                 Ok(Address { url: url.clone(), secrets })
             }
@@ -118,11 +118,11 @@ impl Runner for WebhookRunner {
 }
 
 /// What a receiver's answer means. It may be wrong about itself for a while: only that it is gone is taken at its word.
-fn judge(status: u16, retry_after: Option<Duration>) -> Ended {
+fn judge(status: u16, retry_after: Option<Duration>) -> AttemptEnd {
     match status {
-        200..=299 => Ended::Completed,
-        410 => Ended::Failed,
-        _ => Ended::Again { after: retry_after },
+        200..=299 => AttemptEnd::Completed,
+        410 => AttemptEnd::Failed,
+        _ => AttemptEnd::Again { after: retry_after },
     }
 }
 
@@ -138,9 +138,9 @@ mod tests {
     fn only_an_arrival_and_a_farewell_end_a_delivery() {
         for status in 100..=999 {
             let expected = match status {
-                200..=299 => Ended::Completed,
-                410 => Ended::Failed,
-                _ => Ended::Again { after: None },
+                200..=299 => AttemptEnd::Completed,
+                410 => AttemptEnd::Failed,
+                _ => AttemptEnd::Again { after: None },
             };
             assert_eq!(judge(status, None), expected, "{status}");
         }

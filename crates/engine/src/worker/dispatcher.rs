@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use foreman_core::lane::LanePlan;
 use foreman_core::ports::{
-    Claim, ClaimAnswer, ClaimRequest, Company, Held, OpenJob, Queues, Store, StoreError, Topic, Wakeups, Wanted,
+    Claim, ClaimAnswer, ClaimRequest, Company, Held, OpenJob, Queues, Store, StoreError, Topic, Wakeups, WantedJobs,
 };
 use foreman_core::{ClaimToken, TenantId, Verdict};
 use foreman_runtime::{Backoff, Shutdown, Tasks, Tick, Ticker};
@@ -97,7 +97,7 @@ impl Dispatcher {
         let request = ClaimRequest {
             session: session.id,
             token: ClaimToken::fresh(),
-            wanted: Wanted::ByOrder { plan: LanePlan::strict(0), limit: 0 },
+            wanted: WantedJobs::ByOrder { plan: LanePlan::strict(0), limit: 0 },
             queues,
             routes: context.targets.routes(),
             company: Company::Nobody,

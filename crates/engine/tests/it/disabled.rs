@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use foreman_core::outcome::Ended;
+use foreman_core::outcome::AttemptEnd;
 use foreman_core::ports::{JobStore, TenantStore, TenantUpdate, TickState, UpdateTenantAnswer};
 use foreman_core::target::Route;
 use foreman_core::tenant::{TenantLimits, TenantSettings};
@@ -135,6 +135,6 @@ impl Runner for Postman {
 
     async fn run(&self, attempt: &Try) -> Ending {
         self.0.lock().unwrap().push(attempt.job.id);
-        Ending { ended: Ended::Completed, report: Report::default() }
+        Ending { ended: AttemptEnd::Completed, report: Report::default() }
     }
 }

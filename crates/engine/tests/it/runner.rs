@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use foreman_core::outcome::{Ended, Report};
+use foreman_core::outcome::{AttemptEnd, Report};
 use foreman_core::target::Route;
 use foreman_core::{JobId, Target};
 use foreman_engine::target::{Ending, Runner, Try};
@@ -104,7 +104,7 @@ impl Drop for Brittle {
     }
 }
 
-fn ending(ended: Ended, error: Option<&str>) -> Ending {
+fn ending(ended: AttemptEnd, error: Option<&str>) -> Ending {
     Ending { ended, report: error.map_or_else(Report::default, Report::error) }
 }
 
@@ -121,18 +121,18 @@ impl Runner for Player {
         let time = Duration::from_millis(number.parse().unwrap());
         let work = async {
             match word {
-                "" => ending(Ended::Completed, None),
+                "" => ending(AttemptEnd::Completed, None),
                 "sleep" => {
                     sleep(time).await;
-                    ending(Ended::Completed, None)
+                    ending(AttemptEnd::Completed, None)
                 }
                 "gate" => {
                     self.gate.acquire().await.unwrap().forget();
-                    ending(Ended::Completed, None)
+                    ending(AttemptEnd::Completed, None)
                 }
-                "again" => ending(Ended::Again { after: None }, Some("not yet")),
-                "fail" => ending(Ended::Failed, Some("never")),
-                "give-up" => ending(Ended::Interrupted, None),
+                "again" => ending(AttemptEnd::Again { after: None }, Some("not yet")),
+                "fail" => ending(AttemptEnd::Failed, Some("never")),
+                "give-up" => ending(AttemptEnd::Interrupted, None),
                 "panic" => panic!("the wheel fell off"),
                 "deaf" => pending().await,
                 "block" => {
@@ -140,7 +140,7 @@ impl Runner for Player {
                         #[expect(clippy::disallowed_methods, reason = "it blocks its thread on purpose")]
                         std::thread::sleep(Duration::from_millis(5));
                     }
-                    ending(Ended::Completed, None)
+                    ending(AttemptEnd::Completed, None)
                 }
                 "brittle" => {
                     let _wheel = Brittle;
@@ -159,7 +159,7 @@ impl Runner for Player {
         tokio::select! {
             biased;
             end = work => end,
-            () = stop => ending(Ended::Interrupted, None),
+            () = stop => ending(AttemptEnd::Interrupted, None),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use foreman_core::job::Occasion;
 use foreman_core::limits::Limits;
-use foreman_core::outcome::Ended;
+use foreman_core::outcome::AttemptEnd;
 use foreman_core::spec::{JobSpec, Validate as _};
 use foreman_core::{Fence, Job, TenantId, Timestamp, Work};
 use foreman_engine::output::OutputHub;
@@ -14,7 +14,7 @@ use foreman_engine::target::{Ending, Runner, Try};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-pub const AGAIN: Ended = Ended::Again { after: None };
+pub const AGAIN: AttemptEnd = AttemptEnd::Again { after: None };
 
 pub fn job_from(text: &str) -> Job {
     let spec: JobSpec = serde_json::from_str(text).unwrap();

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-use foreman_core::outcome::Ended;
+use foreman_core::outcome::AttemptEnd;
 use foreman_engine::target::http::{Config, HttpRunner, Trust};
 use foreman_engine::target::{Ending, Runner};
 use foreman_runtime::Tasks;
@@ -70,7 +70,7 @@ async fn call(trust: Trust, host: &str, port: u16) -> Ending {
 async fn a_server_that_a_trusted_certificate_vouches_for_is_called() {
     for host in ["localhost", "127.0.0.1"] {
         let ending = call(Trust::Only(vec![certificate()]), host, secure_server().port()).await;
-        assert_eq!(ending.ended, Ended::Completed, "{ending:?}");
+        assert_eq!(ending.ended, AttemptEnd::Completed, "{ending:?}");
         assert_eq!(ending.report.response.unwrap().body, "hello");
     }
 }

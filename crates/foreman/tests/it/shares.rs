@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use foreman_core::memory::LocalWakeups;
-use foreman_core::outcome::{Ended, Report};
+use foreman_core::outcome::{AttemptEnd, Report};
 use foreman_core::ports::{CreateTenantAnswer, NewTenant, Store, TenantStore, Wakeups};
 use foreman_core::target::Route;
 use foreman_core::tenant::TenantSettings;
@@ -43,7 +43,7 @@ impl Runner for Endless {
     async fn run(&self, attempt: &Try) -> Ending {
         let _playing = Playing::new(self, &attempt.job.tenant);
         attempt.stop.cancelled().await;
-        Ending { ended: Ended::Interrupted, report: Report::default() }
+        Ending { ended: AttemptEnd::Interrupted, report: Report::default() }
     }
 }
 

@@ -10,8 +10,8 @@ use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
 
-use foreman_core::outcome::{Ended, classify_exit};
-use foreman_core::redact::Known;
+use foreman_core::outcome::{AttemptEnd, classify_exit};
+use foreman_core::redact::KnownSecrets;
 use foreman_core::sealed::SealedFor;
 use foreman_core::secret_map::CannotOpen;
 use foreman_core::target::{CommandTarget, ENV_PLACE, ExitCodes};
@@ -56,19 +56,19 @@ impl NotStarted {
     /// that is short of something right now, or wrongly set up, is worth another try; the rest is not.
     pub(super) fn into_ending(self, codes: &ExitCodes) -> Ending {
         let ended = match &self {
-            NotStarted::Empty | NotStarted::Directory { .. } => Ended::Failed,
+            NotStarted::Empty | NotStarted::Directory { .. } => AttemptEnd::Failed,
             NotStarted::Program { error, .. } => match error.kind() {
                 io::ErrorKind::NotFound => classify_exit(Some(NOT_FOUND), codes),
                 io::ErrorKind::PermissionDenied => classify_exit(Some(NOT_EXECUTABLE), codes),
                 _ if is_unrunnable(error) => classify_exit(Some(NOT_EXECUTABLE), codes),
-                _ if is_malformed(error) => Ended::Failed,
-                _ => Ended::Again { after: None },
+                _ if is_malformed(error) => AttemptEnd::Failed,
+                _ => AttemptEnd::Again { after: None },
             },
             NotStarted::Sealed(_)
             | NotStarted::Scratch { .. }
             | NotStarted::Launcher(_)
             | NotStarted::Refused(_)
-            | NotStarted::Lost { .. } => Ended::Again { after: None },
+            | NotStarted::Lost { .. } => AttemptEnd::Again { after: None },
         };
         Ending { ended, ..Ending::again(self.to_string()) }
     }
@@ -91,7 +91,7 @@ pub(super) struct Started {
     /// Removed after the processes that use it are gone.
     pub(super) scratch: Option<Scratch>,
     /// What it was given in confidence.
-    pub(super) known: Arc<Known>,
+    pub(super) known: Arc<KnownSecrets>,
 }
 
 /// `user`: instead of the launcher's.
@@ -126,7 +126,7 @@ fn environment(
     target: &CommandTarget,
     attempt: &Try,
     config: &Config,
-) -> Result<(BTreeMap<String, String>, Known), CannotOpen> {
+) -> Result<(BTreeMap<String, String>, KnownSecrets), CannotOpen> {
     let place = SealedFor { tenant: &attempt.job.tenant, name: ENV_PLACE };
     let of_job = target.env.open(config.keyring.as_deref(), place)?;
     let mut all: BTreeMap<String, String> = config.inherited.iter().cloned().collect();
@@ -140,7 +140,7 @@ fn environment(
         all.insert("FOREMAN_SCHEDULE".into(), occasion.schedule.clone());
         all.insert("FOREMAN_SCHEDULED_FOR".into(), occasion.nominal.to_string());
     }
-    Ok((all, Known::of(&of_job)))
+    Ok((all, KnownSecrets::of(&of_job)))
 }
 
 fn scratch(parent: &Path, owner: Option<Identity>) -> Result<Scratch, NotStarted> {

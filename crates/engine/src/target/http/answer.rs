@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use foreman_core::Timestamp;
-use foreman_core::outcome::{Ended, HttpReport, Report};
+use foreman_core::outcome::{AttemptEnd, HttpReport, Report};
 use foreman_runtime::clock;
 use http::header::{self, HeaderMap, HeaderName};
 use http::{Response, StatusCode};
@@ -89,14 +89,14 @@ impl Answer {
         let said = judge(self.status.as_u16(), self.retry_after);
         let (ended, error) = match (said, read) {
             // It said yes and then broke off: the work may be half done, and nobody can tell.
-            (Ended::Completed, Read::Broken(why)) => {
+            (AttemptEnd::Completed, Read::Broken(why)) => {
                 let error = format!(
                     "{authority} answered {}, but the response broke off after {} bytes: {why}",
                     self.status, self.bytes_read
                 );
-                (Ended::Again { after: None }, Some(error))
+                (AttemptEnd::Again { after: None }, Some(error))
             }
-            (Ended::Completed, _) => (said, None),
+            (AttemptEnd::Completed, _) => (said, None),
             _ if self.status.is_redirection() => {
                 (said, Some(format!("{authority} answered {}; redirects are not followed", self.status)))
             }
@@ -111,7 +111,7 @@ impl Answer {
     /// Stopped while the body was still coming.
     pub(super) fn end_stopped(self, authority: &Authority) -> Ending {
         let error = format!("stopped while {authority} was answering {}, after {} bytes", self.status, self.bytes_read);
-        Ending { ended: Ended::Interrupted, report: self.into_report(Some(error)) }
+        Ending { ended: AttemptEnd::Interrupted, report: self.into_report(Some(error)) }
     }
 
     fn into_report(self, error: Option<String>) -> Report {

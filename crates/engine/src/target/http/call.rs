@@ -6,8 +6,8 @@
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use foreman_core::egress::{Policy, Refused};
-use foreman_core::outcome::{Ended, Report};
+use foreman_core::egress::{EgressRefusal, Policy};
+use foreman_core::outcome::{AttemptEnd, Report};
 use url::Url;
 
 use super::Config;
@@ -25,12 +25,12 @@ pub struct HttpClient {
 }
 
 /// What the status of an answer means.
-pub(in crate::target) type Judge = fn(u16, Option<Duration>) -> Ended;
+pub(in crate::target) type Judge = fn(u16, Option<Duration>) -> AttemptEnd;
 
 /// Why a call has no answer.
 enum Unanswered {
     /// It was not let out, and would not be the next time.
-    Refused(Refused),
+    Refused(EgressRefusal),
     /// For a reason that may have passed by the next time.
     Lost(String),
 }
@@ -126,11 +126,11 @@ impl HttpClient {
 }
 
 fn stopped(authority: &Authority) -> Ending {
-    Ending { ended: Ended::Interrupted, report: Report::error(format!("stopped before {authority} answered")) }
+    Ending { ended: AttemptEnd::Interrupted, report: Report::error(format!("stopped before {authority} answered")) }
 }
 
 /// Whoever asked is told that much and no more; the reason is the operator's to know.
-fn refused(authority: &Authority, attempt: &Try, error: &Refused) -> Ending {
+fn refused(authority: &Authority, attempt: &Try, error: &EgressRefusal) -> Ending {
     let (id, tenant) = (attempt.job.id, &attempt.job.tenant);
     tracing::warn!(job.id = %id, %tenant, "blocked the request of job {id} to {authority}: {}", error.reason());
     Ending::failed(error.to_string())

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use foreman_core::outcome::Ended;
+use foreman_core::outcome::AttemptEnd;
 use foreman_engine::target::command::Limits;
 use nix::sys::signal::Signal;
 use serde_json::json;
@@ -12,7 +12,7 @@ use super::{Commands, STRANGER, error_of, is_root, output_of};
 const NONE: Limits =
     Limits { cpu: None, memory: None, processes: None, open_files: None, file_size: None, core_size: None };
 
-const AGAIN: Ended = Ended::Again { after: None };
+const AGAIN: AttemptEnd = AttemptEnd::Again { after: None };
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_writes_no_file_larger_than_it_may() {
@@ -26,7 +26,7 @@ async fn a_command_writes_no_file_larger_than_it_may() {
         assert_eq!(error_of(&ending), "killed by signal 25 (SIGXFSZ): it exceeded the file size limit");
     }
     let ending = Commands::with(NONE).run(&spec).await;
-    assert_eq!(ending.ended, Ended::Completed, "the limit did it: {ending:?}");
+    assert_eq!(ending.ended, AttemptEnd::Completed, "the limit did it: {ending:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -36,7 +36,7 @@ async fn a_file_that_is_just_as_large_as_it_may_be_is_written() {
     assert_eq!(said, "1048576");
     // What it prints is no file.
     let ending = commands.run(&json!({"command": "head -c 3000000 /dev/zero"})).await;
-    assert_eq!(ending.ended, Ended::Completed, "{ending:?}");
+    assert_eq!(ending.ended, AttemptEnd::Completed, "{ending:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -44,9 +44,9 @@ async fn a_command_opens_no_more_files_than_it_may() {
     let line = "tee $(seq -f file%g 300) < /dev/null";
     let ending = Commands::with(Limits::default()).run(&json!({"command": line})).await;
     assert!(output_of(&ending).stderr.contains("Too many open files"), "{ending:?}");
-    assert_ne!(ending.ended, Ended::Completed);
+    assert_ne!(ending.ended, AttemptEnd::Completed);
     let ending = Commands::with(Limits { open_files: Some(400), ..NONE }).run(&json!({"command": line})).await;
-    assert_eq!(ending.ended, Ended::Completed, "the limit did it: {ending:?}");
+    assert_eq!(ending.ended, AttemptEnd::Completed, "the limit did it: {ending:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -66,7 +66,7 @@ async fn a_command_takes_no_more_memory_than_it_may() {
     assert_eq!(ending.ended, AGAIN, "{ending:?}");
     assert!(output_of(&ending).stderr.contains("memory exhausted"), "{ending:?}");
     let ending = Commands::with(NONE).run(&spec).await;
-    assert_eq!(ending.ended, Ended::Completed, "the limit did it: {ending:?}");
+    assert_eq!(ending.ended, AttemptEnd::Completed, "the limit did it: {ending:?}");
 }
 
 /// The least that can be set is less than the launcher has: it must get through all the same.
@@ -76,7 +76,7 @@ async fn a_launcher_gets_through_with_less_memory_than_it_has() {
     for (count, length) in [(0, 0), (60, 10), (60, 1_000), (20, 20_000), (30, 32_000)] {
         let env: serde_json::Map<_, _> = (0..count).map(|n| (format!("NAME_{n}"), json!("x".repeat(length)))).collect();
         let ending = commands.run(&json!({"command": ["/bin/true"], "env": env})).await;
-        assert_eq!(ending.ended, Ended::Completed, "{count} of {length}: {ending:?}");
+        assert_eq!(ending.ended, AttemptEnd::Completed, "{count} of {length}: {ending:?}");
     }
 }
 
