@@ -24,7 +24,7 @@ use foreman_core::ports::{
     Advance, Advanced, Begin, Changes, Effect, FollowerName, Leader, Position, Store, StoreError, Topic, Wakeups,
 };
 use foreman_core::{Clock, Timestamp};
-use foreman_runtime::{Lead, Shutdown, Term, Tick, Ticker, clock};
+use foreman_runtime::{Lead, Shutdown, Term, Ticker, WakeReason, clock};
 use tokio::time::{Instant, timeout};
 use tracing::{info, warn};
 
@@ -268,7 +268,7 @@ impl<F: Follow> Follower<F> {
             };
             // Until draining; a wake-up meanwhile is heard right after.
             let _ = timeout(self.pace.nap, shutdown.draining()).await;
-            if ticker.next_until(next, &mut wake, &shutdown).await == Tick::Draining {
+            if ticker.next_until(next, &mut wake, &shutdown).await == WakeReason::Draining {
                 return Ok(());
             }
         }

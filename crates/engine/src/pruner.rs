@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use foreman_core::duration::Span;
 use foreman_core::ports::{FollowerName, PruneKind, PruneStep, Retention, StoreError, UNREAD_KEPT, Upkeep};
-use foreman_runtime::{Lead, Shutdown, Term, Tick, Ticker};
+use foreman_runtime::{Lead, Shutdown, Term, Ticker, WakeReason};
 use tokio::sync::watch;
 use tokio::task::yield_now;
 use tokio::time::Instant;
@@ -208,7 +208,7 @@ impl Pruner {
                 }
                 Ok(Round::Failed(error)) | Err(error) => Some(Instant::now() + outage.goes_on(error)?),
             };
-            if ticker.next_until(next, &mut wake, shutdown).await == Tick::Draining {
+            if ticker.next_until(next, &mut wake, shutdown).await == WakeReason::Draining {
                 return Ok(());
             }
         }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use foreman_core::ScheduleId;
 use foreman_core::ports::{DueSchedules, JobQuery, JobStore, ScheduleStore, StoreError, Topic, Wakeups};
-use foreman_runtime::{Lead, Shutdown, Term, Tick, Ticker};
+use foreman_runtime::{Lead, Shutdown, Term, Ticker, WakeReason};
 use tokio::time::{Instant, timeout};
 use tracing::{debug, error};
 
@@ -135,7 +135,7 @@ impl Scheduler {
             };
             // Until draining; a wake-up meanwhile is heard right after.
             let _ = timeout(SHORTEST_NAP, shutdown.draining()).await;
-            if ticker.next_until(next, &mut wake, &shutdown).await == Tick::Draining {
+            if ticker.next_until(next, &mut wake, &shutdown).await == WakeReason::Draining {
                 return Ok(());
             }
         }

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use foreman_core::SessionId;
 use foreman_core::ports::{Pulse, SessionStore, StoreError};
-use foreman_runtime::{Shutdown, Tick, Ticker};
+use foreman_runtime::{Shutdown, Ticker, WakeReason};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::{error, warn};
@@ -66,7 +66,7 @@ impl Sweeper {
                 }
                 Err(error) => Some(Instant::now() + outage.goes_on(error)?),
             };
-            if ticker.next_until(retry_at, &mut wake, &shutdown).await == Tick::Draining {
+            if ticker.next_until(retry_at, &mut wake, &shutdown).await == WakeReason::Draining {
                 return Ok(());
             }
         }

@@ -24,7 +24,7 @@ use foreman_core::ports::{
     Claim, ClaimAnswer, ClaimRequest, Company, Held, OpenJob, Queues, Store, StoreError, Topic, Wakeups, WantedJobs,
 };
 use foreman_core::{ClaimToken, TenantId, Verdict};
-use foreman_runtime::{Backoff, Shutdown, Tasks, Tick, Ticker};
+use foreman_runtime::{Backoff, Shutdown, Tasks, Ticker, WakeReason};
 use tokio::sync::watch;
 use tokio::task::yield_now;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
@@ -145,7 +145,7 @@ impl Dispatcher {
                 Next::Wait => {
                     // Where slots are kept free on purpose there is more to take as soon as others are.
                     has_more = self.capped.is_some();
-                    if self.wait(&mut ticker).await == Tick::Draining {
+                    if self.wait(&mut ticker).await == WakeReason::Draining {
                         return Ok(self.released);
                     }
                 }
@@ -345,7 +345,7 @@ impl Dispatcher {
     }
 
     /// Waits until there may be something to take.
-    async fn wait(&mut self, ticker: &mut Ticker) -> Tick {
+    async fn wait(&mut self, ticker: &mut Ticker) -> WakeReason {
         let passed_over = self.rules.is_waiting_to_be_alone();
         let (pool, settle) = (self.pool.clone(), self.context.settle.clone());
         let alone = async {
@@ -380,13 +380,13 @@ impl Dispatcher {
         };
         tokio::select! {
             biased;
-            () = self.session.lost.cancelled() => Tick::Draining,
-            () = alone => Tick::Woken,
-            () = room => Tick::Woken,
-            () = freed => Tick::Woken,
-            () = others => Tick::Woken,
+            () = self.session.lost.cancelled() => WakeReason::Draining,
+            () = alone => WakeReason::Woken,
+            () = room => WakeReason::Woken,
+            () = freed => WakeReason::Woken,
+            () = others => WakeReason::Woken,
             tick = ticker.next(&mut self.wake, &self.shutdown) => {
-                if tick == Tick::Woken {
+                if tick == WakeReason::Woken {
                     self.shares.rung();
                 }
                 tick
