@@ -19,9 +19,9 @@ use foreman_core::statistics::{BucketEntry, DepthChange, Ledger, Levels, Slot};
 use tokio::time::Instant;
 use tracing::{debug, warn};
 
-use crate::follower::{Bookmark, Follow, Notices, Pace, Stopped};
+use crate::follower::{Bookmark, Follow, FollowerPace, Notices, Stopped};
 use crate::outage::bounded;
-pub use crate::readings::{OTHER, QueueReading, Readings, Seen};
+pub use crate::readings::{OTHER, QueueReading, Readings, ReadingsSnapshot};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -161,9 +161,9 @@ impl Follow for Bookkeeper {
     }
 
     /// Under load there is always something new, and one look a second is as much as anybody sees of it.
-    fn pace(&self) -> Pace {
+    fn pace(&self) -> FollowerPace {
         let Config { poll, every, step, call_timeout, .. } = self.config;
-        Pace { poll, nap: every, step, call_timeout }
+        FollowerPace { poll, nap: every, step, call_timeout }
     }
 
     fn notices(&self) -> Notices {

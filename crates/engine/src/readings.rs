@@ -16,10 +16,10 @@ pub const OTHER: &str = "other";
 
 /// Told by the bookkeeper, read by anyone.
 #[derive(Clone, Debug, Default)]
-pub struct Readings(Arc<Mutex<Seen>>);
+pub struct Readings(Arc<Mutex<ReadingsSnapshot>>);
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Seen {
+pub struct ReadingsSnapshot {
     /// Of the user's jobs, of all tenants and queues together.
     pub tally: Tally,
     /// The busiest queues, each with the jobs of all tenants. Empty while this process does not lead.
@@ -49,7 +49,7 @@ impl QueueReading {
 }
 
 impl Readings {
-    pub fn get(&self) -> Seen {
+    pub fn get(&self) -> ReadingsSnapshot {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 

@@ -108,13 +108,13 @@ impl Sweeper {
 struct Vigil {
     longest_blink: Duration,
     last_answer: Option<Instant>,
-    seen: HashMap<SessionId, Seen>,
+    seen: HashMap<SessionId, SeenBeats>,
     /// Those that could not be lapsed, the latest at the end.
     last: Vec<SessionId>,
 }
 
 #[derive(Debug)]
-struct Seen {
+struct SeenBeats {
     beats: i64,
     /// When the answer that first showed this beat had arrived.
     since: Instant,
@@ -132,9 +132,9 @@ impl Vigil {
         self.last.retain(|id| self.seen.contains_key(id));
         let mut still = Vec::new();
         for pulse in pulses {
-            let seen = self.seen.entry(pulse.session).or_insert(Seen { beats: pulse.beats, since: answered });
+            let seen = self.seen.entry(pulse.session).or_insert(SeenBeats { beats: pulse.beats, since: answered });
             if seen.beats != pulse.beats {
-                *seen = Seen { beats: pulse.beats, since: answered };
+                *seen = SeenBeats { beats: pulse.beats, since: answered };
             }
             // From the first answer to this question: both ends err on the side of the living.
             let watched = asked.saturating_duration_since(seen.since);

@@ -33,12 +33,12 @@ pub struct Try {
 
 /// How a try ended.
 #[derive(Debug)]
-pub struct Ending {
+pub struct TryEnding {
     pub ended: AttemptEnd,
     pub report: Report,
 }
 
-impl Ending {
+impl TryEnding {
     pub fn completed(report: Report) -> Self {
         Self { ended: AttemptEnd::Completed, report }
     }
@@ -64,7 +64,7 @@ pub trait Runner: Send + Sync {
     /// What this runner can run.
     fn routes(&self) -> Vec<Route>;
 
-    async fn run(&self, attempt: &Try) -> Ending;
+    async fn run(&self, attempt: &Try) -> TryEnding;
 }
 
 /// All runners of a worker, by what they run.

@@ -26,7 +26,7 @@ use foreman_runtime::clock;
 use url::Url;
 
 use super::http::{HttpClient, Outgoing};
-use super::{Ending, Runner, Try};
+use super::{Runner, Try, TryEnding};
 use crate::outage::bounded;
 use crate::vault::Vault;
 
@@ -54,7 +54,7 @@ impl WebhookRunner {
         Self { caller, webhooks, vault }
     }
 
-    async fn address(&self, target: &WebhookTarget, attempt: &Try, now: Timestamp) -> Result<Address, Ending> {
+    async fn address(&self, target: &WebhookTarget, attempt: &Try, now: Timestamp) -> Result<Address, TryEnding> {
         match &target.to {
             Addressee::Webhook(id) => self.endpoint(*id, target, attempt, now).await,
             Addressee::Callback(url) => {
@@ -71,18 +71,18 @@ impl WebhookRunner {
         target: &WebhookTarget,
         attempt: &Try,
         now: Timestamp,
-    ) -> Result<Address, Ending> {
+    ) -> Result<Address, TryEnding> {
         let tenant = &attempt.job.tenant;
         let found = bounded(LOOK_UP_TIMEOUT, self.webhooks.webhook(tenant, id)).await.map_err(|error| again(&error))?;
         let Some(webhook) = found else {
-            return Err(Ending::failed(format!("{NOT_SENT}the webhook {id} was deleted")));
+            return Err(TryEnding::failed(format!("{NOT_SENT}the webhook {id} was deleted")));
         };
         if !webhook.settings.is_enabled() {
-            return Err(Ending::failed(format!("{NOT_SENT}the webhook {id} is disabled")));
+            return Err(TryEnding::failed(format!("{NOT_SENT}the webhook {id} is disabled")));
         }
         if target.wish == Wish::Unknown && !webhook.settings.wants(target.event) {
             // It was made for an endpoint that the courier could not read. Nothing went wrong.
-            return Err(Ending::completed(Report::default()));
+            return Err(TryEnding::completed(Report::default()));
         }
         let place = Webhook::place_name(id);
         let secrets = self.vault.secrets(&webhook.signing, SealedFor { tenant, name: &place }, now);
@@ -100,8 +100,8 @@ impl Runner for WebhookRunner {
         vec![Route::webhook()]
     }
 
-    async fn run(&self, attempt: &Try) -> Ending {
-        let Target::Webhook(target) = &attempt.job.work.target else { return Ending::misrouted("webhook", attempt) };
+    async fn run(&self, attempt: &Try) -> TryEnding {
+        let Target::Webhook(target) = &attempt.job.work.target else { return TryEnding::misrouted("webhook", attempt) };
         let (id, now, body) = (attempt.job.id, Timestamp::from_micros(clock::now()), target.body.get());
         let Address { url, secrets } = match self.address(target, attempt, now).await {
             Ok(address) => address,
@@ -109,7 +109,7 @@ impl Runner for WebhookRunner {
         };
         let mut outgoing = match Outgoing::of_message(&url, body, id) {
             Ok(outgoing) => outgoing,
-            Err(error) => return Ending::failed(error.to_string()),
+            Err(error) => return TryEnding::failed(error.to_string()),
         };
         outgoing.name(id);
         outgoing.sign(&secrets, id, now, body.as_bytes());
@@ -126,8 +126,8 @@ fn judge(status: u16, retry_after: Option<Duration>) -> AttemptEnd {
     }
 }
 
-fn again(why: &dyn std::fmt::Display) -> Ending {
-    Ending::again(format!("{NOT_SENT}{why}"))
+fn again(why: &dyn std::fmt::Display) -> TryEnding {
+    TryEnding::again(format!("{NOT_SENT}{why}"))
 }
 
 #[cfg(test)]

@@ -25,9 +25,9 @@ use tracing::{error, info, warn};
 
 use super::running::RunGuard;
 use super::seats::Seat;
-use crate::pool::Fate;
+use crate::pool::WorkEnd;
 use crate::settle::SettleHandle;
-use crate::target::{Ending, Targets, Try};
+use crate::target::{Targets, Try, TryEnding};
 
 /// How long a job waits after an attempt in which the worker itself failed.
 const AFTER_A_BREAKDOWN: Duration = Duration::from_mins(1);
@@ -44,16 +44,16 @@ pub(crate) struct AttemptContext {
 
 /// How the runner came back.
 enum Came {
-    Back(Ending),
+    Back(TryEnding),
     Panicked(Box<dyn Any + Send>),
     /// It was told to stop and did not; it is dropped.
     NotBack,
 }
 
-pub(crate) async fn run(held: Held, guard: RunGuard, seat: Seat, context: &AttemptContext) -> Fate {
+pub(crate) async fn run(held: Held, guard: RunGuard, seat: Seat, context: &AttemptContext) -> WorkEnd {
     let verdict = match AssertUnwindSafe(make(&held, &guard, &seat, context)).catch_unwind().await {
         Ok(Some(verdict)) => verdict,
-        Ok(None) => return Fate::Finished,
+        Ok(None) => return WorkEnd::Finished,
         Err(panic) => broke_down(&held, &panic_message(panic.as_ref())),
     };
     settle(held.settle(verdict), guard, context).await
@@ -135,7 +135,7 @@ fn broke_down(held: &Held, message: &str) -> Verdict {
 fn judge(came: Came, was_stopped: Option<&str>, timed_out_after: Option<Duration>) -> (AttemptEnd, Report) {
     const AGAIN: AttemptEnd = AttemptEnd::Again { after: None };
     let (ended, mut report) = match came {
-        Came::Back(Ending { ended, report }) => (ended, report),
+        Came::Back(TryEnding { ended, report }) => (ended, report),
         // A panic is the handler's own, whatever we asked of it meanwhile.
         Came::Panicked(panic) => {
             let message = panic_message(panic.as_ref());
@@ -162,8 +162,8 @@ fn judge(came: Came, was_stopped: Option<&str>, timed_out_after: Option<Duration
     (ended, report)
 }
 
-async fn settle(settlement: foreman_core::ports::Settlement, guard: RunGuard, context: &AttemptContext) -> Fate {
-    let fate = if settlement.verdict.refunds() { Fate::HandedBack } else { Fate::Finished };
+async fn settle(settlement: foreman_core::ports::Settlement, guard: RunGuard, context: &AttemptContext) -> WorkEnd {
+    let fate = if settlement.verdict.refunds() { WorkEnd::HandedBack } else { WorkEnd::Finished };
     let id = settlement.job;
     // Leave the list of what runs before the job can be settled: a heartbeat that no longer finds it held would take it
     // for cancelled. But not before its outcome is announced: one that still finds it held would take it for forgotten.
@@ -171,7 +171,7 @@ async fn settle(settlement: foreman_core::ports::Settlement, guard: RunGuard, co
     drop(guard);
     if let Err(error) = outgoing.send().await {
         warn!(job.id = %id, "dropped the outcome of job {id}: {error}");
-        return Fate::HandedBack;
+        return WorkEnd::HandedBack;
     }
     fate
 }
@@ -190,7 +190,7 @@ mod tests {
     const STOPPED: Option<&str> = Some("the worker stopped");
 
     fn back(ended: AttemptEnd) -> Came {
-        Came::Back(Ending { ended, report: Report::default() })
+        Came::Back(TryEnding { ended, report: Report::default() })
     }
 
     #[test]

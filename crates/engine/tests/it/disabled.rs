@@ -10,7 +10,7 @@ use foreman_core::target::Route;
 use foreman_core::tenant::{TenantLimits, TenantSettings};
 use foreman_core::{EditId, JobId, Report, State, TenantId};
 use foreman_engine::scheduler;
-use foreman_engine::target::{Ending, Runner, Targets, Try};
+use foreman_engine::target::{Runner, Targets, Try, TryEnding};
 use foreman_engine::worker::Drained;
 use tokio::time::{Instant, sleep};
 
@@ -133,8 +133,8 @@ impl Runner for Postman {
         vec![Route::webhook()]
     }
 
-    async fn run(&self, attempt: &Try) -> Ending {
+    async fn run(&self, attempt: &Try) -> TryEnding {
         self.0.lock().unwrap().push(attempt.job.id);
-        Ending { ended: AttemptEnd::Completed, report: Report::default() }
+        TryEnding { ended: AttemptEnd::Completed, report: Report::default() }
     }
 }

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use foreman_core::outcome::{AttemptEnd, Report};
 use foreman_core::target::Route;
 use foreman_core::{JobId, Target};
-use foreman_engine::target::{Ending, Runner, Try};
+use foreman_engine::target::{Runner, Try, TryEnding};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep};
 
@@ -104,8 +104,8 @@ impl Drop for Brittle {
     }
 }
 
-fn ending(ended: AttemptEnd, error: Option<&str>) -> Ending {
-    Ending { ended, report: error.map_or_else(Report::default, Report::error) }
+fn ending(ended: AttemptEnd, error: Option<&str>) -> TryEnding {
+    TryEnding { ended, report: error.map_or_else(Report::default, Report::error) }
 }
 
 #[async_trait]
@@ -114,7 +114,7 @@ impl Runner for Player {
         vec![Route::task(TASK)]
     }
 
-    async fn run(&self, attempt: &Try) -> Ending {
+    async fn run(&self, attempt: &Try) -> TryEnding {
         let playing = self.enter(attempt.job.id);
         let Target::Task(task) = &attempt.job.work.target else { panic!("not a task") };
         let (word, number) = task.payload.as_str().split_once(' ').unwrap_or((task.payload.as_str(), "0"));

@@ -7,7 +7,7 @@ use std::time::Duration;
 use foreman_core::outcome::AttemptEnd;
 use foreman_engine::output::OutputHub;
 use foreman_engine::target::Runner;
-use foreman_engine::target::command::{self, CommandRunner, Launcher, Limits, Unlocked};
+use foreman_engine::target::command::{self, CommandRunner, Launcher, ProcessLimits, Unlocked};
 use foreman_runtime::Tasks;
 use serde_json::json;
 
@@ -20,7 +20,7 @@ fn launched_by(program: &str, words: &[&str]) -> CommandRunner {
     let launcher = Launcher {
         program: PathBuf::from(program),
         words: words.iter().map(|word| (*word).to_owned()).collect(),
-        limits: Limits::default(),
+        limits: ProcessLimits::default(),
         user: None,
     };
     let config = command::Config {

@@ -12,7 +12,7 @@ use foreman_core::tenant::{Tenant, TenantSettings};
 use foreman_core::{EditId, Job, TenantId};
 use foreman_engine::output::OutputHub;
 use foreman_engine::target::command::{self, CommandRunner, OpenDefault, Permits};
-use foreman_engine::target::{Ending, Runner};
+use foreman_engine::target::{Runner, TryEnding};
 use foreman_engine::{Tenants, tenants};
 use serde_json::{Value, json};
 
@@ -75,7 +75,7 @@ fn locked(permits: Arc<dyn Permits>) -> CommandRunner {
     CommandRunner::new(config, permits, OutputHub::default())
 }
 
-async fn run_of(runner: &CommandRunner, tenant: &str, spec: &Value) -> Ending {
+async fn run_of(runner: &CommandRunner, tenant: &str, spec: &Value) -> TryEnding {
     let attempt = attempt(spec);
     let job = Job { tenant: TenantId::new(tenant), ..attempt.job };
     in_time(runner.run(&attempt_of(job))).await

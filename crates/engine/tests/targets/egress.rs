@@ -5,7 +5,7 @@
 use foreman_core::egress::{Policy, destinations};
 use foreman_core::outcome::AttemptEnd;
 use foreman_engine::target::http::{Config, HttpRunner};
-use foreman_engine::target::{Ending, Runner};
+use foreman_engine::target::{Runner, TryEnding};
 use serde_json::json;
 
 use crate::dns::{Kind, NameServer, Record, address};
@@ -22,12 +22,12 @@ fn runner(names: &NameServer, egress: Policy) -> HttpRunner {
     HttpRunner::new(Config { egress, dns_servers: vec![names.address], ..Config::default() })
 }
 
-async fn call(runner: &HttpRunner, url: &str) -> Ending {
+async fn call(runner: &HttpRunner, url: &str) -> TryEnding {
     in_time(runner.run(&attempt(&json!({"url": url, "payload": 1})))).await
 }
 
 /// Refused for good, and nothing is said about why.
-fn assert_refused(ending: &Ending) {
+fn assert_refused(ending: &TryEnding) {
     assert_eq!(ending.ended, AttemptEnd::Failed, "{ending:?}");
     assert_eq!(error_of(ending), "target not allowed");
     assert_eq!(ending.report.response, None);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use foreman_core::outcome::AttemptEnd;
 use foreman_engine::target::http::{Config, HttpRunner};
-use foreman_engine::target::{Ending, Runner};
+use foreman_engine::target::{Runner, TryEnding};
 use foreman_runtime::Tasks;
 use serde_json::json;
 
@@ -14,7 +14,7 @@ use crate::given::{AGAIN, attempt, error_of, in_time, start, until};
 use crate::gzip;
 use crate::server::Server;
 
-async fn call(url: &str) -> Ending {
+async fn call(url: &str) -> TryEnding {
     in_time(HttpRunner::new(Config::default()).run(&attempt(&json!({"url": url, "payload": 1})))).await
 }
 

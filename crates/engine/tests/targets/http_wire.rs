@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use foreman_core::outcome::{AttemptEnd, HttpReport};
 use foreman_engine::target::http::{Config, HttpRunner};
-use foreman_engine::target::{Ending, Runner};
+use foreman_engine::target::{Runner, TryEnding};
 use serde_json::json;
 
 use crate::given::{AGAIN, attempt, attempt_of, attempt_of_a_tick, error_of, in_time, job_from};
@@ -16,11 +16,11 @@ fn runner() -> HttpRunner {
     HttpRunner::new(Config::default())
 }
 
-async fn call(server: &Server) -> Ending {
+async fn call(server: &Server) -> TryEnding {
     in_time(runner().run(&attempt(&json!({"url": server.url(), "payload": 1})))).await
 }
 
-fn response(ending: &Ending) -> &HttpReport {
+fn response(ending: &TryEnding) -> &HttpReport {
     ending.report.response.as_ref().expect("it answered")
 }
 

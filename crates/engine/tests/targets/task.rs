@@ -6,7 +6,7 @@ use std::time::Duration;
 use foreman_core::outcome::AttemptEnd;
 use foreman_core::target::Route;
 use foreman_engine::target::task::{Handlers, TaskContext, TaskError, TaskRunner};
-use foreman_engine::target::{Ending, Runner, Targets};
+use foreman_engine::target::{Runner, Targets, TryEnding};
 use foreman_runtime::{TaskFailed, Tasks};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ async fn add(task: TaskContext) -> Result<(), TaskError> {
     Ok(())
 }
 
-async fn run(handlers: Handlers, spec: &Value) -> Ending {
+async fn run(handlers: Handlers, spec: &Value) -> TryEnding {
     in_time(TaskRunner::new(handlers).run(&attempt(spec))).await
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use foreman_core::outcome::AttemptEnd;
 use foreman_engine::target::http::{Config, HttpRunner, Trust};
-use foreman_engine::target::{Ending, Runner};
+use foreman_engine::target::{Runner, TryEnding};
 use foreman_runtime::Tasks;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -58,7 +58,7 @@ fn secure_server_at(address: &str) -> Option<SocketAddr> {
     Some(address)
 }
 
-async fn call(trust: Trust, host: &str, port: u16) -> Ending {
+async fn call(trust: Trust, host: &str, port: u16) -> TryEnding {
     let runner = HttpRunner::new(Config { trust, connect_timeout: Duration::from_secs(2), ..Config::default() });
     let url = format!("https://{host}:{port}/path?token=secret");
     let ending = in_time(runner.run(&attempt(&json!({"url": url, "method": "GET"})))).await;

@@ -13,7 +13,7 @@ use foreman_core::target::{Addressee, Route, WebhookTarget};
 use foreman_core::webhook::{Disabled, Event, Events, KIND, QUEUE, Wish};
 use foreman_core::{Job, JobId, Lane, Target, WebhookId, Work};
 use foreman_engine::target::webhook::WebhookRunner;
-use foreman_engine::target::{Ending, Runner, Try};
+use foreman_engine::target::{Runner, Try, TryEnding};
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -48,7 +48,7 @@ fn to(id: WebhookId) -> Try {
     delivery(Addressee::Webhook(id))
 }
 
-async fn run(runner: &WebhookRunner, attempt: &Try) -> Ending {
+async fn run(runner: &WebhookRunner, attempt: &Try) -> TryEnding {
     in_time(runner.run(attempt)).await
 }
 

@@ -21,11 +21,11 @@ use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
 use tokio::process::Command;
 
-use super::plan::{Identity, Plan, Refusal, Said, Step, mark};
+use super::plan::{Identity, LaunchPlan, LaunchStep, LauncherAnswer, Refusal, mark};
 use super::scratch::Scratch;
 use super::spawner::{self, Spawned};
 use super::{Config, Launcher};
-use crate::target::{Ending, Try};
+use crate::target::{Try, TryEnding};
 
 /// What a shell answers when there is no such program, and when it may not be run.
 const NOT_FOUND: i32 = 127;
@@ -54,7 +54,7 @@ pub(super) enum NotStarted {
 impl NotStarted {
     /// What a shell would have told by an exit code counts as that exit code, so that a job may say otherwise. A machine
     /// that is short of something right now, or wrongly set up, is worth another try; the rest is not.
-    pub(super) fn into_ending(self, codes: &ExitCodes) -> Ending {
+    pub(super) fn into_ending(self, codes: &ExitCodes) -> TryEnding {
         let ended = match &self {
             NotStarted::Empty | NotStarted::Directory { .. } => AttemptEnd::Failed,
             NotStarted::Program { error, .. } => match error.kind() {
@@ -70,7 +70,7 @@ impl NotStarted {
             | NotStarted::Refused(_)
             | NotStarted::Lost { .. } => AttemptEnd::Again { after: None },
         };
-        Ending { ended, ..Ending::again(self.to_string()) }
+        TryEnding { ended, ..TryEnding::again(self.to_string()) }
     }
 }
 
@@ -201,7 +201,7 @@ async fn launch(
     target: &CommandTarget,
 ) -> Result<(Spawned, Launch), NotStarted> {
     let (report, its_end) = report_pipe().map_err(NotStarted::Launcher)?;
-    let plan = Plan {
+    let plan = LaunchPlan {
         parent: getpid().as_raw(),
         report: Some(its_end.as_raw_fd()),
         limits: launcher.limits.each(),
@@ -247,13 +247,13 @@ impl Launch {
     /// it printed.
     pub(super) fn refusal(&self, target: &CommandTarget, how: &str, printed: &str) -> Option<NotStarted> {
         let program = || target.program.argv().first().cloned().unwrap_or_default();
-        match Said::read(&self.said) {
-            Said::Started => None,
-            Said::Nothing => Some(NotStarted::Lost { how: how.into(), said: printed.trim().into() }),
-            Said::Refused(refusal) => Some(match refusal.step {
-                Step::Program => NotStarted::Program { program: program(), error: refusal.error() },
+        match LauncherAnswer::read(&self.said) {
+            LauncherAnswer::Started => None,
+            LauncherAnswer::Nothing => Some(NotStarted::Lost { how: how.into(), said: printed.trim().into() }),
+            LauncherAnswer::Refused(refusal) => Some(match refusal.step {
+                LaunchStep::Program => NotStarted::Program { program: program(), error: refusal.error() },
                 // One that we made is ours to answer for.
-                Step::Directory if let Some(directory) = &target.cwd => {
+                LaunchStep::Directory if let Some(directory) = &target.cwd => {
                     NotStarted::Directory { directory: directory.clone(), error: refusal.error() }
                 }
                 _ => NotStarted::Refused(refusal),

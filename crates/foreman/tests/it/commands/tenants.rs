@@ -8,7 +8,7 @@ use std::time::Duration;
 use foreman_core::outcome::AttemptEnd;
 use foreman_core::{Job, TenantId};
 use foreman_engine::target::command::{Sharing, Users};
-use foreman_engine::target::{Ending, Runner as _, Try};
+use foreman_engine::target::{Runner as _, Try, TryEnding};
 use foreman_runtime::Tasks;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -36,7 +36,7 @@ fn with_users(directory: &TempDir, first: u32) -> Commands {
     commands
 }
 
-async fn run_of(runner: &foreman_engine::target::command::CommandRunner, tenant: &str, spec: &Value) -> Ending {
+async fn run_of(runner: &foreman_engine::target::command::CommandRunner, tenant: &str, spec: &Value) -> TryEnding {
     tokio::time::timeout(LONG, runner.run(&of(tenant, spec))).await.expect("it ends")
 }
 
