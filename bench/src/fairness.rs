@@ -16,7 +16,7 @@ use foreman_core::ports::{Store, Submitted, Wakeups};
 use foreman_core::retry::Backoff;
 use foreman_core::target::{Body, Route, TaskTarget};
 use foreman_core::{Fence, JobId, Lane, NewJob, Start, Target, TenantId, Work};
-use foreman_engine::target::{Ending, Runner, Targets, Try};
+use foreman_engine::target::{Runner, Targets, Try, TryEnding};
 use foreman_engine::worker::{self, Worker};
 use foreman_runtime::{Stop, Tasks};
 use tokio::sync::watch;
@@ -43,7 +43,7 @@ impl Runner for Clerk {
         vec![Route::task(TASK)]
     }
 
-    async fn run(&self, attempt: &Try) -> Ending {
+    async fn run(&self, attempt: &Try) -> TryEnding {
         if attempt.job.tenant.as_str() == "single" {
             let now = Instant::now();
             self.started.send_modify(|started| {
@@ -51,7 +51,7 @@ impl Runner for Clerk {
             });
         }
         sleep(WORK).await;
-        Ending::completed(Report::default())
+        TryEnding::completed(Report::default())
     }
 }
 

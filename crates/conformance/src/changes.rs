@@ -9,7 +9,7 @@ use super::given::{
 use foreman_core::id::JobId;
 use foreman_core::outcome::Verdict;
 use foreman_core::ports::{Moved, Position};
-use foreman_core::state::{Event, State, transition};
+use foreman_core::state::{State, StateEvent, transition};
 
 fn states(moved: &[Moved]) -> Vec<State> {
     moved.iter().map(|moved| moved.step.state).collect()
@@ -220,7 +220,7 @@ pub async fn every_move_is_one_that_the_states_allow(subject: &dyn Subject) {
     for moved in scene.moved_since(start).await {
         let allowed = match last.insert(moved.id, moved.step.state) {
             None => matches!(moved.step.state, State::Scheduled | State::Pending),
-            Some(from) => Event::ALL.into_iter().any(|event| transition(from, event) == Some(moved.step.state)),
+            Some(from) => StateEvent::ALL.into_iter().any(|event| transition(from, event) == Some(moved.step.state)),
         };
         assert!(allowed, "{moved:?}");
     }

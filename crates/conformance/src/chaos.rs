@@ -26,7 +26,7 @@ use foreman_core::ports::{
     CancelAnswer, ClaimAnswer, ClaimRequest, Company, Heartbeat, Held, JobFilter, Position, RedriveAnswer,
     RemoveAnswer, Settled,
 };
-use foreman_core::state::{Event, State, transition};
+use foreman_core::state::{State, StateEvent, transition};
 
 /// Steps of one history.
 pub const STEPS: usize = 150;
@@ -359,8 +359,8 @@ impl<'a> Play<'a> {
         self.trail.note(&format!("took {}", held.len()));
         let is_alone = request.company == Company::Nobody;
         let wanted = match &request.wanted {
-            foreman_core::ports::Wanted::ByOrder { limit: wanted, .. } => limit.unwrap_or(*wanted),
-            foreman_core::ports::Wanted::ByIds(_) => 0,
+            foreman_core::ports::WantedJobs::ByOrder { limit: wanted, .. } => limit.unwrap_or(*wanted),
+            foreman_core::ports::WantedJobs::ByIds(_) => 0,
         };
         let took_fragile = held.len() == 1 && held[0].is_fragile();
         assert!(
@@ -607,7 +607,7 @@ impl<'a> Play<'a> {
             let life = &lives[id];
             assert!(matches!(life[0], State::Scheduled | State::Pending), "{id} began as {}", life[0]);
             for pair in life.windows(2) {
-                let allowed = Event::ALL.into_iter().any(|event| transition(pair[0], event) == Some(pair[1]));
+                let allowed = StateEvent::ALL.into_iter().any(|event| transition(pair[0], event) == Some(pair[1]));
                 assert!(allowed, "{id} went from {} to {}", pair[0], pair[1]);
             }
             let finals = life.iter().filter(|state| state.is_final()).count();

@@ -11,7 +11,7 @@ use foreman_core::outcome::{AttemptOutcome, Report, Verdict};
 use foreman_core::ports::{
     CancelAnswer, Census, ChangeRow, ClaimAnswer, ClaimRequest, Company, Due, Heartbeat, Held, JobFilter, JobView,
     Moved, Note, OpenJob, Position, Pruned, Pulse, Queues, RedriveAnswer, RemoveAnswer, Retention, SessionInfo,
-    Settled, Settlement, Store, Submitted, Wanted,
+    Settled, Settlement, Store, Submitted, WantedJobs,
 };
 use foreman_core::retry::Backoff;
 use foreman_core::secret_map::SecretMap;
@@ -221,7 +221,7 @@ pub fn by_order(session: SessionId, limit: usize) -> ClaimRequest {
     ClaimRequest {
         session,
         token: ClaimToken::fresh(),
-        wanted: Wanted::ByOrder { plan: LanePlan::strict(limit), limit },
+        wanted: WantedJobs::ByOrder { plan: LanePlan::strict(limit), limit },
         queues: Queues::All,
         routes: routes(),
         company: Company::Others,
@@ -230,7 +230,7 @@ pub fn by_order(session: SessionId, limit: usize) -> ClaimRequest {
 }
 
 pub fn by_ids(session: SessionId, ids: &[JobId]) -> ClaimRequest {
-    ClaimRequest { wanted: Wanted::ByIds(ids.to_vec()), ..by_order(session, 0) }
+    ClaimRequest { wanted: WantedJobs::ByIds(ids.to_vec()), ..by_order(session, 0) }
 }
 
 /// The same call with nothing else running in the session.

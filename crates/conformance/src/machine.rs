@@ -5,7 +5,7 @@ use super::given::{HOUR, Proof, Scene, a_job, alone, by_ids, completed, dead, fa
 use foreman_core::id::{Fence, JobId, SessionId};
 use foreman_core::outcome::Verdict;
 use foreman_core::ports::{CancelAnswer, RedriveAnswer, Settled};
-use foreman_core::state::{Event, State, transition};
+use foreman_core::state::{State, StateEvent, transition};
 
 /// A job driven into a state, with the best proof there is that somebody holds it.
 struct Driven {
@@ -39,36 +39,36 @@ async fn drive(scene: &Scene<'_>, session: SessionId, state: State) -> Driven {
 }
 
 /// Tries the verb that stands for an event; answers whether the store says that it took place.
-async fn attempt(scene: &Scene<'_>, job: &Driven, event: Event) -> bool {
+async fn attempt(scene: &Scene<'_>, job: &Driven, event: StateEvent) -> bool {
     let settle = async |verdict: Verdict| scene.settle(job.proof, verdict).await == Settled::Now;
     match event {
-        Event::FellDue => {
+        StateEvent::FellDue => {
             let head = scene.head().await;
             scene.wait(HOUR + HOUR / 2).await;
             scene.moved_since(head).await.iter().any(|moved| moved.id == job.id)
         }
-        Event::Claimed => {
+        StateEvent::Claimed => {
             let session = scene.session().await;
             ids(&scene.take(alone(by_ids(session, &[job.id]))).await).contains(&job.id)
         }
-        Event::Completed => settle(completed()).await,
-        Event::Failed => settle(failed("no")).await,
-        Event::GaveUp => settle(dead("never")).await,
-        Event::RetryPlanned => settle(retry(HOUR)).await,
-        Event::Returned => settle(interrupted()).await,
-        Event::Cancelled => {
+        StateEvent::Completed => settle(completed()).await,
+        StateEvent::Failed => settle(failed("no")).await,
+        StateEvent::GaveUp => settle(dead("never")).await,
+        StateEvent::RetryPlanned => settle(retry(HOUR)).await,
+        StateEvent::Returned => settle(interrupted()).await,
+        StateEvent::Cancelled => {
             matches!(scene.cancel(job.id).await, Some(CancelAnswer::WasWaiting | CancelAnswer::WasHeld(_)))
         }
-        Event::Expired => {
+        StateEvent::Expired => {
             let head = scene.head().await;
             scene.wait(HOUR * 3).await;
             scene.moved_since(head).await.iter().any(|moved| moved.id == job.id && moved.step.state == State::Failed)
         }
-        Event::Redriven => scene.redrive(job.id).await == Some(RedriveAnswer::Redriven),
+        StateEvent::Redriven => scene.redrive(job.id).await == Some(RedriveAnswer::Redriven),
     }
 }
 
-async fn follows_the_table(subject: &dyn Subject, event: Event) {
+async fn follows_the_table(subject: &dyn Subject, event: StateEvent) {
     let scene = Scene::of(subject);
     let session = scene.session().await;
     for state in State::ALL {
@@ -82,41 +82,41 @@ async fn follows_the_table(subject: &dyn Subject, event: Event) {
 }
 
 pub async fn falling_due_follows_the_table(subject: &dyn Subject) {
-    follows_the_table(subject, Event::FellDue).await;
+    follows_the_table(subject, StateEvent::FellDue).await;
 }
 
 pub async fn claiming_follows_the_table(subject: &dyn Subject) {
-    follows_the_table(subject, Event::Claimed).await;
+    follows_the_table(subject, StateEvent::Claimed).await;
 }
 
 pub async fn completing_follows_the_table(subject: &dyn Subject) {
-    follows_the_table(subject, Event::Completed).await;
+    follows_the_table(subject, StateEvent::Completed).await;
 }
 
 pub async fn failing_follows_the_table(subject: &dyn Subject) {
-    follows_the_table(subject, Event::Failed).await;
+    follows_the_table(subject, StateEvent::Failed).await;
 }
 
 pub async fn giving_up_follows_the_table(subject: &dyn Subject) {
-    follows_the_table(subject, Event::GaveUp).await;
+    follows_the_table(subject, StateEvent::GaveUp).await;
 }
 
 pub async fn planning_a_retry_follows_the_table(subject: &dyn Subject) {
-    follows_the_table(subject, Event::RetryPlanned).await;
+    follows_the_table(subject, StateEvent::RetryPlanned).await;
 }
 
 pub async fn returning_follows_the_table(subject: &dyn Subject) {
-    follows_the_table(subject, Event::Returned).await;
+    follows_the_table(subject, StateEvent::Returned).await;
 }
 
 pub async fn cancelling_follows_the_table(subject: &dyn Subject) {
-    follows_the_table(subject, Event::Cancelled).await;
+    follows_the_table(subject, StateEvent::Cancelled).await;
 }
 
 pub async fn expiring_follows_the_table(subject: &dyn Subject) {
-    follows_the_table(subject, Event::Expired).await;
+    follows_the_table(subject, StateEvent::Expired).await;
 }
 
 pub async fn redriving_follows_the_table(subject: &dyn Subject) {
-    follows_the_table(subject, Event::Redriven).await;
+    follows_the_table(subject, StateEvent::Redriven).await;
 }

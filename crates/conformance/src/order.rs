@@ -4,7 +4,7 @@ use super::Subject;
 use super::given::{HOUR, SECOND, Scene, a_job, alone, by_order, completed, ids, interrupted, jobs, queue, retry};
 use foreman_core::id::{JobId, SessionId};
 use foreman_core::lane::{Lane, LanePlan, Pick, StarvationGuard};
-use foreman_core::ports::{ClaimRequest, Queues, Wanted};
+use foreman_core::ports::{ClaimRequest, Queues, WantedJobs};
 
 /// The next `count` jobs, claimed one by one and completed, with the tenant of each.
 async fn serve(scene: &Scene<'_>, session: SessionId, count: usize) -> Vec<(JobId, String)> {
@@ -22,7 +22,7 @@ fn share(served: &[(JobId, String)], tenant: &str) -> usize {
 }
 
 fn planned(session: SessionId, plan: LanePlan, limit: usize) -> ClaimRequest {
-    ClaimRequest { wanted: Wanted::ByOrder { plan, limit }, ..by_order(session, limit) }
+    ClaimRequest { wanted: WantedJobs::ByOrder { plan, limit }, ..by_order(session, limit) }
 }
 
 pub async fn jobs_of_one_tenant_run_in_the_order_they_came(subject: &dyn Subject) {

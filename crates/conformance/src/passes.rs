@@ -6,7 +6,7 @@ use super::TenancySubject;
 use super::given::{HOUR, PLENTY, SECOND, Scene, at_once, tenant};
 use super::prune::for_ever;
 use foreman_core::key::{ApiKey, KeyHash};
-use foreman_core::ports::{Holder, NewPass, Pass, PassKind, Pruned};
+use foreman_core::ports::{NewPass, Pass, PassHolder, PassKind, Pruned};
 use foreman_core::time::Timestamp;
 
 const ANSWERS: &str = "the store answers";
@@ -17,7 +17,13 @@ fn hash(shown: &str) -> KeyHash {
 }
 
 fn a_ticket(shown: &str) -> NewPass {
-    NewPass { hash: hash(shown), kind: PassKind::Ticket, holder: Holder::Nobody, tenant: tenant("acme"), keep: SOON }
+    NewPass {
+        hash: hash(shown),
+        kind: PassKind::Ticket,
+        holder: PassHolder::Nobody,
+        tenant: tenant("acme"),
+        keep: SOON,
+    }
 }
 
 fn a_session(shown: &str) -> NewPass {
@@ -46,7 +52,8 @@ fn as_issued(new: &NewPass, expires_at: Timestamp) -> Pass {
 
 pub async fn a_pass_reads_back_as_it_was_issued(subject: &dyn TenancySubject) {
     let scene = Scene::of(subject);
-    let holders = [Holder::Nobody, Holder::Bootstrap(hash("configured")), Holder::Key(ApiKey::fresh().id().clone())];
+    let holders =
+        [PassHolder::Nobody, PassHolder::Bootstrap(hash("configured")), PassHolder::Key(ApiKey::fresh().id().clone())];
     for (number, holder) in holders.into_iter().enumerate() {
         for new in [a_ticket(&format!("t{number}")), a_session(&format!("s{number}"))] {
             let new = NewPass { holder: holder.clone(), ..new };

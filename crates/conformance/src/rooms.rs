@@ -8,7 +8,7 @@ use super::given::{
 };
 use foreman_core::id::{JobId, SessionId};
 use foreman_core::lane::{Lane, LanePlan};
-use foreman_core::ports::{ClaimAnswer, ClaimRequest, Headroom, Held, Queues, Wanted};
+use foreman_core::ports::{ClaimAnswer, ClaimRequest, Headroom, Held, Queues, WantedJobs};
 use foreman_core::retry::MAX_CRASHES;
 use foreman_core::target::Route;
 
@@ -88,7 +88,7 @@ pub async fn rooms_count_over_lanes_queues_and_routes(subject: &dyn Subject) {
     }
     let all = |limit| ClaimRequest {
         routes: [routes(), vec![Route::task("resize")]].concat(),
-        wanted: Wanted::ByOrder { plan: LanePlan::strict(limit), limit },
+        wanted: WantedJobs::ByOrder { plan: LanePlan::strict(limit), limit },
         ..by_order(session, limit)
     };
     for room in [1, 2, 5] {

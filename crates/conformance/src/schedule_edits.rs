@@ -6,7 +6,7 @@ use super::Subject;
 use super::given::{HOUR, MINUTE, SECOND, Scene, a_job, at_once, completed};
 use super::timetable::{edit, every_minute, firing_by_hand, named, next_firing, nominals, pause};
 use foreman_core::id::{EditId, ScheduleId, TenantId};
-use foreman_core::ports::{DeleteAnswer, Edit, EditAnswer, Fired, Firing, Seen, TickReason, TickState};
+use foreman_core::ports::{DeleteAnswer, Edit, EditAnswer, Fired, Firing, SeenSchedule, TickReason, TickState};
 use foreman_core::schedule::{Overlap, ScheduleSpec};
 
 pub async fn an_edit_changes_all_that_it_says_and_no_more(subject: &dyn Subject) {
@@ -19,7 +19,7 @@ pub async fn an_edit_changes_all_that_it_says_and_no_more(subject: &dyn Subject)
     let edit = Edit { spec: Arc::new(spec), work, ..edit(&view, Some(next)) };
     let answered = scene.edited(&edit).await;
     for now in [answered, scene.again(&view).await] {
-        assert_eq!(now.seen, Seen { version: 2, next: Some(next), held: None });
+        assert_eq!(now.seen, SeenSchedule { version: 2, next: Some(next), held: None });
         assert_eq!(format!("{:?}", now.schedule.spec), format!("{:?}", edit.spec));
         assert_eq!(format!("{:?}", now.schedule.work), format!("{:?}", edit.work));
         assert_eq!((now.edited_at, now.is_paused), (scene.now().await, false));
@@ -32,8 +32,8 @@ pub async fn an_edit_of_what_it_no_longer_is_is_stale(subject: &dyn Subject) {
     let scene = Scene::of(subject);
     let view = scene.plant(every_minute("daily").overlap(Overlap::Queue)).await;
     let next = Some(scene.now().await.plus(HOUR * 24));
-    let older = Seen { version: 0, ..view.seen };
-    let wrong = [older, Seen { next: None, ..view.seen }, Seen { held: view.seen.next, ..view.seen }];
+    let older = SeenSchedule { version: 0, ..view.seen };
+    let wrong = [older, SeenSchedule { next: None, ..view.seen }, SeenSchedule { held: view.seen.next, ..view.seen }];
     for seen in wrong {
         let answer = scene.edit(&Edit { seen, ..edit(&view, next) }).await;
         assert!(matches!(answer, EditAnswer::Stale), "{seen:?}: {answer:?}");
@@ -140,7 +140,7 @@ pub async fn a_deleted_schedule_leaves_its_jobs_and_its_ticks(subject: &dyn Subj
     let jobs = scene.fire_next(&view).await;
     let now = scene.again(&view).await;
     let late = next_firing(&now);
-    let stale = Seen { version: 7, ..now.seen };
+    let stale = SeenSchedule { version: 7, ..now.seen };
     let answer = scene.store.delete_schedule(&TenantId::default(), now.schedule.id, stale).await;
     assert_eq!(answer.expect("the store answers"), DeleteAnswer::Stale, "it is not what was seen");
     assert_eq!(scene.delete(&now).await, DeleteAnswer::Deleted);

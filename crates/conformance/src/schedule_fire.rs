@@ -11,7 +11,7 @@ use super::timetable::{
 };
 use foreman_core::id::{JobId, ScheduleId};
 use foreman_core::job::{NewJob, Occasion, Start};
-use foreman_core::ports::{Fired, Firing, NewTick, Seen, TickAct, TickReason, TickState, TickView, Topic};
+use foreman_core::ports::{Fired, Firing, NewTick, SeenSchedule, TickAct, TickReason, TickState, TickView, Topic};
 use foreman_core::schedule::Overlap;
 use foreman_core::state::State;
 use foreman_core::time::Timestamp;
@@ -60,7 +60,11 @@ pub async fn a_tick_makes_its_job_and_moves_on(subject: &dyn Subject) {
         moved.iter().map(|moved| (moved.id, moved.step.state, moved.step.attempt, moved.queue.as_str())).collect();
     assert_eq!(told, [(id, State::Pending, 0, "mail")]);
     let now = scene.again(&view).await;
-    assert_eq!(now.seen, Seen { version: 1, next: Some(nominal.plus(MINUTE)), held: None }, "firing is no edit");
+    assert_eq!(
+        now.seen,
+        SeenSchedule { version: 1, next: Some(nominal.plus(MINUTE)), held: None },
+        "firing is no edit"
+    );
     assert_eq!(scene.ticks(&view).await, [plain_tick(nominal, scene.now().await, id)]);
     let session = scene.session().await;
     assert_eq!(ids(&scene.claim(session, 5).await), [id], "it can be run at once");

@@ -6,7 +6,7 @@ use super::Subject;
 use super::given::{MINUTE, SECOND, Scene, at_once, tenant};
 use super::timetable::{every_minute, named, nominals};
 use foreman_core::id::{ScheduleId, TenantId};
-use foreman_core::ports::{CreateAnswer, DeleteAnswer, EditAnswer, ScheduleView, Seen};
+use foreman_core::ports::{CreateAnswer, DeleteAnswer, EditAnswer, ScheduleView, SeenSchedule};
 use foreman_core::schedule::{NewSchedule, Schedule, ScheduleKey, ScheduleName, ScheduleSpec};
 
 fn names(views: &[ScheduleView]) -> Vec<String> {
@@ -36,7 +36,7 @@ pub async fn a_schedule_reads_back_as_it_was_made(subject: &dyn Subject) {
         assert_eq!(format!("{schedule:?}"), format!("{:?}", new.schedule), "to the letter");
         let text = |spec: &ScheduleSpec| serde_json::to_string(spec).expect("plain data");
         assert_eq!(text(&schedule.spec), text(&new.schedule.spec));
-        assert_eq!(seen, Seen { version: 1, next: new.next, held: None });
+        assert_eq!(seen, SeenSchedule { version: 1, next: new.next, held: None });
         assert_eq!((is_paused, created_at, edited_at), (false, scene.now().await, scene.now().await));
         assert_eq!(last_tick, None);
     }

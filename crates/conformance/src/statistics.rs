@@ -13,7 +13,7 @@ use foreman_core::ports::{
     Advance, Advanced, Begin, Bucket, Depth, Effect, FollowerName, Position, Pruned, Range, Retention, Store,
     WaitingCounts,
 };
-use foreman_core::statistics::{Entry, Ledger, Levels, Slot, Spread, Tally};
+use foreman_core::statistics::{BucketEntry, Ledger, Levels, Slot, Spread, Tally};
 use foreman_core::time::Timestamp;
 
 const ANSWERS: &str = "the store answers";
@@ -23,7 +23,7 @@ const ANSWERS: &str = "the store answers";
 pub struct Stretch {
     pub from: Position,
     pub to: Position,
-    pub entries: Vec<Entry>,
+    pub entries: Vec<BucketEntry>,
 }
 
 impl Stretch {
@@ -49,14 +49,14 @@ async fn book(store: &dyn Store, stretch: &Stretch) -> Advanced {
 }
 
 /// Adds these without moving the bookkeeper.
-async fn add(scene: &Scene<'_>, entries: Vec<Entry>) {
+async fn add(scene: &Scene<'_>, entries: Vec<BucketEntry>) {
     let place = bookkeeper(scene).await;
     assert_eq!(book(&*scene.store, &Stretch { from: place, to: place, entries }).await, Advanced::Done);
 }
 
 /// So many submitted to a queue of the default tenant in the minute of that moment; to all together without one.
-fn submitted(queue: Option<&str>, at: Timestamp, count: u64) -> Entry {
-    Entry {
+fn submitted(queue: Option<&str>, at: Timestamp, count: u64) -> BucketEntry {
+    BucketEntry {
         tenant: TenantId::default(),
         queue: queue.map(super::given::queue),
         slot: Slot::Minute,
@@ -168,7 +168,7 @@ pub async fn what_is_booked_is_added_to_what_is_there(subject: &dyn Subject) {
     };
     let mut expected = Tally::default();
     for n in [7, 3, u64::from(u32::MAX) * 1_000] {
-        add(&scene, vec![Entry { tally: tally(n), ..submitted(Some("mail"), now, 0) }]).await;
+        add(&scene, vec![BucketEntry { tally: tally(n), ..submitted(Some("mail"), now, 0) }]).await;
         expected.add(&tally(n));
     }
     let found = read(&scene, &ever(Slot::Minute, Some("mail"))).await;
@@ -294,7 +294,7 @@ pub async fn minutes_and_hours_queues_and_tenants_are_kept_apart(subject: &dyn S
     let scene = Scene::of(subject);
     // One moment that begins a minute and an hour.
     let at = Slot::Hour.of(scene.now().await);
-    let of = |slot, tenant: &str, queue: Option<&str>, count| Entry {
+    let of = |slot, tenant: &str, queue: Option<&str>, count| BucketEntry {
         slot,
         tenant: super::given::tenant(tenant),
         ..submitted(queue, at, count)
@@ -328,12 +328,12 @@ pub async fn queues_are_summed_apart_the_busiest_first(subject: &dyn Subject) {
     let scene = Scene::of(subject);
     let first = Slot::Minute.of(scene.now().await);
     let at = |n: u32| first.plus(MINUTE * n);
-    let ended = |queue: &str, n, count| Entry {
+    let ended = |queue: &str, n, count| BucketEntry {
         tally: Tally { completed: count, dead: 1, ..Tally::default() },
         ..submitted(Some(queue), at(n), 0)
     };
-    let theirs = Entry { tenant: tenant("acme"), ..submitted(Some("theirs"), at(1), 99) };
-    let hours = Entry { slot: Slot::Hour, ..submitted(Some("hours"), at(1), 99) };
+    let theirs = BucketEntry { tenant: tenant("acme"), ..submitted(Some("theirs"), at(1), 99) };
+    let hours = BucketEntry { slot: Slot::Hour, ..submitted(Some("hours"), at(1), 99) };
     let entries = vec![
         submitted(None, at(0), 100),
         submitted(Some("a"), at(0), 2),
@@ -449,7 +449,7 @@ pub async fn a_queue_that_was_emptied_is_not_deep_any_more(subject: &dyn Subject
 pub async fn minutes_are_kept_for_two_days_and_hours_for_their_retention(subject: &dyn Subject) {
     let scene = Scene::of(subject);
     let first = Slot::Hour.of(scene.now().await);
-    let hour = |entry: Entry| Entry { slot: Slot::Hour, at: Slot::Hour.of(entry.at), ..entry };
+    let hour = |entry: BucketEntry| BucketEntry { slot: Slot::Hour, at: Slot::Hour.of(entry.at), ..entry };
     for n in [0, 30, 60, 90] {
         let entry = submitted(None, first.plus(MINUTE * n), 1);
         add(&scene, vec![entry.clone(), hour(entry)]).await;

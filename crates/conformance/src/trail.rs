@@ -3,7 +3,7 @@
 use super::TenancySubject;
 use super::given::{DAY, HOUR, PLENTY, SECOND, Scene, at_once, tenant};
 use super::prune::for_ever;
-use foreman_core::audit::{Act, Actor, Entry};
+use foreman_core::audit::{Act, Actor, AuditEntry};
 use foreman_core::id::{EntryId, TenantId};
 use foreman_core::key::ApiKey;
 use foreman_core::ports::{Pruned, Retention};
@@ -28,7 +28,7 @@ async fn record(subject: &dyn TenancySubject, act: &Act) -> EntryId {
     id
 }
 
-async fn trail(subject: &dyn TenancySubject, of: Option<&str>) -> Vec<Entry> {
+async fn trail(subject: &dyn TenancySubject, of: Option<&str>) -> Vec<AuditEntry> {
     let of: Option<TenantId> = of.map(tenant);
     subject.tenancy().audit_log(of.as_ref(), None, PLENTY).await.expect(ANSWERS)
 }
@@ -47,7 +47,7 @@ pub async fn an_act_reads_back_as_it_was_told(subject: &dyn TenancySubject) {
             ..act("acme", "job.cancel")
         };
         let id = record(subject, &told).await;
-        expected.insert(0, Entry { id, at: subject.now().await, act: told });
+        expected.insert(0, AuditEntry { id, at: subject.now().await, act: told });
         subject.advance(SECOND).await;
     }
     assert_eq!(trail(subject, None).await, expected, "the newest first");
@@ -65,7 +65,7 @@ pub async fn an_act_told_again_is_kept_once(subject: &dyn TenancySubject) {
     }))
     .await;
     subject.tenancy().record(id, &act("other", "key.create")).await.expect(ANSWERS);
-    assert_eq!(trail(subject, None).await, [Entry { id, at: now, act: told }], "as it was told first");
+    assert_eq!(trail(subject, None).await, [AuditEntry { id, at: now, act: told }], "as it was told first");
 }
 
 pub async fn acts_of_one_tenant_can_be_asked_for(subject: &dyn TenancySubject) {

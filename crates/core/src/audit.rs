@@ -8,7 +8,7 @@ use crate::time::Timestamp;
 
 /// One act, as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct AuditEntry {
     pub id: EntryId,
     /// By the store's clock.
     pub at: Timestamp,

@@ -9,7 +9,7 @@
 //! All of it is plain functions without state: it makes no difference how many judge, and none can die half way. The
 //! requests themselves are made by the engine, which asks here before it connects.
 //!
-//! Whoever is refused learns that and no more, always in the same words ([`Refused`]), so that the answer does not map the
+//! Whoever is refused learns that and no more, always in the same words ([`EgressRefusal`]), so that the answer does not map the
 //! network for them; the operator's log gets the [`Reason`]. `docs/egress.md` tells it to an operator.
 
 mod destination;
@@ -18,5 +18,5 @@ mod policy;
 mod ranges;
 
 pub use destination::{Destination, HostPattern, NotADestination, destinations};
-pub use policy::{Policy, Reach, Reason, Refused};
+pub use policy::{EgressRefusal, Policy, Reach, Reason};
 pub use ranges::Network;

@@ -2,7 +2,7 @@
 //!
 //! A *line* is what is due in one lane, for one route, in one queue. Inside a line it is start-time fair queuing: a job that
 //! falls due takes the key `max(V, its tenant's last key + 1/weight)`, where V is the highest key claimed so far in that line
-//! ([`Keys`]). A claim then takes the smallest keys: one index scan, and a tenant's burst of 100,000 queues behind another
+//! ([`OrderKeys`]). A claim then takes the smallest keys: one index scan, and a tenant's burst of 100,000 queues behind another
 //! tenant's single job, whatever their weights. V moves with service, never with the clock: a clock runs ahead of a slow lane
 //! and would put a newcomer behind the whole burst. Every line has a V of its own: with one for all routes of a queue, a
 //! single command of a tenant, claimed at once, would move V past its 100,000 pushes that wait.
@@ -32,13 +32,13 @@ pub fn step(weight: u32) -> i64 {
 
 /// The keys of `count` jobs that fall due together, and the tenant's last key afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Keys {
+pub struct OrderKeys {
     first: i64,
     step: i64,
     count: usize,
 }
 
-impl Keys {
+impl OrderKeys {
     /// `virtual_time` is V of the line, `last` the tenant's last key there, if it ever had one.
     ///
     /// A newcomer comes after V itself, which is the place of jobs that were taken back through no fault of theirs, and
@@ -103,31 +103,31 @@ mod tests {
 
     #[test]
     fn a_single_job_goes_ahead_of_another_tenants_burst() {
-        let burst: Vec<i64> = Keys::reserve(0, None, 1, 100_000).iter().collect();
+        let burst: Vec<i64> = OrderKeys::reserve(0, None, 1, 100_000).iter().collect();
         // Three of the burst have been served when the other tenant arrives.
-        let single = Keys::reserve(burst[2], None, 1, 1).last();
+        let single = OrderKeys::reserve(burst[2], None, 1, 1).last();
         assert_eq!(burst.iter().filter(|key| **key < single).count(), 3);
     }
 
     #[test]
     fn a_single_job_goes_ahead_of_the_burst_of_the_heaviest_tenant() {
-        let burst: Vec<i64> = Keys::reserve(0, None, 1_000, 100_000).iter().collect();
-        let single = Keys::reserve(burst[99], None, 1, 1).last();
+        let burst: Vec<i64> = OrderKeys::reserve(0, None, 1_000, 100_000).iter().collect();
+        let single = OrderKeys::reserve(burst[99], None, 1, 1).last();
         assert_eq!(burst.iter().filter(|key| **key < single).count(), 100);
     }
 
     #[test]
     fn the_next_single_job_waits_for_one_of_the_burst() {
-        let burst: Vec<i64> = Keys::reserve(0, None, 1, 10).iter().collect();
-        let first = Keys::reserve(burst[2], None, 1, 1).last();
-        let second = Keys::reserve(first, Some(first), 1, 1).last();
+        let burst: Vec<i64> = OrderKeys::reserve(0, None, 1, 10).iter().collect();
+        let first = OrderKeys::reserve(burst[2], None, 1, 1).last();
+        let second = OrderKeys::reserve(first, Some(first), 1, 1).last();
         assert_eq!(burst.iter().filter(|key| **key > first && **key < second).count(), 1);
     }
 
     #[test]
     fn a_heavier_tenant_gets_its_share() {
-        let heavy: Vec<i64> = Keys::reserve(0, None, 3, 30).iter().collect();
-        let light: Vec<i64> = Keys::reserve(0, None, 1, 30).iter().collect();
+        let heavy: Vec<i64> = OrderKeys::reserve(0, None, 3, 30).iter().collect();
+        let light: Vec<i64> = OrderKeys::reserve(0, None, 1, 30).iter().collect();
         let served_heavy = heavy.iter().filter(|key| **key < light[9]).count();
         assert!(
             (27..=28).contains(&served_heavy),
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_tenant_that_was_idle_saves_nothing_up() {
-        assert_eq!(Keys::reserve(50 * UNIT, Some(2 * UNIT), 1, 1).last(), 50 * UNIT + 1);
+        assert_eq!(OrderKeys::reserve(50 * UNIT, Some(2 * UNIT), 1, 1).last(), 50 * UNIT + 1);
     }
 
     #[test]

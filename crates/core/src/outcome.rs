@@ -5,13 +5,13 @@ use std::time::Duration;
 pub use foreman_protocol::attempt::{AttemptOutcome, CommandReport, HttpReport};
 use serde::{Deserialize, Serialize};
 
-use crate::redact::Known;
-use crate::state::{Event, State};
+use crate::redact::KnownSecrets;
+use crate::state::{State, StateEvent};
 use crate::target::ExitCodes;
 
-/// How an attempt ended, as the target saw it; [`crate::retry::Policy::decide`] makes a [`Verdict`] of it.
+/// How an attempt ended, as the target saw it; [`crate::retry::RetryPolicy::decide`] makes a [`Verdict`] of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum AttemptEnd {
     Completed,
     /// No second try would help.
     Failed,
@@ -49,7 +49,7 @@ impl Report {
     }
 
     /// Takes out what the attempt was given in confidence and others said back: a report is kept in the clear.
-    pub fn hide(&mut self, known: &Known) {
+    pub fn hide(&mut self, known: &KnownSecrets) {
         let headers = self.response.iter_mut().flat_map(|said| said.headers.iter_mut().map(|(_, value)| value));
         headers.for_each(|value| known.hide(value));
         let bodies = self.response.iter_mut().map(|said| &mut said.body);
@@ -75,13 +75,13 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    pub fn event(&self) -> Event {
+    pub fn event(&self) -> StateEvent {
         match self {
-            Verdict::Completed(_) => Event::Completed,
-            Verdict::Failed(_) => Event::Failed,
-            Verdict::Dead(_) => Event::GaveUp,
-            Verdict::Retry { .. } => Event::RetryPlanned,
-            Verdict::Interrupted(_) | Verdict::Released => Event::Returned,
+            Verdict::Completed(_) => StateEvent::Completed,
+            Verdict::Failed(_) => StateEvent::Failed,
+            Verdict::Dead(_) => StateEvent::GaveUp,
+            Verdict::Retry { .. } => StateEvent::RetryPlanned,
+            Verdict::Interrupted(_) | Verdict::Released => StateEvent::Returned,
         }
     }
 
@@ -125,20 +125,20 @@ impl Verdict {
 
 /// What an HTTP status means: 2xx completed; 408, 425, 429 and 5xx again; every other 4xx, and a redirect, which is
 /// never followed, failed at once.
-pub fn classify_status(status: u16, retry_after: Option<Duration>) -> Ended {
+pub fn classify_status(status: u16, retry_after: Option<Duration>) -> AttemptEnd {
     match status {
-        200..=299 => Ended::Completed,
-        408 | 425 | 429 | 500..=599 => Ended::Again { after: retry_after },
-        _ => Ended::Failed,
+        200..=299 => AttemptEnd::Completed,
+        408 | 425 | 429 | 500..=599 => AttemptEnd::Again { after: retry_after },
+        _ => AttemptEnd::Failed,
     }
 }
 
 /// What an exit code means; a command killed by a signal has none and is tried again.
-pub fn classify_exit(code: Option<i32>, codes: &ExitCodes) -> Ended {
+pub fn classify_exit(code: Option<i32>, codes: &ExitCodes) -> AttemptEnd {
     match code {
-        Some(code) if codes.completed.contains(&code) => Ended::Completed,
-        Some(code) if codes.failed.contains(&code) => Ended::Failed,
-        _ => Ended::Again { after: None },
+        Some(code) if codes.completed.contains(&code) => AttemptEnd::Completed,
+        Some(code) if codes.failed.contains(&code) => AttemptEnd::Failed,
+        _ => AttemptEnd::Again { after: None },
     }
 }
 
@@ -146,32 +146,32 @@ pub fn classify_exit(code: Option<i32>, codes: &ExitCodes) -> Ended {
 mod tests {
     use super::*;
 
-    const AGAIN: Ended = Ended::Again { after: None };
+    const AGAIN: AttemptEnd = AttemptEnd::Again { after: None };
 
     #[test]
     fn the_status_map_is_the_documented_one() {
         for status in 100..=999 {
             let expected = match status {
-                200..=299 => Ended::Completed,
+                200..=299 => AttemptEnd::Completed,
                 408 | 425 | 429 | 500..=599 => AGAIN,
-                _ => Ended::Failed,
+                _ => AttemptEnd::Failed,
             };
             assert_eq!(classify_status(status, None), expected, "{status}");
         }
-        assert_eq!(classify_status(404, Some(Duration::from_secs(9))), Ended::Failed, "a 404 is not retried");
+        assert_eq!(classify_status(404, Some(Duration::from_secs(9))), AttemptEnd::Failed, "a 404 is not retried");
     }
 
     #[test]
     fn exit_codes_mean_what_the_job_says() {
         let codes = ExitCodes::default();
-        assert_eq!(classify_exit(Some(0), &codes), Ended::Completed);
-        assert_eq!(classify_exit(Some(126), &codes), Ended::Failed);
-        assert_eq!(classify_exit(Some(127), &codes), Ended::Failed);
+        assert_eq!(classify_exit(Some(0), &codes), AttemptEnd::Completed);
+        assert_eq!(classify_exit(Some(126), &codes), AttemptEnd::Failed);
+        assert_eq!(classify_exit(Some(127), &codes), AttemptEnd::Failed);
         assert_eq!(classify_exit(Some(1), &codes), AGAIN);
         assert_eq!(classify_exit(None, &codes), AGAIN);
         let own = ExitCodes { completed: vec![0, 3], failed: vec![1] };
-        assert_eq!(classify_exit(Some(3), &own), Ended::Completed);
-        assert_eq!(classify_exit(Some(1), &own), Ended::Failed);
+        assert_eq!(classify_exit(Some(3), &own), AttemptEnd::Completed);
+        assert_eq!(classify_exit(Some(1), &own), AttemptEnd::Failed);
         assert_eq!(classify_exit(Some(127), &own), AGAIN);
     }
 }

@@ -46,12 +46,12 @@ pub fn is_secret_name(name: &str) -> bool {
 /// Values that are known to be secret, to be hidden where somebody says them back: what a target answers and what a command prints
 /// is kept in the clear.
 #[derive(Debug, Default)]
-pub struct Known(Vec<Secret>);
+pub struct KnownSecrets(Vec<Secret>);
 
 /// A shorter value may stand in any text by chance.
 const SHORTEST_KNOWN: usize = 8;
 
-impl Known {
+impl KnownSecrets {
     /// Of headers or variables those whose names are on the list. Others (`Accept`, `LANG`) are no secrets, though they are sealed, and
     /// to hide them would spoil the answer.
     pub fn of(named: &BTreeMap<String, String>) -> Self {
@@ -180,7 +180,7 @@ fn hide(text: &str, mut spans: Vec<Range<usize>>) -> Cow<'_, str> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::{Known, text};
+    use super::{KnownSecrets, text};
 
     #[test]
     fn what_is_known_to_be_secret_is_hidden_where_it_is_said_back() {
@@ -193,11 +193,11 @@ mod tests {
         ];
         let named = BTreeMap::from(named.map(|(name, value)| (name.to_owned(), value.to_owned())));
         let mut said = "Bearer hush-hush, hush-hush; hush+hush/hush, something-long as application/json".to_owned();
-        Known::of(&named).hide(&mut said);
+        KnownSecrets::of(&named).hide(&mut said);
         assert_eq!(said, "***, ***; ***, something-long as application/json");
-        assert!(!format!("{:?}", Known::of(&named)).contains("hush"));
+        assert!(!format!("{:?}", KnownSecrets::of(&named)).contains("hush"));
         let mut short = "hush".to_owned();
-        Known::of(&named).hide(&mut short);
+        KnownSecrets::of(&named).hide(&mut short);
         assert_eq!(short, "hush", "too short to tell from a word");
     }
 

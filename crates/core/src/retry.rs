@@ -8,7 +8,7 @@ use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 
 use crate::job::{Work, span};
-use crate::outcome::{Ended, Report, Verdict};
+use crate::outcome::{AttemptEnd, Report, Verdict};
 
 /// `d = min(cap, base · factor^(n−1))`, then a wait between d/2 and d.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -66,7 +66,7 @@ pub const DELIVERY_WAITS: [Duration; 9] = {
 
 /// How hard a job is tried.
 #[derive(Clone, Copy, Debug)]
-pub struct Policy {
+pub struct RetryPolicy {
     pub max_attempts: u32,
     pub pace: Pace,
 }
@@ -91,19 +91,19 @@ impl Pace {
     }
 }
 
-impl Policy {
+impl RetryPolicy {
     pub fn of(work: &Work) -> Self {
         Self { max_attempts: work.max_attempts, pace: work.target.pace(work.backoff) }
     }
 
     /// What becomes of a job whose attempt ended like this. `spent` counts this attempt.
-    pub fn decide(&self, ended: Ended, spent: u32, report: Report, rng: &mut impl Rng) -> Verdict {
+    pub fn decide(&self, ended: AttemptEnd, spent: u32, report: Report, rng: &mut impl Rng) -> Verdict {
         match ended {
-            Ended::Completed => Verdict::Completed(report),
-            Ended::Failed => Verdict::Failed(report),
-            Ended::Interrupted => Verdict::Interrupted(report),
-            Ended::Again { .. } if spent >= self.max_attempts => Verdict::Dead(report),
-            Ended::Again { after } => {
+            AttemptEnd::Completed => Verdict::Completed(report),
+            AttemptEnd::Failed => Verdict::Failed(report),
+            AttemptEnd::Interrupted => Verdict::Interrupted(report),
+            AttemptEnd::Again { .. } if spent >= self.max_attempts => Verdict::Dead(report),
+            AttemptEnd::Again { after } => {
                 let backoff = self.pace.delay(spent, rng);
                 let delay = after.map_or(backoff, |asked| asked.min(MAX_RETRY_AFTER).max(backoff));
                 Verdict::Retry { delay, report }
@@ -145,17 +145,17 @@ mod tests {
 
     #[test]
     fn the_last_attempt_that_fails_makes_the_job_dead() {
-        let policy = Policy { max_attempts: 3, pace: Pace::Backoff(Backoff::HTTP) };
-        let again = Ended::Again { after: None };
+        let policy = RetryPolicy { max_attempts: 3, pace: Pace::Backoff(Backoff::HTTP) };
+        let again = AttemptEnd::Again { after: None };
         assert!(matches!(policy.decide(again, 2, Report::default(), &mut rng()), Verdict::Retry { .. }));
         assert!(matches!(policy.decide(again, 3, Report::default(), &mut rng()), Verdict::Dead(_)));
     }
 
     #[test]
     fn a_target_may_ask_for_a_longer_pause_but_not_for_more_than_a_day() {
-        let policy = Policy { max_attempts: 9, pace: Pace::Backoff(Backoff::HTTP) };
+        let policy = RetryPolicy { max_attempts: 9, pace: Pace::Backoff(Backoff::HTTP) };
         let wait = |asked: Duration| match policy.decide(
-            Ended::Again { after: Some(asked) },
+            AttemptEnd::Again { after: Some(asked) },
             1,
             Report::default(),
             &mut rng(),
@@ -170,7 +170,10 @@ mod tests {
 
     #[test]
     fn an_interrupted_attempt_is_never_the_last() {
-        let policy = Policy { max_attempts: 1, pace: Pace::Backoff(Backoff::HTTP) };
-        assert!(matches!(policy.decide(Ended::Interrupted, 1, Report::default(), &mut rng()), Verdict::Interrupted(_)));
+        let policy = RetryPolicy { max_attempts: 1, pace: Pace::Backoff(Backoff::HTTP) };
+        assert!(matches!(
+            policy.decide(AttemptEnd::Interrupted, 1, Report::default(), &mut rng()),
+            Verdict::Interrupted(_)
+        ));
     }
 }

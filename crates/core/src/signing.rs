@@ -30,7 +30,7 @@ use crate::secret::Secret;
 use crate::time::Timestamp;
 
 pub use keys::{CannotSign, SigningKeys};
-pub use purpose::{Purpose, for_purpose};
+pub use purpose::{SigningPurpose, for_purpose};
 
 pub const ID: &str = "webhook-id";
 pub const TIMESTAMP: &str = "webhook-timestamp";

@@ -16,7 +16,7 @@ use crate::id::{JobId, TenantId};
 use crate::job::{Idempotency, NewJob, Start, Work};
 use crate::limits::Limits;
 use crate::secret_map::MASK;
-use crate::target::{Body, Target, WRITTEN};
+use crate::target::{Body, SYNTAXES, Target};
 use crate::time::Timestamp;
 pub(crate) use fields::Mistakes;
 
@@ -77,7 +77,7 @@ impl Validate for JobSpec {
 
 /// Hides every value that may be secret.
 pub fn mask(spec: &mut JobSpec) {
-    for kind in &WRITTEN {
+    for kind in &SYNTAXES {
         for value in (kind.secrets)(spec).into_iter().flat_map(BTreeMap::values_mut) {
             MASK.clone_into(value);
         }
@@ -113,7 +113,7 @@ fn target(mut spec: JobSpec, limits: &Limits, mistakes: &mut Mistakes) -> Option
         (None, None) => Body::None,
     };
     fields::body_size(&body, limits, mistakes);
-    let mut given = WRITTEN.iter().filter(|kind| (kind.is_given)(&spec));
+    let mut given = SYNTAXES.iter().filter(|kind| (kind.is_given)(&spec));
     let kind = match (given.next(), given.next()) {
         (Some(kind), None) => kind,
         (None, _) => {
@@ -125,7 +125,7 @@ fn target(mut spec: JobSpec, limits: &Limits, mistakes: &mut Mistakes) -> Option
             return None;
         }
     };
-    for other in WRITTEN.iter().filter(|other| other.field != kind.field) {
+    for other in SYNTAXES.iter().filter(|other| other.field != kind.field) {
         for (pointer, _) in other.own.iter().filter(|(_, is_given)| is_given(&spec)) {
             mistakes.add(*pointer, format!("is for `{}`, not for `{}`", other.field, kind.field));
         }

@@ -8,7 +8,7 @@ pub use foreman_protocol::state::State;
 
 /// What can happen to a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Event {
+pub enum StateEvent {
     FellDue,
     Claimed,
     Completed,
@@ -23,51 +23,56 @@ pub enum Event {
     Redriven,
 }
 
-impl Event {
-    pub const ALL: [Event; 10] = [
-        Event::FellDue,
-        Event::Claimed,
-        Event::Completed,
-        Event::Failed,
-        Event::GaveUp,
-        Event::RetryPlanned,
-        Event::Returned,
-        Event::Cancelled,
-        Event::Expired,
-        Event::Redriven,
+impl StateEvent {
+    pub const ALL: [StateEvent; 10] = [
+        StateEvent::FellDue,
+        StateEvent::Claimed,
+        StateEvent::Completed,
+        StateEvent::Failed,
+        StateEvent::GaveUp,
+        StateEvent::RetryPlanned,
+        StateEvent::Returned,
+        StateEvent::Cancelled,
+        StateEvent::Expired,
+        StateEvent::Redriven,
     ];
 }
 
 /// Where `event` leads from `from`; `None` where it cannot happen.
-pub const fn transition(from: State, event: Event) -> Option<State> {
+pub const fn transition(from: State, event: StateEvent) -> Option<State> {
     use State::{Cancelled, Completed, Dead, Failed, Pending, Retrying, Running, Scheduled};
     match (from, event) {
-        (Scheduled | Retrying, Event::FellDue) | (Running, Event::Returned) => Some(Pending),
-        (Pending, Event::Claimed) => Some(Running),
-        (Running, Event::Completed) => Some(Completed),
-        (Running, Event::Failed) | (Scheduled | Pending | Retrying, Event::Expired) => Some(Failed),
-        (Running, Event::GaveUp) => Some(Dead),
-        (Running, Event::RetryPlanned) => Some(Retrying),
-        (Scheduled | Pending | Running | Retrying, Event::Cancelled) => Some(Cancelled),
-        (Completed | Failed | Dead | Cancelled, Event::Redriven) => Some(Pending),
+        (Scheduled | Retrying, StateEvent::FellDue) | (Running, StateEvent::Returned) => Some(Pending),
+        (Pending, StateEvent::Claimed) => Some(Running),
+        (Running, StateEvent::Completed) => Some(Completed),
+        (Running, StateEvent::Failed) | (Scheduled | Pending | Retrying, StateEvent::Expired) => Some(Failed),
+        (Running, StateEvent::GaveUp) => Some(Dead),
+        (Running, StateEvent::RetryPlanned) => Some(Retrying),
+        (Scheduled | Pending | Running | Retrying, StateEvent::Cancelled) => Some(Cancelled),
+        (Completed | Failed | Dead | Cancelled, StateEvent::Redriven) => Some(Pending),
         (
             Scheduled | Pending | Retrying,
-            Event::Completed | Event::Failed | Event::GaveUp | Event::RetryPlanned | Event::Returned | Event::Redriven,
+            StateEvent::Completed
+            | StateEvent::Failed
+            | StateEvent::GaveUp
+            | StateEvent::RetryPlanned
+            | StateEvent::Returned
+            | StateEvent::Redriven,
         )
-        | (Scheduled | Retrying, Event::Claimed)
-        | (Pending, Event::FellDue)
-        | (Running, Event::FellDue | Event::Claimed | Event::Expired | Event::Redriven)
+        | (Scheduled | Retrying, StateEvent::Claimed)
+        | (Pending, StateEvent::FellDue)
+        | (Running, StateEvent::FellDue | StateEvent::Claimed | StateEvent::Expired | StateEvent::Redriven)
         | (
             Completed | Failed | Dead | Cancelled,
-            Event::FellDue
-            | Event::Claimed
-            | Event::Completed
-            | Event::Failed
-            | Event::GaveUp
-            | Event::RetryPlanned
-            | Event::Returned
-            | Event::Cancelled
-            | Event::Expired,
+            StateEvent::FellDue
+            | StateEvent::Claimed
+            | StateEvent::Completed
+            | StateEvent::Failed
+            | StateEvent::GaveUp
+            | StateEvent::RetryPlanned
+            | StateEvent::Returned
+            | StateEvent::Cancelled
+            | StateEvent::Expired,
         ) => None,
     }
 }
@@ -79,16 +84,22 @@ mod tests {
     #[test]
     fn nothing_leaves_a_final_state_but_a_redrive() {
         for state in State::FINAL {
-            for event in Event::ALL {
+            for event in StateEvent::ALL {
                 let next = transition(state, event);
-                assert_eq!(next.is_some(), event == Event::Redriven, "{state} on {event:?}");
+                assert_eq!(next.is_some(), event == StateEvent::Redriven, "{state} on {event:?}");
             }
         }
     }
 
     #[test]
     fn only_a_running_job_can_be_settled() {
-        for event in [Event::Completed, Event::Failed, Event::GaveUp, Event::RetryPlanned, Event::Returned] {
+        for event in [
+            StateEvent::Completed,
+            StateEvent::Failed,
+            StateEvent::GaveUp,
+            StateEvent::RetryPlanned,
+            StateEvent::Returned,
+        ] {
             let from: Vec<State> = State::ALL.into_iter().filter(|state| transition(*state, event).is_some()).collect();
             assert_eq!(from, [State::Running], "{event:?}");
         }

@@ -17,7 +17,7 @@ pub const MINUTES_KEPT: Duration = Duration::from_hours(48);
 
 /// What is added to one bucket.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct BucketEntry {
     pub tenant: TenantId,
     /// None: all queues together.
     pub queue: Option<QueueName>,
@@ -226,8 +226,8 @@ impl Ledger {
     }
 
     /// Notes that a queue, or all of a tenant's together, is deeper or less deep than it was.
-    pub fn see(&mut self, change: &Change, now: Timestamp) {
-        let Change { tenant, queue, before, after } = change;
+    pub fn see(&mut self, change: &DepthChange, now: Timestamp) {
+        let DepthChange { tenant, queue, before, after } = change;
         for slot in Slot::ALL {
             let tally = self.tallies.entry((tenant.clone(), queue.clone(), slot, slot.of(now))).or_default();
             // What an hour began with was seen in it too.
@@ -247,9 +247,9 @@ impl Ledger {
         self.tallies.len()
     }
 
-    pub fn entries(self) -> Vec<Entry> {
+    pub fn entries(self) -> Vec<BucketEntry> {
         let entries = self.tallies.into_iter();
-        entries.map(|((tenant, queue, slot, at), tally)| Entry { tenant, queue, slot, at, tally }).collect()
+        entries.map(|((tenant, queue, slot, at), tally)| BucketEntry { tenant, queue, slot, at, tally }).collect()
     }
 }
 
@@ -259,7 +259,7 @@ pub struct Levels(HashMap<(TenantId, Option<QueueName>), (u64, u64)>);
 
 /// A queue, or all of a tenant's together, is deeper or less deep than it was: so many wait, so many run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct DepthChange {
     pub tenant: TenantId,
     pub queue: Option<QueueName>,
     pub before: (u64, u64),
@@ -268,20 +268,20 @@ pub struct Change {
 
 /// How deep a queue, or all of a tenant's together, was when it was last sampled.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct SampledLevel {
     pub tenant: TenantId,
     pub queue: Option<QueueName>,
     pub level: Level,
 }
 
 impl Levels {
-    pub fn of(known: impl IntoIterator<Item = Known>) -> Self {
-        let level = |it: Known| ((it.tenant, it.queue), (it.level.waiting, it.level.running));
+    pub fn of(known: impl IntoIterator<Item = SampledLevel>) -> Self {
+        let level = |it: SampledLevel| ((it.tenant, it.queue), (it.level.waiting, it.level.running));
         Self(known.into_iter().map(level).collect())
     }
 
     /// What is not as it was. `depths` has every queue in which anything waits or runs.
-    pub fn changes(&self, depths: &[Depth]) -> Vec<Change> {
+    pub fn changes(&self, depths: &[Depth]) -> Vec<DepthChange> {
         let mut now: BTreeMap<(&TenantId, Option<&QueueName>), (u64, u64)> = BTreeMap::new();
         for depth in depths {
             // All together are the user's.
@@ -299,13 +299,13 @@ impl Levels {
         let change = |((tenant, queue), after): ((&TenantId, Option<&QueueName>), (u64, u64))| {
             let (tenant, queue) = (tenant.clone(), queue.cloned());
             let before = self.0.get(&(tenant.clone(), queue.clone())).copied().unwrap_or_default();
-            (before != after).then_some(Change { tenant, queue, before, after })
+            (before != after).then_some(DepthChange { tenant, queue, before, after })
         };
         places.filter_map(change).collect()
     }
 
     /// It was written down.
-    pub fn note(&mut self, change: &Change) {
+    pub fn note(&mut self, change: &DepthChange) {
         let place = (change.tenant.clone(), change.queue.clone());
         if change.after == (0, 0) {
             self.0.remove(&place);
@@ -510,7 +510,7 @@ mod tests {
         ledger.sample(&[depth("a", 3)], now);
         let entries = ledger.entries();
         let of = |queue: Option<&str>| {
-            let is_it = |entry: &&Entry| entry.queue.as_ref().map(QueueName::as_str) == queue;
+            let is_it = |entry: &&BucketEntry| entry.queue.as_ref().map(QueueName::as_str) == queue;
             entries.iter().find(is_it).map(|entry| (entry.tally.waiting, entry.tally.running))
         };
         assert_eq!(of(Some("a")), Some((Some(5), Some(1))));

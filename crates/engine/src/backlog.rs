@@ -17,7 +17,7 @@ use foreman_core::ports::{JobQuery, StoreError, TickAct};
 use foreman_core::tenant::Limit;
 use tokio::time::Instant;
 
-use crate::firing::Ready;
+use crate::firing::ReadyFiring;
 use crate::outage::bounded;
 use crate::tenants::Tenants;
 
@@ -34,12 +34,12 @@ pub(crate) struct Backlog {
     tenants: Arc<Tenants>,
     jobs: Arc<dyn JobQuery>,
     call_timeout: Duration,
-    known: Mutex<HashMap<TenantId, Known>>,
+    known: Mutex<HashMap<TenantId, TenantBacklog>>,
 }
 
 /// What is known of one tenant.
 #[derive(Clone, Copy, Default)]
-struct Known {
+struct TenantBacklog {
     /// Fired since the last count.
     fired: u64,
     /// What may be fired before the next count.
@@ -54,7 +54,7 @@ impl Backlog {
     }
 
     /// Refuses the ticks that there is no room for, the latest of a tenant first.
-    pub async fn hold_back(&self, ready: &mut [Ready]) -> Result<(), StoreError> {
+    pub async fn hold_back(&self, ready: &mut [ReadyFiring]) -> Result<(), StoreError> {
         let mut wanted: HashMap<TenantId, u64> = HashMap::new();
         for one in ready.iter() {
             let ticks = one.firing.ticks.iter().filter(|tick| matches!(tick.act, TickAct::Fire(_))).count();
@@ -88,13 +88,13 @@ impl Backlog {
     /// How many of these ticks may fire; they then count.
     async fn room(&self, tenant: &TenantId, wanted: u64, most: u64) -> Result<u64, StoreError> {
         let uncounted = (most / 100).min(UNCOUNTED);
-        let known = self.lock().get(tenant).copied().unwrap_or(Known { uncounted, ..Known::default() });
+        let known = self.lock().get(tenant).copied().unwrap_or(TenantBacklog { uncounted, ..TenantBacklog::default() });
         if known.full_until.is_some_and(|until| Instant::now() < until) {
             return Ok(0);
         }
         let fired = known.fired + wanted;
         if fired <= known.uncounted.min(uncounted) {
-            self.keep(tenant, Known { fired, ..known });
+            self.keep(tenant, TenantBacklog { fired, ..known });
             return Ok(wanted);
         }
         let began = Instant::now();
@@ -103,11 +103,11 @@ impl Backlog {
         let again = COUNTED_AGAIN_AFTER.max(began.elapsed() * SMALL_PART);
         let left = room.saturating_sub(wanted);
         let full_until = (left == 0).then(|| Instant::now() + again);
-        self.keep(tenant, Known { fired: 0, uncounted: left.min(uncounted), full_until });
+        self.keep(tenant, TenantBacklog { fired: 0, uncounted: left.min(uncounted), full_until });
         Ok(room.min(wanted))
     }
 
-    fn keep(&self, tenant: &TenantId, known: Known) {
+    fn keep(&self, tenant: &TenantId, known: TenantBacklog) {
         let mut all = self.lock();
         if all.len() >= MOST_TENANTS && !all.contains_key(tenant) {
             all.clear();
@@ -115,7 +115,7 @@ impl Backlog {
         all.insert(tenant.clone(), known);
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<TenantId, Known>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<TenantId, TenantBacklog>> {
         // Whole after every line that holds the lock.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }

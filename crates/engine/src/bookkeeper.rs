@@ -15,13 +15,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use foreman_core::ports::{Begin, Changes, Effect, Position, Store, StoreError};
-use foreman_core::statistics::{Change, Entry, Ledger, Levels, Slot};
+use foreman_core::statistics::{BucketEntry, DepthChange, Ledger, Levels, Slot};
 use tokio::time::Instant;
 use tracing::{debug, warn};
 
-use crate::follower::{Bookmark, Follow, Notices, Pace, Stopped};
+use crate::follower::{Bookmark, Follow, FollowerPace, Notices, Stopped};
 use crate::outage::bounded;
-pub use crate::readings::{OTHER, QueueReading, Readings, Seen};
+pub use crate::readings::{OTHER, QueueReading, Readings, ReadingsSnapshot};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -92,7 +92,7 @@ impl Bookkeeper {
         self.since = Instant::now();
         let entries = std::mem::take(&mut self.ledger).entries();
         let count = entries.len();
-        let together: Vec<Entry> = entries.iter().filter(|entry| entry.queue.is_none()).cloned().collect();
+        let together: Vec<BucketEntry> = entries.iter().filter(|entry| entry.queue.is_none()).cloned().collect();
         at.move_to(to, Effect::Counts(entries)).await?;
         self.readings.count(&together);
         if count > 0 {
@@ -137,7 +137,7 @@ impl Bookkeeper {
     }
 
     /// What was known of the queues, and what is not so any more.
-    async fn look_at_queues(&mut self) -> Result<(Levels, Vec<Change>), StoreError> {
+    async fn look_at_queues(&mut self) -> Result<(Levels, Vec<DepthChange>), StoreError> {
         let limit = self.config.call_timeout;
         let levels = match self.levels.take() {
             Some(levels) => levels,
@@ -161,9 +161,9 @@ impl Follow for Bookkeeper {
     }
 
     /// Under load there is always something new, and one look a second is as much as anybody sees of it.
-    fn pace(&self) -> Pace {
+    fn pace(&self) -> FollowerPace {
         let Config { poll, every, step, call_timeout, .. } = self.config;
-        Pace { poll, nap: every, step, call_timeout }
+        FollowerPace { poll, nap: every, step, call_timeout }
     }
 
     fn notices(&self) -> Notices {

@@ -46,7 +46,7 @@ pub trait Sink: Send + Sync + 'static {
 
 /// How much is gathered and written at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct BatchLimits {
     /// Items of one write. A caller's items are never divided, so a caller with more than this is written alone.
     pub batch: usize,
     /// Items that may wait; beyond it callers are refused.
@@ -57,7 +57,7 @@ pub struct Limits {
 
 /// Why items were not taken. Nothing of them will be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum CoalescerRefusal {
     #[error("closed")]
     Closed,
     #[error("too much is waiting")]
@@ -68,7 +68,7 @@ pub enum Refused {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unanswered<E> {
     #[error(transparent)]
-    Refused(#[from] Refused),
+    Refused(#[from] CoalescerRefusal),
     /// The write itself said so.
     #[error("the write failed")]
     Failed(E),
@@ -79,7 +79,7 @@ pub enum Unanswered<E> {
 
 /// What was left when the loop ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Left {
+pub struct Leftover {
     /// Items that were never sent to the sink.
     pub unwritten: usize,
     /// Items whose write was under way when the loop gave up.
@@ -90,7 +90,7 @@ pub struct Left {
 pub struct Coalescer<S: Sink> {
     sink: Arc<S>,
     door: Arc<Door<S>>,
-    limits: Limits,
+    limits: BatchLimits,
 }
 
 /// The callers' end.
@@ -105,15 +105,15 @@ impl<S: Sink> Clone for Handle<S> {
 }
 
 impl<S: Sink> Coalescer<S> {
-    pub fn new(sink: S, limits: Limits) -> (Self, Handle<S>) {
-        let limits = Limits { batch: limits.batch.max(1), in_flight: limits.in_flight.max(1), ..limits };
+    pub fn new(sink: S, limits: BatchLimits) -> (Self, Handle<S>) {
+        let limits = BatchLimits { batch: limits.batch.max(1), in_flight: limits.in_flight.max(1), ..limits };
         let door = Arc::new(Door::new(limits));
         (Self { sink: Arc::new(sink), door: Arc::clone(&door), limits }, Handle { door })
     }
 
     /// Writes until the handle was closed and everything accepted before that is written and answered, or until
     /// `give_up` comes: then it leaves at once and says what is left.
-    pub async fn run(self, give_up: impl Future<Output = ()>) -> Left {
+    pub async fn run(self, give_up: impl Future<Output = ()>) -> Leftover {
         // However this ends, nobody is left waiting for an answer that cannot come.
         let _shut = ShutOnDrop(&self.door);
         let mut give_up = pin!(give_up);
@@ -138,7 +138,7 @@ impl<S: Sink> Coalescer<S> {
     }
 
     /// Safe to drop and call again: nothing is awaited after the batch was taken.
-    async fn next_batch(&self, is_busy: bool) -> Option<Batch<S>> {
+    async fn next_batch(&self, is_busy: bool) -> Option<WaitingBatch<S>> {
         loop {
             let arrived = self.door.arrived.notified();
             match self.door.waiting() {
@@ -178,7 +178,7 @@ impl<S: Sink> Handle<S> {
     }
 
     /// Puts one item in; what becomes of it only the sink will know.
-    pub fn send(&self, item: S::Item) -> Result<(), Refused> {
+    pub fn send(&self, item: S::Item) -> Result<(), CoalescerRefusal> {
         self.door.enter(std::iter::once(item), None)
     }
 
@@ -208,7 +208,7 @@ impl<S: Sink> Handle<S> {
 
 /// The buffer between callers and loop.
 struct Door<S: Sink> {
-    limits: Limits,
+    limits: BatchLimits,
     gathered: Mutex<Gathered<S>>,
     /// For the loop: something to take, a full batch, or closed.
     arrived: Notify,
@@ -218,26 +218,26 @@ struct Door<S: Sink> {
 
 struct Gathered<S: Sink> {
     items: VecDeque<S::Item>,
-    callers: VecDeque<Caller<S>>,
+    callers: VecDeque<WaitingCaller<S>>,
     /// Taken and not yet answered for.
     writing: usize,
     is_closed: bool,
 }
 
-struct Caller<S: Sink> {
+struct WaitingCaller<S: Sink> {
     items: usize,
-    answer: Option<Answer<S>>,
+    answer: Option<AnswerSender<S>>,
 }
 
-type Answer<S> = oneshot::Sender<Result<Vec<<S as Sink>::Answer>, <S as Sink>::Error>>;
+type AnswerSender<S> = oneshot::Sender<Result<Vec<<S as Sink>::Answer>, <S as Sink>::Error>>;
 
-struct Batch<S: Sink> {
+struct WaitingBatch<S: Sink> {
     items: Vec<S::Item>,
-    callers: Vec<Caller<S>>,
+    callers: Vec<WaitingCaller<S>>,
 }
 
 impl<S: Sink> Door<S> {
-    fn new(limits: Limits) -> Self {
+    fn new(limits: BatchLimits) -> Self {
         let gathered = Gathered { items: VecDeque::new(), callers: VecDeque::new(), writing: 0, is_closed: false };
         Self { limits, gathered: Mutex::new(gathered), arrived: Notify::new(), written: Notify::new() }
     }
@@ -247,19 +247,23 @@ impl<S: Sink> Door<S> {
         self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn enter(&self, items: impl ExactSizeIterator<Item = S::Item>, answer: Option<Answer<S>>) -> Result<(), Refused> {
+    fn enter(
+        &self,
+        items: impl ExactSizeIterator<Item = S::Item>,
+        answer: Option<AnswerSender<S>>,
+    ) -> Result<(), CoalescerRefusal> {
         let count = items.len();
         let (before, after) = {
             let mut gathered = self.lock();
             if gathered.is_closed {
-                return Err(Refused::Closed);
+                return Err(CoalescerRefusal::Closed);
             }
             let before = gathered.items.len();
             if before + count > self.limits.waiting {
-                return Err(Refused::Full);
+                return Err(CoalescerRefusal::Full);
             }
             gathered.items.extend(items);
-            gathered.callers.push_back(Caller { items: count, answer });
+            gathered.callers.push_back(WaitingCaller { items: count, answer });
             (before, before + count)
         };
         // The loop need not wake for every caller: only for the first, and for the one that fills the batch.
@@ -286,7 +290,7 @@ impl<S: Sink> Door<S> {
         }
     }
 
-    fn take(&self, most: usize) -> Batch<S> {
+    fn take(&self, most: usize) -> WaitingBatch<S> {
         let mut gathered = self.lock();
         let mut callers = Vec::with_capacity(gathered.callers.len());
         let mut count = 0;
@@ -299,7 +303,7 @@ impl<S: Sink> Door<S> {
         }
         gathered.writing += count;
         let items = gathered.items.drain(..count).collect();
-        Batch { items, callers }
+        WaitingBatch { items, callers }
     }
 
     fn answered_for(&self, count: usize) {
@@ -313,11 +317,11 @@ impl<S: Sink> Door<S> {
     }
 
     /// Closes, and lets go of everyone who still waits.
-    fn shut(&self) -> Left {
+    fn shut(&self) -> Leftover {
         let (left, callers) = {
             let mut gathered = self.lock();
             gathered.is_closed = true;
-            let left = Left { unwritten: gathered.items.len(), unknown: gathered.writing };
+            let left = Leftover { unwritten: gathered.items.len(), unknown: gathered.writing };
             gathered.items.clear();
             gathered.writing = 0;
             (left, std::mem::take(&mut gathered.callers))
@@ -337,8 +341,8 @@ impl<S: Sink> Drop for ShutOnDrop<'_, S> {
 }
 
 /// Writes a batch and answers its callers; takes it apart when one item may have spoilt it for all.
-async fn write<S: Sink>(sink: &S, door: &Door<S>, batch: Batch<S>) {
-    let Batch { items, callers } = batch;
+async fn write<S: Sink>(sink: &S, door: &Door<S>, batch: WaitingBatch<S>) {
+    let WaitingBatch { items, callers } = batch;
     // Parts are worked off from left to right, so the callers come out in their own order.
     let mut parts = vec![callers.len()];
     let mut callers = VecDeque::from(callers);
@@ -369,7 +373,7 @@ async fn write<S: Sink>(sink: &S, door: &Door<S>, batch: Batch<S>) {
     }
 }
 
-impl<S: Sink> Caller<S> {
+impl<S: Sink> WaitingCaller<S> {
     fn answer(self, answer: Result<Vec<S::Answer>, S::Error>) {
         if let Some(waiting) = self.answer {
             // The caller may have gone away; its items stay written.

@@ -25,7 +25,7 @@ use foreman_core::ports::{Begin, Changes, Effect, JobQuery, Moved, Tenancy};
 use tracing::debug;
 
 use self::letter::Bag;
-use crate::follower::{Bookmark, Follow, Notices, Pace, Stopped};
+use crate::follower::{Bookmark, Follow, FollowerPace, Notices, Stopped};
 
 /// Between two looks.
 const NAP: Duration = Duration::from_millis(50);
@@ -63,12 +63,12 @@ impl Default for Config {
 
 /// What it has done since it started, for whoever counts.
 #[derive(Clone, Debug, Default)]
-pub struct Tally {
+pub struct CourierTally {
     deliveries: Arc<AtomicU64>,
     disabled: Arc<AtomicU64>,
 }
 
-impl Tally {
+impl CourierTally {
     /// Deliveries made.
     pub fn deliveries(&self) -> u64 {
         self.deliveries.load(Ordering::Relaxed)
@@ -85,15 +85,15 @@ pub struct Courier {
     jobs: Arc<dyn JobQuery>,
     tenancy: Arc<dyn Tenancy>,
     config: Config,
-    tally: Tally,
+    tally: CourierTally,
 }
 
 impl Courier {
     pub fn new(jobs: Arc<dyn JobQuery>, tenancy: Arc<dyn Tenancy>, config: Config) -> Self {
-        Self { jobs, tenancy, config, tally: Tally::default() }
+        Self { jobs, tenancy, config, tally: CourierTally::default() }
     }
 
-    pub fn tally(&self) -> Tally {
+    pub fn tally(&self) -> CourierTally {
         self.tally.clone()
     }
 
@@ -129,9 +129,9 @@ impl Follow for Courier {
         Begin::End
     }
 
-    fn pace(&self) -> Pace {
+    fn pace(&self) -> FollowerPace {
         let Config { poll, step, call_timeout, .. } = self.config;
-        Pace { poll, nap: NAP, step, call_timeout }
+        FollowerPace { poll, nap: NAP, step, call_timeout }
     }
 
     fn notices(&self) -> Notices {

@@ -17,7 +17,7 @@ use crate::outage::bounded;
 
 /// A schedule's firing, and whose schedule it is.
 #[derive(Clone, Debug)]
-pub(crate) struct Ready {
+pub(crate) struct ReadyFiring {
     pub tenant: TenantId,
     pub firing: Firing,
 }
@@ -75,7 +75,7 @@ pub(crate) fn prepare(
     now: Timestamp,
     missed_after: Duration,
     room: &mut Budget,
-) -> Result<Ready, Invalid> {
+) -> Result<ReadyFiring, Invalid> {
     let DueSchedule { schedule, seen } = due;
     let rule = schedule.rule()?;
     let mut planned = match seen.next.filter(|next| *next <= now) {
@@ -95,12 +95,12 @@ pub(crate) fn prepare(
         ticks: planned.ticks.iter().map(tick).collect(),
         next: planned.next,
     };
-    Ok(Ready { tenant: schedule.tenant.clone(), firing })
+    Ok(ReadyFiring { tenant: schedule.tenant.clone(), firing })
 }
 
 /// What a round of firing did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Round {
+pub(crate) struct FiringRound {
     pub jobs: Vec<JobId>,
     /// Not what they were any more: others fired or changed them.
     pub stale: Vec<ScheduleId>,
@@ -121,8 +121,12 @@ const ROUNDS: usize = 3;
 
 impl Firer {
     /// Fires them all; `None` when the leader's term is over.
-    pub async fn fire(&self, leader: Option<&Leader>, mut ready: Vec<Ready>) -> Result<Option<Round>, StoreError> {
-        let mut done = Round::default();
+    pub async fn fire(
+        &self,
+        leader: Option<&Leader>,
+        mut ready: Vec<ReadyFiring>,
+    ) -> Result<Option<FiringRound>, StoreError> {
+        let mut done = FiringRound::default();
         if let Some(backlog) = &self.backlog {
             backlog.hold_back(&mut ready).await?;
         }

@@ -24,7 +24,7 @@ use foreman_core::ports::{
     Advance, Advanced, Begin, Changes, Effect, FollowerName, Leader, Position, Store, StoreError, Topic, Wakeups,
 };
 use foreman_core::{Clock, Timestamp};
-use foreman_runtime::{Lead, Shutdown, Term, Tick, Ticker, clock};
+use foreman_runtime::{Lead, Shutdown, Term, Ticker, WakeReason, clock};
 use tokio::time::{Instant, timeout};
 use tracing::{info, warn};
 
@@ -48,7 +48,7 @@ pub trait Follow: Send {
     /// Where it begins when the store does not know it yet.
     fn begin(&self) -> Begin;
 
-    fn pace(&self) -> Pace;
+    fn pace(&self) -> FollowerPace;
 
     /// What people notice, for the log: that it is behind, and that a part of the log was removed before it was read.
     fn notices(&self) -> Notices;
@@ -72,7 +72,7 @@ pub trait Follow: Send {
 
 /// How fast a follower goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pace {
+pub struct FollowerPace {
     /// How often to look when no wake-up came, give or take a tenth.
     pub poll: Duration,
     /// Between two looks: under load there is always something new, and one look at much costs less than many at little.
@@ -194,7 +194,7 @@ pub struct Follower<F> {
     reader: LogReader,
     wakeups: Arc<dyn Wakeups>,
     clock: Arc<dyn Clock>,
-    pace: Pace,
+    pace: FollowerPace,
     led: LeaderOnly,
     lag: Lag,
     stand: Option<Stand>,
@@ -268,7 +268,7 @@ impl<F: Follow> Follower<F> {
             };
             // Until draining; a wake-up meanwhile is heard right after.
             let _ = timeout(self.pace.nap, shutdown.draining()).await;
-            if ticker.next_until(next, &mut wake, &shutdown).await == Tick::Draining {
+            if ticker.next_until(next, &mut wake, &shutdown).await == WakeReason::Draining {
                 return Ok(());
             }
         }

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use foreman_core::JobId;
 use foreman_core::ports::{LiveOutput, OutputChunk, OutputLine, OutputStream};
-use foreman_core::redact::Known;
+use foreman_core::redact::KnownSecrets;
 use tokio::time::Instant;
 
 use crate::target::{readable, whole_characters};
@@ -48,18 +48,18 @@ impl Default for Config {
 /// The board. Clones share it.
 #[derive(Clone, Default)]
 pub struct OutputHub {
-    shared: Arc<Shared>,
+    shared: Arc<SharedBoard>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct SharedBoard {
     config: Config,
     board: Mutex<Board>,
 }
 
 impl OutputHub {
     pub fn new(config: Config) -> Self {
-        Self { shared: Arc::new(Shared { config, board: Mutex::default() }) }
+        Self { shared: Arc::new(SharedBoard { config, board: Mutex::default() }) }
     }
 
     /// Starts the output of a new attempt; what an earlier one left goes.
@@ -84,7 +84,7 @@ impl LiveOutput for OutputHub {
     }
 }
 
-impl Shared {
+impl SharedBoard {
     /// Counts and lines change together under one guard; should a panic ever come between, a count may be off, and
     /// only makes room a little early or late.
     fn board(&self) -> MutexGuard<'_, Board> {
@@ -94,16 +94,16 @@ impl Shared {
 
 /// Proof that an attempt is under way; dropping it is what takes its lines from the board, a moment later.
 pub struct Feed {
-    shared: Arc<Shared>,
+    shared: Arc<SharedBoard>,
     job: JobId,
     number: u64,
 }
 
 impl Feed {
     /// Takes the bytes of one stream as they come.
-    pub fn lines(&self, stream: OutputStream) -> Lines {
+    pub fn lines(&self, stream: OutputStream) -> LineSplitter {
         let (shared, known) = (Arc::clone(&self.shared), Arc::default());
-        Lines { shared, job: self.job, number: self.number, stream, begun: Vec::new(), known }
+        LineSplitter { shared, job: self.job, number: self.number, stream, begun: Vec::new(), known }
     }
 }
 
@@ -114,19 +114,19 @@ impl Drop for Feed {
 }
 
 /// Cuts a stream into lines. A line without its end waits for it, and is published when the stream ends.
-pub struct Lines {
-    shared: Arc<Shared>,
+pub struct LineSplitter {
+    shared: Arc<SharedBoard>,
     job: JobId,
     number: u64,
     stream: OutputStream,
     begun: Vec<u8>,
-    known: Arc<Known>,
+    known: Arc<KnownSecrets>,
 }
 
-impl Lines {
+impl LineSplitter {
     /// Publishes these as `***`.
     #[must_use]
-    pub fn hiding(mut self, known: Arc<Known>) -> Self {
+    pub fn hiding(mut self, known: Arc<KnownSecrets>) -> Self {
         self.known = known;
         self
     }
@@ -173,7 +173,7 @@ fn is_ended_line(bytes: &[u8], config: &Config) -> bool {
     bytes.ends_with(b"\n") && bytes.len() <= config.line_bytes + 1
 }
 
-impl Drop for Lines {
+impl Drop for LineSplitter {
     fn drop(&mut self) {
         if !self.begun.is_empty() {
             let last = self.line(&self.begun);
@@ -184,14 +184,14 @@ impl Drop for Lines {
 
 #[derive(Default)]
 struct Board {
-    entries: HashMap<JobId, Entry>,
+    entries: HashMap<JobId, JobOutput>,
     /// In the order in which they ended.
     ended: VecDeque<(Instant, JobId, u64)>,
     opened: u64,
     bytes: usize,
 }
 
-struct Entry {
+struct JobOutput {
     /// Which feed this is, so that an older one of the same job is told apart.
     number: u64,
     lines: VecDeque<OutputLine>,
@@ -212,7 +212,7 @@ impl Board {
         self.forget_ended(config);
         self.remove(job);
         self.opened += 1;
-        let entry = Entry { number: self.opened, lines: VecDeque::new(), first_line: 0, bytes: ENTRY_COST };
+        let entry = JobOutput { number: self.opened, lines: VecDeque::new(), first_line: 0, bytes: ENTRY_COST };
         self.entries.insert(job, entry);
         self.bytes += ENTRY_COST;
         self.opened
@@ -268,7 +268,7 @@ impl Board {
     }
 }
 
-impl Entry {
+impl JobOutput {
     fn push(&mut self, line: OutputLine, config: &Config) {
         self.bytes += cost(&line);
         self.lines.push_back(line);

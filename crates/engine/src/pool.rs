@@ -37,7 +37,7 @@ impl Spawn for Tasks {
 
 /// How a piece of work ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum WorkEnd {
     Finished,
     /// It was stopped, and somebody else may do it.
     HandedBack,
@@ -73,7 +73,7 @@ impl<S: Spawn> Clone for Pool<S> {
 struct Inner<S> {
     size: usize,
     spawner: S,
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
     /// A slot was freed, work ended, or the phase changed.
     changed: Notify,
     /// Work must stop.
@@ -83,7 +83,7 @@ struct Inner<S> {
 }
 
 #[derive(Debug)]
-struct State {
+struct PoolState {
     is_accepting: bool,
     free: usize,
     running: usize,
@@ -96,7 +96,8 @@ struct State {
 impl<S: Spawn> Pool<S> {
     pub fn new(slots: usize, spawner: S) -> Self {
         let size = slots.max(1);
-        let state = State { is_accepting: true, free: size, running: 0, is_killed: false, drained: Drained::default() };
+        let state =
+            PoolState { is_accepting: true, free: size, running: 0, is_killed: false, drained: Drained::default() };
         let inner = Inner {
             size,
             spawner,
@@ -188,7 +189,7 @@ impl<S: Spawn> Pool<S> {
     }
 
     /// Registers for changes before it looks, so that none is missed.
-    async fn when<T>(&self, mut look: impl FnMut(&mut State) -> Option<T>) -> T {
+    async fn when<T>(&self, mut look: impl FnMut(&mut PoolState) -> Option<T>) -> T {
         loop {
             let changed = self.inner.changed.notified();
             if let Some(found) = look(&mut self.inner.lock()) {
@@ -201,7 +202,7 @@ impl<S: Spawn> Pool<S> {
 
 impl<S> Inner<S> {
     /// The counts are whole after every line that holds the lock, so one that a panic poisoned is still true.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -221,7 +222,7 @@ impl<S: Spawn> Slots<S> {
     /// slot is left: nothing was begun, and it can be handed on.
     pub fn run<T, W>(&mut self, subject: T, work: impl FnOnce(T) -> W) -> Result<(), T>
     where
-        W: Future<Output = Fate> + Send + 'static,
+        W: Future<Output = WorkEnd> + Send + 'static,
     {
         if self.count == 0 {
             return Err(subject);
@@ -235,7 +236,7 @@ impl<S: Spawn> Slots<S> {
             state.running += 1;
         }
         self.count -= 1;
-        let running = Running { inner: Arc::clone(&self.pool.inner), fate: None };
+        let running = RunningWork { inner: Arc::clone(&self.pool.inner), fate: None };
         self.pool.inner.spawner.spawn(running.see_through(work(subject)));
         Ok(())
     }
@@ -251,14 +252,14 @@ impl<S: Spawn> Drop for Slots<S> {
 }
 
 /// One piece of running work. Its slot is freed when this is dropped, however the work ends, even unpolled.
-struct Running<S> {
+struct RunningWork<S> {
     inner: Arc<Inner<S>>,
     /// `None`: it panicked, or was dropped.
-    fate: Option<Fate>,
+    fate: Option<WorkEnd>,
 }
 
-impl<S: Spawn> Running<S> {
-    async fn see_through(mut self, work: impl Future<Output = Fate>) {
+impl<S: Spawn> RunningWork<S> {
+    async fn see_through(mut self, work: impl Future<Output = WorkEnd>) {
         let killed = self.inner.kill.clone();
         let ended = tokio::select! {
             biased;
@@ -272,7 +273,7 @@ impl<S: Spawn> Running<S> {
     }
 }
 
-impl<S> Drop for Running<S> {
+impl<S> Drop for RunningWork<S> {
     fn drop(&mut self) {
         {
             let mut state = self.inner.lock();
@@ -280,8 +281,8 @@ impl<S> Drop for Running<S> {
             state.free += 1;
             if !state.is_accepting && !state.is_killed {
                 match self.fate {
-                    Some(Fate::Finished) => state.drained.finished += 1,
-                    Some(Fate::HandedBack) => state.drained.handed_back += 1,
+                    Some(WorkEnd::Finished) => state.drained.finished += 1,
+                    Some(WorkEnd::HandedBack) => state.drained.handed_back += 1,
                     None => state.drained.abandoned += 1,
                 }
             }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use foreman_core::ports::{Due, StoreError, Topic, Upkeep, Wakeups};
-use foreman_runtime::{Shutdown, Tick, Ticker};
+use foreman_runtime::{Shutdown, Ticker, WakeReason};
 use tokio::time::{Instant, timeout};
 use tracing::debug;
 
@@ -60,7 +60,7 @@ impl Promoter {
             };
             // Until draining; a wake-up meanwhile is heard right after.
             let _ = timeout(SHORTEST_NAP, shutdown.draining()).await;
-            if ticker.next_until(next, &mut wake, &shutdown).await == Tick::Draining {
+            if ticker.next_until(next, &mut wake, &shutdown).await == WakeReason::Draining {
                 return Ok(());
             }
         }

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use foreman_core::duration::Span;
 use foreman_core::ports::{FollowerName, PruneKind, PruneStep, Retention, StoreError, UNREAD_KEPT, Upkeep};
-use foreman_runtime::{Lead, Shutdown, Term, Tick, Ticker};
+use foreman_runtime::{Lead, Shutdown, Term, Ticker, WakeReason};
 use tokio::sync::watch;
 use tokio::task::yield_now;
 use tokio::time::Instant;
@@ -61,10 +61,10 @@ impl Default for Config {
 
 /// Which kinds of pruning are behind, and who holds the change log back. Clones share one answer.
 #[derive(Clone, Debug, Default)]
-pub struct Progress(Arc<Mutex<Known>>);
+pub struct Progress(Arc<Mutex<PruneProgress>>);
 
 #[derive(Debug, Default)]
-struct Known {
+struct PruneProgress {
     delays: BTreeMap<PruneKind, Delay>,
     held_by: Option<FollowerName>,
 }
@@ -127,10 +127,10 @@ impl Progress {
     }
 
     fn clear(&self) {
-        *self.lock() = Known::default();
+        *self.lock() = PruneProgress::default();
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Known> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, PruneProgress> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -153,7 +153,7 @@ enum Turn {
 }
 
 /// How a round over all kinds ended.
-enum Round {
+enum PruneRound {
     /// Each kind had its turn; some may have failed.
     Ended,
     /// Some have more to do than their turns allow.
@@ -198,17 +198,17 @@ impl Pruner {
                 return Ok(());
             };
             let next = match round {
-                Ok(Round::Ended) => {
+                Ok(PruneRound::Ended) => {
                     outage.is_over();
                     None
                 }
-                Ok(Round::More) => {
+                Ok(PruneRound::More) => {
                     outage.is_over();
                     Some(Instant::now())
                 }
-                Ok(Round::Failed(error)) | Err(error) => Some(Instant::now() + outage.goes_on(error)?),
+                Ok(PruneRound::Failed(error)) | Err(error) => Some(Instant::now() + outage.goes_on(error)?),
             };
-            if ticker.next_until(next, &mut wake, shutdown).await == Tick::Draining {
+            if ticker.next_until(next, &mut wake, shutdown).await == WakeReason::Draining {
                 return Ok(());
             }
         }
@@ -232,7 +232,7 @@ impl Pruner {
     }
 
     /// Turn by turn until no kind has more to do, or the time of the next look has come. An error ends the loop.
-    async fn round(&self, term: Term, kinds: &[PruneKind], shutdown: &Shutdown) -> Result<Round, StoreError> {
+    async fn round(&self, term: Term, kinds: &[PruneKind], shutdown: &Shutdown) -> Result<PruneRound, StoreError> {
         let begun = Instant::now();
         let mut due = kinds.to_vec();
         let mut failed = Vec::new();
@@ -248,7 +248,7 @@ impl Pruner {
                         self.progress.is_behind(kind, None);
                         left.push(kind);
                     }
-                    Turn::Over => return Ok(Round::Ended),
+                    Turn::Over => return Ok(PruneRound::Ended),
                     Turn::Failed(StoreError::Closed) => return Err(StoreError::Closed),
                     Turn::Failed(error) => failed.push((kind, error)),
                 }
@@ -267,9 +267,9 @@ impl Pruner {
             return Err(failed.swap_remove(place).1);
         }
         Ok(match failed.pop() {
-            Some((_, error)) if is_all => Round::Failed(error),
-            _ if due.is_empty() => Round::Ended,
-            _ => Round::More,
+            Some((_, error)) if is_all => PruneRound::Failed(error),
+            _ if due.is_empty() => PruneRound::Ended,
+            _ => PruneRound::More,
         })
     }
 

@@ -9,17 +9,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use foreman_core::ports::{Depth, WaitingCounts};
-use foreman_core::statistics::{Entry, Slot, Tally};
+use foreman_core::statistics::{BucketEntry, Slot, Tally};
 
 /// How all queues together are named that are not named. A queue that a user calls so is summed with them.
 pub const OTHER: &str = "other";
 
 /// Told by the bookkeeper, read by anyone.
 #[derive(Clone, Debug, Default)]
-pub struct Readings(Arc<Mutex<Seen>>);
+pub struct Readings(Arc<Mutex<ReadingsSnapshot>>);
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Seen {
+pub struct ReadingsSnapshot {
     /// Of the user's jobs, of all tenants and queues together.
     pub tally: Tally,
     /// The busiest queues, each with the jobs of all tenants. Empty while this process does not lead.
@@ -49,12 +49,12 @@ impl QueueReading {
 }
 
 impl Readings {
-    pub fn get(&self) -> Seen {
+    pub fn get(&self) -> ReadingsSnapshot {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// These were booked.
-    pub fn count(&self, entries: &[Entry]) {
+    pub fn count(&self, entries: &[BucketEntry]) {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Each move is in four entries; this is the one of all the user's queues together.
         for entry in entries.iter().filter(|entry| entry.queue.is_none() && entry.slot == Slot::Minute) {
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn a_job_is_counted_once_however_many_buckets_it_is_in() {
         let readings = Readings::default();
-        let entry = |queue: Option<&str>, slot, completed| Entry {
+        let entry = |queue: Option<&str>, slot, completed| BucketEntry {
             tenant: TenantId::default(),
             queue: queue.map(QueueName::from_stored),
             slot,

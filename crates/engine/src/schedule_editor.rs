@@ -15,7 +15,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use foreman_core::limits::Limits;
 use foreman_core::ports::{
-    Change, CreateAnswer, DeleteAnswer, DueSchedule, Edit, EditAnswer, Firing, JobQuery, JobStore, NewTick,
+    CreateAnswer, DeleteAnswer, DueSchedule, Edit, EditAnswer, Firing, JobQuery, JobStore, NewTick, ScheduleChange,
     ScheduleError, ScheduleHead, ScheduleStore, ScheduleView, Schedules, StoreError, TickAct,
 };
 use foreman_core::schedule::{Judge as _, Judged, NewSchedule, Overlap, Schedule, ScheduleKey, ScheduleSpec};
@@ -25,7 +25,7 @@ use foreman_core::{EditId, JobId, ScheduleId, TenantId, Timestamp};
 use tokio::time::sleep;
 
 use crate::backlog::Backlog;
-use crate::firing::{Budget, Firer, Ready, prepare};
+use crate::firing::{Budget, Firer, ReadyFiring, prepare};
 use crate::outage::bounded;
 use crate::tenants::Tenants;
 
@@ -49,13 +49,13 @@ struct Again;
 const STEP: usize = 500;
 
 /// A schedule as it was found.
-struct Found {
+struct FoundSchedule {
     standing: ScheduleHead,
     /// What it says, or why that cannot be read.
     view: Result<ScheduleView, String>,
 }
 
-impl Found {
+impl FoundSchedule {
     fn view(self) -> Result<ScheduleView, ScheduleError> {
         self.view.map_err(ScheduleError::Unreadable)
     }
@@ -93,16 +93,16 @@ impl ScheduleEditor {
         &*self.firer.schedules
     }
 
-    async fn find(&self, tenant: &TenantId, key: &ScheduleKey) -> Result<Found, ScheduleError> {
+    async fn find(&self, tenant: &TenantId, key: &ScheduleKey) -> Result<FoundSchedule, ScheduleError> {
         let damaged = match self.send(|| self.store().schedule(tenant, key)).await {
-            Ok(Some(view)) => return Ok(Found { standing: view.schedule_head(), view: Ok(view) }),
+            Ok(Some(view)) => return Ok(FoundSchedule { standing: view.schedule_head(), view: Ok(view) }),
             Ok(None) => return Err(ScheduleError::NotFound),
             Err(StoreError::Damaged(why)) => why,
             Err(error) => return Err(error.into()),
         };
         // The store is whole if it can tell where the schedule stands: then what it says is of a later version.
         let standing = self.send(|| self.store().schedule_head(tenant, key)).await?.ok_or(ScheduleError::NotFound)?;
-        Ok(Found { standing, view: Err(damaged) })
+        Ok(FoundSchedule { standing, view: Err(damaged) })
     }
 
     /// The same if it is at the version that was asked for.
@@ -111,21 +111,21 @@ impl ScheduleEditor {
         tenant: &TenantId,
         key: &ScheduleKey,
         only_if: Option<i64>,
-    ) -> Result<Found, ScheduleError> {
+    ) -> Result<FoundSchedule, ScheduleError> {
         let found = self.find(tenant, key).await?;
         let version = found.standing.seen.version;
         if only_if.is_some_and(|asked| asked != version) { Err(ScheduleError::Changed(version)) } else { Ok(found) }
     }
 
     /// Fires what is due. What cannot be read cannot fire, and is about to be changed or removed: its time is taken off it.
-    async fn settle(&self, tenant: &TenantId, found: &Found, now: Timestamp) -> Result<(), StoreError> {
+    async fn settle(&self, tenant: &TenantId, found: &FoundSchedule, now: Timestamp) -> Result<(), StoreError> {
         let ScheduleHead { id, seen, .. } = found.standing;
         let due = found.view.as_ref().ok().map(|view| DueSchedule { schedule: view.schedule.clone(), seen });
         let ready = due.and_then(|due| prepare(&due, now, self.missed_after, &mut Budget::new(STEP)).ok());
         let ready = ready.unwrap_or_else(|| {
             let overlap = Overlap::Allow;
             let firing = Firing { schedule: id, seen, overlap, release: None, ticks: Vec::new(), next: None };
-            Ready { tenant: tenant.clone(), firing }
+            ReadyFiring { tenant: tenant.clone(), firing }
         });
         self.send(|| self.firer.fire(None, vec![ready.clone()])).await?;
         Ok(())
@@ -135,7 +135,7 @@ impl ScheduleEditor {
     /// would be passed by one at a time, but not when they are the first of a run that is missed as one.
     async fn not_yet_there(
         &self,
-        found: &Found,
+        found: &FoundSchedule,
         judged: &Judged,
         mut next: Option<Timestamp>,
     ) -> Result<Option<Timestamp>, StoreError> {
@@ -176,7 +176,7 @@ impl ScheduleEditor {
         &self,
         tenant: &TenantId,
         key: &ScheduleKey,
-        change: &Change,
+        change: &ScheduleChange,
         only_if: Option<i64>,
     ) -> Result<Result<ScheduleView, Again>, ScheduleError> {
         let found = self.find_at(tenant, key, only_if).await?;
@@ -186,7 +186,7 @@ impl ScheduleEditor {
                 Some(spec) => spec,
                 None => return Ok(Ok(view.clone())),
             },
-            (Err(_), Change::Replace(spec)) => spec.clone(),
+            (Err(_), ScheduleChange::Replace(spec)) => spec.clone(),
             (Err(why), _) => return Err(ScheduleError::Unreadable(why.clone())),
         };
         let ScheduleHead { id, seen, created_at, .. } = found.standing;
@@ -196,7 +196,7 @@ impl ScheduleEditor {
             return Err(mistake("/name", detail).into());
         }
         // Judged first: a change that is refused has fired nothing, and taken its time off none that cannot be read.
-        let (work, next) = if let (Ok(view), Change::Pause) = (&found.view, change) {
+        let (work, next) = if let (Ok(view), ScheduleChange::Pause) = (&found.view, change) {
             // Whatever else has become of it, even if it will never fire again, it can be paused.
             (Arc::clone(&view.schedule.work), None)
         } else {
@@ -249,7 +249,7 @@ impl Schedules for ScheduleEditor {
         &self,
         tenant: &TenantId,
         key: &ScheduleKey,
-        change: Change,
+        change: ScheduleChange,
         only_if: Option<i64>,
     ) -> Result<ScheduleView, ScheduleError> {
         for _ in 0..TRIES {
@@ -309,7 +309,7 @@ impl Schedules for ScheduleEditor {
                 ticks: vec![tick],
                 next: view.seen.next,
             };
-            let ready = vec![Ready { tenant: tenant.clone(), firing }];
+            let ready = vec![ReadyFiring { tenant: tenant.clone(), firing }];
             let fired = self.send(|| self.firer.fire(None, ready.clone())).await?;
             if let Some(id) = fired.and_then(|round| round.jobs.first().copied()) {
                 return Ok(id);
@@ -320,14 +320,14 @@ impl Schedules for ScheduleEditor {
 }
 
 /// The schedule as it shall be; `None` when it is that already.
-fn changed(view: &ScheduleView, change: &Change) -> Result<Option<ScheduleSpec>, ScheduleError> {
+fn changed(view: &ScheduleView, change: &ScheduleChange) -> Result<Option<ScheduleSpec>, ScheduleError> {
     let spec = &*view.schedule.spec;
     let with_paused = |paused: bool| ScheduleSpec { paused: Some(paused), ..spec.clone() };
     Ok(match change {
-        Change::Replace(spec) => Some(spec.clone()),
-        Change::Patch(patch) => Some(spec.patched(patch)?),
-        Change::Pause => (!view.is_paused).then(|| with_paused(true)),
-        Change::Resume => view.is_paused.then(|| with_paused(false)),
+        ScheduleChange::Replace(spec) => Some(spec.clone()),
+        ScheduleChange::Patch(patch) => Some(spec.patched(patch)?),
+        ScheduleChange::Pause => (!view.is_paused).then(|| with_paused(true)),
+        ScheduleChange::Resume => view.is_paused.then(|| with_paused(false)),
     })
 }
 

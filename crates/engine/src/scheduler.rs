@@ -13,12 +13,12 @@ use std::time::Duration;
 
 use foreman_core::ScheduleId;
 use foreman_core::ports::{DueSchedules, JobQuery, JobStore, ScheduleStore, StoreError, Topic, Wakeups};
-use foreman_runtime::{Lead, Shutdown, Term, Tick, Ticker};
+use foreman_runtime::{Lead, Shutdown, Term, Ticker, WakeReason};
 use tokio::time::{Instant, timeout};
 use tracing::{debug, error};
 
 use crate::backlog::Backlog;
-use crate::firing::{Budget, Firer, Ready, prepare};
+use crate::firing::{Budget, Firer, ReadyFiring, prepare};
 pub use crate::lag::Lag;
 use crate::leader_only::LeaderOnly;
 pub use crate::outage::Error;
@@ -60,11 +60,11 @@ impl Default for Config {
 
 /// What it has done since it started, for whoever counts.
 #[derive(Clone, Debug, Default)]
-pub struct Tally {
+pub struct SchedulerTally {
     fired: Arc<AtomicU64>,
 }
 
-impl Tally {
+impl SchedulerTally {
     /// Jobs made by ticks.
     pub fn fired(&self) -> u64 {
         self.fired.load(Ordering::Relaxed)
@@ -77,7 +77,7 @@ pub struct Scheduler {
     config: Config,
     led: LeaderOnly,
     lag: Lag,
-    tally: Tally,
+    tally: SchedulerTally,
 }
 
 impl Scheduler {
@@ -88,7 +88,14 @@ impl Scheduler {
         config: Config,
     ) -> Self {
         let firer = Firer { schedules, jobs, call_timeout: config.call_timeout, backlog: None };
-        Self { firer, wakeups, config, led: LeaderOnly::default(), lag: Lag::default(), tally: Tally::default() }
+        Self {
+            firer,
+            wakeups,
+            config,
+            led: LeaderOnly::default(),
+            lag: Lag::default(),
+            tally: SchedulerTally::default(),
+        }
     }
 
     /// Works only while `lead` says that this process holds the `office`.
@@ -108,7 +115,7 @@ impl Scheduler {
         self.lag.clone()
     }
 
-    pub fn tally(&self) -> Tally {
+    pub fn tally(&self) -> SchedulerTally {
         self.tally.clone()
     }
 
@@ -135,7 +142,7 @@ impl Scheduler {
             };
             // Until draining; a wake-up meanwhile is heard right after.
             let _ = timeout(SHORTEST_NAP, shutdown.draining()).await;
-            if ticker.next_until(next, &mut wake, &shutdown).await == Tick::Draining {
+            if ticker.next_until(next, &mut wake, &shutdown).await == WakeReason::Draining {
                 return Ok(());
             }
         }
@@ -186,8 +193,8 @@ impl Scheduler {
     }
 
     /// As many of them as there is room for.
-    async fn ready(&self, look: &DueSchedules, unreadable: &mut HashSet<ScheduleId>) -> Vec<Ready> {
-        let mut ready: Vec<Ready> = Vec::new();
+    async fn ready(&self, look: &DueSchedules, unreadable: &mut HashSet<ScheduleId>) -> Vec<ReadyFiring> {
+        let mut ready: Vec<ReadyFiring> = Vec::new();
         let mut room = Budget::new(self.config.step);
         for due in look.due.iter().chain(&look.freed) {
             let id = due.schedule.id;

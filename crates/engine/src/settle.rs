@@ -36,7 +36,7 @@ use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 use tokio::time::{Instant, sleep, sleep_until};
 use tracing::{debug, error, info, warn};
 
-use crate::coalesce::{Coalescer, Handle, Limits, Sink};
+use crate::coalesce::{BatchLimits, Coalescer, Handle, Sink};
 use crate::outage::bounded;
 
 /// How long an outcome waits that the store has refused: the first time, and at most.
@@ -98,7 +98,7 @@ pub struct Settlements {
 
 /// Outcomes that the store refuses, of all sessions of a worker. Clones share one list.
 #[derive(Clone, Default)]
-pub struct RefusedOutcomes(Arc<Mutex<Vec<Weak<Ledger>>>>);
+pub struct RefusedOutcomes(Arc<Mutex<Vec<Weak<SettleLedger>>>>);
 
 impl RefusedOutcomes {
     pub fn count(&self) -> usize {
@@ -111,12 +111,12 @@ impl RefusedOutcomes {
     }
 
     fn look(&self) -> (usize, Option<Instant>) {
-        let ledgers: Vec<Arc<Ledger>> = lock(&self.0).iter().filter_map(Weak::upgrade).collect();
+        let ledgers: Vec<Arc<SettleLedger>> = lock(&self.0).iter().filter_map(Weak::upgrade).collect();
         let refused = ledgers.iter().map(|ledger| ledger.refused());
         refused.fold((0, None), |(count, oldest), (some, since)| (count + some, oldest.into_iter().chain(since).min()))
     }
 
-    fn add(&self, ledger: &Arc<Ledger>) {
+    fn add(&self, ledger: &Arc<SettleLedger>) {
         let mut ledgers = lock(&self.0);
         ledgers.retain(|ledger| ledger.strong_count() > 0);
         ledgers.push(Arc::downgrade(ledger));
@@ -127,14 +127,14 @@ impl RefusedOutcomes {
 pub struct Settler {
     coalescer: Coalescer<Recorder>,
     handle: Handle<Recorder>,
-    ledger: Arc<Ledger>,
+    ledger: Arc<SettleLedger>,
 }
 
 /// The attempts' end: cheap to clone.
 #[derive(Clone)]
 pub struct SettleHandle {
     handle: Handle<Recorder>,
-    ledger: Arc<Ledger>,
+    ledger: Arc<SettleLedger>,
 }
 
 /// An outcome on its way to the settler. From here on the store is owed an answer for the job; dropped unsent, it no
@@ -148,10 +148,10 @@ pub struct Outgoing<'a> {
 impl Settler {
     pub fn new(store: Arc<dyn JobStore>, session: SessionId, config: Config) -> (Self, SettleHandle) {
         // How many wait is bounded by the room, which is counted until they are recorded.
-        let limits = Limits { batch: config.max_batch, waiting: usize::MAX, in_flight: config.in_flight };
-        let ledger = Arc::new(Ledger {
+        let limits = BatchLimits { batch: config.max_batch, waiting: usize::MAX, in_flight: config.in_flight };
+        let ledger = Arc::new(SettleLedger {
             room: Semaphore::new(config.max_waiting.max(1)),
-            counts: Counts::default(),
+            counts: SettleCounts::default(),
             owed: Mutex::default(),
             refused: Mutex::default(),
             answers: Mutex::default(),
@@ -322,14 +322,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 #[derive(Debug, Default)]
-struct Counts {
+struct SettleCounts {
     now: AtomicU64,
     before: AtomicU64,
     fenced: AtomicU64,
     unrecorded: AtomicU64,
 }
 
-impl Counts {
+impl SettleCounts {
     fn read(&self) -> Settlements {
         Settlements {
             now: self.now.load(Ordering::Relaxed),
@@ -341,15 +341,15 @@ impl Counts {
 }
 
 /// What the loop, the recorder and the attempts share.
-struct Ledger {
+struct SettleLedger {
     store: Arc<dyn JobStore>,
     session: SessionId,
     config: Config,
     room: Semaphore,
-    counts: Counts,
+    counts: SettleCounts,
     /// Every outcome that was announced and that the store has not answered for.
     owed: Mutex<HashSet<OpenJob>>,
-    refused: Mutex<Vec<Refused>>,
+    refused: Mutex<Vec<RefusedSettlement>>,
     answers: Mutex<Answers>,
     /// How often in a row the store failed inside.
     failures_inside: AtomicU32,
@@ -373,7 +373,7 @@ struct Refusals {
 }
 
 /// An outcome that the store did not take, although it answered.
-struct Refused {
+struct RefusedSettlement {
     settlement: Settlement,
     since: Instant,
     /// Since when it is known that others are taken.
@@ -382,7 +382,7 @@ struct Refused {
     waits: Backoff,
 }
 
-struct Recorder(Arc<Ledger>);
+struct Recorder(Arc<SettleLedger>);
 
 impl Sink for Recorder {
     type Item = Settlement;
@@ -441,7 +441,7 @@ fn miscounted() -> StoreError {
     StoreError::Broken("the store did not answer for every settlement".into())
 }
 
-impl Ledger {
+impl SettleLedger {
     async fn record(&self, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
         let answer = self.send(settlements).await;
         self.note(answer.as_ref().err());
@@ -517,7 +517,7 @@ impl Ledger {
         );
         let mut waits = Backoff::new(REFUSED_FIRST, REFUSED_MOST);
         let next = now + waits.next();
-        lock(&self.refused).push(Refused {
+        lock(&self.refused).push(RefusedSettlement {
             settlement: settlement.clone(),
             since: now,
             singled_out: None,
@@ -585,7 +585,7 @@ impl Ledger {
     }
 
     /// It is this outcome that the store refuses, for others were taken since, and that for long enough.
-    fn is_hopeless(&self, place: usize, refused: &mut [Refused]) -> bool {
+    fn is_hopeless(&self, place: usize, refused: &mut [RefusedSettlement]) -> bool {
         let is_crowded = refused.len() > self.config.max_waiting / 2;
         let patience = if is_crowded { REFUSED_MOST } else { GIVEN_UP_AFTER };
         let (one, taken_at) = (&mut refused[place], lock(&self.answers).taken_at);

@@ -17,7 +17,7 @@ use foreman_runtime::{Backoff, Shutdown};
 use tokio::time::{Instant, sleep};
 use tracing::{info, warn};
 
-use crate::coalesce::{Coalescer, Handle, Limits, Refused, Sink, Unanswered};
+use crate::coalesce::{BatchLimits, Coalescer, CoalescerRefusal, Handle, Sink, Unanswered};
 use crate::outage::bounded;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,19 +59,19 @@ pub struct Error {
 
 /// The loop.
 pub struct Submitter {
-    coalescer: Coalescer<Writer>,
+    coalescer: Coalescer<JobWriter>,
 }
 
 /// The callers' end: cheap to clone.
 #[derive(Clone)]
 pub struct SubmitHandle {
-    handle: Handle<Writer>,
+    handle: Handle<JobWriter>,
 }
 
 impl Submitter {
     pub fn new(store: Arc<dyn JobStore>, config: Config) -> (Self, SubmitHandle) {
-        let limits = Limits { batch: config.max_jobs, waiting: config.max_waiting, in_flight: config.in_flight };
-        let (coalescer, handle) = Coalescer::new(Writer { store, config }, limits);
+        let limits = BatchLimits { batch: config.max_jobs, waiting: config.max_waiting, in_flight: config.in_flight };
+        let (coalescer, handle) = Coalescer::new(JobWriter { store, config }, limits);
         (Self { coalescer }, SubmitHandle { handle })
     }
 
@@ -103,8 +103,8 @@ impl SubmitHandle {
 impl Submit for SubmitHandle {
     async fn submit(&self, jobs: Vec<NewJob>) -> Result<Vec<Submitted>, SubmitError> {
         self.handle.call(jobs).await.map_err(|error| match error {
-            Unanswered::Refused(Refused::Closed) => SubmitError::Closed,
-            Unanswered::Refused(Refused::Full) => SubmitError::Overloaded,
+            Unanswered::Refused(CoalescerRefusal::Closed) => SubmitError::Closed,
+            Unanswered::Refused(CoalescerRefusal::Full) => SubmitError::Overloaded,
             Unanswered::Failed(error) => SubmitError::Store(error),
             Unanswered::Unknown => {
                 SubmitError::Store(StoreError::Unavailable("the server stopped before the store answered".into()))
@@ -113,12 +113,12 @@ impl Submit for SubmitHandle {
     }
 }
 
-struct Writer {
+struct JobWriter {
     store: Arc<dyn JobStore>,
     config: Config,
 }
 
-impl Sink for Writer {
+impl Sink for JobWriter {
     type Item = NewJob;
     type Answer = Submitted;
     type Error = StoreError;

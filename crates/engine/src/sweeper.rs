@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use foreman_core::SessionId;
 use foreman_core::ports::{Pulse, SessionStore, StoreError};
-use foreman_runtime::{Shutdown, Tick, Ticker};
+use foreman_runtime::{Shutdown, Ticker, WakeReason};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::{error, warn};
@@ -66,7 +66,7 @@ impl Sweeper {
                 }
                 Err(error) => Some(Instant::now() + outage.goes_on(error)?),
             };
-            if ticker.next_until(retry_at, &mut wake, &shutdown).await == Tick::Draining {
+            if ticker.next_until(retry_at, &mut wake, &shutdown).await == WakeReason::Draining {
                 return Ok(());
             }
         }
@@ -108,13 +108,13 @@ impl Sweeper {
 struct Vigil {
     longest_blink: Duration,
     last_answer: Option<Instant>,
-    seen: HashMap<SessionId, Seen>,
+    seen: HashMap<SessionId, SeenBeats>,
     /// Those that could not be lapsed, the latest at the end.
     last: Vec<SessionId>,
 }
 
 #[derive(Debug)]
-struct Seen {
+struct SeenBeats {
     beats: i64,
     /// When the answer that first showed this beat had arrived.
     since: Instant,
@@ -132,9 +132,9 @@ impl Vigil {
         self.last.retain(|id| self.seen.contains_key(id));
         let mut still = Vec::new();
         for pulse in pulses {
-            let seen = self.seen.entry(pulse.session).or_insert(Seen { beats: pulse.beats, since: answered });
+            let seen = self.seen.entry(pulse.session).or_insert(SeenBeats { beats: pulse.beats, since: answered });
             if seen.beats != pulse.beats {
-                *seen = Seen { beats: pulse.beats, since: answered };
+                *seen = SeenBeats { beats: pulse.beats, since: answered };
             }
             // From the first answer to this question: both ends err on the side of the living.
             let watched = asked.saturating_duration_since(seen.since);

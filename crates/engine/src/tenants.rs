@@ -50,7 +50,7 @@ impl Default for Config {
 }
 
 /// One cell for each question: whoever comes while it is asked waits for its answer, and one that failed is asked again.
-struct Asked<T> {
+struct SharedAnswer<T> {
     at: Instant,
     answer: Arc<OnceCell<T>>,
 }
@@ -60,9 +60,9 @@ type Settings = Option<Arc<TenantSettings>>;
 pub struct Tenants {
     store: Arc<dyn TenantStore>,
     config: Config,
-    settings: Mutex<HashMap<TenantId, Asked<Settings>>>,
-    running: Mutex<Option<Asked<RunningLimits>>>,
-    queued: Mutex<Option<Asked<QueuedLimits>>>,
+    settings: Mutex<HashMap<TenantId, SharedAnswer<Settings>>>,
+    running: Mutex<Option<SharedAnswer<RunningLimits>>>,
+    queued: Mutex<Option<SharedAnswer<QueuedLimits>>>,
     /// Tenants that this version cannot read; the log has named them.
     unreadable: Mutex<HashSet<TenantId>>,
 }
@@ -126,7 +126,7 @@ impl Tenants {
         if kept.len() >= self.config.most {
             kept.clear();
         }
-        let asked = Asked::now();
+        let asked = SharedAnswer::now();
         let answer = Arc::clone(&asked.answer);
         kept.insert(tenant.clone(), asked);
         answer
@@ -137,7 +137,7 @@ impl Tenants {
         let cell = {
             let mut kept = lock(&self.running);
             let asked = kept.take().filter(|asked| asked.at.elapsed() < self.config.believed);
-            Arc::clone(&kept.insert(asked.unwrap_or_else(Asked::now)).answer)
+            Arc::clone(&kept.insert(asked.unwrap_or_else(SharedAnswer::now)).answer)
         };
         cell.get_or_try_init(|| self.read_running_limits()).await.cloned()
     }
@@ -147,7 +147,7 @@ impl Tenants {
         let cell = {
             let mut kept = lock(&self.queued);
             let asked = kept.take().filter(|asked| asked.at.elapsed() < self.config.believed);
-            Arc::clone(&kept.insert(asked.unwrap_or_else(Asked::now)).answer)
+            Arc::clone(&kept.insert(asked.unwrap_or_else(SharedAnswer::now)).answer)
         };
         cell.get_or_try_init(|| self.read_queued_limits()).await.cloned()
     }
@@ -253,7 +253,7 @@ impl Permits for Tenants {
     }
 }
 
-impl<T> Asked<T> {
+impl<T> SharedAnswer<T> {
     /// The answer is as old as the question.
     fn now() -> Self {
         Self { at: Instant::now(), answer: Arc::new(OnceCell::new()) }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use foreman_core::ports::StoreError;
 use foreman_core::sealed::{Keyring, SealedFor};
 use foreman_core::secret_map::{CannotOpen, SecretMap};
-use foreman_core::signing::{self, CannotSign, Purpose, SigningKeys, SigningSecret};
+use foreman_core::signing::{self, CannotSign, SigningKeys, SigningPurpose, SigningSecret};
 use foreman_core::tenant::SIGNING_PLACE;
 use foreman_core::{TenantId, Timestamp};
 
@@ -66,7 +66,7 @@ impl Vault {
     pub(crate) async fn secrets_of(
         &self,
         tenant: &TenantId,
-        purpose: Purpose,
+        purpose: SigningPurpose,
         now: Timestamp,
     ) -> Result<Vec<SigningSecret>, NotSigned> {
         let Some(tenants) = &self.tenants else { return Ok(Vec::new()) };

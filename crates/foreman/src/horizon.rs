@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use foreman_core::duration::{Span, format};
 use foreman_postgres::doctor::{self, Announcer, Holder, Horizon, What};
-use foreman_runtime::{Shutdown, Tick, Ticker};
+use foreman_runtime::{Shutdown, Ticker, WakeReason};
 use tokio::sync::watch;
 use tracing::{debug, info, warn};
 
@@ -71,7 +71,7 @@ impl Watch {
                 }
                 Err(error) => debug!("could not query old transactions: {error}"),
             }
-            if ticker.next_until(None, &mut wake, &shutdown).await == Tick::Draining {
+            if ticker.next_until(None, &mut wake, &shutdown).await == WakeReason::Draining {
                 return;
             }
         }

@@ -93,7 +93,7 @@ pub struct Metrics {
     lead: OnceLock<Lead>,
     lag: OnceLock<Lag>,
     followers: Mutex<Vec<(&'static str, Lag)>>,
-    told: OnceLock<courier::Tally>,
+    told: OnceLock<courier::CourierTally>,
     pruning: OnceLock<pruner::Progress>,
     refused: OnceLock<RefusedOutcomes>,
     readings: Arc<OnceLock<Readings>>,
@@ -260,7 +260,7 @@ impl Metrics {
     }
 
     /// And how many deliveries the courier made.
-    pub fn set_deliveries(&self, tally: courier::Tally) {
+    pub fn set_deliveries(&self, tally: courier::CourierTally) {
         let _ = self.told.set(tally);
     }
 

@@ -4,7 +4,7 @@
 
 use async_trait::async_trait;
 use foreman_core::TenantId;
-use foreman_core::audit::{Act, Entry};
+use foreman_core::audit::{Act, AuditEntry};
 use foreman_core::id::EntryId;
 use foreman_core::ports::{AuditLog, Leader, StoreError};
 use tokio_postgres::Row;
@@ -48,7 +48,7 @@ impl AuditLog for PostgresStore {
         tenant: Option<&TenantId>,
         before: Option<EntryId>,
         limit: usize,
-    ) -> Result<Vec<Entry>, StoreError> {
+    ) -> Result<Vec<AuditEntry>, StoreError> {
         look!(self, Look, |tx| list(&tx, tenant, before, limit).await)
     }
 }
@@ -58,7 +58,7 @@ async fn list(
     tenant: Option<&TenantId>,
     before: Option<EntryId>,
     limit: usize,
-) -> Result<Vec<Entry>, Fault> {
+) -> Result<Vec<AuditEntry>, Fault> {
     // No entry has the last of all ids.
     let (before, limit) = (before.map_or(Uuid::max(), |before| before.0), bound(limit));
     let rows = match tenant {
@@ -68,10 +68,10 @@ async fn list(
     rows.iter().map(read).collect()
 }
 
-fn read(row: &Row) -> Result<Entry, Fault> {
+fn read(row: &Row) -> Result<AuditEntry, Fault> {
     let id: Uuid = row.try_get(0).map_err(|error| Fault::misfit("audit_trail", "id", "unknown", error))?;
     let cells = Cells { row, table: "audit_trail", id: EntryId(id) };
-    Ok(Entry { id: cells.id, at: cells.time(1, "at")?, act: cells.json(2, "act")? })
+    Ok(AuditEntry { id: cells.id, at: cells.time(1, "at")?, act: cells.json(2, "act")? })
 }
 
 /// For the test that prepares every statement.

@@ -7,7 +7,7 @@
 use async_trait::async_trait;
 use foreman_core::Timestamp;
 use foreman_core::key::{KeyHash, KeyId};
-use foreman_core::ports::{Holder, NewPass, Pass, PassKind, PassStore, StoreError};
+use foreman_core::ports::{NewPass, Pass, PassHolder, PassKind, PassStore, StoreError};
 use tokio_postgres::Row;
 
 use crate::error::Fault;
@@ -104,29 +104,29 @@ const NOBODY: &str = "nobody";
 const BOOTSTRAP: &str = "bootstrap:";
 const KEY: &str = "key:";
 
-fn holder_text(holder: &Holder) -> String {
+fn holder_text(holder: &PassHolder) -> String {
     match holder {
-        Holder::Nobody => NOBODY.to_owned(),
-        Holder::Bootstrap(hash) => {
+        PassHolder::Nobody => NOBODY.to_owned(),
+        PassHolder::Bootstrap(hash) => {
             hash.as_bytes().iter().fold(BOOTSTRAP.to_owned(), |text, byte| format!("{text}{byte:02x}"))
         }
-        Holder::Key(id) => format!("{KEY}{}", id.as_str()),
+        PassHolder::Key(id) => format!("{KEY}{}", id.as_str()),
     }
 }
 
-fn read_holder(text: &str) -> Option<Holder> {
+fn read_holder(text: &str) -> Option<PassHolder> {
     if text == NOBODY {
-        return Some(Holder::Nobody);
+        return Some(PassHolder::Nobody);
     }
     if let Some(id) = text.strip_prefix(KEY) {
-        return Some(Holder::Key(KeyId::from_stored(id)));
+        return Some(PassHolder::Key(KeyId::from_stored(id)));
     }
     let hex = text.strip_prefix(BOOTSTRAP).filter(|hex| hex.len() == 64 && hex.is_ascii())?;
     let mut hash = [0; 32];
     for (place, byte) in hash.iter_mut().enumerate() {
         *byte = u8::from_str_radix(&hex[2 * place..2 * place + 2], 16).ok()?;
     }
-    Some(Holder::Bootstrap(KeyHash::from_stored(hash)))
+    Some(PassHolder::Bootstrap(KeyHash::from_stored(hash)))
 }
 
 /// For the test that prepares every statement.
@@ -138,7 +138,8 @@ mod tests {
 
     #[test]
     fn a_holder_survives_text_and_nothing_else_is_one() {
-        for holder in [Holder::Nobody, Holder::Bootstrap(KeyHash::of(b"key")), Holder::Key(KeyId::fresh())] {
+        for holder in [PassHolder::Nobody, PassHolder::Bootstrap(KeyHash::of(b"key")), PassHolder::Key(KeyId::fresh())]
+        {
             assert_eq!(read_holder(&holder_text(&holder)), Some(holder));
         }
         let short = format!("{BOOTSTRAP}00");

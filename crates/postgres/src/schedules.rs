@@ -16,7 +16,7 @@ pub(crate) mod ticks;
 use async_trait::async_trait;
 use foreman_core::ports::{
     CreateAnswer, DeleteAnswer, DueSchedules, Edit, EditAnswer, Fired, Firing, Leader, Overdue, ScheduleHead,
-    ScheduleStore, ScheduleView, Seen, StoreError, TickView,
+    ScheduleStore, ScheduleView, SeenSchedule, StoreError, TickView,
 };
 use foreman_core::schedule::{NewSchedule, ScheduleKey, ScheduleName};
 use foreman_core::{ScheduleId, TenantId, Timestamp};
@@ -61,7 +61,12 @@ impl ScheduleStore for PostgresStore {
         transact!(self, data, Write, |tx| edit::edit(&tx, tenant, asked, &spec, &work).await)
     }
 
-    async fn delete_schedule(&self, tenant: &TenantId, id: ScheduleId, seen: Seen) -> Result<DeleteAnswer, StoreError> {
+    async fn delete_schedule(
+        &self,
+        tenant: &TenantId,
+        id: ScheduleId,
+        seen: SeenSchedule,
+    ) -> Result<DeleteAnswer, StoreError> {
         transact!(self, data, Write, |tx| edit::delete(&tx, tenant, id, seen).await)
     }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use foreman_core::job::QueueName;
 use foreman_core::ports::{Bucket, Depth, PruneStep, Range, StatisticsStore, StoreError, WaitingCounts};
-use foreman_core::statistics::{Entry, Known, Level, MINUTES_KEPT, Slot, Tally, carry};
+use foreman_core::statistics::{BucketEntry, Level, MINUTES_KEPT, SampledLevel, Slot, Tally, carry};
 use foreman_core::{TenantId, Timestamp};
 use tokio_postgres::Row;
 
@@ -165,7 +165,7 @@ impl StatisticsStore for PostgresStore {
         look!(self, Census, |tx| depths(&tx).await)
     }
 
-    async fn known_depths(&self) -> Result<Vec<Known>, StoreError> {
+    async fn known_depths(&self) -> Result<Vec<SampledLevel>, StoreError> {
         look!(self, Census, |tx| known_depths(&tx).await)
     }
 
@@ -193,9 +193,9 @@ pub(crate) struct TallyColumns<'a> {
 }
 
 impl<'a> TallyColumns<'a> {
-    pub fn new(entries: &'a [Entry]) -> Self {
+    pub fn new(entries: &'a [BucketEntry]) -> Self {
         let mut sums: BTreeMap<(&str, &'static str, &str, Timestamp), Tally> = BTreeMap::new();
-        for Entry { tenant, queue, slot, at, tally } in entries {
+        for BucketEntry { tenant, queue, slot, at, tally } in entries {
             let queue = queue.as_ref().map_or(ALL_TOGETHER, QueueName::as_str);
             sums.entry((tenant.as_str(), slot.as_str(), queue, *at)).or_default().add(tally);
         }
@@ -287,12 +287,12 @@ async fn depths(tx: &Transaction) -> Result<Vec<Depth>, Fault> {
         .collect()
 }
 
-async fn known_depths(tx: &Transaction) -> Result<Vec<Known>, Fault> {
+async fn known_depths(tx: &Transaction) -> Result<Vec<SampledLevel>, Fault> {
     let rows = tx.rows(KNOWN, &[]).await?;
     rows.iter()
         .map(|row| {
             let queue: &str = row.try_get(1)?;
-            Ok(Known {
+            Ok(SampledLevel {
                 tenant: TenantId::new(row.try_get::<_, &str>(0)?),
                 queue: (queue != ALL_TOGETHER).then(|| QueueName::from_stored(queue)),
                 level: level(row, 2)?,

@@ -34,8 +34,8 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 use tracing::{debug, info, warn};
 
+use self::lead::BelievedTerm;
 pub use self::lead::Lead;
-use self::lead::Reign;
 pub use self::lease::{AlwaysLeader, Lease, Term, Unavailable};
 use crate::{Backoff, Shutdown, jitter};
 
@@ -80,7 +80,7 @@ pub struct Leadership {
     lease: Arc<dyn Lease>,
     name: String,
     config: Config,
-    reign: watch::Sender<Option<Reign>>,
+    reign: watch::Sender<Option<BelievedTerm>>,
     /// The term that is ours as far as we know, believed in or not.
     held: Option<Term>,
     backoff: Backoff,
@@ -114,7 +114,7 @@ impl Leadership {
             tokio::select! {
                 biased;
                 () = shutdown.draining() => break,
-                () = Reign::end(*self.reign.borrow()) => {
+                () = BelievedTerm::end(*self.reign.borrow()) => {
                     self.step_down("it could not be renewed in time");
                     // It may be anybody's by now. Asking anew finds out, and as its last holder we need not wait for its end.
                     self.held = None;
@@ -142,7 +142,7 @@ impl Leadership {
                 answer = &mut call => return Some(answer.unwrap_or_else(|_| Answer::Unknown(Unavailable::timed_out()))),
                 () = shutdown.aborting() => return None,
                 () = shutdown.draining(), if self.reign.borrow().is_some() => self.step_down("stopping"),
-                () = Reign::end(*self.reign.borrow()) => self.step_down("it could not be renewed in time"),
+                () = BelievedTerm::end(*self.reign.borrow()) => self.step_down("it could not be renewed in time"),
             }
         }
     }
@@ -174,7 +174,7 @@ impl Leadership {
                     return now;
                 }
                 if !shutdown.is_draining() {
-                    self.believe(Reign { term, until });
+                    self.believe(BelievedTerm { term, until });
                 }
                 asked + self.config.renew
             }
@@ -197,7 +197,7 @@ impl Leadership {
         }
     }
 
-    fn believe(&self, reign: Reign) {
+    fn believe(&self, reign: BelievedTerm) {
         let before = self.reign.send_replace(Some(reign));
         if before.is_none_or(|before| before.term != reign.term) {
             info!(leader.name = self.name, term = %reign.term, "became leader of {} in term {}", self.name, reign.term);
@@ -205,7 +205,7 @@ impl Leadership {
     }
 
     fn step_down(&self, why: &str) {
-        if let Some(Reign { term, .. }) = self.reign.send_replace(None) {
+        if let Some(BelievedTerm { term, .. }) = self.reign.send_replace(None) {
             info!(leader.name = self.name, term = %term, "no longer leader of {} in term {term}: {why}", self.name);
         }
     }

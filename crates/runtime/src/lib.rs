@@ -24,4 +24,4 @@ pub use backoff::Backoff;
 pub use leadership::{Lead, Leadership, Term};
 pub use shutdown::{Shutdown, Stop};
 pub use tasks::{StillRunning, Task, TaskFailed, Tasks};
-pub use tick::{Tick, Ticker};
+pub use tick::{Ticker, WakeReason};

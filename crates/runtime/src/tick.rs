@@ -9,13 +9,13 @@
 //! its caller looks: whatever arrives after that makes the following `next` return at once. A loop reads
 //!
 //! ```
-//! # use foreman_runtime::{Shutdown, Tick, Ticker};
+//! # use foreman_runtime::{Shutdown, WakeReason, Ticker};
 //! # async fn look_for_work() {}
 //! # async fn run(mut wake: tokio::sync::watch::Receiver<u64>, shutdown: Shutdown) {
 //! let mut ticker = Ticker::new(std::time::Duration::from_secs(2), 0.1);
 //! loop {
 //!     look_for_work().await;
-//!     if ticker.next(&mut wake, &shutdown).await == Tick::Draining {
+//!     if ticker.next(&mut wake, &shutdown).await == WakeReason::Draining {
 //!         break;
 //!     }
 //! }
@@ -39,7 +39,7 @@ const SHORTEST_PERIOD: Duration = Duration::from_millis(1);
 
 /// Why the wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tick {
+pub enum WakeReason {
     /// The period is over, or the earlier moment that was asked for has come.
     Due,
     /// Somebody said that there is something to see.
@@ -77,7 +77,7 @@ impl Ticker {
     }
 
     /// Waits for the tick, a wake-up or the end, whichever is first. Safe to drop and call again, as in `select!`.
-    pub async fn next(&mut self, wake: &mut watch::Receiver<u64>, shutdown: &Shutdown) -> Tick {
+    pub async fn next(&mut self, wake: &mut watch::Receiver<u64>, shutdown: &Shutdown) -> WakeReason {
         self.next_until(None, wake, shutdown).await
     }
 
@@ -88,21 +88,21 @@ impl Ticker {
         at: Option<Instant>,
         wake: &mut watch::Receiver<u64>,
         shutdown: &Shutdown,
-    ) -> Tick {
+    ) -> WakeReason {
         let until = at.map_or(self.next, |at| at.min(self.next));
         tokio::select! {
             // The end goes first, or a loop that always finds work would never leave. The tick goes before the wake-up, or
             // what is done only on a tick would starve while wake-ups rain.
             biased;
-            () = shutdown.draining() => Tick::Draining,
+            () = shutdown.draining() => WakeReason::Draining,
             () = sleep_until(until) => {
                 wake.mark_unchanged();
                 if self.next <= Instant::now() {
                     self.restart();
                 }
-                Tick::Due
+                WakeReason::Due
             }
-            () = woken(wake) => Tick::Woken,
+            () = woken(wake) => WakeReason::Woken,
         }
     }
 
@@ -134,7 +134,7 @@ mod tests {
         let mut ticker = Ticker::new(PERIOD, 0.0);
         let start = Instant::now();
         for _ in 0..3 {
-            assert_eq!(ticker.next(&mut wake, &Shutdown::never()).await, Tick::Due);
+            assert_eq!(ticker.next(&mut wake, &Shutdown::never()).await, WakeReason::Due);
         }
         assert_eq!(start.elapsed().as_secs(), 30);
     }
@@ -146,7 +146,7 @@ mod tests {
         let mut periods = Vec::new();
         for _ in 0..50 {
             let start = Instant::now();
-            assert_eq!(ticker.next(&mut wake, &Shutdown::never()).await, Tick::Due);
+            assert_eq!(ticker.next(&mut wake, &Shutdown::never()).await, WakeReason::Due);
             periods.push(start.elapsed());
         }
         let (low, high) = (Duration::from_secs(8), Duration::from_millis(12_001));
@@ -164,9 +164,9 @@ mod tests {
             tokio::time::sleep(Duration::from_secs(4)).await;
             waker.send_modify(|count| *count += 1);
         });
-        assert_eq!(tick, Tick::Woken);
+        assert_eq!(tick, WakeReason::Woken);
         assert_eq!(start.elapsed().as_secs(), 4);
-        assert_eq!(ticker.next(&mut wake, &shutdown).await, Tick::Due);
+        assert_eq!(ticker.next(&mut wake, &shutdown).await, WakeReason::Due);
         assert_eq!(start.elapsed().as_secs(), 10);
     }
 
@@ -176,10 +176,10 @@ mod tests {
         let mut ticker = Ticker::new(PERIOD, 0.0);
         let start = Instant::now();
         waker.send_modify(|count| *count += 1);
-        assert_eq!(ticker.next(&mut wake, &Shutdown::never()).await, Tick::Woken);
+        assert_eq!(ticker.next(&mut wake, &Shutdown::never()).await, WakeReason::Woken);
         // Here the caller looks, and just then more work arrives.
         waker.send_modify(|count| *count += 1);
-        assert_eq!(ticker.next(&mut wake, &Shutdown::never()).await, Tick::Woken);
+        assert_eq!(ticker.next(&mut wake, &Shutdown::never()).await, WakeReason::Woken);
         assert!(start.elapsed().is_zero());
     }
 
@@ -190,8 +190,8 @@ mod tests {
         for _ in 0..100 {
             waker.send_modify(|count| *count += 1);
         }
-        assert_eq!(ticker.next(&mut wake, &Shutdown::never()).await, Tick::Woken);
-        assert_eq!(ticker.next(&mut wake, &Shutdown::never()).await, Tick::Due);
+        assert_eq!(ticker.next(&mut wake, &Shutdown::never()).await, WakeReason::Woken);
+        assert_eq!(ticker.next(&mut wake, &Shutdown::never()).await, WakeReason::Due);
     }
 
     #[tokio::test(start_paused = true)]
@@ -202,7 +202,7 @@ mod tests {
         for _ in 0..30 {
             tokio::time::advance(Duration::from_secs(1)).await;
             waker.send_modify(|count| *count += 1);
-            ticks += usize::from(ticker.next(&mut wake, &Shutdown::never()).await == Tick::Due);
+            ticks += usize::from(ticker.next(&mut wake, &Shutdown::never()).await == WakeReason::Due);
         }
         assert_eq!(ticks, 3);
     }
@@ -214,9 +214,9 @@ mod tests {
         waker.send_modify(|count| *count += 1);
         drop(waker);
         let start = Instant::now();
-        assert_eq!(ticker.next(&mut wake, &Shutdown::never()).await, Tick::Woken, "the last word counts");
-        assert_eq!(ticker.next(&mut wake, &Shutdown::never()).await, Tick::Due);
-        assert_eq!(ticker.next(&mut wake, &Shutdown::never()).await, Tick::Due);
+        assert_eq!(ticker.next(&mut wake, &Shutdown::never()).await, WakeReason::Woken, "the last word counts");
+        assert_eq!(ticker.next(&mut wake, &Shutdown::never()).await, WakeReason::Due);
+        assert_eq!(ticker.next(&mut wake, &Shutdown::never()).await, WakeReason::Due);
         assert_eq!(start.elapsed().as_secs(), 20, "no busy loop");
     }
 
@@ -226,10 +226,10 @@ mod tests {
         let mut ticker = Ticker::new(PERIOD, 0.0);
         let start = Instant::now();
         let early = Some(start + Duration::from_secs(3));
-        assert_eq!(ticker.next_until(early, &mut wake, &Shutdown::never()).await, Tick::Due);
+        assert_eq!(ticker.next_until(early, &mut wake, &Shutdown::never()).await, WakeReason::Due);
         assert_eq!(start.elapsed().as_secs(), 3);
         let late = Some(start + Duration::from_mins(5));
-        assert_eq!(ticker.next_until(late, &mut wake, &Shutdown::never()).await, Tick::Due);
+        assert_eq!(ticker.next_until(late, &mut wake, &Shutdown::never()).await, WakeReason::Due);
         assert_eq!(start.elapsed().as_secs(), 10);
     }
 
@@ -239,9 +239,9 @@ mod tests {
         let mut ticker = Ticker::new(PERIOD, 0.0);
         tokio::time::advance(Duration::from_secs(95)).await;
         let start = Instant::now();
-        assert_eq!(ticker.next(&mut wake, &Shutdown::never()).await, Tick::Due);
+        assert_eq!(ticker.next(&mut wake, &Shutdown::never()).await, WakeReason::Due);
         assert!(start.elapsed().is_zero());
-        assert_eq!(ticker.next(&mut wake, &Shutdown::never()).await, Tick::Due);
+        assert_eq!(ticker.next(&mut wake, &Shutdown::never()).await, WakeReason::Due);
         assert_eq!(start.elapsed().as_secs(), 10);
     }
 
@@ -252,11 +252,11 @@ mod tests {
         let shutdown = stop.shutdown();
         let mut ticker = Ticker::new(PERIOD, 0.0);
         let (tick, ()) = tokio::join!(ticker.next(&mut wake, &shutdown), async { stop.drain() });
-        assert_eq!(tick, Tick::Draining);
+        assert_eq!(tick, WakeReason::Draining);
 
         waker.send_modify(|count| *count += 1);
         tokio::time::advance(PERIOD * 2).await;
-        assert_eq!(ticker.next(&mut wake, &shutdown).await, Tick::Draining, "woken and due as well");
+        assert_eq!(ticker.next(&mut wake, &shutdown).await, WakeReason::Draining, "woken and due as well");
     }
 
     #[tokio::test(start_paused = true)]
@@ -265,7 +265,7 @@ mod tests {
         for jitter in [0.0, 0.5, f64::NAN] {
             let mut ticker = Ticker::new(Duration::ZERO, jitter);
             let start = Instant::now();
-            assert_eq!(ticker.next(&mut wake, &Shutdown::never()).await, Tick::Due);
+            assert_eq!(ticker.next(&mut wake, &Shutdown::never()).await, WakeReason::Due);
             assert!(start.elapsed() >= SHORTEST_PERIOD);
         }
     }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use foreman_core::audit::{Act, Entry};
+use foreman_core::audit::{Act, AuditEntry};
 use foreman_core::ports::{AuditLog, StoreError};
 use foreman_core::{EntryId, TenantId};
 use rusqlite::Row;
@@ -40,7 +40,7 @@ impl AuditLog for SqliteStore {
         tenant: Option<&TenantId>,
         before: Option<EntryId>,
         limit: usize,
-    ) -> Result<Vec<Entry>, StoreError> {
+    ) -> Result<Vec<AuditEntry>, StoreError> {
         let (tenant, unreadable) = (tenant.cloned(), Arc::clone(&self.parts.unreadable));
         self.read(move |read| audit_log(read, tenant.as_ref(), before, limit, &unreadable)).await
     }
@@ -53,7 +53,7 @@ fn audit_log(
     before: Option<EntryId>,
     limit: usize,
     unreadable: &Unreadable,
-) -> Result<Vec<Entry>, Fault> {
+) -> Result<Vec<AuditEntry>, Fault> {
     let mut statement = read.sql.prepare_cached(match tenant {
         None => "SELECT id, at, act FROM audit_trail WHERE id < ?1 ORDER BY id DESC",
         Some(_) => "SELECT id, at, act FROM audit_trail WHERE id < ?1 AND tenant = ?2 ORDER BY id DESC",
@@ -72,9 +72,9 @@ fn audit_log(
     Ok(entries)
 }
 
-fn entry(row: &Row<'_>) -> Result<Entry, Fault> {
+fn entry(row: &Row<'_>) -> Result<AuditEntry, Fault> {
     let cells = Cells { row, table: "audit_trail", id: EntryId(row.get(0)?) };
-    Ok(Entry { at: cells.time(1, "at")?, act: cells.json(2, "act")?, id: cells.id })
+    Ok(AuditEntry { at: cells.time(1, "at")?, act: cells.json(2, "act")?, id: cells.id })
 }
 
 fn called(row: &Row<'_>) -> (String, i64) {

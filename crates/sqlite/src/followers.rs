@@ -9,7 +9,7 @@ use foreman_core::Timestamp;
 use foreman_core::ports::{
     Advance, Advanced, Begin, Effect, FollowerName, Followers, Leader, Position, PruneStep, StoreError, UNREAD_KEPT,
 };
-use foreman_core::statistics::Entry;
+use foreman_core::statistics::BucketEntry;
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::error::Fault;
@@ -50,7 +50,7 @@ impl Followers for SqliteStore {
 enum PreparedEffect {
     Nothing,
     Deliveries(Vec<post::PreparedDelivery>),
-    Counts(Vec<Entry>),
+    Counts(Vec<BucketEntry>),
 }
 
 impl PreparedEffect {

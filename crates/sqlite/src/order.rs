@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use foreman_core::fair::{Keys, UNIT};
+use foreman_core::fair::{OrderKeys, UNIT};
 use foreman_core::job::QueueName;
 use foreman_core::target::Route;
 use foreman_core::{Lane, TenantId};
@@ -44,7 +44,7 @@ impl<'c> KeyAssignments<'c> {
             Some(last) => Some(*last),
             None => self.stored_share(job_row)?,
         };
-        let key = Keys::reserve(virtual_time, last, weight, 1).last();
+        let key = OrderKeys::reserve(virtual_time, last, weight, 1).last();
         self.shares.insert(place, key);
         Ok(key)
     }

@@ -6,7 +6,7 @@
 use async_trait::async_trait;
 use foreman_core::Timestamp;
 use foreman_core::key::{KeyHash, KeyId};
-use foreman_core::ports::{Holder, NewPass, Pass, PassKind, PassStore, StoreError};
+use foreman_core::ports::{NewPass, Pass, PassHolder, PassKind, PassStore, StoreError};
 use rusqlite::{OptionalExtension, Row, params};
 
 use crate::SqliteStore;
@@ -52,9 +52,9 @@ impl PassStore for SqliteStore {
 fn issue(write: &Write<'_>, new: &NewPass) -> Result<Timestamp, Fault> {
     let hash = &new.hash.as_bytes()[..];
     let (holder, key_id, key_hash) = match &new.holder {
-        Holder::Nobody => (NOBODY, None, None),
-        Holder::Bootstrap(hash) => (BOOTSTRAP, None, Some(&hash.as_bytes()[..])),
-        Holder::Key(id) => (KEY, Some(id.as_str()), None),
+        PassHolder::Nobody => (NOBODY, None, None),
+        PassHolder::Bootstrap(hash) => (BOOTSTRAP, None, Some(&hash.as_bytes()[..])),
+        PassHolder::Key(id) => (KEY, Some(id.as_str()), None),
     };
     write
         .prepared(
@@ -108,9 +108,9 @@ fn pass(row: &Row<'_>) -> Result<Pass, Fault> {
     let unknown = |column, text: &str| Fault::misfit("passes", column, cells.id, format!("{text:?} is not known"));
     let (kind, holder) = (cells.text(0, "kind")?, cells.text(1, "holder")?);
     let holder = match holder {
-        NOBODY => Holder::Nobody,
-        BOOTSTRAP => Holder::Bootstrap(KeyHash::from_stored(cells.get(3, "key_hash")?)),
-        KEY => Holder::Key(KeyId::from_stored(cells.text(2, "key_id")?)),
+        NOBODY => PassHolder::Nobody,
+        BOOTSTRAP => PassHolder::Bootstrap(KeyHash::from_stored(cells.get(3, "key_hash")?)),
+        KEY => PassHolder::Key(KeyId::from_stored(cells.text(2, "key_id")?)),
         other => return Err(unknown("holder", other)),
     };
     Ok(Pass {

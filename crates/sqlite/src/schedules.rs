@@ -26,7 +26,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use foreman_core::ports::{
     CreateAnswer, DeleteAnswer, DueSchedules, Edit, EditAnswer, Fired, Firing, Leader, Overdue, ScheduleHead,
-    ScheduleStore, ScheduleView, Seen, StoreError, TickView,
+    ScheduleStore, ScheduleView, SeenSchedule, StoreError, TickView,
 };
 use foreman_core::schedule::{NewSchedule, ScheduleKey, ScheduleName};
 use foreman_core::{ScheduleId, TenantId, Timestamp};
@@ -76,7 +76,12 @@ impl ScheduleStore for SqliteStore {
         self.write(move |write| edit.edit(write)).await?.answer()
     }
 
-    async fn delete_schedule(&self, tenant: &TenantId, id: ScheduleId, seen: Seen) -> Result<DeleteAnswer, StoreError> {
+    async fn delete_schedule(
+        &self,
+        tenant: &TenantId,
+        id: ScheduleId,
+        seen: SeenSchedule,
+    ) -> Result<DeleteAnswer, StoreError> {
         let tenant = tenant.clone();
         self.write(move |write| edit::delete(write, &tenant, id, seen)).await
     }

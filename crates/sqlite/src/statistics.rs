@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use foreman_core::job::QueueName;
 use foreman_core::ports::{Bucket, Depth, Range, StatisticsStore, StoreError, WaitingCounts};
-use foreman_core::statistics::{Entry, Known, Level, Slot, Tally, carry};
+use foreman_core::statistics::{BucketEntry, Level, SampledLevel, Slot, Tally, carry};
 use foreman_core::{TenantId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -35,7 +35,7 @@ impl StatisticsStore for SqliteStore {
         self.read(|read| depths(read.sql, read.now)).await
     }
 
-    async fn known_depths(&self) -> Result<Vec<Known>, StoreError> {
+    async fn known_depths(&self) -> Result<Vec<SampledLevel>, StoreError> {
         self.read(|read| known_depths(read.sql)).await
     }
 
@@ -64,7 +64,7 @@ impl StatisticsStore for SqliteStore {
     }
 }
 
-pub(crate) fn add_all(write: &Write<'_>, entries: &[Entry]) -> Result<(), Fault> {
+pub(crate) fn add_all(write: &Write<'_>, entries: &[BucketEntry]) -> Result<(), Fault> {
     for entry in entries {
         add(write, entry)?;
         note_level(write, entry)?;
@@ -73,8 +73,8 @@ pub(crate) fn add_all(write: &Write<'_>, entries: &[Entry]) -> Result<(), Fault>
 }
 
 /// How deep it was when last sampled, unless later is known.
-fn note_level(write: &Write<'_>, entry: &Entry) -> Result<(), Fault> {
-    let Entry { tenant, queue, slot, tally, .. } = entry;
+fn note_level(write: &Write<'_>, entry: &BucketEntry) -> Result<(), Fault> {
+    let BucketEntry { tenant, queue, slot, tally, .. } = entry;
     let Some(level) = tally.last.filter(|_| *slot == Slot::Minute) else { return Ok(()) };
     let (tenant, queue) = (tenant.as_str(), queue.as_ref().map_or(TOGETHER, QueueName::as_str));
     if level.is_empty() {
@@ -101,11 +101,11 @@ fn level(row: &Row<'_>, first: usize) -> rusqlite::Result<Level> {
     Ok(Level { waiting: count(first)?, running: count(first + 1)?, at_us: row.get(first + 2)? })
 }
 
-fn known_depths(sql: &Connection) -> Result<Vec<Known>, Fault> {
+fn known_depths(sql: &Connection) -> Result<Vec<SampledLevel>, Fault> {
     let mut statement = sql.prepare_cached("SELECT tenant, queue, waiting, running, since FROM depths")?;
     let rows = statement.query_map([], |row| {
         let queue: String = row.get(1)?;
-        Ok(Known {
+        Ok(SampledLevel {
             tenant: TenantId::new(row.get::<_, String>(0)?),
             queue: (queue != TOGETHER).then(|| QueueName::from_stored(&queue)),
             level: level(row, 2)?,
@@ -136,8 +136,8 @@ fn before(sql: &Connection, tenant: &TenantId, range: &Range) -> Result<Option<L
     Ok(None)
 }
 
-fn add(write: &Write<'_>, entry: &Entry) -> Result<(), Fault> {
-    let Entry { tenant, queue, slot, at, tally } = entry;
+fn add(write: &Write<'_>, entry: &BucketEntry) -> Result<(), Fault> {
+    let BucketEntry { tenant, queue, slot, at, tally } = entry;
     let queue = queue.as_ref().map_or(TOGETHER, QueueName::as_str);
     let place = (tenant.as_str(), slot.as_str(), queue, at.as_micros());
     let mut sum = {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use foreman_core::document::{JobDocument, ProblemDocument, ScheduleDocument, ScheduleFields};
-use foreman_core::ports::{Change, ScheduleError, ScheduleView};
+use foreman_core::ports::{ScheduleChange, ScheduleError, ScheduleView};
 use foreman_core::schedule::{ScheduleKey, ScheduleSpec};
 use foreman_core::spec::{Invalid, JobSpec, Mistake};
 use http::header::LOCATION;
@@ -123,7 +123,7 @@ async fn put(
     // Between the two calls another request may create or delete it: then the first is made again.
     edit_at_version(busy, || async {
         if expected != Expected::Nothing {
-            let change = Change::Replace(spec.clone());
+            let change = ScheduleChange::Replace(spec.clone());
             match app.schedules.change(tenant, key, change, expected.only_if()).await {
                 Ok(view) => return Ok(EditRound::Written(tag::answer_to(caller, StatusCode::OK, view))),
                 Err(ScheduleError::NotFound) if may_make => {}
@@ -193,7 +193,7 @@ pub(crate) async fn update(
         judge_command(&app, &caller, &job)?;
         quotas::may_schedule(&app, &caller, &job)?;
     }
-    change_what_fires(&app, &caller, key, Change::Patch(patch), expected).await
+    change_what_fires(&app, &caller, key, ScheduleChange::Patch(patch), expected).await
 }
 
 /// A change of what a schedule fires, when, or whether it does. A key that may not submit commands may not make one of these on a
@@ -202,7 +202,7 @@ async fn change_what_fires(
     app: &App,
     caller: &Caller,
     key: ScheduleKey,
-    what: Change,
+    what: ScheduleChange,
     expected: Expected,
 ) -> Result<Response, Problem> {
     match commands::may_submit(app, caller) {
@@ -216,7 +216,7 @@ async fn change_no_command(
     app: &App,
     caller: &Caller,
     key: ScheduleKey,
-    what: Change,
+    what: ScheduleChange,
     expected: Expected,
     refusal: Problem,
 ) -> Result<Response, Problem> {
@@ -289,7 +289,7 @@ pub(crate) async fn pause(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let expected = Expected::of_existing(&headers)?;
-    change(&app, &caller, key, Change::Pause, expected).await
+    change(&app, &caller, key, ScheduleChange::Pause, expected).await
 }
 
 /// Resume a schedule: it fires again from its next time.
@@ -316,7 +316,7 @@ pub(crate) async fn resume(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let expected = Expected::of_existing(&headers)?;
-    change_what_fires(&app, &caller, key, Change::Resume, expected).await
+    change_what_fires(&app, &caller, key, ScheduleChange::Resume, expected).await
 }
 
 /// Run a schedule now.
@@ -360,7 +360,7 @@ async fn change(
     app: &App,
     caller: &Caller,
     key: ScheduleKey,
-    change: Change,
+    change: ScheduleChange,
     expected: Expected,
 ) -> Result<Response, Problem> {
     let key = tag::bound(expected, app, &caller.tenant, key).await?;

@@ -4,7 +4,7 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use foreman_core::Timestamp;
 use foreman_core::document::{PreviewDocument, ScheduleFields};
-use foreman_core::schedule::{Judge as _, MOST_SHOWN, Rule, ScheduleSpec, preview};
+use foreman_core::schedule::{Judge as _, MOST_SHOWN, ScheduleRule, ScheduleSpec, preview};
 use http::StatusCode;
 use serde::Deserialize;
 
@@ -101,7 +101,7 @@ pub(crate) async fn unsaved(
 }
 
 /// A thousand fires of an expression that seldom fires are a walk through centuries: not on a thread that serves others.
-async fn show(app: &App, rule: Rule, n: usize, from: Option<Timestamp>) -> Result<Response, Problem> {
+async fn show(app: &App, rule: ScheduleRule, n: usize, from: Option<Timestamp>) -> Result<Response, Problem> {
     let from = from.unwrap_or_else(|| app.clock.now());
     let walk = app.tasks.spawn_blocking("preview", move || PreviewDocument {
         items: preview(&rule.timing, from, n, rule.start_at, rule.end_at),

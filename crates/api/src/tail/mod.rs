@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use foreman_core::ports::{Position, Store, StoreError, Topic, Wakeups};
-use foreman_runtime::{Backoff, Shutdown, Tick, Ticker};
+use foreman_runtime::{Backoff, Shutdown, Ticker, WakeReason};
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -135,7 +135,7 @@ impl Tail {
             tokio::time::sleep(self.config.gap).await;
             // Whoever comes after this look has rung, and is heard at the next beginning.
             if (self.waits.is_empty() && self.hub.rest())
-                || ticker.next(&mut self.wake, shutdown).await == Tick::Draining
+                || ticker.next(&mut self.wake, shutdown).await == WakeReason::Draining
             {
                 return Ok(());
             }

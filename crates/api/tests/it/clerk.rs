@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use foreman_core::limits::Limits;
 use foreman_core::ports::{
-    Change, CreateAnswer, DeleteAnswer, Edit, EditAnswer, Fired, Firing, NewTick, ScheduleError, ScheduleStore,
-    ScheduleView, Schedules, Seen, TickAct,
+    CreateAnswer, DeleteAnswer, Edit, EditAnswer, Fired, Firing, NewTick, ScheduleChange, ScheduleError, ScheduleStore,
+    ScheduleView, Schedules, SeenSchedule, TickAct,
 };
 use foreman_core::schedule::{Judge as _, NewSchedule, Overlap, Schedule, ScheduleKey, ScheduleSpec};
 use foreman_core::spec::{Invalid, Mistake};
@@ -88,7 +88,7 @@ impl Schedules for Clerk {
         &self,
         tenant: &TenantId,
         key: &ScheduleKey,
-        change: Change,
+        change: ScheduleChange,
         only_if: Option<i64>,
     ) -> Result<ScheduleView, ScheduleError> {
         self.check()?;
@@ -101,10 +101,10 @@ impl Schedules for Clerk {
             tokio::task::yield_now().await;
             let old = &*view.schedule.spec;
             let spec = match &change {
-                Change::Replace(spec) => spec.clone(),
-                Change::Patch(patch) => old.patched(patch)?,
-                Change::Pause => ScheduleSpec { paused: Some(true), ..old.clone() },
-                Change::Resume => ScheduleSpec { paused: Some(false), ..old.clone() },
+                ScheduleChange::Replace(spec) => spec.clone(),
+                ScheduleChange::Patch(patch) => old.patched(patch)?,
+                ScheduleChange::Pause => ScheduleSpec { paused: Some(true), ..old.clone() },
+                ScheduleChange::Resume => ScheduleSpec { paused: Some(false), ..old.clone() },
             };
             if spec.name != old.name {
                 return Err(invalid("/name", "cannot be changed"));
@@ -133,7 +133,7 @@ impl Schedules for Clerk {
     async fn delete(&self, tenant: &TenantId, key: &ScheduleKey, only_if: Option<i64>) -> Result<(), ScheduleError> {
         self.check()?;
         let view = self.view(tenant, key).await?;
-        let seen: Seen = view.seen;
+        let seen: SeenSchedule = view.seen;
         if only_if.is_some_and(|version| version != seen.version) {
             return Err(ScheduleError::Changed(seen.version));
         }

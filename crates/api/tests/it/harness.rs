@@ -15,7 +15,7 @@ use foreman_core::limits::Limits;
 use foreman_core::memory::{self, LocalWakeups, ManualClock};
 use foreman_core::ports::{
     ClaimAnswer, ClaimRequest, Company, Held, JobStore, LiveOutput, OutputChunk, OutputLine, OutputStream, Queues,
-    SessionInfo, SessionStore, Submit, SubmitError, Submitted, Wanted,
+    SessionInfo, SessionStore, Submit, SubmitError, Submitted, WantedJobs,
 };
 use foreman_core::sealed::Keyring;
 use foreman_core::target::Route;
@@ -245,7 +245,7 @@ impl Api {
         let request = ClaimRequest {
             session: self.session,
             token: ClaimToken::fresh(),
-            wanted: Wanted::ByOrder { plan: LanePlan::strict(limit), limit },
+            wanted: WantedJobs::ByOrder { plan: LanePlan::strict(limit), limit },
             queues: Queues::All,
             routes: vec![Route::http(), Route::sealed_http(), Route::command(), Route::sealed_command()],
             company: Company::Others,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use foreman_api::{Hosts, Keys};
 use foreman_core::TenantId;
 use foreman_core::key::{KeyHash, KeyId};
-use foreman_core::ports::{Holder, KeyStore as _, NewPass, PassKind, PassStore as _};
+use foreman_core::ports::{KeyStore as _, NewPass, PassHolder, PassKind, PassStore as _};
 use serde_json::json;
 
 use crate::feed::{Feed, STREAM};
@@ -315,7 +315,7 @@ async fn nothing_that_is_kept_lets_a_reader_guess_the_configured_key() {
     let cookie = signed_in(&api, ADMIN).await;
     let text = cookie.split_once('=').unwrap().1;
     let pass = api.registry.pass(&KeyHash::of(text.as_bytes())).await.unwrap().expect("a session");
-    assert!(matches!(&pass.holder, Holder::Bootstrap(kept) if *kept != KeyHash::of(ADMIN.as_bytes())), "{pass:?}");
+    assert!(matches!(&pass.holder, PassHolder::Bootstrap(kept) if *kept != KeyHash::of(ADMIN.as_bytes())), "{pass:?}");
     get(&api, &cookie, "/api/v1/tenants").await.expect(200);
 
     // As the version before wrote it down.
@@ -323,7 +323,7 @@ async fn nothing_that_is_kept_lets_a_reader_guess_the_configured_key() {
     let old = NewPass {
         hash: KeyHash::of(text.as_bytes()),
         kind: PassKind::Session,
-        holder: Holder::Bootstrap(KeyHash::of(ADMIN.as_bytes())),
+        holder: PassHolder::Bootstrap(KeyHash::of(ADMIN.as_bytes())),
         tenant: TenantId::default(),
         keep: Duration::from_hours(1),
     };

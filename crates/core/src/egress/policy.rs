@@ -54,18 +54,18 @@ impl Default for Policy {
 /// Not to be called. Says no more than that, for whoever is refused may be looking for what is there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("target not allowed")]
-pub struct Refused {
+pub struct EgressRefusal {
     reason: Reason,
 }
 
-impl Refused {
+impl EgressRefusal {
     /// For the operator, and not for whoever asked.
     pub fn reason(&self) -> &Reason {
         &self.reason
     }
 }
 
-impl From<Reason> for Refused {
+impl From<Reason> for EgressRefusal {
     fn from(reason: Reason) -> Self {
         Self { reason }
     }
@@ -113,7 +113,7 @@ impl Policy {
     }
 
     /// Judges a URL by what is written in it. A name that passes may still lead anywhere: judge its addresses too.
-    pub fn judge_url(&self, url: &Url) -> Result<(), Refused> {
+    pub fn judge_url(&self, url: &Url) -> Result<(), EgressRefusal> {
         if self.reach == Reach::Everything {
             return Ok(());
         }
@@ -138,7 +138,7 @@ impl Policy {
     }
 
     /// Judges an address that nobody gave a name to.
-    pub fn judge_address(&self, address: IpAddr) -> Result<(), Refused> {
+    pub fn judge_address(&self, address: IpAddr) -> Result<(), EgressRefusal> {
         if self.reach == Reach::Everything {
             return Ok(());
         }
@@ -147,7 +147,7 @@ impl Policy {
 
     /// Judges one of the addresses of `host`, whose URL has passed. One that is refused refuses them all: a name with an
     /// address inside and one outside belongs to somebody who would like to choose later.
-    pub fn judge_resolved(&self, host: &str, address: IpAddr) -> Result<(), Refused> {
+    pub fn judge_resolved(&self, host: &str, address: IpAddr) -> Result<(), EgressRefusal> {
         if self.reach == Reach::Everything {
             return Ok(());
         }
@@ -155,7 +155,7 @@ impl Policy {
         self.judge_any(address, is_named).map(drop)
     }
 
-    fn judge_name(&self, host: &str) -> Result<Passed, Refused> {
+    fn judge_name(&self, host: &str) -> Result<Passed, EgressRefusal> {
         let name = names::normal(host).map_err(|problem| Reason::NotAName { host: host.into(), problem })?;
         if covers_name(&self.deny, name) {
             return Err(Reason::Denied(host.into()).into());
@@ -169,7 +169,7 @@ impl Policy {
         }
     }
 
-    fn judge_any(&self, address: IpAddr, is_named: bool) -> Result<Passed, Refused> {
+    fn judge_any(&self, address: IpAddr, is_named: bool) -> Result<Passed, EgressRefusal> {
         // ::ffff:10.0.0.1 is 10.0.0.1: that is where the packets go.
         let address = address.to_canonical();
         if covers_address(&self.deny, address) {

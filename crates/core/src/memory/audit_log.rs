@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use super::Store;
 use super::places::Places;
-use crate::audit::{Act, Entry};
+use crate::audit::{Act, AuditEntry};
 use crate::id::{EntryId, TenantId};
 use crate::ports::{AuditLog, StoreError};
 use crate::time::Timestamp;
@@ -21,17 +21,17 @@ impl AuditLog for Store {
         tenant: Option<&TenantId>,
         before: Option<EntryId>,
         limit: usize,
-    ) -> Result<Vec<Entry>, StoreError> {
+    ) -> Result<Vec<AuditEntry>, StoreError> {
         Ok(self.read(|places, _| places.audit_log(tenant, before, limit)))
     }
 }
 
 impl Places {
     pub fn keep_act(&mut self, id: EntryId, act: &Act, now: Timestamp) {
-        self.trail.entry(id).or_insert_with(|| Entry { id, at: now, act: act.clone() });
+        self.trail.entry(id).or_insert_with(|| AuditEntry { id, at: now, act: act.clone() });
     }
 
-    pub fn audit_log(&self, tenant: Option<&TenantId>, before: Option<EntryId>, limit: usize) -> Vec<Entry> {
+    pub fn audit_log(&self, tenant: Option<&TenantId>, before: Option<EntryId>, limit: usize) -> Vec<AuditEntry> {
         let entries = self.trail.values().rev().filter(|entry| tenant.is_none_or(|tenant| entry.act.tenant == *tenant));
         entries.filter(|entry| before.is_none_or(|before| entry.id < before)).take(limit).cloned().collect()
     }

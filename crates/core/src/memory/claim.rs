@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-use super::places::{ClaimRow, Line, Member, Places, line_of};
+use super::places::{ClaimMember, ClaimRow, LineKey, Places, line_of};
 use super::rules::Rule;
 use crate::fair::{self, Candidate, Front, Round};
 use crate::id::{Fence, JobId, TenantId};
 use crate::job::Job;
 use crate::lane::Lane;
 use crate::ports::{
-    Claim, ClaimAnswer, ClaimRequest, Company, Headroom, Held, Queues, SessionState, Wanted, is_fragile,
+    Claim, ClaimAnswer, ClaimRequest, Company, Headroom, Held, Queues, SessionState, WantedJobs, is_fragile,
 };
 use crate::state::State;
 use crate::time::Timestamp;
@@ -23,7 +23,7 @@ struct LaneSeen<'a> {
 
 /// The jobs of a line that a claim looks at.
 struct Head<'a> {
-    line: &'a Line,
+    line: &'a LineKey,
     /// What its keys are compared with.
     front: i64,
     jobs: Front<()>,
@@ -49,7 +49,7 @@ impl Places {
         if chosen.is_empty() {
             return ClaimAnswer::Nothing { fragile_waiting };
         }
-        let is_by_order = matches!(request.wanted, Wanted::ByOrder { .. });
+        let is_by_order = matches!(request.wanted, WantedJobs::ByOrder { .. });
         let members = chosen.into_iter().map(|id| (id, self.take_for_claim(id, is_by_order, now))).collect();
         let fence = self.enter(request, members, now);
         ClaimAnswer::Claimed(self.as_claim(fence, fragile_waiting))
@@ -66,7 +66,7 @@ impl Places {
     /// Which jobs to take, and whether one that must run alone was passed over.
     fn choose(&self, request: &ClaimRequest, now: Timestamp) -> (Vec<JobId>, bool) {
         let candidates: Vec<JobId> = match &request.wanted {
-            Wanted::ByOrder { plan, limit } => {
+            WantedJobs::ByOrder { plan, limit } => {
                 // A lane may be asked twice: the second time it goes on where it stopped.
                 let (mut picked, mut lanes): (Vec<JobId>, BTreeMap<Lane, LaneSeen<'_>>) = Default::default();
                 for pick in &plan.0 {
@@ -76,7 +76,7 @@ impl Places {
                 }
                 picked
             }
-            Wanted::ByIds(ids) => {
+            WantedJobs::ByIds(ids) => {
                 // A delivery may name a job twice.
                 let ids: BTreeSet<JobId> = ids.iter().copied().collect();
                 ids.into_iter().filter(|id| self.may_take(*id, request, now) && !self.is_fragile(*id)).collect()
@@ -146,8 +146,8 @@ impl Places {
     /// The first due job that must run alone.
     fn fragile(&self, request: &ClaimRequest, now: Timestamp) -> Option<JobId> {
         let wanted = |id: &JobId| match &request.wanted {
-            Wanted::ByOrder { limit, .. } => *limit > 0,
-            Wanted::ByIds(ids) => ids.contains(id),
+            WantedJobs::ByOrder { limit, .. } => *limit > 0,
+            WantedJobs::ByIds(ids) => ids.contains(id),
         };
         self.fragile
             .iter()
@@ -170,7 +170,7 @@ impl Places {
 
     fn may_take(&self, id: JobId, request: &ClaimRequest, now: Timestamp) -> bool {
         let (Some(waiting), Some(job)) = (self.ready.get(&id), self.jobs.get(&id)) else { return false };
-        let obeys = self.rules.has(Rule::ByIdObeysDue) || matches!(request.wanted, Wanted::ByOrder { .. });
+        let obeys = self.rules.has(Rule::ByIdObeysDue) || matches!(request.wanted, WantedJobs::ByOrder { .. });
         let is_due = waiting.key.is_some() || !obeys;
         is_due && waiting.expires_at.is_none_or(|time| time > now) && self.is_served(job, request)
     }
@@ -192,7 +192,7 @@ impl Places {
         if self.rules.has(Rule::RoomsObeyed) { &request.rooms } else { &[] }
     }
 
-    fn take_for_claim(&mut self, id: JobId, is_by_order: bool, now: Timestamp) -> Member {
+    fn take_for_claim(&mut self, id: JobId, is_by_order: bool, now: Timestamp) -> ClaimMember {
         let waiting = self.take(id).expect("chosen from `ready` under the same lock");
         let job = self.job(id);
         let is_its_turn = is_by_order && !is_fragile(waiting.counters.crashes);
@@ -210,10 +210,10 @@ impl Places {
         }
         let counters = counters.moved();
         self.note(id, counters.step(State::Running, Some(now.since(waiting.run_at))), now);
-        Member { run_at: waiting.run_at, expires_at: waiting.expires_at, counters }
+        ClaimMember { run_at: waiting.run_at, expires_at: waiting.expires_at, counters }
     }
 
-    fn enter(&mut self, request: &ClaimRequest, members: BTreeMap<JobId, Member>, now: Timestamp) -> Fence {
+    fn enter(&mut self, request: &ClaimRequest, members: BTreeMap<JobId, ClaimMember>, now: Timestamp) -> Fence {
         let fence = self.next_fence();
         let open = members.keys().copied().collect();
         let claim = ClaimRow { session: request.session, token: request.token, claimed_at: now, members, open };

@@ -7,10 +7,10 @@ use super::passes::Passes;
 use super::rules::{Rule, Rules};
 use super::schedules::{ScheduleRow, TickRow};
 use super::statistics::Books;
-use super::tenants::Tenants;
-use super::webhooks::Webhooks;
-use crate::audit::Entry;
-use crate::fair::{self, Keys, Turns};
+use super::tenants::TenantTable;
+use super::webhooks::WebhookTable;
+use crate::audit::AuditEntry;
+use crate::fair::{self, OrderKeys, Turns};
 use crate::id::{ClaimToken, EntryId, Fence, JobId, ScheduleId, SessionId, TenantId};
 use crate::job::{Job, QueueName};
 use crate::key::{KeyId, KeyRecord};
@@ -26,16 +26,16 @@ use crate::target::Route;
 use crate::time::Timestamp;
 
 /// What is due in one lane, for one route, in one queue.
-pub(super) type Line = (QueueName, Route, Lane);
+pub(super) type LineKey = (QueueName, Route, Lane);
 
-pub(super) fn line_of(job: &Job) -> Line {
+pub(super) fn line_of(job: &Job) -> LineKey {
     (job.work.queue.clone(), job.work.target.route(), job.work.lane)
 }
 
 #[derive(Default)]
 pub(super) struct Places {
     pub jobs: BTreeMap<JobId, Job>,
-    pub ready: BTreeMap<JobId, Waiting>,
+    pub ready: BTreeMap<JobId, WaitingJob>,
     pub claims: BTreeMap<Fence, ClaimRow>,
     pub outcomes: BTreeMap<JobId, OutcomeRow>,
     pub attempts: HashMap<JobId, Vec<AttemptRow>>,
@@ -45,7 +45,7 @@ pub(super) struct Places {
     pub queues: BTreeMap<(TenantId, QueueName), Timestamp>,
     pub paused: BTreeSet<(TenantId, QueueName)>,
     /// Due jobs by their fair key.
-    pub order: BTreeMap<Line, BTreeSet<(i64, JobId)>>,
+    pub order: BTreeMap<LineKey, BTreeSet<(i64, JobId)>>,
     /// Jobs that are not due, by when they will be.
     pub later: BTreeSet<(Timestamp, JobId)>,
     /// Waiting jobs with a start-by.
@@ -54,13 +54,13 @@ pub(super) struct Places {
     pub fragile: BTreeSet<JobId>,
     pub schedules: BTreeMap<ScheduleId, ScheduleRow>,
     pub ticks: BTreeMap<(ScheduleId, Timestamp), TickRow>,
-    pub tenants: Tenants,
+    pub tenants: TenantTable,
     pub api_keys: BTreeMap<KeyId, KeyRecord>,
-    pub webhooks: Webhooks,
-    pub trail: BTreeMap<EntryId, Entry>,
-    virtual_time: HashMap<Line, i64>,
+    pub webhooks: WebhookTable,
+    pub trail: BTreeMap<EntryId, AuditEntry>,
+    virtual_time: HashMap<LineKey, i64>,
     /// The last key given to a tenant in a line, and when.
-    last_key: HashMap<(TenantId, Line), (i64, Timestamp)>,
+    last_key: HashMap<(TenantId, LineKey), (i64, Timestamp)>,
     pub turns: Turns,
     last_fence: i64,
     pub log: BTreeMap<Position, ChangeRow>,
@@ -75,7 +75,7 @@ pub(super) struct Places {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Waiting {
+pub(super) struct WaitingJob {
     pub run_at: Timestamp,
     /// Its place in the order; none until it is due.
     pub key: Option<i64>,
@@ -87,13 +87,13 @@ pub(super) struct ClaimRow {
     pub session: SessionId,
     pub token: ClaimToken,
     pub claimed_at: Timestamp,
-    pub members: BTreeMap<JobId, Member>,
+    pub members: BTreeMap<JobId, ClaimMember>,
     pub open: BTreeSet<JobId>,
 }
 
 /// A job as it was when it was claimed, the attempt already counted.
 #[derive(Clone, Copy)]
-pub(super) struct Member {
+pub(super) struct ClaimMember {
     pub run_at: Timestamp,
     pub expires_at: Option<Timestamp>,
     pub counters: Counters,
@@ -162,21 +162,21 @@ impl Places {
     ) {
         let counters = counters.moved();
         let key = (run_at <= now).then(|| self.next_key(id, now));
-        self.put(id, Waiting { run_at, key, expires_at, counters });
+        self.put(id, WaitingJob { run_at, key, expires_at, counters });
         self.note(id, counters.step(State::of_waiting(run_at <= now, counters.attempt), took), now);
     }
 
     /// Lets a job wait at the front of the line: what happened to its attempt was not its fault.
-    pub fn put_in_front(&mut self, id: JobId, member: Member, counters: Counters, took: Duration, now: Timestamp) {
-        let Member { run_at, expires_at, .. } = member;
+    pub fn put_in_front(&mut self, id: JobId, member: ClaimMember, counters: Counters, took: Duration, now: Timestamp) {
+        let ClaimMember { run_at, expires_at, .. } = member;
         let counters = counters.moved();
         let job = self.job(id);
         let key = Some(self.virtual_time(&line_of(&job)));
-        self.put(id, Waiting { run_at: run_at.min(now), key, expires_at, counters });
+        self.put(id, WaitingJob { run_at: run_at.min(now), key, expires_at, counters });
         self.note(id, counters.step(State::Pending, Some(took)), now);
     }
 
-    fn put(&mut self, id: JobId, waiting: Waiting) {
+    fn put(&mut self, id: JobId, waiting: WaitingJob) {
         let job = self.job(id);
         if let Some(key) = waiting.key {
             self.order.entry(line_of(&job)).or_default().insert((key, id));
@@ -196,7 +196,7 @@ impl Places {
     }
 
     /// Takes a job out of `ready`; `None` when it does not wait.
-    pub fn take(&mut self, id: JobId) -> Option<Waiting> {
+    pub fn take(&mut self, id: JobId) -> Option<WaitingJob> {
         let waiting = self.ready.remove(&id)?;
         self.fragile.remove(&id);
         let job = self.job(id);
@@ -224,17 +224,17 @@ impl Places {
         let share = if self.rules.has(Rule::KeysAreFair) { job.tenant } else { TenantId::default() };
         let share = (share, line);
         let last = self.last_key.get(&share).map(|(key, _)| *key);
-        let key = Keys::reserve(virtual_time, last, weight, 1).last();
+        let key = OrderKeys::reserve(virtual_time, last, weight, 1).last();
         self.last_key.insert(share, (key, now));
         key
     }
 
-    pub fn virtual_time(&self, line: &Line) -> i64 {
+    pub fn virtual_time(&self, line: &LineKey) -> i64 {
         self.virtual_time.get(line).copied().unwrap_or_default()
     }
 
     /// V moves with service: the highest key claimed so far.
-    pub fn served(&mut self, line: Line, key: i64, is_its_turn: bool) {
+    pub fn served(&mut self, line: LineKey, key: i64, is_its_turn: bool) {
         let time = self.virtual_time.entry(line).or_default();
         *time = if is_its_turn { key.max(*time) } else { fair::out_of_turn(*time, key, 1) };
     }
@@ -259,11 +259,11 @@ impl Places {
 
     /// Forgets the order of tasks that have been unused for long, where none is due. V goes with the last tenant of a line.
     pub fn forget_lines(&mut self, until: Timestamp, limit: usize) -> usize {
-        let is_unused = |(_, line): &(TenantId, Line), given_at: Timestamp| {
+        let is_unused = |(_, line): &(TenantId, LineKey), given_at: Timestamp| {
             given_at <= until && line.1.as_str().starts_with(Route::TASK) && !self.order.contains_key(line)
         };
         let unused = self.last_key.iter().filter(|(share, (_, given_at))| is_unused(share, *given_at));
-        let unused: Vec<(TenantId, Line)> = unused.map(|(share, _)| share.clone()).take(limit).collect();
+        let unused: Vec<(TenantId, LineKey)> = unused.map(|(share, _)| share.clone()).take(limit).collect();
         for share in &unused {
             self.last_key.remove(share);
             if !self.last_key.keys().any(|(_, line)| *line == share.1) {

@@ -12,8 +12,8 @@ use crate::id::{EditId, JobId, ScheduleId, TenantId};
 use crate::job::NewJob;
 use crate::ports::{
     Became, Counted, CreateAnswer, DeleteAnswer, DueSchedule, DueSchedules, Edit, EditAnswer, Fired, Firing, Leader,
-    NewTick, Note, OPEN_JOBS_AMONG, Overdue, ScheduleStore, ScheduleView, Seen, StoreError, TickAct, TickReason,
-    TickState, TickView, Topic,
+    NewTick, Note, OPEN_JOBS_AMONG, Overdue, ScheduleStore, ScheduleView, SeenSchedule, StoreError, TickAct,
+    TickReason, TickState, TickView, Topic,
 };
 use crate::schedule::{Decided, Decision, NewSchedule, Overlap, Schedule, ScheduleKey, ScheduleName, decide};
 use crate::time::Timestamp;
@@ -49,7 +49,12 @@ impl ScheduleStore for Store {
         Ok(self.write(|places, now| places.edit_schedule(tenant, edit, now)))
     }
 
-    async fn delete_schedule(&self, tenant: &TenantId, id: ScheduleId, seen: Seen) -> Result<DeleteAnswer, StoreError> {
+    async fn delete_schedule(
+        &self,
+        tenant: &TenantId,
+        id: ScheduleId,
+        seen: SeenSchedule,
+    ) -> Result<DeleteAnswer, StoreError> {
         Ok(self.write(|places, now| places.delete_schedule(tenant, id, seen, now)))
     }
 
@@ -74,7 +79,7 @@ impl ScheduleStore for Store {
 
 pub(super) struct ScheduleRow {
     schedule: Schedule,
-    seen: Seen,
+    seen: SeenSchedule,
     is_paused: bool,
     edited_at: Timestamp,
     edited_by: Option<EditId>,
@@ -102,7 +107,7 @@ impl Places {
         }
         let row = ScheduleRow {
             schedule: schedule.clone(),
-            seen: Seen { version: 1, next: new.next, held: None },
+            seen: SeenSchedule { version: 1, next: new.next, held: None },
             is_paused: new.is_paused,
             edited_at: now,
             edited_by: None,
@@ -171,7 +176,13 @@ impl Places {
         EditAnswer::Edited(self.schedule_view(row, now))
     }
 
-    pub fn delete_schedule(&mut self, tenant: &TenantId, id: ScheduleId, seen: Seen, now: Timestamp) -> DeleteAnswer {
+    pub fn delete_schedule(
+        &mut self,
+        tenant: &TenantId,
+        id: ScheduleId,
+        seen: SeenSchedule,
+        now: Timestamp,
+    ) -> DeleteAnswer {
         let Some(row) = self.schedules.get(&id).filter(|row| row.schedule.tenant == *tenant) else {
             return DeleteAnswer::Gone;
         };
@@ -258,7 +269,7 @@ impl Places {
             }
         }
         let row = self.schedules.get_mut(&firing.schedule).expect("it was there, and this is one transaction");
-        row.seen = Seen { next: firing.next, held, ..row.seen };
+        row.seen = SeenSchedule { next: firing.next, held, ..row.seen };
         Fired::Done(jobs)
     }
 
@@ -391,7 +402,7 @@ impl Places {
 
 impl ScheduleRow {
     /// It is what was seen, and nothing of it is due.
-    fn may_change(&self, seen: Seen, now: Timestamp) -> bool {
+    fn may_change(&self, seen: SeenSchedule, now: Timestamp) -> bool {
         self.seen == seen && self.seen.next.is_none_or(|next| next > now)
     }
 

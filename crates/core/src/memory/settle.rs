@@ -1,6 +1,6 @@
 //! Recording how attempts ended.
 
-use super::places::{AttemptRow, Member, OutcomeRow, Places};
+use super::places::{AttemptRow, ClaimMember, OutcomeRow, Places};
 use super::rules::Rule;
 use crate::id::{Fence, JobId, SessionId};
 use crate::outcome::{AttemptOutcome, Report, Verdict};
@@ -39,7 +39,7 @@ impl Places {
         &mut self,
         fence: Fence,
         id: JobId,
-        member: Member,
+        member: ClaimMember,
         verdict: &Verdict,
         is_settled: bool,
         now: Timestamp,
@@ -93,7 +93,7 @@ impl Places {
         &self,
         fence: Fence,
         id: JobId,
-        member: Member,
+        member: ClaimMember,
         outcome: AttemptOutcome,
         report: Report,
         now: Timestamp,

@@ -10,7 +10,7 @@ use crate::id::TenantId;
 use crate::job::QueueName;
 use crate::ports::{Bucket, Depth, Range, StatisticsStore, StoreError, WaitingCounts};
 use crate::state::State;
-use crate::statistics::{Entry, Known, Level, Slot, Tally, carry};
+use crate::statistics::{BucketEntry, Level, SampledLevel, Slot, Tally, carry};
 use crate::time::Timestamp;
 
 #[async_trait]
@@ -19,7 +19,7 @@ impl StatisticsStore for Store {
         Ok(self.read(Places::depths))
     }
 
-    async fn known_depths(&self) -> Result<Vec<Known>, StoreError> {
+    async fn known_depths(&self) -> Result<Vec<SampledLevel>, StoreError> {
         Ok(self.read(|places, _| places.books.known_depths()))
     }
 
@@ -45,7 +45,7 @@ pub(super) struct Books {
 }
 
 impl Books {
-    pub fn add(&mut self, entries: &[Entry]) {
+    pub fn add(&mut self, entries: &[BucketEntry]) {
         for entry in entries {
             let place = (entry.slot, entry.at, entry.tenant.clone(), entry.queue.clone());
             self.tallies.entry(place).or_default().add(&entry.tally);
@@ -53,7 +53,7 @@ impl Books {
         }
     }
 
-    fn note(&mut self, entry: &Entry) {
+    fn note(&mut self, entry: &BucketEntry) {
         let Some(level) = entry.tally.last.filter(|_| entry.slot == Slot::Minute) else { return };
         let place = (entry.tenant.clone(), entry.queue.clone());
         if self.depths.get(&place).is_some_and(|known| known.at_us > level.at_us) {
@@ -66,10 +66,14 @@ impl Books {
         }
     }
 
-    pub fn known_depths(&self) -> Vec<Known> {
+    pub fn known_depths(&self) -> Vec<SampledLevel> {
         let known = self.depths.iter();
         known
-            .map(|((tenant, queue), level)| Known { tenant: tenant.clone(), queue: queue.clone(), level: *level })
+            .map(|((tenant, queue), level)| SampledLevel {
+                tenant: tenant.clone(),
+                queue: queue.clone(),
+                level: *level,
+            })
             .collect()
     }
 

@@ -38,7 +38,7 @@ impl TenantStore for Store {
 }
 
 /// Those that are there, and those that were.
-pub(super) struct Tenants(BTreeMap<TenantId, TenantRow>);
+pub(super) struct TenantTable(BTreeMap<TenantId, TenantRow>);
 
 struct TenantRow {
     tenant: Tenant,
@@ -48,7 +48,7 @@ struct TenantRow {
     is_deleted: bool,
 }
 
-impl Default for Tenants {
+impl Default for TenantTable {
     fn default() -> Self {
         let row = TenantRow::new(TenantId::default(), TenantSettings::default(), None, Timestamp::default());
         Self(BTreeMap::from([(TenantId::default(), row)]))
@@ -62,7 +62,7 @@ impl TenantRow {
     }
 }
 
-impl Tenants {
+impl TenantTable {
     /// One that nobody made weighs as much as any other.
     pub fn weight(&self, id: &TenantId) -> u32 {
         self.0.get(id).map_or_else(Weight::default, |row| row.tenant.settings.weight).get()

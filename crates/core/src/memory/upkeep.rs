@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::Store;
-use super::places::{OutcomeRow, Places, Waiting};
+use super::places::{OutcomeRow, Places, WaitingJob};
 use crate::id::{JobId, TenantId};
 use crate::job::QueueName;
 use crate::outcome::Report;
@@ -172,7 +172,7 @@ fn first_until(times: &std::collections::BTreeSet<(Timestamp, JobId)>, now: Time
     times.iter().take_while(move |(time, _)| *time <= now).map(|(_, id)| *id)
 }
 
-fn expired_outcome(waiting: &Waiting, now: Timestamp) -> OutcomeRow {
+fn expired_outcome(waiting: &WaitingJob, now: Timestamp) -> OutcomeRow {
     OutcomeRow {
         state: State::Failed,
         finished_at: now,

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::places::{AttemptRow, Member, Places};
+use super::places::{AttemptRow, ClaimMember, Places};
 use crate::id::{JobId, TenantId};
 use crate::outcome::{AttemptOutcome, Report};
 use crate::outline::listed_error;
@@ -56,7 +56,7 @@ impl Places {
         } else if let Some(waiting) = self.ready.get(&id) {
             JobStatus::waiting(waiting.run_at, waiting.run_at <= now, waiting.counters, last_error())
         } else if let Some(claim) = self.holder(id).map(|fence| &self.claims[&fence]) {
-            let Member { run_at, counters, .. } = claim.members[&id];
+            let ClaimMember { run_at, counters, .. } = claim.members[&id];
             JobStatus::running(run_at, Some(claim.claimed_at), counters, last_error())
         } else {
             JobStatus::running(job.created_at, None, Counters::default(), None)

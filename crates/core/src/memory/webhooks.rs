@@ -80,7 +80,7 @@ impl WebhookStore for Store {
 }
 
 #[derive(Default)]
-pub(super) struct Webhooks {
+pub(super) struct WebhookTable {
     rows: BTreeMap<WebhookId, WebhookRow>,
     deliveries: BTreeMap<JobId, (TenantId, Delivery)>,
 }

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use super::StoreError;
 use super::upkeep::Leader;
-use crate::audit::{Act, Entry};
+use crate::audit::{Act, AuditEntry};
 use crate::id::{EntryId, TenantId};
 
 #[async_trait]
@@ -24,5 +24,5 @@ pub trait AuditLog: Send + Sync {
         tenant: Option<&TenantId>,
         before: Option<EntryId>,
         limit: usize,
-    ) -> Result<Vec<Entry>, StoreError>;
+    ) -> Result<Vec<AuditEntry>, StoreError>;
 }

@@ -18,7 +18,7 @@ use super::StoreError;
 use super::changes::Position;
 use super::upkeep::Leader;
 use super::webhooks::NewDelivery;
-use crate::statistics::Entry;
+use crate::statistics::BucketEntry;
 
 /// A follower that is further behind than this has lost what lies before: a log does not grow for ever.
 pub const UNREAD_KEPT: Duration = Duration::from_hours(24 * 7);
@@ -99,7 +99,7 @@ pub enum Effect {
     Deliveries(Vec<NewDelivery>),
     /// Added to the statistics. What an entry about a minute says last of how deep a queue was
     /// ([`crate::statistics::Tally::last`]) is kept beside, unless later is known.
-    Counts(Vec<Entry>),
+    Counts(Vec<BucketEntry>),
 }
 
 impl Effect {

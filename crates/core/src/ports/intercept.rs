@@ -35,17 +35,17 @@ use super::{
     JobSummary, JobView, KeyStore, Labels, Leader, NewDelivery, NewKey, NewPass, NewTenant, NewWebhook, OpenJob,
     Overdue, Page, Pass, PassStore, Position, PruneKind, PruneStep, Pulse, QueueView, Range, RedriveAnswer,
     RemoveAnswer, ReplaceKeyAnswer, Replacement, Retention, RevokeKeyAnswer, ScheduleHead, ScheduleStore, ScheduleView,
-    Seen, SessionInfo, SessionStore, SessionView, Settled, Settlement, StateCounts, StatisticsStore, StoreError,
-    Submitted, TenantPage, TenantStore, TenantUpdate, TickView, UpdateTenantAnswer, UpdateWebhookAnswer, Upkeep,
-    WaitingTask, WebhookStore, WebhookUpdate,
+    SeenSchedule, SessionInfo, SessionStore, SessionView, Settled, Settlement, StateCounts, StatisticsStore,
+    StoreError, Submitted, TenantPage, TenantStore, TenantUpdate, TickView, UpdateTenantAnswer, UpdateWebhookAnswer,
+    Upkeep, WaitingTask, WebhookStore, WebhookUpdate,
 };
-use crate::audit::{Act, Entry};
+use crate::audit::{Act, AuditEntry};
 use crate::id::{ClaimToken, EntryId, JobId, ScheduleId, SessionId, TenantId, WebhookId};
 use crate::job::{NewJob, QueueName};
 use crate::key::{KeyHash, KeyId, KeyRecord};
 use crate::schedule::{NewSchedule, ScheduleKey, ScheduleName};
 use crate::state::State;
-use crate::statistics::{Known, Tally};
+use crate::statistics::{SampledLevel, Tally};
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
 use crate::webhook::Webhook;
@@ -220,7 +220,7 @@ intercept! {
         CountSchedules => count_schedules(tenant: &TenantId, enough: u64) -> u64;
         Overdue => overdue(tenant: &TenantId, enough: u64) -> Overdue;
         EditSchedule => edit_schedule(tenant: &TenantId, edit: &Edit) -> EditAnswer;
-        DeleteSchedule => delete_schedule(tenant: &TenantId, id: ScheduleId, seen: Seen) -> DeleteAnswer;
+        DeleteSchedule => delete_schedule(tenant: &TenantId, id: ScheduleId, seen: SeenSchedule) -> DeleteAnswer;
         DueSchedules => due_schedules(limit: usize) -> DueSchedules;
         Fire => fire(leader: Option<&Leader>, firings: &[Firing]) -> Option<Vec<Fired>>;
         Ticks => ticks(schedule: ScheduleId, before: Option<Timestamp>, limit: usize) -> Vec<TickView>;
@@ -228,7 +228,7 @@ intercept! {
 
     StatisticsStore {
         Depths => depths() -> Vec<Depth>;
-        KnownDepths => known_depths() -> Vec<Known>;
+        KnownDepths => known_depths() -> Vec<SampledLevel>;
         Statistics => statistics(tenant: &TenantId, range: &Range, limit: usize) -> Vec<Bucket>;
         StatisticsByQueue => statistics_by_queue(
             tenant: &TenantId, range: &Range, limit: usize
@@ -280,7 +280,7 @@ intercept! {
     AuditLog {
         Record => record(id: EntryId, act: &Act) -> ();
         [Record] => record_as(leader: &Leader, id: EntryId, act: &Act) -> Option<()>;
-        AuditLog => audit_log(tenant: Option<&TenantId>, before: Option<EntryId>, limit: usize) -> Vec<Entry>;
+        AuditLog => audit_log(tenant: Option<&TenantId>, before: Option<EntryId>, limit: usize) -> Vec<AuditEntry>;
     }
 }
 

@@ -77,7 +77,7 @@ pub struct ClaimRequest {
     pub session: SessionId,
     /// Made by the worker for this call; sent again only with the same call.
     pub token: ClaimToken,
-    pub wanted: Wanted,
+    pub wanted: WantedJobs,
     pub queues: Queues,
     /// What this worker can run.
     pub routes: Vec<Route>,
@@ -94,7 +94,7 @@ pub struct Headroom {
 }
 
 #[derive(Clone, Debug)]
-pub enum Wanted {
+pub enum WantedJobs {
     /// In fair order, lane by lane, at most `limit` in all.
     ///
     /// Lanes are strict over all queues. Between the queues of one lane a store may look at some at a time when very many

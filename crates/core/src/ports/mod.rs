@@ -32,20 +32,20 @@ pub use changes::{Became, ChangeLog, ChangeRow, Changes, Moved, Note, Position, 
 pub use followers::{Advance, Advanced, Begin, Effect, FollowerName, Followers, UNREAD_KEPT};
 pub use jobs::{
     CancelAnswer, Claim, ClaimAnswer, ClaimRequest, Company, Headroom, Held, JobStore, Queues, RedriveAnswer,
-    RemoveAnswer, Settled, Settlement, Submitted, Wanted, is_fragile,
+    RemoveAnswer, Settled, Settlement, Submitted, WantedJobs, is_fragile,
 };
 pub use keys::{AtTheDoor, CreateKeyAnswer, KeyStore, NewKey, ReplaceKeyAnswer, Replacement, RevokeKeyAnswer};
 pub use output::{LiveOutput, OutputChunk, OutputLine, OutputStream};
-pub use passes::{Holder, NewPass, Pass, PassKind, PassStore};
+pub use passes::{NewPass, Pass, PassHolder, PassKind, PassStore};
 pub use query::{
     ATTEMPTS_KEPT, ATTEMPTS_ON_A_PAGE, ATTEMPTS_PAGE_BYTES, AttemptPage, AttemptRecord, Counted, Cursor,
     FIRST_ATTEMPTS, FailureGroup, FailureGroups, HeldView, JobFilter, JobQuery, JobSummary, JobView, Labels,
     NotACursor, Page, QueueView, SessionView, StateCounts, WaitingCounts, WaitingTask, dropped_attempts,
 };
 pub use schedules::{
-    Change, CreateAnswer, DeleteAnswer, DueSchedule, DueSchedules, Edit, EditAnswer, Fired, Firing, NewTick,
-    OPEN_JOBS_AMONG, Overdue, ScheduleError, ScheduleHead, ScheduleStore, ScheduleView, Schedules, Seen, TickAct,
-    TickReason, TickState, TickView,
+    CreateAnswer, DeleteAnswer, DueSchedule, DueSchedules, Edit, EditAnswer, Fired, Firing, NewTick, OPEN_JOBS_AMONG,
+    Overdue, ScheduleChange, ScheduleError, ScheduleHead, ScheduleStore, ScheduleView, Schedules, SeenSchedule,
+    TickAct, TickReason, TickState, TickView,
 };
 pub use sessions::{Heartbeat, OpenJob, Pulse, SessionInfo, SessionState, SessionStore};
 pub use statistics::{Bucket, Depth, Range, StatisticsStore};

@@ -32,7 +32,7 @@ pub trait PassStore: Send + Sync {
 pub struct NewPass {
     pub hash: KeyHash,
     pub kind: PassKind,
-    pub holder: Holder,
+    pub holder: PassHolder,
     /// What it is about.
     pub tenant: TenantId,
     /// Good for so long.
@@ -62,7 +62,7 @@ impl PassKind {
 
 /// Who got it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Holder {
+pub enum PassHolder {
     /// Somebody on a server that asks for no key.
     Nobody,
     /// The holder of the configured key, as long as this can be computed from that key and the pass.
@@ -73,7 +73,7 @@ pub enum Holder {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pass {
     pub kind: PassKind,
-    pub holder: Holder,
+    pub holder: PassHolder,
     pub tenant: TenantId,
     pub expires_at: Timestamp,
 }

@@ -65,7 +65,12 @@ pub trait ScheduleStore: Send + Sync {
 
     /// Removes a schedule under the same condition. Its jobs stay; its ticks stay until their retention, a held one
     /// recorded as skipped.
-    async fn delete_schedule(&self, tenant: &TenantId, id: ScheduleId, seen: Seen) -> Result<DeleteAnswer, StoreError>;
+    async fn delete_schedule(
+        &self,
+        tenant: &TenantId,
+        id: ScheduleId,
+        seen: SeenSchedule,
+    ) -> Result<DeleteAnswer, StoreError>;
 
     /// Schedules whose next tick is due, the most overdue first, and those with a held tick that no longer has to wait
     /// and that are not paused; at most `limit` of each. None of a tenant that is disabled: its ticks stay due until it is
@@ -99,7 +104,7 @@ pub struct Overdue {
 #[derive(Clone, Debug)]
 pub struct ScheduleView {
     pub schedule: Schedule,
-    pub seen: Seen,
+    pub seen: SeenSchedule,
     pub is_paused: bool,
     pub created_at: Timestamp,
     pub edited_at: Timestamp,
@@ -111,7 +116,7 @@ pub struct ScheduleView {
 pub struct ScheduleHead {
     pub id: ScheduleId,
     pub name: ScheduleName,
-    pub seen: Seen,
+    pub seen: SeenSchedule,
     pub created_at: Timestamp,
 }
 
@@ -129,7 +134,7 @@ impl ScheduleView {
 
 /// What a decision about a schedule was based on; it holds only as long as all of this is still so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct SeenSchedule {
     /// Rises with every edit, from 1.
     pub version: i64,
     /// The next tick. None while it is paused, and when it is finished.
@@ -149,7 +154,7 @@ pub enum CreateAnswer {
 pub struct Edit {
     pub id: EditId,
     pub schedule: ScheduleId,
-    pub seen: Seen,
+    pub seen: SeenSchedule,
     pub spec: Arc<ScheduleSpec>,
     pub work: Arc<Work>,
     pub is_paused: bool,
@@ -190,13 +195,13 @@ pub struct DueSchedules {
 #[derive(Clone, Debug)]
 pub struct DueSchedule {
     pub schedule: Schedule,
-    pub seen: Seen,
+    pub seen: SeenSchedule,
 }
 
 #[derive(Clone, Debug)]
 pub struct Firing {
     pub schedule: ScheduleId,
-    pub seen: Seen,
+    pub seen: SeenSchedule,
     pub overlap: Overlap,
     /// The job of the held tick, if there is one: it is fired if no job of the schedule is open.
     pub release: Option<NewJob>,
@@ -263,7 +268,7 @@ pub trait Schedules: Send + Sync {
         &self,
         tenant: &TenantId,
         key: &ScheduleKey,
-        change: Change,
+        change: ScheduleChange,
         only_if: Option<i64>,
     ) -> Result<ScheduleView, ScheduleError>;
 
@@ -277,7 +282,7 @@ pub trait Schedules: Send + Sync {
 
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "one for each request, and never kept")]
-pub enum Change {
+pub enum ScheduleChange {
     Replace(ScheduleSpec),
     /// A JSON object: what is given replaces, `null` removes, and so inside `job`.
     Patch(Box<RawValue>),

@@ -11,7 +11,7 @@ use super::StoreError;
 use super::query::WaitingCounts;
 use crate::id::TenantId;
 use crate::job::QueueName;
-use crate::statistics::{Known, Slot, Tally};
+use crate::statistics::{SampledLevel, Slot, Tally};
 use crate::time::Timestamp;
 
 #[async_trait]
@@ -22,7 +22,7 @@ pub trait StatisticsStore: Send + Sync {
 
     /// How deep queues, and all of each tenant's together, were when last sampled; those that were empty are left out. Kept for as
     /// long as it is so, whatever the retention of statistics.
-    async fn known_depths(&self) -> Result<Vec<Known>, StoreError>;
+    async fn known_depths(&self) -> Result<Vec<SampledLevel>, StoreError>;
 
     /// A tenant's numbers of one queue, or of all together, oldest first; times without any are left out. At most `limit`. How deep
     /// they were is carried on from one sample to the next, and into the range from before it ([`crate::statistics::carry`]).

@@ -16,7 +16,7 @@ use jiff::tz::TimeZone;
 
 use super::cron::{Cron, DstGap, DstOverlap};
 use super::fields::{DAY, Matches};
-use super::fire::{Fire, Note};
+use super::fire::{DstNote, Fire};
 use crate::time::Timestamp;
 
 /// How far ahead a fire is looked for. The rarest date there is, a 29 February on a given weekday across a century
@@ -29,32 +29,32 @@ const FIRST: i64 = -377_705_000_000;
 const LAST: i64 = 253_402_000_000;
 
 /// A stretch of instants with one offset.
-struct Stretch {
+struct OffsetStretch {
     /// When it began and what the offset was before, where that is near enough to matter.
-    start: Option<Change>,
+    start: Option<OffsetChange>,
     offset: i64,
     /// When it ends and what the offset is from then on.
-    end: Option<Change>,
+    end: Option<OffsetChange>,
 }
 
 #[derive(Clone, Copy)]
-struct Change {
+struct OffsetChange {
     at: i64,
     other: i64,
 }
 
-impl Stretch {
+impl OffsetStretch {
     fn around(zone: &TimeZone, at: i64) -> Self {
         let offset = offset(zone, at);
         let start = zone
             .preceding(instant(at + 1))
             .map(|change| change.timestamp().as_second())
             .take_while(|change| *change > at - SPREAD)
-            .map(|change| Change { at: change, other: self::offset(zone, change - 1) })
+            .map(|change| OffsetChange { at: change, other: self::offset(zone, change - 1) })
             .find(|change| change.other != offset);
         let end = zone
             .following(instant(at))
-            .map(|change| Change { at: change.timestamp().as_second(), other: change.offset().seconds().into() })
+            .map(|change| OffsetChange { at: change.timestamp().as_second(), other: change.offset().seconds().into() })
             .find(|change| change.other != offset);
         Self { start, offset, end }
     }
@@ -84,7 +84,7 @@ pub(super) fn next_after(cron: &Cron, after: Timestamp) -> Option<Fire> {
     let end = at.saturating_add(HORIZON).min(LAST);
     let mut skipped = None;
     while at < end {
-        let stretch = Stretch::around(zone, at);
+        let stretch = OffsetStretch::around(zone, at);
         let local = at + stretch.offset;
         // Whatever fires from here on is asked for by a local time that is at most this far behind. Jump to before it.
         let asked = cron.fields.next(local - SPREAD, end + SPREAD)?;
@@ -118,25 +118,25 @@ fn after_gap(cron: &Cron, at: i64, to: i64, missing: Matches) -> Fire {
     let is_asked_for = cron.fields.is_match(to);
     let (first, last) = (datetime(missing.first), datetime(missing.last));
     let note = if missing.count == 1 && !is_asked_for {
-        Note::Moved { from: first, to: datetime(to) }
+        DstNote::Moved { from: first, to: datetime(to) }
     } else {
-        Note::Merged { first, last, count: missing.count, to: datetime(to), is_asked_for }
+        DstNote::Merged { first, last, count: missing.count, to: datetime(to), is_asked_for }
     };
     Fire { at: timestamp(at), note: Some(note) }
 }
 
-fn skipped_note(missing: Matches) -> Note {
-    Note::Skipped { first: datetime(missing.first), last: datetime(missing.last), count: missing.count }
+fn skipped_note(missing: Matches) -> DstNote {
+    DstNote::Skipped { first: datetime(missing.first), last: datetime(missing.last), count: missing.count }
 }
 
-fn overlap_note(cron: &Cron, stretch: &Stretch, local: i64) -> Option<Note> {
+fn overlap_note(cron: &Cron, stretch: &OffsetStretch, local: i64) -> Option<DstNote> {
     if stretch.repeats_until().is_some_and(|until| local < until) {
-        return Some(Note::SecondOfTwo { local: datetime(local) });
+        return Some(DstNote::SecondOfTwo { local: datetime(local) });
     }
     let comes_again = stretch.comes_again_from().is_some_and(|from| local >= from);
     comes_again.then(|| match cron.overlap() {
-        DstOverlap::First => Note::FirstOnly { local: datetime(local) },
-        DstOverlap::Both => Note::FirstOfTwo { local: datetime(local) },
+        DstOverlap::First => DstNote::FirstOnly { local: datetime(local) },
+        DstOverlap::Both => DstNote::FirstOfTwo { local: datetime(local) },
     })
 }
 

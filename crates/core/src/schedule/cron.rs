@@ -11,7 +11,7 @@ use croner::parser::{CronParser, Seconds, Year};
 pub use foreman_protocol::schedule::{DstGap, DstOverlap};
 
 use super::calendar;
-use super::fields::Fields;
+use super::fields::CronFields;
 use super::zone::{NotAZone, Zone};
 use crate::duration;
 use crate::time::Timestamp;
@@ -26,7 +26,7 @@ const TRIED_FROM: Timestamp = Timestamp::from_micros(1_767_225_600_000_000);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cron {
     text: Arc<str>,
-    pub(super) fields: Fields,
+    pub(super) fields: CronFields,
     pub(super) zone: Zone,
     gap: Option<DstGap>,
     overlap: Option<DstOverlap>,
@@ -35,7 +35,7 @@ pub struct Cron {
 
 /// What the text of a `cron` field turns out to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Written {
+pub enum CronOrInterval {
     Cron(Cron),
     /// `@every 90s`. Whether the interval is a sensible one is not judged yet.
     Every(Duration),
@@ -72,7 +72,7 @@ pub enum NotACron {
     Never { why: String },
 }
 
-impl Written {
+impl CronOrInterval {
     /// Reads what stands in a `cron` field, `TZ=` and all.
     pub fn parse(
         text: &str,
@@ -88,7 +88,7 @@ impl Written {
             if prefix.is_some() {
                 return Err(NotACron::Every);
             }
-            return Ok(Written::Every(duration::parse(interval)?));
+            return Ok(CronOrInterval::Every(duration::parse(interval)?));
         }
         let zone = match (prefix, zone) {
             (Some(prefix), Some(zone)) if prefix != zone => return Err(NotACron::TwoZones { prefix, zone }),
@@ -97,7 +97,7 @@ impl Written {
         };
         let (fields, follows_real_time) = read(text)?;
         let cron = Cron { text: text.into(), fields, zone, gap, overlap, follows_real_time };
-        cron.check_that_it_fires().map(Written::Cron)
+        cron.check_that_it_fires().map(CronOrInterval::Cron)
     }
 }
 
@@ -109,9 +109,9 @@ impl Cron {
         gap: Option<DstGap>,
         overlap: Option<DstOverlap>,
     ) -> Result<Self, NotACron> {
-        match Written::parse(text, zone, gap, overlap)? {
-            Written::Cron(cron) => Ok(cron),
-            Written::Every(_) => Err(NotACron::Every),
+        match CronOrInterval::parse(text, zone, gap, overlap)? {
+            CronOrInterval::Cron(cron) => Ok(cron),
+            CronOrInterval::Every(_) => Err(NotACron::Every),
         }
     }
 
@@ -175,7 +175,7 @@ fn strip_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
 }
 
 /// The bits of an expression, and whether it follows real time.
-fn read(text: &str) -> Result<(Fields, bool), NotACron> {
+fn read(text: &str) -> Result<(CronFields, bool), NotACron> {
     let (fields, both_days) = normalise(text)?;
     // What passed the checks above is plain to croner; should it know better, its words are passed on.
     let pattern = parser(both_days)
@@ -185,7 +185,7 @@ fn read(text: &str) -> Result<(Fields, bool), NotACron> {
     let bits = |component: &croner::CronComponent, bit: u8| {
         component.get_set_values(bit).into_iter().fold(0_u64, |bits, value| bits | 1 << value)
     };
-    let fields_read = Fields {
+    let fields_read = CronFields {
         seconds: bits(&pattern.seconds, ANY),
         minutes: bits(&pattern.minutes, ANY),
         hours: bits(&pattern.hours, ANY),
@@ -224,7 +224,7 @@ fn normalise(text: &str) -> Result<([String; 6], bool), NotACron> {
         found => return Err(NotACron::FieldCount { found }),
     }
     let mut fields: [String; 6] = Default::default();
-    for (field, (kind, text)) in fields.iter_mut().zip(KINDS.iter().zip(texts)) {
+    for (field, (kind, text)) in fields.iter_mut().zip(FIELDS.iter().zip(texts)) {
         *field = kind.normalise(text)?;
     }
     let both_days = [3, 5].iter().any(|field| fields[*field].starts_with('*'));
@@ -242,7 +242,7 @@ fn nickname(text: &str) -> Result<&'static str, NotACron> {
     }
 }
 
-struct Kind {
+struct CronField {
     name: &'static str,
     min: u16,
     max: u16,
@@ -253,18 +253,18 @@ struct Kind {
 const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const WEEKDAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
-const KINDS: [Kind; 6] = [
-    Kind { name: "second", min: 0, max: 59, names: &[] },
-    Kind { name: "minute", min: 0, max: 59, names: &[] },
-    Kind { name: "hour", min: 0, max: 23, names: &[] },
+const FIELDS: [CronField; 6] = [
+    CronField { name: "second", min: 0, max: 59, names: &[] },
+    CronField { name: "minute", min: 0, max: 59, names: &[] },
+    CronField { name: "hour", min: 0, max: 23, names: &[] },
     DAY_OF_MONTH,
-    Kind { name: "month", min: 1, max: 12, names: &MONTHS },
+    CronField { name: "month", min: 1, max: 12, names: &MONTHS },
     DAY_OF_WEEK,
 ];
-const DAY_OF_MONTH: Kind = Kind { name: "day of month", min: 1, max: 31, names: &[] };
-const DAY_OF_WEEK: Kind = Kind { name: "day of week", min: 0, max: 7, names: &WEEKDAYS };
+const DAY_OF_MONTH: CronField = CronField { name: "day of month", min: 1, max: 31, names: &[] };
+const DAY_OF_WEEK: CronField = CronField { name: "day of week", min: 0, max: 7, names: &WEEKDAYS };
 
-impl Kind {
+impl CronField {
     fn normalise(&self, text: &str) -> Result<String, NotACron> {
         if text != "*" && text.split(',').any(|part| part == "*") {
             let why = "* already means every value; leave out the rest of the list".into();
@@ -493,8 +493,8 @@ mod tests {
 
     #[test]
     fn every_is_told_apart() {
-        let written = |text| Written::parse(text, None, None, None);
-        assert_eq!(written("@every 1h30m"), Ok(Written::Every(Duration::from_mins(90))));
+        let written = |text| CronOrInterval::parse(text, None, None, None);
+        assert_eq!(written("@every 1h30m"), Ok(CronOrInterval::Every(Duration::from_mins(90))));
         assert!(matches!(written("@every soon"), Err(NotACron::Interval(_))));
         assert!(matches!(written("@every"), Err(NotACron::Interval(_))));
         assert_eq!(parse("@every 90s"), Err(NotACron::Every));

@@ -9,7 +9,7 @@ pub(super) const DAY: i64 = 86_400;
 const HOUR: i64 = 3_600;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Fields {
+pub(super) struct CronFields {
     pub seconds: u64,
     pub minutes: u64,
     pub hours: u64,
@@ -35,7 +35,7 @@ pub(super) struct Matches {
     pub count: u64,
 }
 
-impl Fields {
+impl CronFields {
     /// The first match that is not before `from`, and before `until`.
     pub fn next(&self, from: i64, until: i64) -> Option<i64> {
         let (day, time) = (from.div_euclid(DAY), from.rem_euclid(DAY));
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_stretch_is_counted_as_if_every_match_were_looked_at() {
-        let fields = Fields {
+        let fields = CronFields {
             seconds: 1 | 1 << 30,
             minutes: 1 | 1 << 7 | 1 << 59,
             hours: 0b1011,

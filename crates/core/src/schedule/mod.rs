@@ -21,12 +21,12 @@ mod zone;
 
 pub use foreman_protocol::schedule::{Missed, Overlap};
 
-pub use cron::{Cron, DstGap, DstOverlap, NotACron, Written};
-pub use fire::{Fire, Note};
+pub use cron::{Cron, CronOrInterval, DstGap, DstOverlap, NotACron};
+pub use fire::{DstNote, Fire};
 pub use name::{NotAScheduleName, ScheduleKey, ScheduleName};
 pub use overlap::{Decided, Decision, decide};
 pub use plan::{Planned, PlannedTick, plan};
 pub use preview::{MOST_SHOWN, PreviewItem, preview};
-pub use spec::{Judge, Judged, NewSchedule, Rule, Schedule, ScheduleSpec};
+pub use spec::{Judge, Judged, NewSchedule, Schedule, ScheduleRule, ScheduleSpec};
 pub use timing::{NotAnInterval, Timing, TimingSpec};
 pub use zone::{NotAZone, Zone, tzdb_version};

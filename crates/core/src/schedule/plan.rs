@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::Missed;
-use super::spec::Rule;
+use super::spec::ScheduleRule;
 use crate::time::Timestamp;
 
 /// What is to be done about a schedule whose time has come.
@@ -59,7 +59,7 @@ const COUNTED: u32 = 10_000;
 const TINY: Duration = Duration::from_micros(1);
 
 /// Judges all ticks from `due`, which is one, up to `now`.
-pub fn plan(rule: &Rule, due: Timestamp, now: Timestamp, missed_after: Duration) -> Planned {
+pub fn plan(rule: &ScheduleRule, due: Timestamp, now: Timestamp, missed_after: Duration) -> Planned {
     let too_late = now.minus(missed_after);
     let mut ticks = Vec::new();
     let mut next = Some(due);
@@ -75,7 +75,7 @@ pub fn plan(rule: &Rule, due: Timestamp, now: Timestamp, missed_after: Duration)
 }
 
 /// What the policy makes of the ticks from `due` until before `too_late`.
-fn missed(rule: &Rule, due: Timestamp, too_late: Timestamp, ticks: &mut Vec<PlannedTick>) {
+fn missed(rule: &ScheduleRule, due: Timestamp, too_late: Timestamp, ticks: &mut Vec<PlannedTick>) {
     let wanted = match rule.missed {
         Missed::Skip => 0,
         Missed::Latest => 1,
@@ -92,7 +92,7 @@ fn missed(rule: &Rule, due: Timestamp, too_late: Timestamp, ticks: &mut Vec<Plan
 
 /// The latest `wanted` ticks from `due` until before `end`, oldest first. Walks through the end of that time alone, twice as
 /// much of it at every try: to look for each of them in all of it takes a second for a few schedules that were away for days.
-fn latest_of(rule: &Rule, due: Timestamp, end: Timestamp, wanted: usize) -> Vec<Timestamp> {
+fn latest_of(rule: &ScheduleRule, due: Timestamp, end: Timestamp, wanted: usize) -> Vec<Timestamp> {
     match wanted {
         0 => return Vec::new(),
         1 => return vec![latest(rule, due, end)],
@@ -119,11 +119,11 @@ fn latest_of(rule: &Rule, due: Timestamp, end: Timestamp, wanted: usize) -> Vec<
 }
 
 /// The latest tick before `end`, which is after `due`.
-fn latest(rule: &Rule, due: Timestamp, end: Timestamp) -> Timestamp {
+fn latest(rule: &ScheduleRule, due: Timestamp, end: Timestamp) -> Timestamp {
     rule.last_before(end, due).unwrap_or(due)
 }
 
-fn count(rule: &Rule, first: Timestamp, last: Timestamp) -> Option<u32> {
+fn count(rule: &ScheduleRule, first: Timestamp, last: Timestamp) -> Option<u32> {
     let mut count = 1;
     let mut nominal = first;
     while nominal < last {

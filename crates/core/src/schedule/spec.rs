@@ -18,7 +18,7 @@ use crate::time::Timestamp;
 
 /// When a schedule fires, and how it takes what gets in its way.
 #[derive(Clone, Debug)]
-pub struct Rule {
+pub struct ScheduleRule {
     pub timing: Timing,
     pub missed: Missed,
     pub missed_max: u32,
@@ -55,7 +55,7 @@ pub struct Schedule {
 #[derive(Clone, Debug)]
 pub struct Judged {
     pub name: ScheduleName,
-    pub rule: Rule,
+    pub rule: ScheduleRule,
     pub work: Work,
 }
 
@@ -65,7 +65,7 @@ const MOST_JITTER: Duration = Duration::from_hours(24);
 
 /// What the server makes of what a client wrote.
 pub trait Judge {
-    /// Judges everything but whether it will ever fire from now on, which [`Rule::first_after`] says.
+    /// Judges everything but whether it will ever fire from now on, which [`ScheduleRule::first_after`] says.
     /// `created_at`: since when `every` counts.
     fn judge(
         &self,
@@ -76,7 +76,7 @@ pub trait Judge {
     ) -> Result<Judged, Invalid>;
 
     /// The rule alone, of a schedule that was judged before.
-    fn rule(&self, created_at: Timestamp) -> Result<Rule, Invalid>;
+    fn rule(&self, created_at: Timestamp) -> Result<ScheduleRule, Invalid>;
 }
 
 impl Judge for ScheduleSpec {
@@ -97,7 +97,7 @@ impl Judge for ScheduleSpec {
         }
     }
 
-    fn rule(&self, created_at: Timestamp) -> Result<Rule, Invalid> {
+    fn rule(&self, created_at: Timestamp) -> Result<ScheduleRule, Invalid> {
         let mut mistakes = Mistakes::default();
         match read_rule(self, created_at, &mut mistakes) {
             Some(rule) if mistakes.is_empty() => Ok(rule),
@@ -106,7 +106,7 @@ impl Judge for ScheduleSpec {
     }
 }
 
-fn read_rule(spec: &ScheduleSpec, created_at: Timestamp, mistakes: &mut Mistakes) -> Option<Rule> {
+fn read_rule(spec: &ScheduleSpec, created_at: Timestamp, mistakes: &mut Mistakes) -> Option<ScheduleRule> {
     let timing = timing(spec, created_at, mistakes);
     let missed_max = spec.missed_max.unwrap_or(MISSED_MAX);
     if !(1..=MOST_MISSED).contains(&missed_max) {
@@ -121,7 +121,7 @@ fn read_rule(spec: &ScheduleSpec, created_at: Timestamp, mistakes: &mut Mistakes
     {
         mistakes.add("/end_at", "is before `start_at`");
     }
-    Some(Rule {
+    Some(ScheduleRule {
         timing: timing?,
         missed: spec.missed.unwrap_or_default(),
         missed_max,
@@ -192,7 +192,7 @@ fn judge_job(
     }
 }
 
-impl Rule {
+impl ScheduleRule {
     /// The first tick after `now` of a schedule that is made, resumed or edited.
     pub fn first_after(&self, now: Timestamp) -> Option<Timestamp> {
         let before_start = self.start_at.map(|start| start.minus(Duration::from_micros(1)));
@@ -213,7 +213,7 @@ impl Rule {
 }
 
 impl Schedule {
-    pub fn rule(&self) -> Result<Rule, Invalid> {
+    pub fn rule(&self) -> Result<ScheduleRule, Invalid> {
         self.spec.rule(self.created_at)
     }
 

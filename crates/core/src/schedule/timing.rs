@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use super::calendar;
-use super::cron::{Cron, DstGap, DstOverlap, NotACron, Written};
+use super::cron::{Cron, CronOrInterval, DstGap, DstOverlap, NotACron};
 use super::fire::Fire;
 use super::zone::Zone;
 use crate::duration;
@@ -60,9 +60,9 @@ impl Timing {
             TimingSpec::Every(every) => Timing::every(every, from).map_err(|error| ("/every", error.to_string())),
             TimingSpec::Cron(text) => {
                 let zone_is_given = zone.is_some();
-                match Written::parse(text, zone, gap, overlap) {
-                    Ok(Written::Cron(cron)) => Ok(Timing::Cron(cron)),
-                    Ok(Written::Every(every)) => {
+                match CronOrInterval::parse(text, zone, gap, overlap) {
+                    Ok(CronOrInterval::Cron(cron)) => Ok(Timing::Cron(cron)),
+                    Ok(CronOrInterval::Every(every)) => {
                         let given = [
                             ("/timezone", zone_is_given),
                             ("/dst_gap", gap.is_some()),

@@ -1,11 +1,11 @@
 //! The audit log.
 
-use crate::audit::{Actor, Entry};
+use crate::audit::{Actor, AuditEntry};
 use crate::document::AuditDocument;
 
-impl From<Entry> for AuditDocument {
-    fn from(entry: Entry) -> Self {
-        let Entry { id, at, act } = entry;
+impl From<AuditEntry> for AuditDocument {
+    fn from(entry: AuditEntry) -> Self {
+        let AuditEntry { id, at, act } = entry;
         let actor = match act.actor {
             Actor::Key(key) => key.to_string(),
             other => other.to_string(),

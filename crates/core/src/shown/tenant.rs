@@ -2,7 +2,7 @@
 
 use crate::document::{KeyDocument, KeyState, SecretDocument, TenantDocument};
 use crate::key::{KeyRecord, KeyRefused};
-use crate::signing::{Purpose, SigningSecret};
+use crate::signing::{SigningPurpose, SigningSecret};
 use crate::tenant::{Tenant, TenantLimits};
 use crate::time::Timestamp;
 
@@ -55,8 +55,8 @@ impl SigningSecret {
         let text = |secret: &SigningSecret| secret.text().reveal().to_owned();
         SecretDocument {
             secret: text(self),
-            push_secret: Some(text(&self.for_purpose(Purpose::Push))),
-            callback_secret: Some(text(&self.for_purpose(Purpose::Callback))),
+            push_secret: Some(text(&self.for_purpose(SigningPurpose::Push))),
+            callback_secret: Some(text(&self.for_purpose(SigningPurpose::Callback))),
         }
     }
 }

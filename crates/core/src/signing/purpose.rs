@@ -11,19 +11,19 @@ use super::SigningSecret;
 use crate::sealed::DerivedKey;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
+pub enum SigningPurpose {
     /// The request of a job.
     Push,
     /// How a job ended, to its `callback_url`.
     Callback,
 }
 
-impl Purpose {
+impl SigningPurpose {
     /// What is signed under the secret to derive the key: `foreman push`, `foreman callback`.
     const fn label(self) -> &'static str {
         match self {
-            Purpose::Push => "push",
-            Purpose::Callback => "callback",
+            SigningPurpose::Push => "push",
+            SigningPurpose::Callback => "callback",
         }
     }
 }
@@ -31,13 +31,13 @@ impl Purpose {
 impl SigningSecret {
     /// The key for one purpose.
     #[must_use]
-    pub fn for_purpose(&self, purpose: Purpose) -> Self {
+    pub fn for_purpose(&self, purpose: SigningPurpose) -> Self {
         Self(zeroize::Zeroizing::new(DerivedKey::of(&self.0, purpose.label()).bytes().to_vec()))
     }
 }
 
 /// What to sign with, the newest first: the keys of the purpose, then the secrets themselves.
-pub fn for_purpose(secrets: Vec<SigningSecret>, purpose: Purpose) -> Vec<SigningSecret> {
+pub fn for_purpose(secrets: Vec<SigningSecret>, purpose: SigningPurpose) -> Vec<SigningSecret> {
     let mut all: Vec<SigningSecret> = secrets.iter().map(|secret| secret.for_purpose(purpose)).collect();
     all.extend(secrets);
     all
@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn a_push_does_not_verify_as_a_callback() {
         let secret = SigningSecret::fresh();
-        let (push, callback) = (secret.for_purpose(Purpose::Push), secret.for_purpose(Purpose::Callback));
+        let (push, callback) = (secret.for_purpose(SigningPurpose::Push), secret.for_purpose(SigningPurpose::Callback));
         let (id, now, body) = ("msg_1".parse::<MessageId>().expect("an id"), Timestamp::from_micros(5_000_000), b"{}");
         let signed = |purpose| {
             let keys = for_purpose(vec![secret.clone()], purpose);
@@ -63,7 +63,7 @@ mod tests {
             let received = Received { id: id.as_str(), timestamp: &timestamp, signature: &signed.signature };
             verify(std::slice::from_ref(key), received, body, now, TOLERANCE).is_ok()
         };
-        let (pushed, called) = (signed(Purpose::Push), signed(Purpose::Callback));
+        let (pushed, called) = (signed(SigningPurpose::Push), signed(SigningPurpose::Callback));
         assert!(verifies(&pushed, &push) && !verifies(&pushed, &callback));
         assert!(verifies(&called, &callback) && !verifies(&called, &push));
         assert!(verifies(&pushed, &secret) && verifies(&called, &secret), "who has the secret itself goes on");
@@ -74,11 +74,11 @@ mod tests {
         // printf 'foreman push' | openssl dgst -sha256 -mac HMAC -macopt key:AAAAAAAAAAAAAAAAAAAAAAAA -binary | base64
         let secret: SigningSecret = "whsec_QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFB".parse().expect("a secret");
         assert_eq!(
-            secret.for_purpose(Purpose::Push).text().reveal(),
+            secret.for_purpose(SigningPurpose::Push).text().reveal(),
             "whsec_ZnXs6WGVp5u2RdAQBeN06D2ALY0Fvls7Gj3vah0Zn3o="
         );
         assert_eq!(
-            secret.for_purpose(Purpose::Callback).text().reveal(),
+            secret.for_purpose(SigningPurpose::Callback).text().reveal(),
             "whsec_GrmgJNZq/T+nwmiBeIqqyr/hOooU7zFQOUyyqnU1h5M="
         );
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 pub use foreman_protocol::spec::ExitCodes;
 use serde::{Deserialize, Serialize};
 
-use super::{Body, Defaults, Kind, Route, Secrets, Target, TargetOutline, Written};
+use super::{Body, Defaults, Route, Target, TargetKind, TargetOutline, TargetSecrets, TargetSyntax};
 use crate::document::Asked;
 use crate::limits::Limits;
 use crate::outline::cut;
@@ -22,7 +22,7 @@ const DEFAULTS: Defaults = Defaults { max_attempts: 3, backoff: Backoff::COMMAND
 /// So many characters of a command are shown in lists.
 const SHOWN: usize = 1_000;
 
-pub(super) const WRITTEN: Written = Written {
+pub(super) const SYNTAX: TargetSyntax = TargetSyntax {
     field: "command",
     is_given: |spec| spec.command.is_some(),
     own: &[
@@ -71,7 +71,7 @@ pub struct CommandOutline {
     pub program: Program,
 }
 
-impl Kind for CommandTarget {
+impl TargetKind for CommandTarget {
     /// A worker of a version that cannot decrypt variables does not know the route of a command that has some.
     fn route(&self) -> Route {
         if self.env.is_sealed() { Route::sealed_command() } else { Route::command() }
@@ -96,8 +96,8 @@ impl Kind for CommandTarget {
         TargetOutline::Command(CommandOutline { program: self.program.clone() })
     }
 
-    fn secrets(&self) -> Option<Secrets<'_>> {
-        Some(Secrets { values: &self.env, field: "env", name: ENV_PLACE })
+    fn secrets(&self) -> Option<TargetSecrets<'_>> {
+        Some(TargetSecrets { values: &self.env, field: "env", name: ENV_PLACE })
     }
 
     fn secrets_mut(&mut self) -> Option<&mut SecretMap> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::{Body, Defaults, Kind, Route, Secrets, Target, TargetOutline, Written};
+use super::{Body, Defaults, Route, Target, TargetKind, TargetOutline, TargetSecrets, TargetSyntax};
 use crate::document::Asked;
 use crate::limits::Limits;
 use crate::retry::Backoff;
@@ -20,7 +20,7 @@ pub const HEADERS_PLACE: &str = "job/headers";
 pub(super) const DEFAULTS: Defaults =
     Defaults { max_attempts: 8, backoff: Backoff::HTTP, timeout: Duration::from_secs(30) };
 
-pub(super) const WRITTEN: Written = Written {
+pub(super) const SYNTAX: TargetSyntax = TargetSyntax {
     field: "url",
     is_given: |spec| spec.url.is_some(),
     own: &[("/method", |spec| spec.method.is_some()), ("/headers", |spec| spec.headers.is_some())],
@@ -46,7 +46,7 @@ pub struct HttpOutline {
     pub method: String,
 }
 
-impl Kind for HttpTarget {
+impl TargetKind for HttpTarget {
     /// A worker of a version that cannot decrypt headers does not know the route of a request that has some.
     fn route(&self) -> Route {
         if self.headers.is_sealed() { Route::sealed_http() } else { Route::http() }
@@ -74,8 +74,8 @@ impl Kind for HttpTarget {
         Some(&self.url)
     }
 
-    fn secrets(&self) -> Option<Secrets<'_>> {
-        Some(Secrets { values: &self.headers, field: "headers", name: HEADERS_PLACE })
+    fn secrets(&self) -> Option<TargetSecrets<'_>> {
+        Some(TargetSecrets { values: &self.headers, field: "headers", name: HEADERS_PLACE })
     }
 
     fn secrets_mut(&mut self) -> Option<&mut SecretMap> {

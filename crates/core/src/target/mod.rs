@@ -1,12 +1,12 @@
 //! What a job does when it runs: call a URL, run a command, call a task by name, or deliver a message about a job.
 //!
 //! A kind of target is one file here and one in `engine/src/target`, which runs it. The file here answers every question
-//! that the rest of Foreman asks about a target ([`Kind`]), reads what a client writes ([`Written`]) and says what lists
+//! that the rest of Foreman asks about a target ([`TargetKind`]), reads what a client writes ([`TargetSyntax`]) and says what lists
 //! show ([`outline`]). Other rooms call the methods of [`Target`] and never look at its variants; a test holds that
 //! (`foreman/tests/architecture/targets.rs`).
 //!
 //! To add a kind, write its file, then add its variant to [`Target`] and [`TargetOutline`] and a line to the `match`es
-//! beside them. If clients can write it, add its fields to [`JobSpec`] and a line to [`WRITTEN`].
+//! beside them. If clients can write it, add its fields to [`JobSpec`] and a line to [`SYNTAXES`].
 
 mod command;
 mod http;
@@ -46,7 +46,7 @@ pub enum Target {
 }
 
 /// What is asked of a kind of target. What has a default is asked of every kind, and few have something to say.
-trait Kind {
+trait TargetKind {
     fn route(&self) -> Route;
 
     fn body(&self) -> &Body;
@@ -70,7 +70,7 @@ trait Kind {
         None
     }
 
-    fn secrets(&self) -> Option<Secrets<'_>> {
+    fn secrets(&self) -> Option<TargetSecrets<'_>> {
         None
     }
 
@@ -97,7 +97,7 @@ trait Kind {
 
 /// The values of a target that may be secret.
 #[derive(Clone, Copy, Debug)]
-pub struct Secrets<'t> {
+pub struct TargetSecrets<'t> {
     pub values: &'t SecretMap,
     /// The field of a job that has them, such as `headers`.
     pub field: &'static str,
@@ -105,7 +105,7 @@ pub struct Secrets<'t> {
     pub name: &'static str,
 }
 
-impl Secrets<'_> {
+impl TargetSecrets<'_> {
     pub fn place<'p>(&self, tenant: &'p TenantId) -> SealedFor<'p> {
         SealedFor { tenant, name: self.name }
     }
@@ -130,7 +130,7 @@ impl Default for Defaults {
 type IsGiven = fn(&JobSpec) -> bool;
 
 /// A kind of target as a client writes it.
-pub(crate) struct Written {
+pub(crate) struct TargetSyntax {
     /// The field that chooses this kind.
     pub field: &'static str,
     pub is_given: IsGiven,
@@ -143,10 +143,10 @@ pub(crate) struct Written {
 }
 
 /// The kinds that clients can write, in the order in which their mistakes are reported.
-pub(crate) const WRITTEN: [Written; 3] = [http::WRITTEN, command::WRITTEN, task::WRITTEN];
+pub(crate) const SYNTAXES: [TargetSyntax; 3] = [http::SYNTAX, command::SYNTAX, task::SYNTAX];
 
 impl Target {
-    fn kind(&self) -> &dyn Kind {
+    fn kind(&self) -> &dyn TargetKind {
         match self {
             Target::Http(http) => http,
             Target::Command(command) => command,
@@ -155,7 +155,7 @@ impl Target {
         }
     }
 
-    fn kind_mut(&mut self) -> &mut dyn Kind {
+    fn kind_mut(&mut self) -> &mut dyn TargetKind {
         match self {
             Target::Http(http) => http,
             Target::Command(command) => command,
@@ -208,7 +208,7 @@ impl Target {
     }
 
     /// `None`: this kind has no field that could hold a secret.
-    pub fn secrets(&self) -> Option<Secrets<'_>> {
+    pub fn secrets(&self) -> Option<TargetSecrets<'_>> {
         self.kind().secrets()
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Body, Defaults, Kind, Route, Target, TargetOutline, Written};
+use super::{Body, Defaults, Route, Target, TargetKind, TargetOutline, TargetSyntax};
 use crate::document::Asked;
 use crate::limits::Limits;
 use crate::retry::Backoff;
@@ -12,8 +12,8 @@ use crate::spec::{JobSpec, Mistakes};
 
 const DEFAULTS: Defaults = Defaults { max_attempts: 25, backoff: Backoff::TASK, timeout: Duration::from_mins(10) };
 
-pub(super) const WRITTEN: Written =
-    Written { field: "task", is_given: |spec| spec.task.is_some(), own: &[], read, secrets: |_| None };
+pub(super) const SYNTAX: TargetSyntax =
+    TargetSyntax { field: "task", is_given: |spec| spec.task.is_some(), own: &[], read, secrets: |_| None };
 
 /// Run by a worker that knows the task's name: with a Rust handler, or by pulling.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ pub struct TaskOutline {
     pub name: String,
 }
 
-impl Kind for TaskTarget {
+impl TargetKind for TaskTarget {
     fn route(&self) -> Route {
         Route::task(&self.name)
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{Body, Defaults, Kind, Route, Target, TargetOutline};
+use super::{Body, Defaults, Route, Target, TargetKind, TargetOutline};
 use crate::document::Asked;
 use crate::id::WebhookId;
 use crate::retry::{Backoff, DELIVERY_WAITS, Pace};
@@ -35,7 +35,7 @@ pub struct WebhookOutline {
     pub to: Addressee,
 }
 
-impl Kind for WebhookTarget {
+impl TargetKind for WebhookTarget {
     fn route(&self) -> Route {
         Route::webhook()
     }

@@ -19,7 +19,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use foreman_core::lane::StarvationGuard;
-use foreman_core::ports::{Claim, ClaimAnswer, ClaimRequest, Company, Headroom, Held, JobQuery, StoreError, Wanted};
+use foreman_core::ports::{
+    Claim, ClaimAnswer, ClaimRequest, Company, Headroom, Held, JobQuery, StoreError, WantedJobs,
+};
 
 pub use self::fragile::DRY_SPELL;
 use self::fragile::Fragile;
@@ -75,7 +77,7 @@ impl ClaimRules {
         store: &dyn JobQuery,
     ) -> Result<(), StoreError> {
         self.company = next.company;
-        request.wanted = Wanted::ByOrder { plan: self.guard.plan(next.limit), limit: next.limit };
+        request.wanted = WantedJobs::ByOrder { plan: self.guard.plan(next.limit), limit: next.limit };
         request.company = next.company;
         self.headroom = self.lookup.look(store).await?;
         request.rooms = narrowed(&self.headroom, next.headroom);

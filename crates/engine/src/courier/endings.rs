@@ -27,7 +27,7 @@ pub(super) fn is_one(moved: &Moved) -> bool {
 }
 
 /// An ending that somebody wants to hear of.
-struct Wanted<'a> {
+struct WantedEnding<'a> {
     moved: &'a Moved,
     event: Event,
     to: Vec<(WebhookId, Wish)>,
@@ -35,26 +35,26 @@ struct Wanted<'a> {
 }
 
 /// An endpoint that may have to be told.
-pub(super) enum Endpoint {
+pub(super) enum EndpointRecord {
     Known(Webhook),
     /// A later version has written it, and this one cannot read what it wants to hear of. Its deliveries are made all the same, and
     /// wait for a worker that can: a courier that went on without it would have told it nothing, for good.
     Newer(WebhookId),
 }
 
-impl Endpoint {
+impl EndpointRecord {
     pub(super) fn id(&self) -> WebhookId {
         match self {
-            Endpoint::Known(webhook) => webhook.id,
-            Endpoint::Newer(id) => *id,
+            EndpointRecord::Known(webhook) => webhook.id,
+            EndpointRecord::Newer(id) => *id,
         }
     }
 
     /// Whether it wants to hear of this; `None`: it does not.
     pub(super) fn wish(&self, event: Event) -> Option<Wish> {
         match self {
-            Endpoint::Known(webhook) => webhook.settings.wants(event).then_some(Wish::Known),
-            Endpoint::Newer(_) => Some(Wish::Unknown),
+            EndpointRecord::Known(webhook) => webhook.settings.wants(event).then_some(Wish::Known),
+            EndpointRecord::Newer(_) => Some(Wish::Unknown),
         }
     }
 }
@@ -87,7 +87,7 @@ impl Courier {
         Ok(())
     }
 
-    async fn wanted<'a>(&self, slice: &[&'a Moved]) -> Result<Vec<Wanted<'a>>, StoreError> {
+    async fn wanted<'a>(&self, slice: &[&'a Moved]) -> Result<Vec<WantedEnding<'a>>, StoreError> {
         let ended: Vec<&Moved> = slice.iter().copied().filter(|moved| is_one(moved)).collect();
         if ended.is_empty() {
             return Ok(Vec::new());
@@ -103,7 +103,7 @@ impl Courier {
             let to: Vec<(WebhookId, Wish)> =
                 own.filter_map(|endpoint| endpoint.wish(event).map(|wish| (endpoint.id(), wish))).collect();
             let has_callback = with_callback.contains(&moved.id);
-            (has_callback || !to.is_empty()).then_some(Wanted { moved, event, to, has_callback })
+            (has_callback || !to.is_empty()).then_some(WantedEnding { moved, event, to, has_callback })
         });
         Ok(wanted.collect())
     }
@@ -112,15 +112,15 @@ impl Courier {
     pub(super) async fn endpoints_of(
         &self,
         tenants: &[TenantId],
-    ) -> Result<HashMap<TenantId, Vec<Endpoint>>, StoreError> {
+    ) -> Result<HashMap<TenantId, Vec<EndpointRecord>>, StoreError> {
         let found = bounded(self.config.call_timeout, self.tenancy.webhooks_of(tenants)).await?;
-        let mut by_tenant: HashMap<TenantId, Vec<Endpoint>> = HashMap::new();
+        let mut by_tenant: HashMap<TenantId, Vec<EndpointRecord>> = HashMap::new();
         for webhook in found.readable {
-            by_tenant.entry(webhook.tenant.clone()).or_default().push(Endpoint::Known(webhook));
+            by_tenant.entry(webhook.tenant.clone()).or_default().push(EndpointRecord::Known(webhook));
         }
         for (tenant, id) in found.unreadable {
             debug!(webhook.id = %id, %tenant, "webhook {id} of tenant {tenant} was written by a newer version: its deliveries wait for a newer worker");
-            by_tenant.entry(tenant).or_default().push(Endpoint::Newer(id));
+            by_tenant.entry(tenant).or_default().push(EndpointRecord::Newer(id));
         }
         Ok(by_tenant)
     }

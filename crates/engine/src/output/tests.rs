@@ -31,7 +31,7 @@ fn what_the_command_was_given_in_confidence_is_not_published() {
     let (hub, job) = (OutputHub::default(), JobId::fresh());
     let feed = hub.open(job);
     let given = [("API_TOKEN".to_owned(), "hush-hush-hush".to_owned())];
-    let mut lines = feed.lines(OutputStream::Stdout).hiding(Arc::new(Known::of(&given.into())));
+    let mut lines = feed.lines(OutputStream::Stdout).hiding(Arc::new(KnownSecrets::of(&given.into())));
     lines.push(b"with hush-hu");
     lines.push(b"sh-hush once\nhush-hush-hush");
     drop(lines);

@@ -9,7 +9,7 @@
 //! directory of its own, unless the job names one; and a process group of its own.
 //!
 //! **What it does not get.** It is started by a [`Launcher`], which takes from it all that it need not have: more of the
-//! machine than its [`Limits`], new privileges, and, where that is set, Foreman's own user. See [`launch`].
+//! machine than its [`ProcessLimits`], new privileges, and, where that is set, Foreman's own user. See [`launch`].
 //!
 //! **How it ends.** When the command itself has ended, so has the attempt: whatever it left running in its group is killed.
 //! What left the group on purpose (`setsid`) goes on, unless its tenant has a user of its own: then it ends with the last command of
@@ -44,7 +44,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use foreman_core::outcome::{CommandReport, Ended, Report, classify_exit};
+use foreman_core::outcome::{AttemptEnd, CommandReport, Report, classify_exit};
 use foreman_core::ports::OutputStream;
 use foreman_core::sealed::Keyring;
 use foreman_core::target::{CommandTarget, Route};
@@ -54,16 +54,16 @@ use tokio::process::Child;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use self::group::Group;
+use self::group::ProcessGroup;
 pub use self::group::kill_all;
-pub use self::limits::Limits;
+pub use self::limits::ProcessLimits;
 use self::output::{Captured, write_input};
 pub use self::permits::{OpenDefault, Permits, Unlocked};
 pub use self::plan::Identity;
 use self::start::Started;
-use self::users::Lease;
+use self::users::UserLease;
 pub use self::users::{NoUser, Users};
-use super::{Ending, Runner, Try};
+use super::{Runner, Try, TryEnding};
 use crate::output::OutputHub;
 
 /// What a command inherits of our environment: what it needs to find programs and write text, and no secret.
@@ -120,7 +120,7 @@ pub struct Launcher {
     /// A program that calls [`launch::run`] with all that comes after `words`.
     pub program: PathBuf,
     pub words: Vec<String>,
-    pub limits: Limits,
+    pub limits: ProcessLimits,
     /// Who the commands are. `None`: who this process is. Only root can start them as somebody else.
     pub user: Option<Identity>,
 }
@@ -153,14 +153,14 @@ impl CommandRunner {
     }
 
     /// The user that the command runs as, where its tenant has one; or how an attempt ends that must not begin.
-    async fn seat(&self, tenant: &TenantId) -> Result<Option<Lease>, Ending> {
+    async fn seat(&self, tenant: &TenantId) -> Result<Option<UserLease>, TryEnding> {
         match &self.config.sharing {
             Sharing::AnyTenants => Ok(None),
             Sharing::OneTenant => match self.only.get_or_init(|| tenant.clone()) {
                 only if only == tenant => Ok(None),
-                only => Err(Ending {
-                    ended: Ended::Again { after: Some(ELSEWHERE) },
-                    ..Ending::again(format!(
+                only => Err(TryEnding {
+                    ended: AttemptEnd::Again { after: Some(ELSEWHERE) },
+                    ..TryEnding::again(format!(
                         "this worker runs commands of the tenant {only}, and commands of {tenant} would run as the same user: set \
                          commands.users, run one worker per tenant, or allow it with commands.share_user"
                     ))
@@ -168,7 +168,9 @@ impl CommandRunner {
             },
             Sharing::Nobody(users) => match users.lease(tenant).await {
                 Ok(lease) => Ok(Some(lease)),
-                Err(error) => Err(Ending::again(format!("no user is available to run a command of {tenant}: {error}"))),
+                Err(error) => {
+                    Err(TryEnding::again(format!("no user is available to run a command of {tenant}: {error}")))
+                }
             },
         }
     }
@@ -176,10 +178,10 @@ impl CommandRunner {
     async fn see_through(
         &self,
         started: Started,
-        lease: Option<Lease>,
+        lease: Option<UserLease>,
         target: &CommandTarget,
         attempt: &Try,
-    ) -> Ending {
+    ) -> TryEnding {
         // Dropped in the opposite order: the group is killed, its leader reaped, what is left of its user ended, and then their directory
         // removed.
         let scratch = started.scratch;
@@ -244,8 +246,8 @@ impl Runner for CommandRunner {
         vec![Route::command(), Route::sealed_command()]
     }
 
-    async fn run(&self, attempt: &Try) -> Ending {
-        let Target::Command(target) = &attempt.job.work.target else { return Ending::misrouted("command", attempt) };
+    async fn run(&self, attempt: &Try) -> TryEnding {
+        let Target::Command(target) = &attempt.job.work.target else { return TryEnding::misrouted("command", attempt) };
         if let Some(refusal) = permits::refusal(&*self.permits, attempt, &target.program).await {
             return refusal;
         }
@@ -253,7 +255,7 @@ impl Runner for CommandRunner {
             Ok(lease) => lease,
             Err(ending) => return ending,
         };
-        let user = lease.as_ref().and_then(Lease::identity);
+        let user = lease.as_ref().and_then(UserLease::identity);
         match start::start(target, attempt, &self.config, user).await {
             Ok(started) => {
                 let known = Arc::clone(&started.known);
@@ -266,22 +268,22 @@ impl Runner for CommandRunner {
     }
 }
 
-struct End {
+struct ProcessEnd {
     status: io::Result<ExitStatus>,
     is_stopped: bool,
 }
 
-impl End {
+impl ProcessEnd {
     fn how(&self) -> String {
         self.status.as_ref().map_or_else(|_| "ended with an unknown status".into(), |status| describe(*status))
     }
 }
 
 /// Waits for the command to end, and makes it end when the try is stopped.
-async fn live(child: &mut Child, group: &Group, stop: &CancellationToken, grace: Duration) -> End {
+async fn live(child: &mut Child, group: &ProcessGroup, stop: &CancellationToken, grace: Duration) -> ProcessEnd {
     tokio::select! {
         biased;
-        status = child.wait() => return End { status, is_stopped: false },
+        status = child.wait() => return ProcessEnd { status, is_stopped: false },
         () = stop.cancelled() => {}
     }
     let deadline = Instant::now() + grace;
@@ -294,24 +296,24 @@ async fn live(child: &mut Child, group: &Group, stop: &CancellationToken, grace:
         group.signal(Signal::SIGKILL);
         child.wait().await
     };
-    End { status, is_stopped: true }
+    ProcessEnd { status, is_stopped: true }
 }
 
-fn judge(end: End, target: &CommandTarget, mut output: CommandReport) -> Ending {
+fn judge(end: ProcessEnd, target: &CommandTarget, mut output: CommandReport) -> TryEnding {
     let (ended, error) = match end.status {
         Ok(status) => {
             (output.exit_code, output.signal) = (status.code(), status.signal());
             (classify_exit(status.code(), &target.exit_codes), describe(status))
         }
         // Somebody else reaped our child; whether it did its work is not to be known any more.
-        Err(error) => (Ended::Again { after: None }, format!("cannot determine how the command ended: {error}")),
+        Err(error) => (AttemptEnd::Again { after: None }, format!("cannot determine how the command ended: {error}")),
     };
     let (ended, error) = match ended {
-        _ if end.is_stopped => (Ended::Interrupted, Some(format!("stopped: {error}"))),
-        Ended::Completed => (ended, None),
+        _ if end.is_stopped => (AttemptEnd::Interrupted, Some(format!("stopped: {error}"))),
+        AttemptEnd::Completed => (ended, None),
         _ => (ended, Some(error)),
     };
-    Ending { ended, report: Report { error, output: Some(output), ..Report::default() } }
+    TryEnding { ended, report: Report { error, output: Some(output), ..Report::default() } }
 }
 
 fn describe(status: ExitStatus) -> String {

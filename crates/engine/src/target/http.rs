@@ -35,9 +35,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use foreman_core::egress::Policy;
 use foreman_core::outcome::classify_status;
-use foreman_core::redact::Known;
+use foreman_core::redact::KnownSecrets;
 use foreman_core::sealed::SealedFor;
-use foreman_core::signing::Purpose;
+use foreman_core::signing::SigningPurpose;
 use foreman_core::target::{HEADERS_PLACE, HttpTarget, Route};
 use foreman_core::{Target, Timestamp};
 use foreman_runtime::clock;
@@ -45,7 +45,7 @@ use rustls::pki_types::CertificateDer;
 
 pub use self::call::HttpClient;
 pub(super) use self::request::Outgoing;
-use super::{Ending, Runner, Try};
+use super::{Runner, Try, TryEnding};
 use crate::vault::Vault;
 
 #[derive(Clone, Debug)]
@@ -124,18 +124,18 @@ impl HttpRunner {
     }
 
     /// The request with everything in it and what of it is secret, or how the attempt ends without one.
-    async fn outgoing(&self, target: &HttpTarget, attempt: &Try) -> Result<(Outgoing, Known), Ending> {
+    async fn outgoing(&self, target: &HttpTarget, attempt: &Try) -> Result<(Outgoing, KnownSecrets), TryEnding> {
         let (job, now) = (&attempt.job, Timestamp::from_micros(clock::now()));
         let place = SealedFor { tenant: &job.tenant, name: HEADERS_PLACE };
         let headers = self.vault.open(&target.headers, place);
         let headers =
-            headers.map_err(|error| Ending::again(format!("cannot decrypt the headers of the job: {error}")))?;
+            headers.map_err(|error| TryEnding::again(format!("cannot decrypt the headers of the job: {error}")))?;
         let mut outgoing =
-            Outgoing::of_job(target, &headers, attempt).map_err(|error| Ending::failed(error.to_string()))?;
-        let secrets = self.vault.secrets_of(&job.tenant, Purpose::Push, now).await;
-        let secrets = secrets.map_err(|error| Ending::again(format!("cannot sign the request: {error}")))?;
+            Outgoing::of_job(target, &headers, attempt).map_err(|error| TryEnding::failed(error.to_string()))?;
+        let secrets = self.vault.secrets_of(&job.tenant, SigningPurpose::Push, now).await;
+        let secrets = secrets.map_err(|error| TryEnding::again(format!("cannot sign the request: {error}")))?;
         outgoing.sign(&secrets, job.id, now, target.body.as_str().as_bytes());
-        Ok((outgoing, Known::of(&headers)))
+        Ok((outgoing, KnownSecrets::of(&headers)))
     }
 }
 
@@ -145,8 +145,8 @@ impl Runner for HttpRunner {
         vec![Route::http(), Route::sealed_http()]
     }
 
-    async fn run(&self, attempt: &Try) -> Ending {
-        let Target::Http(target) = &attempt.job.work.target else { return Ending::misrouted("http", attempt) };
+    async fn run(&self, attempt: &Try) -> TryEnding {
+        let Target::Http(target) = &attempt.job.work.target else { return TryEnding::misrouted("http", attempt) };
         match self.outgoing(target, attempt).await {
             Ok((outgoing, known)) => {
                 let mut ending = self.caller.call(&target.url, outgoing, attempt, classify_status).await;

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use foreman_core::outcome::{Ended, Report};
+use foreman_core::outcome::{AttemptEnd, Report};
 use foreman_core::target::Route;
 use foreman_core::{Fence, Job};
 use tokio_util::sync::CancellationToken;
@@ -33,24 +33,24 @@ pub struct Try {
 
 /// How a try ended.
 #[derive(Debug)]
-pub struct Ending {
-    pub ended: Ended,
+pub struct TryEnding {
+    pub ended: AttemptEnd,
     pub report: Report,
 }
 
-impl Ending {
+impl TryEnding {
     pub fn completed(report: Report) -> Self {
-        Self { ended: Ended::Completed, report }
+        Self { ended: AttemptEnd::Completed, report }
     }
 
     /// No second try would help, and `error` says why.
     pub fn failed(error: impl Into<String>) -> Self {
-        Self { ended: Ended::Failed, report: Report::error(error) }
+        Self { ended: AttemptEnd::Failed, report: Report::error(error) }
     }
 
     /// Worth another try, and `error` says why.
     pub fn again(error: impl Into<String>) -> Self {
-        Self { ended: Ended::Again { after: None }, report: Report::error(error) }
+        Self { ended: AttemptEnd::Again { after: None }, report: Report::error(error) }
     }
 
     /// A runner was given what it does not run: a mistake of the caller, which no second try would mend.
@@ -64,7 +64,7 @@ pub trait Runner: Send + Sync {
     /// What this runner can run.
     fn routes(&self) -> Vec<Route>;
 
-    async fn run(&self, attempt: &Try) -> Ending;
+    async fn run(&self, attempt: &Try) -> TryEnding;
 }
 
 /// All runners of a worker, by what they run.

@@ -32,7 +32,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use foreman_core::outcome::{Ended, Report};
+use foreman_core::outcome::{AttemptEnd, Report};
 use foreman_core::target::{Route, TaskTarget};
 use foreman_core::{Fence, Job, JobId, Target};
 use futures_util::FutureExt;
@@ -40,7 +40,7 @@ use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 
-use super::{Ending, Runner, Try};
+use super::{Runner, Try, TryEnding};
 
 /// Does nothing, at once: for measuring, and to see whether jobs run at all.
 pub const NOOP: &str = "foreman.noop";
@@ -183,13 +183,13 @@ impl Runner for TaskRunner {
         self.handlers.names().into_iter().map(Route::task).collect()
     }
 
-    async fn run(&self, attempt: &Try) -> Ending {
+    async fn run(&self, attempt: &Try) -> TryEnding {
         let Target::Task(TaskTarget { name, .. }) = &attempt.job.work.target else {
-            return Ending::misrouted("task", attempt);
+            return TryEnding::misrouted("task", attempt);
         };
         let Some(handler) = self.handlers.0.get(name) else {
             // Another worker may know it.
-            return Ending::again(format!("no handler for the task {name:?} here"));
+            return TryEnding::again(format!("no handler for the task {name:?} here"));
         };
         let Try { job, fence, attempt: number, stop } = attempt;
         let task = TaskContext { job: job.clone(), fence: *fence, attempt: *number, stop: stop.clone() };
@@ -200,20 +200,20 @@ impl Runner for TaskRunner {
         tokio::select! {
             biased;
             result = handler(task) => end(result),
-            () = told_and_waited => Ending {
-                ended: Ended::Interrupted,
+            () = told_and_waited => TryEnding {
+                ended: AttemptEnd::Interrupted,
                 report: Report::error("stopped: the handler did not return in time"),
             },
         }
     }
 }
 
-fn end(result: Result<(), TaskError>) -> Ending {
+fn end(result: Result<(), TaskError>) -> TryEnding {
     match result {
-        Ok(()) => Ending::completed(Report::default()),
-        Err(TaskError::Fail(error)) => Ending::failed(chain(error.as_ref())),
+        Ok(()) => TryEnding::completed(Report::default()),
+        Err(TaskError::Fail(error)) => TryEnding::failed(chain(error.as_ref())),
         Err(TaskError::Retry { error, after }) => {
-            Ending { ended: Ended::Again { after }, report: Report::error(chain(error.as_ref())) }
+            TryEnding { ended: AttemptEnd::Again { after }, report: Report::error(chain(error.as_ref())) }
         }
     }
 }

@@ -15,10 +15,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use foreman_core::outcome::{Ended, Report};
+use foreman_core::outcome::{AttemptEnd, Report};
 use foreman_core::ports::WebhookStore;
 use foreman_core::sealed::SealedFor;
-use foreman_core::signing::{Purpose, SigningSecret};
+use foreman_core::signing::{SigningPurpose, SigningSecret};
 use foreman_core::target::{Addressee, Route, WebhookTarget};
 use foreman_core::webhook::{Webhook, Wish};
 use foreman_core::{Target, Timestamp, WebhookId};
@@ -26,7 +26,7 @@ use foreman_runtime::clock;
 use url::Url;
 
 use super::http::{HttpClient, Outgoing};
-use super::{Ending, Runner, Try};
+use super::{Runner, Try, TryEnding};
 use crate::outage::bounded;
 use crate::vault::Vault;
 
@@ -54,11 +54,11 @@ impl WebhookRunner {
         Self { caller, webhooks, vault }
     }
 
-    async fn address(&self, target: &WebhookTarget, attempt: &Try, now: Timestamp) -> Result<Address, Ending> {
+    async fn address(&self, target: &WebhookTarget, attempt: &Try, now: Timestamp) -> Result<Address, TryEnding> {
         match &target.to {
             Addressee::Webhook(id) => self.endpoint(*id, target, attempt, now).await,
             Addressee::Callback(url) => {
-                let secrets = self.vault.secrets_of(&attempt.job.tenant, Purpose::Callback, now).await;
+                let secrets = self.vault.secrets_of(&attempt.job.tenant, SigningPurpose::Callback, now).await;
                 let secrets = secrets.map_err(|error| again(&error))?;
                 Ok(Address { url: url.clone(), secrets })
             }
@@ -71,18 +71,18 @@ impl WebhookRunner {
         target: &WebhookTarget,
         attempt: &Try,
         now: Timestamp,
-    ) -> Result<Address, Ending> {
+    ) -> Result<Address, TryEnding> {
         let tenant = &attempt.job.tenant;
         let found = bounded(LOOK_UP_TIMEOUT, self.webhooks.webhook(tenant, id)).await.map_err(|error| again(&error))?;
         let Some(webhook) = found else {
-            return Err(Ending::failed(format!("{NOT_SENT}the webhook {id} was deleted")));
+            return Err(TryEnding::failed(format!("{NOT_SENT}the webhook {id} was deleted")));
         };
         if !webhook.settings.is_enabled() {
-            return Err(Ending::failed(format!("{NOT_SENT}the webhook {id} is disabled")));
+            return Err(TryEnding::failed(format!("{NOT_SENT}the webhook {id} is disabled")));
         }
         if target.wish == Wish::Unknown && !webhook.settings.wants(target.event) {
             // It was made for an endpoint that the courier could not read. Nothing went wrong.
-            return Err(Ending::completed(Report::default()));
+            return Err(TryEnding::completed(Report::default()));
         }
         let place = Webhook::place_name(id);
         let secrets = self.vault.secrets(&webhook.signing, SealedFor { tenant, name: &place }, now);
@@ -100,8 +100,8 @@ impl Runner for WebhookRunner {
         vec![Route::webhook()]
     }
 
-    async fn run(&self, attempt: &Try) -> Ending {
-        let Target::Webhook(target) = &attempt.job.work.target else { return Ending::misrouted("webhook", attempt) };
+    async fn run(&self, attempt: &Try) -> TryEnding {
+        let Target::Webhook(target) = &attempt.job.work.target else { return TryEnding::misrouted("webhook", attempt) };
         let (id, now, body) = (attempt.job.id, Timestamp::from_micros(clock::now()), target.body.get());
         let Address { url, secrets } = match self.address(target, attempt, now).await {
             Ok(address) => address,
@@ -109,7 +109,7 @@ impl Runner for WebhookRunner {
         };
         let mut outgoing = match Outgoing::of_message(&url, body, id) {
             Ok(outgoing) => outgoing,
-            Err(error) => return Ending::failed(error.to_string()),
+            Err(error) => return TryEnding::failed(error.to_string()),
         };
         outgoing.name(id);
         outgoing.sign(&secrets, id, now, body.as_bytes());
@@ -118,16 +118,16 @@ impl Runner for WebhookRunner {
 }
 
 /// What a receiver's answer means. It may be wrong about itself for a while: only that it is gone is taken at its word.
-fn judge(status: u16, retry_after: Option<Duration>) -> Ended {
+fn judge(status: u16, retry_after: Option<Duration>) -> AttemptEnd {
     match status {
-        200..=299 => Ended::Completed,
-        410 => Ended::Failed,
-        _ => Ended::Again { after: retry_after },
+        200..=299 => AttemptEnd::Completed,
+        410 => AttemptEnd::Failed,
+        _ => AttemptEnd::Again { after: retry_after },
     }
 }
 
-fn again(why: &dyn std::fmt::Display) -> Ending {
-    Ending::again(format!("{NOT_SENT}{why}"))
+fn again(why: &dyn std::fmt::Display) -> TryEnding {
+    TryEnding::again(format!("{NOT_SENT}{why}"))
 }
 
 #[cfg(test)]
@@ -138,9 +138,9 @@ mod tests {
     fn only_an_arrival_and_a_farewell_end_a_delivery() {
         for status in 100..=999 {
             let expected = match status {
-                200..=299 => Ended::Completed,
-                410 => Ended::Failed,
-                _ => Ended::Again { after: None },
+                200..=299 => AttemptEnd::Completed,
+                410 => AttemptEnd::Failed,
+                _ => AttemptEnd::Again { after: None },
             };
             assert_eq!(judge(status, None), expected, "{status}");
         }

@@ -11,9 +11,9 @@ use std::pin::pin;
 use std::time::Duration;
 
 use foreman_core::duration::Span;
-use foreman_core::outcome::Ended;
+use foreman_core::outcome::AttemptEnd;
 use foreman_core::ports::Held;
-use foreman_core::retry::Policy;
+use foreman_core::retry::RetryPolicy;
 use foreman_core::{Report, Verdict};
 use foreman_runtime::tasks::panic_message;
 use futures_util::FutureExt;
@@ -25,9 +25,9 @@ use tracing::{error, info, warn};
 
 use super::running::RunGuard;
 use super::seats::Seat;
-use crate::pool::Fate;
+use crate::pool::WorkEnd;
 use crate::settle::SettleHandle;
-use crate::target::{Ending, Targets, Try};
+use crate::target::{Targets, Try, TryEnding};
 
 /// How long a job waits after an attempt in which the worker itself failed.
 const AFTER_A_BREAKDOWN: Duration = Duration::from_mins(1);
@@ -44,16 +44,16 @@ pub(crate) struct AttemptContext {
 
 /// How the runner came back.
 enum Came {
-    Back(Ending),
+    Back(TryEnding),
     Panicked(Box<dyn Any + Send>),
     /// It was told to stop and did not; it is dropped.
     NotBack,
 }
 
-pub(crate) async fn run(held: Held, guard: RunGuard, seat: Seat, context: &AttemptContext) -> Fate {
+pub(crate) async fn run(held: Held, guard: RunGuard, seat: Seat, context: &AttemptContext) -> WorkEnd {
     let verdict = match AssertUnwindSafe(make(&held, &guard, &seat, context)).catch_unwind().await {
         Ok(Some(verdict)) => verdict,
-        Ok(None) => return Fate::Finished,
+        Ok(None) => return WorkEnd::Finished,
         Err(panic) => broke_down(&held, &panic_message(panic.as_ref())),
     };
     settle(held.settle(verdict), guard, context).await
@@ -111,10 +111,12 @@ async fn make(held: &Held, guard: &RunGuard, seat: &Seat, context: &AttemptConte
     let was_stopped = (attempt.stop.is_cancelled() && !timed_out).then(why);
     let (ended, mut report) = judge(came, was_stopped, timed_out.then_some(work.timeout));
     report.duration_ms = Some(started.elapsed().as_millis() as u64);
-    if let (Ended::Again { .. } | Ended::Failed | Ended::Interrupted, Some(error)) = (ended, &report.error) {
+    if let (AttemptEnd::Again { .. } | AttemptEnd::Failed | AttemptEnd::Interrupted, Some(error)) =
+        (ended, &report.error)
+    {
         info!(job.id = %id, attempt = held.attempt, "attempt {} of job {id} did not complete: {error}", held.attempt);
     }
-    Some(Policy::of(&work).decide(ended, held.spent, report, &mut rng_of(held)))
+    Some(RetryPolicy::of(&work).decide(ended, held.spent, report, &mut rng_of(held)))
 }
 
 /// The worker itself failed, outside of the handler. Without the job's policy: that may be what it failed over.
@@ -130,18 +132,18 @@ fn broke_down(held: &Held, message: &str) -> Verdict {
 }
 
 /// What the attempt's end means. Work that completed although it was told to stop has completed.
-fn judge(came: Came, was_stopped: Option<&str>, timed_out_after: Option<Duration>) -> (Ended, Report) {
-    const AGAIN: Ended = Ended::Again { after: None };
+fn judge(came: Came, was_stopped: Option<&str>, timed_out_after: Option<Duration>) -> (AttemptEnd, Report) {
+    const AGAIN: AttemptEnd = AttemptEnd::Again { after: None };
     let (ended, mut report) = match came {
-        Came::Back(Ending { ended, report }) => (ended, report),
+        Came::Back(TryEnding { ended, report }) => (ended, report),
         // A panic is the handler's own, whatever we asked of it meanwhile.
         Came::Panicked(panic) => {
             let message = panic_message(panic.as_ref());
             return (AGAIN, Report::error(format!("the handler panicked: {message}")));
         }
-        Came::NotBack => (Ended::Interrupted, Report::default()),
+        Came::NotBack => (AttemptEnd::Interrupted, Report::default()),
     };
-    if ended == Ended::Completed {
+    if ended == AttemptEnd::Completed {
         return (ended, report);
     }
     if let Some(limit) = timed_out_after {
@@ -150,9 +152,9 @@ fn judge(came: Came, was_stopped: Option<&str>, timed_out_after: Option<Duration
     }
     if let Some(why) = was_stopped {
         report.error = Some(format!("interrupted: {why}"));
-        return (Ended::Interrupted, report);
+        return (AttemptEnd::Interrupted, report);
     }
-    if ended == Ended::Interrupted {
+    if ended == AttemptEnd::Interrupted {
         // Nobody stopped it. Taken at its word it would be refunded and tried for ever.
         report.error.get_or_insert_with(|| "the handler stopped without being asked to".into());
         return (AGAIN, report);
@@ -160,8 +162,8 @@ fn judge(came: Came, was_stopped: Option<&str>, timed_out_after: Option<Duration
     (ended, report)
 }
 
-async fn settle(settlement: foreman_core::ports::Settlement, guard: RunGuard, context: &AttemptContext) -> Fate {
-    let fate = if settlement.verdict.refunds() { Fate::HandedBack } else { Fate::Finished };
+async fn settle(settlement: foreman_core::ports::Settlement, guard: RunGuard, context: &AttemptContext) -> WorkEnd {
+    let fate = if settlement.verdict.refunds() { WorkEnd::HandedBack } else { WorkEnd::Finished };
     let id = settlement.job;
     // Leave the list of what runs before the job can be settled: a heartbeat that no longer finds it held would take it
     // for cancelled. But not before its outcome is announced: one that still finds it held would take it for forgotten.
@@ -169,7 +171,7 @@ async fn settle(settlement: foreman_core::ports::Settlement, guard: RunGuard, co
     drop(guard);
     if let Err(error) = outgoing.send().await {
         warn!(job.id = %id, "dropped the outcome of job {id}: {error}");
-        return Fate::HandedBack;
+        return WorkEnd::HandedBack;
     }
     fate
 }
@@ -184,22 +186,22 @@ fn rng_of(held: &Held) -> SmallRng {
 mod tests {
     use super::*;
 
-    const AGAIN: Ended = Ended::Again { after: None };
+    const AGAIN: AttemptEnd = AttemptEnd::Again { after: None };
     const STOPPED: Option<&str> = Some("the worker stopped");
 
-    fn back(ended: Ended) -> Came {
-        Came::Back(Ending { ended, report: Report::default() })
+    fn back(ended: AttemptEnd) -> Came {
+        Came::Back(TryEnding { ended, report: Report::default() })
     }
 
     #[test]
     fn work_that_completed_has_completed_however_late() {
-        assert_eq!(judge(back(Ended::Completed), STOPPED, None).0, Ended::Completed);
-        assert_eq!(judge(back(Ended::Completed), None, Some(Duration::from_secs(30))).0, Ended::Completed);
+        assert_eq!(judge(back(AttemptEnd::Completed), STOPPED, None).0, AttemptEnd::Completed);
+        assert_eq!(judge(back(AttemptEnd::Completed), None, Some(Duration::from_secs(30))).0, AttemptEnd::Completed);
     }
 
     #[test]
     fn a_timeout_says_how_long_and_is_tried_again() {
-        for came in [back(Ended::Interrupted), back(Ended::Failed), Came::NotBack] {
+        for came in [back(AttemptEnd::Interrupted), back(AttemptEnd::Failed), Came::NotBack] {
             let (ended, report) = judge(came, None, Some(Duration::from_secs(30)));
             assert_eq!((ended, report.error.as_deref()), (AGAIN, Some("timed out after 30s")));
         }
@@ -207,8 +209,8 @@ mod tests {
 
     #[test]
     fn work_stopped_with_its_worker_is_interrupted_whatever_it_made_of_that() {
-        for came in [back(Ended::Interrupted), back(Ended::Failed), back(AGAIN), Came::NotBack] {
-            assert_eq!(judge(came, STOPPED, None).0, Ended::Interrupted);
+        for came in [back(AttemptEnd::Interrupted), back(AttemptEnd::Failed), back(AGAIN), Came::NotBack] {
+            assert_eq!(judge(came, STOPPED, None).0, AttemptEnd::Interrupted);
         }
     }
 
@@ -220,6 +222,6 @@ mod tests {
 
     #[test]
     fn a_handler_cannot_interrupt_itself_for_ever() {
-        assert_eq!(judge(back(Ended::Interrupted), None, None).0, AGAIN);
+        assert_eq!(judge(back(AttemptEnd::Interrupted), None, None).0, AGAIN);
     }
 }

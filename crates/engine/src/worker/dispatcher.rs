@@ -21,10 +21,10 @@ use std::time::Duration;
 
 use foreman_core::lane::LanePlan;
 use foreman_core::ports::{
-    Claim, ClaimAnswer, ClaimRequest, Company, Held, OpenJob, Queues, Store, StoreError, Topic, Wakeups, Wanted,
+    Claim, ClaimAnswer, ClaimRequest, Company, Held, OpenJob, Queues, Store, StoreError, Topic, Wakeups, WantedJobs,
 };
 use foreman_core::{ClaimToken, TenantId, Verdict};
-use foreman_runtime::{Backoff, Shutdown, Tasks, Tick, Ticker};
+use foreman_runtime::{Backoff, Shutdown, Tasks, Ticker, WakeReason};
 use tokio::sync::watch;
 use tokio::task::yield_now;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
@@ -33,7 +33,7 @@ use tracing::{debug, info, warn};
 use super::attempt::{self, AttemptContext};
 use super::seats::Seats;
 use super::session::Session;
-use super::shares::{Holder, Look, Shares, Step};
+use super::shares::{ClaimLook, SlotDecision, SlotHolder, SlotShares};
 use super::{Config, Error};
 use crate::claiming::{ClaimRules, DRY_SPELL, NextClaim, is_used_up, must_run_alone};
 use crate::outage::{Outage, bounded};
@@ -59,7 +59,7 @@ pub(crate) struct Dispatcher {
     request: ClaimRequest,
     tenants: Option<Arc<Tenants>>,
     seats: Seats,
-    shares: Shares,
+    shares: SlotShares,
     /// Nothing may be taken before so many slots are free, or before that moment.
     capped: Option<(usize, Option<Instant>)>,
     /// The bell that says that something ended.
@@ -68,7 +68,7 @@ pub(crate) struct Dispatcher {
 }
 
 /// What to do after a look.
-enum Next {
+enum NextMove {
     /// The store has more: look again as soon as there are slots.
     Claim,
     /// Nothing more is due.
@@ -78,7 +78,7 @@ enum Next {
 
 /// What became of a look.
 enum Looked {
-    Claim(Look, ClaimAnswer),
+    Claim(ClaimLook, ClaimAnswer),
     /// The slots that are free are kept for others.
     Wait,
 }
@@ -97,7 +97,7 @@ impl Dispatcher {
         let request = ClaimRequest {
             session: session.id,
             token: ClaimToken::fresh(),
-            wanted: Wanted::ByOrder { plan: LanePlan::strict(0), limit: 0 },
+            wanted: WantedJobs::ByOrder { plan: LanePlan::strict(0), limit: 0 },
             queues,
             routes: context.targets.routes(),
             company: Company::Nobody,
@@ -107,7 +107,7 @@ impl Dispatcher {
             rules: ClaimRules::new(config.guard),
             tenants: None,
             seats: Seats::default(),
-            shares: Shares::new(pool.size()),
+            shares: SlotShares::new(pool.size()),
             capped: None,
             wake: wakeups.listen(Topic::Ready),
             changed: wakeups.listen(Topic::Changed),
@@ -137,19 +137,19 @@ impl Dispatcher {
     pub async fn run(mut self) -> Result<usize, Error> {
         let mut ticker = Ticker::new(self.config.poll, 0.2);
         let mut outage = Outage::new("dispatcher");
-        let mut next = Next::Claim;
+        let mut next = NextMove::Claim;
         let mut has_more = false;
         loop {
             match next {
-                Next::Leave => return Ok(self.released),
-                Next::Wait => {
+                NextMove::Leave => return Ok(self.released),
+                NextMove::Wait => {
                     // Where slots are kept free on purpose there is more to take as soon as others are.
                     has_more = self.capped.is_some();
-                    if self.wait(&mut ticker).await == Tick::Draining {
+                    if self.wait(&mut ticker).await == WakeReason::Draining {
                         return Ok(self.released);
                     }
                 }
-                Next::Claim => {}
+                NextMove::Claim => {}
             }
             self.run_dry_if_due().await;
             let Some(slots) = self.slots(has_more).await else { return Ok(self.released) };
@@ -165,12 +165,12 @@ impl Dispatcher {
                     has_more = true;
                     self.start(answer, slots, &look).await
                 }
-                Ok(Looked::Wait) => Next::Wait,
+                Ok(Looked::Wait) => NextMove::Wait,
                 Err(error) => {
                     self.session.claim_calls.end_all();
                     drop(slots);
                     let wait = outage.goes_on(error)?;
-                    self.unless_stopped(sleep(wait)).await.map_or(Next::Leave, |()| Next::Claim)
+                    self.unless_stopped(sleep(wait)).await.map_or(NextMove::Leave, |()| NextMove::Claim)
                 }
             };
         }
@@ -199,35 +199,35 @@ impl Dispatcher {
     async fn look(&mut self, free: usize) -> Result<Looked, StoreError> {
         let step = match self.unless_lost(self.share(free)).await {
             Some(step) => step?,
-            None => Step::Claim(Look::whole(free)),
+            None => SlotDecision::Claim(ClaimLook::whole(free)),
         };
         match step {
-            Step::Claim(look) => {
+            SlotDecision::Claim(look) => {
                 let answer = self.claim(&look).await?;
                 Ok(Looked::Claim(look, answer))
             }
-            Step::Wait { free, until } => {
+            SlotDecision::Wait { free, until } => {
                 self.capped = Some((free, until));
                 Ok(Looked::Wait)
             }
         }
     }
 
-    async fn share(&self, free: usize) -> Result<Step, StoreError> {
-        let Some(tenants) = &self.tenants else { return Ok(Step::Claim(Look::whole(free))) };
+    async fn share(&self, free: usize) -> Result<SlotDecision, StoreError> {
+        let Some(tenants) = &self.tenants else { return Ok(SlotDecision::Claim(ClaimLook::whole(free))) };
         let limits = tenants.running_limits().await?;
         if !limits.is_shared() {
-            return Ok(Step::Claim(Look::whole(free)));
+            return Ok(SlotDecision::Claim(ClaimLook::whole(free)));
         }
         let (held, now) = (self.seats.held(), Instant::now());
         let recent = self.shares.recent(&held, now).map(|tenant| (tenant.clone(), 0));
-        let holder = |(tenant, slots): (TenantId, usize)| Holder { weight: limits.weight(&tenant), tenant, slots };
-        let holders: Vec<Holder> = held.iter().cloned().chain(recent).map(holder).collect();
+        let holder = |(tenant, slots): (TenantId, usize)| SlotHolder { weight: limits.weight(&tenant), tenant, slots };
+        let holders: Vec<SlotHolder> = held.iter().cloned().chain(recent).map(holder).collect();
         Ok(self.shares.next(free, &holders, now))
     }
 
     /// One claim, sent again under the same token while its answer is lost.
-    async fn claim(&mut self, look: &Look) -> Result<ClaimAnswer, StoreError> {
+    async fn claim(&mut self, look: &ClaimLook) -> Result<ClaimAnswer, StoreError> {
         self.request.token = ClaimToken::fresh();
         let company = if self.is_alone() { Company::Nobody } else { Company::Others };
         let next = NextClaim { limit: look.limit, company, headroom: &look.rooms };
@@ -258,7 +258,7 @@ impl Dispatcher {
         }
     }
 
-    async fn start(&mut self, answer: ClaimAnswer, slots: Slots<Tasks>, look: &Look) -> Next {
+    async fn start(&mut self, answer: ClaimAnswer, slots: Slots<Tasks>, look: &ClaimLook) -> NextMove {
         let taken = if let ClaimAnswer::Claimed(claim) = &answer { claim.jobs.len() } else { 0 };
         self.shares.looked(look, slots.count(), taken, Instant::now());
         // Somebody was left out for the sake of others: after these, everyone.
@@ -272,23 +272,27 @@ impl Dispatcher {
                     warn!(session.id = %self.session.id, "session {} no longer exists: stopping its work", self.session.id);
                     self.session.lost.cancel();
                 }
-                Next::Leave
+                NextMove::Leave
             }
             ClaimAnswer::Nothing { .. } => {
                 self.session.claim_calls.end_all();
-                if is_second_due { Next::Claim } else { Next::Wait }
+                if is_second_due { NextMove::Claim } else { NextMove::Wait }
             }
             ClaimAnswer::Claimed(claim) => {
                 let (count, asked) = (claim.jobs.len(), look.limit);
                 self.shares.served(claim.jobs.iter().map(|held| &held.job.tenant), Instant::now());
                 if must_run_alone(&claim) {
                     self.start_alone(claim, slots).await;
-                    return Next::Claim;
+                    return NextMove::Claim;
                 }
                 self.start_all(claim, slots).await;
                 // Less than was asked for: the store has no more for now, and rings when it does. But where somebody had no
                 // room for more, others may have been passed over with them: the next claim leaves the former out.
-                if count < asked && !self.rules.is_held_back() && !is_second_due { Next::Wait } else { Next::Claim }
+                if count < asked && !self.rules.is_held_back() && !is_second_due {
+                    NextMove::Wait
+                } else {
+                    NextMove::Claim
+                }
             }
         }
     }
@@ -345,7 +349,7 @@ impl Dispatcher {
     }
 
     /// Waits until there may be something to take.
-    async fn wait(&mut self, ticker: &mut Ticker) -> Tick {
+    async fn wait(&mut self, ticker: &mut Ticker) -> WakeReason {
         let passed_over = self.rules.is_waiting_to_be_alone();
         let (pool, settle) = (self.pool.clone(), self.context.settle.clone());
         let alone = async {
@@ -380,13 +384,13 @@ impl Dispatcher {
         };
         tokio::select! {
             biased;
-            () = self.session.lost.cancelled() => Tick::Draining,
-            () = alone => Tick::Woken,
-            () = room => Tick::Woken,
-            () = freed => Tick::Woken,
-            () = others => Tick::Woken,
+            () = self.session.lost.cancelled() => WakeReason::Draining,
+            () = alone => WakeReason::Woken,
+            () = room => WakeReason::Woken,
+            () = freed => WakeReason::Woken,
+            () = others => WakeReason::Woken,
             tick = ticker.next(&mut self.wake, &self.shutdown) => {
-                if tick == Tick::Woken {
+                if tick == WakeReason::Woken {
                     self.shares.rung();
                 }
                 tick

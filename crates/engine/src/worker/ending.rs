@@ -1,6 +1,6 @@
 //! The end of a session: its last outcomes are recorded, and what it still holds goes back at once.
 //!
-//! A worker that stops in good order has a few seconds for that ([`Ending::at_once`]). A worker that lost its session (it
+//! A worker that stops in good order has a few seconds for that ([`WorkerEnding::at_once`]). A worker that lost its session (it
 //! could not renew it in time, or was told that it is gone) has stopped its *work*, because others may have the jobs by now.
 //! It may still record: the store takes an outcome only while the job is open in that very claim, and refuses it
 //! otherwise. So the old session is wound down beside the new one ([`OldSessions`]): its outcomes are sent until the store has
@@ -33,7 +33,7 @@ const MOST_OLD_SESSIONS: usize = 4;
 /// How often to look whether what is left can still be recorded.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-pub(crate) struct Ending {
+pub(crate) struct WorkerEnding {
     session: Arc<Session>,
     config: Arc<Config>,
     pub settle: SettleHandle,
@@ -44,7 +44,7 @@ pub(crate) struct Ending {
     unrecorded: usize,
 }
 
-impl Ending {
+impl WorkerEnding {
     pub fn new(
         session: Arc<Session>,
         config: Arc<Config>,
@@ -195,7 +195,7 @@ impl OldSessions {
     }
 
     /// `drained` is what became of its work.
-    pub fn wind_down(&mut self, ending: Ending, drained: Drained) {
+    pub fn wind_down(&mut self, ending: WorkerEnding, drained: Drained) {
         self.winding_down.retain(|old| !old.task.is_finished());
         while self.winding_down.len() >= MOST_OLD_SESSIONS
             && let Some(oldest) = self.winding_down.pop_front()

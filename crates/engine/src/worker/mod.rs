@@ -42,7 +42,7 @@ use crate::target::Targets;
 use crate::tenants::Tenants;
 use attempt::AttemptContext;
 use dispatcher::Dispatcher;
-use ending::{Ending, OldSessions};
+use ending::{OldSessions, WorkerEnding};
 use session::Session;
 
 /// What a runner may need beyond its stop grace to come back.
@@ -200,7 +200,7 @@ struct Life {
     session: Arc<Session>,
     pool: Pool<Tasks>,
     config: Arc<Config>,
-    ending: Ending,
+    ending: WorkerEnding,
     heart: Task<()>,
     listener: Task<()>,
     watcher: Task<()>,
@@ -218,7 +218,7 @@ async fn lost_with<T>(lost: CancellationToken, part: impl Future<Output = T>) ->
 enum After {
     Drained(Drained),
     /// The session is no longer valid; its work is stopped, and this became of it.
-    Lost(Box<Ending>, Drained),
+    Lost(Box<WorkerEnding>, Drained),
 }
 
 impl Life {
@@ -252,7 +252,7 @@ impl Life {
             listener: tasks.spawn("cancellations", Arc::clone(&session).listen(wakeups.listen(Topic::Cancelled))),
             watcher: tasks.spawn("disabled tenants", lost_with(session.lost.clone(), watch)),
             dispatcher: tasks.spawn("dispatcher", dispatcher.run()),
-            ending: Ending::new(Arc::clone(&session), Arc::clone(config), settle, settling, settler),
+            ending: WorkerEnding::new(Arc::clone(&session), Arc::clone(config), settle, settling, settler),
             session,
             pool,
             config: Arc::clone(config),

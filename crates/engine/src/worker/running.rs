@@ -13,12 +13,12 @@ use tokio_util::sync::CancellationToken;
 
 /// Clones share one list.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Running(Arc<Mutex<List>>);
+pub(crate) struct RunningAttempts(Arc<Mutex<RunningList>>);
 
 #[derive(Debug, Default)]
-struct List {
+struct RunningList {
     last: Number,
-    entries: HashMap<OpenJob, Entry>,
+    entries: HashMap<OpenJob, RunningEntry>,
 }
 
 /// When an entry was made, by count.
@@ -26,7 +26,7 @@ struct List {
 pub(crate) struct Number(u64);
 
 #[derive(Debug)]
-struct Entry {
+struct RunningEntry {
     number: Number,
     stop: CancellationToken,
     is_cancelled: Arc<AtomicBool>,
@@ -36,24 +36,24 @@ struct Entry {
 #[derive(Debug)]
 pub(crate) struct RunGuard {
     open: OpenJob,
-    running: Running,
+    running: RunningAttempts,
     /// Cancelled when the attempt must end, for whatever reason.
     pub stop: CancellationToken,
     is_cancelled: Arc<AtomicBool>,
 }
 
-impl Running {
+impl RunningAttempts {
     pub fn enter(&self, open: OpenJob, stop: CancellationToken) -> RunGuard {
         let is_cancelled = Arc::new(AtomicBool::new(false));
         let mut list = self.lock();
         list.last.0 += 1;
-        let entry = Entry { number: list.last, stop: stop.clone(), is_cancelled: Arc::clone(&is_cancelled) };
+        let entry = RunningEntry { number: list.last, stop: stop.clone(), is_cancelled: Arc::clone(&is_cancelled) };
         list.entries.insert(open, entry);
         drop(list);
         RunGuard { open, running: self.clone(), stop, is_cancelled }
     }
 
-    /// Taken before the store is asked what is held, and given to [`Running::compare`] with its answer.
+    /// Taken before the store is asked what is held, and given to [`RunningAttempts::compare`] with its answer.
     pub fn known(&self) -> Number {
         self.lock().last
     }
@@ -88,7 +88,7 @@ impl Running {
     }
 
     /// The list is whole after every line that holds the lock, so one that a panic poisoned is still true.
-    fn lock(&self) -> MutexGuard<'_, List> {
+    fn lock(&self) -> MutexGuard<'_, RunningList> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn what_is_no_longer_held_is_stopped_and_the_rest_goes_on() {
-        let running = Running::default();
+        let running = RunningAttempts::default();
         let kept = running.enter(open(1), CancellationToken::new());
         let gone = running.enter(open(2), CancellationToken::new());
         let stopped = running.compare(&[kept.open], running.known());
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_job_claimed_after_the_question_was_sent_is_not_judged_by_its_answer() {
-        let running = Running::default();
+        let running = RunningAttempts::default();
         let known = running.known();
         let late = running.enter(open(1), CancellationToken::new());
         assert_eq!(running.compare(&[], known), []);
@@ -138,14 +138,14 @@ mod tests {
 
     #[test]
     fn what_is_held_and_does_not_run_here_is_missing() {
-        let running = Running::default();
+        let running = RunningAttempts::default();
         let (here, nowhere) = (running.enter(open(1), CancellationToken::new()), open(2));
         assert_eq!(running.missing(&[here.open, nowhere]), [nowhere]);
     }
 
     #[test]
     fn an_attempt_that_ended_leaves_the_list() {
-        let running = Running::default();
+        let running = RunningAttempts::default();
         let guard = running.enter(open(1), CancellationToken::new());
         assert_eq!(running.count(), 1);
         drop(guard);

@@ -28,10 +28,10 @@ const MOST_UNREADABLE: usize = 1_000;
 
 /// Clones share one list.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Seats(Arc<Mutex<List>>);
+pub(crate) struct Seats(Arc<Mutex<SeatList>>);
 
 #[derive(Debug, Default)]
-struct List {
+struct SeatList {
     last: u64,
     tenants: HashMap<TenantId, HashMap<u64, Occupied>>,
 }
@@ -122,7 +122,7 @@ impl Seats {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, List> {
+    fn lock(&self) -> MutexGuard<'_, SeatList> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

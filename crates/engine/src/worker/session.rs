@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::forgotten::{ClaimCalls, Forgotten};
-use super::running::{Number, Running};
+use super::running::{Number, RunningAttempts};
 use super::{Config, Error};
 use crate::outage::{Outage, bounded};
 use crate::settle::SettleHandle;
@@ -45,7 +45,7 @@ pub(crate) struct Session {
     valid_for: Duration,
     valid_until: Mutex<Instant>,
     given_up: Mutex<VecDeque<(Instant, ClaimToken)>>,
-    pub running: Running,
+    pub running: RunningAttempts,
     pub claim_calls: ClaimCalls,
     /// Cancelled when the session is no longer valid: its work must stop, for others may have it.
     pub lost: CancellationToken,
@@ -96,7 +96,7 @@ impl Session {
             valid_for,
             valid_until: Mutex::new(sent + valid_for),
             given_up: Mutex::default(),
-            running: Running::default(),
+            running: RunningAttempts::default(),
             claim_calls: ClaimCalls::default(),
             lost: CancellationToken::new(),
             over: CancellationToken::new(),

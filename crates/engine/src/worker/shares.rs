@@ -39,7 +39,7 @@ const RESERVED: usize = 8;
 
 /// A tenant that holds slots.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Holder {
+pub(super) struct SlotHolder {
     pub tenant: TenantId,
     pub slots: usize,
     pub weight: u32,
@@ -47,8 +47,8 @@ pub(super) struct Holder {
 
 /// What to do with the slots that are free.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Step {
-    Claim(Look),
+pub(super) enum SlotDecision {
+    Claim(ClaimLook),
     /// Nothing may be taken before more slots are free, or before it is time to look for the others again.
     Wait {
         free: usize,
@@ -58,14 +58,14 @@ pub(super) enum Step {
 
 /// One claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Look {
+pub(super) struct ClaimLook {
     pub limit: usize,
     /// No more than this of those who hold slots.
     pub rooms: Vec<Headroom>,
     pub is_for_others: bool,
 }
 
-impl Look {
+impl ClaimLook {
     /// Of everybody, as many as there are slots.
     pub fn whole(limit: usize) -> Self {
         Self { limit, rooms: Vec::new(), is_for_others: false }
@@ -74,7 +74,7 @@ impl Look {
 
 /// When the others were looked for in vain, and whether it is time again.
 #[derive(Debug)]
-pub(super) struct Shares {
+pub(super) struct SlotShares {
     slots: usize,
     reserve: usize,
     /// Among those who hold less than their share.
@@ -113,7 +113,7 @@ impl Vain {
     }
 }
 
-impl Shares {
+impl SlotShares {
     pub fn new(slots: usize) -> Self {
         let reserve = if slots < FEW { 0 } else { (slots / RESERVED).max(1) };
         let (below_share, of_reserve) = (Vain::default(), Vain::default());
@@ -144,28 +144,32 @@ impl Shares {
         self.of_reserve.has_rung = true;
     }
 
-    pub fn next(&self, free: usize, holders: &[Holder], now: Instant) -> Step {
+    pub fn next(&self, free: usize, holders: &[SlotHolder], now: Instant) -> SlotDecision {
         if free <= self.reserve {
             let Vain { has_rung, is_owed, .. } = self.of_reserve;
             // With a slot more, somebody may take one who might not before.
             if free <= self.of_reserve.free && !self.of_reserve.is_over(now) {
                 let until = self.of_reserve.over_at().filter(|_| has_rung || is_owed);
-                return Step::Wait { free: free + 1, until };
+                return SlotDecision::Wait { free: free + 1, until };
             }
             let limit = free.div_ceil(2);
-            return Step::Claim(Look { limit, rooms: self.rooms(free, limit, holders), is_for_others: true });
+            return SlotDecision::Claim(ClaimLook {
+                limit,
+                rooms: self.rooms(free, limit, holders),
+                is_for_others: true,
+            });
         }
         let limit = free - self.reserve;
         let rooms = self.rooms(free, limit, holders);
         // Somebody could come to hold more than its share by this very claim, or does.
         if !rooms.is_empty() && self.below_share.is_over(now) {
-            return Step::Claim(Look { limit, rooms, is_for_others: true });
+            return SlotDecision::Claim(ClaimLook { limit, rooms, is_for_others: true });
         }
-        Step::Claim(Look::whole(limit))
+        SlotDecision::Claim(ClaimLook::whole(limit))
     }
 
     /// What became of a look with so many free slots. While the others take something, they are looked for again at once.
-    pub fn looked(&mut self, look: &Look, free: usize, taken: usize, now: Instant) {
+    pub fn looked(&mut self, look: &ClaimLook, free: usize, taken: usize, now: Instant) {
         if !look.is_for_others {
             self.of_reserve.is_owed |= taken > 0;
         } else if free <= self.reserve {
@@ -178,10 +182,10 @@ impl Shares {
     }
 
     /// How many each of the holders may take, where that is less than the claim.
-    fn rooms(&self, free: usize, limit: usize, holders: &[Holder]) -> Vec<Headroom> {
+    fn rooms(&self, free: usize, limit: usize, holders: &[SlotHolder]) -> Vec<Headroom> {
         let weights: u64 = holders.iter().map(|holder| u64::from(holder.weight.max(1))).sum();
         let shared = (self.slots - self.reserve) as u64;
-        let room = |holder: &Holder| {
+        let room = |holder: &SlotHolder| {
             let share = (shared * u64::from(holder.weight.max(1)) / weights).max(1);
             let left = usize::try_from(share).unwrap_or(usize::MAX).saturating_sub(holder.slots);
             if free <= self.reserve && holder.slots >= free { 0 } else { left }
@@ -200,29 +204,33 @@ impl Shares {
 mod tests {
     use super::*;
 
-    fn holders(held: &[(&str, usize, u32)]) -> Vec<Holder> {
+    fn holders(held: &[(&str, usize, u32)]) -> Vec<SlotHolder> {
         held.iter()
-            .map(|(tenant, slots, weight)| Holder { tenant: TenantId::new(*tenant), slots: *slots, weight: *weight })
+            .map(|(tenant, slots, weight)| SlotHolder {
+                tenant: TenantId::new(*tenant),
+                slots: *slots,
+                weight: *weight,
+            })
             .collect()
     }
 
-    fn rooms(look: &Look) -> Vec<(&str, u32)> {
+    fn rooms(look: &ClaimLook) -> Vec<(&str, u32)> {
         look.rooms.iter().map(|room| (room.tenant.as_str(), room.jobs)).collect()
     }
 
-    fn look(shares: &Shares, free: usize, held: &[(&str, usize, u32)]) -> Look {
+    fn look(shares: &SlotShares, free: usize, held: &[(&str, usize, u32)]) -> ClaimLook {
         match shares.next(free, &holders(held), Instant::now()) {
-            Step::Claim(look) => look,
-            wait @ Step::Wait { .. } => panic!("{wait:?}"),
+            SlotDecision::Claim(look) => look,
+            wait @ SlotDecision::Wait { .. } => panic!("{wait:?}"),
         }
     }
 
     /// Claims as a worker does until nobody may take more: first what the others want, then what the first wants.
-    fn fill<'t>(shares: &mut Shares, held: &mut Vec<(&'t str, usize, u32)>, wants: &'t str, now: &mut Instant) {
+    fn fill<'t>(shares: &mut SlotShares, held: &mut Vec<(&'t str, usize, u32)>, wants: &'t str, now: &mut Instant) {
         loop {
             let free = shares.slots - held.iter().map(|(_, slots, _)| slots).sum::<usize>();
             *now += OTHERWISE;
-            let Step::Claim(look) = shares.next(free, &holders(held), *now) else { return };
+            let SlotDecision::Claim(look) = shares.next(free, &holders(held), *now) else { return };
             let room = look
                 .rooms
                 .iter()
@@ -249,7 +257,7 @@ mod tests {
             (4, vec![("alpha", 3), ("beta", 1)]),
             (100, vec![("alpha", 88), ("beta", 6), ("gamma", 3), ("delta", 2), ("epsilon", 1)]),
         ] {
-            let (mut shares, mut held, mut now) = (Shares::new(slots), Vec::new(), Instant::now());
+            let (mut shares, mut held, mut now) = (SlotShares::new(slots), Vec::new(), Instant::now());
             for tenant in expected.iter().map(|(tenant, _)| *tenant).chain(["too late"]) {
                 shares.rung();
                 fill(&mut shares, &mut held, tenant, &mut now);
@@ -262,7 +270,7 @@ mod tests {
     #[test]
     fn a_worker_with_few_slots_uses_them_all() {
         for slots in 1..FEW {
-            let (mut shares, mut held, mut now) = (Shares::new(slots), Vec::new(), Instant::now());
+            let (mut shares, mut held, mut now) = (SlotShares::new(slots), Vec::new(), Instant::now());
             fill(&mut shares, &mut held, "alpha", &mut now);
             assert_eq!(held, [("alpha", slots, 1)]);
         }
@@ -270,7 +278,7 @@ mod tests {
 
     #[test]
     fn who_holds_its_share_comes_after_the_others() {
-        let shares = Shares::new(32);
+        let shares = SlotShares::new(32);
         let first = look(&shares, 5, &[("alpha", 24, 1), ("beta", 3, 1)]);
         assert_eq!((rooms(&first), first.limit, first.is_for_others), (vec![("alpha", 0)], 1, true));
         let heavy = look(&shares, 8, &[("alpha", 20, 3), ("beta", 4, 1)]);
@@ -281,42 +289,42 @@ mod tests {
 
     #[test]
     fn without_competition_one_claim_is_enough() {
-        let shares = Shares::new(32);
-        assert_eq!(look(&shares, 32, &[]), Look { limit: 28, rooms: Vec::new(), is_for_others: false });
+        let shares = SlotShares::new(32);
+        assert_eq!(look(&shares, 32, &[]), ClaimLook { limit: 28, rooms: Vec::new(), is_for_others: false });
         let busy = look(&shares, 10, &[("alpha", 22, 1)]);
         assert_eq!((busy.limit, busy.is_for_others), (6, false));
     }
 
     #[test]
     fn the_others_are_looked_for_now_and_then_and_soon_after_a_ring() {
-        let mut shares = Shares::new(32);
+        let mut shares = SlotShares::new(32);
         let (now, full) = (Instant::now(), holders(&[("alpha", 28, 1)]));
-        let Step::Claim(first) = shares.next(4, &full, now) else { panic!("it is due") };
+        let SlotDecision::Claim(first) = shares.next(4, &full, now) else { panic!("it is due") };
         assert_eq!((first.limit, first.is_for_others, rooms(&first)), (2, true, vec![("alpha", 0)]));
         shares.looked(&first, 4, 0, now);
-        assert_eq!(shares.next(4, &full, now), Step::Wait { free: 5, until: None }, "nothing has changed");
+        assert_eq!(shares.next(4, &full, now), SlotDecision::Wait { free: 5, until: None }, "nothing has changed");
         shares.rung();
-        assert_eq!(shares.next(4, &full, now), Step::Wait { free: 5, until: Some(now + AFTER_A_RING) });
-        assert!(matches!(shares.next(4, &full, now + AFTER_A_RING), Step::Claim(_)));
+        assert_eq!(shares.next(4, &full, now), SlotDecision::Wait { free: 5, until: Some(now + AFTER_A_RING) });
+        assert!(matches!(shares.next(4, &full, now + AFTER_A_RING), SlotDecision::Claim(_)));
     }
 
     #[test]
     fn while_the_others_have_something_nobody_else_is_served() {
-        let mut shares = Shares::new(32);
+        let mut shares = SlotShares::new(32);
         let (now, held) = (Instant::now(), holders(&[("alpha", 24, 1), ("beta", 3, 1)]));
         for taken in [1, 1, 0] {
-            let Step::Claim(look) = shares.next(5, &held, now) else { panic!("one is free") };
+            let SlotDecision::Claim(look) = shares.next(5, &held, now) else { panic!("one is free") };
             assert!(look.is_for_others);
             shares.looked(&look, 5, taken, now);
         }
-        assert_eq!(shares.next(5, &held, now), Step::Claim(Look::whole(1)), "they have nothing");
-        let Step::Claim(later) = shares.next(5, &held, now + OTHERWISE) else { panic!("one is free") };
+        assert_eq!(shares.next(5, &held, now), SlotDecision::Claim(ClaimLook::whole(1)), "they have nothing");
+        let SlotDecision::Claim(later) = shares.next(5, &held, now + OTHERWISE) else { panic!("one is free") };
         assert!(later.is_for_others);
     }
 
     #[test]
     fn who_held_a_slot_a_moment_ago_is_counted() {
-        let mut shares = Shares::new(32);
+        let mut shares = SlotShares::new(32);
         let (now, alpha, beta) = (Instant::now(), TenantId::new("alpha"), TenantId::new("beta"));
         shares.served([&alpha, &beta].into_iter(), now);
         let held = [(alpha, 3)];
@@ -329,14 +337,18 @@ mod tests {
 
     #[test]
     fn who_fills_slots_owes_the_others_a_look() {
-        let mut shares = Shares::new(32);
+        let mut shares = SlotShares::new(32);
         let now = Instant::now();
-        let Step::Claim(first) = shares.next(4, &holders(&[("alpha", 28, 1)]), now) else { panic!("it is due") };
+        let SlotDecision::Claim(first) = shares.next(4, &holders(&[("alpha", 28, 1)]), now) else {
+            panic!("it is due")
+        };
         shares.looked(&first, 4, 0, now);
-        let Step::Claim(own) = shares.next(5, &holders(&[("alpha", 27, 1)]), now) else { panic!("one is free") };
+        let SlotDecision::Claim(own) = shares.next(5, &holders(&[("alpha", 27, 1)]), now) else {
+            panic!("one is free")
+        };
         assert_eq!((own.limit, own.is_for_others), (1, false));
         shares.looked(&own, 5, 1, now);
         let step = shares.next(4, &holders(&[("alpha", 28, 1)]), now);
-        assert_eq!(step, Step::Wait { free: 5, until: Some(now + OTHERWISE) });
+        assert_eq!(step, SlotDecision::Wait { free: 5, until: Some(now + OTHERWISE) });
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-use foreman_engine::coalesce::{Coalescer, Handle, Left, Limits, Refused, Sink, Unanswered};
+use foreman_engine::coalesce::{BatchLimits, Coalescer, CoalescerRefusal, Handle, Leftover, Sink, Unanswered};
 use shuttle::future::{block_on, spawn};
 use tokio::sync::Notify;
 
@@ -46,7 +46,7 @@ impl Sink for Shelf {
     }
 }
 
-const LIMITS: Limits = Limits { batch: 3, waiting: 6, in_flight: 2 };
+const LIMITS: BatchLimits = BatchLimits { batch: 3, waiting: 6, in_flight: 2 };
 
 type Answer = (Vec<u32>, Result<Vec<u32>, Unanswered<&'static str>>);
 
@@ -75,7 +75,7 @@ async fn judge(shelf: &Shelf, callers: Vec<shuttle::future::JoinHandle<Answer>>)
                 expected.extend(items);
             }
             Err(Unanswered::Failed("thirteen")) => assert_eq!(items, [13], "a neighbour's fault"),
-            Err(Unanswered::Refused(Refused::Closed | Refused::Full)) => {}
+            Err(Unanswered::Refused(CoalescerRefusal::Closed | CoalescerRefusal::Full)) => {}
             Err(other) => panic!("{items:?} accepted, and then {other:?}"),
         }
     }
@@ -100,7 +100,7 @@ fn a_submission_racing_the_closing_is_refused_or_kept() {
                 }
             });
             let left = coalescer.run(std::future::pending()).await;
-            assert_eq!(left, Left::default(), "it ends when everything is written");
+            assert_eq!(left, Leftover::default(), "it ends when everything is written");
             assert_eq!(handle.pending(), 0);
             closer.await.unwrap();
             judge(&shelf, callers).await;

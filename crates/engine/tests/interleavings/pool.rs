@@ -3,7 +3,7 @@
 use std::future::pending;
 use std::sync::{Arc, Mutex};
 
-use foreman_engine::pool::{Drained, Fate, Pool, Spawn};
+use foreman_engine::pool::{Drained, Pool, Spawn, WorkEnd};
 use shuttle::future::{block_on, spawn};
 use tokio_util::sync::CancellationToken;
 
@@ -36,7 +36,7 @@ struct Pages {
 }
 
 impl Book {
-    async fn work(self, job: usize, stop: CancellationToken) -> Fate {
+    async fn work(self, job: usize, stop: CancellationToken) -> WorkEnd {
         {
             let mut pages = self.0.lock().unwrap();
             assert!(!pages.is_over, "job {job} began after the shutdown had ended");
@@ -52,10 +52,10 @@ impl Book {
         pages.running -= 1;
         if is_done {
             pages.finished.push(job);
-            Fate::Finished
+            WorkEnd::Finished
         } else {
             pages.handed_back.push(job);
-            Fate::HandedBack
+            WorkEnd::HandedBack
         }
     }
 

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use foreman_engine::coalesce::{Coalescer, Limits, Sink};
-use foreman_engine::pool::{Fate, Pool, Spawn};
+use foreman_engine::coalesce::{BatchLimits, Coalescer, Sink};
+use foreman_engine::pool::{Pool, Spawn, WorkEnd};
 use foreman_runtime::{Shutdown, Stop};
 use shuttle::future::{block_on, spawn};
 
@@ -67,14 +67,14 @@ impl Spawn for Shuttle {
 
 /// Keeps what was settled.
 #[derive(Clone, Default)]
-struct Record(Arc<Mutex<Vec<(usize, Fate)>>>);
+struct Record(Arc<Mutex<Vec<(usize, WorkEnd)>>>);
 
 impl Sink for Record {
-    type Item = (usize, Fate);
+    type Item = (usize, WorkEnd);
     type Answer = ();
     type Error = ();
 
-    async fn write(&self, items: &[(usize, Fate)]) -> Result<Vec<()>, ()> {
+    async fn write(&self, items: &[(usize, WorkEnd)]) -> Result<Vec<()>, ()> {
         a_while(2).await;
         self.0.lock().unwrap().extend(items);
         Ok(vec![(); items.len()])
@@ -101,7 +101,8 @@ fn a_worker_in_small_settles_every_job_it_started_exactly_once() {
         block_on(async {
             let stop = Stop::new();
             let (pool, record) = (Pool::new(2, Shuttle), Record::default());
-            let (coalescer, settle) = Coalescer::new(record.clone(), Limits { batch: 2, waiting: 99, in_flight: 2 });
+            let (coalescer, settle) =
+                Coalescer::new(record.clone(), BatchLimits { batch: 2, waiting: 99, in_flight: 2 });
             let settler = spawn(coalescer.run(std::future::pending()));
             let signal = spawn({
                 let stop = stop.clone();
@@ -126,8 +127,8 @@ fn a_worker_in_small_settles_every_job_it_started_exactly_once() {
                 let work = |job| async move {
                     let fate = tokio::select! {
                         biased;
-                        () = stopped.cancelled() => Fate::HandedBack,
-                        () = a_while(5) => Fate::Finished,
+                        () = stopped.cancelled() => WorkEnd::HandedBack,
+                        () = a_while(5) => WorkEnd::Finished,
                     };
                     settle.send((job, fate)).expect("the settler is closed after the pool");
                     fate
@@ -144,7 +145,7 @@ fn a_worker_in_small_settles_every_job_it_started_exactly_once() {
             settled.sort_unstable();
             assert_eq!(settled, started, "each job that was started is settled once");
             assert_eq!(drained.abandoned, 0);
-            let handed_back = record.0.lock().unwrap().iter().filter(|(_, fate)| *fate == Fate::HandedBack).count();
+            let handed_back = record.0.lock().unwrap().iter().filter(|(_, fate)| *fate == WorkEnd::HandedBack).count();
             assert_eq!(drained.handed_back, handed_back);
         });
     });

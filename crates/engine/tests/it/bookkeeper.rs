@@ -12,7 +12,7 @@ use foreman_core::ports::{
 };
 use foreman_core::statistics::{Slot, Tally};
 use foreman_core::{NewJob, Report, TenantId, Timestamp, Verdict};
-use foreman_engine::bookkeeper::{Config, Seen};
+use foreman_engine::bookkeeper::{Config, ReadingsSnapshot};
 use foreman_engine::{Bookkeeper, Follower, LoopError};
 use foreman_runtime::leadership::{self, AlwaysLeader};
 use foreman_runtime::{Leadership, Stop, Task};
@@ -261,7 +261,7 @@ async fn what_it_counts_and_sees_is_there_for_metrics() {
     scene.submit(&[job(""), job("")]).await;
     let bookkeeper = bookkeeper(&scene, Config::default());
     let readings = bookkeeper.follow().readings();
-    assert_eq!(readings.get(), Seen::default());
+    assert_eq!(readings.get(), ReadingsSnapshot::default());
     let _running = scene.tasks.spawn("bookkeeper", bookkeeper.run(scene.stop.shutdown()));
     sleep(MOMENT).await;
     let seen = readings.get();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use foreman_core::lane::LanePlan;
-use foreman_core::ports::{ClaimAnswer, ClaimRequest, Company, Held, JobStore, Queues, Wanted};
+use foreman_core::ports::{ClaimAnswer, ClaimRequest, Company, Held, JobStore, Queues, WantedJobs};
 use foreman_core::target::Route;
 use foreman_core::tenant::TenantLimits;
 use foreman_core::{ClaimToken, Lane, NewJob, SessionId, TenantId};
@@ -38,7 +38,7 @@ impl<'s> Puller<'s> {
         let mut request = ClaimRequest {
             session: self.session,
             token: ClaimToken::fresh(),
-            wanted: Wanted::ByOrder { plan: LanePlan::strict(0), limit: 0 },
+            wanted: WantedJobs::ByOrder { plan: LanePlan::strict(0), limit: 0 },
             queues: Queues::All,
             routes: vec![Route::task(TASK)],
             company: Company::Nobody,

@@ -4,7 +4,7 @@ use std::future::{pending, ready};
 use std::sync::Arc;
 use std::time::Duration;
 
-use foreman_engine::coalesce::{Coalescer, Handle, Left, Limits, Refused, Sink, Unanswered};
+use foreman_engine::coalesce::{BatchLimits, Coalescer, CoalescerRefusal, Handle, Leftover, Sink, Unanswered};
 use foreman_runtime::Tasks;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep};
@@ -46,7 +46,7 @@ impl Sink for Doubler {
     }
 }
 
-const LIMITS: Limits = Limits { batch: 10, waiting: 100, in_flight: 2 };
+const LIMITS: BatchLimits = BatchLimits { batch: 10, waiting: 100, in_flight: 2 };
 
 impl Doubler {
     fn slow() -> Self {
@@ -147,7 +147,7 @@ async fn beyond_the_bound_callers_are_refused_at_once() {
     };
     tokio::task::yield_now().await;
     assert_eq!(handle.pending(), LIMITS.waiting);
-    assert_eq!(handle.call([2]).await, Err(Unanswered::Refused(Refused::Full)));
+    assert_eq!(handle.call([2]).await, Err(Unanswered::Refused(CoalescerRefusal::Full)));
     drop(tasks.spawn("coalescer", coalescer.run(pending())));
     assert_eq!(waiting.await.unwrap().unwrap().len(), LIMITS.waiting, "what was accepted is written");
     assert_eq!(handle.call([2]).await, Ok(vec![4]), "and there is room again");
@@ -163,8 +163,8 @@ async fn closing_refuses_what_comes_later_and_writes_what_came_before() {
     };
     tokio::task::yield_now().await;
     handle.close();
-    assert_eq!(handle.call([4]).await, Err(Unanswered::Refused(Refused::Closed)));
-    assert_eq!(coalescer.run(pending()).await, Left::default());
+    assert_eq!(handle.call([4]).await, Err(Unanswered::Refused(CoalescerRefusal::Closed)));
+    assert_eq!(coalescer.run(pending()).await, Leftover::default());
     assert_eq!(before.await.unwrap(), Ok(vec![4]));
     assert_eq!(sink.writes(), [[2]]);
 }
@@ -172,7 +172,7 @@ async fn closing_refuses_what_comes_later_and_writes_what_came_before() {
 #[tokio::test(start_paused = true)]
 async fn giving_up_leaves_nobody_waiting() {
     let (tasks, sink) = (Tasks::new(), Doubler::slow());
-    let (coalescer, handle) = Coalescer::new(sink.clone(), Limits { in_flight: 1, ..LIMITS });
+    let (coalescer, handle) = Coalescer::new(sink.clone(), BatchLimits { in_flight: 1, ..LIMITS });
     let callers: Vec<_> = (0..3)
         .map(|_| {
             let handle = handle.clone();
@@ -181,11 +181,11 @@ async fn giving_up_leaves_nobody_waiting() {
         .collect();
     tokio::task::yield_now().await;
     let left = coalescer.run(sleep(Duration::from_millis(5))).await;
-    assert_eq!(left, Left { unwritten: 12, unknown: 6 });
+    assert_eq!(left, Leftover { unwritten: 12, unknown: 6 });
     for caller in callers {
         assert_eq!(caller.await.unwrap(), Err(Unanswered::Unknown));
     }
-    assert_eq!(handle.call([2]).await, Err(Unanswered::Refused(Refused::Closed)));
+    assert_eq!(handle.call([2]).await, Err(Unanswered::Refused(CoalescerRefusal::Closed)));
     assert_eq!(handle.pending(), 0);
 }
 
@@ -214,5 +214,5 @@ async fn a_caller_that_goes_away_takes_nothing_back() {
 async fn nothing_asked_is_nothing_written() {
     let (coalescer, handle) = Coalescer::new(Doubler::default(), LIMITS);
     assert_eq!(handle.call([]).await, Ok(vec![]));
-    assert_eq!(coalescer.run(ready(())).await, Left::default());
+    assert_eq!(coalescer.run(ready(())).await, Leftover::default());
 }

@@ -4,13 +4,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use foreman_core::outcome::Ended;
+use foreman_core::outcome::AttemptEnd;
 use foreman_core::ports::{JobStore, TenantStore, TenantUpdate, TickState, UpdateTenantAnswer};
 use foreman_core::target::Route;
 use foreman_core::tenant::{TenantLimits, TenantSettings};
 use foreman_core::{EditId, JobId, Report, State, TenantId};
 use foreman_engine::scheduler;
-use foreman_engine::target::{Ending, Runner, Targets, Try};
+use foreman_engine::target::{Runner, Targets, Try, TryEnding};
 use foreman_engine::worker::Drained;
 use tokio::time::{Instant, sleep};
 
@@ -133,8 +133,8 @@ impl Runner for Postman {
         vec![Route::webhook()]
     }
 
-    async fn run(&self, attempt: &Try) -> Ending {
+    async fn run(&self, attempt: &Try) -> TryEnding {
         self.0.lock().unwrap().push(attempt.job.id);
-        Ending { ended: Ended::Completed, report: Report::default() }
+        TryEnding { ended: AttemptEnd::Completed, report: Report::default() }
     }
 }

@@ -13,7 +13,7 @@ use foreman_core::ports::{
 use foreman_core::webhook::Event;
 use foreman_core::{JobId, State};
 use foreman_engine::LoopError;
-use foreman_engine::follower::{Bookmark, Follow, Follower, Notices, Pace, Stopped};
+use foreman_engine::follower::{Bookmark, Follow, Follower, FollowerPace, Notices, Stopped};
 use foreman_engine::pruner::{self, Pruner};
 use foreman_runtime::Task;
 use tokio::time::{Instant, sleep};
@@ -37,9 +37,9 @@ impl Follow for Successor {
         Begin::Start
     }
 
-    fn pace(&self) -> Pace {
+    fn pace(&self) -> FollowerPace {
         let (poll, nap) = (Duration::from_secs(5), Duration::from_millis(10));
-        Pace { poll, nap, step: 3, call_timeout: Duration::from_secs(10) }
+        FollowerPace { poll, nap, step: 3, call_timeout: Duration::from_secs(10) }
     }
 
     fn notices(&self) -> Notices {

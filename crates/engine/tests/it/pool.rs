@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use foreman_engine::pool::{Drained, Fate, Pool};
+use foreman_engine::pool::{Drained, Pool, WorkEnd};
 use foreman_runtime::Tasks;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep};
@@ -35,9 +35,9 @@ impl Pinned {
                     permit = gate.acquire() => {
                         permit.unwrap().forget();
                         done.fetch_add(1, Ordering::SeqCst);
-                        Fate::Finished
+                        WorkEnd::Finished
                     }
-                    () = stop.cancelled() => Fate::HandedBack,
+                    () = stop.cancelled() => WorkEnd::HandedBack,
                 }
             };
             slots.run((), |()| work).unwrap();
@@ -100,7 +100,7 @@ async fn work_that_will_not_stop_is_dropped_and_counted() {
     let stop = pool.stop().clone();
     let tidy = async move {
         stop.cancelled().await;
-        Fate::HandedBack
+        WorkEnd::HandedBack
     };
     slots.run((), |()| tidy).unwrap();
 
@@ -147,7 +147,7 @@ async fn work_offered_after_the_shutdown_comes_back() {
     let pool = Pool::new(2, Tasks::new());
     let mut early = pool.slots(1).await.unwrap();
     assert_eq!(pool.shutdown(sleep(LONG), || sleep(LONG)).await, Drained::default(), "an unused slot holds nothing up");
-    assert_eq!(early.run("the job", |_| ready(Fate::Finished)), Err("the job"));
+    assert_eq!(early.run("the job", |_| ready(WorkEnd::Finished)), Err("the job"));
     assert!(pool.slots(1).await.is_none());
     drop(early);
     assert_eq!((pool.free(), pool.running()), (2, 0));

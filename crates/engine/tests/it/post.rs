@@ -9,7 +9,7 @@ use foreman_core::lane::LanePlan;
 use foreman_core::outcome::HttpReport;
 use foreman_core::ports::{
     Begin, ClaimAnswer, ClaimRequest, Company, CreateWebhookAnswer, Delivery, FollowerName, Followers, Held, JobFilter,
-    JobQuery, JobStore, JobView, NewWebhook, Position, Queues, Tenancy, Wanted, WebhookStore,
+    JobQuery, JobStore, JobView, NewWebhook, Position, Queues, Tenancy, WantedJobs, WebhookStore,
 };
 use foreman_core::signing::SigningKeys;
 use foreman_core::target::{Addressee, Route, WebhookTarget};
@@ -138,7 +138,7 @@ async fn take(scene: &Scene, route: Route, limit: usize) -> Vec<Held> {
     let request = ClaimRequest {
         session,
         token: ClaimToken::fresh(),
-        wanted: Wanted::ByOrder { plan: LanePlan::strict(limit), limit },
+        wanted: WantedJobs::ByOrder { plan: LanePlan::strict(limit), limit },
         queues: Queues::All,
         routes: vec![route],
         company: Company::Nobody,

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use foreman_core::outcome::{Ended, Report};
+use foreman_core::outcome::{AttemptEnd, Report};
 use foreman_core::target::Route;
 use foreman_core::{JobId, Target};
-use foreman_engine::target::{Ending, Runner, Try};
+use foreman_engine::target::{Runner, Try, TryEnding};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep};
 
@@ -104,8 +104,8 @@ impl Drop for Brittle {
     }
 }
 
-fn ending(ended: Ended, error: Option<&str>) -> Ending {
-    Ending { ended, report: error.map_or_else(Report::default, Report::error) }
+fn ending(ended: AttemptEnd, error: Option<&str>) -> TryEnding {
+    TryEnding { ended, report: error.map_or_else(Report::default, Report::error) }
 }
 
 #[async_trait]
@@ -114,25 +114,25 @@ impl Runner for Player {
         vec![Route::task(TASK)]
     }
 
-    async fn run(&self, attempt: &Try) -> Ending {
+    async fn run(&self, attempt: &Try) -> TryEnding {
         let playing = self.enter(attempt.job.id);
         let Target::Task(task) = &attempt.job.work.target else { panic!("not a task") };
         let (word, number) = task.payload.as_str().split_once(' ').unwrap_or((task.payload.as_str(), "0"));
         let time = Duration::from_millis(number.parse().unwrap());
         let work = async {
             match word {
-                "" => ending(Ended::Completed, None),
+                "" => ending(AttemptEnd::Completed, None),
                 "sleep" => {
                     sleep(time).await;
-                    ending(Ended::Completed, None)
+                    ending(AttemptEnd::Completed, None)
                 }
                 "gate" => {
                     self.gate.acquire().await.unwrap().forget();
-                    ending(Ended::Completed, None)
+                    ending(AttemptEnd::Completed, None)
                 }
-                "again" => ending(Ended::Again { after: None }, Some("not yet")),
-                "fail" => ending(Ended::Failed, Some("never")),
-                "give-up" => ending(Ended::Interrupted, None),
+                "again" => ending(AttemptEnd::Again { after: None }, Some("not yet")),
+                "fail" => ending(AttemptEnd::Failed, Some("never")),
+                "give-up" => ending(AttemptEnd::Interrupted, None),
                 "panic" => panic!("the wheel fell off"),
                 "deaf" => pending().await,
                 "block" => {
@@ -140,7 +140,7 @@ impl Runner for Player {
                         #[expect(clippy::disallowed_methods, reason = "it blocks its thread on purpose")]
                         std::thread::sleep(Duration::from_millis(5));
                     }
-                    ending(Ended::Completed, None)
+                    ending(AttemptEnd::Completed, None)
                 }
                 "brittle" => {
                     let _wheel = Brittle;
@@ -159,7 +159,7 @@ impl Runner for Player {
         tokio::select! {
             biased;
             end = work => end,
-            () = stop => ending(Ended::Interrupted, None),
+            () = stop => ending(AttemptEnd::Interrupted, None),
         }
     }
 }

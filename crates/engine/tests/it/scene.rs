@@ -8,7 +8,7 @@ use foreman_core::lane::LanePlan;
 use foreman_core::memory::{self, LocalWakeups};
 use foreman_core::ports::{
     ClaimAnswer, ClaimRequest, Company, Held, JobQuery, JobStore, JobView, Queues, SessionInfo, SessionStore, Store,
-    Submitted, Wakeups, Wanted,
+    Submitted, Wakeups, WantedJobs,
 };
 use foreman_core::retry::Backoff;
 use foreman_core::target::{Body, Route, TaskTarget};
@@ -130,7 +130,7 @@ impl Scene {
         let request = ClaimRequest {
             session,
             token: ClaimToken::fresh(),
-            wanted: Wanted::ByOrder { plan: LanePlan::strict(limit), limit },
+            wanted: WantedJobs::ByOrder { plan: LanePlan::strict(limit), limit },
             queues: Queues::All,
             routes: vec![Route::task(TASK)],
             company: Company::Nobody,

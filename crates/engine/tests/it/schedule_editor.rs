@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use foreman_core::ports::{Change, ScheduleError, ScheduleStore, Schedules, StoreError, TickReason, TickState};
+use foreman_core::ports::{ScheduleChange, ScheduleError, ScheduleStore, Schedules, StoreError, TickReason, TickState};
 use foreman_core::schedule::{ScheduleKey, ScheduleSpec};
 use foreman_core::{State, TenantId};
 use tokio::time::sleep;
@@ -81,10 +81,10 @@ async fn what_has_fired_for_the_last_time_can_still_be_paused() {
     let scene = Scene::new();
     let view = made(&scene, "once", r#""at": "2026-01-01T00:00:10Z""#).await;
     sleep(MINUTE).await;
-    let paused = editor(&scene).change(&us(), &key(&view), Change::Pause, None).await.unwrap();
+    let paused = editor(&scene).change(&us(), &key(&view), ScheduleChange::Pause, None).await.unwrap();
     assert!(paused.is_paused && paused.seen.next.is_none(), "{paused:?}");
     assert_eq!(ticks(&scene, &view).await.len(), 1, "what was due fired first");
-    let error = editor(&scene).change(&us(), &key(&view), Change::Resume, None).await.unwrap_err();
+    let error = editor(&scene).change(&us(), &key(&view), ScheduleChange::Resume, None).await.unwrap_err();
     assert_eq!(pointers(error), ["/at"]);
 }
 
@@ -93,13 +93,13 @@ async fn what_is_paused_fires_nothing_and_nothing_is_made_up_for_it() {
     let scene = Scene::new();
     let view = made(&scene, "often", r#""every": "1m""#).await;
     sleep(MINUTE).await;
-    let paused = editor(&scene).change(&us(), &key(&view), Change::Pause, None).await.unwrap();
+    let paused = editor(&scene).change(&us(), &key(&view), ScheduleChange::Pause, None).await.unwrap();
     assert!(paused.is_paused && paused.schedule.spec.paused == Some(true));
     assert_eq!(ticks(&scene, &view).await.len(), 1, "it was due at this very moment");
-    let again = editor(&scene).change(&us(), &key(&view), Change::Pause, None).await.unwrap();
+    let again = editor(&scene).change(&us(), &key(&view), ScheduleChange::Pause, None).await.unwrap();
     assert_eq!(again.seen.version, paused.seen.version, "it is paused already");
     sleep(Duration::from_hours(24)).await;
-    let resumed = editor(&scene).change(&us(), &key(&view), Change::Resume, None).await.unwrap();
+    let resumed = editor(&scene).change(&us(), &key(&view), ScheduleChange::Resume, None).await.unwrap();
     assert!(!resumed.is_paused);
     assert_eq!(resumed.seen.next.unwrap().since(view.created_at), Duration::from_hours(24) + MINUTE * 2);
     assert_eq!(ticks(&scene, &view).await.len(), 1);
@@ -121,7 +121,7 @@ async fn a_firing_on_the_way_to_an_edit_may_lose_its_answer() {
     let view = made(&scene, "often", r#""every": "1m""#).await;
     sleep(MINUTE).await;
     scene.store.next(Verb::Fire, Act::LoseAnswer);
-    editor(&scene).change(&us(), &key(&view), Change::Pause, None).await.unwrap();
+    editor(&scene).change(&us(), &key(&view), ScheduleChange::Pause, None).await.unwrap();
     assert_eq!((ticks(&scene, &view).await.len(), scene.count(State::Pending).await), (1, 1));
 }
 
@@ -148,10 +148,10 @@ async fn somebody_faster_is_no_reason_to_give_up_at_once() {
     let scene = Scene::new();
     let view = made(&scene, "often", r#""every": "1m""#).await;
     scene.store.edits_are_stale(10);
-    let edited = editor(&scene).change(&us(), &key(&view), Change::Pause, None).await.unwrap();
+    let edited = editor(&scene).change(&us(), &key(&view), ScheduleChange::Pause, None).await.unwrap();
     assert_eq!((edited.seen.version, scene.store.calls(Verb::EditSchedule)), (2, 11));
     scene.store.edits_are_stale(1_000);
-    let error = editor(&scene).change(&us(), &key(&view), Change::Resume, None).await.unwrap_err();
+    let error = editor(&scene).change(&us(), &key(&view), ScheduleChange::Resume, None).await.unwrap_err();
     assert!(matches!(error, ScheduleError::Busy), "{error:?}");
 }
 
@@ -164,7 +164,7 @@ async fn a_deletion_whose_answer_is_lost_has_taken_place() {
     assert_eq!(scene.store.calls(Verb::DeleteSchedule), 2);
     for error in [
         editor(&scene).delete(&us(), &key(&view), None).await.unwrap_err(),
-        editor(&scene).change(&us(), &key(&view), Change::Pause, None).await.unwrap_err(),
+        editor(&scene).change(&us(), &key(&view), ScheduleChange::Pause, None).await.unwrap_err(),
         editor(&scene).run(&us(), &key(&view), None).await.unwrap_err(),
     ] {
         assert!(matches!(error, ScheduleError::NotFound), "{error:?}");
@@ -178,7 +178,7 @@ async fn nobody_reaches_another_tenants_schedule() {
     let (other, name): (_, ScheduleKey) = (TenantId::new("other"), "often".parse().unwrap());
     let editor = editor(&scene);
     assert!(matches!(editor.run(&other, &name, None).await, Err(ScheduleError::NotFound)));
-    assert!(matches!(editor.change(&other, &name, Change::Pause, None).await, Err(ScheduleError::NotFound)));
+    assert!(matches!(editor.change(&other, &name, ScheduleChange::Pause, None).await, Err(ScheduleError::NotFound)));
     assert!(matches!(editor.delete(&other, &name, None).await, Err(ScheduleError::NotFound)));
 }
 
@@ -211,7 +211,7 @@ async fn run_by_hand_at_the_moment_of_a_tick_it_does_not_take_the_ticks_place() 
     let view = made(&scene, "often", r#""every": "1m""#).await;
     sleep(MINUTE).await;
     editor(&scene).run(&us(), &key(&view), None).await.unwrap();
-    editor(&scene).change(&us(), &key(&view), Change::Pause, None).await.unwrap();
+    editor(&scene).change(&us(), &key(&view), ScheduleChange::Pause, None).await.unwrap();
     let reasons: Vec<_> = ticks(&scene, &view).await.iter().map(|tick| (tick.state, tick.reason)).collect();
     assert_eq!(reasons, [(TickState::Fired, Some(TickReason::ByHand)), (TickState::Fired, None)]);
     assert_eq!(scene.count(State::Pending).await, 2);
@@ -233,13 +233,17 @@ async fn one_that_cannot_be_read_is_put_right_by_an_edit() {
 async fn a_change_is_judged_like_a_new_schedule_and_its_name_stays() {
     let scene = Scene::new();
     let view = made(&scene, "often", r#""every": "1m""#).await;
-    let refused =
-        async |change: Change| pointers(editor(&scene).change(&us(), &key(&view), change, None).await.unwrap_err());
+    let refused = async |change: ScheduleChange| {
+        pointers(editor(&scene).change(&us(), &key(&view), change, None).await.unwrap_err())
+    };
     assert_eq!(refused(patch(r#"{"name": "other"}"#)).await, ["/name"]);
     assert_eq!(refused(patch(r#"{"cron": "@daily"}"#)).await, [""], "every and cron");
     assert_eq!(refused(patch(r#"{"job": {"queue": "a b"}}"#)).await, ["/job/queue"]);
-    assert_eq!(refused(Change::Replace(ScheduleSpec { every: None, ..spec("often", r#""every": "1m""#) })).await, [""]);
-    let replaced = Change::Replace(spec("often", r#""cron": "0 9 * * *", "timezone": "Europe/Berlin""#));
+    assert_eq!(
+        refused(ScheduleChange::Replace(ScheduleSpec { every: None, ..spec("often", r#""every": "1m""#) })).await,
+        [""]
+    );
+    let replaced = ScheduleChange::Replace(spec("often", r#""cron": "0 9 * * *", "timezone": "Europe/Berlin""#));
     let replaced = editor(&scene).change(&us(), &key(&view), replaced, None).await.unwrap();
     assert_eq!(replaced.seen.next, Some("2026-01-01T08:00:00Z".parse().unwrap()));
 }
@@ -267,7 +271,7 @@ async fn one_whose_content_cannot_be_read_is_replaced_and_deleted_and_nothing_el
             sleep(MINUTE * 2).await;
         }
         scene.store.always(Verb::Schedule, spoilt());
-        for change in [patch(r#"{"missed": "skip"}"#), Change::Pause, Change::Resume] {
+        for change in [patch(r#"{"missed": "skip"}"#), ScheduleChange::Pause, ScheduleChange::Resume] {
             let error = editor(&scene).change(&us(), &key(&view), change, None).await.unwrap_err();
             assert!(matches!(&error, ScheduleError::Unreadable(why) if why == "moon"), "{error:?}");
         }
@@ -277,7 +281,7 @@ async fn one_whose_content_cannot_be_read_is_replaced_and_deleted_and_nothing_el
         assert!(matches!(error, ScheduleError::Changed(1)), "{error:?}");
         assert_eq!(scene.store.inner.schedule(&us(), &key(&view)).await.unwrap().unwrap().seen, view.seen);
 
-        let whole = Change::Replace(spec("alien", r#""every": "1h""#));
+        let whole = ScheduleChange::Replace(spec("alien", r#""every": "1h""#));
         let replaced = editor(&scene).change(&us(), &key(&view), whole, Some(1)).await.unwrap();
         assert_eq!((replaced.seen.version, replaced.schedule.id), (2, view.schedule.id));
         assert_eq!(replaced.seen.next, Some(view.created_at.plus(MINUTE * 60)));

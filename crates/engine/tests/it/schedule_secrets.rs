@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use foreman_core::limits::Limits;
-use foreman_core::ports::{Change, ScheduleError, ScheduleStore, ScheduleView, Schedules};
+use foreman_core::ports::{ScheduleChange, ScheduleError, ScheduleStore, ScheduleView, Schedules};
 use foreman_core::schedule::{ScheduleKey, ScheduleSpec};
 use foreman_core::sealed::{Keyring, SealedFor};
 use foreman_core::target::{ENV_PLACE, HEADERS_PLACE};
@@ -37,8 +37,8 @@ fn calling(headers: &Value) -> ScheduleSpec {
     spec(&json!({"url": "https://one.example/a", "headers": headers}))
 }
 
-fn patch(fields: &Value) -> Change {
-    Change::Patch(serde_json::value::RawValue::from_string(fields.to_string()).unwrap())
+fn patch(fields: &Value) -> ScheduleChange {
+    ScheduleChange::Patch(serde_json::value::RawValue::from_string(fields.to_string()).unwrap())
 }
 
 fn key() -> ScheduleKey {
@@ -97,13 +97,13 @@ async fn an_edit_that_gives_no_new_values_keeps_those_there_are() {
     let editor = editor(&scene);
     editor.create(&us(), calling(&json!({"authorization": "hush", "x-team": "blue"}))).await.unwrap();
     let both = json!({"authorization": "hush", "x-team": "blue"});
-    let edited = async |change: Change| editor.change(&us(), &key(), change, None).await.unwrap();
+    let edited = async |change: ScheduleChange| editor.change(&us(), &key(), change, None).await.unwrap();
     assert_eq!(opened(&edited(patch(&json!({"every": "2h"}))).await), both);
     assert_eq!(opened(&edited(patch(&json!({"job": {"url": "https://one.example/b"}}))).await), both);
-    assert_eq!(opened(&edited(Change::Pause).await), both);
-    assert_eq!(opened(&edited(Change::Resume).await), both);
+    assert_eq!(opened(&edited(ScheduleChange::Pause).await), both);
+    assert_eq!(opened(&edited(ScheduleChange::Resume).await), both);
     let masked = calling(&json!({"Authorization": "***", "X-Team": "***"}));
-    assert_eq!(opened(&edited(Change::Replace(masked)).await), both);
+    assert_eq!(opened(&edited(ScheduleChange::Replace(masked)).await), both);
     let fewer = edited(patch(&json!({"job": {"headers": {"authorization": "***"}}}))).await;
     assert_eq!(opened(&fewer), json!({"authorization": "hush"}));
     let mixed = edited(patch(&json!({"job": {"headers": {"authorization": "***", "x-team": "red"}}}))).await;
@@ -124,7 +124,7 @@ async fn a_hidden_value_that_nobody_keeps_is_refused() {
     let error = editor.change(&us(), &key(), patch(&more), None).await.unwrap_err();
     assert_eq!(pointers(error), ["/job/headers/x-other"]);
     let command = spec(&json!({"command": ["true"], "env": {"authorization": "***"}}));
-    let error = editor.change(&us(), &key(), Change::Replace(command), None).await.unwrap_err();
+    let error = editor.change(&us(), &key(), ScheduleChange::Replace(command), None).await.unwrap_err();
     assert_eq!(pointers(error), ["/job/env/authorization"]);
 }
 

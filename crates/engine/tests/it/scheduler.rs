@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use foreman_core::limits::Limits;
 use foreman_core::ports::{
-    Change, CreateAnswer, JobStore, ScheduleStore, ScheduleView, Schedules, TickReason, TickState, TickView,
+    CreateAnswer, JobStore, ScheduleChange, ScheduleStore, ScheduleView, Schedules, TickReason, TickState, TickView,
 };
 use foreman_core::schedule::{NewSchedule, Schedule, ScheduleKey, ScheduleSpec};
 use foreman_core::tenant::{Limit, TenantLimits, TenantSettings};
@@ -46,8 +46,8 @@ pub async fn made(scene: &Scene, name: &str, fields: &str) -> ScheduleView {
     editor(scene).create(&TenantId::default(), spec(name, fields)).await.unwrap()
 }
 
-pub fn patch(fields: &str) -> Change {
-    Change::Patch(serde_json::value::RawValue::from_string(fields.into()).unwrap())
+pub fn patch(fields: &str) -> ScheduleChange {
+    ScheduleChange::Patch(serde_json::value::RawValue::from_string(fields.into()).unwrap())
 }
 
 pub fn key(view: &ScheduleView) -> ScheduleKey {

@@ -17,11 +17,11 @@ use foreman_core::limits::Limits;
 use foreman_core::memory::{self, LocalWakeups};
 use foreman_core::ports::intercept::{Call, Hook, Intercepted};
 use foreman_core::ports::{
-    Change, ChangeLog, ClaimAnswer, ClaimRequest, Company, Fired, Firing, Held, JobQuery, JobStore, Leader, Position,
-    Queues, Retention, ScheduleError, ScheduleStore, ScheduleView, Schedules, SessionInfo, SessionStore, StoreError,
-    TickReason, TickState, TickView, Upkeep, Wakeups, Wanted,
+    ChangeLog, ClaimAnswer, ClaimRequest, Company, Fired, Firing, Held, JobQuery, JobStore, Leader, Position, Queues,
+    Retention, ScheduleChange, ScheduleError, ScheduleStore, ScheduleView, Schedules, SessionInfo, SessionStore,
+    StoreError, TickReason, TickState, TickView, Upkeep, Wakeups, WantedJobs,
 };
-use foreman_core::schedule::{Missed, Overlap, Rule, ScheduleKey, ScheduleSpec};
+use foreman_core::schedule::{Missed, Overlap, ScheduleKey, ScheduleRule, ScheduleSpec};
 use foreman_core::target::Route;
 use foreman_core::{ClaimToken, JobId, Report, ScheduleId, SessionId, TenantId, Timestamp, Verdict};
 use foreman_engine::scheduler::{Config, Error};
@@ -56,7 +56,7 @@ const OVERLAPS: [&str; 4] = ["allow", "skip", "queue", "cancel"];
 
 /// One rule of a schedule, from the edit that made it until the edit that ended it.
 struct Epoch {
-    rule: Rule,
+    rule: ScheduleRule,
     is_paused: bool,
     from: Timestamp,
     until: Option<Timestamp>,
@@ -293,11 +293,11 @@ impl World {
         let view = self.store.schedule(&TenantId::default(), &ScheduleKey::Id(id)).await.unwrap().unwrap();
         let name = view.schedule.name.to_string();
         let change = match self.rng.random_range(0..4) {
-            0 => Change::Pause,
-            1 | 2 if view.is_paused => Change::Resume,
+            0 => ScheduleChange::Pause,
+            1 | 2 if view.is_paused => ScheduleChange::Resume,
             _ => {
                 let times = self.any_times().await;
-                Change::Replace(self.spec(&name, &times))
+                ScheduleChange::Replace(self.spec(&name, &times))
             }
         };
         self.trail.push(format!("{name}: {change:?}"));
@@ -329,7 +329,7 @@ impl World {
         let request = ClaimRequest {
             session: self.session,
             token: ClaimToken::fresh(),
-            wanted: Wanted::ByOrder { plan: LanePlan::strict(1_000), limit: 1_000 },
+            wanted: WantedJobs::ByOrder { plan: LanePlan::strict(1_000), limit: 1_000 },
             queues: Queues::All,
             routes: vec![Route::task("play")],
             company: Company::Others,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use foreman_core::outcome::Ended;
+use foreman_core::outcome::AttemptEnd;
 use foreman_engine::output::OutputHub;
 use foreman_engine::target::Runner;
 use foreman_engine::target::command::{self, CommandRunner, Unlocked};
@@ -19,13 +19,18 @@ use crate::given::{AGAIN, attempt, commands, error_of, in_time, run_command, sta
 
 #[tokio::test]
 async fn the_exit_code_decides() {
-    for (code, ended) in
-        [(0, Ended::Completed), (1, AGAIN), (2, AGAIN), (126, Ended::Failed), (127, Ended::Failed), (255, AGAIN)]
-    {
+    for (code, ended) in [
+        (0, AttemptEnd::Completed),
+        (1, AGAIN),
+        (2, AGAIN),
+        (126, AttemptEnd::Failed),
+        (127, AttemptEnd::Failed),
+        (255, AGAIN),
+    ] {
         let ending = run_command(&json!({"command": format!("echo out; exit {code}")})).await;
         assert_eq!(ending.ended, ended, "{code}");
         match ended {
-            Ended::Completed => assert_eq!(ending.report.error, None),
+            AttemptEnd::Completed => assert_eq!(ending.report.error, None),
             _ => assert_eq!(error_of(&ending), format!("exited with code {code}")),
         }
         let output = ending.report.output.unwrap();
@@ -36,7 +41,8 @@ async fn the_exit_code_decides() {
 #[tokio::test]
 async fn a_job_may_give_exit_codes_another_meaning() {
     let codes = json!({"completed": [0, 3], "failed": [4]});
-    for (code, ended) in [(0, Ended::Completed), (3, Ended::Completed), (4, Ended::Failed), (127, AGAIN)] {
+    for (code, ended) in [(0, AttemptEnd::Completed), (3, AttemptEnd::Completed), (4, AttemptEnd::Failed), (127, AGAIN)]
+    {
         let ending = run_command(&json!({"command": format!("exit {code}"), "exit_codes": codes})).await;
         assert_eq!(ending.ended, ended, "{code}");
     }
@@ -103,7 +109,7 @@ async fn a_stopped_command_may_tidy_up_within_its_grace() {
     let leader = pids.written("leader").await;
     stop.cancel();
     let ending = in_time(running).await.unwrap();
-    assert_eq!(ending.ended, Ended::Interrupted);
+    assert_eq!(ending.ended, AttemptEnd::Interrupted);
     assert_eq!(error_of(&ending), "stopped: exited with code 5");
     assert_eq!(stdout_of(&ending), "tidied\n");
     all_dead(&[leader]).await;
@@ -130,7 +136,7 @@ async fn a_command_that_ignores_term_is_killed_after_its_grace() {
     stop.cancel();
     let ending = in_time(running).await.unwrap();
     assert_eq!(error_of(&ending), "stopped: killed by signal 9 (SIGKILL)");
-    assert_eq!((ending.ended, stdout_of(&ending)), (Ended::Interrupted, "started\n"));
+    assert_eq!((ending.ended, stdout_of(&ending)), (AttemptEnd::Interrupted, "started\n"));
     all_dead(&[leader]).await;
 }
 
@@ -177,7 +183,7 @@ async fn the_grace_is_also_that_of_what_a_shell_had_started() {
     let child = pids.written("child").await;
     stop.cancel();
     let ending = in_time(running).await.unwrap();
-    assert_eq!(ending.ended, Ended::Interrupted);
+    assert_eq!(ending.ended, AttemptEnd::Interrupted);
     assert!(pids.file("saved").exists(), "it was killed while it was saving: {ending:?}");
     all_dead(&[child]).await;
 }
@@ -188,7 +194,7 @@ async fn what_a_command_leaves_running_is_killed_when_it_ends() {
     let script =
         "sh -c 'echo $$ > left; while :; do sleep 0.02; done' & while ! [ -s left ]; do sleep 0.02; done; echo bye";
     let ending = in_time(patient().run(&attempt(&json!({"command": script, "cwd": pids.path()})))).await;
-    assert_eq!((ending.ended, stdout_of(&ending)), (Ended::Completed, "bye\n"));
+    assert_eq!((ending.ended, stdout_of(&ending)), (AttemptEnd::Completed, "bye\n"));
     all_dead(&[pids.written("left").await]).await;
 }
 
@@ -197,7 +203,7 @@ async fn one_that_left_the_group_and_holds_the_pipe_does_not_hold_the_attempt() 
     let pids = Pids::new();
     let script = "setsid sh -c 'echo $$ > gone; sleep 60' & while ! [ -s gone ]; do sleep 0.02; done; echo bye";
     let ending = in_time(patient().run(&attempt(&json!({"command": script, "cwd": pids.path()})))).await;
-    assert_eq!((ending.ended, stdout_of(&ending)), (Ended::Completed, "bye\n"));
+    assert_eq!((ending.ended, stdout_of(&ending)), (AttemptEnd::Completed, "bye\n"));
     let gone = pids.written("gone").await;
     assert!(!is_dead(gone), "it left on purpose, and is left alone");
     kill(gone, nix::sys::signal::Signal::SIGKILL).unwrap();
@@ -213,5 +219,5 @@ async fn a_stopped_command_that_reads_no_input_and_floods_its_output_still_ends(
     until("it prints", || hub.jobs() == 1).await;
     stop.cancel();
     let ending = in_time(running).await.unwrap();
-    assert_eq!(ending.ended, Ended::Interrupted);
+    assert_eq!(ending.ended, AttemptEnd::Interrupted);
 }

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use foreman_core::outcome::Ended;
+use foreman_core::outcome::AttemptEnd;
 use foreman_engine::output::OutputHub;
 use foreman_engine::target::Runner;
-use foreman_engine::target::command::{self, CommandRunner, Launcher, Limits, Unlocked};
+use foreman_engine::target::command::{self, CommandRunner, Launcher, ProcessLimits, Unlocked};
 use foreman_runtime::Tasks;
 use serde_json::json;
 
@@ -20,7 +20,7 @@ fn launched_by(program: &str, words: &[&str]) -> CommandRunner {
     let launcher = Launcher {
         program: PathBuf::from(program),
         words: words.iter().map(|word| (*word).to_owned()).collect(),
-        limits: Limits::default(),
+        limits: ProcessLimits::default(),
         user: None,
     };
     let config = command::Config {
@@ -45,7 +45,7 @@ fn faithful() -> String {
 async fn a_command_is_what_its_launcher_became() {
     let runner = played_by(&faithful());
     let ending = in_time(runner.run(&attempt(&json!({"command": ["printf", "<%s>", "a  b", "--"]})))).await;
-    assert_eq!((ending.ended, stdout_of(&ending)), (Ended::Completed, "<a  b><-->"), "{ending:?}");
+    assert_eq!((ending.ended, stdout_of(&ending)), (AttemptEnd::Completed, "<a  b><-->"), "{ending:?}");
     let ending = in_time(runner.run(&attempt(&json!({"command": "exit 3"})))).await;
     assert_eq!((ending.ended, error_of(&ending)), (AGAIN, "exited with code 3"));
 }
@@ -89,12 +89,12 @@ async fn a_launcher_that_talks_nonsense_has_started_nothing() {
 async fn what_a_launcher_cannot_do_is_told_as_if_we_had_not_been_able_to() {
     let codes = json!({"completed": [0], "failed": [1]});
     for (said, ended, error) in [
-        (">p\\002", Ended::Failed, "cannot run tool: No such file or directory (os error 2)"),
-        (">p\\015", Ended::Failed, "cannot run tool: Permission denied (os error 13)"),
-        (">p\\010", Ended::Failed, "cannot run tool: Exec format error (os error 8)"),
-        (">p\\007", Ended::Failed, "cannot run tool: Argument list too long (os error 7)"),
+        (">p\\002", AttemptEnd::Failed, "cannot run tool: No such file or directory (os error 2)"),
+        (">p\\015", AttemptEnd::Failed, "cannot run tool: Permission denied (os error 13)"),
+        (">p\\010", AttemptEnd::Failed, "cannot run tool: Exec format error (os error 8)"),
+        (">p\\007", AttemptEnd::Failed, "cannot run tool: Argument list too long (os error 7)"),
         (">p\\013", AGAIN, "cannot run tool: Resource temporarily unavailable (os error 11)"),
-        ("d\\002", Ended::Failed, "cannot enter /: No such file or directory (os error 2)"),
+        ("d\\002", AttemptEnd::Failed, "cannot enter /: No such file or directory (os error 2)"),
         ("l\\001", AGAIN, "the command launcher cannot set its limits: Operation not permitted (os error 1)"),
         (
             "u\\001",
@@ -121,7 +121,7 @@ async fn a_launcher_that_is_not_there_is_not_the_jobs_fault() {
 #[tokio::test]
 async fn an_argument_that_no_process_can_be_given_is() {
     let ending = in_time(played_by("").run(&attempt(&json!({"command": ["tool", "x".repeat(200_000)]})))).await;
-    assert_eq!(ending.ended, Ended::Failed, "{ending:?}");
+    assert_eq!(ending.ended, AttemptEnd::Failed, "{ending:?}");
     assert!(error_of(&ending).starts_with("cannot run tool: "), "{ending:?}");
 }
 
@@ -136,7 +136,7 @@ async fn a_launcher_that_stands_still_can_be_stopped() {
     until("it stands still", || here.exists()).await;
     stop.cancel();
     let ending = in_time(running).await.unwrap();
-    assert_eq!(ending.ended, Ended::Interrupted, "{ending:?}");
+    assert_eq!(ending.ended, AttemptEnd::Interrupted, "{ending:?}");
 }
 
 #[tokio::test]

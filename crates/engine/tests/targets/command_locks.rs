@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use foreman_core::memory::{LocalWakeups, ManualClock, Store};
-use foreman_core::outcome::Ended;
+use foreman_core::outcome::AttemptEnd;
 use foreman_core::ports::intercept::{Call, Hook, Intercepted};
 use foreman_core::ports::{CreateTenantAnswer, NewTenant, StoreError, TenantStore, TenantUpdate, UpdateTenantAnswer};
 use foreman_core::tenant::{Tenant, TenantSettings};
 use foreman_core::{EditId, Job, TenantId};
 use foreman_engine::output::OutputHub;
 use foreman_engine::target::command::{self, CommandRunner, OpenDefault, Permits};
-use foreman_engine::target::{Ending, Runner};
+use foreman_engine::target::{Runner, TryEnding};
 use foreman_engine::{Tenants, tenants};
 use serde_json::{Value, json};
 
@@ -75,7 +75,7 @@ fn locked(permits: Arc<dyn Permits>) -> CommandRunner {
     CommandRunner::new(config, permits, OutputHub::default())
 }
 
-async fn run_of(runner: &CommandRunner, tenant: &str, spec: &Value) -> Ending {
+async fn run_of(runner: &CommandRunner, tenant: &str, spec: &Value) -> TryEnding {
     let attempt = attempt(spec);
     let job = Job { tenant: TenantId::new(tenant), ..attempt.job };
     in_time(runner.run(&attempt_of(job))).await
@@ -107,10 +107,10 @@ async fn a_tenant_runs_what_its_list_names_and_nothing_else() {
     ] {
         let ending = run_of(&runner, tenant, spec).await;
         if allowed {
-            assert_eq!((ending.ended, stdout_of(&ending)), (Ended::Completed, "ran\n"), "{tenant} {spec}");
+            assert_eq!((ending.ended, stdout_of(&ending)), (AttemptEnd::Completed, "ran\n"), "{tenant} {spec}");
             continue;
         }
-        assert_eq!((ending.ended, &ending.report.output), (Ended::Failed, &None), "for good: {tenant} {spec}");
+        assert_eq!((ending.ended, &ending.report.output), (AttemptEnd::Failed, &None), "for good: {tenant} {spec}");
         assert!(error_of(&ending).starts_with(&format!("the tenant {tenant} may not run ")), "{ending:?}");
     }
 }
@@ -124,11 +124,11 @@ async fn a_variable_does_not_make_another_program_of_the_one_on_the_list() {
     let with = |name: &str| json!({"command": ["/bin/echo", "ran"], "env": {name: "x"}});
     for name in ["BASH_ENV", "LD_AUDIT", "PATH", "TAR_OPTIONS", "HOME", "OTHER"] {
         let ending = run_of(&runner, "acme", &with(name)).await;
-        assert_eq!((ending.ended, &ending.report.output), (Ended::Failed, &None), "{name}");
+        assert_eq!((ending.ended, &ending.report.output), (AttemptEnd::Failed, &None), "{name}");
         assert!(error_of(&ending).contains(&format!("the variable {name}")), "{ending:?}");
-        assert_eq!(run_of(&runner, "all", &with(name)).await.ended, Ended::Completed, "{name}");
+        assert_eq!(run_of(&runner, "all", &with(name)).await.ended, AttemptEnd::Completed, "{name}");
     }
-    assert_eq!(run_of(&runner, "acme", &with("TOKEN")).await.ended, Ended::Completed);
+    assert_eq!(run_of(&runner, "acme", &with("TOKEN")).await.ended, AttemptEnd::Completed);
 }
 
 #[tokio::test]
@@ -150,7 +150,7 @@ async fn a_server_without_keys_lets_its_one_tenant_run_anything() {
     let runner = locked(Arc::new(OpenDefault(lists_of(&tenants))));
     let line = json!({"command": "echo ran"});
     assert_eq!(stdout_of(&run_of(&runner, "default", &line).await), "ran\n");
-    assert_eq!(run_of(&runner, "acme", &line).await.ended, Ended::Failed, "nobody else");
+    assert_eq!(run_of(&runner, "acme", &line).await.ended, AttemptEnd::Failed, "nobody else");
 }
 
 #[tokio::test]
@@ -164,7 +164,7 @@ async fn when_nobody_can_say_what_is_allowed_it_is_tried_again_later() {
     assert!(error_of(&ending).starts_with("could not check what the tenant acme may run: the store"), "{ending:?}");
     tenants.is_away.store(false, Ordering::Relaxed);
     let ending = run_of(&runner, "acme", &json!({"command": "echo ran"})).await;
-    assert_eq!(ending.ended, Ended::Completed, "what went wrong is not remembered");
+    assert_eq!(ending.ended, AttemptEnd::Completed, "what went wrong is not remembered");
 }
 
 #[tokio::test]
@@ -174,13 +174,13 @@ async fn a_list_is_believed_for_a_few_seconds() {
     let runner = locked(lists_of(&tenants));
     let line = json!({"command": "echo ran"});
     for _ in 0..3 {
-        assert_eq!(run_of(&runner, "acme", &line).await.ended, Ended::Completed);
+        assert_eq!(run_of(&runner, "acme", &line).await.ended, AttemptEnd::Completed);
     }
     assert_eq!(tenants.asked(), 1);
     allow(&tenants, "acme", "").await;
     tokio::time::pause();
     tokio::time::advance(Duration::from_secs(4)).await;
     tokio::time::resume();
-    assert_eq!(run_of(&runner, "acme", &line).await.ended, Ended::Failed, "a list that became shorter counts");
+    assert_eq!(run_of(&runner, "acme", &line).await.ended, AttemptEnd::Failed, "a list that became shorter counts");
     assert_eq!(tenants.asked(), 2);
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use foreman_core::outcome::Ended;
+use foreman_core::outcome::AttemptEnd;
 use foreman_core::ports::{LiveOutput, OutputStream};
 use foreman_engine::output::OutputHub;
 use foreman_engine::target::Runner;
@@ -23,7 +23,7 @@ async fn both_streams_are_kept_apart() {
 async fn a_flood_is_read_to_its_end_and_its_beginning_is_kept() {
     let flood = "head -c 300000000 /dev/zero | tr '\\0' 'x'; echo x >&2; exit 0";
     let ending = in_time(commands_on(OutputHub::default()).run(&attempt(&json!({"command": flood})))).await;
-    assert_eq!(ending.ended, Ended::Completed, "it did not stand still, nor die of a broken pipe: {ending:?}");
+    assert_eq!(ending.ended, AttemptEnd::Completed, "it did not stand still, nor die of a broken pipe: {ending:?}");
     let output = ending.report.output.unwrap();
     assert_eq!((output.stdout.len(), output.stdout_truncated), (64 * 1024, true));
     assert_eq!((output.stderr.as_str(), output.stderr_truncated), ("x\n", false));

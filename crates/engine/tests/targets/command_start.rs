@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 
-use foreman_core::outcome::Ended;
+use foreman_core::outcome::AttemptEnd;
 use foreman_core::sealed::Keyring;
 use foreman_core::{Job, TenantId};
 use foreman_engine::output::OutputHub;
@@ -21,7 +21,7 @@ async fn an_array_is_run_as_it_is_and_nothing_in_it_is_interpreted() {
     let mut argv = vec!["printf", "<%s>"];
     argv.extend(arguments);
     let ending = run_command(&json!({"command": argv})).await;
-    assert_eq!(ending.ended, Ended::Completed, "{ending:?}");
+    assert_eq!(ending.ended, AttemptEnd::Completed, "{ending:?}");
     let expected = format!("<{}>", arguments.join("><"));
     assert_eq!(stdout_of(&ending), expected);
 }
@@ -29,7 +29,7 @@ async fn an_array_is_run_as_it_is_and_nothing_in_it_is_interpreted() {
 #[tokio::test]
 async fn a_string_is_run_by_the_shell() {
     let ending = run_command(&json!({"command": "for i in 1 2; do echo \"n$i\"; done | tr n N"})).await;
-    assert_eq!(ending.ended, Ended::Completed, "{ending:?}");
+    assert_eq!(ending.ended, AttemptEnd::Completed, "{ending:?}");
     assert_eq!(stdout_of(&ending), "N1\nN2\n");
 }
 
@@ -95,14 +95,14 @@ async fn the_body_is_its_input_to_the_letter() {
 #[tokio::test]
 async fn without_a_body_the_input_is_empty() {
     let ending = run_command(&json!({"command": ["wc", "-c"]})).await;
-    assert_eq!((ending.ended, stdout_of(&ending).trim()), (Ended::Completed, "0"));
+    assert_eq!((ending.ended, stdout_of(&ending).trim()), (AttemptEnd::Completed, "0"));
 }
 
 #[tokio::test]
 async fn a_large_input_and_a_large_output_do_not_block_each_other() {
     let body = "0123456789abcdef".repeat(16 * 1024);
     let ending = run_command(&json!({"command": ["cat"], "body": body})).await;
-    assert_eq!(ending.ended, Ended::Completed);
+    assert_eq!(ending.ended, AttemptEnd::Completed);
     let output = ending.report.output.unwrap();
     assert!(output.stdout_truncated);
     assert_eq!(output.stdout, body[..64 * 1024]);
@@ -112,7 +112,7 @@ async fn a_large_input_and_a_large_output_do_not_block_each_other() {
 async fn a_command_need_not_read_its_input() {
     let body = "x".repeat(256 * 1024);
     let ending = run_command(&json!({"command": ["true"], "body": body})).await;
-    assert_eq!(ending.ended, Ended::Completed, "{ending:?}");
+    assert_eq!(ending.ended, AttemptEnd::Completed, "{ending:?}");
     let ending = run_command(&json!({"command": "exec <&-; sleep 0.1; echo done", "body": body})).await;
     assert_eq!(stdout_of(&ending), "done\n");
 }
@@ -132,7 +132,7 @@ async fn a_place_that_is_not_there_fails_at_once() {
     std::fs::write(&file, "").unwrap();
     for (cwd, why) in [(&missing, "No such file or directory"), (&file, "Not a directory")] {
         let ending = run_command(&json!({"command": ["true"], "cwd": cwd})).await;
-        assert_eq!(ending.ended, Ended::Failed);
+        assert_eq!(ending.ended, AttemptEnd::Failed);
         assert!(error_of(&ending).starts_with(&format!("cannot enter {}: {why}", cwd.display())), "{ending:?}");
     }
 }
@@ -141,7 +141,7 @@ async fn a_place_that_is_not_there_fails_at_once() {
 async fn a_program_that_is_not_there_fails_at_once() {
     for program in ["no-such-program-anywhere", "/no/such/program"] {
         let ending = run_command(&json!({"command": [program, "x"]})).await;
-        assert_eq!(ending.ended, Ended::Failed);
+        assert_eq!(ending.ended, AttemptEnd::Failed);
         assert!(
             error_of(&ending).starts_with(&format!("cannot run {program}: No such file or directory")),
             "{ending:?}"
@@ -149,7 +149,11 @@ async fn a_program_that_is_not_there_fails_at_once() {
         assert_eq!(ending.report.output, None);
     }
     let ending = run_command(&json!({"command": "no-such-program-anywhere"})).await;
-    assert_eq!((ending.ended, ending.report.output.unwrap().exit_code), (Ended::Failed, Some(127)), "nor in a shell");
+    assert_eq!(
+        (ending.ended, ending.report.output.unwrap().exit_code),
+        (AttemptEnd::Failed, Some(127)),
+        "nor in a shell"
+    );
 }
 
 #[tokio::test]
@@ -164,10 +168,14 @@ async fn a_file_that_is_no_program_fails_at_once() {
     let plain = directory.path().join("plain");
     std::fs::write(&plain, "#!/bin/sh\necho hi\n").unwrap();
     let ending = run_command(&json!({"command": [plain]})).await;
-    assert_eq!(ending.ended, Ended::Failed);
+    assert_eq!(ending.ended, AttemptEnd::Failed);
     assert!(error_of(&ending).starts_with(&format!("cannot run {}: Permission denied", plain.display())), "{ending:?}");
     let ending = run_command(&json!({"command": plain})).await;
-    assert_eq!((ending.ended, ending.report.output.unwrap().exit_code), (Ended::Failed, Some(126)), "nor in a shell");
+    assert_eq!(
+        (ending.ended, ending.report.output.unwrap().exit_code),
+        (AttemptEnd::Failed, Some(126)),
+        "nor in a shell"
+    );
 
     let nonsense = directory.path().join("nonsense");
     std::fs::write(&nonsense, [0x7f, b'E', b'L', b'F', 0, 0, 0, 0]).unwrap();
@@ -175,6 +183,6 @@ async fn a_file_that_is_no_program_fails_at_once() {
     let ending = run_command(&json!({"command": [nonsense]})).await;
     // Another test's child may hold the file open for writing at this very moment, which is worth a retry.
     if !error_of(&ending).contains("busy") {
-        assert_eq!(ending.ended, Ended::Failed, "{ending:?}");
+        assert_eq!(ending.ended, AttemptEnd::Failed, "{ending:?}");
     }
 }

@@ -3,9 +3,9 @@
 //! No test leaves the machine: 127.0.0.2 is allowed and stands for the public internet, and 127.0.0.1 is what it is.
 
 use foreman_core::egress::{Policy, destinations};
-use foreman_core::outcome::Ended;
+use foreman_core::outcome::AttemptEnd;
 use foreman_engine::target::http::{Config, HttpRunner};
-use foreman_engine::target::{Ending, Runner};
+use foreman_engine::target::{Runner, TryEnding};
 use serde_json::json;
 
 use crate::dns::{Kind, NameServer, Record, address};
@@ -22,13 +22,13 @@ fn runner(names: &NameServer, egress: Policy) -> HttpRunner {
     HttpRunner::new(Config { egress, dns_servers: vec![names.address], ..Config::default() })
 }
 
-async fn call(runner: &HttpRunner, url: &str) -> Ending {
+async fn call(runner: &HttpRunner, url: &str) -> TryEnding {
     in_time(runner.run(&attempt(&json!({"url": url, "payload": 1})))).await
 }
 
 /// Refused for good, and nothing is said about why.
-fn assert_refused(ending: &Ending) {
-    assert_eq!(ending.ended, Ended::Failed, "{ending:?}");
+fn assert_refused(ending: &TryEnding) {
+    assert_eq!(ending.ended, AttemptEnd::Failed, "{ending:?}");
     assert_eq!(error_of(ending), "target not allowed");
     assert_eq!(ending.report.response, None);
 }
@@ -44,7 +44,7 @@ async fn a_name_that_is_bound_to_another_address_after_its_check_leads_nowhere_e
         NameServer::start(0, |_, before| vec![address(if before == 0 { "127.0.0.2" } else { "127.0.0.1" })]).await;
     let runner = runner(&names, allowing("127.0.0.2"));
     let first = call(&runner, &street.url(NAME)).await;
-    assert_eq!(first.ended, Ended::Completed, "{first:?}");
+    assert_eq!(first.ended, AttemptEnd::Completed, "{first:?}");
     assert_eq!(names.asked(NAME, Kind::V4), 1, "what was checked is what was called: nobody asked in between");
     assert_refused(&call(&runner, &street.url(NAME)).await);
     assert_refused(&call(&runner, &street.url(NAME)).await);
@@ -61,7 +61,7 @@ async fn how_long_an_answer_may_be_kept_makes_no_difference() {
             NameServer::start(ttl, |_, before| vec![address(if before == 0 { "127.0.0.2" } else { "127.0.0.1" })])
                 .await;
         let runner = runner(&names, allowing("127.0.0.2"));
-        assert_eq!(call(&runner, &street.url(NAME)).await.ended, Ended::Completed);
+        assert_eq!(call(&runner, &street.url(NAME)).await.ended, AttemptEnd::Completed);
         assert_refused(&call(&runner, &street.url(NAME)).await);
         assert_eq!(street.total().await, 1);
     }
@@ -105,7 +105,7 @@ async fn an_alias_is_judged_by_where_it_ends() {
     }
     assert_eq!(street.total().await, 0);
     let ending = call(&runner, &street.url("good.example.com")).await;
-    assert_eq!(ending.ended, Ended::Completed, "{ending:?}");
+    assert_eq!(ending.ended, AttemptEnd::Completed, "{ending:?}");
     assert_eq!(
         street.house("127.0.0.2").seen.last().header("host"),
         Some(&*format!("good.example.com:{}", street.port))
@@ -124,7 +124,7 @@ async fn a_name_with_addresses_of_the_sixth_version_alone_is_judged_by_them() {
     assert_eq!(street.total().await, 0);
     let names = names_leading_to(&["::1"]).await;
     let ending = call(&runner(&names, allowing("::1")), &street.url(NAME)).await;
-    assert_eq!(ending.ended, Ended::Completed, "{ending:?}");
+    assert_eq!(ending.ended, AttemptEnd::Completed, "{ending:?}");
     assert_eq!(street.connections_to("::1").await, 1);
 }
 
@@ -141,7 +141,7 @@ async fn an_address_in_the_url_is_judged_though_no_resolver_is_asked() {
     assert_eq!(street.total().await, 0);
     for host in ["127.0.0.2", "2130706434", "[::ffff:127.0.0.2]"] {
         let ending = call(&runner, &street.url(host)).await;
-        assert_eq!(ending.ended, Ended::Completed, "{host}: {ending:?}");
+        assert_eq!(ending.ended, AttemptEnd::Completed, "{host}: {ending:?}");
     }
     assert_eq!((street.connections_to("127.0.0.2").await, street.total().await), (3, 3));
 }
@@ -171,7 +171,7 @@ async fn whoever_turns_out_to_be_at_the_other_end_is_judged_before_anything_is_s
     let sent = ["127.0.0.1", "::1"].map(|address| street.house(address).seen.requests());
     assert_eq!(sent, [0, 0]);
     let both = runner(&names, allowing("0.0.0.0,127.0.0.1"));
-    assert_eq!(call(&both, &street.url(NAME)).await.ended, Ended::Completed);
+    assert_eq!(call(&both, &street.url(NAME)).await.ended, AttemptEnd::Completed);
     assert_eq!(street.house("127.0.0.1").seen.requests(), 1);
 }
 
@@ -182,7 +182,7 @@ async fn an_allowed_host_is_called_where_it_is_and_its_neighbour_is_not() {
     let runner = runner(&names, allowing("billing.internal,*.apps.internal"));
     for host in ["billing.internal", "a.apps.internal"] {
         let ending = call(&runner, &street.url(host)).await;
-        assert_eq!(ending.ended, Ended::Completed, "{host}: {ending:?}");
+        assert_eq!(ending.ended, AttemptEnd::Completed, "{host}: {ending:?}");
     }
     for host in ["payroll.internal", "apps.internal", NAME, "127.0.0.1"] {
         assert_refused(&call(&runner, &street.url(host)).await);
@@ -197,13 +197,13 @@ async fn a_kept_connection_is_judged_by_the_rules_of_the_moment_it_is_taken() {
     let runner = runner(&names, allowing("127.0.0.2"));
     let house = street.house("127.0.0.2");
     for _ in 0..2 {
-        assert_eq!(call(&runner, &street.url(NAME)).await.ended, Ended::Completed);
+        assert_eq!(call(&runner, &street.url(NAME)).await.ended, AttemptEnd::Completed);
     }
     assert_eq!((house.seen.connections(), house.seen.requests()), (1, 2), "it is kept, and used again");
     runner.set_egress(Policy::default());
     assert_refused(&call(&runner, &street.url(NAME)).await);
     runner.set_egress(allowing("127.0.0.2"));
-    assert_eq!(call(&runner, &street.url(NAME)).await.ended, Ended::Completed);
+    assert_eq!(call(&runner, &street.url(NAME)).await.ended, AttemptEnd::Completed);
     assert_eq!((house.seen.connections(), house.seen.requests()), (2, 3), "the connection that was refused is closed");
 }
 
@@ -214,7 +214,7 @@ async fn a_kept_connection_is_not_followed_to_where_its_name_leads_now() {
         NameServer::start(0, |_, before| vec![address(if before == 0 { "127.0.0.2" } else { "127.0.0.1" })]).await;
     let runner = runner(&names, allowing("127.0.0.2"));
     for _ in 0..3 {
-        assert_eq!(call(&runner, &street.url(NAME)).await.ended, Ended::Completed);
+        assert_eq!(call(&runner, &street.url(NAME)).await.ended, AttemptEnd::Completed);
     }
     assert_eq!(street.house("127.0.0.2").seen.requests(), 3);
     assert_eq!(street.total().await, 1);
@@ -249,7 +249,7 @@ async fn without_rules_an_attempt_goes_wherever_its_url_leads() {
     let runner = HttpRunner::new(Config { dns_servers: vec![names.address], ..Config::default() });
     for host in ["127.0.0.1", "[::1]", NAME, "payroll.internal"] {
         let ending = call(&runner, &street.url(host)).await;
-        assert_eq!(ending.ended, Ended::Completed, "{host}: {ending:?}");
+        assert_eq!(ending.ended, AttemptEnd::Completed, "{host}: {ending:?}");
     }
     assert_eq!(street.total().await, 4);
 }

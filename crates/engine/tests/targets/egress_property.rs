@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::net::IpAddr;
 
 use foreman_core::egress::{Destination, Network, Policy};
-use foreman_core::outcome::Ended;
+use foreman_core::outcome::AttemptEnd;
 use foreman_engine::target::Runner;
 use foreman_engine::target::http::{Config, HttpRunner};
 use proptest::prelude::*;
@@ -114,7 +114,7 @@ fn no_address_that_is_not_allowed_is_ever_connected_to() {
         });
         let called: Vec<usize> = before.iter().zip(&after).map(|((_, before), (_, after))| after - before).collect();
         if may_be_called {
-            prop_assert_eq!(ending.ended, Ended::Completed, "{:?}", ending);
+            prop_assert_eq!(ending.ended, AttemptEnd::Completed, "{:?}", ending);
             prop_assert_eq!(called.iter().sum::<usize>(), 1, "{:?}", called);
             prop_assert!(
                 called.iter().enumerate().all(|(index, count)| *count == 0 || has(houses, index)),
@@ -123,7 +123,7 @@ fn no_address_that_is_not_allowed_is_ever_connected_to() {
             );
             completed.set(completed.get() + 1);
         } else {
-            prop_assert_eq!((ending.ended, error_of(&ending)), (Ended::Failed, "target not allowed"));
+            prop_assert_eq!((ending.ended, error_of(&ending)), (AttemptEnd::Failed, "target not allowed"));
             prop_assert_eq!(called.iter().sum::<usize>(), 0, "{:?}", called);
             refused.set(refused.get() + 1);
         }

@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use foreman_core::job::Occasion;
 use foreman_core::limits::Limits;
-use foreman_core::outcome::Ended;
+use foreman_core::outcome::AttemptEnd;
 use foreman_core::spec::{JobSpec, Validate as _};
 use foreman_core::{Fence, Job, TenantId, Timestamp, Work};
 use foreman_engine::output::OutputHub;
 use foreman_engine::target::command::{self, CommandRunner, Unlocked};
-use foreman_engine::target::{Ending, Runner, Try};
+use foreman_engine::target::{Runner, Try, TryEnding};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-pub const AGAIN: Ended = Ended::Again { after: None };
+pub const AGAIN: AttemptEnd = AttemptEnd::Again { after: None };
 
 pub fn job_from(text: &str) -> Job {
     let spec: JobSpec = serde_json::from_str(text).unwrap();
@@ -56,7 +56,7 @@ pub async fn until(what: &str, mut level: impl FnMut() -> bool) {
     panic!("it never came to be that {what}");
 }
 
-pub fn error_of(ending: &Ending) -> &str {
+pub fn error_of(ending: &TryEnding) -> &str {
     ending.report.error.as_deref().unwrap_or_default()
 }
 
@@ -74,15 +74,19 @@ pub fn commands_on(hub: OutputHub) -> CommandRunner {
     CommandRunner::new(config, Arc::new(Unlocked), hub)
 }
 
-pub async fn run_command(spec: &Value) -> Ending {
+pub async fn run_command(spec: &Value) -> TryEnding {
     in_time(commands().run(&attempt(spec))).await
 }
 
-pub fn stdout_of(ending: &Ending) -> &str {
+pub fn stdout_of(ending: &TryEnding) -> &str {
     ending.report.output.as_ref().map(|output| output.stdout.as_str()).unwrap_or_default()
 }
 
 /// Runs the attempt on a task of its own, so that a test can stop it.
-pub fn start(tasks: &foreman_runtime::Tasks, runner: Arc<dyn Runner>, attempt: Try) -> foreman_runtime::Task<Ending> {
+pub fn start(
+    tasks: &foreman_runtime::Tasks,
+    runner: Arc<dyn Runner>,
+    attempt: Try,
+) -> foreman_runtime::Task<TryEnding> {
     tasks.spawn("attempt", async move { runner.run(&attempt).await })
 }

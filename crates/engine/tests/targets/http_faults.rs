@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use foreman_core::outcome::Ended;
+use foreman_core::outcome::AttemptEnd;
 use foreman_engine::target::http::{Config, HttpRunner};
-use foreman_engine::target::{Ending, Runner};
+use foreman_engine::target::{Runner, TryEnding};
 use foreman_runtime::Tasks;
 use serde_json::json;
 
@@ -14,7 +14,7 @@ use crate::given::{AGAIN, attempt, error_of, in_time, start, until};
 use crate::gzip;
 use crate::server::Server;
 
-async fn call(url: &str) -> Ending {
+async fn call(url: &str) -> TryEnding {
     in_time(HttpRunner::new(Config::default()).run(&attempt(&json!({"url": url, "payload": 1})))).await
 }
 
@@ -47,7 +47,7 @@ async fn a_target_that_never_answers_is_left_when_the_try_is_stopped() {
     until("it is connected", || server.seen.connections() == 1).await;
     assert!(!running.is_finished());
     stop.cancel();
-    assert_eq!(in_time(running).await.unwrap().ended, Ended::Interrupted);
+    assert_eq!(in_time(running).await.unwrap().ended, AttemptEnd::Interrupted);
 }
 
 #[tokio::test]
@@ -66,7 +66,7 @@ async fn what_a_dripping_target_has_said_is_kept_when_the_try_is_stopped() {
     until("something was said", || server.seen.bytes_sent.load(Ordering::SeqCst) > 100).await;
     stop.cancel();
     let ending = in_time(running).await.unwrap();
-    assert_eq!(ending.ended, Ended::Interrupted);
+    assert_eq!(ending.ended, AttemptEnd::Interrupted);
     assert!(error_of(&ending).contains("was answering 200 OK"), "{ending:?}");
     let response = ending.report.response.unwrap();
     assert!(response.status == 200 && response.body.starts_with("drip drip"), "{response:?}");
@@ -106,7 +106,7 @@ async fn a_yes_that_breaks_off_is_not_a_yes() {
 #[tokio::test]
 async fn a_no_that_breaks_off_is_still_a_no() {
     let server = Server::answering_once(b"HTTP/1.1 404 Not Found\r\ncontent-length: 100\r\n\r\nno".as_slice()).await;
-    assert_eq!(call(&server.url()).await.ended, Ended::Failed);
+    assert_eq!(call(&server.url()).await.ended, AttemptEnd::Failed);
 }
 
 #[tokio::test]
@@ -118,7 +118,7 @@ async fn of_ten_gigabytes_little_is_read() {
     })
     .await;
     let ending = call(&server.url()).await;
-    assert_eq!(ending.ended, Ended::Completed);
+    assert_eq!(ending.ended, AttemptEnd::Completed);
     let response = ending.report.response.unwrap();
     assert_eq!((response.body.len(), response.truncated), (4_096, true));
     // What the two socket buffers swallow is sent, but not read.
@@ -146,7 +146,7 @@ async fn what_is_compressed_is_not_inflated() {
     answer.extend([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, b'a', b'b', b'c', 0, 0, 0, 0, 0, 0, 0]);
     let server = Server::answering_once(answer).await;
     let ending = call(&server.url()).await;
-    assert_eq!(ending.ended, Ended::Completed);
+    assert_eq!(ending.ended, AttemptEnd::Completed);
     let response = ending.report.response.unwrap();
     assert!(response.body.contains("abc") && response.body.chars().count() == 20, "{response:?}");
     assert!(response.headers.contains(&("content-encoding".into(), "gzip".into())));
@@ -161,7 +161,7 @@ async fn a_bomb_is_kept_as_the_little_that_came() {
     answer.extend(&bomb);
     let server = Server::answering_once(answer).await;
     let ending = call(&server.url()).await;
-    assert_eq!(ending.ended, Ended::Completed);
+    assert_eq!(ending.ended, AttemptEnd::Completed);
     let response = ending.report.response.unwrap();
     assert!(response.truncated && response.body.len() <= 4_096, "{} bytes are kept", response.body.len());
     // NUL, too, is shown as a sign that stands for what is no text.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use foreman_core::outcome::Ended;
+use foreman_core::outcome::AttemptEnd;
 use foreman_engine::target::Runner;
 use foreman_engine::target::http::{Config, HttpRunner};
 use foreman_runtime::Tasks;
@@ -21,7 +21,7 @@ async fn attempts_one_after_another_share_a_connection() {
     let runner = HttpRunner::new(Config::default());
     for _ in 0..100 {
         let ending = in_time(runner.run(&attempt(&json!({"url": server.url(), "payload": 1})))).await;
-        assert_eq!(ending.ended, Ended::Completed);
+        assert_eq!(ending.ended, AttemptEnd::Completed);
     }
     assert_eq!((server.seen.requests(), server.seen.connections()), (100, 1));
 }
@@ -35,7 +35,7 @@ async fn attempts_at_the_same_time_each_make_one_request() {
             .map(|_| start(&tasks, Arc::clone(&runner), attempt(&json!({"url": server.url(), "payload": 1}))))
             .collect();
         for attempt in attempts {
-            assert_eq!(in_time(attempt).await.unwrap().ended, Ended::Completed);
+            assert_eq!(in_time(attempt).await.unwrap().ended, AttemptEnd::Completed);
         }
     }
     assert_eq!(server.seen.requests(), 500);
@@ -49,7 +49,7 @@ async fn a_server_that_says_it_closes_is_believed() {
     let runner = HttpRunner::new(Config::default());
     for _ in 0..50 {
         let ending = in_time(runner.run(&attempt(&json!({"url": server.url(), "payload": 1})))).await;
-        assert_eq!(ending.ended, Ended::Completed, "{ending:?}");
+        assert_eq!(ending.ended, AttemptEnd::Completed, "{ending:?}");
     }
     assert_eq!((server.seen.requests(), server.seen.connections()), (50, 50));
 }
@@ -60,7 +60,7 @@ async fn a_kept_connection_that_was_closed_meanwhile_is_not_used() {
     let runner = HttpRunner::new(Config::default());
     for _ in 0..20 {
         let ending = in_time(runner.run(&attempt(&json!({"url": server.url(), "payload": 1})))).await;
-        assert_eq!(ending.ended, Ended::Completed, "{ending:?}");
+        assert_eq!(ending.ended, AttemptEnd::Completed, "{ending:?}");
         // Not to hide a race: it makes the close arrive before the next attempt, which is the case under test.
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -89,7 +89,7 @@ async fn a_server_that_closes_without_saying_so_costs_one_attempt_at_most() {
         let ending = in_time(runner.run(&attempt(&json!({"url": server.url(), "payload": 1})))).await;
         assert!(server.seen.requests() - before <= 1, "an attempt makes one request");
         match ending.ended {
-            Ended::Completed => assert_eq!(server.seen.requests() - before, 1),
+            AttemptEnd::Completed => assert_eq!(server.seen.requests() - before, 1),
             ended => {
                 assert_eq!(ended, AGAIN);
                 assert!(error_of(&ending).contains(&server.address.to_string()), "{ending:?}");
@@ -118,7 +118,7 @@ async fn a_request_that_was_taken_and_not_answered_is_not_sent_again() {
     .await;
     let runner = HttpRunner::new(Config::default());
     let attempt = attempt(&json!({"url": server.url(), "payload": 1}));
-    assert_eq!(in_time(runner.run(&attempt)).await.ended, Ended::Completed);
+    assert_eq!(in_time(runner.run(&attempt)).await.ended, AttemptEnd::Completed);
     let ending = in_time(runner.run(&attempt)).await;
     assert_eq!(ending.ended, AGAIN);
     assert_eq!(error_of(&ending), format!("{} closed the connection before it answered", server.address));
@@ -126,7 +126,7 @@ async fn a_request_that_was_taken_and_not_answered_is_not_sent_again() {
 
     // From now on it is not trusted with a kept connection.
     for _ in 0..5 {
-        assert_eq!(in_time(runner.run(&attempt)).await.ended, Ended::Completed);
+        assert_eq!(in_time(runner.run(&attempt)).await.ended, AttemptEnd::Completed);
     }
     assert_eq!((server.seen.requests(), server.seen.connections()), (7, 6));
 }
@@ -146,7 +146,7 @@ async fn what_follows_an_answer_is_never_taken_for_the_answer_to_the_next() {
     let runner = HttpRunner::new(Config::default());
     for _ in 0..20 {
         let ending = in_time(runner.run(&attempt(&json!({"url": server.url(), "payload": 1})))).await;
-        assert_eq!(ending.ended, Ended::Completed, "{ending:?}");
+        assert_eq!(ending.ended, AttemptEnd::Completed, "{ending:?}");
         assert_eq!(ending.report.response.unwrap().body, "ok");
     }
     assert_eq!(server.seen.connections(), 20);
@@ -194,7 +194,7 @@ async fn a_stopped_attempt_takes_its_connection_along() {
     until("the request has arrived", || server.seen.received.lock().unwrap().len() == 1).await;
     stop.cancel();
     let ending = in_time(running).await.unwrap();
-    assert_eq!(ending.ended, Ended::Interrupted);
+    assert_eq!(ending.ended, AttemptEnd::Interrupted);
     assert_eq!(error_of(&ending), format!("stopped before {} answered", server.address));
     until("the connection is closed", || closed.load(Ordering::SeqCst) == 1).await;
 }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use foreman_core::outcome::Ended;
+use foreman_core::outcome::AttemptEnd;
 use foreman_core::sealed::Keyring;
-use foreman_core::signing::{ID, NotVerified, Purpose, SIGNATURE, SigningKeys, SigningSecret, TIMESTAMP};
+use foreman_core::signing::{ID, NotVerified, SIGNATURE, SigningKeys, SigningPurpose, SigningSecret, TIMESTAMP};
 use foreman_core::{Job, Target};
 use foreman_engine::Vault;
 use foreman_engine::target::http::{Config, HttpRunner};
@@ -23,12 +23,12 @@ async fn a_push_is_signed_when_its_tenant_has_a_secret_and_says_nothing_when_it_
     let (house, server) = (House::new(), Server::answering(OK).await);
     let (secret, stranger) = (SigningSecret::fresh(), SigningSecret::fresh());
     let attempt = attempt(&json!({"url": server.url(), "payload": {"n": 1.0}}));
-    assert_eq!(in_time(house.http().run(&attempt)).await.ended, Ended::Completed);
+    assert_eq!(in_time(house.http().run(&attempt)).await.ended, AttemptEnd::Completed);
     for name in [ID, TIMESTAMP, SIGNATURE] {
         assert_eq!(server.seen.last().header(name), None);
     }
     house.tenant_signs_with(SigningKeys::one(sealed_for_tenant(&secret))).await;
-    assert_eq!(in_time(house.http().run(&attempt)).await.ended, Ended::Completed);
+    assert_eq!(in_time(house.http().run(&attempt)).await.ended, AttemptEnd::Completed);
     let received = server.seen.last();
     assert_eq!(verify(&received, &[&secret]), Ok(()));
     assert_eq!(verify(&received, &[&stranger]), Err(NotVerified::NoMatch));
@@ -48,7 +48,7 @@ async fn every_kind_of_body_is_signed_as_it_is_sent() {
         json!({"url": server.url(), "body": "päckchen\n"}),
         json!({"url": server.url(), "payload": null}),
     ] {
-        assert_eq!(in_time(house.http().run(&attempt(&spec))).await.ended, Ended::Completed);
+        assert_eq!(in_time(house.http().run(&attempt(&spec))).await.ended, AttemptEnd::Completed);
         assert_eq!(verify(&server.seen.last(), &[&secret]), Ok(()), "{spec}");
     }
 }
@@ -84,7 +84,7 @@ async fn while_a_secret_is_changed_both_sign() {
     );
     for known in [&old, &new] {
         assert_eq!(verify(&received, &[known]), Ok(()));
-        assert_eq!(verify(&received, &[&known.for_purpose(Purpose::Push)]), Ok(()));
+        assert_eq!(verify(&received, &[&known.for_purpose(SigningPurpose::Push)]), Ok(()));
     }
 }
 
@@ -119,7 +119,7 @@ fn opening_with(ring: Option<Keyring>) -> HttpRunner {
 async fn sealed_headers_are_opened_for_the_target_alone() {
     let server = Server::answering(OK).await;
     let attempt = attempt_of(sealed_job(&server));
-    assert_eq!(in_time(opening_with(Some(ring())).run(&attempt)).await.ended, Ended::Completed);
+    assert_eq!(in_time(opening_with(Some(ring())).run(&attempt)).await.ended, AttemptEnd::Completed);
     let received = server.seen.last();
     assert_eq!((received.header("authorization"), received.header("x-team")), (Some("Bearer hush"), Some("blue")));
     assert!(!format!("{attempt:?}").contains("hush"));

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use foreman_core::outcome::{Ended, HttpReport};
+use foreman_core::outcome::{AttemptEnd, HttpReport};
 use foreman_engine::target::http::{Config, HttpRunner};
-use foreman_engine::target::{Ending, Runner};
+use foreman_engine::target::{Runner, TryEnding};
 use serde_json::json;
 
 use crate::given::{AGAIN, attempt, attempt_of, attempt_of_a_tick, error_of, in_time, job_from};
@@ -16,11 +16,11 @@ fn runner() -> HttpRunner {
     HttpRunner::new(Config::default())
 }
 
-async fn call(server: &Server) -> Ending {
+async fn call(server: &Server) -> TryEnding {
     in_time(runner().run(&attempt(&json!({"url": server.url(), "payload": 1})))).await
 }
 
-fn response(ending: &Ending) -> &HttpReport {
+fn response(ending: &TryEnding) -> &HttpReport {
     ending.report.response.as_ref().expect("it answered")
 }
 
@@ -31,7 +31,7 @@ async fn a_payload_is_sent_to_the_letter_without_an_envelope() {
     let job = job_from(&format!(r#"{{"url":"{}in/box?a=b%20c&d","payload":{payload}}}"#, server.url()));
     let ending = in_time(runner().run(&attempt_of(job))).await;
 
-    assert_eq!(ending.ended, Ended::Completed);
+    assert_eq!(ending.ended, AttemptEnd::Completed);
     assert_eq!(ending.report.error, None);
     assert_eq!((response(&ending).status, response(&ending).body.as_str()), (200, "ok"));
     let received = server.seen.last();
@@ -46,7 +46,7 @@ async fn a_body_is_sent_as_the_text_it_is() {
     let server = Server::answering(OK).await;
     let text = "line one\r\n\tlïne two \u{1f980}\n";
     let spec = json!({"url": server.url(), "method": "PUT", "body": text});
-    assert_eq!(in_time(runner().run(&attempt(&spec))).await.ended, Ended::Completed);
+    assert_eq!(in_time(runner().run(&attempt(&spec))).await.ended, AttemptEnd::Completed);
     let received = server.seen.last();
     assert_eq!(received.line, "PUT / HTTP/1.1");
     assert_eq!(received.header("content-type"), Some("text/plain; charset=utf-8"));
@@ -114,7 +114,7 @@ async fn a_request_without_a_body_sends_none() {
     let server = Server::answering(b"HTTP/1.1 204 No Content\r\n\r\n").await;
     for method in ["GET", "DELETE"] {
         let ending = in_time(runner().run(&attempt(&json!({"url": server.url(), "method": method})))).await;
-        assert_eq!(ending.ended, Ended::Completed, "{ending:?}");
+        assert_eq!(ending.ended, AttemptEnd::Completed, "{ending:?}");
         let received = server.seen.last();
         assert_eq!(received.line, format!("{method} / HTTP/1.1"));
         assert!(matches!(received.header("content-length"), None | Some("0")), "{received:?}");
@@ -122,7 +122,7 @@ async fn a_request_without_a_body_sends_none() {
         assert!(received.body.is_empty());
     }
     let ending = in_time(runner().run(&attempt(&json!({"url": server.url()})))).await;
-    assert_eq!(ending.ended, Ended::Completed);
+    assert_eq!(ending.ended, AttemptEnd::Completed);
     assert_eq!(server.seen.last().header("content-length"), Some("0"), "an empty POST says so");
 }
 
@@ -133,7 +133,7 @@ async fn the_answer_to_head_has_no_body_whatever_its_length_says() {
     let attempt = attempt(&json!({"url": server.url(), "method": "HEAD"}));
     for _ in 0..2 {
         let ending = in_time(runner.run(&attempt)).await;
-        assert_eq!(ending.ended, Ended::Completed);
+        assert_eq!(ending.ended, AttemptEnd::Completed);
         assert_eq!((response(&ending).body.as_str(), response(&ending).truncated), ("", false));
     }
     assert_eq!((server.seen.requests(), server.seen.connections()), (2, 1));
@@ -142,26 +142,26 @@ async fn the_answer_to_head_has_no_body_whatever_its_length_says() {
 #[tokio::test]
 async fn the_status_decides_and_the_error_says_it() {
     for (status, ended) in [
-        ("200 OK", Ended::Completed),
-        ("202 Accepted", Ended::Completed),
-        ("400 Bad Request", Ended::Failed),
-        ("404 Not Found", Ended::Failed),
-        ("410 Gone", Ended::Failed),
+        ("200 OK", AttemptEnd::Completed),
+        ("202 Accepted", AttemptEnd::Completed),
+        ("400 Bad Request", AttemptEnd::Failed),
+        ("404 Not Found", AttemptEnd::Failed),
+        ("410 Gone", AttemptEnd::Failed),
         ("408 Request Timeout", AGAIN),
         ("425 Too Early", AGAIN),
         ("429 Too Many Requests", AGAIN),
         ("500 Internal Server Error", AGAIN),
         ("503 Service Unavailable", AGAIN),
         ("599 Whatever", AGAIN),
-        ("600 Beyond", Ended::Failed),
-        ("304 Not Modified", Ended::Failed),
+        ("600 Beyond", AttemptEnd::Failed),
+        ("304 Not Modified", AttemptEnd::Failed),
     ] {
         let server = Server::answering_once(format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\n\r\n")).await;
         let ending = call(&server).await;
         assert_eq!(ending.ended, ended, "{status}");
         assert_eq!(response(&ending).status.to_string(), status[..3]);
         match ended {
-            Ended::Completed => assert_eq!(ending.report.error, None),
+            AttemptEnd::Completed => assert_eq!(ending.report.error, None),
             _ => assert!(error_of(&ending).contains(&format!("{} answered {}", server.address, &status[..3]))),
         }
         assert_eq!(server.seen.requests(), 1, "{status} is asked once");
@@ -175,7 +175,7 @@ async fn a_redirect_is_recorded_and_not_followed() {
         let answer = format!("HTTP/1.1 {status} Moved\r\nlocation: {}\r\ncontent-length: 0\r\n\r\n", elsewhere.url());
         let server = Server::answering_once(answer).await;
         let ending = call(&server).await;
-        assert_eq!(ending.ended, Ended::Failed);
+        assert_eq!(ending.ended, AttemptEnd::Failed);
         assert!(error_of(&ending).contains("redirects are not followed"), "{ending:?}");
         assert!(response(&ending).headers.contains(&("location".into(), elsewhere.url())));
         assert_eq!(server.seen.requests(), 1);
@@ -199,7 +199,7 @@ async fn a_target_may_ask_for_a_pause_in_seconds_or_until_a_date() {
     ] {
         let answer = format!("HTTP/1.1 {status} Later\r\n{header}content-length: 0\r\n\r\n");
         let server = Server::answering_once(answer).await;
-        assert_eq!(call(&server).await.ended, Ended::Again { after }, "{header}");
+        assert_eq!(call(&server).await.ended, AttemptEnd::Again { after }, "{header}");
     }
 }
 
@@ -209,7 +209,7 @@ async fn the_first_four_kib_are_kept_and_never_half_a_character() {
     let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{text}", text.len());
     let server = Server::answering_once(answer).await;
     let ending = call(&server).await;
-    assert_eq!(ending.ended, Ended::Completed);
+    assert_eq!(ending.ended, AttemptEnd::Completed);
     assert_eq!(response(&ending).body, "x".repeat(4_095));
     assert!(response(&ending).truncated);
 }
@@ -245,7 +245,7 @@ async fn interim_answers_are_passed_over() {
                    HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
     let server = Server::answering_once(answer.as_slice()).await;
     let ending = call(&server).await;
-    assert_eq!((ending.ended, response(&ending).status), (Ended::Completed, 200));
+    assert_eq!((ending.ended, response(&ending).status), (AttemptEnd::Completed, 200));
 }
 
 #[tokio::test]
@@ -253,7 +253,7 @@ async fn an_answer_that_wants_another_protocol_is_a_failure() {
     let answer = b"HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n";
     let server = Server::answering(answer).await;
     let ending = call(&server).await;
-    assert_ne!(ending.ended, Ended::Completed, "{ending:?}");
+    assert_ne!(ending.ended, AttemptEnd::Completed, "{ending:?}");
     assert_eq!(server.seen.requests(), 1);
 }
 
@@ -270,6 +270,6 @@ async fn an_address_of_version_six_is_called_too() {
 #[tokio::test]
 async fn a_runner_refuses_what_is_not_its_own() {
     let ending = in_time(runner().run(&attempt(&json!({"command": ["true"]})))).await;
-    assert_eq!(ending.ended, Ended::Failed);
+    assert_eq!(ending.ended, AttemptEnd::Failed);
     assert_eq!(error_of(&ending), "the http runner was given a job for command");
 }

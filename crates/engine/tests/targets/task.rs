@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use foreman_core::outcome::Ended;
+use foreman_core::outcome::AttemptEnd;
 use foreman_core::target::Route;
 use foreman_engine::target::task::{Handlers, TaskContext, TaskError, TaskRunner};
-use foreman_engine::target::{Ending, Runner, Targets};
+use foreman_engine::target::{Runner, Targets, TryEnding};
 use foreman_runtime::{TaskFailed, Tasks};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ async fn add(task: TaskContext) -> Result<(), TaskError> {
     Ok(())
 }
 
-async fn run(handlers: Handlers, spec: &Value) -> Ending {
+async fn run(handlers: Handlers, spec: &Value) -> TryEnding {
     in_time(TaskRunner::new(handlers).run(&attempt(spec))).await
 }
 
@@ -37,13 +37,13 @@ async fn a_handler_is_found_by_the_name_of_its_task() {
     assert_eq!(targets.routes(), [Route::task("add"), Route::task("foreman.noop")]);
     let attempt = attempt(&json!({"task": "add", "payload": {"numbers": [1, 2]}}));
     let runner = targets.runner(&attempt.job.work.target.route()).unwrap();
-    assert_eq!(in_time(runner.run(&attempt)).await.ended, Ended::Completed);
+    assert_eq!(in_time(runner.run(&attempt)).await.ended, AttemptEnd::Completed);
 }
 
 #[tokio::test]
 async fn noop_is_always_there_and_does_nothing() {
     let ending = run(Handlers::new(), &json!({"task": "foreman.noop"})).await;
-    assert_eq!((ending.ended, ending.report.error), (Ended::Completed, None));
+    assert_eq!((ending.ended, ending.report.error), (AttemptEnd::Completed, None));
 }
 
 #[tokio::test]
@@ -54,16 +54,16 @@ async fn what_a_handler_says_decides() {
     let sum = |numbers: Value| json!({"task": "add", "payload": {"numbers": numbers}});
 
     let fails = run(handlers.clone(), &sum(json!([-1]))).await;
-    assert_eq!((fails.ended, error_of(&fails)), (Ended::Failed, "less than nothing"));
+    assert_eq!((fails.ended, error_of(&fails)), (AttemptEnd::Failed, "less than nothing"));
 
     let other_error = run(handlers.clone(), &sum(json!([1000]))).await;
     assert_eq!((other_error.ended, error_of(&other_error)), (AGAIN, "number too large to fit in target type"));
 
     let busy = run(handlers.clone(), &json!({"task": "busy"})).await;
-    assert_eq!(busy.ended, Ended::Again { after: Some(Duration::from_secs(7)) });
+    assert_eq!(busy.ended, AttemptEnd::Again { after: Some(Duration::from_secs(7)) });
 
     let bad_payload = run(handlers.clone(), &sum(json!("two"))).await;
-    assert_eq!(bad_payload.ended, Ended::Failed, "no second try makes it fit");
+    assert_eq!(bad_payload.ended, AttemptEnd::Failed, "no second try makes it fit");
     assert!(error_of(&bad_payload).starts_with("the payload does not fit: "), "{bad_payload:?}");
 
     let unknown = run(handlers, &json!({"task": "nobody.knows"})).await;
@@ -91,8 +91,8 @@ async fn a_handler_knows_its_attempt_and_its_payload_in_any_form() {
             assert_eq!(task.payload::<String>().unwrap(), "raw \"text\"");
             Ok(())
         });
-    assert_eq!(run(handlers.clone(), &json!({"task": "look"})).await.ended, Ended::Completed);
-    assert_eq!(run(handlers, &json!({"task": "text", "body": "raw \"text\""})).await.ended, Ended::Completed);
+    assert_eq!(run(handlers.clone(), &json!({"task": "look"})).await.ended, AttemptEnd::Completed);
+    assert_eq!(run(handlers, &json!({"task": "text", "body": "raw \"text\""})).await.ended, AttemptEnd::Completed);
 }
 
 #[tokio::test(start_paused = true)]
@@ -111,7 +111,7 @@ async fn a_handler_that_does_not_listen_is_dropped() {
     let handlers = Handlers::new().with("deaf", |_| std::future::pending());
     let attempt = attempt(&json!({"task": "deaf"}));
     attempt.stop.cancel();
-    assert_eq!(TaskRunner::new(handlers).run(&attempt).await.ended, Ended::Interrupted);
+    assert_eq!(TaskRunner::new(handlers).run(&attempt).await.ended, AttemptEnd::Interrupted);
 }
 
 #[tokio::test]
@@ -133,5 +133,5 @@ async fn a_handler_that_panics_leaves_the_runner_in_order() {
         let failed = start(&tasks, Arc::clone(&runner), panicking).await.unwrap_err();
         assert_eq!(failed, TaskFailed::Panicked { name: "attempt", message: name.into() });
     }
-    assert_eq!(runner.run(&attempt(&json!({"task": "foreman.noop"}))).await.ended, Ended::Completed);
+    assert_eq!(runner.run(&attempt(&json!({"task": "foreman.noop"}))).await.ended, AttemptEnd::Completed);
 }

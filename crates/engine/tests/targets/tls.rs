@@ -5,9 +5,9 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-use foreman_core::outcome::Ended;
+use foreman_core::outcome::AttemptEnd;
 use foreman_engine::target::http::{Config, HttpRunner, Trust};
-use foreman_engine::target::{Ending, Runner};
+use foreman_engine::target::{Runner, TryEnding};
 use foreman_runtime::Tasks;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -58,7 +58,7 @@ fn secure_server_at(address: &str) -> Option<SocketAddr> {
     Some(address)
 }
 
-async fn call(trust: Trust, host: &str, port: u16) -> Ending {
+async fn call(trust: Trust, host: &str, port: u16) -> TryEnding {
     let runner = HttpRunner::new(Config { trust, connect_timeout: Duration::from_secs(2), ..Config::default() });
     let url = format!("https://{host}:{port}/path?token=secret");
     let ending = in_time(runner.run(&attempt(&json!({"url": url, "method": "GET"})))).await;
@@ -70,7 +70,7 @@ async fn call(trust: Trust, host: &str, port: u16) -> Ending {
 async fn a_server_that_a_trusted_certificate_vouches_for_is_called() {
     for host in ["localhost", "127.0.0.1"] {
         let ending = call(Trust::Only(vec![certificate()]), host, secure_server().port()).await;
-        assert_eq!(ending.ended, Ended::Completed, "{ending:?}");
+        assert_eq!(ending.ended, AttemptEnd::Completed, "{ending:?}");
         assert_eq!(ending.report.response.unwrap().body, "hello");
     }
 }

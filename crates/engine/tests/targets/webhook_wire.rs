@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use foreman_core::egress::Policy;
 use foreman_core::job::QueueName;
-use foreman_core::outcome::Ended;
+use foreman_core::outcome::AttemptEnd;
 use foreman_core::ports::WebhookStore;
 use foreman_core::retry::Backoff;
 use foreman_core::signing::{ID, SIGNATURE, SigningKeys, SigningSecret, TIMESTAMP};
@@ -13,7 +13,7 @@ use foreman_core::target::{Addressee, Route, WebhookTarget};
 use foreman_core::webhook::{Disabled, Event, Events, KIND, QUEUE, Wish};
 use foreman_core::{Job, JobId, Lane, Target, WebhookId, Work};
 use foreman_engine::target::webhook::WebhookRunner;
-use foreman_engine::target::{Ending, Runner, Try};
+use foreman_engine::target::{Runner, Try, TryEnding};
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -48,7 +48,7 @@ fn to(id: WebhookId) -> Try {
     delivery(Addressee::Webhook(id))
 }
 
-async fn run(runner: &WebhookRunner, attempt: &Try) -> Ending {
+async fn run(runner: &WebhookRunner, attempt: &Try) -> TryEnding {
     in_time(runner.run(attempt)).await
 }
 
@@ -58,7 +58,7 @@ async fn a_message_arrives_to_the_letter_signed_and_under_its_name() {
     let hook = house.endpoint(&format!("{}in?a=1", server.url()), &secret).await;
     let attempt = to(hook.id);
     let ending = run(&house.webhooks(), &attempt).await;
-    assert_eq!((ending.ended, ending.report.response.unwrap().status), (Ended::Completed, 204));
+    assert_eq!((ending.ended, ending.report.response.unwrap().status), (AttemptEnd::Completed, 204));
     let received = server.seen.last();
     assert_eq!((received.line.as_str(), &received.body[..]), ("POST /in?a=1 HTTP/1.1", BODY.as_bytes()));
     assert_eq!(received.header("content-type"), Some("application/json"));
@@ -99,13 +99,13 @@ async fn one_that_is_gone_or_disabled_is_called_no_more() {
     let hook = house.endpoint(&server.url(), &secret).await;
     let disabled = house.change(&hook, |hook| hook.settings.disabled = Some(Disabled::ByOwner)).await;
     let ending = run(&house.webhooks(), &to(hook.id)).await;
-    assert_eq!(ending.ended, Ended::Failed);
+    assert_eq!(ending.ended, AttemptEnd::Failed);
     assert!(error_of(&ending).ends_with("is disabled"), "{}", error_of(&ending));
     house.change(&disabled, |hook| hook.settings.disabled = None).await;
-    assert_eq!(run(&house.webhooks(), &to(hook.id)).await.ended, Ended::Completed);
+    assert_eq!(run(&house.webhooks(), &to(hook.id)).await.ended, AttemptEnd::Completed);
     assert!(house.store.delete_webhook(&us(), hook.id).await.unwrap());
     let ending = run(&house.webhooks(), &to(hook.id)).await;
-    assert_eq!(ending.ended, Ended::Failed);
+    assert_eq!(ending.ended, AttemptEnd::Failed);
     assert!(error_of(&ending).ends_with("was deleted"), "{}", error_of(&ending));
     assert_eq!(server.seen.requests(), 1);
 }
@@ -121,22 +121,22 @@ async fn a_delivery_that_nobody_may_want_is_sent_only_if_it_is_wanted() {
     target.wish = Wish::Unknown;
     unsure.job.work = Arc::new(work);
     let other = house.change(&hook, |hook| hook.settings.events = Events::parse(["job.dead"]).unwrap()).await;
-    assert_eq!(run(&house.webhooks(), &unsure).await.ended, Ended::Completed);
+    assert_eq!(run(&house.webhooks(), &unsure).await.ended, AttemptEnd::Completed);
     assert_eq!(server.seen.requests(), 0, "it does not want to hear of this");
-    assert_eq!(run(&house.webhooks(), &to(hook.id)).await.ended, Ended::Completed);
+    assert_eq!(run(&house.webhooks(), &to(hook.id)).await.ended, AttemptEnd::Completed);
     assert_eq!(server.seen.requests(), 1, "it did when this one was made");
     house.change(&other, |hook| hook.settings.events = Events::parse(["job.*"]).unwrap()).await;
-    assert_eq!(run(&house.webhooks(), &unsure).await.ended, Ended::Completed);
+    assert_eq!(run(&house.webhooks(), &unsure).await.ended, AttemptEnd::Completed);
     assert_eq!(server.seen.requests(), 2);
 }
 
 #[tokio::test]
 async fn what_an_answer_means() {
     let (house, secret) = (House::new(), SigningSecret::fresh());
-    let later = Ended::Again { after: Some(Duration::from_secs(77)) };
+    let later = AttemptEnd::Again { after: Some(Duration::from_secs(77)) };
     for (answer, expected) in [
-        ("200 OK", Ended::Completed),
-        ("410 Gone", Ended::Failed),
+        ("200 OK", AttemptEnd::Completed),
+        ("410 Gone", AttemptEnd::Failed),
         ("400 Bad Request", AGAIN),
         ("401 Unauthorized", AGAIN),
         ("404 Not Found", AGAIN),
@@ -183,22 +183,22 @@ async fn the_url_is_judged_at_each_try() {
     let hook = house.endpoint(&server.url(), &SigningSecret::fresh()).await;
     let runner = house.http();
     let webhooks = WebhookRunner::new(runner.caller(), Arc::new(house.store.clone()), house.vault());
-    assert_eq!(run(&webhooks, &to(hook.id)).await.ended, Ended::Completed);
+    assert_eq!(run(&webhooks, &to(hook.id)).await.ended, AttemptEnd::Completed);
     runner.set_egress(Policy::default());
     let ending = run(&webhooks, &to(hook.id)).await;
-    assert_eq!((ending.ended, server.seen.requests()), (Ended::Failed, 1), "{}", error_of(&ending));
+    assert_eq!((ending.ended, server.seen.requests()), (AttemptEnd::Failed, 1), "{}", error_of(&ending));
 }
 
 #[tokio::test]
 async fn a_callback_has_a_name_and_is_signed_when_its_tenant_has_a_secret() {
     let (house, server, secret) = (House::new(), Server::answering(OK).await, SigningSecret::fresh());
     let attempt = delivery(Addressee::Callback(server.url().parse().unwrap()));
-    assert_eq!(run(&house.webhooks(), &attempt).await.ended, Ended::Completed);
+    assert_eq!(run(&house.webhooks(), &attempt).await.ended, AttemptEnd::Completed);
     let received = server.seen.last();
     assert_eq!(received.header(ID).unwrap(), format!("msg_{}", attempt.job.id.0.simple()));
     assert_eq!((received.header(SIGNATURE), received.header(TIMESTAMP)), (None, None));
     house.tenant_signs_with(SigningKeys::one(sealed_for_tenant(&secret))).await;
-    assert_eq!(run(&house.webhooks(), &attempt).await.ended, Ended::Completed);
+    assert_eq!(run(&house.webhooks(), &attempt).await.ended, AttemptEnd::Completed);
     assert_eq!(verify(&server.seen.last(), &[&secret]), Ok(()));
 }
 
@@ -207,5 +207,5 @@ async fn it_runs_deliveries_and_nothing_else() {
     let house = House::new();
     assert_eq!(house.webhooks().routes(), [Route::webhook()]);
     let ending = run(&house.webhooks(), &attempt(&json!({"url": "http://127.0.0.1:1/"}))).await;
-    assert_eq!(ending.ended, Ended::Failed);
+    assert_eq!(ending.ended, AttemptEnd::Failed);
 }

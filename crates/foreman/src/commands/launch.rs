@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use foreman_engine::target::command::launch::{self, NotAPlan, NotLaunched};
-use foreman_engine::target::command::{Identity, Launcher, Limits};
+use foreman_engine::target::command::{Identity, Launcher, ProcessLimits};
 
 const WORD: &str = "launch-command";
 
@@ -19,7 +19,7 @@ executes the command. Do not run it yourself; use `foreman submit --command …`
 
 /// This binary. By the kernel's own link to it: a deploy may have put another version at its path meanwhile, which might
 /// understand other words, or have taken it away.
-pub fn launcher(limits: Limits, user: Option<Identity>) -> Launcher {
+pub fn launcher(limits: ProcessLimits, user: Option<Identity>) -> Launcher {
     Launcher { program: PathBuf::from("/proc/self/exe"), words: vec![WORD.into()], limits, user }
 }
 

@@ -97,7 +97,7 @@ pub struct Commands {
     pub share_user: bool,
     /// Where they get a directory of their own.
     pub scratch: PathBuf,
-    pub limits: command::Limits,
+    pub limits: command::ProcessLimits,
 }
 
 impl Default for Commands {
@@ -111,7 +111,7 @@ impl Default for Commands {
             users_dir: PathBuf::from("/var/lib/foreman/users"),
             share_user: false,
             scratch: PathBuf::from("/tmp"),
-            limits: command::Limits::default(),
+            limits: command::ProcessLimits::default(),
         }
     }
 }

@@ -6,7 +6,7 @@
 use std::sync::{Arc, OnceLock};
 
 use foreman_core::statistics::Spread;
-use foreman_engine::bookkeeper::{OTHER, QueueReading, Readings, Seen};
+use foreman_engine::bookkeeper::{OTHER, QueueReading, Readings, ReadingsSnapshot};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
@@ -35,12 +35,12 @@ impl Collector for Queues {
 }
 
 /// Each with its label.
-fn named(seen: &Seen) -> impl Iterator<Item = (&str, &QueueReading)> {
+fn named(seen: &ReadingsSnapshot) -> impl Iterator<Item = (&str, &QueueReading)> {
     let queues = seen.queues.iter().map(|one| (one.queue.as_str(), one));
     queues.chain(seen.others.iter().map(|others| (OTHER, others)))
 }
 
-fn jobs(encoder: &mut DescriptorEncoder<'_>, seen: &Seen) -> std::fmt::Result {
+fn jobs(encoder: &mut DescriptorEncoder<'_>, seen: &ReadingsSnapshot) -> std::fmt::Result {
     let help = "Jobs in the busiest queues, of all tenants, as of about the last minute";
     let mut family = encoder.encode_descriptor("queue_jobs", help, None, MetricType::Gauge)?;
     for (queue, one) in named(seen) {
@@ -57,7 +57,7 @@ fn jobs(encoder: &mut DescriptorEncoder<'_>, seen: &Seen) -> std::fmt::Result {
     Ok(())
 }
 
-fn oldest(encoder: &mut DescriptorEncoder<'_>, seen: &Seen) -> std::fmt::Result {
+fn oldest(encoder: &mut DescriptorEncoder<'_>, seen: &ReadingsSnapshot) -> std::fmt::Result {
     let help =
         "How long the oldest due job of a queue has been waiting, as of about the last minute; 0 where none is due";
     let mut family = encoder.encode_descriptor("queue_oldest_seconds", help, None, MetricType::Gauge)?;
@@ -68,7 +68,7 @@ fn oldest(encoder: &mut DescriptorEncoder<'_>, seen: &Seen) -> std::fmt::Result 
     Ok(())
 }
 
-fn ended(encoder: &mut DescriptorEncoder<'_>, seen: &Seen) -> std::fmt::Result {
+fn ended(encoder: &mut DescriptorEncoder<'_>, seen: &ReadingsSnapshot) -> std::fmt::Result {
     let help = "Finished jobs, by state; counted only by the leader";
     let mut family = encoder.encode_descriptor("jobs_ended", help, None, MetricType::Counter)?;
     let tally = &seen.tally;

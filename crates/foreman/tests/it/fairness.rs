@@ -16,7 +16,7 @@ use foreman_core::ports::{Store, Submitted, Wakeups};
 use foreman_core::retry::Backoff;
 use foreman_core::target::{Body, Route, TaskTarget};
 use foreman_core::{Fence, JobId, Lane, NewJob, Start, Target, TenantId, Timestamp, Work};
-use foreman_engine::target::{Ending, Runner, Targets, Try};
+use foreman_engine::target::{Runner, Targets, Try, TryEnding};
 use foreman_engine::worker::{self, Worker};
 use foreman_postgres::PostgresStore;
 use foreman_runtime::{Stop, Tasks, clock};
@@ -40,14 +40,14 @@ impl Runner for Clerk {
         vec![Route::task(TASK)]
     }
 
-    async fn run(&self, attempt: &Try) -> Ending {
+    async fn run(&self, attempt: &Try) -> TryEnding {
         if attempt.job.tenant.as_str().starts_with("single") {
             self.started.send_modify(|started| {
                 started.insert(attempt.job.id, attempt.fence);
             });
         }
         sleep(Duration::from_millis(2)).await;
-        Ending::completed(Report::default())
+        TryEnding::completed(Report::default())
     }
 }
 

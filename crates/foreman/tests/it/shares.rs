@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use foreman_core::memory::LocalWakeups;
-use foreman_core::outcome::{Ended, Report};
+use foreman_core::outcome::{AttemptEnd, Report};
 use foreman_core::ports::{CreateTenantAnswer, NewTenant, Store, TenantStore, Wakeups};
 use foreman_core::target::Route;
 use foreman_core::tenant::TenantSettings;
 use foreman_core::{EditId, Lane, NewJob, TenantId, Timestamp};
-use foreman_engine::target::{Ending, Runner, Targets, Try};
+use foreman_engine::target::{Runner, Targets, Try, TryEnding};
 use foreman_engine::worker::{self, Worker};
 use foreman_engine::{Tenants, tenants};
 use foreman_postgres::PostgresStore;
@@ -40,10 +40,10 @@ impl Runner for Endless {
         vec![Route::task(TASK)]
     }
 
-    async fn run(&self, attempt: &Try) -> Ending {
+    async fn run(&self, attempt: &Try) -> TryEnding {
         let _playing = Playing::new(self, &attempt.job.tenant);
         attempt.stop.cancelled().await;
-        Ending { ended: Ended::Interrupted, report: Report::default() }
+        TryEnding { ended: AttemptEnd::Interrupted, report: Report::default() }
     }
 }
 

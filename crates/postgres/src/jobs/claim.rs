@@ -16,7 +16,7 @@ use foreman_core::fair::{self, Candidate, Front, LaneTurns, Round, Turns, UNIT};
 use foreman_core::job::QueueName;
 use foreman_core::lane::LanePlan;
 use foreman_core::ports::{
-    Claim, ClaimAnswer, ClaimRequest, Company, Held, Queues, Settlement, StoreError, Wanted, is_fragile,
+    Claim, ClaimAnswer, ClaimRequest, Company, Held, Queues, Settlement, StoreError, WantedJobs, is_fragile,
 };
 use foreman_core::storage::Counters;
 use foreman_core::target::Route;
@@ -216,8 +216,8 @@ struct ClaimedRow {
 
 pub(super) async fn claim(store: &PostgresStore, request: &ClaimRequest) -> Result<ClaimAnswer, StoreError> {
     let slack = match request.wanted {
-        Wanted::ByOrder { .. } => store.parts.floor.slack(),
-        Wanted::ByIds(_) => None,
+        WantedJobs::ByOrder { .. } => store.parts.floor.slack(),
+        WantedJobs::ByIds(_) => None,
     };
     let parts = &store.parts;
     let mut taken = transact!(store, data, Write, |tx| take(&tx, request, slack, parts).await)?;
@@ -242,7 +242,7 @@ fn served(jobs: &[ClaimedRow], request: &ClaimRequest) -> ServedLines {
 
 /// Neither named by their ids, nor taken before their turn because they must run alone.
 fn are_in_turn(jobs: &[ClaimedRow], request: &ClaimRequest) -> bool {
-    matches!(request.wanted, Wanted::ByOrder { .. }) && !jobs.iter().any(|job| is_fragile(job.counters.crashes))
+    matches!(request.wanted, WantedJobs::ByOrder { .. }) && !jobs.iter().any(|job| is_fragile(job.counters.crashes))
 }
 
 /// Takes what there is, reads what was asked of it and commits, the last two in one round trip.
@@ -286,7 +286,7 @@ async fn take_rows(
     let one_by_one: (&str, &[&dyn Arg]) = (ONE_BY_ONE, &[&first, &second]);
     let Rooms { full, limited, jobs: rooms } = &Rooms::of(request);
     let rows = match &request.wanted {
-        Wanted::ByOrder { plan, limit: wanted } => {
+        WantedJobs::ByOrder { plan, limit: wanted } => {
             let lanes: Vec<i16> = plan.0.iter().map(|pick| rank(pick.lane)).collect();
             let limit = bound(*wanted);
             let text = token.to_string();
@@ -356,7 +356,7 @@ async fn take_rows(
             note_turns(&taken, request, &seen, parts)?;
             return Ok(taken);
         }
-        Wanted::ByIds(ids) => {
+        WantedJobs::ByIds(ids) => {
             let ids = uuids(ids);
             let args: [&dyn Arg; 9] = [&session, &token, &queues, &routes, &ids, &is_alone, full, limited, rooms];
             tx.all(&[one_by_one, (BY_IDS, &args)]).await?.pop().unwrap_or_default()

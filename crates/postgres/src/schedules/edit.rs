@@ -3,7 +3,9 @@
 //! All three can be sent again: a creation is known by the schedule's id, an edit by its own, which it leaves in the row, and what
 //! is deleted is gone. An edit and a delete hold only while the schedule is what was seen and nothing of it is due.
 
-use foreman_core::ports::{Became, CreateAnswer, DeleteAnswer, Edit, EditAnswer, Note, Seen, StoreError, Topic};
+use foreman_core::ports::{
+    Became, CreateAnswer, DeleteAnswer, Edit, EditAnswer, Note, SeenSchedule, StoreError, Topic,
+};
 use foreman_core::schedule::{NewSchedule, Schedule};
 use foreman_core::{ScheduleId, TenantId};
 use uuid::Uuid;
@@ -80,7 +82,7 @@ pub(super) async fn edit(
     spec: &str,
     work: &str,
 ) -> Result<EditAnswer, Fault> {
-    let Seen { version, next, held } = edit.seen;
+    let SeenSchedule { version, next, held } = edit.seen;
     let (id, owner, next, held) = (edit.schedule.0, tenant.as_str(), next.map(Time), held.map(Time));
     let (new_next, edit_id) = (edit.next.map(Time), edit.id.0);
     let answers = tx
@@ -104,7 +106,7 @@ pub(super) async fn delete(
     tx: &Transaction,
     tenant: &TenantId,
     id: ScheduleId,
-    seen: Seen,
+    seen: SeenSchedule,
 ) -> Result<DeleteAnswer, Fault> {
     let (owner, next, held) = (tenant.as_str(), seen.next.map(Time), seen.held.map(Time));
     let answers =

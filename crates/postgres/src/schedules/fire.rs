@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use foreman_core::job::{NewJob, Start};
 use foreman_core::ports::{
-    Fired, Firing, Leader, NewTick, Note, OPEN_JOBS_AMONG, Seen, StoreError, TickAct, TickReason, TickState,
+    Fired, Firing, Leader, NewTick, Note, OPEN_JOBS_AMONG, SeenSchedule, StoreError, TickAct, TickReason, TickState,
 };
 use foreman_core::schedule::{Decided, Decision, Overlap, decide};
 use foreman_core::storage::NewJobRow;
@@ -203,7 +203,7 @@ async fn fire_batch(
 /// What the locked schedules are.
 #[derive(Default)]
 struct Locked {
-    seen: HashMap<ScheduleId, Seen>,
+    seen: HashMap<ScheduleId, SeenSchedule>,
     names: HashMap<ScheduleId, (TenantId, String)>,
     known: HashMap<ScheduleId, KnownTicks>,
     open: HashMap<ScheduleId, Vec<JobId>>,
@@ -270,7 +270,7 @@ async fn lock_and_look(
     for row in &answers[0] {
         let cells = of_schedule(row, "schedules")?;
         let (next, held) = (cells.maybe_time(2, "next_fire_at")?, cells.maybe_time(3, "held")?);
-        locked.seen.insert(cells.id, Seen { version: cells.get(1, "version")?, next, held });
+        locked.seen.insert(cells.id, SeenSchedule { version: cells.get(1, "version")?, next, held });
         locked.names.insert(cells.id, (cells.tenant(4)?, cells.get(5, "name")?));
     }
     for row in &answers[1] {

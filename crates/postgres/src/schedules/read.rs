@@ -1,6 +1,6 @@
 //! Schedules as they are shown, each with its latest tick.
 
-use foreman_core::ports::{ScheduleHead, ScheduleView, Seen, StoreError};
+use foreman_core::ports::{ScheduleHead, ScheduleView, SeenSchedule, StoreError};
 use foreman_core::schedule::{ScheduleKey, ScheduleName};
 use foreman_core::{ScheduleId, TenantId, Timestamp};
 use uuid::Uuid;
@@ -72,7 +72,7 @@ pub(super) async fn schedule_head(
     let Some(row) = &row else { return Ok(None) };
     let id: Uuid = row.try_get(0).map_err(|error| Fault::misfit("schedules", "id", "unknown", error))?;
     let cells = Cells { row, table: "schedules", id: ScheduleId(id) };
-    let seen = Seen {
+    let seen = SeenSchedule {
         version: cells.get(2, "version")?,
         next: cells.maybe_time(3, "next_fire_at")?,
         held: cells.maybe_time(4, "held")?,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use foreman_core::ScheduleId;
-use foreman_core::ports::{DueSchedule, ScheduleView, Seen};
+use foreman_core::ports::{DueSchedule, ScheduleView, SeenSchedule};
 use foreman_core::schedule::{Schedule, ScheduleName};
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -38,7 +38,7 @@ pub(super) fn read(row: &Row) -> Result<DueSchedule, Fault> {
         work: Arc::new(serde_json::from_str(cells.get(4, "work")?).map_err(misfit("work"))?),
         created_at: cells.time(8, "created_at")?,
     };
-    let seen = Seen {
+    let seen = SeenSchedule {
         version: cells.get(5, "version")?,
         next: cells.maybe_time(6, "next_fire_at")?,
         held: cells.maybe_time(7, "held")?,

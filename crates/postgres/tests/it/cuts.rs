@@ -13,8 +13,8 @@ use foreman_core::key::KeyHash;
 use foreman_core::memory::LocalWakeups;
 use foreman_core::ports::{
     Advanced, AuditLog, CancelAnswer, ChangeLog, CreateAnswer, CreateKeyAnswer, CreateTenantAnswer,
-    CreateWebhookAnswer, DeleteAnswer, DeleteTenantAnswer, EditAnswer, Fired, Followers, Holder, JobQuery, JobStore,
-    KeyStore, NewPass, PassKind, PassStore, Range, ReplaceKeyAnswer, RevokeKeyAnswer, ScheduleStore, SessionStore,
+    CreateWebhookAnswer, DeleteAnswer, DeleteTenantAnswer, EditAnswer, Fired, Followers, JobQuery, JobStore, KeyStore,
+    NewPass, PassHolder, PassKind, PassStore, Range, ReplaceKeyAnswer, RevokeKeyAnswer, ScheduleStore, SessionStore,
     Settled, StatisticsStore, StoreError, Submitted, TenantStore, UpdateTenantAnswer, UpdateWebhookAnswer,
     WebhookStore, WebhookUpdate,
 };
@@ -399,7 +399,7 @@ async fn numbers_and_passes_whose_commit_is_unknown_are_kept_once() {
         assert_eq!(submitted, 2 * (round as u64 + 1), "each is counted once");
         // A pass: found by its hash, and spent once, heard of or not.
         let hash = KeyHash::of(format!("ticket {round}").as_bytes());
-        let (kind, holder, keep) = (PassKind::Ticket, Holder::Nobody, Duration::from_mins(1));
+        let (kind, holder, keep) = (PassKind::Ticket, PassHolder::Nobody, Duration::from_mins(1));
         let pass = NewPass { hash, kind, holder, tenant: own.clone(), keep };
         let first = scene.cut(store.issue_pass(&pass)).await;
         let until = direct.issue_pass(&pass).await.unwrap();

@@ -27,12 +27,12 @@ use super::Term;
 
 /// A term, and the moment at which the belief in it ends unless it is renewed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Reign {
+pub(super) struct BelievedTerm {
     pub term: Term,
     pub until: Instant,
 }
 
-impl Reign {
+impl BelievedTerm {
     /// Returns when the reign has run out. No reign never does.
     pub async fn end(reign: Option<Self>) {
         match reign {
@@ -45,11 +45,11 @@ impl Reign {
 /// Tells whether this process leads. Any number of them, for any number of loops.
 #[derive(Clone, Debug)]
 pub struct Lead {
-    reign: watch::Receiver<Option<Reign>>,
+    reign: watch::Receiver<Option<BelievedTerm>>,
 }
 
 impl Lead {
-    pub(super) fn new(reign: watch::Receiver<Option<Reign>>) -> Self {
+    pub(super) fn new(reign: watch::Receiver<Option<BelievedTerm>>) -> Self {
         Self { reign }
     }
 
@@ -68,7 +68,7 @@ impl Lead {
     pub async fn elected(&self) -> Term {
         let mut reign = self.reign.clone();
         match reign.wait_for(|reign| in_force(*reign).is_some()).await.ok().and_then(|reign| *reign) {
-            Some(Reign { term, .. }) => term,
+            Some(BelievedTerm { term, .. }) => term,
             None => pending().await,
         }
     }
@@ -84,14 +84,14 @@ impl Lead {
             tokio::select! {
                 changed = watched.changed() => if changed.is_err() {
                     // Nobody renews it any more: it ends when it runs out.
-                    return Reign::end(reign).await;
+                    return BelievedTerm::end(reign).await;
                 },
-                () = Reign::end(reign) => {}
+                () = BelievedTerm::end(reign) => {}
             }
         }
     }
 }
 
-fn in_force(reign: Option<Reign>) -> Option<Term> {
+fn in_force(reign: Option<BelievedTerm>) -> Option<Term> {
     reign.filter(|reign| Instant::now() < reign.until).map(|reign| reign.term)
 }

@@ -27,7 +27,7 @@ enum Road {
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct HeldLease {
     holder: String,
     term: u64,
     until: Option<Instant>,
@@ -36,7 +36,7 @@ struct Held {
 /// One lease in memory, on the paused clock, with a road of its own for each contender.
 #[derive(Debug, Default)]
 struct Keeper {
-    held: Mutex<Held>,
+    held: Mutex<HeldLease>,
     roads: Mutex<BTreeMap<String, Road>>,
     calls: Mutex<Vec<(Instant, &'static str)>>,
 }
@@ -61,7 +61,7 @@ impl Keeper {
     /// Somebody who is not in the test has it from now on.
     fn usurp(&self, ttl: Duration) {
         let mut held = lock(&self.held);
-        *held = Held { holder: "usurper".to_owned(), term: held.term + 1, until: Some(Instant::now() + ttl) };
+        *held = HeldLease { holder: "usurper".to_owned(), term: held.term + 1, until: Some(Instant::now() + ttl) };
     }
 }
 
@@ -77,7 +77,7 @@ impl Way {
     async fn travel<T: Send + 'static>(
         &self,
         name: &'static str,
-        act: impl FnOnce(&mut Held) -> T + Send + 'static,
+        act: impl FnOnce(&mut HeldLease) -> T + Send + 'static,
     ) -> Result<T, Unavailable> {
         lock(&self.keeper.calls).push((Instant::now(), name));
         let road = lock(&self.keeper.roads).get(self.holder).copied().unwrap_or_default();
@@ -114,7 +114,7 @@ impl Lease for Way {
             if held.holder != holder && held.until.is_some_and(|until| until > now) {
                 return None;
             }
-            *held = Held { holder, term: held.term + 1, until: Some(now + ttl) };
+            *held = HeldLease { holder, term: held.term + 1, until: Some(now + ttl) };
             Some(Term(held.term))
         })
         .await
@@ -147,12 +147,12 @@ struct Contender {
     task: Task<()>,
 }
 
-struct Stage {
+struct LeadershipScene {
     keeper: Arc<Keeper>,
     tasks: Tasks,
 }
 
-impl Stage {
+impl LeadershipScene {
     fn new() -> Self {
         Self { keeper: Arc::default(), tasks: Tasks::new() }
     }
@@ -178,7 +178,7 @@ async fn within<F: Future>(limit: Duration, what: &str, future: F) -> F::Output 
 
 #[tokio::test(start_paused = true)]
 async fn the_first_to_ask_leads_at_once_and_keeps_leading() {
-    let stage = Stage::new();
+    let stage = LeadershipScene::new();
     let contender = stage.contend("a");
     assert_eq!(contender.lead.term(), None, "nobody leads before the lease says so");
     assert_eq!(within(AT_ONCE, "to be elected", contender.lead.elected()).await, Term(1));
@@ -192,7 +192,7 @@ async fn the_first_to_ask_leads_at_once_and_keeps_leading() {
 
 #[tokio::test(start_paused = true)]
 async fn a_leader_that_stops_is_replaced_within_a_second() {
-    let stage = Stage::new();
+    let stage = LeadershipScene::new();
     let first = stage.contend("a");
     first.lead.elected().await;
     let second = stage.contend("b");
@@ -207,7 +207,7 @@ async fn a_leader_that_stops_is_replaced_within_a_second() {
 
 #[tokio::test(start_paused = true)]
 async fn a_leader_that_is_killed_is_replaced_within_its_ttl() {
-    let stage = Stage::new();
+    let stage = LeadershipScene::new();
     let first = stage.contend("a");
     first.lead.elected().await;
     let second = stage.contend("b");
@@ -223,7 +223,7 @@ async fn a_leader_that_is_killed_is_replaced_within_its_ttl() {
 #[tokio::test(start_paused = true)]
 async fn a_leader_that_cannot_renew_steps_down_before_another_can_lead() {
     for road in [Road::Broken, Road::NoAnswers, Road::SlowCalls(TTL * 10)] {
-        let stage = Stage::new();
+        let stage = LeadershipScene::new();
         let first = stage.contend("a");
         first.lead.elected().await;
         let second = stage.contend("b");
@@ -242,7 +242,7 @@ async fn a_leader_that_cannot_renew_steps_down_before_another_can_lead() {
 
 #[tokio::test(start_paused = true)]
 async fn a_leader_whose_store_comes_back_in_time_never_stops_leading() {
-    let stage = Stage::new();
+    let stage = LeadershipScene::new();
     let contender = stage.contend("a");
     contender.lead.elected().await;
     for _ in 0..20 {
@@ -258,7 +258,7 @@ async fn a_leader_whose_store_comes_back_in_time_never_stops_leading() {
 
 #[tokio::test(start_paused = true)]
 async fn after_a_long_outage_somebody_leads_again_within_seconds() {
-    let stage = Stage::new();
+    let stage = LeadershipScene::new();
     let contender = stage.contend("a");
     contender.lead.elected().await;
     stage.keeper.road("a", Road::Broken);
@@ -274,7 +274,7 @@ async fn after_a_long_outage_somebody_leads_again_within_seconds() {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_comes_too_late_is_not_believed() {
-    let stage = Stage::new();
+    let stage = LeadershipScene::new();
     stage.keeper.road("a", Road::SlowAnswers(Duration::from_secs(2)));
     let contender = stage.contend("a");
     sleep(Duration::from_secs(1)).await;
@@ -292,9 +292,9 @@ async fn an_answer_that_comes_too_late_is_not_believed() {
 #[tokio::test(start_paused = true)]
 async fn a_process_that_stood_still_does_not_lead_in_its_first_instruction() {
     // A loop that never gets its turn: no timer fires and no renewal is sent.
-    let leadership = Stage::new().leadership("a");
+    let leadership = LeadershipScene::new().leadership("a");
     let lead = leadership.lead();
-    leadership.believe(Reign { term: Term(1), until: Instant::now() + TTL + Duration::from_millis(1) });
+    leadership.believe(BelievedTerm { term: Term(1), until: Instant::now() + TTL + Duration::from_millis(1) });
     advance(TTL).await;
     assert!(lead.holds(Term(1)), "still in time");
     advance(Duration::from_millis(1)).await;
@@ -303,7 +303,7 @@ async fn a_process_that_stood_still_does_not_lead_in_its_first_instruction() {
 
 #[tokio::test(start_paused = true)]
 async fn a_renewal_answered_after_the_end_leads_on_in_the_same_term() {
-    let stage = Stage::new();
+    let stage = LeadershipScene::new();
     let mut leadership = stage.leadership("a");
     // Calls may take as long as they like here, so that one is under way when belief ends.
     leadership.config.renew = TTL * 4 / 5;
@@ -318,7 +318,7 @@ async fn a_renewal_answered_after_the_end_leads_on_in_the_same_term() {
 
 #[tokio::test(start_paused = true)]
 async fn a_grant_whose_answer_was_lost_is_granted_anew_without_waiting() {
-    let stage = Stage::new();
+    let stage = LeadershipScene::new();
     stage.keeper.road("a", Road::NoAnswers);
     let contender = stage.contend("a");
     sleep(Duration::from_secs(1)).await;
@@ -330,7 +330,7 @@ async fn a_grant_whose_answer_was_lost_is_granted_anew_without_waiting() {
 
 #[tokio::test(start_paused = true)]
 async fn a_leader_that_was_overthrown_steps_down_and_contends_again() {
-    let stage = Stage::new();
+    let stage = LeadershipScene::new();
     let contender = stage.contend("a");
     contender.lead.elected().await;
     stage.keeper.usurp(TTL);
@@ -340,7 +340,7 @@ async fn a_leader_that_was_overthrown_steps_down_and_contends_again() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_granted_while_we_stop_is_given_back() {
-    let stage = Stage::new();
+    let stage = LeadershipScene::new();
     stage.keeper.road("a", Road::SlowAnswers(Duration::from_secs(2)));
     let contender = stage.contend("a");
     sleep(Duration::from_secs(1)).await;
@@ -354,7 +354,7 @@ async fn what_is_granted_while_we_stop_is_given_back() {
 
 #[tokio::test(start_paused = true)]
 async fn loops_stop_leading_the_moment_draining_begins() {
-    let stage = Stage::new();
+    let stage = LeadershipScene::new();
     let contender = stage.contend("a");
     let term = contender.lead.elected().await;
     // A renewal is under way when it begins, and takes its time.
@@ -367,7 +367,7 @@ async fn loops_stop_leading_the_moment_draining_begins() {
 
 #[tokio::test(start_paused = true)]
 async fn a_follower_stops_at_once() {
-    let stage = Stage::new();
+    let stage = LeadershipScene::new();
     stage.keeper.usurp(TTL * 100);
     let contender = stage.contend("a");
     sleep(TTL).await;
@@ -378,7 +378,7 @@ async fn a_follower_stops_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stop_does_not_wait_for_a_lease_that_does_not_answer() {
-    let stage = Stage::new();
+    let stage = LeadershipScene::new();
     let contender = stage.contend("a");
     contender.lead.elected().await;
     stage.keeper.road("a", Road::NoAnswers);
@@ -394,7 +394,7 @@ async fn a_stop_does_not_wait_for_a_lease_that_does_not_answer() {
 
 #[tokio::test(start_paused = true)]
 async fn an_abort_still_sends_the_resignation() {
-    let stage = Stage::new();
+    let stage = LeadershipScene::new();
     let contender = stage.contend("a");
     contender.lead.elected().await;
     contender.stop.abort();
@@ -404,7 +404,7 @@ async fn an_abort_still_sends_the_resignation() {
 
 #[tokio::test(start_paused = true)]
 async fn when_nobody_contends_any_more_a_term_ends_with_its_time() {
-    let stage = Stage::new();
+    let stage = LeadershipScene::new();
     let contender = stage.contend("a");
     let term = contender.lead.elected().await;
     contender.task.abort();
@@ -450,7 +450,7 @@ async fn whatever_happens_on_the_roads_there_are_never_two_leaders() {
     const STEP: Duration = Duration::from_millis(50);
     for seed in 0..20 {
         let mut rng = SmallRng::seed_from_u64(seed);
-        let stage = Stage::new();
+        let stage = LeadershipScene::new();
         let names = ["a", "b", "c"];
         let contenders = names.map(|name| stage.contend(name));
         let mut highest = Term(0);

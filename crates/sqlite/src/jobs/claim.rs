@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use foreman_core::lane::{LanePlan, Pick};
 use foreman_core::ports::{
-    Claim, ClaimAnswer, ClaimRequest, Company, Headroom, Held, Queues, SessionState, StoreError, Wanted, is_fragile,
+    Claim, ClaimAnswer, ClaimRequest, Company, Headroom, Held, Queues, SessionState, StoreError, WantedJobs, is_fragile,
 };
 use foreman_core::storage::{Counters, StoredReport};
 use foreman_core::{Fence, JobId, Lane, State, TenantId};
@@ -48,7 +48,7 @@ pub(super) fn claim(write: &Write<'_>, request: &ClaimRequest, rotation: &Rotati
     if chosen.is_empty() {
         return Ok(RawClaim::Nothing { fragile_waiting });
     }
-    let is_their_turn = matches!(request.wanted, Wanted::ByOrder { .. })
+    let is_their_turn = matches!(request.wanted, WantedJobs::ByOrder { .. })
         && !chosen.iter().any(|one| is_fragile(one.job_row.counters.crashes));
     if is_their_turn {
         rotation.took(write, &chosen)?;
@@ -78,8 +78,8 @@ fn claimed_before(write: &Write<'_>, request: &ClaimRequest) -> Result<Option<Fe
 fn choose(write: &Write<'_>, request: &ClaimRequest, rotation: &Rotation) -> Result<(Vec<ReadyRow>, bool), Fault> {
     let scope = ClaimScope::by(write, request, rotation)?;
     let (mut chosen, fragile) = match &request.wanted {
-        Wanted::ByOrder { limit: 0, .. } => return Ok((Vec::new(), false)),
-        Wanted::ByOrder { plan, limit } => {
+        WantedJobs::ByOrder { limit: 0, .. } => return Ok((Vec::new(), false)),
+        WantedJobs::ByOrder { plan, limit } => {
             let fragile = scope.first_fragile(write)?;
             if fragile.is_some() && request.company == Company::Nobody {
                 (Vec::new(), fragile)
@@ -87,7 +87,7 @@ fn choose(write: &Write<'_>, request: &ClaimRequest, rotation: &Rotation) -> Res
                 (scope.in_order(write, rotation, plan, *limit)?, fragile)
             }
         }
-        Wanted::ByIds(ids) => scope.by_ids(write, ids)?,
+        WantedJobs::ByIds(ids) => scope.by_ids(write, ids)?,
     };
     match (fragile, request.company) {
         (Some(alone), Company::Nobody) => {

@@ -4,8 +4,8 @@
 //! An edit and a delete hold only while the schedule is what was seen and nothing of it is due.
 
 use foreman_core::ports::{
-    Became, CreateAnswer, DeleteAnswer, Edit, EditAnswer, Note, Seen, StoreError, TickReason, TickState, TickView,
-    Topic,
+    Became, CreateAnswer, DeleteAnswer, Edit, EditAnswer, Note, SeenSchedule, StoreError, TickReason, TickState,
+    TickView, Topic,
 };
 use foreman_core::schedule::{NewSchedule, ScheduleSpec};
 use foreman_core::{EditId, ScheduleId, TenantId, Timestamp, Work};
@@ -155,7 +155,12 @@ impl ScheduleEdit {
     }
 }
 
-pub(super) fn delete(write: &Write<'_>, tenant: &TenantId, id: ScheduleId, seen: Seen) -> Result<DeleteAnswer, Fault> {
+pub(super) fn delete(
+    write: &Write<'_>,
+    tenant: &TenantId,
+    id: ScheduleId,
+    seen: SeenSchedule,
+) -> Result<DeleteAnswer, Fault> {
     let Some(head) = head(write, tenant, id)? else { return Ok(DeleteAnswer::Gone) };
     if !head.may_change(seen, write.now) {
         return Ok(DeleteAnswer::Stale);
@@ -187,7 +192,7 @@ fn texts(id: ScheduleId, spec: &ScheduleSpec, work: &Work) -> Result<(String, St
 
 /// What a change is judged by.
 struct StoredHead {
-    seen: Seen,
+    seen: SeenSchedule,
     edited_by: Option<EditId>,
     is_paused: bool,
     name: String,
@@ -195,7 +200,7 @@ struct StoredHead {
 
 impl StoredHead {
     /// It is what was seen, and nothing of it is due.
-    fn may_change(&self, seen: Seen, now: Timestamp) -> bool {
+    fn may_change(&self, seen: SeenSchedule, now: Timestamp) -> bool {
         self.seen == seen && self.seen.next.is_none_or(|next| next > now)
     }
 }

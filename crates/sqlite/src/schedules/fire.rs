@@ -4,7 +4,7 @@
 //! says whether it is there already, and with it its job is.
 
 use foreman_core::ports::{
-    Fired, Firing, NewTick, Note, OPEN_JOBS_AMONG, Seen, StoreError, TickAct, TickReason, TickState,
+    Fired, Firing, NewTick, Note, OPEN_JOBS_AMONG, SeenSchedule, StoreError, TickAct, TickReason, TickState,
 };
 use foreman_core::schedule::{Decided, Decision, Overlap, decide};
 use foreman_core::storage::NewJobRow;
@@ -22,7 +22,7 @@ use crate::write::{BorrowedStatement, Write};
 /// A firing, its jobs as their rows want them.
 pub(super) struct PreparedFiring {
     schedule: ScheduleId,
-    seen: Seen,
+    seen: SeenSchedule,
     overlap: Overlap,
     release: Option<NewJobRow>,
     ticks: Vec<(Timestamp, PreparedAct)>,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use foreman_core::ports::{ScheduleHead, ScheduleView, Seen, TickView};
+use foreman_core::ports::{ScheduleHead, ScheduleView, SeenSchedule, TickView};
 use foreman_core::schedule::{Schedule, ScheduleName};
 use foreman_core::{ScheduleId, TenantId, Timestamp};
 use rusqlite::Row;
@@ -22,7 +22,7 @@ pub(super) use schedule_columns;
 /// A schedule whose spec and work are still text: read outside the writer.
 pub(super) struct RawSchedule {
     pub id: ScheduleId,
-    pub seen: Seen,
+    pub seen: SeenSchedule,
     tenant: TenantId,
     name: ScheduleName,
     is_paused: bool,
@@ -59,8 +59,8 @@ pub(super) fn called(row: &Row<'_>) -> (String, i64) {
 }
 
 /// From the columns `version, next_fire_at, held`, the first of which stands at `first`.
-pub(super) fn seen(cells: &Cells<'_, ScheduleId>, first: usize) -> Result<Seen, Fault> {
-    Ok(Seen {
+pub(super) fn seen(cells: &Cells<'_, ScheduleId>, first: usize) -> Result<SeenSchedule, Fault> {
+    Ok(SeenSchedule {
         version: cells.get(first, "version")?,
         next: cells.maybe_time(first + 1, "next_fire_at")?,
         held: cells.maybe_time(first + 2, "held")?,

@@ -9,9 +9,9 @@ use foreman_conformance::statistics::Stretch;
 use foreman_core::job::NewJob;
 use foreman_core::key::KeyHash;
 use foreman_core::ports::{
-    AuditLog, Begin, ChangeLog, ClaimAnswer, DeliveryNote, FollowerName, Followers, Holder, JobFilter, JobQuery,
-    JobStore, KeyStore, NewPass, PassKind, PassStore, Position, Range, Retention, ScheduleStore, SessionStore, Settled,
-    Settlement, StatisticsStore, StoreError, TenantStore, TenantUpdate, Upkeep, WebhookStore, Went,
+    AuditLog, Begin, ChangeLog, ClaimAnswer, DeliveryNote, FollowerName, Followers, JobFilter, JobQuery, JobStore,
+    KeyStore, NewPass, PassHolder, PassKind, PassStore, Position, Range, Retention, ScheduleStore, SessionStore,
+    Settled, Settlement, StatisticsStore, StoreError, TenantStore, TenantUpdate, Upkeep, WebhookStore, Went,
 };
 use foreman_core::statistics::{Ledger, Slot};
 use foreman_core::target::{Body, HttpTarget, Target};
@@ -464,7 +464,7 @@ async fn random_damage_is_answered_and_never_a_panic() {
         let pass = NewPass {
             hash: KeyHash::of(b"shown"),
             kind: PassKind::Ticket,
-            holder: Holder::Nobody,
+            holder: PassHolder::Nobody,
             tenant: TenantId::default(),
             keep: Duration::from_hours(1),
         };

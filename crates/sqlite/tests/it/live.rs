@@ -7,8 +7,8 @@ use foreman_conformance::statistics::{Stretch, position};
 use foreman_core::error_group::ErrorGroup;
 use foreman_core::key::KeyHash;
 use foreman_core::ports::{
-    Advanced, ChangeLog, Counted, Followers, Holder, JobFilter, JobQuery, JobStore, NewPass, Note, PassKind, PassStore,
-    Position, RedriveAnswer, Retention, SessionState, Settlement, StatisticsStore, Upkeep,
+    Advanced, ChangeLog, Counted, Followers, JobFilter, JobQuery, JobStore, NewPass, Note, PassHolder, PassKind,
+    PassStore, Position, RedriveAnswer, Retention, SessionState, Settlement, StatisticsStore, Upkeep,
 };
 use foreman_core::statistics::Ledger;
 use foreman_core::{Fence, JobId, SessionId, State, TenantId};
@@ -231,7 +231,7 @@ fn a_pass() -> NewPass {
     NewPass {
         hash: KeyHash::of(b"what the browser shows"),
         kind: PassKind::Session,
-        holder: Holder::Bootstrap(KeyHash::of(b"what the configuration says")),
+        holder: PassHolder::Bootstrap(KeyHash::of(b"what the configuration says")),
         tenant: TenantId::default(),
         keep: HOUR,
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use foreman_conformance::given::{MINUTE, PLENTY, Scene, a_job};
 use foreman_conformance::timetable::{every_minute, named, next_firing, schedule_ids};
 use foreman_core::ports::{
-    DeleteAnswer, DueSchedule, Fired, Firing, JobStore, NewTick, ScheduleStore, Seen, StoreError, TickAct,
+    DeleteAnswer, DueSchedule, Fired, Firing, JobStore, NewTick, ScheduleStore, SeenSchedule, StoreError, TickAct,
 };
 use foreman_core::schedule::ScheduleKey;
 use foreman_core::target::{Body, HttpTarget, Target};
@@ -107,7 +107,7 @@ async fn a_schedule_of_a_later_version_harms_no_other() {
     // Whoever knows what was seen can still be rid of it, once what was due is fired.
     let firing = Firing { ticks: Vec::new(), next: None, ..next_firing(&views[0]) };
     assert_eq!(scene.fired(&firing).await, []);
-    let seen = Seen { next: None, ..views[0].seen };
+    let seen = SeenSchedule { next: None, ..views[0].seen };
     let deleted = laptop.store.delete_schedule(&tenant, ids[0], seen).await.unwrap();
     assert_eq!(deleted, DeleteAnswer::Deleted);
     assert!(laptop.store.schedule(&tenant, &named("a")).await.unwrap().is_none());

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use foreman_core::Timestamp;
 use foreman_core::audit::Actor;
 use foreman_core::key::KeyHash;
-use foreman_core::ports::{Holder, NewPass, Pass, PassKind};
+use foreman_core::ports::{NewPass, Pass, PassHolder, PassKind};
 
 use super::{Authenticator, too_many_attempts};
 use crate::gate::caller::Caller;
@@ -21,9 +21,9 @@ impl Authenticator {
     /// Writes down that this pass is the caller's, for the tenant that the request is about. Answers until when.
     pub async fn issue(&self, text: &PassText, caller: &Caller) -> Result<Timestamp, Problem> {
         let holder = match (&caller.actor, &self.keys) {
-            (Actor::Key(id), _) => Holder::Key(id.clone()),
-            (Actor::Bootstrap, Keys::Asked(admin)) => Holder::Bootstrap(text.bound_to(admin)),
-            (Actor::Nobody, Keys::None) => Holder::Nobody,
+            (Actor::Key(id), _) => PassHolder::Key(id.clone()),
+            (Actor::Bootstrap, Keys::Asked(admin)) => PassHolder::Bootstrap(text.bound_to(admin)),
+            (Actor::Nobody, Keys::None) => PassHolder::Nobody,
             (actor, _) => return Err(Problem::internal(format!("{actor} asks for a pass over HTTP"))),
         };
         let kind = text.kind();
@@ -82,12 +82,12 @@ impl Authenticator {
     /// What the key behind a pass is worth now.
     async fn pass_holder(&self, text: &PassText, pass: &Pass) -> Result<Caller, Problem> {
         let caller = match (&pass.holder, &self.keys) {
-            (Holder::Nobody, Keys::None) => self.everything(Actor::Nobody).await?,
-            (Holder::Bootstrap(bound), Keys::Asked(admin)) if *bound == text.bound_to(admin) || bound == admin => {
+            (PassHolder::Nobody, Keys::None) => self.everything(Actor::Nobody).await?,
+            (PassHolder::Bootstrap(bound), Keys::Asked(admin)) if *bound == text.bound_to(admin) || bound == admin => {
                 // The second is how the version before wrote it down, good for as long as its passes are.
                 self.everything(Actor::Bootstrap).await?
             }
-            (Holder::Key(id), _) => {
+            (PassHolder::Key(id), _) => {
                 let answer = self.look_up(id).await?;
                 let known = answer.value.ok_or_else(gone)?;
                 self.caller(&known, answer.age)?

@@ -13,7 +13,7 @@ fn start() -> Timestamp {
 }
 
 /// Every minute from the start, unless the fields say otherwise.
-fn rule(fields: &str) -> Rule {
+fn rule(fields: &str) -> ScheduleRule {
     let when = if fields.contains("\"cron\"") || fields.contains("\"at\"") { "" } else { r#""every": "1m", "# };
     let json = format!(
         r#"{{"name": "n", {when}{fields}{}"job": {{"task": "t"}}}}"#,
@@ -25,17 +25,17 @@ fn rule(fields: &str) -> Rule {
 
 /// What is planned, in minutes since the start.
 #[derive(Debug, PartialEq)]
-enum Told {
+enum PlannedMinutes {
     Fire(u64),
     Skip(u64, u64, Option<u32>),
 }
-use Told::{Fire, Skip};
+use PlannedMinutes::{Fire, Skip};
 
 fn minutes(at: Timestamp) -> u64 {
     at.since(start()).as_secs() / 60
 }
 
-fn told(planned: &Planned) -> Vec<Told> {
+fn told(planned: &Planned) -> Vec<PlannedMinutes> {
     let one = |tick: &PlannedTick| match *tick {
         PlannedTick::Fire { nominal } => Fire(minutes(nominal)),
         PlannedTick::Skip { first, last, count } => Skip(minutes(first), minutes(last), count),
@@ -44,7 +44,7 @@ fn told(planned: &Planned) -> Vec<Told> {
 }
 
 /// Looked at so many minutes and a half after the start, with the tick of minute one due.
-fn after(rule: &Rule, late: u32) -> Planned {
+fn after(rule: &ScheduleRule, late: u32) -> Planned {
     plan(rule, start().plus(MINUTE), start().plus(MINUTE * late + MINUTE / 2), MINUTE)
 }
 

@@ -37,7 +37,7 @@ fn mistakes(spec: &ScheduleSpec) -> Vec<String> {
 #[test]
 fn the_defaults_are_the_documented_ones() {
     let judged = judge(&spec("")).expect("valid");
-    let Rule { missed, missed_max, overlap, jitter, start_at, end_at, .. } = judged.rule;
+    let ScheduleRule { missed, missed_max, overlap, jitter, start_at, end_at, .. } = judged.rule;
     assert_eq!((missed, missed_max, overlap, jitter), (Missed::Latest, 100, Overlap::Allow, Duration::ZERO));
     assert_eq!((start_at, end_at), (None, None));
     assert_eq!(judged.rule.timing.zone().to_string(), "UTC");

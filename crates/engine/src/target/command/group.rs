@@ -31,12 +31,12 @@ pub fn kill_all() {
 }
 
 /// Killed as a whole when this is dropped.
-pub(super) struct Group {
+pub(super) struct ProcessGroup {
     /// `None` once nothing of it is ours to signal.
     leader: Option<Pid>,
 }
 
-impl Group {
+impl ProcessGroup {
     /// The child was started as the leader of a group of its own, and was not waited for yet.
     pub(super) fn led_by(child: &Child) -> Self {
         let leader = child.id().and_then(|id| i32::try_from(id).ok()).map(Pid::from_raw);
@@ -70,7 +70,7 @@ impl Group {
         self.leader.is_some_and(|leader| killpg(leader, None) != Err(Errno::ESRCH))
     }
 
-    /// Kills what the leader left behind. Called right after the leader was seen to end: see [`Group::gone_by`] for why
+    /// Kills what the leader left behind. Called right after the leader was seen to end: see [`ProcessGroup::gone_by`] for why
     /// the number is still its own.
     pub(super) fn finish(&mut self) {
         self.signal(Signal::SIGKILL);
@@ -82,7 +82,7 @@ impl Group {
 
 /// The attempt was dropped while the command ran: its leader is not reaped yet, so the number is its own. The child's
 /// handle, dropped after this, has the runtime reap it.
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         self.finish();
     }

@@ -30,7 +30,7 @@ use nix::sys::stat::{Mode, umask};
 use nix::unistd::{Gid, Pid, Uid, chdir, close, getppid, setgroups, setresgid, setresuid};
 
 pub use super::plan::NotAPlan;
-use super::plan::{Identity, Plan, READY, Refusal, Step, unmark};
+use super::plan::{Identity, LaunchPlan, LaunchStep, READY, Refusal, unmark};
 
 /// Does what the words say and becomes the program they name. Returns only when it could not.
 ///
@@ -43,11 +43,11 @@ pub fn run(
     if words.next_if(|word| word == SWEEP).is_some() {
         return sweep(words.next());
     }
-    let plan = match Plan::read(words) {
+    let plan = match LaunchPlan::read(words) {
         Ok(plan) => plan,
         Err(error) => return NotLaunched::Misused(error),
     };
-    let mut report = match Report::open(&plan) {
+    let mut report = match ReportChannel::open(&plan) {
         Ok(report) => report,
         Err(error) => return NotLaunched::Unheard(error),
     };
@@ -73,12 +73,12 @@ fn sweep(user: Option<OsString>) -> NotLaunched {
         return NotLaunched::Misused(NotAPlan::Value(SWEEP));
     }
     if let Err(errno) = become_user(user) {
-        return NotLaunched::Refused(Refusal { step: Step::User, errno });
+        return NotLaunched::Refused(Refusal { step: LaunchStep::User, errno });
     }
     match kill(Pid::from_raw(-1), Signal::SIGKILL) {
         // There was nothing.
         Ok(()) | Err(Errno::ESRCH) => NotLaunched::Swept,
-        Err(errno) => NotLaunched::Refused(Refusal { step: Step::User, errno }),
+        Err(errno) => NotLaunched::Refused(Refusal { step: LaunchStep::User, errno }),
     }
 }
 
@@ -100,14 +100,18 @@ impl NotLaunched {
         match self {
             NotLaunched::Swept => 0,
             NotLaunched::Misused(_) => 2,
-            NotLaunched::Refused(Refusal { step: Step::Program, errno: Errno::ENOENT }) => 127,
-            NotLaunched::Refused(Refusal { step: Step::Program, .. }) => 126,
+            NotLaunched::Refused(Refusal { step: LaunchStep::Program, errno: Errno::ENOENT }) => 127,
+            NotLaunched::Refused(Refusal { step: LaunchStep::Program, .. }) => 126,
             NotLaunched::Unheard(_) | NotLaunched::Refused(_) => 125,
         }
     }
 }
 
-fn carry_out(plan: Plan, environment: impl IntoIterator<Item = (OsString, OsString)>, report: &mut Report) -> Refusal {
+fn carry_out(
+    plan: LaunchPlan,
+    environment: impl IntoIterator<Item = (OsString, OsString)>,
+    report: &mut ReportChannel,
+) -> Refusal {
     match prepare(&plan) {
         Ok(()) => {}
         Err(refusal) => return refusal,
@@ -126,12 +130,12 @@ fn carry_out(plan: Plan, environment: impl IntoIterator<Item = (OsString, OsStri
     }
     for limit in &plan.limits {
         if let Err(errno) = limit.set() {
-            return Refusal { step: Step::Limit, errno };
+            return Refusal { step: LaunchStep::Limit, errno };
         }
     }
     report.ready();
     let error = command.exec();
-    Refusal { step: Step::Program, errno: error.raw_os_error().map_or(Errno::EINVAL, Errno::from_raw) }
+    Refusal { step: LaunchStep::Program, errno: error.raw_os_error().map_or(Errno::EINVAL, Errno::from_raw) }
 }
 
 /// On the last step all that the program is given is copied once more, and by then there may be a limit on memory that is
@@ -144,21 +148,21 @@ fn lay_in_memory(given: usize) {
     drop(std::hint::black_box(pieces));
 }
 
-fn prepare(plan: &Plan) -> Result<(), Refusal> {
+fn prepare(plan: &LaunchPlan) -> Result<(), Refusal> {
     let at = |step| move |errno| Refusal { step, errno };
     umask(Mode::S_IRWXG | Mode::S_IRWXO);
     if let Some(user) = plan.user {
-        become_user(user).map_err(at(Step::User))?;
+        become_user(user).map_err(at(LaunchStep::User))?;
     }
-    prctl::set_no_new_privs().map_err(at(Step::Privileges))?;
+    prctl::set_no_new_privs().map_err(at(LaunchStep::Privileges))?;
     // After the change of user, which would have undone it.
-    prctl::set_pdeathsig(Signal::SIGKILL).map_err(at(Step::Parent))?;
+    prctl::set_pdeathsig(Signal::SIGKILL).map_err(at(LaunchStep::Parent))?;
     if getppid() != Pid::from_raw(plan.parent) {
         // It died before we asked to be told.
-        return Err(Refusal { step: Step::Parent, errno: Errno::ESRCH });
+        return Err(Refusal { step: LaunchStep::Parent, errno: Errno::ESRCH });
     }
     match &plan.directory {
-        Some(directory) => chdir(directory.as_os_str()).map_err(at(Step::Directory)),
+        Some(directory) => chdir(directory.as_os_str()).map_err(at(LaunchStep::Directory)),
         None => Ok(()),
     }
 }
@@ -172,23 +176,23 @@ fn become_user(user: Identity) -> Result<(), Errno> {
 }
 
 /// Where it is said what went wrong.
-enum Report {
+enum ReportChannel {
     Pipe(File),
     /// A person is trying it out.
     Nowhere,
 }
 
-impl Report {
+impl ReportChannel {
     /// Opens a way to the pipe that is closed by the start of the program. The way by which it came here would not be, and
     /// is closed now, with whatever else was left open by those before us.
-    fn open(plan: &Plan) -> io::Result<Self> {
+    fn open(plan: &LaunchPlan) -> io::Result<Self> {
         let report = match plan.report {
-            Some(number) => Report::Pipe(File::options().write(true).open(format!("/proc/self/fd/{number}"))?),
-            None => Report::Nowhere,
+            Some(number) => ReportChannel::Pipe(File::options().write(true).open(format!("/proc/self/fd/{number}"))?),
+            None => ReportChannel::Nowhere,
         };
         let own = match &report {
-            Report::Pipe(pipe) => Some(pipe.as_raw_fd()),
-            Report::Nowhere => None,
+            ReportChannel::Pipe(pipe) => Some(pipe.as_raw_fd()),
+            ReportChannel::Nowhere => None,
         };
         for number in open_files()?.into_iter().filter(|number| *number > 2 && Some(*number) != own) {
             // The one by which they were listed is closed already.
@@ -206,7 +210,7 @@ impl Report {
     }
 
     fn say(&mut self, bytes: &[u8]) {
-        if let Report::Pipe(pipe) = self {
+        if let ReportChannel::Pipe(pipe) = self {
             // Nobody listens when Foreman is gone, and then we are about to be.
             let _ = pipe.write_all(bytes);
         }

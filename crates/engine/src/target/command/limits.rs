@@ -12,7 +12,7 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 /// `None`: as unlimited as Foreman itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct ProcessLimits {
     /// Time of the processor, in whole seconds.
     pub cpu: Option<Duration>,
     /// Address space.
@@ -25,7 +25,7 @@ pub struct Limits {
     pub core_size: Option<usize>,
 }
 
-impl Default for Limits {
+impl Default for ProcessLimits {
     fn default() -> Self {
         Self {
             cpu: None,
@@ -40,13 +40,13 @@ impl Default for Limits {
 
 /// One of them, as the launcher is told about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limit {
-    kind: Kind,
+pub struct ProcessLimit {
+    kind: LimitKind,
     most: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum LimitKind {
     Cpu,
     Memory,
     Processes,
@@ -56,43 +56,43 @@ enum Kind {
 }
 
 /// The name of each and what the kernel calls it. Memory comes last: it may be too little for the launcher itself.
-const KINDS: [(&str, Kind, Resource); 6] = [
-    ("cpu", Kind::Cpu, Resource::RLIMIT_CPU),
-    ("processes", Kind::Processes, Resource::RLIMIT_NPROC),
-    ("open_files", Kind::OpenFiles, Resource::RLIMIT_NOFILE),
-    ("file_size", Kind::FileSize, Resource::RLIMIT_FSIZE),
-    ("core_size", Kind::CoreSize, Resource::RLIMIT_CORE),
-    ("memory", Kind::Memory, Resource::RLIMIT_AS),
+const KINDS: [(&str, LimitKind, Resource); 6] = [
+    ("cpu", LimitKind::Cpu, Resource::RLIMIT_CPU),
+    ("processes", LimitKind::Processes, Resource::RLIMIT_NPROC),
+    ("open_files", LimitKind::OpenFiles, Resource::RLIMIT_NOFILE),
+    ("file_size", LimitKind::FileSize, Resource::RLIMIT_FSIZE),
+    ("core_size", LimitKind::CoreSize, Resource::RLIMIT_CORE),
+    ("memory", LimitKind::Memory, Resource::RLIMIT_AS),
 ];
 
-impl Limits {
+impl ProcessLimits {
     /// Those that there are, in the order in which they are to be set.
-    pub fn each(&self) -> Vec<Limit> {
+    pub fn each(&self) -> Vec<ProcessLimit> {
         let most = |kind| match kind {
             // A part of a second is a second: nothing at all would kill the command at once.
-            Kind::Cpu => self.cpu.map(|time| time.as_secs() + u64::from(time.subsec_nanos() > 0)),
-            Kind::Memory => self.memory.map(|bytes| bytes as u64),
-            Kind::Processes => self.processes,
-            Kind::OpenFiles => self.open_files,
-            Kind::FileSize => self.file_size.map(|bytes| bytes as u64),
-            Kind::CoreSize => self.core_size.map(|bytes| bytes as u64),
+            LimitKind::Cpu => self.cpu.map(|time| time.as_secs() + u64::from(time.subsec_nanos() > 0)),
+            LimitKind::Memory => self.memory.map(|bytes| bytes as u64),
+            LimitKind::Processes => self.processes,
+            LimitKind::OpenFiles => self.open_files,
+            LimitKind::FileSize => self.file_size.map(|bytes| bytes as u64),
+            LimitKind::CoreSize => self.core_size.map(|bytes| bytes as u64),
         };
-        KINDS.iter().filter_map(|(_, kind, _)| Some(Limit { kind: *kind, most: most(*kind)? })).collect()
+        KINDS.iter().filter_map(|(_, kind, _)| Some(ProcessLimit { kind: *kind, most: most(*kind)? })).collect()
     }
 }
 
-impl Limit {
+impl ProcessLimit {
     pub fn name(self) -> &'static str {
         self.entry().0
     }
 
-    fn entry(self) -> &'static (&'static str, Kind, Resource) {
+    fn entry(self) -> &'static (&'static str, LimitKind, Resource) {
         // Made from the table, or read by its names.
         KINDS.iter().find(|(_, kind, _)| *kind == self.kind).expect("every kind is in the table")
     }
 
     pub fn is_on_memory(self) -> bool {
-        self.kind == Kind::Memory
+        self.kind == LimitKind::Memory
     }
 
     /// Holds this process to it, and whatever it becomes.
@@ -102,12 +102,12 @@ impl Limit {
         let soft = self.most.min(hard);
         // At the soft limit of its time a process is told (SIGXCPU), at the hard one it is killed. Both at once would
         // look like anybody's SIGKILL.
-        let hard = if self.kind == Kind::Cpu { soft.saturating_add(1).min(hard) } else { soft };
+        let hard = if self.kind == LimitKind::Cpu { soft.saturating_add(1).min(hard) } else { soft };
         setrlimit(resource, soft, hard)
     }
 }
 
-impl fmt::Display for Limit {
+impl fmt::Display for ProcessLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}={}", self.name(), self.most)
     }
@@ -115,18 +115,18 @@ impl fmt::Display for Limit {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a limit: {0:?}")]
-pub struct NotALimit(String);
+pub struct NotAProcessLimit(String);
 
-impl FromStr for Limit {
-    type Err = NotALimit;
+impl FromStr for ProcessLimit {
+    type Err = NotAProcessLimit;
 
-    fn from_str(text: &str) -> Result<Self, NotALimit> {
+    fn from_str(text: &str) -> Result<Self, NotAProcessLimit> {
         let read = || {
             let (name, most) = text.split_once('=')?;
             let (_, kind, _) = KINDS.iter().find(|(known, ..)| *known == name)?;
             Some(Self { kind: *kind, most: most.parse().ok()? })
         };
-        read().ok_or_else(|| NotALimit(text.into()))
+        read().ok_or_else(|| NotAProcessLimit(text.into()))
     }
 }
 
@@ -134,18 +134,18 @@ impl FromStr for Limit {
 mod tests {
     use super::*;
 
-    fn words(limits: &Limits) -> Vec<String> {
+    fn words(limits: &ProcessLimits) -> Vec<String> {
         limits.each().iter().map(ToString::to_string).collect()
     }
 
     #[test]
     fn the_usual_limits_are_on_files() {
-        assert_eq!(words(&Limits::default()), ["open_files=256", "file_size=67108864", "core_size=0"]);
+        assert_eq!(words(&ProcessLimits::default()), ["open_files=256", "file_size=67108864", "core_size=0"]);
     }
 
     #[test]
     fn each_survives_its_way_to_the_launcher() {
-        let all = Limits {
+        let all = ProcessLimits {
             cpu: Some(Duration::from_millis(1_500)),
             memory: Some(1 << 30),
             processes: Some(20),
@@ -159,17 +159,23 @@ mod tests {
             ["cpu=2", "processes=20", "open_files=3", "file_size=4", "core_size=5", "memory=1073741824"],
             "memory last"
         );
-        let read: Vec<Limit> = said.iter().map(|text| text.parse().expect(text)).collect();
+        let read: Vec<ProcessLimit> = said.iter().map(|text| text.parse().expect(text)).collect();
         assert_eq!(read, all.each());
         for wrong in ["", "cpu", "cpu=", "cpu=-1", "cpu=1s", "stack=1", "=1"] {
-            assert!(wrong.parse::<Limit>().is_err(), "{wrong}");
+            assert!(wrong.parse::<ProcessLimit>().is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn nothing_is_limited_when_nobody_asks_for_it() {
-        let none =
-            Limits { cpu: None, memory: None, processes: None, open_files: None, file_size: None, core_size: None };
+        let none = ProcessLimits {
+            cpu: None,
+            memory: None,
+            processes: None,
+            open_files: None,
+            file_size: None,
+            core_size: None,
+        };
         assert!(none.each().is_empty());
     }
 }

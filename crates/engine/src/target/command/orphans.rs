@@ -51,7 +51,7 @@ pub async fn bury(shutdown: Shutdown) {
         }
     };
     loop {
-        while bury_those_there() == Left::Some {
+        while bury_those_there() == LeftOrphans::Some {
             sleep(LOOK_AGAIN).await;
         }
         tokio::select! {
@@ -63,30 +63,30 @@ pub async fn bury(shutdown: Shutdown) {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Left {
+enum LeftOrphans {
     Nothing,
     /// One of our own is in front.
     Some,
 }
 
-fn bury_those_there() -> Left {
+fn bury_those_there() -> LeftOrphans {
     let mut started = started();
     // Gone, and waited for. A number that was given to another process since then stays until that one is gone too.
     started.retain(|pid| kill(Pid::from_raw(*pid), None) != Err(Errno::ESRCH));
     loop {
         let look = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
         let pid = match waitid(Id::All, look) {
-            Ok(WaitStatus::StillAlive) | Err(_) => return Left::Nothing,
+            Ok(WaitStatus::StillAlive) | Err(_) => return LeftOrphans::Nothing,
             Ok(status) => match status.pid() {
                 Some(pid) => pid,
-                None => return Left::Nothing,
+                None => return LeftOrphans::Nothing,
             },
         };
         if started.contains(&pid.as_raw()) {
-            return Left::Some;
+            return LeftOrphans::Some;
         }
         if waitpid(pid, Some(WaitPidFlag::WNOHANG)).is_err() {
-            return Left::Nothing;
+            return LeftOrphans::Nothing;
         }
     }
 }

@@ -3,7 +3,7 @@
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::ChildStdin;
 
-use crate::output::Lines;
+use crate::output::LineSplitter;
 use crate::target::excerpt::Excerpt;
 
 const CHUNK: usize = 16 * 1024;
@@ -11,11 +11,11 @@ const CHUNK: usize = 16 * 1024;
 /// One stream of a command: its beginning is kept, its lines are published, and all of it is read.
 pub(super) struct Captured {
     beginning: Excerpt,
-    lines: Lines,
+    lines: LineSplitter,
 }
 
 impl Captured {
-    pub(super) fn new(limit: usize, lines: Lines) -> Self {
+    pub(super) fn new(limit: usize, lines: LineSplitter) -> Self {
         Self { beginning: Excerpt::new(limit), lines }
     }
 

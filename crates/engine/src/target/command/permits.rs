@@ -11,7 +11,7 @@ use foreman_core::target::Program;
 use foreman_core::tenant::Permitted;
 use foreman_core::{Target, TenantId};
 
-use crate::target::{Ending, Try};
+use crate::target::{Try, TryEnding};
 
 /// Says what the jobs of a tenant may run.
 #[async_trait]
@@ -20,16 +20,16 @@ pub trait Permits: Send + Sync {
 }
 
 /// How an attempt ends that must not begin.
-pub(super) async fn refusal(permits: &dyn Permits, attempt: &Try, program: &Program) -> Option<Ending> {
+pub(super) async fn refusal(permits: &dyn Permits, attempt: &Try, program: &Program) -> Option<TryEnding> {
     let tenant = &attempt.job.tenant;
     match permits.permitted(tenant).await {
         Ok(permitted) if permitted.allow(program) => {
             let Target::Command(command) = &attempt.job.work.target else { return None };
             let name = command.env.names().find(|name| !permitted.allow_variable(name))?;
             let why = "it is not on the list of allowed variables, and could change what the program runs";
-            Some(Ending::failed(format!("the tenant {tenant} may not set the variable {name}: {why}")))
+            Some(TryEnding::failed(format!("the tenant {tenant} may not set the variable {name}: {why}")))
         }
-        Ok(_) => Some(Ending::failed(match program {
+        Ok(_) => Some(TryEnding::failed(match program {
             Program::Argv(argv) => {
                 let name = argv.first().map_or("", String::as_str);
                 format!("the tenant {tenant} may not run {name}: it is not on its list of allowed programs")
@@ -38,7 +38,7 @@ pub(super) async fn refusal(permits: &dyn Permits, attempt: &Try, program: &Prog
                 format!("the tenant {tenant} may not run shell commands: sh is not on its list of allowed programs")
             }
         })),
-        Err(error) => Some(Ending::again(format!("could not check what the tenant {tenant} may run: {error}"))),
+        Err(error) => Some(TryEnding::again(format!("could not check what the tenant {tenant} may run: {error}"))),
     }
 }
 

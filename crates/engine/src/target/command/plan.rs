@@ -14,7 +14,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 
 use nix::errno::Errno;
 
-use super::limits::Limit;
+use super::limits::ProcessLimit;
 
 /// Who a command is, where it is not who Foreman is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,12 +25,12 @@ pub struct Identity {
 
 /// Everything the launcher needs to know but the environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct LaunchPlan {
     /// Whoever asked. When it is gone there is nobody to start anything for.
     pub parent: i32,
     /// Where to say what went wrong; closed by the start of the program. `None`: on standard error, for a person.
     pub report: Option<RawFd>,
-    pub limits: Vec<Limit>,
+    pub limits: Vec<ProcessLimit>,
     pub user: Option<Identity>,
     pub directory: Option<OsString>,
     /// The program and its arguments.
@@ -58,7 +58,7 @@ const USER: &str = "--user";
 const DIRECTORY: &str = "--directory";
 const PROGRAM: &str = "--";
 
-impl Plan {
+impl LaunchPlan {
     pub fn into_words(self) -> Vec<OsString> {
         let mut words: Vec<OsString> = vec![PARENT.into(), self.parent.to_string().into()];
         if let Some(report) = self.report {
@@ -135,7 +135,7 @@ pub fn unmark(name: &OsStr) -> Option<&OsStr> {
 
 /// What could not be done on the way to the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum LaunchStep {
     Limit,
     User,
     Privileges,
@@ -144,29 +144,29 @@ pub enum Step {
     Program,
 }
 
-const STEPS: [(u8, Step, &str); 6] = [
-    (b'l', Step::Limit, "set its limits"),
-    (b'u', Step::User, "become the user that runs commands"),
-    (b'n', Step::Privileges, "prevent new privileges"),
-    (b'o', Step::Parent, "find its parent process"),
-    (b'd', Step::Directory, "enter its directory"),
-    (b'p', Step::Program, "run it"),
+const STEPS: [(u8, LaunchStep, &str); 6] = [
+    (b'l', LaunchStep::Limit, "set its limits"),
+    (b'u', LaunchStep::User, "become the user that runs commands"),
+    (b'n', LaunchStep::Privileges, "prevent new privileges"),
+    (b'o', LaunchStep::Parent, "find its parent process"),
+    (b'd', LaunchStep::Directory, "enter its directory"),
+    (b'p', LaunchStep::Program, "run it"),
 ];
 
-impl Step {
+impl LaunchStep {
     /// Completes "cannot …".
     pub fn what(self) -> &'static str {
         self.entry().2
     }
 
-    fn entry(self) -> &'static (u8, Step, &'static str) {
+    fn entry(self) -> &'static (u8, LaunchStep, &'static str) {
         STEPS.iter().find(|(_, step, _)| *step == self).expect("every step is in the table")
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    pub step: Step,
+    pub step: LaunchStep,
     pub errno: Errno,
 }
 
@@ -182,7 +182,7 @@ pub const READY: u8 = b'>';
 
 /// What the launcher said until its end of the pipe was closed: by the start of the program, or by its own end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum LauncherAnswer {
     /// The program was started.
     Started,
     Refused(Refusal),
@@ -197,17 +197,19 @@ impl Refusal {
     }
 }
 
-impl Said {
+impl LauncherAnswer {
     pub fn read(bytes: &[u8]) -> Self {
         match bytes {
-            [READY] => Said::Started,
+            [READY] => LauncherAnswer::Started,
             [READY, rest @ ..] | rest => match *rest {
                 [letter, a, b, c, d] => {
                     let errno = Errno::from_raw(i32::from_le_bytes([a, b, c, d]));
                     let step = STEPS.iter().find(|(known, ..)| *known == letter);
-                    step.map_or(Said::Nothing, |(_, step, _)| Said::Refused(Refusal { step: *step, errno }))
+                    step.map_or(LauncherAnswer::Nothing, |(_, step, _)| {
+                        LauncherAnswer::Refused(Refusal { step: *step, errno })
+                    })
                 }
-                _ => Said::Nothing,
+                _ => LauncherAnswer::Nothing,
             },
         }
     }
@@ -224,7 +226,7 @@ mod tests {
     #[test]
     fn a_plan_survives_its_way_to_the_launcher() {
         let odd = OsString::from_vec(vec![b'-', b'-', 0xff, b'\n']);
-        let full = Plan {
+        let full = LaunchPlan {
             parent: 17,
             report: Some(9),
             limits: vec!["cpu=3".parse().expect("a limit"), "memory=1".parse().expect("a limit")],
@@ -232,7 +234,7 @@ mod tests {
             directory: Some(odd.clone()),
             argv: vec!["--".into(), "--user".into(), odd, "".into()],
         };
-        let bare = Plan {
+        let bare = LaunchPlan {
             report: None,
             limits: vec![],
             user: None,
@@ -241,7 +243,7 @@ mod tests {
             ..full.clone()
         };
         for plan in [full, bare] {
-            assert_eq!(Plan::read(plan.clone().into_words()), Ok(plan));
+            assert_eq!(LaunchPlan::read(plan.clone().into_words()), Ok(plan));
         }
     }
 
@@ -260,7 +262,7 @@ mod tests {
             (&["--parent", "1", "--limit", "cpu", "--", "true"], NotAPlan::Value(LIMIT)),
             (&["--parent", "1", "--directory"], NotAPlan::Value(DIRECTORY)),
         ] {
-            assert_eq!(Plan::read(words(text)), Err(expected), "{text:?}");
+            assert_eq!(LaunchPlan::read(words(text)), Err(expected), "{text:?}");
         }
     }
 
@@ -276,16 +278,19 @@ mod tests {
 
     #[test]
     fn only_the_whole_word_means_that_it_started() {
-        let refusal = Refusal { step: Step::Program, errno: Errno::ENOENT };
-        assert_eq!(Said::read(&[READY]), Said::Started);
-        assert_eq!(Said::read(&refusal.to_bytes()), Said::Refused(refusal));
-        assert_eq!(Said::read(&[&[READY][..], &refusal.to_bytes()].concat()), Said::Refused(refusal));
+        let refusal = Refusal { step: LaunchStep::Program, errno: Errno::ENOENT };
+        assert_eq!(LauncherAnswer::read(&[READY]), LauncherAnswer::Started);
+        assert_eq!(LauncherAnswer::read(&refusal.to_bytes()), LauncherAnswer::Refused(refusal));
+        assert_eq!(
+            LauncherAnswer::read(&[&[READY][..], &refusal.to_bytes()].concat()),
+            LauncherAnswer::Refused(refusal)
+        );
         for cut in [&b""[..], b"p", b">p", b">>", b"hello", b">hello", b"p123456789"] {
-            assert_eq!(Said::read(cut), Said::Nothing, "{cut:?}");
+            assert_eq!(LauncherAnswer::read(cut), LauncherAnswer::Nothing, "{cut:?}");
         }
         for (_, step, _) in STEPS {
             let refusal = Refusal { step, errno: Errno::EPERM };
-            assert_eq!(Said::read(&refusal.to_bytes()), Said::Refused(refusal));
+            assert_eq!(LauncherAnswer::read(&refusal.to_bytes()), LauncherAnswer::Refused(refusal));
         }
     }
 }

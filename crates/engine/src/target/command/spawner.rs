@@ -18,12 +18,12 @@ use tokio::process::{Child, Command};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-use super::group::Group;
+use super::group::ProcessGroup;
 use super::orphans;
 
-static SPAWNER: Mutex<Option<Sender<Order>>> = Mutex::new(None);
+static SPAWNER: Mutex<Option<Sender<SpawnOrder>>> = Mutex::new(None);
 
-struct Order {
+struct SpawnOrder {
     command: Command,
     /// Passed on to this child, and closed here.
     legacy: Option<OwnedFd>,
@@ -32,9 +32,9 @@ struct Order {
     answer: oneshot::Sender<io::Result<Spawned>>,
 }
 
-/// A process that runs. In this order: the group is killed before its leader can be reaped, see [`Group`].
+/// A process that runs. In this order: the group is killed before its leader can be reaped, see [`ProcessGroup`].
 pub(super) struct Spawned {
-    pub(super) group: Group,
+    pub(super) group: ProcessGroup,
     pub(super) child: Child,
 }
 
@@ -42,11 +42,11 @@ pub(super) struct Spawned {
 /// killed.
 pub(super) async fn spawn(command: Command, legacy: Option<OwnedFd>) -> io::Result<Spawned> {
     let (answer, answered) = oneshot::channel();
-    order(Order { command, legacy, runtime: Handle::current(), answer })?;
+    order(SpawnOrder { command, legacy, runtime: Handle::current(), answer })?;
     answered.await.unwrap_or_else(|_| Err(io::Error::other("the thread that starts processes is gone")))
 }
 
-fn order(mut order: Order) -> io::Result<()> {
+fn order(mut order: SpawnOrder) -> io::Result<()> {
     let mut spawner = SPAWNER.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(living) = spawner.as_ref() {
         match living.send(order) {
@@ -62,8 +62,8 @@ fn order(mut order: Order) -> io::Result<()> {
     Ok(())
 }
 
-fn serve(orders: Receiver<Order>) {
-    for Order { command, legacy, runtime, answer } in orders {
+fn serve(orders: Receiver<SpawnOrder>) {
+    for SpawnOrder { command, legacy, runtime, answer } in orders {
         let _entered = runtime.enter();
         // An answer that nobody takes is dropped, and what was started with it.
         let _ = answer.send(start(command, legacy));
@@ -78,5 +78,5 @@ fn start(mut command: Command, legacy: Option<OwnedFd>) -> io::Result<Spawned> {
     let child = command.spawn()?;
     started.extend(child.id().and_then(|id| i32::try_from(id).ok()));
     drop(started);
-    Ok(Spawned { group: Group::led_by(&child), child })
+    Ok(Spawned { group: ProcessGroup::led_by(&child), child })
 }

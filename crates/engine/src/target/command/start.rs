@@ -10,8 +10,8 @@ use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
 
-use foreman_core::outcome::{Ended, classify_exit};
-use foreman_core::redact::Known;
+use foreman_core::outcome::{AttemptEnd, classify_exit};
+use foreman_core::redact::KnownSecrets;
 use foreman_core::sealed::SealedFor;
 use foreman_core::secret_map::CannotOpen;
 use foreman_core::target::{CommandTarget, ENV_PLACE, ExitCodes};
@@ -21,11 +21,11 @@ use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
 use tokio::process::Command;
 
-use super::plan::{Identity, Plan, Refusal, Said, Step, mark};
+use super::plan::{Identity, LaunchPlan, LaunchStep, LauncherAnswer, Refusal, mark};
 use super::scratch::Scratch;
 use super::spawner::{self, Spawned};
 use super::{Config, Launcher};
-use crate::target::{Ending, Try};
+use crate::target::{Try, TryEnding};
 
 /// What a shell answers when there is no such program, and when it may not be run.
 const NOT_FOUND: i32 = 127;
@@ -54,23 +54,23 @@ pub(super) enum NotStarted {
 impl NotStarted {
     /// What a shell would have told by an exit code counts as that exit code, so that a job may say otherwise. A machine
     /// that is short of something right now, or wrongly set up, is worth another try; the rest is not.
-    pub(super) fn into_ending(self, codes: &ExitCodes) -> Ending {
+    pub(super) fn into_ending(self, codes: &ExitCodes) -> TryEnding {
         let ended = match &self {
-            NotStarted::Empty | NotStarted::Directory { .. } => Ended::Failed,
+            NotStarted::Empty | NotStarted::Directory { .. } => AttemptEnd::Failed,
             NotStarted::Program { error, .. } => match error.kind() {
                 io::ErrorKind::NotFound => classify_exit(Some(NOT_FOUND), codes),
                 io::ErrorKind::PermissionDenied => classify_exit(Some(NOT_EXECUTABLE), codes),
                 _ if is_unrunnable(error) => classify_exit(Some(NOT_EXECUTABLE), codes),
-                _ if is_malformed(error) => Ended::Failed,
-                _ => Ended::Again { after: None },
+                _ if is_malformed(error) => AttemptEnd::Failed,
+                _ => AttemptEnd::Again { after: None },
             },
             NotStarted::Sealed(_)
             | NotStarted::Scratch { .. }
             | NotStarted::Launcher(_)
             | NotStarted::Refused(_)
-            | NotStarted::Lost { .. } => Ended::Again { after: None },
+            | NotStarted::Lost { .. } => AttemptEnd::Again { after: None },
         };
-        Ending { ended, ..Ending::again(self.to_string()) }
+        TryEnding { ended, ..TryEnding::again(self.to_string()) }
     }
 }
 
@@ -91,7 +91,7 @@ pub(super) struct Started {
     /// Removed after the processes that use it are gone.
     pub(super) scratch: Option<Scratch>,
     /// What it was given in confidence.
-    pub(super) known: Arc<Known>,
+    pub(super) known: Arc<KnownSecrets>,
 }
 
 /// `user`: instead of the launcher's.
@@ -126,7 +126,7 @@ fn environment(
     target: &CommandTarget,
     attempt: &Try,
     config: &Config,
-) -> Result<(BTreeMap<String, String>, Known), CannotOpen> {
+) -> Result<(BTreeMap<String, String>, KnownSecrets), CannotOpen> {
     let place = SealedFor { tenant: &attempt.job.tenant, name: ENV_PLACE };
     let of_job = target.env.open(config.keyring.as_deref(), place)?;
     let mut all: BTreeMap<String, String> = config.inherited.iter().cloned().collect();
@@ -140,7 +140,7 @@ fn environment(
         all.insert("FOREMAN_SCHEDULE".into(), occasion.schedule.clone());
         all.insert("FOREMAN_SCHEDULED_FOR".into(), occasion.nominal.to_string());
     }
-    Ok((all, Known::of(&of_job)))
+    Ok((all, KnownSecrets::of(&of_job)))
 }
 
 fn scratch(parent: &Path, owner: Option<Identity>) -> Result<Scratch, NotStarted> {
@@ -201,7 +201,7 @@ async fn launch(
     target: &CommandTarget,
 ) -> Result<(Spawned, Launch), NotStarted> {
     let (report, its_end) = report_pipe().map_err(NotStarted::Launcher)?;
-    let plan = Plan {
+    let plan = LaunchPlan {
         parent: getpid().as_raw(),
         report: Some(its_end.as_raw_fd()),
         limits: launcher.limits.each(),
@@ -247,13 +247,13 @@ impl Launch {
     /// it printed.
     pub(super) fn refusal(&self, target: &CommandTarget, how: &str, printed: &str) -> Option<NotStarted> {
         let program = || target.program.argv().first().cloned().unwrap_or_default();
-        match Said::read(&self.said) {
-            Said::Started => None,
-            Said::Nothing => Some(NotStarted::Lost { how: how.into(), said: printed.trim().into() }),
-            Said::Refused(refusal) => Some(match refusal.step {
-                Step::Program => NotStarted::Program { program: program(), error: refusal.error() },
+        match LauncherAnswer::read(&self.said) {
+            LauncherAnswer::Started => None,
+            LauncherAnswer::Nothing => Some(NotStarted::Lost { how: how.into(), said: printed.trim().into() }),
+            LauncherAnswer::Refused(refusal) => Some(match refusal.step {
+                LaunchStep::Program => NotStarted::Program { program: program(), error: refusal.error() },
                 // One that we made is ours to answer for.
-                Step::Directory if let Some(directory) = &target.cwd => {
+                LaunchStep::Directory if let Some(directory) = &target.cwd => {
                     NotStarted::Directory { directory: directory.clone(), error: refusal.error() }
                 }
                 _ => NotStarted::Refused(refusal),

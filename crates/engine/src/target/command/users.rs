@@ -40,17 +40,17 @@ pub struct Users {
     /// How this binary is started to end what is left of a user.
     program: PathBuf,
     words: Vec<String>,
-    seats: Mutex<HashMap<TenantId, Arc<Seat>>>,
+    seats: Mutex<HashMap<TenantId, Arc<UserSeat>>>,
 }
 
 /// A tenant's user, as this process uses it.
-struct Seat {
+struct UserSeat {
     identity: Identity,
-    state: AsyncMutex<Taken>,
+    state: AsyncMutex<UserSeatUse>,
 }
 
 #[derive(Default)]
-struct Taken {
+struct UserSeatUse {
     attempts: usize,
     /// Held while there are any.
     lock: Option<File>,
@@ -86,7 +86,7 @@ impl Users {
     }
 
     /// The user of a tenant for one attempt, with nothing of an earlier one left.
-    pub(super) async fn lease(self: &Arc<Self>, tenant: &TenantId) -> Result<Lease, NoUser> {
+    pub(super) async fn lease(self: &Arc<Self>, tenant: &TenantId) -> Result<UserLease, NoUser> {
         let seat = self.seat(tenant)?;
         let mut taken = seat.state.lock().await;
         if taken.lock.is_none() {
@@ -94,17 +94,17 @@ impl Users {
         }
         taken.attempts += 1;
         drop(taken);
-        Ok(Lease { users: Arc::clone(self), seat: Some(seat) })
+        Ok(UserLease { users: Arc::clone(self), seat: Some(seat) })
     }
 
-    fn seat(&self, tenant: &TenantId) -> Result<Arc<Seat>, NoUser> {
+    fn seat(&self, tenant: &TenantId) -> Result<Arc<UserSeat>, NoUser> {
         // Held while the file is read and written: a moment, and once for each tenant.
         let mut seats = self.seats.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(seat) = seats.get(tenant) {
             return Ok(Arc::clone(seat));
         }
         let uid = self.assign(tenant)?;
-        let seat = Arc::new(Seat { identity: Identity { uid, gid: uid }, state: AsyncMutex::default() });
+        let seat = Arc::new(UserSeat { identity: Identity { uid, gid: uid }, state: AsyncMutex::default() });
         seats.insert(tenant.clone(), Arc::clone(&seat));
         Ok(seat)
     }
@@ -156,7 +156,7 @@ impl Users {
     }
 
     /// One attempt less. With the last, what is left of the user ends.
-    async fn leave(&self, seat: &Seat) {
+    async fn leave(&self, seat: &UserSeat) {
         let mut taken = seat.state.lock().await;
         taken.attempts -= 1;
         if taken.attempts > 0 {
@@ -202,13 +202,13 @@ impl Users {
 }
 
 /// For one attempt.
-pub(super) struct Lease {
+pub(super) struct UserLease {
     users: Arc<Users>,
     /// `None` once it is given back.
-    seat: Option<Arc<Seat>>,
+    seat: Option<Arc<UserSeat>>,
 }
 
-impl Lease {
+impl UserLease {
     pub(super) fn identity(&self) -> Option<Identity> {
         self.seat.as_ref().map(|seat| seat.identity)
     }
@@ -225,7 +225,7 @@ impl Lease {
 }
 
 /// The attempt was dropped. What ran in its group has just been killed.
-impl Drop for Lease {
+impl Drop for UserLease {
     fn drop(&mut self) {
         let (Some(seat), Ok(runtime)) = (self.seat.take(), Handle::try_current()) else { return };
         let users = Arc::clone(&self.users);

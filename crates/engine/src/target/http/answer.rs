@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use foreman_core::Timestamp;
-use foreman_core::outcome::{Ended, HttpReport, Report};
+use foreman_core::outcome::{AttemptEnd, HttpReport, Report};
 use foreman_runtime::clock;
 use http::header::{self, HeaderMap, HeaderName};
 use http::{Response, StatusCode};
@@ -15,7 +15,7 @@ use super::call::Judge;
 use super::connect::{Authority, root_cause};
 use super::pool::Wire;
 use super::retry_after::retry_after;
-use crate::target::Ending;
+use crate::target::TryEnding;
 use crate::target::excerpt::{Excerpt, readable};
 
 /// The status line and headers, with the body still to come.
@@ -35,7 +35,7 @@ const KEPT_HEADERS: [HeaderName; 9] = [
 ];
 const MAX_HEADER_VALUE: usize = 1_024;
 
-pub(super) struct Answer {
+pub(super) struct HttpAnswer {
     status: StatusCode,
     headers: Vec<(String, String)>,
     retry_after: Option<Duration>,
@@ -45,7 +45,7 @@ pub(super) struct Answer {
     bytes_read: usize,
 }
 
-pub(super) enum Read {
+pub(super) enum BodyRead {
     /// To its end.
     Whole,
     /// There was more than we read.
@@ -54,7 +54,7 @@ pub(super) enum Read {
     Broken(String),
 }
 
-impl Answer {
+impl HttpAnswer {
     pub(super) fn begin(head: Head, config: &Config) -> Self {
         let (head, body) = head.into_parts();
         Self {
@@ -69,49 +69,49 @@ impl Answer {
     }
 
     /// May be dropped at any await: what was read until then is kept.
-    pub(super) async fn read(&mut self, wire: &mut Wire) -> Read {
+    pub(super) async fn read(&mut self, wire: &mut Wire) -> BodyRead {
         while let Some(frame) = wire.drive(self.body.frame()).await {
             let frame = match frame {
                 Ok(frame) => frame,
-                Err(error) => return Read::Broken(root_cause(&error)),
+                Err(error) => return BodyRead::Broken(root_cause(&error)),
             };
             let Some(bytes) = frame.data_ref() else { continue };
             self.excerpt.push(bytes);
             self.bytes_read += bytes.len();
             if self.bytes_read > self.read_limit {
-                return Read::TooLong;
+                return BodyRead::TooLong;
             }
         }
-        Read::Whole
+        BodyRead::Whole
     }
 
-    pub(super) fn end(mut self, authority: &Authority, read: &Read, judge: Judge) -> Ending {
+    pub(super) fn end(mut self, authority: &Authority, read: &BodyRead, judge: Judge) -> TryEnding {
         let said = judge(self.status.as_u16(), self.retry_after);
         let (ended, error) = match (said, read) {
             // It said yes and then broke off: the work may be half done, and nobody can tell.
-            (Ended::Completed, Read::Broken(why)) => {
+            (AttemptEnd::Completed, BodyRead::Broken(why)) => {
                 let error = format!(
                     "{authority} answered {}, but the response broke off after {} bytes: {why}",
                     self.status, self.bytes_read
                 );
-                (Ended::Again { after: None }, Some(error))
+                (AttemptEnd::Again { after: None }, Some(error))
             }
-            (Ended::Completed, _) => (said, None),
+            (AttemptEnd::Completed, _) => (said, None),
             _ if self.status.is_redirection() => {
                 (said, Some(format!("{authority} answered {}; redirects are not followed", self.status)))
             }
             _ => (said, Some(format!("{authority} answered {}", self.status))),
         };
-        if matches!(read, Read::TooLong) {
+        if matches!(read, BodyRead::TooLong) {
             self.excerpt.mark_cut();
         }
-        Ending { ended, report: self.into_report(error) }
+        TryEnding { ended, report: self.into_report(error) }
     }
 
     /// Stopped while the body was still coming.
-    pub(super) fn end_stopped(self, authority: &Authority) -> Ending {
+    pub(super) fn end_stopped(self, authority: &Authority) -> TryEnding {
         let error = format!("stopped while {authority} was answering {}, after {} bytes", self.status, self.bytes_read);
-        Ending { ended: Ended::Interrupted, report: self.into_report(Some(error)) }
+        TryEnding { ended: AttemptEnd::Interrupted, report: self.into_report(Some(error)) }
     }
 
     fn into_report(self, error: Option<String>) -> Report {

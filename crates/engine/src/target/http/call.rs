@@ -6,36 +6,36 @@
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use foreman_core::egress::{Policy, Refused};
-use foreman_core::outcome::{Ended, Report};
+use foreman_core::egress::{EgressRefusal, Policy};
+use foreman_core::outcome::{AttemptEnd, Report};
 use url::Url;
 
 use super::Config;
-use super::answer::{self, Answer, Head, Read};
+use super::answer::{self, BodyRead, Head, HttpAnswer};
 use super::connect::{Authority, ConnectError, Connector};
-use super::pool::{Pool, SendError, Wire};
+use super::pool::{ConnectionPool, SendError, Wire};
 use super::request::{HttpRequest, Outgoing};
-use crate::target::{Ending, Try};
+use crate::target::{Try, TryEnding};
 
 pub struct HttpClient {
     config: Config,
     connector: Connector,
-    pool: Pool,
+    pool: ConnectionPool,
     egress: RwLock<Arc<Policy>>,
 }
 
 /// What the status of an answer means.
-pub(in crate::target) type Judge = fn(u16, Option<Duration>) -> Ended;
+pub(in crate::target) type Judge = fn(u16, Option<Duration>) -> AttemptEnd;
 
 /// Why a call has no answer.
-enum Unanswered {
+enum CallFailure {
     /// It was not let out, and would not be the next time.
-    Refused(Refused),
+    Refused(EgressRefusal),
     /// For a reason that may have passed by the next time.
     Lost(String),
 }
 
-impl From<ConnectError> for Unanswered {
+impl From<ConnectError> for CallFailure {
     fn from(error: ConnectError) -> Self {
         match error {
             ConnectError::Refused(refused) => Self::Refused(refused),
@@ -47,7 +47,7 @@ impl From<ConnectError> for Unanswered {
 impl HttpClient {
     pub fn new(config: Config) -> Self {
         let connector = Connector::new(&config);
-        let pool = Pool::new(&config);
+        let pool = ConnectionPool::new(&config);
         let egress = RwLock::new(Arc::new(config.egress.clone()));
         Self { config, connector, pool, egress }
     }
@@ -63,7 +63,13 @@ impl HttpClient {
     }
 
     /// Calls `url` once, and lets `judge` say what the status of the answer means.
-    pub(in crate::target) async fn call(&self, url: &Url, outgoing: Outgoing, attempt: &Try, judge: Judge) -> Ending {
+    pub(in crate::target) async fn call(
+        &self,
+        url: &Url,
+        outgoing: Outgoing,
+        attempt: &Try,
+        judge: Judge,
+    ) -> TryEnding {
         let Outgoing { authority, request } = outgoing;
         let policy = self.egress();
         if let Err(error) = policy.judge_url(url) {
@@ -76,10 +82,10 @@ impl HttpClient {
         };
         let (mut wire, head) = match sent {
             Ok(answered) => answered,
-            Err(Unanswered::Refused(error)) => return refused(&authority, attempt, &error),
-            Err(Unanswered::Lost(error)) => return Ending::again(error),
+            Err(CallFailure::Refused(error)) => return refused(&authority, attempt, &error),
+            Err(CallFailure::Lost(error)) => return TryEnding::again(error),
         };
-        let mut answer = Answer::begin(head, &self.config);
+        let mut answer = HttpAnswer::begin(head, &self.config);
         let read = tokio::select! {
             biased;
             read = answer.read(&mut wire) => Some(read),
@@ -87,7 +93,7 @@ impl HttpClient {
         };
         match read {
             Some(read) => {
-                if matches!(read, Read::Whole) && wire.is_reusable().await {
+                if matches!(read, BodyRead::Whole) && wire.is_reusable().await {
                     self.pool.put(authority.clone(), wire);
                 }
                 answer.end(&authority, &read, judge)
@@ -102,7 +108,7 @@ impl HttpClient {
         authority: &Authority,
         policy: &Policy,
         mut request: HttpRequest,
-    ) -> Result<(Wire, Head), Unanswered> {
+    ) -> Result<(Wire, Head), CallFailure> {
         while let Some(mut wire) = self.pool.take(authority, |peer| authority.judge(policy, peer).is_ok()) {
             match wire.send(request).await {
                 Ok(head) => return Ok((wire, head)),
@@ -111,11 +117,11 @@ impl HttpClient {
                     // It may have acted on the request, so it is not sent again. But a server that closes a connection
                     // it offered to keep will do so again: do not keep one to it for a while.
                     self.pool.distrust(authority);
-                    return Err(Unanswered::Lost(answer::lost(authority, &error)));
+                    return Err(CallFailure::Lost(answer::lost(authority, &error)));
                 }
             }
         }
-        let lost = |error: &hyper::Error| Unanswered::Lost(answer::lost(authority, error));
+        let lost = |error: &hyper::Error| CallFailure::Lost(answer::lost(authority, error));
         let (stream, peer) = self.connector.connect(authority, policy).await?;
         let mut wire = Wire::open(stream, peer, self.config.read_limit).await.map_err(|error| lost(&error))?;
         match wire.send(request).await {
@@ -125,13 +131,13 @@ impl HttpClient {
     }
 }
 
-fn stopped(authority: &Authority) -> Ending {
-    Ending { ended: Ended::Interrupted, report: Report::error(format!("stopped before {authority} answered")) }
+fn stopped(authority: &Authority) -> TryEnding {
+    TryEnding { ended: AttemptEnd::Interrupted, report: Report::error(format!("stopped before {authority} answered")) }
 }
 
 /// Whoever asked is told that much and no more; the reason is the operator's to know.
-fn refused(authority: &Authority, attempt: &Try, error: &Refused) -> Ending {
+fn refused(authority: &Authority, attempt: &Try, error: &EgressRefusal) -> TryEnding {
     let (id, tenant) = (attempt.job.id, &attempt.job.tenant);
     tracing::warn!(job.id = %id, %tenant, "blocked the request of job {id} to {authority}: {}", error.reason());
-    Ending::failed(error.to_string())
+    TryEnding::failed(error.to_string())
 }

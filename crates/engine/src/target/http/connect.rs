@@ -14,7 +14,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use foreman_core::egress::{Policy, Refused};
+use foreman_core::egress::{EgressRefusal, Policy};
 use hyper_rustls::{ConfigBuilderExt, HttpsConnector, MaybeHttpsStream};
 use hyper_util::rt::TokioIo;
 use rustls::{ClientConfig, RootCertStore};
@@ -41,7 +41,7 @@ pub(super) struct Authority {
 
 impl Authority {
     /// Whether this authority may be called at this address.
-    pub(super) fn judge(&self, policy: &Policy, address: IpAddr) -> Result<(), Refused> {
+    pub(super) fn judge(&self, policy: &Policy, address: IpAddr) -> Result<(), EgressRefusal> {
         match self.literal {
             Some(_) => policy.judge_address(address),
             None => policy.judge_resolved(&self.host, address),
@@ -58,7 +58,7 @@ impl fmt::Display for Authority {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ConnectError {
     #[error(transparent)]
-    Refused(#[from] Refused),
+    Refused(#[from] EgressRefusal),
     #[error("cannot resolve {host}: {reason}")]
     Resolve { host: Arc<str>, reason: String },
     #[error("cannot connect to {authority}: {reason}")]

@@ -47,15 +47,15 @@ pub(super) struct Wire {
     /// Who is at the other end, which outlives what its name was resolved to.
     peer: IpAddr,
     sender: http1::SendRequest<Full<Bytes>>,
-    connection: Connection,
+    connection: PooledConnection,
 }
 
 /// `None` once it has ended. How it ended is told to whoever waits for an answer or its body.
-struct Connection(Option<Pin<Box<Http1>>>);
+struct PooledConnection(Option<Pin<Box<Http1>>>);
 
 type Http1 = http1::Connection<Stream, Full<Bytes>>;
 
-impl Connection {
+impl PooledConnection {
     fn progress(&mut self, cx: &mut Context<'_>) {
         if let Some(connection) = &mut self.0
             && connection.as_mut().poll(cx).is_ready()
@@ -81,7 +81,7 @@ impl Wire {
         // Bounds the head of an answer and what is read ahead of its body.
         builder.max_buf_size(buffer.max(8 * 1024)).max_headers(128);
         let (sender, connection) = builder.handshake(stream).await?;
-        Ok(Self { peer, sender, connection: Connection(Some(Box::pin(connection))) })
+        Ok(Self { peer, sender, connection: PooledConnection(Some(Box::pin(connection))) })
     }
 
     pub(super) async fn send(&mut self, request: HttpRequest) -> Result<Head, SendError> {
@@ -107,14 +107,14 @@ impl Wire {
     }
 }
 
-pub(super) struct Pool {
-    limits: Limits,
+pub(super) struct ConnectionPool {
+    limits: PoolLimits,
     shelf: Arc<Mutex<Shelf>>,
     tasks: Tasks,
 }
 
 #[derive(Clone, Copy)]
-struct Limits {
+struct PoolLimits {
     idle_timeout: Duration,
     max_idle_per_host: usize,
     max_idle: usize,
@@ -129,10 +129,10 @@ struct Shelf {
     is_swept: bool,
 }
 
-impl Pool {
+impl ConnectionPool {
     pub(super) fn new(config: &Config) -> Self {
         let Config { idle_timeout, max_idle_per_host, max_idle, .. } = *config;
-        let limits = Limits { idle_timeout, max_idle_per_host, max_idle };
+        let limits = PoolLimits { idle_timeout, max_idle_per_host, max_idle };
         Self { limits, shelf: Arc::default(), tasks: Tasks::new() }
     }
 

@@ -97,7 +97,7 @@ impl Lookups {
         look_up: impl FnOnce(&str) -> io::Result<Vec<IpAddr>> + Send + 'static,
     ) -> io::Result<Vec<IpAddr>> {
         let closed = |_| io::Error::other("the resolver is shut down");
-        let mut taken = Taken { lookups: self.clone(), domain: domain_of(host), of_domain: None, free: None };
+        let mut taken = LookupThread { lookups: self.clone(), domain: domain_of(host), of_domain: None, free: None };
         // First among one's own: who waits there takes no thread from anybody.
         let turn = self.turn_of(&taken.domain);
         taken.of_domain = Some(turn.acquire_owned().await.map_err(closed)?);
@@ -122,14 +122,14 @@ impl Lookups {
 }
 
 /// A thread that is taken, or waited for. The last question about a domain forgets it, so that no more are remembered than are asked about.
-struct Taken {
+struct LookupThread {
     lookups: Lookups,
     domain: String,
     of_domain: Option<OwnedSemaphorePermit>,
     free: Option<OwnedSemaphorePermit>,
 }
 
-impl Drop for Taken {
+impl Drop for LookupThread {
     fn drop(&mut self) {
         drop(self.free.take());
         drop(self.of_domain.take());

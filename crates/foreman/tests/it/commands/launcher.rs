@@ -1,13 +1,13 @@
 //! What is taken from a command, and that its launcher cannot be noticed otherwise.
 
-use foreman_core::outcome::Ended;
+use foreman_core::outcome::AttemptEnd;
 use nix::sys::signal::Signal;
 use serde_json::json;
 
 use super::{Commands, error_of, output_of};
 use crate::stage::{Stage, run};
 
-const AGAIN: Ended = Ended::Again { after: None };
+const AGAIN: AttemptEnd = AttemptEnd::Again { after: None };
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_gains_no_privileges() {
@@ -62,7 +62,7 @@ async fn a_command_finds_its_variables_and_no_others() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_variable_of_the_loader_works_on_the_command_alone() {
     let ending = Commands::new().run(&json!({"command": ["true"], "env": {"LD_PRELOAD": "/no/such.so"}})).await;
-    assert_eq!(ending.ended, Ended::Completed);
+    assert_eq!(ending.ended, AttemptEnd::Completed);
     let complaints = output_of(&ending).stderr.matches("/no/such.so").count();
     assert_eq!(complaints, 1, "one process was asked to load it: {ending:?}");
 }
@@ -77,7 +77,7 @@ async fn programs_are_found_along_the_path_of_the_job() {
     let ending = commands.run(&json!({"command": argv, "env": {"PATH": directory.path()}})).await;
     assert_eq!(output_of(&ending).stdout, "found\n");
     let ending = commands.run(&json!({"command": argv})).await;
-    assert_eq!(ending.ended, Ended::Failed);
+    assert_eq!(ending.ended, AttemptEnd::Failed);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -86,7 +86,10 @@ async fn what_cannot_be_started_is_told_as_without_a_launcher() {
     for program in ["no-such-program-anywhere", "/no/such/program"] {
         let ending = commands.run(&json!({"command": [program]})).await;
         let error = format!("cannot run {program}: No such file or directory (os error 2)");
-        assert_eq!((ending.ended, error_of(&ending), &ending.report.output), (Ended::Failed, error.as_str(), &None));
+        assert_eq!(
+            (ending.ended, error_of(&ending), &ending.report.output),
+            (AttemptEnd::Failed, error.as_str(), &None)
+        );
     }
     let ending = commands.run(&json!({"command": ["no-such-program-anywhere"], "exit_codes": {"failed": [1]}})).await;
     assert_eq!(ending.ended, AGAIN, "a job may say that it is worth a retry");
@@ -95,13 +98,13 @@ async fn what_cannot_be_started_is_told_as_without_a_launcher() {
     let plain = directory.path().join("plain");
     std::fs::write(&plain, "#!/bin/sh\necho hi\n").unwrap();
     let ending = commands.run(&json!({"command": [plain]})).await;
-    assert_eq!(ending.ended, Ended::Failed);
+    assert_eq!(ending.ended, AttemptEnd::Failed);
     assert!(error_of(&ending).starts_with(&format!("cannot run {}: Permission denied", plain.display())), "{ending:?}");
 
     let missing = directory.path().join("missing");
     for (cwd, why) in [(&missing, "No such file or directory"), (&plain, "Not a directory")] {
         let ending = commands.run(&json!({"command": ["true"], "cwd": cwd})).await;
-        assert_eq!((ending.ended, &ending.report.output), (Ended::Failed, &None));
+        assert_eq!((ending.ended, &ending.report.output), (AttemptEnd::Failed, &None));
         assert!(error_of(&ending).starts_with(&format!("cannot enter {}: {why}", cwd.display())), "{ending:?}");
     }
 }
@@ -109,7 +112,9 @@ async fn what_cannot_be_started_is_told_as_without_a_launcher() {
 #[tokio::test(flavor = "multi_thread")]
 async fn exit_codes_of_the_program_are_its_own() {
     let commands = Commands::new();
-    for (code, ended) in [(0, Ended::Completed), (2, AGAIN), (125, AGAIN), (126, Ended::Failed), (127, Ended::Failed)] {
+    for (code, ended) in
+        [(0, AttemptEnd::Completed), (2, AGAIN), (125, AGAIN), (126, AttemptEnd::Failed), (127, AttemptEnd::Failed)]
+    {
         let ending = commands.run(&json!({"command": format!("exit {code}")})).await;
         assert_eq!((ending.ended, output_of(&ending).exit_code), (ended, Some(code)));
     }

@@ -2,22 +2,22 @@
 
 use std::time::Duration;
 
-use foreman_core::outcome::Ended;
-use foreman_engine::target::command::Limits;
+use foreman_core::outcome::AttemptEnd;
+use foreman_engine::target::command::ProcessLimits;
 use nix::sys::signal::Signal;
 use serde_json::json;
 
 use super::{Commands, STRANGER, error_of, is_root, output_of};
 
-const NONE: Limits =
-    Limits { cpu: None, memory: None, processes: None, open_files: None, file_size: None, core_size: None };
+const NONE: ProcessLimits =
+    ProcessLimits { cpu: None, memory: None, processes: None, open_files: None, file_size: None, core_size: None };
 
-const AGAIN: Ended = Ended::Again { after: None };
+const AGAIN: AttemptEnd = AttemptEnd::Again { after: None };
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_writes_no_file_larger_than_it_may() {
     let spec = json!({"command": ["dd", "if=/dev/zero", "of=big", "bs=1M", "count=100"]});
-    let ending = Commands::with(Limits::default()).run(&spec).await;
+    let ending = Commands::with(ProcessLimits::default()).run(&spec).await;
     assert_eq!(ending.ended, AGAIN);
     if is_ignored(Signal::SIGXFSZ) {
         // Who runs the tests was started so, as by a Python program, and it is handed on: the write fails instead.
@@ -26,32 +26,32 @@ async fn a_command_writes_no_file_larger_than_it_may() {
         assert_eq!(error_of(&ending), "killed by signal 25 (SIGXFSZ): it exceeded the file size limit");
     }
     let ending = Commands::with(NONE).run(&spec).await;
-    assert_eq!(ending.ended, Ended::Completed, "the limit did it: {ending:?}");
+    assert_eq!(ending.ended, AttemptEnd::Completed, "the limit did it: {ending:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_is_just_as_large_as_it_may_be_is_written() {
-    let commands = Commands::with(Limits { file_size: Some(1 << 20), ..NONE });
+    let commands = Commands::with(ProcessLimits { file_size: Some(1 << 20), ..NONE });
     let said = commands.says("head -c 1048576 /dev/zero > just && stat -c %s just").await;
     assert_eq!(said, "1048576");
     // What it prints is no file.
     let ending = commands.run(&json!({"command": "head -c 3000000 /dev/zero"})).await;
-    assert_eq!(ending.ended, Ended::Completed, "{ending:?}");
+    assert_eq!(ending.ended, AttemptEnd::Completed, "{ending:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_opens_no_more_files_than_it_may() {
     let line = "tee $(seq -f file%g 300) < /dev/null";
-    let ending = Commands::with(Limits::default()).run(&json!({"command": line})).await;
+    let ending = Commands::with(ProcessLimits::default()).run(&json!({"command": line})).await;
     assert!(output_of(&ending).stderr.contains("Too many open files"), "{ending:?}");
-    assert_ne!(ending.ended, Ended::Completed);
-    let ending = Commands::with(Limits { open_files: Some(400), ..NONE }).run(&json!({"command": line})).await;
-    assert_eq!(ending.ended, Ended::Completed, "the limit did it: {ending:?}");
+    assert_ne!(ending.ended, AttemptEnd::Completed);
+    let ending = Commands::with(ProcessLimits { open_files: Some(400), ..NONE }).run(&json!({"command": line})).await;
+    assert_eq!(ending.ended, AttemptEnd::Completed, "the limit did it: {ending:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_uses_no_more_of_the_processor_than_it_may() {
-    let commands = Commands::with(Limits { cpu: Some(Duration::from_secs(1)), ..NONE });
+    let commands = Commands::with(ProcessLimits { cpu: Some(Duration::from_secs(1)), ..NONE });
     let ending = commands.run(&json!({"command": "while :; do :; done"})).await;
     assert_eq!(ending.ended, AGAIN);
     assert_eq!(error_of(&ending), "killed by signal 24 (SIGXCPU): it exceeded the CPU time limit");
@@ -62,21 +62,21 @@ async fn a_command_uses_no_more_of_the_processor_than_it_may() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_takes_no_more_memory_than_it_may() {
     let spec = json!({"command": ["dd", "if=/dev/zero", "of=/dev/null", "bs=300M", "count=1"]});
-    let ending = Commands::with(Limits { memory: Some(128 << 20), ..NONE }).run(&spec).await;
+    let ending = Commands::with(ProcessLimits { memory: Some(128 << 20), ..NONE }).run(&spec).await;
     assert_eq!(ending.ended, AGAIN, "{ending:?}");
     assert!(output_of(&ending).stderr.contains("memory exhausted"), "{ending:?}");
     let ending = Commands::with(NONE).run(&spec).await;
-    assert_eq!(ending.ended, Ended::Completed, "the limit did it: {ending:?}");
+    assert_eq!(ending.ended, AttemptEnd::Completed, "the limit did it: {ending:?}");
 }
 
 /// The least that can be set is less than the launcher has: it must get through all the same.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_launcher_gets_through_with_less_memory_than_it_has() {
-    let commands = Commands::with(Limits { memory: Some(16 << 20), ..Limits::default() });
+    let commands = Commands::with(ProcessLimits { memory: Some(16 << 20), ..ProcessLimits::default() });
     for (count, length) in [(0, 0), (60, 10), (60, 1_000), (20, 20_000), (30, 32_000)] {
         let env: serde_json::Map<_, _> = (0..count).map(|n| (format!("NAME_{n}"), json!("x".repeat(length)))).collect();
         let ending = commands.run(&json!({"command": ["/bin/true"], "env": env})).await;
-        assert_eq!(ending.ended, Ended::Completed, "{count} of {length}: {ending:?}");
+        assert_eq!(ending.ended, AttemptEnd::Completed, "{count} of {length}: {ending:?}");
     }
 }
 
@@ -84,7 +84,7 @@ async fn a_launcher_gets_through_with_less_memory_than_it_has() {
 async fn a_command_starts_no_more_processes_than_its_user_may() {
     // Root is not held to it, and everybody else has processes already.
     let (most, user) = if is_root() { (5, Some(STRANGER)) } else { (1, None) };
-    let mut commands = Commands::with(Limits { processes: Some(most), ..NONE });
+    let mut commands = Commands::with(ProcessLimits { processes: Some(most), ..NONE });
     commands.launcher.user = user;
     let line = "for n in 1 2 3 4 5 6 7 8 9; do sleep 20 & done; echo all";
     let ending = commands.run(&json!({"command": line})).await;
@@ -95,7 +95,7 @@ async fn a_command_starts_no_more_processes_than_its_user_may() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_limit_is_the_kernels() {
-    let all = Limits {
+    let all = ProcessLimits {
         cpu: Some(Duration::from_secs(77)),
         memory: Some(1 << 30),
         processes: Some(1_234),
@@ -127,7 +127,7 @@ async fn by_default_no_core_is_left_and_few_files_are_open() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_limit_beyond_that_of_the_machine_changes_nothing() {
     // The launcher is started under a limit of its own.
-    let mut commands = Commands::with(Limits { open_files: Some(5_000), ..NONE });
+    let mut commands = Commands::with(ProcessLimits { open_files: Some(5_000), ..NONE });
     let program = commands.launcher.program.to_str().unwrap().to_owned();
     let line = r#"ulimit -n 100; exec "$0" "$@""#;
     commands.launcher.words.splice(0..0, ["-c".to_owned(), line.to_owned(), program]);

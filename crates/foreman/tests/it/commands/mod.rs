@@ -18,8 +18,8 @@ use foreman_core::outcome::CommandReport;
 use foreman_core::spec::{JobSpec, Validate as _};
 use foreman_core::{Fence, Job, TenantId, Timestamp};
 use foreman_engine::output::OutputHub;
-use foreman_engine::target::command::{self, CommandRunner, Identity, Launcher, Limits, Sharing, Unlocked};
-use foreman_engine::target::{Ending, Runner as _, Try};
+use foreman_engine::target::command::{self, CommandRunner, Identity, Launcher, ProcessLimits, Sharing, Unlocked};
+use foreman_engine::target::{Runner as _, Try, TryEnding};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -39,13 +39,13 @@ impl Commands {
     fn new() -> Self {
         let program = PathBuf::from(Stage::new().command().as_std().get_program());
         let launcher =
-            Launcher { program, words: vec!["launch-command".into()], limits: Limits::default(), user: None };
+            Launcher { program, words: vec!["launch-command".into()], limits: ProcessLimits::default(), user: None };
         let scratch = TempDir::with_prefix("foreman-it-").unwrap();
         open_to_all(scratch.path());
         Self { launcher, scratch, sharing: Sharing::AnyTenants }
     }
 
-    fn with(limits: Limits) -> Self {
+    fn with(limits: ProcessLimits) -> Self {
         let mut commands = Self::new();
         commands.launcher.limits = limits;
         commands
@@ -68,7 +68,7 @@ impl Commands {
         CommandRunner::new(config, Arc::new(Unlocked), OutputHub::default())
     }
 
-    async fn run(&self, spec: &Value) -> Ending {
+    async fn run(&self, spec: &Value) -> TryEnding {
         tokio::time::timeout(LONG, self.runner().run(&attempt(spec))).await.expect("it ends")
     }
 
@@ -88,11 +88,11 @@ fn attempt(spec: &Value) -> Try {
     Try { job, fence: Fence(42), attempt: 1, stop: Default::default() }
 }
 
-fn output_of(ending: &Ending) -> &CommandReport {
+fn output_of(ending: &TryEnding) -> &CommandReport {
     ending.report.output.as_ref().unwrap_or_else(|| panic!("it did not run: {ending:?}"))
 }
 
-fn error_of(ending: &Ending) -> &str {
+fn error_of(ending: &TryEnding) -> &str {
     ending.report.error.as_deref().unwrap_or_default()
 }
 

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use foreman_core::outcome::Ended;
+use foreman_core::outcome::AttemptEnd;
 use foreman_core::{Job, TenantId};
 use foreman_engine::target::command::{Sharing, Users};
-use foreman_engine::target::{Ending, Runner as _, Try};
+use foreman_engine::target::{Runner as _, Try, TryEnding};
 use foreman_runtime::Tasks;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -36,7 +36,7 @@ fn with_users(directory: &TempDir, first: u32) -> Commands {
     commands
 }
 
-async fn run_of(runner: &foreman_engine::target::command::CommandRunner, tenant: &str, spec: &Value) -> Ending {
+async fn run_of(runner: &foreman_engine::target::command::CommandRunner, tenant: &str, spec: &Value) -> TryEnding {
     tokio::time::timeout(LONG, runner.run(&of(tenant, spec))).await.expect("it ends")
 }
 
@@ -100,7 +100,7 @@ async fn a_command_reads_and_changes_nothing_of_another_tenants() {
     assert!(!said.contains("sesame") && !said.contains("whole"), "{said}");
     fs::write(&go, "").unwrap();
     let ending = tokio::time::timeout(LONG, victim).await.expect("it ends").unwrap();
-    assert_eq!((ending.ended, output_of(&ending).stdout.as_str()), (Ended::Completed, "whole\n"), "{ending:?}");
+    assert_eq!((ending.ended, output_of(&ending).stdout.as_str()), (AttemptEnd::Completed, "whole\n"), "{ending:?}");
     // Each keeps its own, and the file says so.
     let second = first + 1;
     assert_eq!(says(&runner, "curious", "id -u; id -G").await, format!("{second}\n{second}"));
@@ -173,7 +173,7 @@ async fn without_users_a_worker_runs_commands_of_one_tenant_unless_it_is_told_to
     let runner = commands.runner();
     assert_eq!(says(&runner, "acme", "echo one").await, "one");
     let ending = run_of(&runner, "beta", &json!({"command": "echo two"})).await;
-    assert!(matches!(ending.ended, Ended::Again { after: Some(_) }), "{ending:?}");
+    assert!(matches!(ending.ended, AttemptEnd::Again { after: Some(_) }), "{ending:?}");
     let why = error_of(&ending);
     assert!(why.contains("commands of the tenant acme") && why.contains("commands.users"), "{why}");
     assert_eq!(says(&runner, "acme", "echo three").await, "three");

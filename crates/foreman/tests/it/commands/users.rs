@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use foreman_core::outcome::Ended;
+use foreman_core::outcome::AttemptEnd;
 use serde_json::json;
 
 use super::{Commands, STRANGER, error_of, is_root, output_of};
@@ -14,7 +14,7 @@ async fn a_command_is_run_by_the_user_that_is_set() {
     let line = "id -u; id -g; id -G; stat -c %u:%g:%a .; touch mine && stat -c %u:%g mine; cat /proc/self/status";
     let ending = commands.run(&json!({"command": line})).await;
     if !is_root() {
-        assert_eq!(ending.ended, Ended::Again { after: None });
+        assert_eq!(ending.ended, AttemptEnd::Again { after: None });
         // To give the directory away is the first thing that only root can do.
         assert!(error_of(&ending).contains("Operation not permitted"), "{ending:?}");
         return;
@@ -51,7 +51,7 @@ async fn a_command_of_another_user_reads_nothing_of_ours() {
     // A place that is not for this user is not entered as root first.
     std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
     let ending = Commands::as_user(STRANGER).run(&json!({"command": ["pwd"], "cwd": directory.path()})).await;
-    assert_eq!(ending.ended, Ended::Failed);
+    assert_eq!(ending.ended, AttemptEnd::Failed);
     assert!(error_of(&ending).contains("Permission denied"), "{ending:?}");
 }
 
