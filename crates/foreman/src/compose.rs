@@ -27,7 +27,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
-use foreman_api::{BindError, Gate, Hosts, Keys, LateRouter, Meter, Patience, Readiness, Server, Vitals, probes};
+use foreman_api::{
+    BindError, Gate, HostPolicy, KeyPolicy, LateRouter, Meter, Patience, Readiness, Server, Vitals, probes,
+};
 use foreman_core::ports::intercept::Intercepted;
 use foreman_core::ports::{Store, Tenancy, TenantStore, Wakeups};
 use foreman_core::sealed::Keyring;
@@ -123,8 +125,8 @@ pub fn direct_api(
     tasks: &Tasks,
 ) -> Router {
     let mut wiring = Wiring::new(Role::Api, settings, tasks);
-    wiring.gate.hosts = Hosts::Any;
-    wiring.gate.keys = Keys::Direct;
+    wiring.gate.hosts = HostPolicy::Any;
+    wiring.gate.keys = KeyPolicy::Direct;
     let shared = Shared { store, tenancy, wakeups, lease: Arc::new(AlwaysLeader::default()) };
     let (router, _, _) = api::parts(&wiring, &shared, OutputHub::new(settings.output.clone()));
     router
@@ -189,14 +191,14 @@ impl<'a> Wiring<'a> {
         let meter = Some(Arc::clone(&metrics) as Arc<dyn Meter>);
         let readiness = Readiness::new();
         let vitals = Vitals::new(env!("CARGO_PKG_VERSION"), readiness.clone(), meter.clone());
-        let keys = settings.admin_key.as_ref().map_or(Keys::None, |key| Keys::asked(key.reveal()));
+        let keys = settings.admin_key.as_ref().map_or(KeyPolicy::None, |key| KeyPolicy::asked(key.reveal()));
         // Roles without an API answer probes, to anyone who reaches them and under any name: they name no tenant, job or key.
         // Without keys, the name in the request is what tells a page in the user's browser from the user.
         // A server with a key of its own listens on this machine only, and has no other name either.
-        let hosts = if role.serves_the_api() && (matches!(keys, Keys::None) || settings.has_own_key) {
-            Hosts::Local
+        let hosts = if role.serves_the_api() && (matches!(keys, KeyPolicy::None) || settings.has_own_key) {
+            HostPolicy::Local
         } else {
-            Hosts::Any
+            HostPolicy::Any
         };
         let gate = Gate { hosts, keys, patience: Patience::default(), meter, readiness: readiness.clone() };
         let keyring = settings.secret_key.clone().map(Arc::new);
