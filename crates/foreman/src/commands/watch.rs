@@ -38,8 +38,8 @@ pub async fn run(watch: &Watch, client: &Client, screen: &Screen) -> anyhow::Res
     let left = loop {
         let item = tokio::select! {
             biased;
-            () = &mut interrupted => break Left::Interrupted,
-            () = sleep_until(deadline) => break Left::TimedOut,
+            () = &mut interrupted => break WatchEnd::Interrupted,
+            () = sleep_until(deadline) => break WatchEnd::TimedOut,
             item = stream.next() => item?,
         };
         let StreamItem::Event(received) = item else {
@@ -56,15 +56,15 @@ pub async fn run(watch: &Watch, client: &Client, screen: &Screen) -> anyhow::Res
         if let Some(finals) = &mut finals
             && finals.note(&received.event).await?
         {
-            break Left::AllFinal;
+            break WatchEnd::AllFinal;
         }
     };
     match (left, finals) {
-        (Left::AllFinal, Some(finals)) => {
+        (WatchEnd::AllFinal, Some(finals)) => {
             screen.talk(finals.say());
             Ok(finals.exit())
         }
-        (Left::Interrupted, None) => {
+        (WatchEnd::Interrupted, None) => {
             if let Some(cursor) = stream.cursor() {
                 screen.talk(format!("stopped; resume from here with --after {cursor}"));
             }
@@ -78,7 +78,7 @@ pub async fn run(watch: &Watch, client: &Client, screen: &Screen) -> anyhow::Res
     }
 }
 
-enum Left {
+enum WatchEnd {
     Interrupted,
     TimedOut,
     AllFinal,

@@ -10,10 +10,14 @@ use foreman_engine::output::OutputHub;
 use foreman_engine::worker::Drained;
 use foreman_engine::{ScheduleEditor, SubmitHandle, Submitter};
 
-use super::{Part, Shared, Wiring, clock, nothing, part};
+use super::{ServerPart, StorePorts, Wiring, clock, nothing, part};
 use crate::role::Role;
 
-pub(super) fn parts(wiring: &Wiring<'_>, shared: &Shared, output: OutputHub) -> (Router, SubmitHandle, Vec<Part>) {
+pub(super) fn parts(
+    wiring: &Wiring<'_>,
+    shared: &StorePorts,
+    output: OutputHub,
+) -> (Router, SubmitHandle, Vec<ServerPart>) {
     let settings = wiring.settings;
     let (submitter, intake) = Submitter::new(Arc::clone(&shared.store) as Arc<dyn JobStore>, settings.submit.clone());
     let cursors = Cursors::new(wiring.keyring.as_deref(), &wiring.gate.keys);
