@@ -15,7 +15,7 @@ use crate::gate::Gate;
 use crate::gate::audit::Bounds;
 use crate::gate::authenticate::{Authenticator, DefaultLimits};
 use crate::gate::quotas::Quotas;
-use crate::gate::shares::Shares;
+use crate::gate::shares::ConnectionShares;
 use crate::overview::Overviews;
 use crate::pages::dashboard::Dashboard;
 use crate::problem::Problem;
@@ -27,10 +27,10 @@ use crate::tail::Waits;
 
 /// The state of the router: one pointer, so that a request costs one count.
 #[derive(Clone)]
-pub struct App(Arc<Inside>);
+pub struct App(Arc<AppState>);
 
-struct Inside {
-    parts: Parts,
+struct AppState {
+    parts: AppParts,
     authenticator: Authenticator,
     quotas: Quotas,
     bounds: Bounds,
@@ -38,11 +38,11 @@ struct Inside {
     labels: KnownLabels,
     received: Buffers,
     answered: Buffers,
-    shares: Shares,
+    shares: ConnectionShares,
 }
 
 /// What the API is plugged into.
-pub struct Parts {
+pub struct AppParts {
     pub store: Arc<dyn Store>,
     /// Who is served and by which keys; the same store.
     pub tenancy: Arc<dyn Tenancy>,
@@ -65,7 +65,7 @@ pub struct Parts {
     pub connections: usize,
     pub vitals: Vitals,
     pub gate: Gate,
-    pub commands: Commands,
+    pub commands: CommandPolicy,
     /// What a browser is shown at `/`.
     pub dashboard: Dashboard,
     /// Where a write goes on when the client that asked for it goes away.
@@ -76,7 +76,7 @@ pub struct Parts {
 
 /// May jobs with a `command` be submitted?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Commands {
+pub enum CommandPolicy {
     Allowed,
     Refused,
     /// Allowed, and the default tenant runs what it likes, whatever its list says: the server is of whoever holds its one key.
@@ -84,7 +84,7 @@ pub enum Commands {
 }
 
 impl App {
-    pub fn new(parts: Parts) -> Self {
+    pub fn new(parts: AppParts) -> Self {
         let (gate, tenancy) = (&parts.gate, Arc::clone(&parts.tenancy));
         let defaults = DefaultLimits { every: parts.tenant_limits.clone(), own: parts.own_limits.clone() };
         let authenticator = Authenticator::new(gate.keys.clone(), tenancy, defaults, gate.patience, &parts.tasks);
@@ -95,10 +95,10 @@ impl App {
         let received = Buffers::new(in_flight, largest);
         // An answer repeats what was submitted, with a little around it.
         let answered = Buffers::new(answers_in_flight, 2 * largest);
-        let shares = Shares::of(parts.connections);
+        let shares = ConnectionShares::of(parts.connections);
         let quotas = Quotas::default();
         let bounds = Bounds::default();
-        Self(Arc::new(Inside { parts, authenticator, quotas, bounds, overviews, labels, received, answered, shares }))
+        Self(Arc::new(AppState { parts, authenticator, quotas, bounds, overviews, labels, received, answered, shares }))
     }
 
     /// What a tenant may ask for unless something was said about it.
@@ -132,7 +132,7 @@ impl App {
         &self.0.answered
     }
 
-    pub(crate) fn shares(&self) -> &Shares {
+    pub(crate) fn shares(&self) -> &ConnectionShares {
         &self.0.shares
     }
 
@@ -158,9 +158,9 @@ impl App {
 }
 
 impl Deref for App {
-    type Target = Parts;
+    type Target = AppParts;
 
-    fn deref(&self) -> &Parts {
+    fn deref(&self) -> &AppParts {
         &self.0.parts
     }
 }

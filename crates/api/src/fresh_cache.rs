@@ -33,11 +33,11 @@ pub(crate) struct FreshCache<K, V> {
     /// A question under way is joined for so long.
     joined: Duration,
     most: usize,
-    entries: Mutex<HashMap<K, Entry<V>>>,
+    entries: Mutex<HashMap<K, FreshEntry<V>>>,
 }
 
 #[derive(Clone)]
-struct Entry<V> {
+struct FreshEntry<V> {
     asked: Instant,
     answer: Shared<BoxFuture<'static, Result<V, Failed>>>,
 }
@@ -69,12 +69,12 @@ impl From<Failed> for Problem {
 
 /// An answer, and how old it is at most.
 #[derive(Debug)]
-pub(crate) struct Answer<V> {
+pub(crate) struct CachedAnswer<V> {
     pub value: V,
     pub age: Duration,
 }
 
-impl<V: Clone> Entry<V> {
+impl<V: Clone> FreshEntry<V> {
     fn is_usable(&self, fresh: Duration, joined: Duration) -> bool {
         match self.answer.peek() {
             None => self.asked.elapsed() < joined,
@@ -100,7 +100,7 @@ where
     }
 
     /// The answer at hand, or what `ask` brings.
-    pub async fn get<F>(&self, key: &K, ask: impl FnOnce() -> F) -> Result<Answer<V>, Failed>
+    pub async fn get<F>(&self, key: &K, ask: impl FnOnce() -> F) -> Result<CachedAnswer<V>, Failed>
     where
         F: Future<Output = Result<V, StoreError>> + Send + 'static,
     {
@@ -109,10 +109,10 @@ where
             Some(answered) => answered.clone(),
             None => timeout_at(entry.asked + PATIENCE, entry.answer.clone()).await.unwrap_or(Err(Failed::Late)),
         };
-        Ok(Answer { value: answered?, age: entry.asked.elapsed() })
+        Ok(CachedAnswer { value: answered?, age: entry.asked.elapsed() })
     }
 
-    fn entry<F>(&self, key: &K, ask: impl FnOnce() -> F) -> Entry<V>
+    fn entry<F>(&self, key: &K, ask: impl FnOnce() -> F) -> FreshEntry<V>
     where
         F: Future<Output = Result<V, StoreError>> + Send + 'static,
     {
@@ -131,7 +131,7 @@ where
                 Err(failed) => Err(Failed::Task(failed.to_string())),
             }
         };
-        let entry = Entry { asked, answer: answer.boxed().shared() };
+        let entry = FreshEntry { asked, answer: answer.boxed().shared() };
         entries.insert(key.clone(), entry.clone());
         entry
     }
@@ -156,14 +156,14 @@ where
         self.lock().retain(|_, entry| matches!(entry.answer.peek(), Some(Ok(value)) if !is_such(value)));
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<K, Entry<V>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<K, FreshEntry<V>>> {
         // Nothing in here can panic half way through a change.
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// An eighth goes at a time, the oldest, so that a flood of keys pays for the looking only now and then.
-fn make_room<K: Clone + Eq + Hash, V: Clone>(entries: &mut HashMap<K, Entry<V>>, most: usize) {
+fn make_room<K: Clone + Eq + Hash, V: Clone>(entries: &mut HashMap<K, FreshEntry<V>>, most: usize) {
     let mut ages: Vec<Instant> = entries.values().map(|entry| entry.asked).collect();
     let (_, limit, _) = ages.select_nth_unstable(most / 8);
     let limit = *limit;

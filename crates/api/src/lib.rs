@@ -33,12 +33,12 @@ mod tenants;
 mod webhooks;
 mod workers;
 
-pub use app::{App, Commands, Parts};
+pub use app::{App, AppParts, CommandPolicy};
 pub use gate::Gate;
 pub use gate::authenticate::Patience;
 pub use gate::caller::{Caller, TenantProfile};
-pub use gate::host::Hosts;
-pub use gate::keys::Keys;
+pub use gate::host::HostPolicy;
+pub use gate::keys::KeyPolicy;
 pub use openapi::openapi;
 pub use pages::dashboard::Dashboard;
 pub use request::body::Bodies;

@@ -12,7 +12,7 @@ use crate::app::App;
 use crate::openapi::responses::{InvalidParameter, InvalidQueueName};
 use crate::problem::Problem;
 use crate::request::json;
-use crate::request::params::{Params, Queue, Tenant};
+use crate::request::params::{Params, Queue, RequestTenant};
 
 #[derive(Serialize, utoipa::ToSchema)]
 pub(crate) struct PauseAnswer {
@@ -40,7 +40,7 @@ pub(crate) struct QueuesParams {
     ))]
 pub(crate) async fn list(
     State(app): State<App>,
-    Tenant(tenant): Tenant,
+    RequestTenant(tenant): RequestTenant,
     Params(params): Params<QueuesParams>,
 ) -> Result<Response, Problem> {
     let named = params.queue.map(|text| text.parse::<QueueName>()).transpose();
@@ -62,7 +62,7 @@ pub(crate) async fn list(
     ))]
 pub(crate) async fn pause(
     State(app): State<App>,
-    Tenant(tenant): Tenant,
+    RequestTenant(tenant): RequestTenant,
     Queue(queue): Queue,
 ) -> Result<Response, Problem> {
     let name = queue.to_string();
@@ -80,7 +80,7 @@ pub(crate) async fn pause(
     ))]
 pub(crate) async fn resume(
     State(app): State<App>,
-    Tenant(tenant): Tenant,
+    RequestTenant(tenant): RequestTenant,
     Queue(queue): Queue,
 ) -> Result<Response, Problem> {
     let name = queue.to_string();

@@ -8,7 +8,7 @@ use http::StatusCode;
 use crate::app::App;
 use crate::problem::{Kind, Problem};
 use crate::request::json;
-use crate::request::params::Worker;
+use crate::request::params::WorkerPath;
 
 /// No worker has as many slots.
 const MOST: usize = 1_000;
@@ -29,7 +29,7 @@ pub(crate) async fn list(State(app): State<App>) -> Result<Response, Problem> {
         (status = 200, description = "Its jobs, of all tenants", body = ListDocument<HeldDocument>),
         (status = 404, description = "No such worker", body = ProblemDocument, content_type = "application/problem+json"),
     ))]
-pub(crate) async fn jobs(State(app): State<App>, Worker(session): Worker) -> Result<Response, Problem> {
+pub(crate) async fn jobs(State(app): State<App>, WorkerPath(session): WorkerPath) -> Result<Response, Problem> {
     let held = app.store.held_by(session, MOST).await?;
     // Whoever holds something is known; only one who holds nothing has to be looked for.
     if held.is_empty() && !app.store.sessions().await?.iter().any(|view| view.id == session) {

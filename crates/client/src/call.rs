@@ -119,7 +119,7 @@ impl Client {
         self.send(&url, self.request(method, &url).timeout(CALL_TIMEOUT)).await.map(drop)
     }
 
-    async fn send(&self, url: &Url, request: reqwest::RequestBuilder) -> Result<Answer, Error> {
+    async fn send(&self, url: &Url, request: reqwest::RequestBuilder) -> Result<RawAnswer, Error> {
         let failed = |error: reqwest::Error| {
             if error.is_builder() {
                 return Error::Setup(format!("could not create the request: {error}"));
@@ -127,23 +127,23 @@ impl Client {
             Error::of_transport(url, &error)
         };
         let request = request.build().map_err(failed)?;
-        let Answer { status, body } = if let Some(transport) = &self.transport {
+        let RawAnswer { status, body } = if let Some(transport) = &self.transport {
             carry(transport.as_ref(), url, &request).await?
         } else {
             let response = self.http.execute(request).await.map_err(failed)?;
-            Answer { status: response.status(), body: response.bytes().await.map_err(failed)?.to_vec() }
+            RawAnswer { status: response.status(), body: response.bytes().await.map_err(failed)?.to_vec() }
         };
-        if status.is_success() { Ok(Answer { status, body }) } else { Err(refusal(url, status, &body)) }
+        if status.is_success() { Ok(RawAnswer { status, body }) } else { Err(refusal(url, status, &body)) }
     }
 }
 
-struct Answer {
+struct RawAnswer {
     status: StatusCode,
     body: Vec<u8>,
 }
 
 /// The same request, past the network.
-async fn carry(transport: &dyn Transport, url: &Url, request: &reqwest::Request) -> Result<Answer, Error> {
+async fn carry(transport: &dyn Transport, url: &Url, request: &reqwest::Request) -> Result<RawAnswer, Error> {
     let body = request.body().and_then(reqwest::Body::as_bytes).unwrap_or_default().to_vec();
     let mut carried = http::Request::new(body);
     *carried.method_mut() = request.method().clone();
@@ -155,10 +155,10 @@ async fn carry(transport: &dyn Transport, url: &Url, request: &reqwest::Request)
         .map_err(|error: http::uri::InvalidUri| Error::Setup(format!("could not create the request: {error}")))?;
     let response =
         transport.send(carried).await.map_err(|why| Error::Away { url: url.origin().ascii_serialization(), why })?;
-    Ok(Answer { status: response.status(), body: response.into_body() })
+    Ok(RawAnswer { status: response.status(), body: response.into_body() })
 }
 
-fn read<T: DeserializeOwned>(url: &Url, answer: Answer) -> Result<T, Error> {
+fn read<T: DeserializeOwned>(url: &Url, answer: RawAnswer) -> Result<T, Error> {
     serde_json::from_slice(&answer.body)
         .map_err(|error| bad(url, format!("status {} with {error}: {}", answer.status, excerpt(&answer.body))))
 }

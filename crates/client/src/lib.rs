@@ -28,18 +28,18 @@
 //!
 //! ```no_run
 //! # async fn example(client: foreman_client::Client) -> Result<(), foreman_client::Error> {
-//! use foreman_client::{Event, Follow, Told};
+//! use foreman_client::{Event, Follow, StreamItem};
 //!
 //! let mut stream = client.stream(Follow::everything().queue("mail").with_snapshot()).await?;
 //! loop {
 //!     match stream.next().await? {
-//!         Told::Event(told) => match told.event {
+//!         StreamItem::Event(received) => match received.event {
 //!             Event::Job(job) => println!("{} is {}", job.id, job.state),
 //!             Event::Reset(reset) => println!("something may have been missed: {}", reset.detail),
 //!             _ => {}
 //!         },
-//!         Told::Broken { why, .. } => println!("{why}"),
-//!         Told::Resumed => println!("back"),
+//!         StreamItem::Broken { why, .. } => println!("{why}"),
+//!         StreamItem::Resumed => println!("back"),
 //!     }
 //! }
 //! # }
@@ -91,7 +91,7 @@ pub use foreman_protocol::tenant::{Limit, LimitOverrides, Programs, Variables, W
 pub use foreman_protocol::webhook::{WebhookPatch, WebhookSpec};
 pub use foreman_protocol::{Lane, State, Timestamp};
 pub use pages::Pages;
-pub use stream::{Event, Follow, Stream, StreamEvent, Told};
+pub use stream::{Event, Follow, Stream, StreamEvent, StreamItem};
 pub use transport::{ResponseFuture, Transport};
 
 /// A connection that is not there after this will not come.

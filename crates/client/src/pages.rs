@@ -11,11 +11,11 @@ const PAGE: usize = 500;
 pub struct Pages<'a> {
     client: &'a Client,
     filter: FilterDocument,
-    next: Next,
+    next: NextPage,
 }
 
 #[derive(Debug)]
-enum Next {
+enum NextPage {
     First,
     After(String),
     Over,
@@ -23,18 +23,18 @@ enum Next {
 
 impl<'a> Pages<'a> {
     pub(crate) fn new(client: &'a Client, filter: FilterDocument) -> Self {
-        Self { client, filter, next: Next::First }
+        Self { client, filter, next: NextPage::First }
     }
 
     /// The next page; `None` after the last. After an error the same page is asked for again.
     pub async fn next(&mut self) -> Result<Option<Vec<JobDocument>>, Error> {
         let after = match &self.next {
-            Next::First => None,
-            Next::After(cursor) => Some(cursor.as_str()),
-            Next::Over => return Ok(None),
+            NextPage::First => None,
+            NextPage::After(cursor) => Some(cursor.as_str()),
+            NextPage::Over => return Ok(None),
         };
         let page = self.client.list(&self.filter, PAGE, after).await?;
-        self.next = page.next.map_or(Next::Over, Next::After);
+        self.next = page.next.map_or(NextPage::Over, NextPage::After);
         Ok(Some(page.items))
     }
 }

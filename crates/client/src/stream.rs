@@ -36,7 +36,7 @@ const GOOD: Duration = Duration::from_secs(5);
 
 /// What [`Stream::next`] has to tell.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Told {
+pub enum StreamItem {
     Event(StreamEvent),
     /// The connection is gone. It is made again after `pause`, and then as often as it takes; until then nothing is told.
     Broken {
@@ -65,12 +65,12 @@ pub struct Stream {
 
 #[derive(Debug)]
 enum Link {
-    Open(Box<Open>),
+    Open(Box<OpenConnection>),
     Away { until: Instant },
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenConnection {
     response: Response,
     parser: Parser,
     since: Instant,
@@ -78,7 +78,7 @@ struct Open {
 }
 
 /// Why there is no connection.
-enum Refused {
+enum ConnectFailure {
     /// It may be another matter in a while.
     Passing {
         error: Error,
@@ -103,7 +103,7 @@ impl Client {
         };
         match stream.connect().await {
             Ok(open) => stream.link = Link::Open(Box::new(open)),
-            Err(Refused::Passing { error, .. } | Refused::Final(error)) => return Err(error),
+            Err(ConnectFailure::Passing { error, .. } | ConnectFailure::Final(error)) => return Err(error),
         }
         Ok(stream)
     }
@@ -116,10 +116,10 @@ impl Client {
 
 impl Stream {
     /// What comes next. Waits as long as it takes; heartbeats are told too. After an error there is nothing more to hope for.
-    pub async fn next(&mut self) -> Result<Told, Error> {
+    pub async fn next(&mut self) -> Result<StreamItem, Error> {
         loop {
             if let Some(frame) = self.frames.pop_front() {
-                return Ok(Told::Event(self.deliver(frame)));
+                return Ok(StreamItem::Event(self.deliver(frame)));
             }
             match &mut self.link {
                 Link::Open(open) => {
@@ -143,10 +143,10 @@ impl Stream {
                         Ok(open) => {
                             self.link = Link::Open(Box::new(open));
                             self.away_since = None;
-                            return Ok(Told::Resumed);
+                            return Ok(StreamItem::Resumed);
                         }
-                        Err(Refused::Final(error)) => return Err(error),
-                        Err(Refused::Passing { error, asked }) => self.wait_on(error, asked)?,
+                        Err(ConnectFailure::Final(error)) => return Err(error),
+                        Err(ConnectFailure::Passing { error, asked }) => self.wait_on(error, asked)?,
                     }
                 }
             }
@@ -156,7 +156,7 @@ impl Stream {
     /// The next event; breaks pass unmentioned.
     pub async fn next_event(&mut self) -> Result<StreamEvent, Error> {
         loop {
-            if let Told::Event(event) = self.next().await? {
+            if let StreamItem::Event(event) = self.next().await? {
                 return Ok(event);
             }
         }
@@ -168,11 +168,11 @@ impl Stream {
     }
 
     fn deliver(&mut self, frame: Frame) -> StreamEvent {
-        let told = StreamEvent::from(frame);
-        if told.cursor.is_some() {
-            self.cursor.clone_from(&told.cursor);
+        let event = StreamEvent::from(frame);
+        if event.cursor.is_some() {
+            self.cursor.clone_from(&event.cursor);
         }
-        told
+        event
     }
 
     fn hear(&mut self, bytes: &[u8]) -> Result<(), Error> {
@@ -194,11 +194,11 @@ impl Stream {
         Ok(())
     }
 
-    fn broken(&mut self, why: String) -> Told {
+    fn broken(&mut self, why: String) -> StreamItem {
         let pause = self.pauses.next(self.retry, None);
         self.link = Link::Away { until: Instant::now() + pause };
         self.away_since = Some(Instant::now());
-        Told::Broken { why, pause }
+        StreamItem::Broken { why, pause }
     }
 
     fn wait_on(&mut self, error: Error, asked: Option<Duration>) -> Result<(), Error> {
@@ -210,11 +210,11 @@ impl Stream {
         Ok(())
     }
 
-    async fn connect(&self) -> Result<Open, Refused> {
+    async fn connect(&self) -> Result<OpenConnection, ConnectFailure> {
         if self.client.transport.is_some() {
-            return Err(Refused::Final(Error::Setup("an event stream needs a connection to a server".into())));
+            return Err(ConnectFailure::Final(Error::Setup("an event stream needs a connection to a server".into())));
         }
-        let mut query = self.follow.query().map_err(Refused::Final)?;
+        let mut query = self.follow.query().map_err(ConnectFailure::Final)?;
         if self.follow.snapshot {
             query.push(("snapshot", "true".into()));
         }
@@ -226,14 +226,14 @@ impl Stream {
         let response = match timeout(ANSWER, request.send()).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) if error.is_builder() => {
-                return Err(Refused::Final(Error::Setup(format!("could not create the request: {error}"))));
+                return Err(ConnectFailure::Final(Error::Setup(format!("could not create the request: {error}"))));
             }
             Ok(Err(error)) => {
-                return Err(Refused::Passing { error: Error::of_transport(&url, &error), asked: None });
+                return Err(ConnectFailure::Passing { error: Error::of_transport(&url, &error), asked: None });
             }
             Err(_) => {
                 let (url, why) = (url.origin().ascii_serialization(), "timed out".into());
-                return Err(Refused::Passing { error: Error::Away { url, why }, asked: None });
+                return Err(ConnectFailure::Passing { error: Error::Away { url, why }, asked: None });
             }
         };
         if !response.status().is_success() {
@@ -241,14 +241,14 @@ impl Stream {
         }
         let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         if !kind.starts_with("text/event-stream") {
-            return Err(Refused::Final(bad(&url, format!("expected an event stream, got {kind:?}"))));
+            return Err(ConnectFailure::Final(bad(&url, format!("expected an event stream, got {kind:?}"))));
         }
         let now = Instant::now();
-        Ok(Open { response, parser: Parser::default(), since: now, heard: now })
+        Ok(OpenConnection { response, parser: Parser::default(), since: now, heard: now })
     }
 }
 
-async fn refused(url: &url::Url, response: Response) -> Refused {
+async fn refused(url: &url::Url, response: Response) -> ConnectFailure {
     let status = response.status();
     let asked = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
     // A refusal is a refusal, even if the rest of it is lost.
@@ -258,7 +258,7 @@ async fn refused(url: &url::Url, response: Response) -> Refused {
     };
     let error = refusal(url, status, &body);
     match status.as_u16() {
-        408 | 425 | 429 | 500..=599 => Refused::Passing { error, asked: asked.map(Duration::from_secs) },
-        _ => Refused::Final(error),
+        408 | 425 | 429 | 500..=599 => ConnectFailure::Passing { error, asked: asked.map(Duration::from_secs) },
+        _ => ConnectFailure::Final(error),
     }
 }

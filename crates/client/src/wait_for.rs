@@ -10,7 +10,7 @@ use std::time::Duration;
 use foreman_protocol::document::JobDocument;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use crate::stream::{Event, Follow, Told};
+use crate::stream::{Event, Follow, StreamItem};
 use crate::wait::{PATIENCE, PAUSE, is_passing, left};
 use crate::{Client, Error};
 
@@ -83,17 +83,17 @@ impl Ends<'_> {
         let (mut is_greeted, mut has_looked) = (false, are_named);
         while !self.open.is_empty() {
             let until = deadline.unwrap_or(far).min(if is_greeted { far } else { greeting });
-            let told = match timeout_at(until, stream.next()).await {
-                Ok(Ok(told)) => told,
+            let item = match timeout_at(until, stream.next()).await {
+                Ok(Ok(item)) => item,
                 // It may be the stream alone that is refused by now: the long poll will tell.
                 Ok(Err(error)) if !error.is_away() => return Ok(()),
                 Ok(Err(error)) => return Err(error),
                 Err(_) if deadline.is_none_or(|deadline| Instant::now() < deadline) && is_greeted => continue,
                 Err(_) => return Ok(()),
             };
-            let Told::Event(told) = told else { continue };
+            let StreamItem::Event(received) = item else { continue };
             is_greeted = true;
-            match told.event {
+            match received.event {
                 Event::Job(job) => {
                     let Some(is_named) = self.open.get_mut(&job.id) else { continue };
                     *is_named = true;

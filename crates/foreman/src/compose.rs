@@ -27,7 +27,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
-use foreman_api::{BindError, Gate, Hosts, Keys, LateRouter, Meter, Patience, Readiness, Server, Vitals, probes};
+use foreman_api::{
+    BindError, Gate, HostPolicy, KeyPolicy, LateRouter, Meter, Patience, Readiness, Server, Vitals, probes,
+};
 use foreman_core::ports::intercept::Intercepted;
 use foreman_core::ports::{Store, Tenancy, TenantStore, Wakeups};
 use foreman_core::sealed::Keyring;
@@ -51,27 +53,27 @@ pub struct Composed {
     pub readiness: Readiness,
     pub store: OpenStore,
     intake: Option<SubmitHandle>,
-    parts: Vec<Part>,
-    running: Vec<Running>,
+    parts: Vec<ServerPart>,
+    running: Vec<RunningPart>,
 }
 
 /// A part of the server that does not run yet.
-pub struct Part {
+pub struct ServerPart {
     name: &'static str,
     run: Box<dyn FnOnce(Shutdown) -> futures_util::future::BoxFuture<'static, anyhow::Result<Drained>> + Send>,
 }
 
 /// A part of the server that runs. Ends by itself only when it failed.
-pub struct Running {
+pub struct RunningPart {
     pub name: &'static str,
     pub task: Task<anyhow::Result<Drained>>,
 }
 
 /// How a part ended.
-pub type Ended = Result<anyhow::Result<Drained>, TaskFailed>;
+pub type PartResult = Result<anyhow::Result<Drained>, TaskFailed>;
 
 /// What is served, where jobs come in, and what runs beside it.
-type Roles = (Router, Option<SubmitHandle>, Vec<Part>);
+type Roles = (Router, Option<SubmitHandle>, Vec<ServerPart>);
 
 /// What every part may be given.
 struct Wiring<'a> {
@@ -87,7 +89,7 @@ struct Wiring<'a> {
 }
 
 /// What stands behind the ports.
-struct Shared {
+struct StorePorts {
     store: Arc<dyn Store>,
     /// The same store: who is served, whom they want told, and who did what.
     tenancy: Arc<dyn Tenancy>,
@@ -123,9 +125,9 @@ pub fn direct_api(
     tasks: &Tasks,
 ) -> Router {
     let mut wiring = Wiring::new(Role::Api, settings, tasks);
-    wiring.gate.hosts = Hosts::Any;
-    wiring.gate.keys = Keys::Direct;
-    let shared = Shared { store, tenancy, wakeups, lease: Arc::new(AlwaysLeader::default()) };
+    wiring.gate.hosts = HostPolicy::Any;
+    wiring.gate.keys = KeyPolicy::Direct;
+    let shared = StorePorts { store, tenancy, wakeups, lease: Arc::new(AlwaysLeader::default()) };
     let (router, _, _) = api::parts(&wiring, &shared, OutputHub::new(settings.output.clone()));
     router
 }
@@ -169,7 +171,7 @@ async fn on_a_database(wiring: &Wiring<'_>, shutdown: &Shutdown) -> anyhow::Resu
 
 impl Composed {
     /// Starts every part that does not run yet.
-    pub fn start(&mut self, shutdown: &Shutdown, tasks: &Tasks) -> Vec<Running> {
+    pub fn start(&mut self, shutdown: &Shutdown, tasks: &Tasks) -> Vec<RunningPart> {
         let mut running = std::mem::take(&mut self.running);
         running.extend(std::mem::take(&mut self.parts).into_iter().map(|part| part.start(shutdown, tasks)));
         running
@@ -189,14 +191,14 @@ impl<'a> Wiring<'a> {
         let meter = Some(Arc::clone(&metrics) as Arc<dyn Meter>);
         let readiness = Readiness::new();
         let vitals = Vitals::new(env!("CARGO_PKG_VERSION"), readiness.clone(), meter.clone());
-        let keys = settings.admin_key.as_ref().map_or(Keys::None, |key| Keys::asked(key.reveal()));
+        let keys = settings.admin_key.as_ref().map_or(KeyPolicy::None, |key| KeyPolicy::asked(key.reveal()));
         // Roles without an API answer probes, to anyone who reaches them and under any name: they name no tenant, job or key.
         // Without keys, the name in the request is what tells a page in the user's browser from the user.
         // A server with a key of its own listens on this machine only, and has no other name either.
-        let hosts = if role.serves_the_api() && (matches!(keys, Keys::None) || settings.has_own_key) {
-            Hosts::Local
+        let hosts = if role.serves_the_api() && (matches!(keys, KeyPolicy::None) || settings.has_own_key) {
+            HostPolicy::Local
         } else {
-            Hosts::Any
+            HostPolicy::Any
         };
         let gate = Gate { hosts, keys, patience: Patience::default(), meter, readiness: readiness.clone() };
         let keyring = settings.secret_key.clone().map(Arc::new);
@@ -211,7 +213,7 @@ impl<'a> Wiring<'a> {
         }
     }
 
-    fn http(&self, server: Server, router: Router) -> Part {
+    fn http(&self, server: Server, router: Router) -> ServerPart {
         let (serve, tasks) = (self.settings.serve.clone(), self.tasks.clone());
         part("http", |shutdown| async move {
             server.serve(router, serve, shutdown, tasks).await;
@@ -225,7 +227,7 @@ impl<'a> Wiring<'a> {
     }
 
     /// What is served, where jobs come in, and what runs beside it.
-    fn role(&self, opened: &store::Opened) -> anyhow::Result<Roles> {
+    fn role(&self, opened: &store::RoleStore) -> anyhow::Result<Roles> {
         let output = OutputHub::new(self.settings.output.clone());
         let (router, intake, mut parts) = self.parts_of_role(opened, output)?;
         if orphans::is_first_process() || (self.role.runs_jobs() && self.settings.commands.allow) {
@@ -237,7 +239,7 @@ impl<'a> Wiring<'a> {
         Ok((router, intake, parts))
     }
 
-    fn parts_of_role(&self, opened: &store::Opened, output: OutputHub) -> anyhow::Result<Roles> {
+    fn parts_of_role(&self, opened: &store::RoleStore, output: OutputHub) -> anyhow::Result<Roles> {
         let shared = &opened.shared;
         Ok(match self.role {
             Role::Dev => {
@@ -265,7 +267,7 @@ impl<'a> Wiring<'a> {
     }
 
     /// What is said about tenants, for parts that hold them to it.
-    fn tenants(&self, shared: &Shared) -> Arc<Tenants> {
+    fn tenants(&self, shared: &StorePorts) -> Arc<Tenants> {
         let config = tenants::Config { limits: self.settings.tenant_limits.clone(), ..tenants::Config::default() };
         Arc::new(Tenants::new(Arc::clone(&shared.tenancy) as Arc<dyn TenantStore>, config))
     }
@@ -275,18 +277,18 @@ impl<'a> Wiring<'a> {
     }
 }
 
-impl Part {
-    fn start(self, shutdown: &Shutdown, tasks: &Tasks) -> Running {
+impl ServerPart {
+    fn start(self, shutdown: &Shutdown, tasks: &Tasks) -> RunningPart {
         let Self { name, run } = self;
-        Running { name, task: tasks.spawn(name, run(shutdown.clone())) }
+        RunningPart { name, task: tasks.spawn(name, run(shutdown.clone())) }
     }
 }
 
-fn part<F>(name: &'static str, run: impl FnOnce(Shutdown) -> F + Send + 'static) -> Part
+fn part<F>(name: &'static str, run: impl FnOnce(Shutdown) -> F + Send + 'static) -> ServerPart
 where
     F: Future<Output = anyhow::Result<Drained>> + Send + 'static,
 {
-    Part { name, run: Box::new(|shutdown| Box::pin(run(shutdown))) }
+    ServerPart { name, run: Box::new(|shutdown| Box::pin(run(shutdown))) }
 }
 
 /// What a part that holds no jobs has drained.

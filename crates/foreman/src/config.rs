@@ -26,7 +26,7 @@ pub use agree::{LOCAL_DISK, warnings};
 pub use command_user::UserRange;
 pub use environment::Environment;
 pub use secret::without_password;
-pub use settings::{Commands, LogFormat, Settings, StoreKind};
+pub use settings::{CommandSettings, LogFormat, Settings, StoreKind};
 pub use table::{Setting, settings as known};
 
 use foreman_core::egress::Policy;
@@ -88,15 +88,15 @@ impl fmt::Display for Origin {
 
 /// Everything that is wrong with the settings.
 #[derive(Debug, thiserror::Error)]
-pub struct Mistakes(Vec<Mistake>);
+pub struct SettingMistakes(Vec<SettingMistake>);
 
 #[derive(Debug)]
-struct Mistake {
+struct SettingMistake {
     origin: Origin,
     text: String,
 }
 
-impl fmt::Display for Mistakes {
+impl fmt::Display for SettingMistakes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.as_slice() {
             [only] => write!(f, "{}: {}", only.origin, only.text),
@@ -109,7 +109,7 @@ impl fmt::Display for Mistakes {
 }
 
 /// Reads all layers for a process of this role.
-pub fn load(flags: &ServerFlags, environment: &Environment, role: Role) -> Result<Loaded, Mistakes> {
+pub fn load(flags: &ServerFlags, environment: &Environment, role: Role) -> Result<Loaded, SettingMistakes> {
     let mut loader = Loader::new();
     if role == Role::Dev {
         loader.as_dev();
@@ -128,12 +128,12 @@ pub fn load(flags: &ServerFlags, environment: &Environment, role: Role) -> Resul
 }
 
 /// The same for a command that looks at a store and serves nobody.
-pub fn load_store(flags: &ServerFlags, environment: &Environment) -> Result<Loaded, Mistakes> {
+pub fn load_store(flags: &ServerFlags, environment: &Environment) -> Result<Loaded, SettingMistakes> {
     Loader::of_store(flags, environment).done(environment, None)
 }
 
 /// The same for a command that writes what is sealed.
-pub fn load_direct(flags: &ServerFlags, environment: &Environment) -> Result<Loaded, Mistakes> {
+pub fn load_direct(flags: &ServerFlags, environment: &Environment) -> Result<Loaded, SettingMistakes> {
     let mut loader = Loader::of_store(flags, environment);
     loader.read_secret_key();
     loader.done(environment, None)
@@ -143,7 +143,7 @@ struct Loader {
     known: Vec<Setting>,
     settings: Settings,
     origins: BTreeMap<&'static str, Origin>,
-    mistakes: Vec<Mistake>,
+    mistakes: Vec<SettingMistake>,
 }
 
 impl Loader {
@@ -195,7 +195,7 @@ impl Loader {
     }
 
     fn mistake(&mut self, origin: Origin, text: impl Into<String>) {
-        self.mistakes.push(Mistake { origin, text: text.into() });
+        self.mistakes.push(SettingMistake { origin, text: text.into() });
     }
 
     /// The file that was named, which must be there, or the usual one, which may be missing.
@@ -359,9 +359,9 @@ impl Loader {
     }
 
     /// What only shows once all layers are there.
-    fn done(mut self, environment: &Environment, role: Option<Role>) -> Result<Loaded, Mistakes> {
+    fn done(mut self, environment: &Environment, role: Option<Role>) -> Result<Loaded, SettingMistakes> {
         if !self.mistakes.is_empty() {
-            return Err(Mistakes(self.mistakes));
+            return Err(SettingMistakes(self.mistakes));
         }
         self.settings.own_limits = self.own_limits(role);
         self.settings.complete(environment, role);

@@ -1,6 +1,6 @@
 //! A crontab, read as cron reads it.
 //!
-//! Each line that asks for something becomes an [`Entry`]; what cannot be taken over is said. Nothing here knows a server, and
+//! Each line that asks for something becomes a [`CrontabEntry`]; what cannot be taken over is said. Nothing here knows a server, and
 //! whether an expression is right is for the calendar to say.
 
 use std::collections::{BTreeMap, HashMap};
@@ -9,7 +9,7 @@ use foreman_client::{CommandSpec, JobSpec, ScheduleSpec, Span};
 
 /// What a line asks for.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct CrontabEntry {
     /// Its number, from 1.
     pub line: usize,
     pub spec: ScheduleSpec,
@@ -19,18 +19,18 @@ pub struct Entry {
 
 /// Something to be said about a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct LineRemark {
     pub line: usize,
     pub text: String,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct Crontab {
-    pub entries: Vec<Entry>,
+    pub entries: Vec<CrontabEntry>,
     /// Lines that are no lines of a crontab.
-    pub mistakes: Vec<Said>,
+    pub mistakes: Vec<LineRemark>,
     /// What was understood and is left out.
-    pub ignored: Vec<Said>,
+    pub ignored: Vec<LineRemark>,
 }
 
 /// Cron neither tries again nor gives up; a job may run as long as a server lets it.
@@ -75,7 +75,7 @@ impl Reader {
         match self.entry(number, line) {
             Ok(Some(entry)) => self.crontab.entries.push(entry),
             Ok(None) => {}
-            Err(text) => self.crontab.mistakes.push(Said { line: number, text }),
+            Err(text) => self.crontab.mistakes.push(LineRemark { line: number, text }),
         }
     }
 
@@ -89,15 +89,15 @@ impl Reader {
             }
             "MAILTO" | "MAILFROM" | "CONTENT_TYPE" | "CONTENT_TRANSFER_ENCODING" => {
                 let text = format!("{name} is ignored: output is stored with the job, and no mail is sent");
-                self.crontab.ignored.push(Said { line: number, text });
+                self.crontab.ignored.push(LineRemark { line: number, text });
             }
             "LOGNAME" | "USER" => {
                 let text = format!("{name} is ignored: commands run as the worker's user");
-                self.crontab.ignored.push(Said { line: number, text });
+                self.crontab.ignored.push(LineRemark { line: number, text });
             }
             "RANDOM_DELAY" | "CRON_WITHIN" | "START_HOURS_RANGE" => {
                 let text = format!("{name} is ignored; use `--jitter` of a schedule instead");
-                self.crontab.ignored.push(Said { line: number, text });
+                self.crontab.ignored.push(LineRemark { line: number, text });
             }
             _ => {
                 if name == "TZ" {
@@ -108,11 +108,11 @@ impl Reader {
         }
     }
 
-    fn entry(&mut self, number: usize, line: &str) -> Result<Option<Entry>, String> {
+    fn entry(&mut self, number: usize, line: &str) -> Result<Option<CrontabEntry>, String> {
         let (cron, rest) = time(line)?;
         if cron == "@reboot" {
             let text = "@reboot is not supported and is skipped: schedules are not tied to a machine";
-            self.crontab.ignored.push(Said { line: number, text: text.into() });
+            self.crontab.ignored.push(LineRemark { line: number, text: text.into() });
             return Ok(None);
         }
         let mut remarks = Vec::new();
@@ -152,7 +152,7 @@ impl Reader {
             job,
             ..ScheduleSpec::default()
         };
-        Ok(Some(Entry { line: number, spec, remarks }))
+        Ok(Some(CrontabEntry { line: number, spec, remarks }))
     }
 
     /// The same for the same command, wherever its line stands, so that an import that is done again replaces what it made.
@@ -261,13 +261,13 @@ fn hash(text: &str) -> u32 {
 mod tests {
     use super::*;
 
-    fn entries(text: &str) -> Vec<Entry> {
+    fn entries(text: &str) -> Vec<CrontabEntry> {
         let read = read(text, false, None);
         assert!(read.mistakes.is_empty(), "{:?}", read.mistakes);
         read.entries
     }
 
-    fn shell(entry: &Entry) -> &str {
+    fn shell(entry: &CrontabEntry) -> &str {
         match entry.spec.job.command.as_ref().expect("a command") {
             CommandSpec::Shell(line) => line,
             CommandSpec::Argv(argv) => panic!("{argv:?}"),

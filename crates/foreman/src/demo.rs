@@ -24,7 +24,7 @@ use tracing::{info, warn};
 use crate::config::Settings;
 use dice::Dice;
 use mix::Mix;
-use stage::Stage;
+use stage::DemoStage;
 
 /// Between two jobs of the trickle: three a second, more or less.
 const BETWEEN: (u64, u64) = (120, 520);
@@ -71,7 +71,7 @@ impl Demo {
 
 struct Player {
     client: Client,
-    stage: Stage,
+    stage: DemoStage,
     mix: Mix,
     dice: Dice,
 }
@@ -87,7 +87,7 @@ impl Player {
         let seed = demo.seed.unwrap_or_else(Dice::random_seed);
         info!("demo: submitting a mix of jobs with seed {seed}");
         Ok(Self {
-            stage: Stage {
+            stage: DemoStage {
                 client: client.clone(),
                 url: url.clone(),
                 has_commands: settings.commands.allow,

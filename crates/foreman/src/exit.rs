@@ -66,7 +66,7 @@ pub fn usage(text: impl Into<String>) -> anyhow::Error {
 
 /// The exit code of a command that ended with an error.
 pub fn of_error(error: &anyhow::Error) -> Exit {
-    if error.is::<UsageError>() || error.is::<crate::config::Mistakes>() {
+    if error.is::<UsageError>() || error.is::<crate::config::SettingMistakes>() {
         return Exit::Usage;
     }
     match error.downcast_ref::<foreman_client::Error>() {

@@ -38,7 +38,7 @@ impl Default for Config {
     }
 }
 
-pub struct Watch {
+pub struct HorizonWatch {
     database: foreman_postgres::Config,
     metrics: Arc<Metrics>,
     config: Config,
@@ -48,7 +48,7 @@ pub struct Watch {
     announcer: Option<i32>,
 }
 
-impl Watch {
+impl HorizonWatch {
     pub fn new(database: foreman_postgres::Config, metrics: Arc<Metrics>, config: Config) -> Self {
         Self { database, metrics, config, named: BTreeMap::new(), announcer: None }
     }
@@ -103,7 +103,7 @@ impl Watch {
     }
 }
 
-impl Watch {
+impl HorizonWatch {
     fn note_announcer(&mut self, announcer: Option<&Announcer>) {
         self.metrics.announcement_age.set(announcer.map_or(0.0, |it| it.age.as_secs_f64()));
         let late = announcer.filter(|it| it.age > LONG_ANNOUNCEMENT);
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn only_who_holds_it_too_long_is_named_and_once() {
         let metrics = Arc::new(Metrics::new(Role::Scheduler));
-        let mut watch = Watch::new(foreman_postgres::Config::at(""), Arc::clone(&metrics), Config::default());
+        let mut watch = HorizonWatch::new(foreman_postgres::Config::at(""), Arc::clone(&metrics), Config::default());
         watch.note(&[holder(1, 61), holder(2, 59)]);
         assert_eq!(watch.named.len(), 1);
         assert_eq!((metrics.horizon_holders.get(), metrics.horizon_age.get()), (1, 61.0));
@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn a_transaction_that_holds_the_change_log_back_is_measured_and_named_once() {
         let metrics = Arc::new(Metrics::new(Role::Scheduler));
-        let mut watch = Watch::new(foreman_postgres::Config::at(""), Arc::clone(&metrics), Config::default());
+        let mut watch = HorizonWatch::new(foreman_postgres::Config::at(""), Arc::clone(&metrics), Config::default());
         let announcer = |age| Announcer { pid: 7, application: "foreman-api".into(), age: Duration::from_secs(age) };
         watch.note_announcer(Some(&announcer(3)));
         assert_eq!((metrics.announcement_age.get(), watch.announcer), (3.0, None));

@@ -28,7 +28,7 @@ use futures_util::stream::FuturesUnordered;
 use tokio::time::{Instant, sleep_until};
 use tracing::{error, info, warn};
 
-use crate::compose::{self, Composed, Ended, Running};
+use crate::compose::{self, Composed, PartResult, RunningPart};
 use crate::config::Settings;
 use crate::demo::Demo;
 use crate::exit::ServerExit;
@@ -57,7 +57,7 @@ pub async fn run(
     let Some(mut server) = begin(composing, settings, &mut signals, &stop, &tasks).await? else {
         return Ok(ServerExit::Drained);
     };
-    let mut parts = Parts::new(server.start(&shutdown, &tasks));
+    let mut parts = RunningParts::new(server.start(&shutdown, &tasks));
     info!(listen = %server.address, "serving as {role} on http://{}", server.address);
     listening(server.address);
     if let Some(demo) = demo {
@@ -113,15 +113,15 @@ async fn begin(
 }
 
 /// The parts that run, and what became of their work.
-struct Parts {
-    running: FuturesUnordered<futures_util::future::BoxFuture<'static, (&'static str, Ended)>>,
+struct RunningParts {
+    running: FuturesUnordered<futures_util::future::BoxFuture<'static, (&'static str, PartResult)>>,
     drained: Drained,
     has_failed: bool,
 }
 
-impl Parts {
-    fn new(running: Vec<Running>) -> Self {
-        let named = |Running { name, task }| -> futures_util::future::BoxFuture<'static, _> {
+impl RunningParts {
+    fn new(running: Vec<RunningPart>) -> Self {
+        let named = |RunningPart { name, task }| -> futures_util::future::BoxFuture<'static, _> {
             Box::pin(async move { (name, task.await) })
         };
         Self { running: running.into_iter().map(named).collect(), drained: Drained::default(), has_failed: false }
@@ -145,7 +145,7 @@ impl Parts {
         }
     }
 
-    fn note(&mut self, name: &'static str, ended: Ended) {
+    fn note(&mut self, name: &'static str, ended: PartResult) {
         match ended {
             Ok(Ok(drained)) => {
                 self.drained.finished += drained.finished;
@@ -175,7 +175,7 @@ struct Stopping<'a> {
 
 /// Why a phase of the stop ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Over {
+enum PhaseEnd {
     Done,
     /// Its time has come.
     Late,
@@ -184,7 +184,7 @@ enum Over {
 }
 
 impl Stopping<'_> {
-    async fn run(&self, parts: &mut Parts, signals: &mut Signals) -> ServerExit {
+    async fn run(&self, parts: &mut RunningParts, signals: &mut Signals) -> ServerExit {
         let grace = self.settings.shutdown.grace;
         let deadline = Instant::now() + grace;
         self.watchdog.leave_within(grace + LAST_SECOND);
@@ -199,19 +199,19 @@ impl Stopping<'_> {
 
         self.server.close_intake();
         self.stop.drain();
-        if over != Over::Hurried {
+        if over != PhaseEnd::Hurried {
             over = until(parts.all_ended(), abort_at, signals).await;
         }
-        if over != Over::Done {
+        if over != PhaseEnd::Done {
             self.abort(over, parts, signals, deadline).await;
         }
-        self.leave(over == Over::Done, parts, deadline).await
+        self.leave(over == PhaseEnd::Done, parts, deadline).await
     }
 
     /// Work in flight lets go and is handed back.
-    async fn abort(&self, over: Over, parts: &mut Parts, signals: &mut Signals, deadline: Instant) {
+    async fn abort(&self, over: PhaseEnd, parts: &mut RunningParts, signals: &mut Signals, deadline: Instant) {
         let mut deadline = deadline;
-        if over == Over::Hurried {
+        if over == PhaseEnd::Hurried {
             warn!("received a second signal: handing back running jobs");
             deadline = deadline.min(Instant::now() + self.settings.reserve());
             self.watchdog.leave_within(deadline.saturating_duration_since(Instant::now()) + LAST_SECOND);
@@ -219,13 +219,13 @@ impl Stopping<'_> {
             warn!("the shutdown deadline is near: handing back running jobs");
         }
         self.stop.abort();
-        if until(parts.all_ended(), deadline, signals).await == Over::Hurried {
+        if until(parts.all_ended(), deadline, signals).await == PhaseEnd::Hurried {
             watchdog::leave_now("received a third signal");
         }
     }
 
     /// Counts what is left, and closes the store behind everybody.
-    async fn leave(&self, in_time: bool, parts: &Parts, deadline: Instant) -> ServerExit {
+    async fn leave(&self, in_time: bool, parts: &RunningParts, deadline: Instant) -> ServerExit {
         self.server.store.hush();
         let left = deadline.saturating_duration_since(Instant::now());
         // The last connections and requests end within moments of their parts; past the deadline there is still the
@@ -250,11 +250,11 @@ impl Stopping<'_> {
 }
 
 /// Waits for `work` until `late`, or until a signal.
-async fn until(work: impl Future<Output = ()>, late: Instant, signals: &mut Signals) -> Over {
+async fn until(work: impl Future<Output = ()>, late: Instant, signals: &mut Signals) -> PhaseEnd {
     tokio::select! {
         biased;
-        () = work => Over::Done,
-        () = sleep_until(late) => Over::Late,
-        _ = signals.next() => Over::Hurried,
+        () = work => PhaseEnd::Done,
+        () = sleep_until(late) => PhaseEnd::Late,
+        _ = signals.next() => PhaseEnd::Hurried,
     }
 }

@@ -31,7 +31,7 @@ use tokio::time::Instant;
 
 use crate::role::Role;
 use held::HeldJobs;
-use queues::Queues;
+use queues::QueueCollector;
 pub use store::StoreMeter;
 
 /// One label, two labels; their values are words of ours.
@@ -109,7 +109,7 @@ impl Metrics {
         let build: Two = [("version", env!("CARGO_PKG_VERSION")), ("role", role.name())];
         registry.register("build", "Version and role of this process", Info::new(build));
         let readings = Arc::default();
-        registry.register_collector(Box::new(Queues::new(Arc::clone(&readings))));
+        registry.register_collector(Box::new(QueueCollector::new(Arc::clone(&readings))));
         let registry_ref = &mut registry;
         let metrics = Self {
             submitted: add(registry_ref, "jobs_submitted", "Jobs submitted, by result"),

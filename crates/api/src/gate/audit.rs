@@ -33,12 +33,12 @@ pub(crate) use bounds::Bounds;
 
 /// Where a request came from, for its entry.
 #[derive(Clone, Debug)]
-pub(crate) struct Origin {
+pub(crate) struct RequestOrigin {
     request: Option<String>,
     peer: Option<String>,
 }
 
-impl Origin {
+impl RequestOrigin {
     pub fn of(request: &Request) -> Self {
         Self {
             request: request.extensions().get::<RequestId>().map(|id| id.as_str().to_owned()),
@@ -99,9 +99,9 @@ const BETWEEN_TRIES: Duration = Duration::from_millis(200);
 const LONGEST: usize = 300;
 
 /// One act that is under way.
-pub(crate) struct Watch(Act);
+pub(crate) struct AuditedAct(Act);
 
-impl Watch {
+impl AuditedAct {
     pub fn new(
         action: &'static str,
         caller: &Caller,
@@ -164,7 +164,7 @@ fn shortened(mut text: String) -> String {
 }
 
 /// Runs the request and writes down what it did.
-pub(crate) async fn watched(app: &App, watch: Watch, request: Request, next: Next) -> Response {
+pub(crate) async fn watched(app: &App, watch: AuditedAct, request: Request, next: Next) -> Response {
     let app_there = app.clone();
     let act = async move {
         let response = unwatched(request, next).await;

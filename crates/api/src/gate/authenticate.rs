@@ -27,9 +27,9 @@ use foreman_runtime::Tasks;
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderName};
 
-use crate::fresh_cache::{Answer, FreshCache};
+use crate::fresh_cache::{CachedAnswer, FreshCache};
 use crate::gate::caller::{Caller, TenantProfile};
-use crate::gate::keys::{self, Keys};
+use crate::gate::keys::{self, KeyPolicy};
 use crate::gate::session;
 use crate::problem::{Kind, Problem};
 pub use attempts::Patience;
@@ -46,10 +46,10 @@ const FRESH: Duration = Duration::from_secs(3);
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 pub(crate) struct Authenticator {
-    keys: Keys,
+    keys: KeyPolicy,
     tenancy: Arc<dyn Tenancy>,
     defaults: Arc<DefaultLimits>,
-    known_keys: FreshCache<KeyId, Option<Arc<Known>>>,
+    known_keys: FreshCache<KeyId, Option<Arc<KnownKey>>>,
     known_tenants: FreshCache<TenantId, Option<Arc<TenantProfile>>>,
     /// By the hash of what is shown.
     known_sessions: FreshCache<[u8; 32], Option<Arc<Pass>>>,
@@ -91,7 +91,7 @@ pub(crate) struct Visitor<'r> {
 
 /// A key as the store knew it at a moment.
 #[derive(Debug)]
-struct Known {
+struct KnownKey {
     key: KeyRecord,
     profile: Arc<TenantProfile>,
     now: Timestamp,
@@ -99,7 +99,7 @@ struct Known {
 
 impl Authenticator {
     pub fn new(
-        keys: Keys,
+        keys: KeyPolicy,
         tenancy: Arc<dyn Tenancy>,
         defaults: DefaultLimits,
         patience: Patience,
@@ -140,10 +140,10 @@ impl Authenticator {
     /// Whoever shows this key.
     pub async fn key_holder(&self, shown: &[u8], peer: IpAddr) -> Result<Caller, Problem> {
         match &self.keys {
-            Keys::Direct => self.direct(peer).await,
-            Keys::None if !shown.starts_with(b"fm_") => self.everything(Actor::Nobody).await,
-            Keys::Asked(admin) if self.is_admin(shown, admin, peer)? => self.everything(Actor::Bootstrap).await,
-            Keys::None | Keys::Asked(_) => self.holder(shown, peer).await,
+            KeyPolicy::Direct => self.direct(peer).await,
+            KeyPolicy::None if !shown.starts_with(b"fm_") => self.everything(Actor::Nobody).await,
+            KeyPolicy::Asked(admin) if self.is_admin(shown, admin, peer)? => self.everything(Actor::Bootstrap).await,
+            KeyPolicy::None | KeyPolicy::Asked(_) => self.holder(shown, peer).await,
         }
     }
 
@@ -174,14 +174,14 @@ impl Authenticator {
                 session::expect_own_page(visitor.headers, visitor.host, visitor.is_safe)?;
                 return Ok(caller);
             }
-            if let Keys::Asked(_) = self.keys {
+            if let KeyPolicy::Asked(_) = self.keys {
                 return Err(Problem::new(Kind::Unauthorized, "the session has ended; sign in again"));
             }
         }
         match self.keys {
-            Keys::None => self.everything(Actor::Nobody).await,
-            Keys::Direct => self.direct(visitor.peer).await,
-            Keys::Asked(_) => Err(asks_for_a_key()),
+            KeyPolicy::None => self.everything(Actor::Nobody).await,
+            KeyPolicy::Direct => self.direct(visitor.peer).await,
+            KeyPolicy::Asked(_) => Err(asks_for_a_key()),
         }
     }
 
@@ -225,7 +225,7 @@ impl Authenticator {
     }
 
     /// Whoever has this key, if it is good so long after it was asked about.
-    fn caller(&self, known: &Known, age: Duration) -> Result<Caller, Problem> {
+    fn caller(&self, known: &KnownKey, age: Duration) -> Result<Caller, Problem> {
         let now = known.is_good(age)?;
         self.uses.note(&known.key, now);
         Ok(Caller {
@@ -247,12 +247,13 @@ impl Authenticator {
         Problem::new(Kind::Unauthorized, "the key is unknown")
     }
 
-    async fn look_up(&self, id: &KeyId) -> Result<Answer<Option<Arc<Known>>>, Problem> {
+    async fn look_up(&self, id: &KeyId) -> Result<CachedAnswer<Option<Arc<KnownKey>>>, Problem> {
         let ask = || {
             let (tenancy, id, defaults) = (Arc::clone(&self.tenancy), id.clone(), Arc::clone(&self.defaults));
             async move {
                 let found = tenancy.look_up_key(&id).await?;
-                Ok(found.map(|at| Arc::new(Known { key: at.key, profile: defaults.profile(at.tenant), now: at.now })))
+                Ok(found
+                    .map(|at| Arc::new(KnownKey { key: at.key, profile: defaults.profile(at.tenant), now: at.now })))
             }
         };
         Ok(self.known_keys.get(id, ask).await?)
@@ -356,7 +357,7 @@ impl Authenticator {
     }
 }
 
-impl Known {
+impl KnownKey {
     /// Whether the key opens anything, so long after it was asked about; and what the store's clock says now.
     fn is_good(&self, age: Duration) -> Result<Timestamp, Problem> {
         let now = self.now.plus(age);

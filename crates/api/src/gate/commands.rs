@@ -9,13 +9,13 @@ use foreman_core::spec::CommandSpec;
 use foreman_core::target::Program;
 use foreman_core::{Target, TenantId};
 
-use crate::app::{App, Commands};
+use crate::app::{App, CommandPolicy};
 use crate::gate::caller::Caller;
 use crate::problem::{Kind, Problem};
 
 /// May this caller submit commands at all?
 pub(crate) fn may_submit(app: &App, caller: &Caller) -> Result<(), Problem> {
-    if app.commands == Commands::Refused {
+    if app.commands == CommandPolicy::Refused {
         return Err(Problem::new(
             Kind::CommandsDisabled,
             "this server does not run commands; to allow them, start it with --allow-commands",
@@ -70,7 +70,7 @@ pub(crate) fn may_give<'n>(
 }
 
 fn is_open(app: &App, caller: &Caller) -> bool {
-    app.commands == Commands::Open && caller.tenant == TenantId::default()
+    app.commands == CommandPolicy::Open && caller.tenant == TenantId::default()
 }
 
 pub(crate) fn program(command: &CommandSpec) -> Program {

@@ -12,7 +12,7 @@ use crate::problem::{Kind, Problem};
 /// A server without keys on loopback is reached by every page in the user's browser once an attacker's name resolves to
 /// 127.0.0.1: the page is then of the same origin, and no CORS rule stands in its way. What gives it away is the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hosts {
+pub enum HostPolicy {
     Any,
     /// `localhost` and addresses, which nobody can make resolve to somewhere else.
     Local,
@@ -23,9 +23,9 @@ pub enum Hosts {
 pub(super) fn names_this_machine(request: &Request) -> bool {
     let in_header = request.headers().get(HOST).map(|value| value.to_str().unwrap_or("?"));
     let in_address = request.uri().authority().map(http::uri::Authority::as_str);
-    [in_header, in_address].into_iter().flatten().all(|host| match Named::read(host) {
-        Some(Named::Address(_)) => true,
-        Some(Named::Name(name)) => is_localhost(name),
+    [in_header, in_address].into_iter().flatten().all(|host| match NamedHost::read(host) {
+        Some(NamedHost::Address(_)) => true,
+        Some(NamedHost::Name(name)) => is_localhost(name),
         None => false,
     })
 }
@@ -41,9 +41,9 @@ pub(super) fn is_sent_by_a_stranger(request: &Request) -> bool {
         return !matches!(site.as_bytes(), b"same-origin" | b"none");
     }
     let is_strange = |page: &str| {
-        let is_here = match Named::read(page) {
-            Some(Named::Address(address)) => address.is_loopback(),
-            Some(Named::Name(name)) => is_localhost(name),
+        let is_here = match NamedHost::read(page) {
+            Some(NamedHost::Address(address)) => address.is_loopback(),
+            Some(NamedHost::Name(name)) => is_localhost(name),
             None => false,
         };
         !is_here && Some(page) != host(request)
@@ -53,25 +53,25 @@ pub(super) fn is_sent_by_a_stranger(request: &Request) -> bool {
 
 /// What a `Host` names, without its port.
 #[derive(Debug, PartialEq, Eq)]
-enum Named<'h> {
+enum NamedHost<'h> {
     Address(IpAddr),
     Name(&'h str),
 }
 
-impl<'h> Named<'h> {
+impl<'h> NamedHost<'h> {
     /// Only what is written as it must be: an address of IPv6 in brackets, a name of letters, digits, hyphens and dots, a port of
     /// digits.
     fn read(host: &'h str) -> Option<Self> {
         let (named, rest) = if let Some(inner) = host.strip_prefix('[') {
             let (address, rest) = inner.split_once(']')?;
-            (Named::Address(IpAddr::V6(address.parse().ok()?)), rest)
+            (NamedHost::Address(IpAddr::V6(address.parse().ok()?)), rest)
         } else {
             let (name, rest) = host.split_at(host.find(':').unwrap_or(host.len()));
             let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
             if name.is_empty() || !name.bytes().all(is_letter) {
                 return None;
             }
-            (name.parse().map_or(Named::Name(name), |address| Named::Address(IpAddr::V4(address))), rest)
+            (name.parse().map_or(NamedHost::Name(name), |address| NamedHost::Address(IpAddr::V4(address))), rest)
         };
         let is_port = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u16>().is_ok();
         (rest.is_empty() || rest.strip_prefix(':').is_some_and(is_port)).then_some(named)

@@ -8,7 +8,7 @@ use crate::problem::{Kind, Problem};
 
 /// What must be shown to reach `/api`.
 #[derive(Clone, Debug)]
-pub enum Keys {
+pub enum KeyPolicy {
     /// Nothing: only who can reach the loopback of this machine gets here. A key of the store that is shown all the same
     /// is taken at its word, so that tenants can be tried out.
     None,
@@ -20,10 +20,10 @@ pub enum Keys {
     Direct,
 }
 
-impl Keys {
+impl KeyPolicy {
     /// Asks for keys; this is the one of the configuration.
     pub fn asked(admin: &str) -> Self {
-        Keys::Asked(KeyHash::of(admin.as_bytes()))
+        KeyPolicy::Asked(KeyHash::of(admin.as_bytes()))
     }
 }
 
@@ -67,6 +67,6 @@ mod tests {
 
     #[test]
     fn a_key_is_never_shown() {
-        assert!(!format!("{:?}", Keys::asked(KEY)).contains(KEY));
+        assert!(!format!("{:?}", KeyPolicy::asked(KEY)).contains(KEY));
     }
 }

@@ -30,11 +30,11 @@ use http::{HeaderName, HeaderValue};
 use tokio::time::Instant;
 
 use crate::app::App;
-use crate::gate::audit::{Origin, Watch};
+use crate::gate::audit::{AuditedAct, RequestOrigin};
 use crate::gate::authenticate::{Patience, Visitor};
 use crate::gate::caller::Caller;
-use crate::gate::host::{Hosts, host, host_refused, is_sent_by_a_stranger, names_this_machine};
-use crate::gate::keys::Keys;
+use crate::gate::host::{HostPolicy, host, host_refused, is_sent_by_a_stranger, names_this_machine};
+use crate::gate::keys::KeyPolicy;
 use crate::problem::{self, Kind, Problem};
 use crate::request::buffers;
 use crate::request::request_id::{self, RequestId};
@@ -46,8 +46,8 @@ use access_list::{Lookup, Needs, Takes};
 /// Who is let in, and who counts.
 #[derive(Clone)]
 pub struct Gate {
-    pub hosts: Hosts,
-    pub keys: Keys,
+    pub hosts: HostPolicy,
+    pub keys: KeyPolicy,
     /// With those who show wrong keys.
     pub patience: Patience,
     pub meter: Option<Arc<dyn Meter>>,
@@ -103,7 +103,7 @@ impl GateLayer {
             // Whoever stands between may have judged by the other.
             return Err(Problem::invalid_request("the header Host is given more than once"));
         }
-        if self.gate.hosts == Hosts::Local && (!names_this_machine(request) || is_sent_by_a_stranger(request)) {
+        if self.gate.hosts == HostPolicy::Local && (!names_this_machine(request) || is_sent_by_a_stranger(request)) {
             return Err(host_refused(request));
         }
         if self.app.is_none() {
@@ -178,11 +178,11 @@ pub(crate) async fn around(State(layer): State<GateLayer>, mut request: Request,
     let mut response = match admitted {
         Ok(Admission { caller: Some(caller), action }) => {
             who = Who(Some(caller.actor.clone()));
-            let watch = action.map(|action| {
-                Watch::new(action, &caller, route.as_ref(), request.uri().path(), id.as_str(), peer.clone())
+            let act = action.map(|action| {
+                AuditedAct::new(action, &caller, route.as_ref(), request.uri().path(), id.as_str(), peer.clone())
             });
             match &layer.app {
-                Some(app) => served(app, caller, watch, request, next).await,
+                Some(app) => served(app, caller, act, request, next).await,
                 None => audit::unwatched(request, next).await,
             }
         }
@@ -191,7 +191,7 @@ pub(crate) async fn around(State(layer): State<GateLayer>, mut request: Request,
             if problem.kind == Kind::Unauthorized
                 && let (Some(app), Some(object)) = (&layer.app, shown(&request))
             {
-                Origin::of(&request).refused(app, "key.refused", object);
+                RequestOrigin::of(&request).refused(app, "key.refused", object);
             }
             problem.into_response()
         }
@@ -235,7 +235,7 @@ pub(crate) async fn around(State(layer): State<GateLayer>, mut request: Request,
 }
 
 /// Serves a caller who was let in, within its share of what there is.
-async fn served(app: &App, caller: Caller, watch: Option<Watch>, mut request: Request, next: Next) -> Response {
+async fn served(app: &App, caller: Caller, act: Option<AuditedAct>, mut request: Request, next: Next) -> Response {
     let account = caller.account();
     let under_way = match app.shares().begin(&account) {
         Ok(under_way) => under_way,
@@ -243,8 +243,8 @@ async fn served(app: &App, caller: Caller, watch: Option<Watch>, mut request: Re
     };
     request.extensions_mut().insert(caller);
     let is_change = !request.method().is_safe();
-    let response = match watch {
-        Some(watch) => audit::watched(app, watch, request, next).await,
+    let response = match act {
+        Some(act) => audit::watched(app, act, request, next).await,
         None => audit::unwatched(request, next).await,
     };
     buffers::counted(response, is_change, app.answered(), &account, under_way)

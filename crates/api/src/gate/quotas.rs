@@ -29,8 +29,8 @@ use http::{HeaderName, HeaderValue};
 use tokio::time::Instant;
 use url::Url;
 
-use self::hosts::Hosts;
-use self::waiting::Waiting;
+use self::hosts::RecentHosts;
+use self::waiting::WaitingJobs;
 use crate::app::App;
 use crate::gate::caller::Caller;
 use crate::problem::{Kind, Problem};
@@ -49,14 +49,14 @@ pub(crate) struct Quotas {
 struct Book {
     used_at: Mutex<Instant>,
     now: Mutex<Now>,
-    waiting: tokio::sync::Mutex<Waiting>,
+    waiting: tokio::sync::Mutex<WaitingJobs>,
 }
 
 #[derive(Default)]
 struct Now {
     bucket: TokenBucket,
     sign_ins: TokenBucket,
-    hosts: Hosts,
+    hosts: RecentHosts,
 }
 
 /// Sign-ins of one tenant: each is a row for twelve hours. People sign in seldom.

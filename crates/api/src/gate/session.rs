@@ -17,7 +17,7 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use serde::Deserialize;
 
 use crate::app::App;
-use crate::gate::audit::{self, Origin};
+use crate::gate::audit::{self, RequestOrigin};
 use crate::gate::passes::PassText;
 use crate::gate::{Peer, host};
 use crate::openapi::responses::OtherOrigin;
@@ -58,7 +58,7 @@ pub(crate) struct SignIn {
             body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn sign_in(State(app): State<App>, request: Request) -> Result<Response, Problem> {
-    let visit = Visit::of(&request)?;
+    let visit = SessionVisit::of(&request)?;
     let (headers, body) = app.json(request, LARGEST).await?;
     let SignIn { key } = json::parse(&body, Kind::InvalidRequest)?;
     let authenticator = app.authenticator();
@@ -95,7 +95,7 @@ pub(crate) async fn sign_in(State(app): State<App>, request: Request) -> Result<
         (status = 403, response = OtherOrigin),
     ))]
 pub(crate) async fn sign_out(State(app): State<App>, request: Request) -> Result<Response, Problem> {
-    let visit = Visit::of(&request)?;
+    let visit = SessionVisit::of(&request)?;
     let headers = request.headers();
     if let Some(text) = shown(headers) {
         if !is_of_this_page(headers, visit.host.as_deref()) {
@@ -117,20 +117,20 @@ pub(crate) async fn sign_out(State(app): State<App>, request: Request) -> Result
 }
 
 /// Where a request came from.
-struct Visit {
+struct SessionVisit {
     host: Option<String>,
     peer: std::net::IpAddr,
-    from: Origin,
+    from: RequestOrigin,
 }
 
-impl Visit {
+impl SessionVisit {
     /// A page of somebody else's that signs its visitor in makes them work under another's name.
     fn of(request: &Request) -> Result<Self, Problem> {
         let host = host::host(request).map(ToOwned::to_owned);
         if is_of_a_stranger(request.headers(), host.as_deref()) {
             return Err(cross_origin());
         }
-        Ok(Self { host, peer: Peer::address(request), from: Origin::of(request) })
+        Ok(Self { host, peer: Peer::address(request), from: RequestOrigin::of(request) })
     }
 }
 

@@ -13,12 +13,12 @@ use crate::problem::{Kind, Problem};
 
 /// Clones count together.
 #[derive(Clone)]
-pub(crate) struct Shares {
+pub(crate) struct ConnectionShares {
     most: usize,
     under_way: Arc<Mutex<HashMap<TenantId, usize>>>,
 }
 
-impl Shares {
+impl ConnectionShares {
     /// Of so many connections.
     pub fn of(connections: usize) -> Self {
         Self { most: (connections - connections / 4).max(1), under_way: Arc::default() }
@@ -50,7 +50,7 @@ impl Shares {
 
 /// One request; over when dropped.
 pub(crate) struct UnderWay {
-    shares: Shares,
+    shares: ConnectionShares,
     tenant: TenantId,
 }
 
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn one_tenant_has_three_quarters_and_gets_them_back() {
-        let (shares, ours) = (Shares::of(8), TenantId::new("ours"));
+        let (shares, ours) = (ConnectionShares::of(8), TenantId::new("ours"));
         let all: Vec<UnderWay> = (0..6).map(|_| shares.begin(&ours).expect("within the share")).collect();
         assert_eq!(shares.begin(&ours).err().map(|problem| problem.kind), Some(Kind::TooManyRequests));
         assert!(shares.begin(&TenantId::new("theirs")).is_ok());

@@ -41,18 +41,18 @@ const MOST_PASSES: usize = 8;
 
 /// What a bulk call does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verb {
+enum BulkVerb {
     Retry,
     Cancel,
     Delete,
 }
 
-impl Verb {
+impl BulkVerb {
     /// The states it applies to.
     fn applies_to(self) -> &'static [JobState] {
         match self {
-            Verb::Retry | Verb::Delete => &JobState::FINAL,
-            Verb::Cancel => &[JobState::Scheduled, JobState::Retrying, JobState::Pending, JobState::Running],
+            BulkVerb::Retry | BulkVerb::Delete => &JobState::FINAL,
+            BulkVerb::Cancel => &[JobState::Scheduled, JobState::Retrying, JobState::Pending, JobState::Running],
         }
     }
 
@@ -60,9 +60,9 @@ impl Verb {
     /// whatever ended with it.
     fn without_a_state(self, has_group: bool) -> &'static [JobState] {
         match self {
-            Verb::Retry if has_group => &JobState::FAILURES,
-            Verb::Retry => &[JobState::Dead],
-            Verb::Cancel | Verb::Delete => self.applies_to(),
+            BulkVerb::Retry if has_group => &JobState::FAILURES,
+            BulkVerb::Retry => &[JobState::Dead],
+            BulkVerb::Cancel | BulkVerb::Delete => self.applies_to(),
         }
     }
 
@@ -94,7 +94,7 @@ impl Verb {
             body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn retry(State(app): State<App>, caller: Caller, request: Request) -> Result<Response, Problem> {
-    run(Verb::Retry, app, caller, request).await
+    run(BulkVerb::Retry, app, caller, request).await
 }
 
 /// Cancel many jobs that have not ended.
@@ -107,7 +107,7 @@ pub(crate) async fn retry(State(app): State<App>, caller: Caller, request: Reque
         (status = 400, response = InvalidFilter),
     ))]
 pub(crate) async fn cancel(State(app): State<App>, caller: Caller, request: Request) -> Result<Response, Problem> {
-    run(Verb::Cancel, app, caller, request).await
+    run(BulkVerb::Cancel, app, caller, request).await
 }
 
 /// Delete many ended jobs.
@@ -120,10 +120,10 @@ pub(crate) async fn cancel(State(app): State<App>, caller: Caller, request: Requ
         (status = 400, response = InvalidFilter),
     ))]
 pub(crate) async fn delete(State(app): State<App>, caller: Caller, request: Request) -> Result<Response, Problem> {
-    run(Verb::Delete, app, caller, request).await
+    run(BulkVerb::Delete, app, caller, request).await
 }
 
-async fn run(verb: Verb, app: App, caller: Caller, request: Request) -> Result<Response, Problem> {
+async fn run(verb: BulkVerb, app: App, caller: Caller, request: Request) -> Result<Response, Problem> {
     let tenant = caller.tenant.clone();
     let (_, body) = app.json(request, app.bodies.job_bytes).await?;
     let BulkRequest { filter, dry_run } = json::parse(&body, Kind::InvalidRequest)?;
@@ -140,7 +140,7 @@ async fn run(verb: Verb, app: App, caller: Caller, request: Request) -> Result<R
         }
         return Ok(answered(&answer, format!("jobs {chosen} (only counted)")));
     }
-    if verb == Verb::Retry {
+    if verb == BulkVerb::Retry {
         let redriven = redrive(&app, &caller, &filter, &states, &mut answer).await;
         let skipped =
             if answer.skipped == 0 { String::new() } else { format!(", {} commands skipped", answer.skipped) };
@@ -152,7 +152,7 @@ async fn run(verb: Verb, app: App, caller: Caller, request: Request) -> Result<R
         };
     }
     pass(verb, &app, &tenant, &filter, &states, &mut answer).await?;
-    if verb == Verb::Cancel && states.len() > 1 {
+    if verb == BulkVerb::Cancel && states.len() > 1 {
         let filter = JobFilter { created_before: Some(older(begun, filter.created_before)), ..filter };
         // Also after a pass that found nothing: a job that is alone can slip through that one too.
         for _ in 1..MOST_PASSES {
@@ -207,7 +207,8 @@ async fn redrive(
             while !rest.is_empty() {
                 let taken = app.quotas().take_some(app, caller, rest, until).await?;
                 let ids = rest[..taken].iter().map(|summary| summary.id).collect();
-                answer.changed += app.to_the_end(step(Verb::Retry, app.clone(), caller.tenant.clone(), ids)).await?;
+                answer.changed +=
+                    app.to_the_end(step(BulkVerb::Retry, app.clone(), caller.tenant.clone(), ids)).await?;
                 rest = &rest[taken..];
             }
             match page.next {
@@ -227,7 +228,7 @@ fn older(begun: Timestamp, asked: Option<Timestamp>) -> Timestamp {
 }
 
 async fn pass(
-    verb: Verb,
+    verb: BulkVerb,
     app: &App,
     tenant: &TenantId,
     filter: &JobFilter,
@@ -242,7 +243,7 @@ async fn pass(
 }
 
 async fn walk(
-    verb: Verb,
+    verb: BulkVerb,
     app: &App,
     tenant: &TenantId,
     filter: &JobFilter,
@@ -264,20 +265,20 @@ async fn walk(
 }
 
 /// How many of these were changed; the others had moved on since they were listed.
-async fn step(verb: Verb, app: App, tenant: TenantId, ids: Vec<JobId>) -> Result<u64, StoreError> {
+async fn step(verb: BulkVerb, app: App, tenant: TenantId, ids: Vec<JobId>) -> Result<u64, StoreError> {
     let changed = match verb {
-        Verb::Retry => {
+        BulkVerb::Retry => {
             let answers = app.store.redrive(&tenant, &ids).await?;
             answers.iter().filter(|answer| matches!(answer, Some(RedriveAnswer::Redriven))).count()
         }
-        Verb::Cancel => {
+        BulkVerb::Cancel => {
             let answers = app.store.cancel(&tenant, &ids).await?;
             let cancelled = |answer: &&Option<CancelAnswer>| {
                 matches!(answer, Some(CancelAnswer::WasWaiting | CancelAnswer::WasHeld(_)))
             };
             answers.iter().filter(cancelled).count()
         }
-        Verb::Delete => {
+        BulkVerb::Delete => {
             let answers = app.store.remove(&tenant, &ids).await?;
             answers.iter().filter(|answer| matches!(answer, Some(RemoveAnswer::Removed))).count()
         }

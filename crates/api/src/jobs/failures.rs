@@ -11,7 +11,7 @@ use crate::app::App;
 use crate::openapi::responses::InvalidParameter;
 use crate::problem::Problem;
 use crate::request::json;
-use crate::request::params::{Params, Tenant};
+use crate::request::params::{Params, RequestTenant};
 
 /// More different errors than anybody reads.
 const MOST: usize = 100;
@@ -40,7 +40,7 @@ pub(crate) struct GroupParams {
     ))]
 pub(crate) async fn groups(
     State(app): State<App>,
-    Tenant(tenant): Tenant,
+    RequestTenant(tenant): RequestTenant,
     Params(params): Params<GroupParams>,
 ) -> Result<Response, Problem> {
     match params.state {
@@ -57,7 +57,10 @@ pub(crate) async fn groups(
 /// The same as `/api/v1/errors/groups?state=dead`.
 #[utoipa::path(get, path = "/api/v1/dead/groups", tag = "jobs", operation_id = "list_dead_groups",
     responses((status = 200, description = "The groups", body = FailureGroupsDocument)))]
-pub(crate) async fn dead_groups(State(app): State<App>, Tenant(tenant): Tenant) -> Result<Response, Problem> {
+pub(crate) async fn dead_groups(
+    State(app): State<App>,
+    RequestTenant(tenant): RequestTenant,
+) -> Result<Response, Problem> {
     answer(&app, &tenant, &[JobState::Dead]).await
 }
 

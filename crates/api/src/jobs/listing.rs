@@ -16,7 +16,7 @@ use crate::app::App;
 use crate::openapi::responses::InvalidParameter;
 use crate::problem::Problem;
 use crate::request::json;
-use crate::request::params::{Params, Tenant};
+use crate::request::params::{Params, RequestTenant};
 
 const DEFAULT_LIMIT: usize = 50;
 const MAX_LIMIT: usize = 500;
@@ -103,7 +103,7 @@ pub(crate) struct DeadParams {
     ))]
 pub(crate) async fn list(
     State(app): State<App>,
-    Tenant(tenant): Tenant,
+    RequestTenant(tenant): RequestTenant,
     Params(params): Params<ListParams>,
 ) -> Result<Response, Problem> {
     let ListParams {
@@ -130,7 +130,7 @@ pub(crate) async fn list(
     responses((status = 200, description = "A page", body = ListDocument<JobDocument>)))]
 pub(crate) async fn list_dead(
     State(app): State<App>,
-    Tenant(tenant): Tenant,
+    RequestTenant(tenant): RequestTenant,
     Params(params): Params<DeadParams>,
 ) -> Result<Response, Problem> {
     let DeadParams { queue, kind, tag, correlation_id, error_group, created_after, created_before, limit, cursor } =

@@ -25,7 +25,7 @@ use crate::openapi::responses::{JobNotEnded, JobNotFound, RateLimited};
 use crate::problem::{Kind, Problem};
 use crate::request::json;
 use crate::request::paging;
-use crate::request::params::{Id, Params, Tenant};
+use crate::request::params::{Id, Params, RequestTenant};
 
 /// Read a job with its latest attempts.
 #[utoipa::path(get, path = "/api/v1/jobs/{id}", tag = "jobs", operation_id = "get_job",
@@ -34,7 +34,11 @@ use crate::request::params::{Id, Params, Tenant};
         (status = 200, description = "The job", body = JobDocument),
         (status = 404, response = JobNotFound),
     ))]
-pub(crate) async fn get(State(app): State<App>, Tenant(tenant): Tenant, Id(id): Id) -> Result<Response, Problem> {
+pub(crate) async fn get(
+    State(app): State<App>,
+    RequestTenant(tenant): RequestTenant,
+    Id(id): Id,
+) -> Result<Response, Problem> {
     Ok(json::answer(StatusCode::OK, &read(&app, &tenant, id).await?))
 }
 
@@ -58,7 +62,7 @@ pub(crate) struct AttemptParams {
     ))]
 pub(crate) async fn attempts(
     State(app): State<App>,
-    Tenant(tenant): Tenant,
+    RequestTenant(tenant): RequestTenant,
     Id(id): Id,
     Params(params): Params<AttemptParams>,
 ) -> Result<Response, Problem> {
@@ -135,7 +139,11 @@ pub(crate) async fn retry(State(app): State<App>, caller: Caller, Id(id): Id) ->
         (status = 404, response = JobNotFound),
         (status = 409, response = JobNotEnded),
     ))]
-pub(crate) async fn delete(State(app): State<App>, Tenant(tenant): Tenant, Id(id): Id) -> Result<StatusCode, Problem> {
+pub(crate) async fn delete(
+    State(app): State<App>,
+    RequestTenant(tenant): RequestTenant,
+    Id(id): Id,
+) -> Result<StatusCode, Problem> {
     let answer = write(&app, &tenant, id, |app, tenant| async move { app.store.remove(&tenant, &[id]).await }).await?;
     match answer {
         RemoveAnswer::Removed => Ok(StatusCode::NO_CONTENT),

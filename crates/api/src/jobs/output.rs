@@ -10,7 +10,7 @@ use serde::Deserialize;
 use crate::app::App;
 use crate::problem::{Kind, Problem};
 use crate::request::json;
-use crate::request::params::{Id, Params, Tenant};
+use crate::request::params::{Id, Params, RequestTenant};
 
 #[derive(Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -33,7 +33,7 @@ pub(crate) struct OutputParams {
     ))]
 pub(crate) async fn output(
     State(app): State<App>,
-    Tenant(tenant): Tenant,
+    RequestTenant(tenant): RequestTenant,
     Id(id): Id,
     Params(params): Params<OutputParams>,
 ) -> Result<Response, Problem> {

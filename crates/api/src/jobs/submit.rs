@@ -20,14 +20,14 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use crate::app::App;
-use crate::gate::audit::{self, Origin};
+use crate::gate::audit::{self, RequestOrigin};
 use crate::gate::caller::Caller;
 use crate::gate::commands;
 use crate::gate::quotas;
 use crate::jobs::hints::Hints;
 use crate::openapi::responses::{CommandsOrScope, NothingAccepted, RateLimited};
 use crate::problem::{Kind, Problem};
-use crate::request::buffers::Reserved;
+use crate::request::buffers::AnswerRoom;
 use crate::request::json;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -60,7 +60,7 @@ const FINGERPRINTS: &str = "idempotency fingerprint";
         (status = 503, response = NothingAccepted),
     ))]
 pub(crate) async fn submit(State(app): State<App>, caller: Caller, request: Request) -> Result<Response, Problem> {
-    let from = Origin::of(&request);
+    let from = RequestOrigin::of(&request);
     let (headers, body) = app.json(request, app.bodies.job_bytes).await?;
     let now = app.clock.now();
     let mut spec = read_spec(&app, &caller, &body, now)?;
@@ -82,7 +82,12 @@ fn works(jobs: &[NewJob]) -> Vec<Arc<Work>> {
 
 /// Submits. Who had a program run stands in the audit log: a job does not say which key it came with. Only there, for other jobs
 /// are many and do nothing on a machine of ours.
-async fn accepted(app: &App, caller: &Caller, jobs: Vec<NewJob>, from: Origin) -> Result<Vec<Submitted>, Problem> {
+async fn accepted(
+    app: &App,
+    caller: &Caller,
+    jobs: Vec<NewJob>,
+    from: RequestOrigin,
+) -> Result<Vec<Submitted>, Problem> {
     let is_command = |job: &NewJob| job.work.target.command().is_some();
     if !jobs.iter().any(is_command) {
         return Ok(app.submit.submit(jobs).await?);
@@ -289,14 +294,14 @@ pub(crate) async fn submit_batch(
     request: Request,
 ) -> Result<Response, Problem> {
     let tenant = &caller.tenant;
-    let from = Origin::of(&request);
+    let from = RequestOrigin::of(&request);
     let (headers, body) = app.json(request, app.bodies.batch_bytes).await?;
     if headers.contains_key(IDEMPOTENCY_KEY) {
         return Err(Problem::invalid_request(
             "the header Idempotency-Key does not apply to a batch; give each job its own `idempotency_key`",
         ));
     }
-    let Batch { jobs: Items { items, count } } = json::parse_in_place(&body, Kind::InvalidRequest)?;
+    let UnparsedBatch { jobs: Items { items, count } } = json::parse_in_place(&body, Kind::InvalidRequest)?;
     if count == 0 {
         return Err(Problem::new(Kind::EmptyBatch, "`jobs` is empty; give at least one job"));
     }
@@ -325,7 +330,7 @@ pub(crate) async fn submit_batch(
         }));
     }
     // Before anything is accepted: it shows the jobs as they were sent, and a little more of each.
-    let room = Reserved::make(app.answered(), &caller.account(), body.len() + count * DOCUMENT).await?;
+    let room = AnswerRoom::make(app.answered(), &caller.account(), body.len() + count * DOCUMENT).await?;
     let quota = if jobs.is_empty() { None } else { app.quotas().take(&app, &caller, &works(&jobs)).await? };
     let mut answers = if jobs.is_empty() { Vec::new() } else { accepted(&app, &caller, jobs, from).await? }.into_iter();
 
@@ -365,7 +370,7 @@ pub(crate) async fn submit_batch(
 /// A batch whose jobs have not been looked at yet, so that each can be wrong by itself.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Batch<'a> {
+struct UnparsedBatch<'a> {
     #[serde(borrow)]
     jobs: Items<'a>,
 }

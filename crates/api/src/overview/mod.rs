@@ -47,13 +47,13 @@ const LATELY: Duration = Duration::from_hours(1);
 
 /// What was seen a moment ago.
 pub(crate) struct Overviews {
-    of_tenants: FreshCache<TenantId, Arc<Scene>>,
+    of_tenants: FreshCache<TenantId, Arc<TenantScene>>,
     /// The same for every tenant.
     of_workers: FreshCache<(), Arc<Vec<SessionView>>>,
 }
 
 /// All that concerns one tenant.
-struct Scene {
+struct TenantScene {
     states: StateCounts,
     /// In the last hour.
     failed: Counted,
@@ -71,7 +71,7 @@ impl Overviews {
         }
     }
 
-    async fn scene(&self, app: &App, tenant: &TenantId) -> Result<Arc<Scene>, Problem> {
+    async fn scene(&self, app: &App, tenant: &TenantId) -> Result<Arc<TenantScene>, Problem> {
         let ask = || look(app.clone(), tenant.clone());
         Ok(self.of_tenants.get(tenant, ask).await?.value)
     }
@@ -86,9 +86,9 @@ impl Overviews {
 }
 
 /// One question after the other: a dashboard is never a reason to keep more than one connection of the store busy.
-async fn look(app: App, tenant: TenantId) -> Result<Arc<Scene>, StoreError> {
+async fn look(app: App, tenant: TenantId) -> Result<Arc<TenantScene>, StoreError> {
     let most = usize::try_from(MOST_ENDPOINTS).unwrap_or(usize::MAX);
-    Ok(Arc::new(Scene {
+    Ok(Arc::new(TenantScene {
         states: app.store.states(&tenant, ENOUGH).await?,
         failed: app.store.ended_since(&tenant, JobState::Failed, app.clock.now().minus(LATELY), ENOUGH).await?,
         queues: app.store.queues(&tenant).await?,

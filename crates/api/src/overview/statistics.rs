@@ -16,7 +16,7 @@ use crate::app::App;
 use crate::openapi::responses::InvalidParameter;
 use crate::problem::Problem;
 use crate::request::json;
-use crate::request::params::{Params, Tenant};
+use crate::request::params::{Params, RequestTenant};
 
 /// A day of minutes, two months of hours; and more points than a screen is wide are nobody's.
 const MOST_BUCKETS: u128 = 1_500;
@@ -70,7 +70,7 @@ pub(crate) struct ByQueueParams {
     ))]
 pub(crate) async fn over_time(
     State(app): State<App>,
-    Tenant(tenant): Tenant,
+    RequestTenant(tenant): RequestTenant,
     Params(params): Params<OverTimeParams>,
 ) -> Result<Response, Problem> {
     let queue = params.queue.map(|text| text.parse::<QueueName>()).transpose();
@@ -95,7 +95,7 @@ pub(crate) async fn over_time(
     ))]
 pub(crate) async fn by_queue(
     State(app): State<App>,
-    Tenant(tenant): Tenant,
+    RequestTenant(tenant): RequestTenant,
     Params(params): Params<ByQueueParams>,
 ) -> Result<Response, Problem> {
     let range = range(params.step, params.from, params.to, app.clock.now())?;

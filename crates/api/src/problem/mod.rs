@@ -266,14 +266,14 @@ impl IntoResponse for Problem {
 }
 
 /// A problem whose document has been written.
-pub(crate) struct Written {
+pub(crate) struct WrittenProblem {
     pub kind: Kind,
     /// What went wrong inside, for the log.
     pub cause: Option<String>,
 }
 
 /// Writes the document of a response that carries a problem.
-pub(crate) fn write(response: &mut Response, request_id: &str) -> Option<Written> {
+pub(crate) fn write(response: &mut Response, request_id: &str) -> Option<WrittenProblem> {
     let Unwritten(problem) = response.extensions_mut().remove::<Unwritten>()?;
     let (kind, cause, own) = (problem.kind, problem.cause.clone(), problem.headers.clone());
     let document = problem.document(Some(request_id.to_owned()));
@@ -296,7 +296,7 @@ pub(crate) fn write(response: &mut Response, request_id: &str) -> Option<Written
     if kind.ends_the_connection() {
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
-    Some(Written { kind, cause })
+    Some(WrittenProblem { kind, cause })
 }
 
 /// The answer to a path that does not take the method; the router adds `Allow`.

@@ -19,8 +19,8 @@ use tokio::time::{Instant, timeout_at};
 use crate::app::App;
 use crate::gate::caller::Caller;
 use crate::problem::{Kind, Problem};
-use crate::request::buffers::{Holding, SMALL, Taken};
-use crate::serve::Connection;
+use crate::request::buffers::{BufferLoan, Holding, SMALL};
+use crate::serve::ConnectionBytes;
 
 /// How large bodies may be, and how long they may take.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,7 +103,7 @@ impl App {
 
 /// Room for one body, among all that are in memory.
 struct Room {
-    taken: Taken,
+    taken: BufferLoan,
     /// Those of the connection.
     connection: Option<OnConnection>,
     most: usize,
@@ -115,7 +115,8 @@ impl Room {
         let account = parts.extensions.get::<Caller>().map_or_else(|| TenantId::new(""), Caller::account);
         let length = announced.and_then(|length| usize::try_from(length).ok()).filter(|length| *length > SMALL);
         let buffers = app.received();
-        let connection = parts.extensions.get::<Connection>().map(|connection| OnConnection::new(connection.clone()));
+        let connection =
+            parts.extensions.get::<ConnectionBytes>().map(|connection| OnConnection::new(connection.clone()));
         let taken = buffers.take(&account, 0, Duration::ZERO).await.ok_or_else(no_room)?;
         let mut room = Self { taken, connection, most: buffers.share() };
         if let Some(length) = length {
@@ -158,12 +159,12 @@ fn no_room() -> Problem {
 
 /// What a body takes of its connection's share; given back when dropped.
 struct OnConnection {
-    connection: Connection,
+    connection: ConnectionBytes,
     bytes: usize,
 }
 
 impl OnConnection {
-    fn new(connection: Connection) -> Self {
+    fn new(connection: ConnectionBytes) -> Self {
         Self { connection, bytes: 0 }
     }
 

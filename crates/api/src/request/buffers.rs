@@ -27,9 +27,9 @@ pub(crate) const SMALL: usize = 16 * 1024;
 
 /// Room for bytes. Clones are the same room.
 #[derive(Clone)]
-pub(crate) struct Buffers(Arc<Shared>);
+pub(crate) struct Buffers(Arc<BufferPool>);
 
-struct Shared {
+struct BufferPool {
     whole: usize,
     share: usize,
     used: Mutex<Used>,
@@ -46,7 +46,7 @@ impl Buffers {
     /// Room for `whole` bytes, of which one tenant may have half, or the `largest` that there may be.
     pub fn new(whole: usize, largest: usize) -> Self {
         let (whole, share) = (whole.max(largest), (whole / 2).max(largest));
-        Self(Arc::new(Shared { whole, share, used: Mutex::default(), freed: Notify::new() }))
+        Self(Arc::new(BufferPool { whole, share, used: Mutex::default(), freed: Notify::new() }))
     }
 
     /// What one tenant may have.
@@ -54,20 +54,20 @@ impl Buffers {
         self.0.share
     }
 
-    pub fn try_take(&self, tenant: &TenantId, bytes: usize) -> Option<Taken> {
-        let mut taken = Taken { buffers: self.clone(), tenant: tenant.clone(), bytes: 0 };
+    pub fn try_take(&self, tenant: &TenantId, bytes: usize) -> Option<BufferLoan> {
+        let mut taken = BufferLoan { buffers: self.clone(), tenant: tenant.clone(), bytes: 0 };
         taken.grow(bytes).then_some(taken)
     }
 
     /// For what is in memory already, whether there is room or not.
-    fn take_beyond(&self, tenant: &TenantId, bytes: usize) -> Taken {
-        let mut taken = Taken { buffers: self.clone(), tenant: tenant.clone(), bytes: 0 };
+    fn take_beyond(&self, tenant: &TenantId, bytes: usize) -> BufferLoan {
+        let mut taken = BufferLoan { buffers: self.clone(), tenant: tenant.clone(), bytes: 0 };
         taken.add(&mut self.used(), bytes);
         taken
     }
 
     /// The same, waiting for `patience` for others to give theirs back.
-    pub async fn take(&self, tenant: &TenantId, bytes: usize, patience: Duration) -> Option<Taken> {
+    pub async fn take(&self, tenant: &TenantId, bytes: usize, patience: Duration) -> Option<BufferLoan> {
         let end = Instant::now() + patience;
         loop {
             // Listening before looking, so that what is given back in between is heard of.
@@ -87,13 +87,13 @@ impl Buffers {
 }
 
 /// Bytes that are in memory; given back when dropped.
-pub(crate) struct Taken {
+pub(crate) struct BufferLoan {
     buffers: Buffers,
     tenant: TenantId,
     bytes: usize,
 }
 
-impl Taken {
+impl BufferLoan {
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -101,7 +101,7 @@ impl Taken {
     /// Takes so many more, if there is room.
     pub fn grow(&mut self, more: usize) -> bool {
         let buffers = self.buffers.clone();
-        let Shared { whole, share, .. } = &*buffers.0;
+        let BufferPool { whole, share, .. } = &*buffers.0;
         let mut used = buffers.used();
         let own = used.by_tenant.get(&self.tenant).copied().unwrap_or_default();
         if used.bytes + more > *whole || own + more > *share {
@@ -120,7 +120,7 @@ impl Taken {
     }
 }
 
-impl Drop for Taken {
+impl Drop for BufferLoan {
     fn drop(&mut self) {
         if self.bytes == 0 {
             return;
@@ -163,9 +163,9 @@ pub(crate) struct Short(pub Bytes);
 
 /// Room for an answer, taken before anything was done.
 #[derive(Clone)]
-pub(crate) struct Reserved(Arc<Taken>);
+pub(crate) struct AnswerRoom(Arc<BufferLoan>);
 
-impl Reserved {
+impl AnswerRoom {
     /// For an answer of about this size. A small one needs none.
     pub async fn make(buffers: &Buffers, tenant: &TenantId, bytes: usize) -> Result<Self, Problem> {
         let taken = match bytes {
@@ -186,7 +186,7 @@ fn no_room() -> Problem {
 }
 
 /// An answer that counts until the client has taken the last of it, or has gone. With it goes whatever else ends then. Where there is no
-/// room, a question is refused. A change is not, for it has been made: its answer is [`Short`], or has its room [`Reserved`], or is of a
+/// room, a question is refused. A change is not, for it has been made: its answer is [`Short`], or has its [`AnswerRoom`], or is of a
 /// kind that is never large, and counts beyond the limit.
 pub(crate) fn counted<T: Send + Sync + 'static>(
     mut response: Response,
@@ -197,7 +197,7 @@ pub(crate) fn counted<T: Send + Sync + 'static>(
 ) -> Response {
     let size = response.body().size_hint().exact().and_then(|size| usize::try_from(size).ok()).unwrap_or_default();
     let (short, reserved) =
-        (response.extensions_mut().remove::<Short>(), response.extensions_mut().remove::<Reserved>());
+        (response.extensions_mut().remove::<Short>(), response.extensions_mut().remove::<AnswerRoom>());
     let mut taken = None;
     if size > SMALL {
         let more = size.saturating_sub(reserved.as_ref().map_or(0, |reserved| reserved.0.bytes()));
@@ -209,15 +209,15 @@ pub(crate) fn counted<T: Send + Sync + 'static>(
             (None, None) => taken = Some(buffers.take_beyond(tenant, more)),
         }
     }
-    response.map(|inner| Body::new(Counted { inner, held: Arc::new((taken, reserved, until_sent)) }))
+    response.map(|inner| Body::new(CountedBody { inner, held: Arc::new((taken, reserved, until_sent)) }))
 }
 
-struct Counted<T> {
+struct CountedBody<T> {
     inner: Body,
     held: Arc<T>,
 }
 
-impl<T: Send + Sync + 'static> hyper::body::Body for Counted<T> {
+impl<T: Send + Sync + 'static> hyper::body::Body for CountedBody<T> {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -291,11 +291,11 @@ mod tests {
         assert_eq!((short.status().as_u16(), short.body().size_hint().exact()), (200, Some(2)));
         let whole = counted(large(), true, &buffers, &ours, ());
         assert_eq!((whole.status().as_u16(), whole.body().size_hint().exact()), (200, Some(40_000)));
-        assert!(Reserved::make(&buffers, &ours, 40_000).await.is_err(), "before it is made, it can be refused");
-        assert!(Reserved::make(&buffers, &ours, SMALL).await.is_ok(), "a small one always has room");
+        assert!(AnswerRoom::make(&buffers, &ours, 40_000).await.is_err(), "before it is made, it can be refused");
+        assert!(AnswerRoom::make(&buffers, &ours, SMALL).await.is_ok(), "a small one always has room");
         drop((untaken, whole));
         let mut reserved = large();
-        reserved.extensions_mut().insert(Reserved::make(&buffers, &ours, 40_000).await.expect("room"));
+        reserved.extensions_mut().insert(AnswerRoom::make(&buffers, &ours, 40_000).await.expect("room"));
         let reserved = counted(reserved, true, &buffers, &ours, ());
         assert!(buffers.try_take(&ours, 10_001).is_none(), "it counts");
         drop(reserved);

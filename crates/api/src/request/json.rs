@@ -219,7 +219,7 @@ impl<T: DeserializeOwned> Misfit<T> {
     #[cold]
     fn explain(text: &[u8], error: &serde_json::Error, kind: Kind) -> Self {
         let mut found = Self::new(kind);
-        let fields = serde_json::from_slice::<Fields<'_>>(text).map(|fields| fields.0).unwrap_or_default();
+        let fields = serde_json::from_slice::<ObjectFields<'_>>(text).map(|fields| fields.0).unwrap_or_default();
         let mut good = Vec::new();
         for (name, value) in &fields {
             if found.is_full() {
@@ -266,7 +266,8 @@ impl<T: DeserializeOwned> Misfit<T> {
         }
         let before = self.mistakes.len();
         if depth > wrap.depth && wrap.depth < DEEPEST && is_object(value.get().as_bytes()) {
-            let fields = serde_json::from_str::<Fields<'_>>(value.get()).map(|fields| fields.0).unwrap_or_default();
+            let fields =
+                serde_json::from_str::<ObjectFields<'_>>(value.get()).map(|fields| fields.0).unwrap_or_default();
             for (name, value) in &fields {
                 if !self.is_full() {
                     self.probe(&wrap.inside(name), value);
@@ -301,26 +302,26 @@ fn quoted(name: &str) -> String {
 }
 
 /// The first fields of an object, unread.
-struct Fields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+struct ObjectFields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
-impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for ObjectFields<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Keep;
         impl<'de> Visitor<'de> for Keep {
-            type Value = Fields<'de>;
+            type Value = ObjectFields<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ObjectFields<'de>, A::Error> {
                 let mut fields = Vec::new();
                 while fields.len() < MOST_FIELDS {
                     let Some(field) = map.next_entry::<Cow<'de, str>, &'de RawValue>()? else { break };
                     fields.push(field);
                 }
                 while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                Ok(Fields(fields))
+                Ok(ObjectFields(fields))
             }
         }
         deserializer.deserialize_map(Keep)

@@ -17,9 +17,9 @@ use crate::request::json;
 use crate::schedules::look::no_key;
 
 /// Whose jobs the request is about, as the gate decided.
-pub(crate) struct Tenant(pub TenantId);
+pub(crate) struct RequestTenant(pub TenantId);
 
-impl<S: Sync> FromRequestParts<S> for Tenant {
+impl<S: Sync> FromRequestParts<S> for RequestTenant {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
@@ -28,9 +28,9 @@ impl<S: Sync> FromRequestParts<S> for Tenant {
 }
 
 /// The `{tenant}` of a path.
-pub(crate) struct Named(pub TenantId);
+pub(crate) struct TenantPath(pub TenantId);
 
-impl<S: Send + Sync> FromRequestParts<S> for Named {
+impl<S: Send + Sync> FromRequestParts<S> for TenantPath {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
@@ -88,9 +88,9 @@ impl<S: Send + Sync> FromRequestParts<S> for Queue {
 }
 
 /// The `{worker}` of a path: one life of a worker process.
-pub(crate) struct Worker(pub SessionId);
+pub(crate) struct WorkerPath(pub SessionId);
 
-impl<S: Send + Sync> FromRequestParts<S> for Worker {
+impl<S: Send + Sync> FromRequestParts<S> for WorkerPath {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {

@@ -30,7 +30,7 @@ use crate::openapi::responses::{
 };
 use crate::problem::{Kind, Problem};
 use crate::request::json;
-use crate::request::params::{Key, Tenant};
+use crate::request::params::{Key, RequestTenant};
 
 /// Create a schedule.
 ///
@@ -255,7 +255,7 @@ async fn change_no_command(
     ))]
 pub(crate) async fn delete(
     State(app): State<App>,
-    Tenant(tenant): Tenant,
+    RequestTenant(tenant): RequestTenant,
     Key(key): Key,
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {

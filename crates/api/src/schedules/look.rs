@@ -15,7 +15,7 @@ use crate::openapi::responses::{InvalidParameter, ScheduleNotFound};
 use crate::problem::Problem;
 use crate::request::json;
 use crate::request::paging::{PageParams, page_of};
-use crate::request::params::{Key, Params, Tenant};
+use crate::request::params::{Key, Params, RequestTenant};
 
 /// List schedules, by name.
 #[utoipa::path(get, path = "/api/v1/schedules", tag = "schedules", operation_id = "list_schedules", params(PageParams),
@@ -25,7 +25,7 @@ use crate::request::params::{Key, Params, Tenant};
     ))]
 pub(crate) async fn list(
     State(app): State<App>,
-    Tenant(tenant): Tenant,
+    RequestTenant(tenant): RequestTenant,
     Params(params): Params<PageParams>,
 ) -> Result<Response, Problem> {
     let limit = params.limit()?;
@@ -54,7 +54,7 @@ pub(crate) async fn list(
     ))]
 pub(crate) async fn get(
     State(app): State<App>,
-    Tenant(tenant): Tenant,
+    RequestTenant(tenant): RequestTenant,
     Key(key): Key,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
@@ -79,7 +79,7 @@ pub(crate) async fn get(
     ))]
 pub(crate) async fn ticks(
     State(app): State<App>,
-    Tenant(tenant): Tenant,
+    RequestTenant(tenant): RequestTenant,
     Key(key): Key,
     Params(params): Params<PageParams>,
 ) -> Result<Response, Problem> {

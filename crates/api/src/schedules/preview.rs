@@ -13,7 +13,7 @@ use crate::app::App;
 use crate::openapi::responses::{InvalidSchedule, ScheduleNotFound};
 use crate::problem::{Kind, Problem};
 use crate::request::json;
-use crate::request::params::{Key, Params, Tenant};
+use crate::request::params::{Key, Params, RequestTenant};
 
 const DEFAULT: usize = 20;
 
@@ -51,7 +51,7 @@ impl PreviewParams {
     ))]
 pub(crate) async fn saved(
     State(app): State<App>,
-    Tenant(tenant): Tenant,
+    RequestTenant(tenant): RequestTenant,
     Key(key): Key,
     Params(params): Params<PreviewParams>,
 ) -> Result<Response, Problem> {
@@ -73,7 +73,7 @@ pub(crate) async fn saved(
     ))]
 pub(crate) async fn unsaved(
     State(app): State<App>,
-    Tenant(tenant): Tenant,
+    RequestTenant(tenant): RequestTenant,
     Params(params): Params<PreviewParams>,
     request: Request,
 ) -> Result<Response, Problem> {

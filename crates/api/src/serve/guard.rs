@@ -32,10 +32,10 @@ const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Which requests and answers are under way on a connection.
 #[derive(Clone, Default)]
-pub(super) struct Activity(Arc<Counts>);
+pub(super) struct Activity(Arc<ActivityCounters>);
 
 #[derive(Default)]
-struct Counts {
+struct ActivityCounters {
     begun: AtomicUsize,
     ended: AtomicUsize,
     queued: AtomicUsize,
@@ -69,8 +69,8 @@ impl Activity {
 
     /// Nothing is asked, and nothing is to be sent.
     pub fn is_idle(&self) -> bool {
-        let seen = self.seen();
-        !seen.is_busy() && !seen.is_sending()
+        let sample = self.sample();
+        !sample.is_busy() && !sample.is_sending()
     }
 
     /// Something was asked once.
@@ -85,24 +85,24 @@ impl Activity {
         }
     }
 
-    fn seen(&self) -> Seen {
+    fn sample(&self) -> ActivitySample {
         // The ends first: read the other way round, a request that begins and ends in between would look like a negative one.
         let (ended, sent) = (self.0.ended.load(Ordering::Acquire), self.0.sent.load(Ordering::Acquire));
         let (begun, queued) = (self.0.begun.load(Ordering::Acquire), self.0.queued.load(Ordering::Acquire));
-        Seen { begun, ended, queued, sent }
+        ActivitySample { begun, ended, queued, sent }
     }
 }
 
 /// How many requests had begun and ended at one look, and how many pieces of answers had been queued and sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Seen {
+struct ActivitySample {
     begun: usize,
     ended: usize,
     queued: usize,
     sent: usize,
 }
 
-impl Seen {
+impl ActivitySample {
     fn is_busy(self) -> bool {
         self.begun != self.ended
     }
@@ -137,13 +137,13 @@ pub(super) struct Guarded {
     /// How much of the HTTP/2 preface has been seen; `None` once it is another protocol.
     preface: Option<usize>,
     /// The requests at the last look.
-    seen: Seen,
+    sample: ActivitySample,
     /// Since when nothing is asked, and nothing more was taken of an answer.
     idle_since: Instant,
     /// Since when a head is arriving.
     head_since: Option<Instant>,
-    reading: Patience,
-    writing: Patience,
+    reading: PatienceTimer,
+    writing: PatienceTimer,
 }
 
 impl Guarded {
@@ -156,12 +156,12 @@ impl Guarded {
             idle_timeout: config.idle_timeout,
             write_timeout: config.write_timeout,
             preface: Some(0),
-            seen: Seen::default(),
+            sample: ActivitySample::default(),
             idle_since: now,
             // The first head is awaited from the start: whoever connects has something to say.
             head_since: Some(now),
-            reading: Patience::default(),
-            writing: Patience::default(),
+            reading: PatienceTimer::default(),
+            writing: PatienceTimer::default(),
         }
     }
 
@@ -176,7 +176,7 @@ impl Guarded {
             self.preface = fits.then_some(seen + compared);
         }
         self.note_requests();
-        if !self.seen.is_busy() && !self.seen.is_sending() && !bytes.is_empty() && self.head_since.is_none() {
+        if !self.sample.is_busy() && !self.sample.is_sending() && !bytes.is_empty() && self.head_since.is_none() {
             self.head_since = Some(Instant::now());
         }
     }
@@ -184,22 +184,22 @@ impl Guarded {
     /// A request that began since the last look ends the wait for its head; one that ended, and each piece of an answer
     /// that was taken, begins the idle time.
     fn note_requests(&mut self) {
-        let seen = self.activity.seen();
-        if seen != self.seen {
-            if seen.begun != self.seen.begun {
+        let sample = self.activity.sample();
+        if sample != self.sample {
+            if sample.begun != self.sample.begun {
                 self.head_since = None;
             }
-            self.seen = seen;
+            self.sample = sample;
             self.idle_since = Instant::now();
         }
     }
 
     fn read_deadline(&mut self) -> Option<Instant> {
         self.note_requests();
-        if self.seen.is_busy() {
+        if self.sample.is_busy() {
             return None;
         }
-        if self.seen.is_sending() {
+        if self.sample.is_sending() {
             // hyper reads no further head meanwhile, so none can be late. Between two pieces there may be a wait for the
             // socket, which `watch_write` sees, or for the client's window, which only this does.
             let patience = self.idle_timeout.max(self.write_timeout);
@@ -220,11 +220,11 @@ impl Guarded {
 
 /// A deadline that is armed while there is something to wait for.
 #[derive(Default)]
-struct Patience {
+struct PatienceTimer {
     timer: Option<Pin<Box<Sleep>>>,
 }
 
-impl Patience {
+impl PatienceTimer {
     fn poll_over(&mut self, deadline: Option<Instant>, cx: &mut Context<'_>) -> Poll<()> {
         let Some(deadline) = deadline else {
             self.timer = None;

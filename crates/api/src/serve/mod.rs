@@ -88,7 +88,7 @@ const MIB: u32 = 1024 * 1024;
 
 /// Among the extensions of a request: how many bytes of bodies its connection has in memory.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Connection(pub Arc<AtomicUsize>);
+pub(crate) struct ConnectionBytes(pub Arc<AtomicUsize>);
 
 /// Among the extensions of a request that is refused because no place was found for its connection.
 #[derive(Clone, Copy, Debug)]
@@ -150,7 +150,7 @@ impl Server {
     /// Serves until draining, then until the last connection is closed; at the abort that is at once.
     pub async fn serve(self, router: Router, config: Config, shutdown: Shutdown, tasks: Tasks) {
         let all = u32::try_from(config.max_connections).unwrap_or(u32::MAX);
-        let context = Arc::new(Context {
+        let context = Arc::new(ServeContext {
             builder: builder(&config, &tasks),
             places: Arc::new(Semaphore::new(config.max_connections)),
             spare: Arc::new(Semaphore::new(SPARE)),
@@ -197,7 +197,7 @@ async fn until_draining<T>(shutdown: &Shutdown, future: impl Future<Output = T>)
 }
 
 /// What every connection is served with.
-struct Context {
+struct ServeContext {
     builder: auto::Builder<Spawner>,
     config: Config,
     shutdown: Shutdown,
@@ -209,11 +209,11 @@ struct Context {
     wanted: AtomicUsize,
 }
 
-impl Context {
+impl ServeContext {
     /// A place for the next connection, or a spare one.
-    async fn place(&self, asked: &mut Instant) -> Place {
+    async fn place(&self, asked: &mut Instant) -> ConnectionPlace {
         if let Ok(permit) = Arc::clone(&self.places).try_acquire_owned() {
-            return Place { own: Some(permit), spare: None };
+            return ConnectionPlace { own: Some(permit), spare: None };
         }
         // Every connection hears it, and a flood of new ones must not cost much more.
         if asked.elapsed() >= ASKED_EVERY {
@@ -223,8 +223,8 @@ impl Context {
         let (places, spare) = (Arc::clone(&self.places), Arc::clone(&self.spare));
         let permit = tokio::select! {
             biased;
-            own = places.acquire_owned() => Place { own: own.ok(), spare: None },
-            spare = spare.acquire_owned() => Place { own: None, spare: spare.ok() },
+            own = places.acquire_owned() => ConnectionPlace { own: own.ok(), spare: None },
+            spare = spare.acquire_owned() => ConnectionPlace { own: None, spare: spare.ok() },
             never = self.ask_again_and_again() => match never {},
         };
         debug_assert!(permit.own.is_some() || permit.spare.is_some(), "the semaphores are never closed");
@@ -232,7 +232,7 @@ impl Context {
     }
 }
 
-impl Context {
+impl ServeContext {
     /// A few connections without a request are closed. Not all of them at once: most of a proxy's are needed again in a moment.
     fn ask_for_places(&self) {
         self.wanted.store(GIVEN_UP_AT_ONCE, Ordering::Relaxed);
@@ -254,7 +254,7 @@ impl Context {
 }
 
 /// What lets a connection be served.
-struct Place {
+struct ConnectionPlace {
     own: Option<OwnedSemaphorePermit>,
     /// Until it has one of its own.
     spare: Option<OwnedSemaphorePermit>,
@@ -262,10 +262,10 @@ struct Place {
 
 /// Where a connection keeps its place.
 #[derive(Clone)]
-struct Seat(Arc<Mutex<Place>>);
+struct ConnectionSeat(Arc<Mutex<ConnectionPlace>>);
 
-impl Seat {
-    fn new(place: Place) -> Self {
+impl ConnectionSeat {
+    fn new(place: ConnectionPlace) -> Self {
         Self(Arc::new(Mutex::new(place)))
     }
 
@@ -274,7 +274,7 @@ impl Seat {
     }
 
     /// Finds a place for a connection on probation, if one becomes free soon enough.
-    async fn find(&self, context: &Context) -> bool {
+    async fn find(&self, context: &ServeContext) -> bool {
         context.ask_for_places();
         let found = async {
             tokio::select! {
@@ -289,7 +289,7 @@ impl Seat {
         true
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Place> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, ConnectionPlace> {
         // Nothing in here can panic half way through a change.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -323,9 +323,15 @@ fn builder(config: &Config, tasks: &Tasks) -> auto::Builder<Spawner> {
     builder
 }
 
-async fn serve_connection(context: Arc<Context>, stream: TcpStream, peer: SocketAddr, router: Router, place: Place) {
-    let (seat, since) = (Seat::new(place), Instant::now());
-    let bytes = Connection::default();
+async fn serve_connection(
+    context: Arc<ServeContext>,
+    stream: TcpStream,
+    peer: SocketAddr,
+    router: Router,
+    place: ConnectionPlace,
+) {
+    let (seat, since) = (ConnectionSeat::new(place), Instant::now());
+    let bytes = ConnectionBytes::default();
     // Small answers go out at once instead of waiting for the client's acknowledgement of the one before.
     let _ = stream.set_nodelay(true);
     let activity = Activity::new();
@@ -390,7 +396,7 @@ async fn serve_connection(context: Arc<Context>, stream: TcpStream, peer: Socket
 }
 
 /// Until others need the place of a connection that has no request.
-async fn given_up(context: &Context, activity: &Activity, since: Instant) {
+async fn given_up(context: &ServeContext, activity: &Activity, since: Instant) {
     loop {
         context.needed.notified().await;
         let is_idle = activity.is_idle() && (activity.has_begun() || since.elapsed() >= FIRST_REQUEST);

@@ -34,16 +34,16 @@ impl Sent {
 
     fn next_piece(&mut self) -> Frame<Bytes> {
         let bytes = self.rest.split_to(self.rest.len().min(PIECE));
-        Frame::data(Bytes::from_owner(Piece { bytes, _unsent: self.activity.send() }))
+        Frame::data(Bytes::from_owner(UnsentPiece { bytes, _unsent: self.activity.send() }))
     }
 }
 
-struct Piece {
+struct UnsentPiece {
     bytes: Bytes,
     _unsent: Unsent,
 }
 
-impl AsRef<[u8]> for Piece {
+impl AsRef<[u8]> for UnsentPiece {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }

@@ -5,7 +5,7 @@ use foreman_core::job::QueueName;
 use http::{HeaderMap, HeaderName};
 use serde::Deserialize;
 
-use super::filter::Filter;
+use super::filter::StreamFilter;
 use crate::problem::Problem;
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -45,14 +45,14 @@ pub(crate) struct StreamParams {
 }
 
 #[derive(Debug)]
-pub(super) struct Asked {
-    pub filter: Filter,
+pub(super) struct StreamRequest {
+    pub filter: StreamFilter,
     pub snapshot: bool,
     /// As the client sent it.
     pub after: Option<String>,
 }
 
-impl Asked {
+impl StreamRequest {
     pub fn read(params: StreamParams, headers: &HeaderMap) -> Result<Self, Problem> {
         let jobs = listed("job", params.job.as_deref(), MOST_JOBS, |text| {
             text.parse::<JobId>().map_err(|_| format!("{text:?} is not a job id"))
@@ -65,7 +65,11 @@ impl Asked {
         // What cannot be read is no cursor in the log, like one that was made up.
         let resumed = headers.get(LAST_EVENT_ID).map(|value| value.to_str().unwrap_or("?").to_owned());
         let after = resumed.filter(|text| !text.is_empty()).or(params.after).filter(|text| !text.is_empty());
-        Ok(Self { filter: Filter { jobs, queues, kinds, tags }, snapshot: params.snapshot.unwrap_or_default(), after })
+        Ok(Self {
+            filter: StreamFilter { jobs, queues, kinds, tags },
+            snapshot: params.snapshot.unwrap_or_default(),
+            after,
+        })
     }
 }
 
@@ -104,9 +108,9 @@ mod tests {
 
     use super::*;
 
-    fn asked(params: StreamParams, last: Option<&str>) -> Result<Asked, Problem> {
+    fn asked(params: StreamParams, last: Option<&str>) -> Result<StreamRequest, Problem> {
         let value = last.map(|text| HeaderValue::from_str(text).expect("a header"));
-        Asked::read(params, &value.into_iter().map(|value| (LAST_EVENT_ID, value)).collect())
+        StreamRequest::read(params, &value.into_iter().map(|value| (LAST_EVENT_ID, value)).collect())
     }
 
     #[test]

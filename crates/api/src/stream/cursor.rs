@@ -13,7 +13,7 @@ use std::sync::Arc;
 use foreman_core::ports::{ChangeRow, Position};
 use foreman_core::sealed::{DerivedKey, Keyring};
 
-use crate::gate::keys::Keys;
+use crate::gate::keys::KeyPolicy;
 
 /// The first wrote cursors in the clear.
 const VERSION: &str = "2";
@@ -23,12 +23,12 @@ const UNSHOWN: &str = "s";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LogCursor {
     pub position: Position,
-    pub told: Told,
+    pub told: RowProgress,
 }
 
 /// How much of the row at a cursor has been told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum RowProgress {
     Whole,
     /// So many of its entries: some, and not all.
     Entries(u32),
@@ -37,37 +37,38 @@ pub(super) enum Told {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct NotACursor;
+pub(super) struct NotALogCursor;
 
 impl LogCursor {
     pub const fn whole(position: Position) -> Self {
-        Self { position, told: Told::Whole }
+        Self { position, told: RowProgress::Whole }
     }
 
     pub const fn unshown(position: Position) -> Self {
-        Self { position, told: Told::Unshown }
+        Self { position, told: RowProgress::Unshown }
     }
 
     /// After the entry with this number of a row.
     pub fn in_row(row: &ChangeRow, entry: usize) -> Self {
         let told = entry + 1;
         let is_last = told >= row.moved.len() + row.notes.len();
-        let told = if is_last { Told::Whole } else { Told::Entries(u32::try_from(told).unwrap_or(u32::MAX)) };
+        let told =
+            if is_last { RowProgress::Whole } else { RowProgress::Entries(u32::try_from(told).unwrap_or(u32::MAX)) };
         Self { position: row.position, told }
     }
 
     /// Where the log is read on from: before the row, if some of it has still to be told.
     pub fn read_after(self) -> Position {
         match self.told {
-            Told::Whole | Told::Unshown => self.position,
-            Told::Entries(_) => Position(self.position.0.saturating_sub(1)),
+            RowProgress::Whole | RowProgress::Unshown => self.position,
+            RowProgress::Entries(_) => Position(self.position.0.saturating_sub(1)),
         }
     }
 
     /// How many entries of this row have been told already.
     pub fn told_of(self, row: &ChangeRow) -> usize {
         match self.told {
-            Told::Entries(count) if row.position == self.position => count as usize,
+            RowProgress::Entries(count) if row.position == self.position => count as usize,
             _ => 0,
         }
     }
@@ -75,26 +76,27 @@ impl LogCursor {
     fn plain(self) -> String {
         let position = self.position.0;
         match self.told {
-            Told::Whole => format!("{position:x}"),
-            Told::Entries(count) => format!("{position:x}-{count:x}"),
-            Told::Unshown => format!("{position:x}-{UNSHOWN}"),
+            RowProgress::Whole => format!("{position:x}"),
+            RowProgress::Entries(count) => format!("{position:x}-{count:x}"),
+            RowProgress::Unshown => format!("{position:x}-{UNSHOWN}"),
         }
     }
 
     /// Only what [`LogCursor::plain`] could have written.
-    fn read(text: &str) -> Result<Self, NotACursor> {
+    fn read(text: &str) -> Result<Self, NotALogCursor> {
         let mut parts = text.split('-');
         let (position, told) = (parts.next(), parts.next());
-        let position = i64::from_str_radix(position.ok_or(NotACursor)?, 16).map_err(|_| NotACursor)?;
+        let position = i64::from_str_radix(position.ok_or(NotALogCursor)?, 16).map_err(|_| NotALogCursor)?;
         let told = match told {
-            None => Told::Whole,
-            Some(UNSHOWN) => Told::Unshown,
-            Some(count) => Told::Entries(u32::from_str_radix(count, 16).map_err(|_| NotACursor)?),
+            None => RowProgress::Whole,
+            Some(UNSHOWN) => RowProgress::Unshown,
+            Some(count) => RowProgress::Entries(u32::from_str_radix(count, 16).map_err(|_| NotALogCursor)?),
         };
         let cursor = Self { position: Position(position), told };
         // The number of a row, and of entries in it, is never 0 where it counts; signs, capitals and zeros in front are not ours.
-        let is_possible = position >= i64::from(matches!(told, Told::Entries(_))) && told != Told::Entries(0);
-        if is_possible && cursor.plain() == text { Ok(cursor) } else { Err(NotACursor) }
+        let is_possible =
+            position >= i64::from(matches!(told, RowProgress::Entries(_))) && told != RowProgress::Entries(0);
+        if is_possible && cursor.plain() == text { Ok(cursor) } else { Err(NotALogCursor) }
     }
 }
 
@@ -110,11 +112,11 @@ const PURPOSE: &str = "stream cursor 2";
 impl Cursors {
     /// By the master keys; without any, by the key of the configuration, which all processes have too. A server that asks for no key
     /// has nobody to hide a cursor from, and is still understood after a restart.
-    pub fn new(keyring: Option<&Keyring>, keys: &Keys) -> Self {
+    pub fn new(keyring: Option<&Keyring>, keys: &KeyPolicy) -> Self {
         let derived = match (keyring, keys) {
             (Some(ring), _) => ring.derive(PURPOSE),
-            (None, Keys::Asked(admin)) => vec![DerivedKey::of(admin.as_bytes(), PURPOSE)],
-            (None, Keys::None | Keys::Direct) => vec![DerivedKey::of(b"", PURPOSE)],
+            (None, KeyPolicy::Asked(admin)) => vec![DerivedKey::of(admin.as_bytes(), PURPOSE)],
+            (None, KeyPolicy::None | KeyPolicy::Direct) => vec![DerivedKey::of(b"", PURPOSE)],
         };
         Self { keys: derived.into() }
     }
@@ -124,9 +126,9 @@ impl Cursors {
     }
 
     /// Only what [`Cursors::encode`] wrote, here or in another process with the same key.
-    pub(super) fn decode(&self, text: &str) -> Result<LogCursor, NotACursor> {
-        let hidden = text.strip_prefix(VERSION).and_then(|rest| rest.strip_prefix('-')).ok_or(NotACursor)?;
-        let plain = self.keys.iter().find_map(|key| key.show(hidden)).ok_or(NotACursor)?;
+    pub(super) fn decode(&self, text: &str) -> Result<LogCursor, NotALogCursor> {
+        let hidden = text.strip_prefix(VERSION).and_then(|rest| rest.strip_prefix('-')).ok_or(NotALogCursor)?;
+        let plain = self.keys.iter().find_map(|key| key.show(hidden)).ok_or(NotALogCursor)?;
         LogCursor::read(&plain)
     }
 }
@@ -143,31 +145,36 @@ mod tests {
         let text = format!("{},{}", new.text().reveal(), old.text().reveal());
         let (before, after): (Keyring, Keyring) = (Keyring::new(old), text.parse().expect("a ring"));
         let at = |position| LogCursor::whole(Position(position));
-        let keys = Keys::asked("the key of the configuration");
+        let keys = KeyPolicy::asked("the key of the configuration");
         let (one, other) = (Cursors::new(Some(&before), &keys), Cursors::new(Some(&after), &keys));
         for (number, cursor) in (1..500).map(|number| (number, one.encode(at(number)))) {
             assert_eq!((one.decode(&cursor), other.decode(&cursor)), (Ok(at(number)), Ok(at(number))));
             assert!(cursor.len() <= 40 && cursor.bytes().all(|byte| byte.is_ascii_graphic()), "{cursor}");
-            assert_eq!(one.decode(&other.encode(at(number))), Err(NotACursor), "a key that is not known yet");
+            assert_eq!(one.decode(&other.encode(at(number))), Err(NotALogCursor), "a key that is not known yet");
         }
         let (near, far) = (one.encode(at(0x20ea)), one.encode(at(0x20eb)));
         assert!(!near.contains("20ea") && near[2..6] != far[2..6], "{near} {far}");
         for strange in ["", "1-20ea", "2-20ea", "2-", "2", &near[..near.len() - 1], &format!("{near}A"), &near[2..]] {
-            assert_eq!(one.decode(strange), Err(NotACursor), "{strange}");
+            assert_eq!(one.decode(strange), Err(NotALogCursor), "{strange}");
         }
         let without = Cursors::new(None, &keys);
         assert_eq!(Cursors::new(None, &keys).decode(&without.encode(at(7))), Ok(at(7)));
-        assert_eq!(Cursors::new(None, &Keys::None).decode(&without.encode(at(7))), Err(NotACursor));
+        assert_eq!(Cursors::new(None, &KeyPolicy::None).decode(&without.encode(at(7))), Err(NotALogCursor));
     }
 
     #[test]
     fn a_cursor_survives_text_and_nothing_else_is_one() {
         for position in [0, 1, 255, 1_763_200_000, i64::MAX] {
             let position = Position(position);
-            for told in [Told::Whole, Told::Unshown, Told::Entries(1), Told::Entries(u32::MAX)] {
+            for told in
+                [RowProgress::Whole, RowProgress::Unshown, RowProgress::Entries(1), RowProgress::Entries(u32::MAX)]
+            {
                 let cursor = LogCursor { position, told };
-                let expected =
-                    if position.0 == 0 && matches!(told, Told::Entries(_)) { Err(NotACursor) } else { Ok(cursor) };
+                let expected = if position.0 == 0 && matches!(told, RowProgress::Entries(_)) {
+                    Err(NotALogCursor)
+                } else {
+                    Ok(cursor)
+                };
                 assert_eq!(LogCursor::read(&cursor.plain()), expected);
             }
         }
@@ -192,13 +199,13 @@ mod tests {
             "5\n",
             "\u{665}",
         ] {
-            assert_eq!(LogCursor::read(text), Err(NotACursor), "{text:?}");
+            assert_eq!(LogCursor::read(text), Err(NotALogCursor), "{text:?}");
         }
     }
 
     #[test]
     fn one_reads_on_before_a_row_that_was_told_in_part() {
         assert_eq!(LogCursor::whole(Position(7)).read_after(), Position(7));
-        assert_eq!(LogCursor { position: Position(7), told: Told::Entries(2) }.read_after(), Position(6));
+        assert_eq!(LogCursor { position: Position(7), told: RowProgress::Entries(2) }.read_after(), Position(6));
     }
 }

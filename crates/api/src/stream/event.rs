@@ -9,7 +9,7 @@ use foreman_core::{TenantId, Timestamp};
 use serde::Serialize;
 
 use super::cursor::{Cursors, LogCursor};
-use super::filter::{Filter, Rights};
+use super::filter::{Rights, StreamFilter};
 
 /// Events, ready to be sent.
 pub(super) struct Text {
@@ -22,7 +22,7 @@ pub(super) struct Text {
 #[derive(Clone, Copy)]
 pub(super) struct View<'v> {
     pub tenant: &'v TenantId,
-    pub filter: &'v Filter,
+    pub filter: &'v StreamFilter,
     pub rights: Rights,
 }
 
@@ -160,15 +160,17 @@ impl Text {
 
 /// A move that the log alone does not decide about: its job's labels are asked for.
 #[derive(Clone, Debug)]
-pub(super) struct Candidate {
+pub(super) struct LabelCandidate {
     pub moved: Moved,
     pub cursor: LogCursor,
 }
 
 /// Those of a row.
-pub(super) fn candidates(row: &ChangeRow, view: View<'_>, told: usize, into: &mut Vec<Candidate>) {
+pub(super) fn candidates(row: &ChangeRow, view: View<'_>, told: usize, into: &mut Vec<LabelCandidate>) {
     let moved = row.moved.iter().enumerate().skip(told).filter(|(_, moved)| view.sees_move(moved));
-    into.extend(moved.map(|(entry, moved)| Candidate { moved: moved.clone(), cursor: LogCursor::in_row(row, entry) }));
+    into.extend(
+        moved.map(|(entry, moved)| LabelCandidate { moved: moved.clone(), cursor: LogCursor::in_row(row, entry) }),
+    );
 }
 
 #[cfg(test)]
@@ -177,9 +179,9 @@ mod tests {
     use foreman_core::ports::{Became, Position, SessionState, Step, TickState};
     use foreman_core::{JobId, ScheduleId, SessionId, State};
 
-    use super::super::cursor::Told;
+    use super::super::cursor::RowProgress;
     use super::*;
-    use crate::gate::keys::Keys;
+    use crate::gate::keys::KeyPolicy;
 
     fn moved(tenant: &TenantId) -> Moved {
         let step = Step { state: State::Completed, attempt: 1, sequence: 3, took: None };
@@ -188,10 +190,10 @@ mod tests {
     }
 
     fn cursors() -> Cursors {
-        Cursors::new(None, &Keys::None)
+        Cursors::new(None, &KeyPolicy::None)
     }
 
-    fn cursor(position: i64, told: Told) -> LogCursor {
+    fn cursor(position: i64, told: RowProgress) -> LogCursor {
         LogCursor { position: Position(position), told }
     }
 
@@ -227,7 +229,7 @@ mod tests {
             moved: vec![moved(&theirs), moved(&mine), moved(&theirs), moved(&mine)],
             notes: vec![queue(&theirs), queue(&mine), tick(&mine), tick(&theirs), edited, worker, Note::Unknown],
         };
-        let filter = Filter::default();
+        let filter = StreamFilter::default();
         let all = |schedules, workers| View { tenant: &mine, filter: &filter, rights: Rights { schedules, workers } };
         for (view, told, expected) in [
             (all(true, true), 0, vec![2, 4, 6, 7, 10]),
@@ -240,7 +242,7 @@ mod tests {
             let mut text = Text::new(&cursors());
             text.row(&row, view, told);
             let expected: Vec<LogCursor> =
-                expected.into_iter().map(|count| cursor(0x1f, Told::Entries(count))).collect();
+                expected.into_iter().map(|count| cursor(0x1f, RowProgress::Entries(count))).collect();
             assert_eq!(ids(&text), expected);
             assert_eq!(text.events, expected.len() as u64);
             let text = String::from_utf8(text.bytes).expect("text");
@@ -250,7 +252,7 @@ mod tests {
         }
         let mut found = Vec::new();
         candidates(&row, all(true, true), 2, &mut found);
-        assert_eq!(found.iter().map(|one| one.cursor).collect::<Vec<_>>(), [cursor(0x1f, Told::Entries(4))]);
+        assert_eq!(found.iter().map(|one| one.cursor).collect::<Vec<_>>(), [cursor(0x1f, RowProgress::Entries(4))]);
     }
 
     #[test]
@@ -258,9 +260,9 @@ mod tests {
         let mine = TenantId::default();
         let (position, at) = (Position(3), Timestamp::from_micros(1));
         let row = ChangeRow { position, at, moved: vec![moved(&mine), moved(&mine)], notes: Vec::new() };
-        let (filter, rights) = (Filter::default(), Rights { schedules: false, workers: false });
+        let (filter, rights) = (StreamFilter::default(), Rights { schedules: false, workers: false });
         let mut text = Text::new(&cursors());
         text.row(&row, View { tenant: &mine, filter: &filter, rights }, 0);
-        assert_eq!(ids(&text), [cursor(3, Told::Entries(1)), cursor(3, Told::Whole)]);
+        assert_eq!(ids(&text), [cursor(3, RowProgress::Entries(1)), cursor(3, RowProgress::Whole)]);
     }
 }

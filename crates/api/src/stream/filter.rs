@@ -23,14 +23,14 @@ impl Rights {
 
 /// Or within one list, and between them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Filter {
+pub(super) struct StreamFilter {
     pub jobs: Option<Vec<JobId>>,
     pub queues: Option<Vec<QueueName>>,
     pub kinds: Option<Vec<String>>,
     pub tags: Option<Vec<String>>,
 }
 
-impl Filter {
+impl StreamFilter {
     /// Takes everything.
     pub fn is_open(&self) -> bool {
         self.jobs.is_none() && self.queues.is_none() && !self.asks_for_labels()
@@ -84,32 +84,38 @@ mod tests {
     #[test]
     fn lists_are_or_and_between_them_is_and() {
         let (one, two, other) = (JobId::fresh(), JobId::fresh(), JobId::fresh());
-        let filter =
-            Filter { jobs: Some(vec![one, two]), queues: Some(vec![queue("a"), queue("b")]), ..Filter::default() };
+        let filter = StreamFilter {
+            jobs: Some(vec![one, two]),
+            queues: Some(vec![queue("a"), queue("b")]),
+            ..StreamFilter::default()
+        };
         assert!(filter.takes(one, &queue("a")) && filter.takes(two, &queue("b")));
         assert!(!filter.takes(other, &queue("a")) && !filter.takes(one, &queue("c")));
-        let labels =
-            Filter { kinds: Some(vec!["k".into()]), tags: Some(vec!["x".into(), "y".into()]), ..Filter::default() };
+        let labels = StreamFilter {
+            kinds: Some(vec!["k".into()]),
+            tags: Some(vec!["x".into(), "y".into()]),
+            ..StreamFilter::default()
+        };
         assert!(labels.takes_labels(Some("k"), &["z".into(), "y".into()]));
         assert!(!labels.takes_labels(Some("k"), &["z".into()]) && !labels.takes_labels(None, &["x".into()]));
-        assert!(Filter::default().takes_labels(None, &[]));
+        assert!(StreamFilter::default().takes_labels(None, &[]));
     }
 
     #[test]
     fn what_is_no_job_is_for_those_who_do_not_ask_for_jobs() {
         let paused = Note::Queue { tenant: TenantId::default(), queue: queue("a"), is_paused: true };
         let worker = Note::Worker { session: SessionId::fresh(), worker: "w".into(), state: SessionState::Live };
-        let of_queue = |name: &str| Filter { queues: Some(vec![queue(name)]), ..Filter::default() };
-        let of_kind = Filter { kinds: Some(vec!["k".into()]), ..of_queue("a") };
+        let of_queue = |name: &str| StreamFilter { queues: Some(vec![queue(name)]), ..StreamFilter::default() };
+        let of_kind = StreamFilter { kinds: Some(vec!["k".into()]), ..of_queue("a") };
         for (filter, expected) in [
-            (Filter::default(), (true, true)),
+            (StreamFilter::default(), (true, true)),
             (of_queue("a"), (true, false)),
             (of_queue("b"), (false, false)),
             (of_kind, (false, false)),
-            (Filter { jobs: Some(vec![JobId::fresh()]), ..Filter::default() }, (false, false)),
+            (StreamFilter { jobs: Some(vec![JobId::fresh()]), ..StreamFilter::default() }, (false, false)),
         ] {
             assert_eq!((filter.takes_note(&paused), filter.takes_note(&worker)), expected, "{filter:?}");
         }
-        assert!(!Filter::default().takes_note(&Note::Unknown));
+        assert!(!StreamFilter::default().takes_note(&Note::Unknown));
     }
 }

@@ -20,13 +20,13 @@ use futures_util::Stream;
 use rand::RngExt as _;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep};
 
-use super::asked::Asked;
-use super::cursor::{LogCursor, Told};
-use super::event::{Candidate, Text, View, candidates};
-use super::filter::{Filter, Rights};
-use super::hub::{Full, Joined, Membership, Visit};
-use super::mailbox::{End, Piece, What};
-use super::snapshot::{Scene, Snapshot};
+use super::asked::StreamRequest;
+use super::cursor::{LogCursor, RowProgress};
+use super::event::{LabelCandidate, Text, View, candidates};
+use super::filter::{Rights, StreamFilter};
+use super::hub::{Full, Joined, Membership, StreamVisit};
+use super::mailbox::{MailboxEnd, MailboxPiece, PieceContent};
+use super::snapshot::{Snapshot, SnapshotScene};
 use crate::app::App;
 use crate::gate::caller::Caller;
 use crate::problem::{Kind, Problem};
@@ -44,9 +44,9 @@ const RETRY_AFTER_DRAIN: std::ops::RangeInclusive<u64> = 1_000..=5_000;
 
 pub(super) struct Following {
     app: App,
-    visit: Visit,
+    visit: StreamVisit,
     tenant: TenantId,
-    filter: Arc<Filter>,
+    filter: Arc<StreamFilter>,
     rights: Rights,
     /// A reset is followed by a snapshot, if one was asked for.
     wants_snapshot: bool,
@@ -67,36 +67,36 @@ enum Phase {
     Live {
         membership: Membership,
         /// Taken out of the mailbox, and not told yet: its labels are being asked for.
-        undecided: Option<Piece>,
+        undecided: Option<MailboxPiece>,
     },
 }
 
 /// What a step of a phase came to.
-enum Step {
+enum PhaseStep {
     Tell { bytes: Bytes, events: u64 },
-    Over(End),
+    Over(MailboxEnd),
 }
 
-impl Step {
+impl PhaseStep {
     /// There was nothing to tell.
-    const NOTHING: Self = Step::Tell { bytes: Bytes::new(), events: 0 };
+    const NOTHING: Self = PhaseStep::Tell { bytes: Bytes::new(), events: 0 };
 }
 
-impl From<Text> for Step {
+impl From<Text> for PhaseStep {
     fn from(text: Text) -> Self {
-        Step::Tell { bytes: Bytes::from(text.bytes), events: text.events }
+        PhaseStep::Tell { bytes: Bytes::from(text.bytes), events: text.events }
     }
 }
 
 impl Following {
     /// Nothing has been sent yet: what goes wrong here is a problem.
-    pub async fn begin(app: App, caller: Caller, asked: Asked, rights: Rights) -> Result<Self, Problem> {
+    pub async fn begin(app: App, caller: Caller, asked: StreamRequest, rights: Rights) -> Result<Self, Problem> {
         if app.streams.is_released() {
             return Err(Problem::new(Kind::Stopping, "the server is stopping; connect again in a moment"));
         }
         let visit = app.streams.enter(&caller.tenant).map_err(refused)?;
         let (cursor, reset) = start(&app, asked.after.as_deref()).await?;
-        let shows = asked.snapshot && (asked.after.is_none() || reset.is_some() || cursor.told == Told::Unshown);
+        let shows = asked.snapshot && (asked.after.is_none() || reset.is_some() || cursor.told == RowProgress::Unshown);
         let period = app.streams.config().heartbeat;
         let mut heartbeat = interval_at(Instant::now() + period, period);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -111,7 +111,7 @@ impl Following {
             filter: Arc::new(asked.filter),
             rights,
             wants_snapshot: asked.snapshot,
-            cursor: if cursor.told == Told::Unshown { LogCursor::whole(cursor.position) } else { cursor },
+            cursor: if cursor.told == RowProgress::Unshown { LogCursor::whole(cursor.position) } else { cursor },
             phase: if shows { Phase::Snapshot(Snapshot::default()) } else { Phase::CatchingUp },
             opening: None,
             heartbeat,
@@ -141,7 +141,7 @@ impl Following {
         }
         let hub = self.visit.hub().clone();
         while !self.is_over {
-            let context = Context {
+            let context = PhaseContext {
                 app: &self.app,
                 visit: &self.visit,
                 tenant: &self.tenant,
@@ -171,12 +171,12 @@ impl Following {
                     return Some(self.sent(text));
                 }
                 step = self.phase.step(&mut self.cursor, context) => match step {
-                    Step::Tell { events: 0, .. } => {}
-                    Step::Tell { bytes, events } => {
+                    PhaseStep::Tell { events: 0, .. } => {}
+                    PhaseStep::Tell { bytes, events } => {
                         hub.sent(events);
                         return Some(bytes);
                     }
-                    Step::Over(end) => {
+                    PhaseStep::Over(end) => {
                         tracing::debug!(target: "foreman::http", "closed a stream: {end:?}");
                         self.is_over = true;
                     }
@@ -234,26 +234,26 @@ fn refused(full: Full) -> Problem {
 }
 
 /// What a phase works with.
-struct Context<'c> {
+struct PhaseContext<'c> {
     app: &'c App,
-    visit: &'c Visit,
+    visit: &'c StreamVisit,
     tenant: &'c TenantId,
-    filter: &'c Arc<Filter>,
+    filter: &'c Arc<StreamFilter>,
     rights: Rights,
     wants_snapshot: bool,
 }
 
-impl Context<'_> {
+impl PhaseContext<'_> {
     fn view(&self) -> View<'_> {
         View { tenant: self.tenant, filter: self.filter, rights: self.rights }
     }
 
     /// Those whose labels fit.
-    async fn decided(&self, candidates: &[Candidate]) -> Result<Text, StoreError> {
+    async fn decided(&self, candidates: &[LabelCandidate]) -> Result<Text, StoreError> {
         let jobs: Vec<_> = candidates.iter().map(|one| one.moved.id).collect();
         let labels = self.app.labels().of(&jobs).await?;
         let mut text = Text::new(self.visit.hub().cursors());
-        for Candidate { moved, cursor } in candidates {
+        for LabelCandidate { moved, cursor } in candidates {
             // A job that is gone matches nothing.
             let known = labels.get(&moved.id);
             if known.is_some_and(|labels| self.filter.takes_labels(labels.kind.as_deref(), &labels.tags)) {
@@ -281,22 +281,22 @@ impl Context<'_> {
 
 impl Phase {
     /// One step; one that is dropped half way is begun again.
-    async fn step(&mut self, cursor: &mut LogCursor, context: Context<'_>) -> Step {
+    async fn step(&mut self, cursor: &mut LogCursor, context: PhaseContext<'_>) -> PhaseStep {
         match self.try_step(cursor, context).await {
             Ok(step) => step,
             Err(error) => {
                 // The reader of the log says so aloud, once for everyone.
                 tracing::debug!("a stream is waiting for the store: {error}");
                 sleep(AGAIN).await;
-                Step::NOTHING
+                PhaseStep::NOTHING
             }
         }
     }
 
-    async fn try_step(&mut self, cursor: &mut LogCursor, context: Context<'_>) -> Result<Step, StoreError> {
+    async fn try_step(&mut self, cursor: &mut LogCursor, context: PhaseContext<'_>) -> Result<PhaseStep, StoreError> {
         match self {
             Phase::Snapshot(snapshot) => {
-                let scene = Scene {
+                let scene = SnapshotScene {
                     visit: context.visit,
                     store: context.app.store.as_ref(),
                     cursors: context.visit.hub().cursors(),
@@ -315,16 +315,17 @@ impl Phase {
             Phase::Live { membership, undecided } => {
                 if undecided.is_none() {
                     match membership.next().await {
-                        Ok(Piece { what: What::Text(bytes), events, cursor: after }) => {
+                        Ok(MailboxPiece { what: PieceContent::Text(bytes), events, cursor: after }) => {
                             *cursor = after;
-                            return Ok(Step::Tell { bytes, events });
+                            return Ok(PhaseStep::Tell { bytes, events });
                         }
                         Ok(piece) => *undecided = Some(piece),
-                        Err(end) => return Ok(Step::Over(end)),
+                        Err(end) => return Ok(PhaseStep::Over(end)),
                     }
                 }
-                let Some(Piece { what: What::Candidates(candidates), cursor: after, .. }) = undecided else {
-                    return Ok(Step::NOTHING);
+                let Some(MailboxPiece { what: PieceContent::Candidates(candidates), cursor: after, .. }) = undecided
+                else {
+                    return Ok(PhaseStep::NOTHING);
                 };
                 let text = context.decided(candidates).await?;
                 *cursor = *after;
@@ -335,16 +336,16 @@ impl Phase {
     }
 
     /// Joins the others, or reads one page of the log.
-    async fn catch_up(&mut self, cursor: &mut LogCursor, context: Context<'_>) -> Result<Step, StoreError> {
-        if !matches!(cursor.told, Told::Entries(_)) {
+    async fn catch_up(&mut self, cursor: &mut LogCursor, context: PhaseContext<'_>) -> Result<PhaseStep, StoreError> {
+        if !matches!(cursor.told, RowProgress::Entries(_)) {
             match context.visit.join(cursor.position, context.filter, context.rights) {
                 Joined::Member(membership) => {
                     *self = Phase::Live { membership, undecided: None };
-                    return Ok(Step::NOTHING);
+                    return Ok(PhaseStep::NOTHING);
                 }
                 Joined::NotYet => {
                     context.visit.hub().reading().await;
-                    return Ok(Step::NOTHING);
+                    return Ok(PhaseStep::NOTHING);
                 }
                 Joined::Behind => {}
             }
@@ -365,7 +366,7 @@ impl Phase {
     }
 
     /// What came next has been pruned meanwhile.
-    async fn reset(&mut self, cursor: &mut LogCursor, context: Context<'_>) -> Result<Step, StoreError> {
+    async fn reset(&mut self, cursor: &mut LogCursor, context: PhaseContext<'_>) -> Result<PhaseStep, StoreError> {
         let fresh = now(context.app).await?;
         *cursor = fresh;
         let mut shown = fresh;

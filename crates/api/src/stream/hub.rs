@@ -20,19 +20,19 @@ use tokio_util::sync::CancellationToken;
 use super::Config;
 use super::cursor::{Cursors, LogCursor};
 use super::event::{Text, View, candidates};
-use super::filter::{Filter, Rights};
-use super::mailbox::{End, Mailbox, Piece, What};
+use super::filter::{Rights, StreamFilter};
+use super::mailbox::{Mailbox, MailboxEnd, MailboxPiece, PieceContent};
 
 /// Where streams are open. Clones are the same hub.
 #[derive(Clone)]
 pub struct Hub {
-    shared: Arc<Shared>,
+    shared: Arc<HubCore>,
 }
 
-struct Shared {
+struct HubCore {
     config: Config,
     cursors: Cursors,
-    inside: Mutex<Inside>,
+    inside: Mutex<HubState>,
     /// Whether the reader reads.
     reading: watch::Sender<bool>,
     /// Rung when somebody begins to watch.
@@ -43,7 +43,7 @@ struct Shared {
 }
 
 #[derive(Default)]
-struct Inside {
+struct HubState {
     /// How far the reader has come; none while it does not read.
     reader: Option<Position>,
     /// Streams that are open, whether or not they have caught up.
@@ -57,7 +57,7 @@ struct Audience {
     open: usize,
     /// One snapshot at a time: each reads pages of jobs.
     snapshots: Arc<Semaphore>,
-    members: HashMap<u64, Arc<Member>>,
+    members: HashMap<u64, Arc<AudienceMember>>,
 }
 
 impl Default for Audience {
@@ -67,8 +67,8 @@ impl Default for Audience {
 }
 
 /// One client that has caught up.
-struct Member {
-    filter: Arc<Filter>,
+struct AudienceMember {
+    filter: Arc<StreamFilter>,
     rights: Rights,
     /// It has had everything up to here.
     after: Position,
@@ -77,7 +77,7 @@ struct Member {
 
 /// What has been served so far, for the metrics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct StreamCounts {
     /// Streams open now.
     pub open: usize,
     /// Events sent.
@@ -107,7 +107,7 @@ pub(super) enum Joined {
 impl Hub {
     pub(crate) fn new(config: Config, cursors: Cursors, someone: Arc<Notify>, released: CancellationToken) -> Self {
         Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(HubCore {
                 config,
                 cursors,
                 inside: Mutex::default(),
@@ -120,8 +120,8 @@ impl Hub {
         }
     }
 
-    pub fn counts(&self) -> Counts {
-        Counts {
+    pub fn counts(&self) -> StreamCounts {
+        StreamCounts {
             open: self.lock().open,
             events: self.shared.events.load(Ordering::Relaxed),
             slow: self.shared.slow.load(Ordering::Relaxed),
@@ -166,7 +166,7 @@ impl Hub {
     }
 
     /// Opens a stream; it is counted until the visit is dropped.
-    pub(super) fn enter(&self, tenant: &TenantId) -> Result<Visit, Full> {
+    pub(super) fn enter(&self, tenant: &TenantId) -> Result<StreamVisit, Full> {
         {
             let mut inside = self.lock();
             if inside.open >= self.shared.config.per_process {
@@ -180,7 +180,7 @@ impl Hub {
             inside.audiences.entry(tenant.clone()).or_default().open += 1;
         }
         self.shared.someone.notify_one();
-        Ok(Visit { hub: self.clone(), tenant: tenant.clone() })
+        Ok(StreamVisit { hub: self.clone(), tenant: tenant.clone() })
     }
 
     pub(crate) fn is_watched(&self) -> bool {
@@ -210,7 +210,7 @@ impl Hub {
         inside.reader = None;
         self.shared.reading.send_replace(false);
         for audience in inside.audiences.values_mut() {
-            audience.members.drain().for_each(|(_, member)| member.mailbox.close(End::Lost));
+            audience.members.drain().for_each(|(_, member)| member.mailbox.close(MailboxEnd::Lost));
         }
     }
 
@@ -221,7 +221,7 @@ impl Hub {
         if inside.open == 0 || changes.rows.is_empty() {
             return;
         }
-        let page = Page::new(changes, &inside.audiences);
+        let page = ChangePage::new(changes, &inside.audiences);
         let mut slow = 0;
         for (tenant, audience) in &mut inside.audiences {
             slow += audience.tell(tenant, &page, &self.shared.config, &self.shared.cursors);
@@ -229,21 +229,21 @@ impl Hub {
         self.shared.slow.fetch_add(slow, Ordering::Relaxed);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inside> {
+    fn lock(&self) -> MutexGuard<'_, HubState> {
         // Nothing in here can panic half way through a change.
         self.shared.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// What was read at once, sorted by whom it concerns.
-struct Page<'p> {
+struct ChangePage<'p> {
     by_tenant: HashMap<&'p TenantId, Vec<&'p ChangeRow>>,
     /// Rows that tell of workers: the operators', whatever tenant they look at.
     of_workers: Vec<&'p ChangeRow>,
     end: Position,
 }
 
-impl<'p> Page<'p> {
+impl<'p> ChangePage<'p> {
     fn new(changes: &'p Changes, audiences: &HashMap<TenantId, Audience>) -> Self {
         let mut page = Self { by_tenant: HashMap::new(), of_workers: Vec::new(), end: changes.position };
         for row in &changes.rows {
@@ -283,11 +283,11 @@ impl<'p> Page<'p> {
 
 impl Audience {
     /// Answers how many did not keep up.
-    fn tell(&mut self, tenant: &TenantId, page: &Page<'_>, config: &Config, cursors: &Cursors) -> u64 {
+    fn tell(&mut self, tenant: &TenantId, page: &ChangePage<'_>, config: &Config, cursors: &Cursors) -> u64 {
         let with_workers = self.members.values().any(|member| member.rights.workers);
         let rows = page.rows(tenant, with_workers);
         let Some(first) = rows.first().map(|row| row.position) else { return 0 };
-        let mut shared: [Option<Option<Piece>>; Rights::COUNT] = Default::default();
+        let mut shared: [Option<Option<MailboxPiece>>; Rights::COUNT] = Default::default();
         let before = self.members.len();
         self.members.retain(|_, member| {
             let view = View { tenant, filter: &member.filter, rights: member.rights };
@@ -307,30 +307,38 @@ impl Audience {
     }
 }
 
-fn text(rows: &[&ChangeRow], view: View<'_>, end: Position, cursors: &Cursors) -> Option<Piece> {
+fn text(rows: &[&ChangeRow], view: View<'_>, end: Position, cursors: &Cursors) -> Option<MailboxPiece> {
     let mut text = Text::new(cursors);
     for row in rows {
         text.row(row, view, 0);
     }
     let Text { bytes, events, .. } = text;
-    (events > 0).then(|| Piece { what: What::Text(Bytes::from(bytes)), events, cursor: LogCursor::whole(end) })
+    (events > 0).then(|| MailboxPiece {
+        what: PieceContent::Text(Bytes::from(bytes)),
+        events,
+        cursor: LogCursor::whole(end),
+    })
 }
 
-fn undecided(rows: &[&ChangeRow], view: View<'_>, end: Position) -> Option<Piece> {
+fn undecided(rows: &[&ChangeRow], view: View<'_>, end: Position) -> Option<MailboxPiece> {
     let mut found = Vec::new();
     for row in rows {
         candidates(row, view, 0, &mut found);
     }
-    (!found.is_empty()).then(|| Piece { what: What::Candidates(found), events: 0, cursor: LogCursor::whole(end) })
+    (!found.is_empty()).then(|| MailboxPiece {
+        what: PieceContent::Candidates(found),
+        events: 0,
+        cursor: LogCursor::whole(end),
+    })
 }
 
 /// A stream that is open; it is counted until this is dropped.
-pub(super) struct Visit {
+pub(super) struct StreamVisit {
     hub: Hub,
     tenant: TenantId,
 }
 
-impl Visit {
+impl StreamVisit {
     /// Until no other stream of the tenant is shown its snapshot.
     pub(super) async fn snapshot_turn(&self) -> Option<OwnedSemaphorePermit> {
         let snapshots = self.hub.lock().audiences.get(&self.tenant).map(|audience| Arc::clone(&audience.snapshots))?;
@@ -342,7 +350,7 @@ impl Visit {
     }
 
     /// From now on told everything after `after`, if the reader is not further already.
-    pub fn join(&self, after: Position, filter: &Arc<Filter>, rights: Rights) -> Joined {
+    pub fn join(&self, after: Position, filter: &Arc<StreamFilter>, rights: Rights) -> Joined {
         let mut inside = self.hub.lock();
         match inside.reader {
             None => return Joined::NotYet,
@@ -352,14 +360,14 @@ impl Visit {
         inside.next += 1;
         let number = inside.next;
         let (filter, mailbox) = (Arc::clone(filter), Mailbox::default());
-        let member = Arc::new(Member { filter, rights, after, mailbox });
+        let member = Arc::new(AudienceMember { filter, rights, after, mailbox });
         let audience = inside.audiences.entry(self.tenant.clone()).or_default();
         audience.members.insert(number, Arc::clone(&member));
         Joined::Member(Membership { hub: self.hub.clone(), tenant: self.tenant.clone(), number, member })
     }
 }
 
-impl Drop for Visit {
+impl Drop for StreamVisit {
     fn drop(&mut self) {
         let mut inside = self.hub.lock();
         inside.open -= 1;
@@ -377,11 +385,11 @@ pub(super) struct Membership {
     hub: Hub,
     tenant: TenantId,
     number: u64,
-    member: Arc<Member>,
+    member: Arc<AudienceMember>,
 }
 
 impl Membership {
-    pub async fn next(&self) -> Result<Piece, End> {
+    pub async fn next(&self) -> Result<MailboxPiece, MailboxEnd> {
         self.member.mailbox.next().await
     }
 
@@ -420,7 +428,7 @@ mod tests {
     }
 
     fn cursors() -> Cursors {
-        Cursors::new(None, &crate::gate::keys::Keys::None)
+        Cursors::new(None, &crate::gate::keys::KeyPolicy::None)
     }
 
     fn row(position: i64, tenants: &[&str]) -> ChangeRow {
@@ -441,8 +449,8 @@ mod tests {
         Changes { position: rows.last().expect("a row").position, rows }
     }
 
-    fn joined(visit: &Visit, after: i64, rights: Rights) -> Membership {
-        match visit.join(Position(after), &Arc::new(Filter::default()), rights) {
+    fn joined(visit: &StreamVisit, after: i64, rights: Rights) -> Membership {
+        match visit.join(Position(after), &Arc::new(StreamFilter::default()), rights) {
             Joined::Member(membership) => membership,
             Joined::Behind | Joined::NotYet => panic!("not let in"),
         }
@@ -457,8 +465,8 @@ mod tests {
         found
     }
 
-    fn positions(piece: Piece) -> Vec<i64> {
-        let What::Text(bytes) = piece.what else { panic!("undecided") };
+    fn positions(piece: MailboxPiece) -> Vec<i64> {
+        let PieceContent::Text(bytes) = piece.what else { panic!("undecided") };
         let text = std::str::from_utf8(&bytes).expect("text");
         let ids = text.lines().filter_map(|line| line.strip_prefix("id: "));
         ids.map(|id| cursors().decode(id).expect("a cursor").position.0).collect()
@@ -468,7 +476,7 @@ mod tests {
     fn one_is_let_in_where_the_reader_stands_or_later_and_nowhere_else() {
         let hub = hub();
         let visit = hub.enter(&TenantId::new("a")).expect("room");
-        let filter = Arc::new(Filter::default());
+        let filter = Arc::new(StreamFilter::default());
         assert!(matches!(visit.join(Position(0), &filter, BOTH), Joined::NotYet));
         hub.begin(Position(5));
         assert!(matches!(visit.join(Position(4), &filter, BOTH), Joined::Behind));
@@ -487,7 +495,7 @@ mod tests {
         hub.tell(&page(vec![row(1, &["a", "c", "a"]), row(2, &["c"])]));
         let pieces: Vec<_> = members.iter().map(|member| member.next().now_or_never()).collect();
         let text = |index: usize| match &pieces[index] {
-            Some(Ok(Piece { what: What::Text(bytes), events: 2, .. })) => bytes.as_ptr(),
+            Some(Ok(MailboxPiece { what: PieceContent::Text(bytes), events: 2, .. })) => bytes.as_ptr(),
             other => panic!("{other:?}"),
         };
         assert_eq!(text(0), text(1), "the very same bytes");
@@ -511,10 +519,10 @@ mod tests {
             hub.tell(&page(vec![row(position, &["a"])]));
             assert_eq!(told(&quick), [position]);
         }
-        assert!(matches!(slow.next().now_or_never(), Some(Err(End::Overfull))));
+        assert!(matches!(slow.next().now_or_never(), Some(Err(MailboxEnd::Overfull))));
         assert_eq!((hub.counts().slow, slow.cursor()), (1, None));
         drop((slow, quick, visit));
-        assert_eq!(hub.counts(), Counts { open: 0, events: 0, slow: 1 });
+        assert_eq!(hub.counts(), StreamCounts { open: 0, events: 0, slow: 1 });
         assert!(hub.lock().audiences.is_empty());
     }
 
@@ -551,7 +559,7 @@ mod tests {
                     let mut seen: Vec<i64> = Vec::new();
                     while seen.last() != Some(&ROWS) {
                         let after = seen.last().copied().unwrap_or_default();
-                        match visit.join(Position(after), &Arc::new(Filter::default()), BOTH) {
+                        match visit.join(Position(after), &Arc::new(StreamFilter::default()), BOTH) {
                             // Leaves as soon as it has heard something, or was closed for being slow.
                             Joined::Member(membership) => loop {
                                 match membership.next().now_or_never() {

@@ -18,23 +18,23 @@ use tokio::time::Instant;
 const KEPT: Duration = Duration::from_mins(5);
 const MOST: usize = 20_000;
 
-type Found = Result<Arc<HashMap<JobId, Arc<Labels>>>, StoreError>;
+type LabelsResult = Result<Arc<HashMap<JobId, Arc<Labels>>>, StoreError>;
 
 pub(crate) struct KnownLabels {
     store: Arc<dyn Store>,
     tasks: Tasks,
     most: usize,
-    entries: Mutex<HashMap<JobId, Entry>>,
+    entries: Mutex<HashMap<JobId, LabelLookup>>,
 }
 
 #[derive(Clone)]
-struct Entry {
+struct LabelLookup {
     asked: Instant,
     /// Of all that were asked for together.
-    answer: Shared<BoxFuture<'static, Found>>,
+    answer: Shared<BoxFuture<'static, LabelsResult>>,
 }
 
-impl Entry {
+impl LabelLookup {
     fn is_good(&self) -> bool {
         self.asked.elapsed() < KEPT && !matches!(self.answer.peek(), Some(Err(_)))
     }
@@ -56,7 +56,7 @@ impl KnownLabels {
         Ok(found)
     }
 
-    fn entries(&self, jobs: &[JobId]) -> Vec<(JobId, Entry)> {
+    fn entries(&self, jobs: &[JobId]) -> Vec<(JobId, LabelLookup)> {
         let mut known = self.lock();
         // Taken before room is made: what is put aside then is answered all the same.
         let (mut answers, mut wanted) = (Vec::with_capacity(jobs.len()), Vec::new());
@@ -75,14 +75,14 @@ impl KnownLabels {
             if known.len() + wanted.len() > self.most {
                 known.clear();
             }
-            let entry = Entry { asked: Instant::now(), answer: self.ask(wanted.clone()) };
+            let entry = LabelLookup { asked: Instant::now(), answer: self.ask(wanted.clone()) };
             answers.extend(wanted.iter().map(|job| (*job, entry.clone())));
             known.extend(wanted.into_iter().map(|job| (job, entry.clone())));
         }
         answers
     }
 
-    fn ask(&self, jobs: Vec<JobId>) -> Shared<BoxFuture<'static, Found>> {
+    fn ask(&self, jobs: Vec<JobId>) -> Shared<BoxFuture<'static, LabelsResult>> {
         let store = Arc::clone(&self.store);
         let asked = self.tasks.spawn("labels", async move {
             let labels = store.labels(&jobs).await?;
@@ -95,7 +95,7 @@ impl KnownLabels {
         answer.boxed().shared()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<JobId, Entry>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<JobId, LabelLookup>> {
         // Nothing in here can panic half way through a change.
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }

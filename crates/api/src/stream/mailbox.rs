@@ -12,53 +12,53 @@ use tokio::sync::Notify;
 
 use super::Config;
 use super::cursor::LogCursor;
-use super::event::Candidate;
+use super::event::LabelCandidate;
 
 /// About as many bytes as an event has.
 const CANDIDATE_BYTES: usize = 200;
 
 /// What one look at the log brought for a client.
 #[derive(Clone, Debug)]
-pub(super) struct Piece {
-    pub what: What,
+pub(super) struct MailboxPiece {
+    pub what: PieceContent,
     pub events: u64,
     /// Where the client stands when it has this.
     pub cursor: LogCursor,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum What {
+pub(super) enum PieceContent {
     /// The same bytes for everyone who sees the same.
     Text(Bytes),
     /// Moves whose labels decide.
-    Candidates(Vec<Candidate>),
+    Candidates(Vec<LabelCandidate>),
 }
 
-impl Piece {
+impl MailboxPiece {
     fn size(&self) -> usize {
         match &self.what {
-            What::Text(bytes) => bytes.len(),
-            What::Candidates(candidates) => candidates.len() * CANDIDATE_BYTES,
+            PieceContent::Text(bytes) => bytes.len(),
+            PieceContent::Candidates(candidates) => candidates.len() * CANDIDATE_BYTES,
         }
     }
 }
 
 #[derive(Default)]
 pub(super) struct Mailbox {
-    inside: Mutex<Inside>,
+    inside: Mutex<MailboxState>,
     arrived: Notify,
 }
 
 #[derive(Default)]
-struct Inside {
-    pieces: VecDeque<Piece>,
+struct MailboxState {
+    pieces: VecDeque<MailboxPiece>,
     bytes: usize,
-    end: Option<End>,
+    end: Option<MailboxEnd>,
 }
 
 /// Why nothing more comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum MailboxEnd {
     /// More waited than may.
     Overfull,
     /// The reader of the log cannot go on where it was.
@@ -67,7 +67,7 @@ pub(super) enum End {
 
 impl Mailbox {
     /// `false` when there is no room, or has been none before: nothing more will be taken.
-    pub fn put(&self, piece: Piece, config: &Config) -> bool {
+    pub fn put(&self, piece: MailboxPiece, config: &Config) -> bool {
         let mut inside = self.lock();
         if inside.end.is_some() {
             return false;
@@ -75,7 +75,7 @@ impl Mailbox {
         let size = piece.size();
         let has_room = inside.pieces.len() < config.queue_pieces && inside.bytes + size <= config.queue_bytes;
         if !has_room && !inside.pieces.is_empty() {
-            inside.close(End::Overfull);
+            inside.close(MailboxEnd::Overfull);
         } else {
             inside.bytes += size;
             inside.pieces.push_back(piece);
@@ -86,13 +86,13 @@ impl Mailbox {
         is_open
     }
 
-    pub fn close(&self, end: End) {
+    pub fn close(&self, end: MailboxEnd) {
         self.lock().close(end);
         self.arrived.notify_one();
     }
 
     /// The next piece; one that is dropped while it waits has taken nothing.
-    pub async fn next(&self) -> Result<Piece, End> {
+    pub async fn next(&self) -> Result<MailboxPiece, MailboxEnd> {
         loop {
             {
                 let mut inside = self.lock();
@@ -115,14 +115,14 @@ impl Mailbox {
         inside.pieces.is_empty() && inside.end.is_none()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inside> {
+    fn lock(&self) -> MutexGuard<'_, MailboxState> {
         // Nothing in here can panic half way through a change.
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Inside {
-    fn close(&mut self, end: End) {
+impl MailboxState {
+    fn close(&mut self, end: MailboxEnd) {
         self.end.get_or_insert(end);
         (self.pieces, self.bytes) = (VecDeque::new(), 0);
     }
@@ -134,8 +134,12 @@ mod tests {
 
     use super::*;
 
-    fn piece(number: i64, size: usize) -> Piece {
-        Piece { what: What::Text(Bytes::from(vec![b'x'; size])), events: 1, cursor: LogCursor::whole(Position(number)) }
+    fn piece(number: i64, size: usize) -> MailboxPiece {
+        MailboxPiece {
+            what: PieceContent::Text(Bytes::from(vec![b'x'; size])),
+            events: 1,
+            cursor: LogCursor::whole(Position(number)),
+        }
     }
 
     fn config() -> Config {
@@ -163,7 +167,7 @@ mod tests {
             }
             assert!(!mailbox.put(piece(2, last), &config()), "{sizes:?}");
             assert!(!mailbox.put(piece(3, 1), &config()), "never again");
-            assert_eq!(mailbox.next().await.expect_err("closed"), End::Overfull);
+            assert_eq!(mailbox.next().await.expect_err("closed"), MailboxEnd::Overfull);
             assert!(!mailbox.is_empty(), "something was lost");
         }
     }

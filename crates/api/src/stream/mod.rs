@@ -36,11 +36,11 @@ use crate::gate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::params::Params;
 use crate::serve::WritePatience;
-use asked::{Asked, StreamParams};
+use asked::{StreamParams, StreamRequest};
 pub use cursor::Cursors;
 use filter::Rights;
 use follow::Following;
-pub use hub::{Counts, Hub};
+pub use hub::{Hub, StreamCounts};
 pub(crate) use labels::KnownLabels;
 pub(crate) use tickets::*;
 
@@ -127,7 +127,7 @@ pub(crate) async fn stream(
     headers: HeaderMap,
     Params(params): Params<StreamParams>,
 ) -> Result<Response, Problem> {
-    let asked = Asked::read(params, &headers)?;
+    let asked = StreamRequest::read(params, &headers)?;
     let rights = Rights { schedules: caller.may(Scope::SchedulesRead).is_ok(), workers: caller.is_operator() };
     let patience = app.streams.config().write_timeout;
     let following = Following::begin(app, caller, asked, rights).await?;

@@ -11,8 +11,8 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::cursor::{Cursors, LogCursor};
 use super::event::Text;
-use super::filter::Filter;
-use super::hub::Visit;
+use super::filter::StreamFilter;
+use super::hub::StreamVisit;
 
 /// So many jobs are told, where none is named.
 const MOST: u64 = 1_000;
@@ -31,19 +31,19 @@ pub(super) struct Snapshot {
 }
 
 /// For whom, and where they stand.
-pub(super) struct Scene<'s> {
-    pub visit: &'s Visit,
+pub(super) struct SnapshotScene<'s> {
+    pub visit: &'s StreamVisit,
     pub store: &'s dyn Store,
     pub cursors: &'s Cursors,
     pub tenant: &'s TenantId,
-    pub filter: &'s Filter,
+    pub filter: &'s StreamFilter,
     pub cursor: LogCursor,
     pub now: Timestamp,
 }
 
 impl Snapshot {
     /// The next part of it, and whether it was the last. One that is dropped, or fails, half way is begun again.
-    pub async fn next(&mut self, scene: Scene<'_>) -> Result<(Text, bool), StoreError> {
+    pub async fn next(&mut self, scene: SnapshotScene<'_>) -> Result<(Text, bool), StoreError> {
         if self.turn.is_none() {
             self.turn = scene.visit.snapshot_turn().await;
         }
@@ -79,18 +79,18 @@ impl Snapshot {
     }
 }
 
-fn takes(filter: &Filter, summary: &JobSummary) -> bool {
+fn takes(filter: &StreamFilter, summary: &JobSummary) -> bool {
     let outline = &summary.outline;
     filter.takes(summary.id, &outline.queue) && filter.takes_labels(outline.kind.as_deref(), &outline.tags)
 }
 
 /// A list has Foreman's own queues only where it is of one of them alone.
-fn leaves_some_out(filter: &Filter) -> bool {
+fn leaves_some_out(filter: &StreamFilter) -> bool {
     filter.queues.as_ref().is_some_and(|queues| queues.len() > 1 && queues.iter().any(QueueName::is_internal))
 }
 
 /// What the store can sift by itself.
-fn listed(filter: &Filter) -> JobFilter {
+fn listed(filter: &StreamFilter) -> JobFilter {
     fn only<T: Clone>(list: Option<&Vec<T>>) -> Option<T> {
         match list.map(Vec::as_slice) {
             Some([only]) => Some(only.clone()),

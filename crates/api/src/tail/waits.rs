@@ -12,20 +12,20 @@ use tokio_util::sync::CancellationToken;
 /// The handle by which requests wait.
 #[derive(Clone)]
 pub struct Waits {
-    shared: Arc<Shared>,
+    shared: Arc<WaitsCore>,
 }
 
-struct Shared {
+struct WaitsCore {
     max: usize,
     max_per_tenant: usize,
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<WaitingCalls>,
     /// Rung when somebody begins to wait.
     someone: Arc<Notify>,
     released: CancellationToken,
 }
 
 #[derive(Default)]
-struct Waiting {
+struct WaitingCalls {
     count: usize,
     by_tenant: HashMap<TenantId, usize>,
     by_job: HashMap<JobId, Vec<Arc<Notify>>>,
@@ -51,7 +51,7 @@ pub enum Woken {
 
 impl Waits {
     pub(super) fn new(max: usize, max_per_tenant: usize, someone: Arc<Notify>, released: CancellationToken) -> Self {
-        Self { shared: Arc::new(Shared { max, max_per_tenant, waiting: Mutex::default(), someone, released }) }
+        Self { shared: Arc::new(WaitsCore { max, max_per_tenant, waiting: Mutex::default(), someone, released }) }
     }
 
     /// Begins to wait for a job. Register first, then look: what happens from now on wakes the waiter.
@@ -95,7 +95,7 @@ impl Waits {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
+    fn lock(&self) -> MutexGuard<'_, WaitingCalls> {
         // Nothing in here can panic half way through a change.
         self.shared.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -22,7 +22,7 @@ use crate::gate::audit::Touched;
 use crate::openapi::responses::{TenantNotFound, VersionMismatch};
 use crate::problem::{Kind, Problem};
 use crate::request::json;
-use crate::request::params::Named;
+use crate::request::params::TenantPath;
 
 /// The list is carried along with every look at one of the tenant's keys.
 const MOST_COMMANDS: usize = 1_000;
@@ -104,7 +104,11 @@ fn created(app: &App, tenant: Tenant) -> Response {
         (status = 422, description = "The result would not be a valid tenant",
             body = ProblemDocument, content_type = "application/problem+json"),
     ))]
-pub(crate) async fn update(State(app): State<App>, Named(id): Named, request: Request) -> Result<Response, Problem> {
+pub(crate) async fn update(
+    State(app): State<App>,
+    TenantPath(id): TenantPath,
+    request: Request,
+) -> Result<Response, Problem> {
     let (headers, body) = app.json(request, app.bodies.job_bytes).await?;
     let expected = Expected::of_existing(&headers)?;
     // Read as fields first: a mistake is then told by its place.
@@ -230,7 +234,7 @@ fn busy(id: &TenantId) -> Problem {
     ))]
 pub(crate) async fn delete(
     State(app): State<App>,
-    Named(id): Named,
+    TenantPath(id): TenantPath,
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
     let expected = Expected::of_existing(&headers)?;

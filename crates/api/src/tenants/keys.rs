@@ -23,7 +23,7 @@ use crate::openapi::responses::{KeyNotFound, TenantNotFound};
 use crate::problem::{Kind, Problem};
 use crate::request::json;
 use crate::request::paging::{PageParams, page_of};
-use crate::request::params::{KeyOf, Named, Params};
+use crate::request::params::{KeyOf, Params, TenantPath};
 
 const LONGEST_NAME: usize = 100;
 
@@ -39,7 +39,7 @@ const LONGEST_LIFE: Duration = Duration::from_hours(876_000);
     ))]
 pub(crate) async fn list(
     State(app): State<App>,
-    Named(tenant): Named,
+    TenantPath(tenant): TenantPath,
     Params(params): Params<PageParams>,
 ) -> Result<Response, Problem> {
     let limit = params.limit()?;
@@ -88,7 +88,7 @@ async fn find(app: &App, tenant: &TenantId, id: &KeyId) -> Result<KeyRecord, Pro
 pub(crate) async fn create(
     State(app): State<App>,
     caller: Caller,
-    Named(tenant): Named,
+    TenantPath(tenant): TenantPath,
     request: Request,
 ) -> Result<Response, Problem> {
     let (_, body) = app.json(request, app.bodies.job_bytes).await?;

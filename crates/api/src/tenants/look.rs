@@ -14,7 +14,7 @@ use crate::openapi::responses::{InvalidParameter, TenantNotFound};
 use crate::problem::Problem;
 use crate::request::json;
 use crate::request::paging::{PageParams, page_of};
-use crate::request::params::{Named, Params};
+use crate::request::params::{Params, TenantPath};
 
 /// List tenants, by id.
 #[utoipa::path(get, path = "/api/v1/tenants", tag = "tenants", operation_id = "list_tenants", params(PageParams),
@@ -50,7 +50,11 @@ pub(crate) async fn list(State(app): State<App>, Params(params): Params<PagePara
             body = ProblemDocument, content_type = "application/problem+json"),
         (status = 404, response = TenantNotFound),
     ))]
-pub(crate) async fn get(State(app): State<App>, Named(id): Named, headers: HeaderMap) -> Result<Response, Problem> {
+pub(crate) async fn get(
+    State(app): State<App>,
+    TenantPath(id): TenantPath,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
     let tenant = find(&app, &id).await?;
     let tag = etag(&tenant);
     if condition::has_it_already(&headers, &tag) {

@@ -17,7 +17,7 @@ use crate::edit::condition::Expected;
 use crate::openapi::responses::{InvalidOverlap, TenantNotFound};
 use crate::problem::{Kind, Problem};
 use crate::request::json;
-use crate::request::params::Named;
+use crate::request::params::TenantPath;
 
 /// Create or rotate a tenant's signing secret.
 ///
@@ -33,7 +33,7 @@ use crate::request::params::Named;
     ))]
 pub(crate) async fn rotate(
     State(app): State<App>,
-    Named(tenant): Named,
+    TenantPath(tenant): TenantPath,
     request: Request,
 ) -> Result<Response, Problem> {
     let body = body_if_any(&app, request).await?;
@@ -60,7 +60,7 @@ pub(crate) async fn rotate(
         (status = 204, description = "There is none"),
         (status = 404, response = TenantNotFound),
     ))]
-pub(crate) async fn delete(State(app): State<App>, Named(tenant): Named) -> Result<StatusCode, Problem> {
+pub(crate) async fn delete(State(app): State<App>, TenantPath(tenant): TenantPath) -> Result<StatusCode, Problem> {
     let none = |old: &TenantSettings| Ok(TenantSettings { signing: SigningKeys::default(), ..old.clone() });
     edit(&app, &tenant, Expected::Anything, none).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -15,7 +15,7 @@ use http::header::LOCATION;
 use http::{HeaderValue, StatusCode};
 
 use super::look::answer;
-use super::{Endpoint, find, invalid, not_found};
+use super::{WebhookPath, find, invalid, not_found};
 use crate::app::App;
 use crate::edit::condition::Expected;
 use crate::edit::{EditRound, edit_at_version};
@@ -24,7 +24,7 @@ use crate::gate::caller::Caller;
 use crate::openapi::responses::{InvalidOverlap, VersionMismatch, WebhookNotFound};
 use crate::problem::{Kind, Problem};
 use crate::request::json;
-use crate::request::params::Tenant;
+use crate::request::params::RequestTenant;
 use crate::tenants::signing::no_secret_key;
 use crate::tenants::{body_if_any, overlap};
 
@@ -89,7 +89,7 @@ pub(crate) async fn create(State(app): State<App>, caller: Caller, request: Requ
 pub(crate) async fn update(
     State(app): State<App>,
     caller: Caller,
-    Endpoint(id): Endpoint,
+    WebhookPath(id): WebhookPath,
     request: Request,
 ) -> Result<Response, Problem> {
     let (headers, body) = app.json(request, app.bodies.job_bytes).await?;
@@ -123,8 +123,8 @@ pub(crate) async fn update(
     ))]
 pub(crate) async fn rotate_secret(
     State(app): State<App>,
-    Tenant(tenant): Tenant,
-    Endpoint(id): Endpoint,
+    RequestTenant(tenant): RequestTenant,
+    WebhookPath(id): WebhookPath,
     request: Request,
 ) -> Result<Response, Problem> {
     let expected = Expected::of_existing(request.headers())?;
@@ -148,8 +148,8 @@ pub(crate) async fn rotate_secret(
     ))]
 pub(crate) async fn delete(
     State(app): State<App>,
-    Tenant(tenant): Tenant,
-    Endpoint(id): Endpoint,
+    RequestTenant(tenant): RequestTenant,
+    WebhookPath(id): WebhookPath,
 ) -> Result<StatusCode, Problem> {
     let tenancy = app.tenancy.clone();
     let was_there = app.to_the_end(async move { tenancy.delete_webhook(&tenant, id).await }).await?;

@@ -11,7 +11,7 @@ use foreman_core::webhook::{About, Dispatch, Event, Message};
 use foreman_core::{JobId, Lane, TenantId, WebhookId};
 use http::StatusCode;
 
-use super::{Endpoint, OneDelivery, find};
+use super::{OneDelivery, WebhookPath, find};
 use crate::app::App;
 use crate::gate::audit::Touched;
 use crate::gate::caller::Caller;
@@ -20,7 +20,7 @@ use crate::openapi::responses::{DeliveryNotFound, InvalidParameter, WebhookNotFo
 use crate::problem::{Kind, Problem};
 use crate::request::json;
 use crate::request::paging::{PageParams, page_of};
-use crate::request::params::{Params, Tenant};
+use crate::request::params::{Params, RequestTenant};
 
 /// List a webhook's deliveries, newest first.
 #[utoipa::path(get, path = "/api/v1/webhooks/{webhook}/deliveries", tag = "webhooks", operation_id = "list_deliveries",
@@ -32,8 +32,8 @@ use crate::request::params::{Params, Tenant};
     ))]
 pub(crate) async fn list(
     State(app): State<App>,
-    Tenant(tenant): Tenant,
-    Endpoint(id): Endpoint,
+    RequestTenant(tenant): RequestTenant,
+    WebhookPath(id): WebhookPath,
     Params(params): Params<PageParams>,
 ) -> Result<Response, Problem> {
     let limit = params.limit()?;
@@ -61,7 +61,7 @@ pub(crate) async fn list(
     ))]
 pub(crate) async fn get(
     State(app): State<App>,
-    Tenant(tenant): Tenant,
+    RequestTenant(tenant): RequestTenant,
     OneDelivery(webhook, id): OneDelivery,
 ) -> Result<Response, Problem> {
     read(&app, &tenant, webhook, id).await
@@ -115,7 +115,11 @@ pub(crate) async fn resend(
         (status = 409, description = "The webhook is disabled",
             body = ProblemDocument, content_type = "application/problem+json"),
     ))]
-pub(crate) async fn test(State(app): State<App>, caller: Caller, Endpoint(id): Endpoint) -> Result<Response, Problem> {
+pub(crate) async fn test(
+    State(app): State<App>,
+    caller: Caller,
+    WebhookPath(id): WebhookPath,
+) -> Result<Response, Problem> {
     let tenant = caller.tenant.clone();
     let webhook = find(&app, &tenant, id).await?;
     if !webhook.settings.is_enabled() {

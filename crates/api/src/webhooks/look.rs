@@ -6,13 +6,13 @@ use foreman_core::WebhookId;
 use foreman_core::document::{ListDocument, WebhookDocument};
 use http::{HeaderValue, StatusCode};
 
-use super::{Endpoint, find};
+use super::{WebhookPath, find};
 use crate::app::App;
 use crate::openapi::responses::{InvalidParameter, WebhookNotFound};
 use crate::problem::Problem;
 use crate::request::json;
 use crate::request::paging::{PageParams, page_of};
-use crate::request::params::{Params, Tenant};
+use crate::request::params::{Params, RequestTenant};
 
 /// List webhooks, oldest first.
 #[utoipa::path(get, path = "/api/v1/webhooks", tag = "webhooks", operation_id = "list_webhooks", params(PageParams),
@@ -22,7 +22,7 @@ use crate::request::params::{Params, Tenant};
     ))]
 pub(crate) async fn list(
     State(app): State<App>,
-    Tenant(tenant): Tenant,
+    RequestTenant(tenant): RequestTenant,
     Params(params): Params<PageParams>,
 ) -> Result<Response, Problem> {
     let limit = params.limit()?;
@@ -44,8 +44,8 @@ pub(crate) async fn list(
     ))]
 pub(crate) async fn get(
     State(app): State<App>,
-    Tenant(tenant): Tenant,
-    Endpoint(id): Endpoint,
+    RequestTenant(tenant): RequestTenant,
+    WebhookPath(id): WebhookPath,
 ) -> Result<Response, Problem> {
     let webhook = find(&app, &tenant, id).await?;
     Ok(answer(StatusCode::OK, &webhook.document(app.clock.now())))

@@ -17,9 +17,9 @@ use crate::app::App;
 use crate::problem::{Kind, Problem};
 
 /// The `{webhook}` of a path.
-pub(crate) struct Endpoint(pub WebhookId);
+pub(crate) struct WebhookPath(pub WebhookId);
 
-impl<S: Send + Sync> FromRequestParts<S> for Endpoint {
+impl<S: Send + Sync> FromRequestParts<S> for WebhookPath {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {

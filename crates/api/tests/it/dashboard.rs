@@ -2,7 +2,7 @@
 
 use std::io::Read as _;
 
-use foreman_api::{Hosts, Keys};
+use foreman_api::{HostPolicy, KeyPolicy};
 use serde_json::json;
 
 use crate::harness::{Api, Setting, dashboard};
@@ -162,8 +162,12 @@ async fn nothing_but_its_files_is_reached_through_it() {
 
 #[tokio::test]
 async fn it_needs_no_key_and_a_strange_host_gets_none_of_it() {
-    let setting =
-        Setting { keys: Keys::asked("sesame"), hosts: Hosts::Any, dashboard: dashboard(), ..Setting::default() };
+    let setting = Setting {
+        keys: KeyPolicy::asked("sesame"),
+        hosts: HostPolicy::Any,
+        dashboard: dashboard(),
+        ..Setting::default()
+    };
     let api = Api::with(setting).await;
     for path in PAGES.into_iter().chain([SCRIPT]) {
         assert_eq!(api.get(path).await.status, 200, "{path}");

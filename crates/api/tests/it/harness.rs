@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use foreman_api::{
-    App, Bodies, Commands, Cursors, Dashboard, Gate, Hosts, Hub, Keys, Parts, Patience, Readiness, Server, Tail,
-    Vitals, Waits, router, serve, tail,
+    App, AppParts, Bodies, CommandPolicy, Cursors, Dashboard, Gate, HostPolicy, Hub, KeyPolicy, Patience, Readiness,
+    Server, Tail, Vitals, Waits, router, serve, tail,
 };
 use foreman_core::lane::LanePlan;
 use foreman_core::limits::Limits;
@@ -36,9 +36,9 @@ pub const MASTER_KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 
 /// What a test may set before the start.
 pub struct Setting {
-    pub commands: Commands,
-    pub hosts: Hosts,
-    pub keys: Keys,
+    pub commands: CommandPolicy,
+    pub hosts: HostPolicy,
+    pub keys: KeyPolicy,
     pub patience: Patience,
     pub keyring: Option<Arc<Keyring>>,
     pub tenant_limits: TenantLimits,
@@ -55,9 +55,9 @@ pub struct Setting {
 impl Default for Setting {
     fn default() -> Self {
         Self {
-            commands: Commands::Allowed,
-            hosts: Hosts::Local,
-            keys: Keys::None,
+            commands: CommandPolicy::Allowed,
+            hosts: HostPolicy::Local,
+            keys: KeyPolicy::None,
             patience: Patience::default(),
             keyring: Some(Arc::new(MASTER_KEY.parse().unwrap())),
             tenant_limits: TenantLimits::unlimited(),
@@ -128,7 +128,7 @@ impl Api {
         drop(tasks.spawn("tail", tail.run(stop.shutdown())));
         let vitals = Vitals::new("0.0.0-test", readiness.clone(), None);
         vitals.set_store(store.clone());
-        let app = App::new(Parts {
+        let app = App::new(AppParts {
             store: store.clone(),
             tenancy: registry.clone(),
             submit: submit.clone(),

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use foreman_api::{Gate, Hosts, Keys, LateRouter, Meter, Patience, Readiness, Server, Vitals, probes, serve};
+use foreman_api::{Gate, HostPolicy, KeyPolicy, LateRouter, Meter, Patience, Readiness, Server, Vitals, probes, serve};
 use foreman_core::memory::{self, LocalWakeups, ManualClock};
 use foreman_runtime::{Stop, Tasks};
 use http::{Method, StatusCode};
@@ -16,7 +16,7 @@ const KEY: &str = "a-key-that-nobody-can-guess";
 
 #[tokio::test]
 async fn with_a_key_set_every_route_of_the_api_asks_for_it() {
-    let api = Api::with(Setting { keys: Keys::asked(KEY), hosts: Hosts::Any, ..Setting::default() }).await;
+    let api = Api::with(Setting { keys: KeyPolicy::asked(KEY), hosts: HostPolicy::Any, ..Setting::default() }).await;
     let document = foreman_api::openapi();
     let paths: Vec<&String> = document.paths.paths.keys().filter(|path| path.starts_with("/api/")).collect();
     assert!(paths.len() > 10, "{paths:?}");
@@ -68,8 +68,8 @@ async fn a_role_without_an_api_serves_its_probes_and_counts() {
     vitals.set_store(Arc::new(memory::Store::new(Arc::new(ManualClock::new()), Arc::new(LocalWakeups::new()))));
     vitals.set_lead(|| "leads in term 3".into());
     let gate = Gate {
-        hosts: Hosts::Local,
-        keys: Keys::None,
+        hosts: HostPolicy::Local,
+        keys: KeyPolicy::None,
         patience: Patience::default(),
         meter: Some(counted.clone()),
         readiness: Readiness::new(),
@@ -93,8 +93,8 @@ async fn a_role_without_an_api_serves_its_probes_and_counts() {
 async fn before_there_is_a_store_whoever_asks_is_told_to_come_back() {
     let vitals = Vitals::new("1", Readiness::new(), None);
     let gate = Gate {
-        hosts: Hosts::Local,
-        keys: Keys::None,
+        hosts: HostPolicy::Local,
+        keys: KeyPolicy::None,
         patience: Patience::default(),
         meter: None,
         readiness: Readiness::new(),
@@ -121,7 +121,7 @@ async fn guesses_at_the_configured_key_are_slowed_down_too() {
     let mut was_slowed_down = false;
     // A machine that stands still for a second in between lets the right one in at once.
     for _ in 0..20 {
-        let setting = Setting { keys: Keys::asked(KEY), hosts: Hosts::Any, patience, ..Setting::default() };
+        let setting = Setting { keys: KeyPolicy::asked(KEY), hosts: HostPolicy::Any, patience, ..Setting::default() };
         let api = Api::with(setting).await;
         let show = async |key: &str| {
             let bearer = format!("Bearer {key}");
@@ -154,7 +154,7 @@ async fn guesses_at_the_configured_key_are_slowed_down_too() {
 
 #[tokio::test]
 async fn every_answer_tells_a_browser_what_not_to_do_with_it() {
-    let api = Api::with(Setting { keys: Keys::asked(KEY), hosts: Hosts::Any, ..Setting::default() }).await;
+    let api = Api::with(Setting { keys: KeyPolicy::asked(KEY), hosts: HostPolicy::Any, ..Setting::default() }).await;
     let bearer = format!("Bearer {KEY}");
     let with_key = [("authorization", bearer.as_str())];
     for (path, headers) in [
@@ -197,7 +197,7 @@ async fn without_keys_a_page_of_another_site_changes_nothing() {
 
 #[tokio::test]
 async fn a_request_from_inside_the_process_needs_no_key_and_is_recorded_as_direct() {
-    let api = Api::with(Setting { keys: Keys::Direct, ..Setting::default() }).await;
+    let api = Api::with(Setting { keys: KeyPolicy::Direct, ..Setting::default() }).await;
     let who = api.get("/api/v1/whoami").await.expect(200);
     assert_eq!((&who["key"], &who["tenant"]), (&json!("direct"), &json!("default")));
     api.post_json("/api/v1/tenants", r#"{"id": "acme"}"#).await.expect(201);

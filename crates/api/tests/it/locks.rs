@@ -1,6 +1,6 @@
 //! The locks on commands, and secrets that are sealed before they are written.
 
-use foreman_api::{Commands, Hosts, Keys, Patience};
+use foreman_api::{CommandPolicy, HostPolicy, KeyPolicy, Patience};
 use foreman_core::ports::JobQuery as _;
 use foreman_core::{Target, TenantId};
 use serde_json::{Value, json};
@@ -112,10 +112,10 @@ async fn a_tenant_runs_only_what_is_on_its_list() {
     // The operator's own lock comes first.
     let patience = Patience::default();
     let shut = Setting {
-        keys: Keys::asked(ADMIN),
-        hosts: Hosts::Any,
+        keys: KeyPolicy::asked(ADMIN),
+        hosts: HostPolicy::Any,
         patience,
-        commands: Commands::Refused,
+        commands: CommandPolicy::Refused,
         ..Setting::default()
     };
     let shut = Api::with(shut).await;

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use foreman_api::gate::access_list::{Needs, OPERATIONS, Operation};
-use foreman_api::{Hosts, Keys, Patience};
+use foreman_api::{HostPolicy, KeyPolicy, Patience};
 use foreman_core::TenantId;
 use foreman_core::key::{ApiKey, Scope, Scopes};
 use foreman_core::ports::{CreateKeyAnswer, KeyStore as _, NewKey};
@@ -34,8 +34,8 @@ pub async fn keyed() -> Api {
 
 pub fn keyed_setting() -> Setting {
     let patience = Patience { attempts: u32::MAX, within: Duration::from_mins(1) };
-    let keys = Keys::asked(ADMIN);
-    Setting { keys, hosts: Hosts::Any, patience, dashboard: dashboard(), ..Setting::default() }
+    let keys = KeyPolicy::asked(ADMIN);
+    Setting { keys, hosts: HostPolicy::Any, patience, dashboard: dashboard(), ..Setting::default() }
 }
 
 pub async fn tenant(api: &Api, id: &str) {

@@ -1,6 +1,6 @@
 //! Who is served when connections, waits and room for bytes are short.
 
-use foreman_api::{Hosts, Keys};
+use foreman_api::{HostPolicy, KeyPolicy};
 use http_body_util::BodyExt as _;
 
 use crate::harness::{Api, Setting, in_time, until};
@@ -11,7 +11,7 @@ const JOB: &str = r#"{"url":"http://127.0.0.1:1/","delay":"1d"}"#;
 
 /// Two tenants, each with a key and a job that does not end.
 async fn neighbours(setting: Setting) -> (Api, [Neighbour; 2]) {
-    let api = Api::with(Setting { keys: Keys::asked(ADMIN), hosts: Hosts::Any, ..setting }).await;
+    let api = Api::with(Setting { keys: KeyPolicy::asked(ADMIN), hosts: HostPolicy::Any, ..setting }).await;
     let mut neighbours = Vec::new();
     for name in ["one", "two"] {
         tenant(&api, name).await;
@@ -150,7 +150,7 @@ async fn a_body_for_which_there_is_no_room_is_refused_and_small_ones_are_taken()
 
 #[tokio::test]
 async fn a_tenant_that_takes_every_share_does_not_keep_the_operator_out() {
-    let mut setting = Setting { keys: Keys::asked(ADMIN), hosts: Hosts::Any, ..Setting::default() };
+    let mut setting = Setting { keys: KeyPolicy::asked(ADMIN), hosts: HostPolicy::Any, ..Setting::default() };
     setting.serve.max_connections = 8;
     let api = Api::with(setting).await;
     // The operator's own tenant, where the operator acts unless it names another.

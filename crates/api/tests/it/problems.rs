@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use foreman_api::problem::Kind;
-use foreman_api::{Commands, Hosts, Keys};
+use foreman_api::{CommandPolicy, HostPolicy, KeyPolicy};
 use foreman_core::ports::{ScheduleError, StoreError, SubmitError};
 
 use crate::faulty::Fault;
@@ -104,7 +104,7 @@ async fn meet(kind: Kind, api: &Api) -> Reply {
         Kind::MethodNotAllowed => api.send("PUT", "/api/v1/jobs", &[], None).await,
         Kind::HostRefused => api.send("GET", "/api/v1/jobs", &[("host", "evil.example:8080")], None).await,
         Kind::Unauthorized => {
-            let keys = Keys::asked("a key that nobody shows");
+            let keys = KeyPolicy::asked("a key that nobody shows");
             Api::with(Setting { keys, ..Setting::default() }).await.get("/api/v1/jobs").await
         }
         Kind::Forbidden => {
@@ -114,7 +114,7 @@ async fn meet(kind: Kind, api: &Api) -> Reply {
         }
         Kind::CrossOrigin => {
             let strange = [JSON, ("sec-fetch-site", "cross-site")];
-            let asked = Setting { keys: Keys::asked(ADMIN), hosts: Hosts::Any, ..Setting::default() };
+            let asked = Setting { keys: KeyPolicy::asked(ADMIN), hosts: HostPolicy::Any, ..Setting::default() };
             Api::with(asked).await.send("POST", "/api/v1/session", &strange, Some(r#"{"key":"fm_x"}"#)).await
         }
         Kind::TooManyStreams => {
@@ -160,7 +160,7 @@ async fn meet(kind: Kind, api: &Api) -> Reply {
 }
 
 async fn keyed() -> Api {
-    Api::with(Setting { keys: Keys::asked(ADMIN), ..Setting::default() }).await
+    Api::with(Setting { keys: KeyPolicy::asked(ADMIN), ..Setting::default() }).await
 }
 
 const ADMIN: &str = "the key of the configuration";
@@ -173,7 +173,7 @@ async fn made_key(api: &Api, tenant: &str, scopes: &str) -> String {
 }
 
 async fn api() -> Api {
-    let mut setting = Setting { commands: Commands::Refused, hosts: Hosts::Local, ..Setting::default() };
+    let mut setting = Setting { commands: CommandPolicy::Refused, hosts: HostPolicy::Local, ..Setting::default() };
     setting.bodies.stall = Duration::from_millis(100);
     Api::with(setting).await
 }
@@ -306,7 +306,7 @@ async fn a_page_elsewhere_cannot_reach_a_local_server_by_a_name_of_its_own() {
     for host in ["localhost:8080", "127.0.0.1:8080", "[::1]:8080", "app.localhost"] {
         local.send("GET", "/healthz", &[("host", host)], None).await.expect(200);
     }
-    let open = Api::with(Setting { hosts: Hosts::Any, ..Setting::default() }).await;
+    let open = Api::with(Setting { hosts: HostPolicy::Any, ..Setting::default() }).await;
     open.send("GET", "/healthz", &[("host", "foreman.example")], None).await.expect(200);
 }
 

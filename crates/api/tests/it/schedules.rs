@@ -487,7 +487,7 @@ async fn a_preview_explains_what_the_clocks_do_to_it() {
 
 #[tokio::test]
 async fn a_schedule_of_commands_is_refused_where_commands_are_not_allowed() {
-    let api = Api::with(Setting { commands: foreman_api::Commands::Refused, ..Setting::default() }).await;
+    let api = Api::with(Setting { commands: foreman_api::CommandPolicy::Refused, ..Setting::default() }).await;
     let body = r#"{"name":"daily","cron":"@daily","job":{"command":"true"}}"#;
     api.create(body).await.problem(403, "commands-disabled");
     api.put("daily", &[], body).await.problem(403, "commands-disabled");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use foreman_api::{Hosts, Keys};
+use foreman_api::{HostPolicy, KeyPolicy};
 use foreman_core::TenantId;
 use foreman_core::key::{KeyHash, KeyId};
 use foreman_core::ports::{KeyStore as _, NewPass, PassHolder, PassKind, PassStore as _};
@@ -214,7 +214,7 @@ async fn signing_in_again_ends_the_session_before() {
 
 #[tokio::test]
 async fn wrong_keys_are_refused_and_counted() {
-    let api = Api::with(Setting { keys: Keys::asked(ADMIN), hosts: Hosts::Any, ..Setting::default() }).await;
+    let api = Api::with(Setting { keys: KeyPolicy::asked(ADMIN), hosts: HostPolicy::Any, ..Setting::default() }).await;
     for _ in 0..10 {
         let reply = sign_in(&api, "fm_wrong", &[]).await;
         assert_eq!(reply.header("set-cookie"), None);
@@ -292,21 +292,26 @@ async fn any_server_of_a_team_knows_a_session_and_a_new_configured_key_ends_thos
     let (admin, holder) = (signed_in(&api, ADMIN).await, signed_in(&api, &text).await);
     let ticket = api.send_as(ADMIN, None, "POST", "/api/v1/stream/tickets", None).await.expect(201);
     let path = format!("{STREAM}?ticket={}", ticket["ticket"].as_str().unwrap());
-    let same = Api::over(&api, Setting { keys: Keys::asked(ADMIN), hosts: Hosts::Any, ..Setting::default() }).await;
+    let same =
+        Api::over(&api, Setting { keys: KeyPolicy::asked(ADMIN), hosts: HostPolicy::Any, ..Setting::default() }).await;
     for cookie in [&admin, &holder] {
         get(&same, cookie, "/api/v1/whoami").await.expect(200);
     }
-    for keys in [Keys::asked("another key of the configuration"), Keys::None] {
-        let other = Api::over(&api, Setting { keys, hosts: Hosts::Any, ..Setting::default() }).await;
+    for keys in [KeyPolicy::asked("another key of the configuration"), KeyPolicy::None] {
+        let other = Api::over(&api, Setting { keys, hosts: HostPolicy::Any, ..Setting::default() }).await;
         get(&other, &admin, "/api/v1/whoami").await.problem(401, "unauthorized");
         get(&other, &holder, "/api/v1/whoami").await.expect(200);
         get(&other, "", &path).await.problem(401, "unauthorized");
     }
     // Signed out at one of them, it is over at the other.
     assert_eq!(same.send("DELETE", SESSION, &[("cookie", &holder), OURS], None).await.status, 204);
-    get(&Api::over(&api, Setting { keys: Keys::asked(ADMIN), ..Setting::default() }).await, &holder, "/api/v1/whoami")
-        .await
-        .problem(401, "unauthorized");
+    get(
+        &Api::over(&api, Setting { keys: KeyPolicy::asked(ADMIN), ..Setting::default() }).await,
+        &holder,
+        "/api/v1/whoami",
+    )
+    .await
+    .problem(401, "unauthorized");
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use foreman_api::gate::access_list::OPERATIONS;
-use foreman_api::{Commands, Hosts, Keys, Patience};
+use foreman_api::{CommandPolicy, HostPolicy, KeyPolicy, Patience};
 use serde_json::{Value, json};
 
 use crate::harness::{Api, Setting, id_of};
@@ -196,10 +196,10 @@ async fn a_server_that_runs_no_commands_starts_none_that_is_stored() {
     let stored = Stored::make(json!({"command": ["/bin/true"]})).await;
     let patience = Patience { attempts: u32::MAX, ..Patience::default() };
     let shut = Setting {
-        keys: Keys::asked(ADMIN),
-        hosts: Hosts::Any,
+        keys: KeyPolicy::asked(ADMIN),
+        hosts: HostPolicy::Any,
         patience,
-        commands: Commands::Refused,
+        commands: CommandPolicy::Refused,
         ..Setting::default()
     };
     let shut = Api::over(&stored.api, shut).await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use foreman_api::Keys;
+use foreman_api::KeyPolicy;
 use foreman_core::key::KeyId;
 use foreman_core::limits::Limits;
 use foreman_core::ports::{ChangeLog as _, JobStore as _, KeyStore as _, Retention, StoreError, Upkeep as _};
@@ -367,7 +367,7 @@ async fn one_who_comes_while_the_reader_is_gone_is_told_to_come_back() {
 
 #[tokio::test]
 async fn a_tenant_and_a_server_have_so_many_streams_and_no_more() {
-    let mut setting = Setting { keys: Keys::asked(ADMIN), ..Setting::default() };
+    let mut setting = Setting { keys: KeyPolicy::asked(ADMIN), ..Setting::default() };
     setting.tail.streams.per_tenant = 2;
     setting.tail.streams.per_process = 3;
     let api = Api::with(setting).await;

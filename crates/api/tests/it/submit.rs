@@ -116,7 +116,7 @@ async fn a_header_and_a_field_that_disagree_about_the_key_are_refused() {
 #[tokio::test]
 async fn a_command_is_refused_where_commands_are_not_allowed() {
     let api = Api::with(crate::harness::Setting {
-        commands: foreman_api::Commands::Refused,
+        commands: foreman_api::CommandPolicy::Refused,
         ..crate::harness::Setting::default()
     })
     .await;

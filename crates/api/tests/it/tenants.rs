@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use foreman_api::{Keys, Patience};
+use foreman_api::{KeyPolicy, Patience};
 use foreman_core::TenantId;
 use foreman_core::key::ApiKey;
 use foreman_core::ports::{KeyStore as _, StoreError, TenantStore as _};
@@ -329,7 +329,7 @@ async fn while_the_store_is_away_nobody_is_taken_for_a_stranger() {
 #[tokio::test]
 async fn who_shows_wrong_keys_is_told_to_wait_and_who_is_known_is_let_in() {
     let patience = Patience { attempts: 3, within: Duration::from_mins(10) };
-    let api = Api::with(Setting { keys: Keys::asked(ADMIN), patience, ..Setting::default() }).await;
+    let api = Api::with(Setting { keys: KeyPolicy::asked(ADMIN), patience, ..Setting::default() }).await;
     let (known, _) = key(&api, "default", &["jobs:read"]).await;
     let (unknown_yet, _) = key(&api, "default", &["jobs:read"]).await;
     api.send_as(&known, None, "GET", "/api/v1/jobs", None).await.expect(200);

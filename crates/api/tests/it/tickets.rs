@@ -116,7 +116,7 @@ async fn a_ticket_is_good_for_nothing_but_the_stream() {
 
 #[tokio::test]
 async fn wrong_tickets_are_counted_like_wrong_keys() {
-    let setting = crate::harness::Setting { keys: foreman_api::Keys::asked(ADMIN), ..Default::default() };
+    let setting = crate::harness::Setting { keys: foreman_api::KeyPolicy::asked(ADMIN), ..Default::default() };
     let api = Api::with(setting).await;
     let mut statuses = Vec::new();
     for _ in 0..20 {

@@ -1,7 +1,7 @@
 use std::net::TcpListener;
 use std::time::Duration;
 
-use foreman_client::{Client, Error, Event, Follow, ResetReason, State, Stream, Told};
+use foreman_client::{Client, Error, Event, Follow, ResetReason, State, Stream, StreamItem};
 use tokio::time::timeout;
 
 use crate::sse::{Act, Streams};
@@ -63,8 +63,8 @@ async fn a_stream_that_is_cut_goes_on_after_the_last_event() {
     assert_eq!(next_job(&mut stream).await, "a");
     assert_eq!(stream.cursor(), Some("2"));
     let broken = stream.next().await.unwrap();
-    assert!(matches!(broken, Told::Broken { .. }), "{broken:?}");
-    assert_eq!(stream.next().await.unwrap(), Told::Resumed);
+    assert!(matches!(broken, StreamItem::Broken { .. }), "{broken:?}");
+    assert_eq!(stream.next().await.unwrap(), StreamItem::Resumed);
     assert_eq!(next_job(&mut stream).await, "b");
     assert_eq!(stream.cursor(), Some("3"));
 
@@ -85,9 +85,9 @@ async fn silence_is_taken_for_a_break() {
     let client = Client::new(&streams.url, None).unwrap();
     let follow = Follow::everything().with_silence(Duration::from_millis(300));
     let mut stream = client.stream(follow).await.unwrap();
-    assert!(matches!(stream.next().await.unwrap(), Told::Event(_)));
+    assert!(matches!(stream.next().await.unwrap(), StreamItem::Event(_)));
     let broken = timeout(LONG, stream.next()).await.expect("in time").unwrap();
-    let Told::Broken { why, .. } = broken else { panic!("{broken:?}") };
+    let StreamItem::Broken { why, .. } = broken else { panic!("{broken:?}") };
     assert!(why.contains("no data received for 300ms"), "{why}");
     assert_eq!(next_job(&mut stream).await, "a");
     streams.next_asked();
@@ -219,7 +219,7 @@ async fn a_reset_reaches_the_caller_and_the_stream_goes_on_behind_it() {
     let Event::Reset(reset) = told.event else { panic!("{told:?}") };
     assert_eq!((reset.reason, reset.detail.as_str()), (ResetReason::Expired, "read again"));
     assert!(says(&streams.next_asked(), "last-event-id: 3"));
-    while stream.next().await.unwrap() != Told::Resumed {}
+    while stream.next().await.unwrap() != StreamItem::Resumed {}
     assert!(says(&streams.next_asked(), "last-event-id: 90"));
 }
 

@@ -63,11 +63,11 @@ pub struct Direct {
     settings: Settings,
     tenancy: Arc<dyn Tenancy>,
     store: Arc<dyn Store>,
-    open: Open,
+    open: DirectStore,
 }
 
 /// As the one who must close it sees it.
-enum Open {
+enum DirectStore {
     Sqlite(SqliteStore),
     Postgres(PostgresStore),
 }
@@ -90,13 +90,13 @@ impl Direct {
                 let store = SqliteStore::open(settings.sqlite.clone(), clock(), wakeups)?;
                 use_key_of_dev(&mut settings);
                 let (tenancy, all) = (Arc::new(store.clone()), Arc::new(store.clone()));
-                Ok(Self { settings, tenancy, store: all, open: Open::Sqlite(store) })
+                Ok(Self { settings, tenancy, store: all, open: DirectStore::Sqlite(store) })
             }
             StoreKind::Postgres => {
                 let config = settings.postgres("direct").context("no database is configured: set DATABASE_URL")?;
                 let store = PostgresStore::open(config, wakeups).await?;
                 let (tenancy, all) = (Arc::new(store.clone()), Arc::new(store.clone()));
-                Ok(Self { settings, tenancy, store: all, open: Open::Postgres(store) })
+                Ok(Self { settings, tenancy, store: all, open: DirectStore::Postgres(store) })
             }
         }
     }
@@ -110,8 +110,8 @@ impl Direct {
     /// What is written is written; a file is left in good order.
     pub async fn close(self) {
         match self.open {
-            Open::Sqlite(store) => store.close().await,
-            Open::Postgres(store) => store.close(),
+            DirectStore::Sqlite(store) => store.close().await,
+            DirectStore::Postgres(store) => store.close(),
         }
     }
 }

@@ -8,7 +8,7 @@ mod until_final;
 
 use std::io::{self, Write as _};
 
-use foreman_client::{Client, Event, Follow, Told};
+use foreman_client::{Client, Event, Follow, StreamItem};
 use foreman_core::duration::Span;
 use foreman_core::job::QueueName;
 use tokio::time::{Instant, sleep_until};
@@ -36,34 +36,35 @@ pub async fn run(watch: &Watch, client: &Client, screen: &Screen) -> anyhow::Res
     let mut printer = Printer::new(watch, screen);
     let mut interrupted = std::pin::pin!(lifecycle::interrupted());
     let left = loop {
-        let told = tokio::select! {
+        let item = tokio::select! {
             biased;
-            () = &mut interrupted => break Left::Interrupted,
-            () = sleep_until(deadline) => break Left::TimedOut,
-            told = stream.next() => told?,
+            () = &mut interrupted => break WatchEnd::Interrupted,
+            () = sleep_until(deadline) => break WatchEnd::TimedOut,
+            item = stream.next() => item?,
         };
-        let Told::Event(told) = told else {
-            printer.say_break(&told);
+        let StreamItem::Event(received) = item else {
+            printer.say_break(&item);
             continue;
         };
         // Deliveries of webhooks are jobs too; only someone who names their queue wants to see them.
-        let is_internal = matches!(&told.event, Event::Job(job) if QueueName::from_stored(&job.queue).is_internal());
+        let is_internal =
+            matches!(&received.event, Event::Job(job) if QueueName::from_stored(&job.queue).is_internal());
         if is_internal && watch.queues.is_empty() && watch.jobs.is_empty() {
             continue;
         }
-        printer.print(told.cursor.as_deref(), &told.event)?;
+        printer.print(received.cursor.as_deref(), &received.event)?;
         if let Some(finals) = &mut finals
-            && finals.note(&told.event).await?
+            && finals.note(&received.event).await?
         {
-            break Left::AllFinal;
+            break WatchEnd::AllFinal;
         }
     };
     match (left, finals) {
-        (Left::AllFinal, Some(finals)) => {
+        (WatchEnd::AllFinal, Some(finals)) => {
             screen.talk(finals.say());
             Ok(finals.exit())
         }
-        (Left::Interrupted, None) => {
+        (WatchEnd::Interrupted, None) => {
             if let Some(cursor) = stream.cursor() {
                 screen.talk(format!("stopped; resume from here with --after {cursor}"));
             }
@@ -77,7 +78,7 @@ pub async fn run(watch: &Watch, client: &Client, screen: &Screen) -> anyhow::Res
     }
 }
 
-enum Left {
+enum WatchEnd {
     Interrupted,
     TimedOut,
     AllFinal,
@@ -131,17 +132,17 @@ impl<'a> Printer<'a> {
         event_line(self.screen, event).map_or(Ok(()), |line| self.screen.line(line))
     }
 
-    fn say_break(&self, told: &Told) {
-        match told {
-            Told::Broken { why, pause } => {
+    fn say_break(&self, item: &StreamItem) {
+        match item {
+            StreamItem::Broken { why, pause } => {
                 // Whoever reads along sees what was printed before what is said about it.
                 let _ = io::stdout().flush();
                 let pause =
                     Span(std::time::Duration::from_millis(u64::try_from(pause.as_millis()).unwrap_or(u64::MAX)));
                 self.screen.talk(format!("the stream was interrupted: {why}; retrying in {pause}"));
             }
-            Told::Resumed => self.screen.talk("the stream is back; missed events follow"),
-            Told::Event(_) => {}
+            StreamItem::Resumed => self.screen.talk("the stream is back; missed events follow"),
+            StreamItem::Event(_) => {}
         }
     }
 }

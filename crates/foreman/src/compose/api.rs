@@ -4,16 +4,20 @@
 use std::sync::Arc;
 
 use axum::Router;
-use foreman_api::{App, Commands, Cursors, Dashboard, Parts, Tail};
+use foreman_api::{App, AppParts, CommandPolicy, Cursors, Dashboard, Tail};
 use foreman_core::ports::{JobQuery, JobStore, ScheduleStore, Schedules, Submit};
 use foreman_engine::output::OutputHub;
 use foreman_engine::worker::Drained;
 use foreman_engine::{ScheduleEditor, SubmitHandle, Submitter};
 
-use super::{Part, Shared, Wiring, clock, nothing, part};
+use super::{ServerPart, StorePorts, Wiring, clock, nothing, part};
 use crate::role::Role;
 
-pub(super) fn parts(wiring: &Wiring<'_>, shared: &Shared, output: OutputHub) -> (Router, SubmitHandle, Vec<Part>) {
+pub(super) fn parts(
+    wiring: &Wiring<'_>,
+    shared: &StorePorts,
+    output: OutputHub,
+) -> (Router, SubmitHandle, Vec<ServerPart>) {
     let settings = wiring.settings;
     let (submitter, intake) = Submitter::new(Arc::clone(&shared.store) as Arc<dyn JobStore>, settings.submit.clone());
     let cursors = Cursors::new(wiring.keyring.as_deref(), &wiring.gate.keys);
@@ -33,7 +37,7 @@ pub(super) fn parts(wiring: &Wiring<'_>, shared: &Shared, output: OutputHub) -> 
     )
     .limited_by(wiring.tenants(shared), Arc::clone(&shared.store) as Arc<dyn JobQuery>)
     .sealing_with(wiring.keyring.clone());
-    let app = App::new(Parts {
+    let app = App::new(AppParts {
         store: Arc::clone(&shared.store),
         tenancy: Arc::clone(&shared.tenancy),
         submit: Arc::new(intake.clone()) as Arc<dyn Submit>,
@@ -51,9 +55,9 @@ pub(super) fn parts(wiring: &Wiring<'_>, shared: &Shared, output: OutputHub) -> 
         vitals: wiring.vitals.clone(),
         gate: wiring.gate.clone(),
         commands: match &settings.commands {
-            commands if !commands.allow => Commands::Refused,
-            _ if settings.has_own_key => Commands::Open,
-            _ => Commands::Allowed,
+            commands if !commands.allow => CommandPolicy::Refused,
+            _ if settings.has_own_key => CommandPolicy::Open,
+            _ => CommandPolicy::Allowed,
         },
         dashboard: Dashboard::built(),
         tasks: wiring.tasks.clone(),

@@ -14,13 +14,13 @@ use foreman_runtime::{Backoff, Lead, Leadership, leadership};
 use tokio::time::sleep;
 use uuid::Uuid;
 
-use super::{OpenStore, Part, Shared, Wiring, nothing, part};
-use crate::horizon::Watch;
+use super::{OpenStore, ServerPart, StorePorts, Wiring, nothing, part};
+use crate::horizon::HorizonWatch;
 
 /// What the schedulers of one database contend for.
 const OFFICE: &str = "scheduler";
 
-pub(super) fn parts(wiring: &Wiring<'_>, shared: &Shared, open: &OpenStore) -> Vec<Part> {
+pub(super) fn parts(wiring: &Wiring<'_>, shared: &StorePorts, open: &OpenStore) -> Vec<ServerPart> {
     let settings = wiring.settings;
     let config = leadership::Config {
         // Fresh for every start: a former life of this process is somebody else.
@@ -49,7 +49,7 @@ pub(super) fn parts(wiring: &Wiring<'_>, shared: &Shared, open: &OpenStore) -> V
             Some(term) => format!("leads in term {term}"),
             None => "follows".into(),
         });
-        let watch = Watch::new(database.config.clone(), Arc::clone(&wiring.metrics), settings.horizon.clone());
+        let watch = HorizonWatch::new(database.config.clone(), Arc::clone(&wiring.metrics), settings.horizon.clone());
         parts.push(part("horizon watch", |shutdown| async move {
             watch.run(shutdown).await;
             Ok(Drained::default())
@@ -75,7 +75,7 @@ fn report_pruning(wiring: &Wiring<'_>, progress: pruner::Progress) {
 }
 
 /// Whoever leads and tells nobody anything says so once, so that nothing is kept for a courier that does not come.
-fn courier(wiring: &Wiring<'_>, shared: &Shared, lead: Lead) -> Part {
+fn courier(wiring: &Wiring<'_>, shared: &StorePorts, lead: Lead) -> ServerPart {
     if wiring.settings.webhooks.enabled {
         let (jobs, tenancy) = (Arc::clone(&shared.store) as Arc<dyn JobQuery>, Arc::clone(&shared.tenancy));
         let courier = Courier::new(jobs, tenancy, wiring.settings.courier.clone());
@@ -93,14 +93,14 @@ fn courier(wiring: &Wiring<'_>, shared: &Shared, lead: Lead) -> Part {
     })
 }
 
-fn bookkeeper(wiring: &Wiring<'_>, shared: &Shared, lead: Lead) -> Part {
+fn bookkeeper(wiring: &Wiring<'_>, shared: &StorePorts, lead: Lead) -> ServerPart {
     let bookkeeper = Bookkeeper::new(Arc::clone(&shared.store), wiring.settings.bookkeeper.clone());
     wiring.metrics.set_readings(bookkeeper.readings());
     follower(wiring, shared, bookkeeper, lead)
 }
 
 /// Reads the change log while this process leads, and says how far behind it is to whoever scrapes.
-fn follower(wiring: &Wiring<'_>, shared: &Shared, follow: impl Follow + 'static, lead: Lead) -> Part {
+fn follower(wiring: &Wiring<'_>, shared: &StorePorts, follow: impl Follow + 'static, lead: Lead) -> ServerPart {
     let name = follow.name();
     let follower = Follower::new(follow, Arc::clone(&shared.store), Arc::clone(&shared.wakeups)).led_by(OFFICE, lead);
     wiring.metrics.add_follower(name, follower.lag());
@@ -124,7 +124,7 @@ async fn dismiss(followers: Arc<dyn Followers>, lead: Lead) {
 }
 
 /// Says how far behind it is to whoever scrapes, and to whoever asks whether this process is well.
-fn scheduler(wiring: &Wiring<'_>, shared: &Shared) -> Scheduler {
+fn scheduler(wiring: &Wiring<'_>, shared: &StorePorts) -> Scheduler {
     let config = wiring.settings.scheduler.clone();
     let most = config.missed_after;
     let scheduler = Scheduler::new(

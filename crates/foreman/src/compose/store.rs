@@ -18,7 +18,7 @@ use foreman_sqlite::SqliteStore;
 use tokio::time::{Instant, sleep};
 use tracing::{info, warn};
 
-use super::{Shared, Wiring, clock};
+use super::{StorePorts, Wiring, clock};
 use crate::config::{StoreKind, without_password};
 use crate::role::Role;
 
@@ -56,13 +56,13 @@ impl OpenStore {
 }
 
 /// What the parts of a role are plugged into.
-pub(super) struct Opened {
-    pub shared: Shared,
+pub(super) struct RoleStore {
+    pub shared: StorePorts,
     pub open: OpenStore,
 }
 
 /// A store that this process has for itself.
-pub(super) async fn open_local(wiring: &Wiring<'_>) -> anyhow::Result<Opened> {
+pub(super) async fn open_local(wiring: &Wiring<'_>) -> anyhow::Result<RoleStore> {
     let wakeups: Arc<dyn Wakeups> = Arc::new(LocalWakeups::new());
     let (store, tenancy, open): (Arc<dyn Store>, Arc<dyn Tenancy>, OpenStore) = if wiring.settings.store
         == StoreKind::Memory
@@ -77,23 +77,23 @@ pub(super) async fn open_local(wiring: &Wiring<'_>) -> anyhow::Result<Opened> {
         (Arc::new(store.clone()), Arc::new(store.clone()), OpenStore::Sqlite(store))
     };
     let lease: Arc<dyn Lease> = Arc::new(AlwaysLeader::default());
-    let shared = Shared { store: wiring.metered(store), tenancy: wiring.metered(tenancy), wakeups, lease };
-    Ok(Opened { shared, open })
+    let shared = StorePorts { store: wiring.metered(store), tenancy: wiring.metered(tenancy), wakeups, lease };
+    Ok(RoleStore { shared, open })
 }
 
 /// A store that all roles share; `None` when it was told to stop before there was one.
-pub(super) async fn open_postgres(wiring: &Wiring<'_>, shutdown: &Shutdown) -> anyhow::Result<Option<Opened>> {
+pub(super) async fn open_postgres(wiring: &Wiring<'_>, shutdown: &Shutdown) -> anyhow::Result<Option<RoleStore>> {
     let config = wiring.settings.postgres(wiring.role.name()).context("no database is configured: set DATABASE_URL")?;
     let (bell, wakeups) = PgWakeups::new(&config)?;
     let wakeups: Arc<dyn Wakeups> = Arc::new(wakeups);
     let Some(store) = wait_for(wiring, &config, &wakeups, shutdown).await? else { return Ok(None) };
     let lease = Arc::new(PgLeases::new(&config)?);
     let (all, tenancy): (Arc<dyn Store>, Arc<dyn Tenancy>) = (Arc::new(store.clone()), Arc::new(store.clone()));
-    let shared = Shared { store: wiring.metered(all), tenancy: wiring.metered(tenancy), wakeups, lease };
+    let shared = StorePorts { store: wiring.metered(all), tenancy: wiring.metered(tenancy), wakeups, lease };
     // No part: the others are to hear of what is finished and handed back while this process drains.
     let ringing = Stop::new();
     drop(wiring.tasks.spawn("wake-ups", bell.run(ringing.shutdown())));
-    Ok(Some(Opened { shared, open: OpenStore::Postgres(Box::new(Database { store, config, ringing })) }))
+    Ok(Some(RoleStore { shared, open: OpenStore::Postgres(Box::new(Database { store, config, ringing })) }))
 }
 
 async fn wait_for(

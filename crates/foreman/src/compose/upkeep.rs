@@ -5,9 +5,9 @@ use std::sync::Arc;
 use foreman_core::ports::{SessionStore, Upkeep};
 use foreman_engine::{Promoter, Sweeper};
 
-use super::{Part, Shared, Wiring, nothing, part};
+use super::{ServerPart, StorePorts, Wiring, nothing, part};
 
-pub(super) fn parts(wiring: &Wiring<'_>, shared: &Shared) -> Vec<Part> {
+pub(super) fn parts(wiring: &Wiring<'_>, shared: &StorePorts) -> Vec<ServerPart> {
     let upkeep = Arc::clone(&shared.store) as Arc<dyn Upkeep>;
     let promoter = Promoter::new(upkeep, Arc::clone(&shared.wakeups), wiring.settings.promoter.clone());
     let sweeper = Sweeper::new(Arc::clone(&shared.store) as Arc<dyn SessionStore>, wiring.settings.sweeper.clone());

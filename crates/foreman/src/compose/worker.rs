@@ -15,11 +15,11 @@ use foreman_engine::target::task::{Handlers, TaskRunner};
 use foreman_engine::target::webhook::WebhookRunner;
 use foreman_engine::{Tenants, Vault, Worker};
 
-use super::{Part, Shared, Wiring, part};
+use super::{ServerPart, StorePorts, Wiring, part};
 use crate::commands::launch;
-use crate::config::{Commands, UserRange};
+use crate::config::{CommandSettings, UserRange};
 
-pub(super) fn part_of(wiring: &Wiring<'_>, shared: &Shared, output: OutputHub) -> anyhow::Result<Part> {
+pub(super) fn part_of(wiring: &Wiring<'_>, shared: &StorePorts, output: OutputHub) -> anyhow::Result<ServerPart> {
     let config = wiring.settings.worker_in_grace();
     wiring.metrics.slots.set(i64::try_from(config.slots).unwrap_or(i64::MAX));
     let tenants = wiring.tenants(shared);
@@ -44,7 +44,12 @@ fn report_refused(wiring: &Wiring<'_>, refused: RefusedOutcomes) {
     });
 }
 
-fn targets(wiring: &Wiring<'_>, shared: &Shared, tenants: &Arc<Tenants>, output: OutputHub) -> anyhow::Result<Targets> {
+fn targets(
+    wiring: &Wiring<'_>,
+    shared: &StorePorts,
+    tenants: &Arc<Tenants>,
+    output: OutputHub,
+) -> anyhow::Result<Targets> {
     let settings = wiring.settings;
     let vault = Vault::new(wiring.keyring.clone(), Some(Arc::clone(tenants)));
     let http = HttpRunner::new(settings.http.clone()).with_vault(vault.clone());
@@ -74,7 +79,7 @@ fn commands(wiring: &Wiring<'_>, tenants: &Arc<Tenants>, output: OutputHub) -> a
 }
 
 /// Commands of several tenants run as several users, or not at all, unless somebody said that they may share one.
-fn sharing(commands: &Commands, launcher: &Launcher) -> anyhow::Result<Sharing> {
+fn sharing(commands: &CommandSettings, launcher: &Launcher) -> anyhow::Result<Sharing> {
     Ok(match &commands.users {
         Some(UserRange(range)) => {
             let Launcher { program, words, .. } = launcher.clone();

@@ -6,7 +6,7 @@ use toml::de::{DeTable, DeValue};
 
 /// `worker.slots` and where it stands.
 #[derive(Debug)]
-pub struct Entry<'a> {
+pub struct FileEntry<'a> {
     pub path: String,
     pub value: &'a DeValue<'a>,
     pub line: usize,
@@ -22,14 +22,14 @@ pub struct NotToml {
 /// Reads the text and hands every value to `visit`, in the order of the file.
 ///
 /// `is_setting` says where a path ends: a table below it is a value.
-pub fn read(text: &str, is_setting: impl Fn(&str) -> bool, mut visit: impl FnMut(Entry<'_>)) -> Vec<NotToml> {
+pub fn read(text: &str, is_setting: impl Fn(&str) -> bool, mut visit: impl FnMut(FileEntry<'_>)) -> Vec<NotToml> {
     // Recoverable: what can be understood is judged too, so that all mistakes are told at once.
     let (table, errors) = DeTable::parse_recoverable(text);
     let mut found = Vec::new();
     flatten("", table.get_ref(), &is_setting, &mut found);
     found.sort_by_key(|(_, _, span)| span.start);
     for (path, value, span) in found {
-        visit(Entry { path, value, line: line_of(text, &span) });
+        visit(FileEntry { path, value, line: line_of(text, &span) });
     }
     errors
         .into_iter()

@@ -38,17 +38,17 @@ pub struct Settings {
     pub secret_key: Option<Keyring>,
     /// Where that is read from, instead.
     pub secret_key_file: Option<PathBuf>,
-    pub database: Database,
-    pub log: Log,
+    pub database: DatabaseSettings,
+    pub log: LogSettings,
     /// `None`: the machine's name.
     pub worker_name: Option<String>,
     pub worker: worker::Config,
-    pub commands: Commands,
+    pub commands: CommandSettings,
     pub command: command::Config,
     pub http: http::Config,
     /// Where targets may lie, as it was written. What follows from it is in `limits` and `http`.
     pub egress: Policy,
-    pub webhooks: Webhooks,
+    pub webhooks: DeliverySettings,
     pub courier: courier::Config,
     pub bookkeeper: bookkeeper::Config,
     pub output: output::Config,
@@ -68,19 +68,19 @@ pub struct Settings {
     /// A leader that is silent for so long is replaced.
     pub leader_ttl: Duration,
     pub horizon: horizon::Config,
-    pub shutdown: Shutdown,
+    pub shutdown: ShutdownSettings,
     pub sqlite: foreman_sqlite::Config,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Log {
+pub struct LogSettings {
     /// As in `RUST_LOG`.
     pub level: String,
     pub format: LogFormat,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Commands {
+pub struct CommandSettings {
     /// May jobs run programs?
     pub allow: bool,
     /// Variables that are passed on to commands.
@@ -100,7 +100,7 @@ pub struct Commands {
     pub limits: command::ProcessLimits,
 }
 
-impl Default for Commands {
+impl Default for CommandSettings {
     fn default() -> Self {
         Self {
             allow: false,
@@ -117,14 +117,14 @@ impl Default for Commands {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Webhooks {
+pub struct DeliverySettings {
     /// Is anybody told of anything?
     pub enabled: bool,
 }
 
 /// The Postgres that all roles share.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Database {
+pub struct DatabaseSettings {
     pub url: Option<Secret>,
     /// Past a pooler, for what needs a connection of its own: wake-ups and leadership. `None`: the same.
     pub direct_url: Option<Secret>,
@@ -147,7 +147,7 @@ pub struct Database {
     pub census_timeout: Duration,
 }
 
-impl Default for Database {
+impl Default for DatabaseSettings {
     fn default() -> Self {
         let config = foreman_postgres::Config::at("");
         Self {
@@ -171,7 +171,7 @@ impl Default for Database {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shutdown {
+pub struct ShutdownSettings {
     /// From the signal to the end of the process: for HTTP, work in flight and the store together.
     pub grace: Duration,
     /// How long readiness says no before intake is closed, so that balancers notice.
@@ -238,15 +238,15 @@ impl Default for Settings {
             has_own_key: false,
             secret_key: None,
             secret_key_file: None,
-            database: Database::default(),
-            log: Log { level: "info".into(), format: LogFormat::Auto },
+            database: DatabaseSettings::default(),
+            log: LogSettings { level: "info".into(), format: LogFormat::Auto },
             worker_name: None,
             worker: worker::Config::default(),
-            commands: Commands::default(),
+            commands: CommandSettings::default(),
             command: command::Config::default(),
             http: http::Config::default(),
             egress: Policy::default(),
-            webhooks: Webhooks { enabled: true },
+            webhooks: DeliverySettings { enabled: true },
             courier: courier::Config::default(),
             bookkeeper: bookkeeper::Config::default(),
             output: output::Config::default(),
@@ -263,7 +263,7 @@ impl Default for Settings {
             tail: tail::Config::default(),
             leader_ttl: Duration::from_secs(15),
             horizon: horizon::Config::default(),
-            shutdown: Shutdown {
+            shutdown: ShutdownSettings {
                 grace: Duration::from_secs(25),
                 not_ready: Duration::from_secs(2),
                 platform_grace: None,

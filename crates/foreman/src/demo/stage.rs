@@ -19,7 +19,7 @@ const FIRST_CANCELLED: usize = 3;
 
 const PAUSED: &str = "imports";
 
-pub struct Stage {
+pub struct DemoStage {
     pub client: Client,
     pub url: String,
     pub has_commands: bool,
@@ -27,7 +27,7 @@ pub struct Stage {
     pub has_begun: bool,
 }
 
-impl Stage {
+impl DemoStage {
     /// Makes what is missing.
     pub async fn set(&mut self, dice: &mut Dice) -> Result<(), Error> {
         self.schedules().await?;

@@ -14,10 +14,10 @@ use crate::exit::ServerExit;
 const STACK: usize = 64 * 1024;
 
 pub struct Watchdog {
-    tell: Sender<Order>,
+    tell: Sender<WatchdogOrder>,
 }
 
-enum Order {
+enum WatchdogOrder {
     LeaveWithin(Duration),
     Done,
 }
@@ -32,16 +32,16 @@ impl Watchdog {
     /// From now on the process has so long to leave by itself. A later call replaces an earlier one.
     pub fn leave_within(&self, time: Duration) {
         // It only ends after `done`.
-        let _ = self.tell.send(Order::LeaveWithin(time));
+        let _ = self.tell.send(WatchdogOrder::LeaveWithin(time));
     }
 
     /// All is in order: the process is leaving.
     pub fn done(&self) {
-        let _ = self.tell.send(Order::Done);
+        let _ = self.tell.send(WatchdogOrder::Done);
     }
 }
 
-fn watch(told: &Receiver<Order>) {
+fn watch(told: &Receiver<WatchdogOrder>) {
     let mut patience: Option<Duration> = None;
     loop {
         let order = match patience {
@@ -49,8 +49,8 @@ fn watch(told: &Receiver<Order>) {
             Some(patience) => told.recv_timeout(patience),
         };
         match order {
-            Ok(Order::LeaveWithin(time)) => patience = Some(time),
-            Ok(Order::Done) | Err(RecvTimeoutError::Disconnected) => return,
+            Ok(WatchdogOrder::LeaveWithin(time)) => patience = Some(time),
+            Ok(WatchdogOrder::Done) | Err(RecvTimeoutError::Disconnected) => return,
             Err(RecvTimeoutError::Timeout) => leave_now("the shutdown deadline has passed and a task hangs"),
         }
     }

@@ -9,10 +9,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use foreman_core::ports::OpenJob;
 
 #[derive(Default)]
-pub struct HeldJobs(Mutex<Seen>);
+pub struct HeldJobs(Mutex<HeldSample>);
 
 #[derive(Default)]
-struct Seen {
+struct HeldSample {
     /// With the number of the look before which it was claimed.
     jobs: HashMap<OpenJob, u64>,
     looks: u64,
@@ -55,7 +55,7 @@ impl HeldJobs {
     }
 
     /// Whole after every line that holds the lock.
-    fn lock(&self) -> MutexGuard<'_, Seen> {
+    fn lock(&self) -> MutexGuard<'_, HeldSample> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -14,15 +14,15 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 
 #[derive(Debug)]
-pub struct Queues(Arc<OnceLock<Readings>>);
+pub struct QueueCollector(Arc<OnceLock<Readings>>);
 
-impl Queues {
+impl QueueCollector {
     pub fn new(readings: Arc<OnceLock<Readings>>) -> Self {
         Self(readings)
     }
 }
 
-impl Collector for Queues {
+impl Collector for QueueCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
         let Some(seen) = self.0.get().map(Readings::get) else { return Ok(()) };
         jobs(&mut encoder, &seen)?;

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::process::Stdio;
 use std::time::Duration;
 
-use foreman_client::{Client, Event, Follow, JobSpec, State, Told};
+use foreman_client::{Client, Event, Follow, JobSpec, State, StreamItem};
 use foreman_runtime::Tasks;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -155,7 +155,7 @@ async fn a_server_on_a_file_that_is_killed_again_and_again_tells_every_end_to_wh
     let everything = async {
         while accepted.iter().any(|id| last.get(id).is_none_or(|(_, state)| !state.is_final())) {
             match stream.next().await.unwrap() {
-                Told::Event(told) => match told.event {
+                StreamItem::Event(told) => match told.event {
                     Event::Job(job) => {
                         let before = last.insert(job.id.clone(), (job.sequence, job.state));
                         assert!(before.is_none_or(|(sequence, _)| sequence < job.sequence), "{before:?} {job:?}");
@@ -163,8 +163,8 @@ async fn a_server_on_a_file_that_is_killed_again_and_again_tells_every_end_to_wh
                     Event::Reset(reset) => panic!("{reset:?}"),
                     _ => {}
                 },
-                Told::Broken { .. } => breaks += 1,
-                Told::Resumed => {}
+                StreamItem::Broken { .. } => breaks += 1,
+                StreamItem::Resumed => {}
             }
         }
     };

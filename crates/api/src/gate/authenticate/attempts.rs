@@ -36,11 +36,11 @@ const LOOK_UPS: u32 = 5;
 pub(super) struct Attempts {
     patience: Patience,
     most: usize,
-    seen: Mutex<HashMap<IpAddr, Seen>>,
+    seen: Mutex<HashMap<IpAddr, AddressAttempts>>,
 }
 
 #[derive(Clone, Copy)]
-struct Seen {
+struct AddressAttempts {
     since: Instant,
     count: u32,
     /// Looked up in the second that began then, though it waits.
@@ -48,7 +48,7 @@ struct Seen {
     looked_up: u32,
 }
 
-impl Seen {
+impl AddressAttempts {
     fn first(now: Instant) -> Self {
         Self { since: now, count: 0, second: now, looked_up: 0 }
     }
@@ -83,14 +83,14 @@ impl Attempts {
             make_room(&mut all, self.patience.within, self.most);
         }
         let now = Instant::now();
-        let seen = all.entry(whole(address)).or_insert(Seen::first(now));
+        let seen = all.entry(whole(address)).or_insert(AddressAttempts::first(now));
         if now.duration_since(seen.since) >= self.patience.within {
-            *seen = Seen::first(now);
+            *seen = AddressAttempts::first(now);
         }
         seen.count = seen.count.saturating_add(1);
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, Seen>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, AddressAttempts>> {
         // Nothing in here can panic half way through a change.
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -125,7 +125,7 @@ impl Operators {
     }
 }
 
-fn make_room(all: &mut HashMap<IpAddr, Seen>, within: Duration, most: usize) {
+fn make_room(all: &mut HashMap<IpAddr, AddressAttempts>, within: Duration, most: usize) {
     all.retain(|_, seen| seen.since.elapsed() < within);
     if all.len() >= most {
         let mut ages: Vec<Instant> = all.values().map(|seen| seen.since).collect();

@@ -13,7 +13,7 @@ use foreman_core::ports::{NewPass, Pass, PassHolder, PassKind};
 
 use super::{Authenticator, too_many_attempts};
 use crate::gate::caller::Caller;
-use crate::gate::keys::Keys;
+use crate::gate::keys::KeyPolicy;
 use crate::gate::passes::{PassText, keep};
 use crate::problem::{Kind, Problem};
 
@@ -22,8 +22,8 @@ impl Authenticator {
     pub async fn issue(&self, text: &PassText, caller: &Caller) -> Result<Timestamp, Problem> {
         let holder = match (&caller.actor, &self.keys) {
             (Actor::Key(id), _) => PassHolder::Key(id.clone()),
-            (Actor::Bootstrap, Keys::Asked(admin)) => PassHolder::Bootstrap(text.bound_to(admin)),
-            (Actor::Nobody, Keys::None) => PassHolder::Nobody,
+            (Actor::Bootstrap, KeyPolicy::Asked(admin)) => PassHolder::Bootstrap(text.bound_to(admin)),
+            (Actor::Nobody, KeyPolicy::None) => PassHolder::Nobody,
             (actor, _) => return Err(Problem::internal(format!("{actor} asks for a pass over HTTP"))),
         };
         let kind = text.kind();
@@ -82,8 +82,8 @@ impl Authenticator {
     /// What the key behind a pass is worth now.
     async fn pass_holder(&self, text: &PassText, pass: &Pass) -> Result<Caller, Problem> {
         let caller = match (&pass.holder, &self.keys) {
-            (PassHolder::Nobody, Keys::None) => self.everything(Actor::Nobody).await?,
-            (PassHolder::Bootstrap(bound), Keys::Asked(admin)) if *bound == text.bound_to(admin) || bound == admin => {
+            (PassHolder::Nobody, KeyPolicy::None) => self.everything(Actor::Nobody).await?,
+            (PassHolder::Bootstrap(bound), KeyPolicy::Asked(admin)) if *bound == text.bound_to(admin) || bound == admin => {
                 // The second is how the version before wrote it down, good for as long as its passes are.
                 self.everything(Actor::Bootstrap).await?
             }

@@ -21,11 +21,11 @@ const MOST_WAITING: usize = 1_000;
 pub(super) struct Uses {
     tenancy: Arc<dyn Tenancy>,
     tasks: Tasks,
-    state: Mutex<State>,
+    state: Mutex<KeyUses>,
 }
 
 #[derive(Default)]
-struct State {
+struct KeyUses {
     noted: HashMap<KeyId, Instant>,
     waiting: Vec<KeyId>,
     is_writing: bool,
@@ -78,7 +78,7 @@ impl Uses {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, KeyUses> {
         // Nothing in here can panic half way through a change.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -10,13 +10,13 @@ const WINDOW: Duration = Duration::from_mins(1);
 
 /// The hosts of the minute under way. Only a hash of each is kept, and no more of them than the limit.
 #[derive(Default)]
-pub(super) struct Hosts {
+pub(super) struct RecentHosts {
     began: Option<Instant>,
     seen: HashSet<u64>,
     hasher: RandomState,
 }
 
-impl Hosts {
+impl RecentHosts {
     /// Notes these, all or none. When they are too many: how long until the next minute begins.
     pub fn admit<'h>(&mut self, hosts: impl Iterator<Item = &'h str>, most: u64) -> Result<(), Duration> {
         let began = *self.began.get_or_insert_with(Instant::now);
@@ -40,7 +40,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn so_many_hosts_a_minute_and_then_again_so_many() {
-        let mut hosts = Hosts::default();
+        let mut hosts = RecentHosts::default();
         assert_eq!(hosts.admit(["a", "b", "a"].into_iter(), 2), Ok(()));
         assert_eq!(hosts.admit(["b"].into_iter(), 2), Ok(()), "a host that was called already is none too many");
         tokio::time::advance(Duration::from_secs(20)).await;
@@ -52,7 +52,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn none_means_none_and_a_job_without_a_host_is_fine() {
-        let mut hosts = Hosts::default();
+        let mut hosts = RecentHosts::default();
         assert!(hosts.admit(["a"].into_iter(), 0).is_err());
         assert_eq!(hosts.admit([].into_iter(), 0), Ok(()));
     }

@@ -19,24 +19,24 @@ const PLENTY_OF_ROOM: Duration = Duration::from_secs(10);
 const SMALL_PART: u32 = 20;
 
 #[derive(Default)]
-pub(super) struct Waiting {
-    counted: Option<Counted>,
+pub(super) struct WaitingJobs {
+    counted: Option<WaitingCount>,
 }
 
-struct Counted {
+struct WaitingCount {
     count: u64,
     at: Instant,
     took: Duration,
     submitted_since: u64,
 }
 
-impl Waiting {
+impl WaitingJobs {
     /// Whether so many more may wait; they then count.
     pub async fn has_room(&mut self, app: &App, tenant: &TenantId, more: u64, most: u64) -> Result<bool, StoreError> {
         if !self.counted.as_ref().is_some_and(|counted| counted.is_believed(more, most)) {
             let began = Instant::now();
             let count = app.store.waiting(tenant, most.saturating_add(1)).await?;
-            self.counted = Some(Counted { count, at: Instant::now(), took: began.elapsed(), submitted_since: 0 });
+            self.counted = Some(WaitingCount { count, at: Instant::now(), took: began.elapsed(), submitted_since: 0 });
         }
         let Some(counted) = &mut self.counted else { return Ok(false) };
         let fits = counted.with(more) <= most;
@@ -47,7 +47,7 @@ impl Waiting {
     }
 }
 
-impl Counted {
+impl WaitingCount {
     fn with(&self, more: u64) -> u64 {
         self.count.saturating_add(self.submitted_since).saturating_add(more)
     }
@@ -62,8 +62,8 @@ impl Counted {
 mod tests {
     use super::*;
 
-    fn counted(count: u64, took: Duration) -> Counted {
-        Counted { count, at: Instant::now(), took, submitted_since: 0 }
+    fn counted(count: u64, took: Duration) -> WaitingCount {
+        WaitingCount { count, at: Instant::now(), took, submitted_since: 0 }
     }
 
     #[tokio::test(start_paused = true)]

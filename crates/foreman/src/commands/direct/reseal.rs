@@ -16,7 +16,7 @@ use foreman_core::tenant::{SIGNING_PLACE, Tenant, TenantSettings};
 use foreman_core::webhook::Webhook;
 use foreman_core::{EditId, EntryId, TenantId};
 
-use super::{Direct, Open};
+use super::{Direct, DirectStore};
 use crate::exit::usage;
 use crate::secret_key;
 
@@ -188,7 +188,7 @@ impl Direct {
         if let Some(ring) = &self.settings.secret_key {
             return Ok(ring.clone());
         }
-        if let Open::Sqlite(_) = self.open {
+        if let DirectStore::Sqlite(_) = self.open {
             // Says why it was not read.
             secret_key::kept(&secret_key::place(&self.settings))?;
         }

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::cli::Import;
 use crate::commands::job;
-use crate::crontab::{self, Entry, Said};
+use crate::crontab::{self, CrontabEntry, LineRemark};
 use crate::exit::{Exit, usage};
 use crate::render::{Screen, Table, now, what};
 
@@ -33,7 +33,7 @@ pub async fn run(asked: &Import, client: &Client, screen: &Screen) -> anyhow::Re
     let given = if asked.file == "-" { "-".to_owned() } else { format!("@{}", asked.file) };
     let text = job::contents(given, "import")?;
     let read = crontab::read(&text, asked.system, asked.timezone.as_deref());
-    for Said { line, text } in &read.ignored {
+    for LineRemark { line, text } in &read.ignored {
         screen.talk(format!("line {line}: {text}"));
     }
     let mut mistakes = read.mistakes;
@@ -45,7 +45,7 @@ pub async fn run(asked: &Import, client: &Client, screen: &Screen) -> anyhow::Re
         }
     }
     mistakes.sort_by_key(|said| said.line);
-    for Said { line, text } in &mistakes {
+    for LineRemark { line, text } in &mistakes {
         screen.talk(format!("line {line}: {text}"));
     }
     if !mistakes.is_empty() && !asked.keep_going {
@@ -73,12 +73,12 @@ pub async fn run(asked: &Import, client: &Client, screen: &Screen) -> anyhow::Re
 }
 
 /// As the server would, with the limits that a server has unless it is set otherwise.
-fn judge(entry: Entry) -> Result<Understood, Said> {
+fn judge(entry: CrontabEntry) -> Result<Understood, LineRemark> {
     let now = now();
     let judged = entry.spec.judge(&TenantId::default(), &Limits::default(), now, now);
     let judged = judged.map_err(|invalid| {
         let details: Vec<String> = invalid.mistakes.into_iter().map(|mistake| mistake.detail).collect();
-        Said { line: entry.line, text: details.join("; ") }
+        LineRemark { line: entry.line, text: details.join("; ") }
     })?;
     Ok(Understood {
         line: entry.line,

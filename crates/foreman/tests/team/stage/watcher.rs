@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use foreman_client::{Client, Event, Follow, JobDocument, State, Told};
+use foreman_client::{Client, Event, Follow, JobDocument, State, StreamItem};
 use foreman_runtime::{Task, Tasks};
 use tokio::time::sleep;
 
@@ -88,9 +88,9 @@ async fn watch(clients: Vec<Client>, seen: Arc<Mutex<Seen>>) {
         loop {
             // With one server it comes back by itself; with several the next one is asked.
             match stream.next().await {
-                Ok(Told::Event(told)) => note(&mut seen.lock().unwrap(), told),
-                Ok(Told::Resumed) => {}
-                Ok(Told::Broken { .. }) => {
+                Ok(StreamItem::Event(told)) => note(&mut seen.lock().unwrap(), told),
+                Ok(StreamItem::Resumed) => {}
+                Ok(StreamItem::Broken { .. }) => {
                     seen.lock().unwrap().breaks += 1;
                     if clients.len() > 1 {
                         break;
