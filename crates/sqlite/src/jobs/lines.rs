@@ -308,7 +308,11 @@ impl<'t> LaneLines<'t> {
         }
         let Source::Rounds(rounds) = self.source else { return };
         for round in rounds {
-            let place = if round.is_over { CyclePlace::default() } else { CyclePlace { queue: round.at, tenant: round.tenant } };
+            let place = if round.is_over {
+                CyclePlace::default()
+            } else {
+                CyclePlace { queue: round.at, tenant: round.tenant }
+            };
             rotation.keep(self.lane, round.route, place);
         }
     }
@@ -326,7 +330,7 @@ impl<'t> LaneLines<'t> {
             }
             let Some(Candidate { tenant, item: waiting, .. }) = line.waiting.take(job) else { continue };
             self.turn.took(&line.route, &line.queue, &tenant, self.weights.of(write.sql, &tenant)?);
-            let of = fair::LaneLine { number, route: &line.route, queue: &line.queue, front: line.front };
+            let of = fair::Line { number, route: &line.route, queue: &line.queue, front: line.front };
             line.waiting.offer_next(&tenant, of, &mut self.turn);
             if line.is_drained() {
                 self.drained.push(number);
@@ -492,7 +496,7 @@ impl LaneLine {
 
     /// Offers the first of each tenant that has none on offer. Before it is read that is what was found of it.
     fn offer(&mut self, number: usize, turn: &mut Turn<'_>) {
-        let line = fair::LaneLine { number, route: &self.route, queue: &self.queue, front: self.front };
+        let line = fair::Line { number, route: &self.route, queue: &self.queue, front: self.front };
         if self.sections.is_empty() {
             let (key, job, tenant) = &self.first;
             turn.offer(line, Offer { tenant, key: *key, job: *job });
@@ -577,7 +581,13 @@ impl LineCycle {
     }
 }
 
-fn find(write: &Write<'_>, sql: &'static str, lane: Lane, route: &Route, queue: &str) -> Result<Option<LaneLine>, Fault> {
+fn find(
+    write: &Write<'_>,
+    sql: &'static str,
+    lane: Lane,
+    route: &Route,
+    queue: &str,
+) -> Result<Option<LaneLine>, Fault> {
     let read = |row: &Row<'_>| {
         let (time, first): (i64, i64) = (row.get::<_, Option<i64>>(5)?.unwrap_or_default(), row.get(1)?);
         Ok(LaneLine {

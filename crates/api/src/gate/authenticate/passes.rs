@@ -83,7 +83,9 @@ impl Authenticator {
     async fn pass_holder(&self, text: &PassText, pass: &Pass) -> Result<Caller, Problem> {
         let caller = match (&pass.holder, &self.keys) {
             (PassHolder::Nobody, KeyPolicy::None) => self.everything(Actor::Nobody).await?,
-            (PassHolder::Bootstrap(bound), KeyPolicy::Asked(admin)) if *bound == text.bound_to(admin) || bound == admin => {
+            (PassHolder::Bootstrap(bound), KeyPolicy::Asked(admin))
+                if *bound == text.bound_to(admin) || bound == admin =>
+            {
                 // The second is how the version before wrote it down, good for as long as its passes are.
                 self.everything(Actor::Bootstrap).await?
             }
