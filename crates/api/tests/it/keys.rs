@@ -38,6 +38,17 @@ async fn with_a_key_set_every_route_of_the_api_asks_for_it() {
     }
 }
 
+#[tokio::test]
+async fn what_is_for_commands_inside_the_process_is_refused_over_a_socket() {
+    let api = Api::with(Setting { keys: KeyPolicy::Direct, ..Setting::default() }).await;
+    let bearer = format!("Bearer {KEY}");
+    for headers in [&[][..], &[("authorization", bearer.as_str())][..]] {
+        for path in ["/api/v1/jobs", "/api/v1/tenants", "/api/v1/audit"] {
+            api.send("GET", path, headers, None).await.problem(401, "unauthorized");
+        }
+    }
+}
+
 #[derive(Default)]
 struct Counted(Mutex<Vec<String>>);
 

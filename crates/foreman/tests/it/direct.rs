@@ -112,6 +112,22 @@ async fn on_a_database_it_is_done_beside_servers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn it_works_when_little_else_does_and_says_what_was_not_written_down() {
+    let database = Database::migrated().await;
+    let sql = database.connect().await;
+    let unreadable = "UPDATE foreman.tenants SET settings = '{\"of a later version\": 1}' WHERE id = 'default'";
+    assert_eq!(sql.execute(unreadable, &[]).await.unwrap(), 1);
+    let said = database.foreman(&["tenants", "create", "acme", "--direct"]).await;
+    assert_eq!(said.code, 0, "the default tenant cannot be read: {said:?}");
+    sql.batch_execute("ALTER TABLE foreman.audit_trail RENAME TO elsewhere").await.unwrap();
+    let said = database.foreman(&["tenants", "update", "acme", "--disable", "--direct"]).await;
+    assert!(said.code == 1 && said.err.contains("audit log"), "{said:?}");
+    sql.batch_execute("ALTER TABLE foreman.elsewhere RENAME TO audit_trail").await.unwrap();
+    let shown = database.foreman(&["tenants", "show", "acme", "--direct", "--output", "json"]).await;
+    assert_eq!(read(&shown)["disabled"], true, "the change was made");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_kept_is_sealed_anew_and_the_old_key_can_go() {
     let (stage, database) = (Stage::new(), Database::migrated().await);
     let foreman = async |ring: Option<&str>, words: &[&str]| {
