@@ -139,7 +139,7 @@ pub struct SettleHandle {
 
 /// An outcome on its way to the settler. From here on the store is owed an answer for the job; dropped unsent, it no
 /// longer is.
-pub struct Outgoing<'a> {
+pub struct OutgoingSettlement<'a> {
     to: &'a SettleHandle,
     /// `None` once it is handed over.
     settlement: Option<Settlement>,
@@ -220,9 +220,9 @@ impl Settler {
 impl SettleHandle {
     /// The outcome of an attempt that has ended. Make it before the attempt is forgotten elsewhere: somebody must know of the
     /// job at any time until the store has answered.
-    pub fn outgoing(&self, settlement: Settlement) -> Outgoing<'_> {
+    pub fn outgoing(&self, settlement: Settlement) -> OutgoingSettlement<'_> {
         lock(&self.ledger.owed).insert(open(&settlement));
-        Outgoing { to: self, settlement: Some(settlement) }
+        OutgoingSettlement { to: self, settlement: Some(settlement) }
     }
 
     /// Hands a job back unstarted, if there is room for that; `false` when there is none.
@@ -282,7 +282,7 @@ impl SettleHandle {
     }
 }
 
-impl Outgoing<'_> {
+impl OutgoingSettlement<'_> {
     /// Hands the outcome over, once there is room for it, without waiting for its record: a slot is free as soon as its
     /// work has ended. An error when outcomes are no longer recorded.
     pub async fn send(self) -> Result<(), Over> {
@@ -304,7 +304,7 @@ impl Outgoing<'_> {
     }
 }
 
-impl Drop for Outgoing<'_> {
+impl Drop for OutgoingSettlement<'_> {
     fn drop(&mut self) {
         if let Some(settlement) = &self.settlement {
             lock(&self.to.ledger.owed).remove(&open(settlement));

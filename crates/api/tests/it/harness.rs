@@ -75,6 +75,8 @@ impl Default for Setting {
 
 pub struct Api {
     pub addr: SocketAddr,
+    /// The same without a socket.
+    pub inside: axum::Router,
     pub store: Arc<Faulty>,
     pub registry: Arc<Registry>,
     pub submit: Arc<Direct>,
@@ -158,7 +160,9 @@ impl Api {
         });
         let server = Server::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let addr = server.local_addr();
-        let served = tasks.spawn("serve", server.serve(router(app), setting.serve, stop.shutdown(), tasks.clone()));
+        let router = router(app);
+        let inside = router.clone();
+        let served = tasks.spawn("serve", server.serve(router, setting.serve, stop.shutdown(), tasks.clone()));
         let session = SessionId::fresh();
         let info = SessionInfo {
             id: session,
@@ -173,6 +177,7 @@ impl Api {
         store.register(&info).await.unwrap();
         Self {
             addr,
+            inside,
             store,
             registry,
             submit,

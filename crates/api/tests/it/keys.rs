@@ -3,11 +3,13 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use axum::body::Body;
 use foreman_api::{Gate, HostPolicy, KeyPolicy, LateRouter, Meter, Patience, Readiness, Server, Vitals, probes, serve};
 use foreman_core::memory::{self, LocalWakeups, ManualClock};
 use foreman_runtime::{Stop, Tasks};
 use http::{Method, StatusCode};
-use serde_json::json;
+use serde_json::{Value, json};
+use tower::ServiceExt as _;
 
 use crate::harness::{Api, Setting, in_time};
 use crate::http::{Connection, Reply};
@@ -209,11 +211,19 @@ async fn without_keys_a_page_of_another_site_changes_nothing() {
 #[tokio::test]
 async fn a_request_from_inside_the_process_needs_no_key_and_is_recorded_as_direct() {
     let api = Api::with(Setting { keys: KeyPolicy::Direct, ..Setting::default() }).await;
-    let who = api.get("/api/v1/whoami").await.expect(200);
-    assert_eq!((&who["key"], &who["tenant"]), (&json!("direct"), &json!("default")));
-    api.post_json("/api/v1/tenants", r#"{"id": "acme"}"#).await.expect(201);
-    api.post_json("/api/v1/tenants/acme/keys", r#"{"scopes": ["admin"]}"#).await.expect(201);
-    let log = api.get("/api/v1/audit?tenant=acme").await.expect(200);
+    let ask = async |method: &str, path: &str, body: &'static str| {
+        let request = http::Request::builder().method(method).uri(path).header("host", "127.0.0.1");
+        let request = request.header("content-type", "application/json").body(Body::from(body)).unwrap();
+        let response = api.inside.clone().oneshot(request).await.unwrap();
+        let status = response.status().as_u16();
+        let body = axum::body::to_bytes(response.into_body(), 1 << 20).await.unwrap();
+        (status, serde_json::from_slice::<Value>(&body).unwrap())
+    };
+    let (status, who) = ask("GET", "/api/v1/whoami", "").await;
+    assert_eq!((status, &who["key"], &who["tenant"]), (200, &json!("direct"), &json!("default")), "{who}");
+    assert_eq!(ask("POST", "/api/v1/tenants", r#"{"id": "acme"}"#).await.0, 201);
+    assert_eq!(ask("POST", "/api/v1/tenants/acme/keys", r#"{"scopes": ["admin"]}"#).await.0, 201);
+    let (_, log) = ask("GET", "/api/v1/audit?tenant=acme", "").await;
     let acts: Vec<_> = log["items"].as_array().unwrap().iter().map(|act| (&act["action"], &act["actor"])).collect();
     assert_eq!(acts, [(&json!("key.create"), &json!("direct")), (&json!("tenant.create"), &json!("direct"))]);
 }

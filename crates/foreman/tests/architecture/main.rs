@@ -8,6 +8,7 @@ mod bans;
 mod licences;
 mod linked;
 mod metadata;
+mod names;
 mod rooms;
 mod stores;
 mod targets;
