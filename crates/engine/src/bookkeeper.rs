@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use foreman_core::ports::{Begin, Changes, Effect, Position, Store, StoreError};
+use foreman_core::ports::{BOOKKEEPER, Begin, Changes, Effect, Position, Store, StoreError};
 use foreman_core::statistics::{BucketEntry, DepthChange, Ledger, Levels, Slot};
 use tokio::time::Instant;
 use tracing::{debug, warn};
@@ -153,7 +153,7 @@ impl Bookkeeper {
 #[async_trait]
 impl Follow for Bookkeeper {
     fn name(&self) -> &'static str {
-        "bookkeeper"
+        BOOKKEEPER
     }
 
     fn begin(&self) -> Begin {

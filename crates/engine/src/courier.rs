@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use foreman_core::ports::{Begin, Changes, Effect, JobQuery, Moved, Tenancy};
+use foreman_core::ports::{Begin, COURIER, Changes, Effect, JobQuery, Moved, Tenancy};
 use tracing::debug;
 
 use self::letter::Bag;
@@ -121,7 +121,7 @@ impl Courier {
 #[async_trait]
 impl Follow for Courier {
     fn name(&self) -> &'static str {
-        "courier"
+        COURIER
     }
 
     /// What ended before there was a courier is told to nobody.

@@ -347,9 +347,9 @@ impl Meter for Metrics {
         for (follower, lag) in self.followers.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             let lag = lag.get().as_secs_f64();
             self.follower_lag.get_or_create(&[("follower", *follower)]).set(lag);
-            if *follower == "courier" {
+            if *follower == foreman_core::ports::COURIER {
                 self.webhook_lag.set(lag);
-            } else if *follower == "bookkeeper" {
+            } else if *follower == foreman_core::ports::BOOKKEEPER {
                 self.statistics_lag.set(lag);
             }
         }

@@ -23,6 +23,11 @@ use crate::statistics::BucketEntry;
 /// A follower that is further behind than this has lost what lies before: a log does not grow for ever.
 pub const UNREAD_KEPT: Duration = Duration::from_hours(24 * 7);
 
+/// What the courier is called: in the store, in metrics and in logs.
+pub const COURIER: &str = "courier";
+/// The same of the bookkeeper.
+pub const BOOKKEEPER: &str = "bookkeeper";
+
 #[async_trait]
 pub trait Followers: Send + Sync {
     /// A follower's position. A follower that the store does not know is added at `begin`, and from then on the log is kept for it.
@@ -48,9 +53,9 @@ pub struct FollowerName(Cow<'static, str>);
 
 impl FollowerName {
     /// Makes deliveries for webhooks.
-    pub const COURIER: FollowerName = FollowerName::new("courier");
+    pub const COURIER: FollowerName = FollowerName::new(COURIER);
     /// Counts, for charts and metrics.
-    pub const BOOKKEEPER: FollowerName = FollowerName::new("bookkeeper");
+    pub const BOOKKEEPER: FollowerName = FollowerName::new(BOOKKEEPER);
 
     pub const fn new(name: &'static str) -> Self {
         Self(Cow::Borrowed(name))
