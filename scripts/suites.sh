@@ -3,10 +3,10 @@
 #   suite NAME BUDGET_SECS LIMIT_SECS COMMAND...
 #
 # The budget is what it should take on two cores, compiling apart; the summary marks what took longer. At the limit the
-# suite is stopped: something hangs. `tests PACKAGE [TARGET...]` runs the test programs of a package that `build` made, and
-# `with_services` gives what follows it a Postgres and a PgBouncer of its own. `dashboard` is what needs no server, `browser` the
-# real binary in a real browser. Between `side_by_side` and `one_by_one` each begins as soon as one before it has ended, so the long ones
-# come first: most of them wait more than they compute, and each brings the services it needs.
+# suite is stopped: something hangs. `tests PACKAGE [TARGET...]` runs the test programs of a package that `build` made,
+# and `with_services` gives what follows it a Postgres and a PgBouncer of its own. `dashboard` is what needs no server,
+# `browser` the real binary in a real browser. Between `side_by_side` and `one_by_one` each begins as soon as one before it
+# has ended, so the long ones come first: most of them wait more than they compute, and each brings the services it needs.
 # shellcheck shell=bash
 
 suite fmt 20 300 cargo fmt --all --check

@@ -75,7 +75,7 @@ pub(crate) fn documented() -> OpenApiRouter<App> {
         .routes(routes!(tenants::keys::create, tenants::keys::list))
         .routes(routes!(tenants::keys::get, tenants::keys::revoke))
         .routes(routes!(tenants::keys::rotate))
-        .routes(routes!(audit::trail::list))
+        .routes(routes!(audit::entries::list))
         .routes(routes!(webhooks::change::create, webhooks::look::list))
         .routes(routes!(webhooks::look::get, webhooks::change::update, webhooks::change::delete))
         .routes(routes!(webhooks::change::rotate_secret))

@@ -117,7 +117,7 @@ pub(crate) const CHECKS: [(&str, &str); 29] = [
         "SELECT job::text, count(*)::text FROM ticks WHERE job IS NOT NULL GROUP BY job HAVING count(*) > 1 LIMIT 100",
     ),
     (
-        "the tenant {} is not there",
+        "tenant {} does not exist",
         "SELECT 'default' WHERE NOT EXISTS (SELECT FROM tenants WHERE id = 'default' AND deleted_at IS NULL)",
     ),
     (
@@ -126,7 +126,7 @@ pub(crate) const CHECKS: [(&str, &str); 29] = [
          WHERE weight <> coalesce((settings::json ->> 'weight')::integer, 1) LIMIT 100",
     ),
     (
-        "key {} belongs to tenant {}, which is not there",
+        "key {} belongs to tenant {}, which does not exist",
         "SELECT api_keys.id, api_keys.tenant FROM api_keys WHERE NOT EXISTS
          (SELECT FROM tenants WHERE tenants.id = api_keys.tenant AND tenants.deleted_at IS NULL) LIMIT 100",
     ),

@@ -219,7 +219,7 @@ async fn replace(tx: &Transaction, tenant: &TenantId, asked: &Replacement) -> Re
     // Somebody took the id at this moment. Nothing was written.
     let Some(new) = new else { return Ok(ReplaceKeyAnswer::IdTaken) };
     let old = tx.row(GIVE_WAY, &[&tenant, &old_id, &id, &Interval(asked.grace)]).await?;
-    let old = old.ok_or_else(|| Fault::misfit("api_keys", "id", old_id, "it was locked, and is not there"))?;
+    let old = old.ok_or_else(|| Fault::misfit("api_keys", "id", old_id, "it was locked, but cannot be found"))?;
     Ok(ReplaceKeyAnswer::Replaced { old: read(&old)?, new: read(&new)? })
 }
 

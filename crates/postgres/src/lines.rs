@@ -45,7 +45,7 @@ impl LineCleanup {
         limit: usize,
     ) -> Result<(PruneStep, CleanupPlace), Fault> {
         let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let row = tx.row(NOW, &[]).await?.ok_or_else(|| StoreError::Broken("the database told no time".into()))?;
+        let row = tx.row(NOW, &[]).await?.ok_or_else(|| StoreError::Broken("the database returned no time".into()))?;
         let now = row.try_get::<_, Time>(0)?.0;
         if place.done_at.is_some_and(|done_at| done_at.plus(EVERY) > now) {
             return Ok((PruneStep { is_done: true, ..PruneStep::default() }, place));

@@ -64,7 +64,7 @@ async fn issue(tx: &Transaction, pass: &NewPass) -> Result<Timestamp, Fault> {
     let (kind, tenant, keep) = (pass.kind.as_str(), pass.tenant.as_str(), Interval(pass.keep));
     let answers = tx.all(&[(ISSUE, &[&hash, &kind, &holder, &tenant, &keep]), (KEPT, &[&hash])]).await?;
     let row = answers[1].first();
-    let row = row.ok_or_else(|| Fault::misfit("passes", "hash", kind, "it was made, and is not there"))?;
+    let row = row.ok_or_else(|| Fault::misfit("passes", "hash", kind, "it was inserted, but cannot be found"))?;
     Ok(read(row)?.expires_at)
 }
 

@@ -130,7 +130,8 @@ impl Minutes {
         if removed >= limit {
             return Ok((PruneStep { removed, ..PruneStep::default() }, None));
         }
-        let row = tx.row(OLDEST, &[]).await?.ok_or_else(|| StoreError::Broken("the database told no time".into()))?;
+        let row =
+            tx.row(OLDEST, &[]).await?.ok_or_else(|| StoreError::Broken("the database returned no time".into()))?;
         let until = row.try_get::<_, Time>(0)?.0.minus(keep.min(MINUTES_KEPT));
         let Some(Time(oldest)) = row.try_get::<_, Option<Time>>(1)? else {
             return Ok((PruneStep { removed, is_done: true, ..PruneStep::default() }, None));
@@ -313,7 +314,7 @@ async fn buckets(tx: &Transaction, tenant: &TenantId, range: &Range, limit: usiz
     let rows = tx.rows(BUCKETS, &[&tenant, &slot, &queue, &from, &to, &bound(limit)]).await?;
     let read = |row: &Row| Ok(Bucket { at: row.try_get::<_, Time>(0)?.0, tally: tally(row, 1, tenant)? });
     let mut buckets: Vec<Bucket> = rows.iter().map(read).collect::<Result<_, Fault>>()?;
-    let now = tx.row(NOW, &[]).await?.ok_or_else(|| StoreError::Broken("the database told no time".into()))?;
+    let now = tx.row(NOW, &[]).await?.ok_or_else(|| StoreError::Broken("the database returned no time".into()))?;
     carry(&mut buckets, range, before(tx, tenant, queue, range).await?, now.try_get::<_, Time>(0)?.0);
     buckets.truncate(limit);
     Ok(buckets)

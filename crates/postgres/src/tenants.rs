@@ -131,7 +131,8 @@ async fn create(tx: &Transaction, new: &NewTenant, settings: &str) -> Result<Cre
     let (id, weight, edit) = (new.id.as_str(), weight(&new.settings), new.edit.0);
     let answers = tx.all(&[(CREATE, &[&id, &settings, &weight, &edit]), (BY_ID, &[&id])]).await?;
     let row = answers[1].first();
-    let stored = stored(row.ok_or_else(|| Fault::misfit("tenants", "id", id, "it was made, and is not there"))?)?;
+    let stored =
+        stored(row.ok_or_else(|| Fault::misfit("tenants", "id", id, "it was inserted, but cannot be found"))?)?;
     let is_ours = !stored.is_deleted && stored.made_by == Some(edit);
     Ok(if is_ours { CreateTenantAnswer::Created(stored.tenant) } else { CreateTenantAnswer::Taken })
 }

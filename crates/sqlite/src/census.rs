@@ -78,7 +78,7 @@ const CHECKS: [(&str, &str); 27] = [
          AND NOT EXISTS (SELECT 1 FROM ticks WHERE schedule = id AND nominal = held AND state = 'held')",
     ),
     (
-        "schedule {} does not know of its held tick {}",
+        "schedule {} does not name its held tick {}",
         "SELECT schedule, nominal FROM ticks WHERE state = 'held'
          AND NOT EXISTS (SELECT 1 FROM schedules WHERE id = schedule AND held = nominal)",
     ),

@@ -29,7 +29,8 @@ pub(crate) fn find(write: &Write<'_>, claim: Fence) -> Result<Option<ClaimInfo>,
 
 /// The claim of a job that is held.
 pub(crate) fn of_claim(write: &Write<'_>, claim: Fence) -> Result<ClaimInfo, Fault> {
-    find(write, claim)?.ok_or_else(|| StoreError::Damaged(format!("claim {claim} holds jobs but is not there")).into())
+    find(write, claim)?
+        .ok_or_else(|| StoreError::Damaged(format!("claim {claim} holds jobs but does not exist")).into())
 }
 
 /// The numbers of a session's claims, in order.

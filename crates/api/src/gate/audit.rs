@@ -9,7 +9,7 @@
 //! line only if it got that far. An entry that the store does not take is logged with all it would have said.
 
 mod bounds;
-pub(crate) mod trail;
+pub(crate) mod entries;
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;

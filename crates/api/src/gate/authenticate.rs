@@ -189,7 +189,7 @@ impl Authenticator {
     /// stop it. What came over a network is not one, whatever the server was composed with.
     async fn direct(&self, peer: IpAddr) -> Result<Caller, Problem> {
         if !peer.is_unspecified() {
-            return Err(Problem::new(Kind::Unauthorized, "this server takes requests of its own process only"));
+            return Err(Problem::new(Kind::Unauthorized, "this server only accepts requests from its own process"));
         }
         let tenant = TenantId::default();
         let profile = self.profile(&tenant).await.ok().flatten();
@@ -204,7 +204,7 @@ impl Authenticator {
     async fn everything(&self, actor: Actor) -> Result<Caller, Problem> {
         let tenant = TenantId::default();
         let profile = self.profile(&tenant).await?;
-        let profile = profile.ok_or_else(|| Problem::internal("the default tenant is not there"))?;
+        let profile = profile.ok_or_else(|| Problem::internal("the default tenant does not exist"))?;
         Ok(Caller { tenant, actor, scopes: Scopes::ALL, expires_at: None, profile, session: None })
     }
 

@@ -372,7 +372,7 @@ impl CronField {
         let day = &text[..text.len() - 1];
         match (self.is_day(), self.is_weekday(), day) {
             (true, _, "") => Ok("L".into()),
-            (true, _, _) => Err("L must stand alone: the last day of the month".into()),
+            (true, _, _) => Err("L cannot be combined with anything else: the last day of the month".into()),
             (_, true, "") => Err("L needs a day: friL is the last Friday of the month; Saturday is sat".into()),
             (_, true, day) => Ok(format!("{}L", self.value(day)? % 7)),
             _ => Err("L is for days: the last of the month, or friL for its last Friday".into()),
@@ -530,7 +530,7 @@ mod tests {
             ("0 0 15W * *", "W, the nearest weekday"),
             ("0 0 LW * *", "W, the nearest weekday"),
             ("0 0 L-3 * *", "counted back"),
-            ("0 0 5L * *", "L must stand alone"),
+            ("0 0 5L * *", "L cannot be combined with anything else"),
             ("0 0 * * L", "friL"),
             ("L 0 * * *", "L is for days"),
             ("0 0 1#2 * *", "# is for the day of week"),

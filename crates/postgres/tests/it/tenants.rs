@@ -184,7 +184,7 @@ async fn a_row_that_cannot_be_read_is_named() {
 #[tokio::test]
 async fn the_audit_names_what_must_not_be() {
     let breaks = [
-        ("DELETE FROM tenants WHERE id = 'default'", "the tenant default is not there"),
+        ("DELETE FROM tenants WHERE id = 'default'", "tenant default does not exist"),
         ("UPDATE tenants SET weight = 7", "tenant default has the weight 7"),
         ("UPDATE api_keys SET tenant = 'nobody'", "belongs to tenant nobody"),
         ("UPDATE api_keys SET replaced_by = 'zzzzzzzzzzzz'", "was replaced by zzzzzzzzzzzz"),

@@ -18,7 +18,7 @@ use crate::request::params::Params;
 #[derive(Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct TrailParams {
+pub(crate) struct AuditParams {
     /// Only changes to objects of this tenant, which may have been deleted since.
     tenant: Option<String>,
     /// How many per page.
@@ -32,12 +32,12 @@ pub(crate) struct TrailParams {
 ///
 /// Every kind of change except job submissions, which are recorded by the jobs themselves. Entries have the id of the
 /// key, never the key. They are kept for 90 days unless the configuration says otherwise.
-#[utoipa::path(get, path = "/api/v1/audit", tag = "audit", operation_id = "list_audit", params(TrailParams),
+#[utoipa::path(get, path = "/api/v1/audit", tag = "audit", operation_id = "list_audit", params(AuditParams),
     responses(
         (status = 200, description = "A page", body = ListDocument<AuditDocument>),
         (status = 400, response = InvalidParameter),
     ))]
-pub(crate) async fn list(State(app): State<App>, Params(params): Params<TrailParams>) -> Result<Response, Problem> {
+pub(crate) async fn list(State(app): State<App>, Params(params): Params<AuditParams>) -> Result<Response, Problem> {
     let limit = paging::limit(params.limit)?;
     let before: Option<EntryId> = paging::cursor(params.cursor.as_deref())?;
     let tenant = params
