@@ -35,6 +35,7 @@ const MIGRATIONS: Migrations = Migrations::new(&[
     Migration { version: 7, name: "upkeep", serves: 1, sql: include_str!("../migrations/0007_upkeep.sql") },
     Migration { version: 8, name: "tasks", serves: 1, sql: include_str!("../migrations/0008_tasks.sql") },
     Migration { version: 9, name: "followers", serves: 1, sql: include_str!("../migrations/0009_followers.sql") },
+    Migration { version: 10, name: "claims", serves: 1, sql: include_str!("../migrations/0010_claims.sql") },
 ]);
 
 /// The newest version this binary knows.

@@ -40,7 +40,9 @@ fn back_to_three() -> String {
          ALTER TABLE outcomes DROP COLUMN moves, DROP COLUMN error_group;
          ALTER TABLE changes DROP COLUMN notes;
          DROP TABLE statistics, passes, upkeep, depths;
-         ALTER TABLE line_shares DROP COLUMN given_at;
+         DROP TRIGGER line_shares_used ON line_shares;
+         DROP FUNCTION foreman_line_used;
+         ALTER TABLE line_shares DROP COLUMN given_at, DROP COLUMN idle;
          DROP FUNCTION foreman_counted;
          CREATE VIEW held{view};
          ALTER TABLE jobs DROP COLUMN outline;
