@@ -9,7 +9,7 @@ use tracing::info;
 use crate::config::Config;
 use crate::connection::{self, Beginning};
 use crate::error::OpenError;
-use crate::jobs::Floor;
+use crate::jobs::{Floor, KnownClaims};
 use crate::lines::LineCleanup;
 use crate::migrate;
 use crate::outlived::Outlived;
@@ -45,7 +45,8 @@ pub(crate) async fn open(config: Config, wakeups: Arc<dyn Wakeups>) -> Result<Po
             census_timeout,
             changes_patience,
             log_tag: changes::tag(&schema),
-            floor: Floor::new(),
+            floor: Floor::default(),
+            known_claims: KnownClaims::default(),
             turns: Mutex::default(),
             unreadable: Unreadable::default(),
             outlived: Outlived::default(),

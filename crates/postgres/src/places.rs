@@ -40,14 +40,14 @@ macro_rules! leaves {
     };
 }
 
-/// A statement of `sql/leave/` that ends jobs that are held.
-macro_rules! ends_held {
-    ($what:literal) => {
+/// A statement of `sql/leave/` that closes places of claims and is told everything about the jobs there.
+macro_rules! settles {
+    ($what:literal, $end:literal) => {
         concat!(
             include_str!(concat!("sql/leave/", $what, ".sql")),
-            include_str!("sql/leave/close_claim.sql"),
+            include_str!("sql/leave/close_places.sql"),
             include_str!("sql/leave/finish.sql"),
-            include_str!("sql/leave/ended.sql")
+            include_str!(concat!("sql/leave/", $end, ".sql"))
         )
     };
 }
@@ -63,8 +63,8 @@ macro_rules! ends_waiting {
     };
 }
 
-pub(crate) const SETTLE: &str = leaves!("settle");
-pub(crate) const SETTLE_FINAL: &str = ends_held!("settle_final");
+pub(crate) const SETTLE_FINAL: &str = settles!("settle_final", "closed");
+pub(crate) const SETTLE_MIXED: &str = settles!("settle_mixed", "go_on");
 pub(crate) const CANCEL_HELD: &str = leaves!("cancel_held");
 pub(crate) const CANCEL_READY: &str = ends_waiting!("cancel_ready");
 pub(crate) const EXPIRE: &str = ends_waiting!("expire");
@@ -119,22 +119,15 @@ impl TryFrom<&Row> for LeavingRow {
     }
 }
 
-/// A job that has just ended: a row of `sql/leave/ended.sql`.
-pub(crate) struct EndedRow {
-    /// Its place in what the statement was asked for, from 0.
-    pub place: usize,
-    pub job: JobId,
-}
-
-/// The one way out: what is told of a job that has ended, whatever ended it. Its outcome was written by the statement that it
-/// comes from (`sql/leave/finish.sql`).
-fn ended(tx: &Transaction, job: JobId, tenant: &TenantId, queue: &QueueName, step: Step) {
+/// The one way out: what is told of a job that has ended, whatever ended it. Its outcome was written by the statement that
+/// ended it (`sql/leave/finish.sql`).
+pub(crate) fn ended(tx: &Transaction, job: JobId, tenant: &TenantId, queue: &QueueName, step: Step) {
     debug_assert!(step.state.is_final(), "{job} has not ended: it is {}", step.state.as_str());
     tx.note(job, tenant, queue, step);
 }
 
-/// Ends jobs by one of the statements that do nothing else.
-pub(crate) async fn finish(tx: &Transaction, sql: &str, args: &[&dyn Arg]) -> Result<Vec<EndedRow>, Fault> {
+/// Ends jobs by one of the statements that do nothing else; which they were.
+pub(crate) async fn finish(tx: &Transaction, sql: &str, args: &[&dyn Arg]) -> Result<Vec<JobId>, Fault> {
     let rows = tx.rows(sql, args).await?;
     rows.iter()
         .map(|row| {
@@ -146,8 +139,7 @@ pub(crate) async fn finish(tx: &Transaction, sql: &str, args: &[&dyn Arg]) -> Re
                 took: cells.get::<Option<Interval>>(7, "started_at")?.map(|took| took.0),
             };
             ended(tx, cells.id, &cells.tenant(2)?, &cells.queue(3)?, step);
-            let place = usize::try_from(cells.get::<i64>(0, "rank")? - 1).unwrap_or(usize::MAX);
-            Ok(EndedRow { place, job: cells.id })
+            Ok(cells.id)
         })
         .collect()
 }
@@ -213,8 +205,8 @@ pub(crate) const STATEMENTS: &[&str] = &[
     LAPSE,
     OWNED,
     RELEASE,
-    SETTLE,
     SETTLE_FINAL,
+    SETTLE_MIXED,
     WAITING,
 ];
 

@@ -104,6 +104,14 @@ pub(crate) fn counters(cells: &Cells<'_>, first: usize, moves: usize) -> Result<
     })
 }
 
+/// How often a job has moved, as `foreman_counted` has it: where nobody counted, as often as its tries may have moved it.
+pub(crate) fn counted(moves: i32, attempt: u32) -> u32 {
+    match u32::try_from(moves) {
+        Ok(moves) if moves > 0 => moves,
+        _ => attempt.saturating_mul(3).saturating_add(2),
+    }
+}
+
 /// A count in the column at `place`, which is never below zero.
 pub(crate) fn number(row: &Row, place: usize) -> Result<u64, Fault> {
     Ok(u64::try_from(row.try_get::<_, i64>(place)?).unwrap_or_default())

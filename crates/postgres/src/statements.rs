@@ -43,8 +43,11 @@ const FILES: [&[&str]; 15] = [
 const ROOMS: [&[&[&str]]; 4] = [jobs::STATEMENTS, query::STATEMENTS, schedules::STATEMENTS, webhooks::STATEMENTS];
 
 /// Those that take or find the first of many, with the index they read in order and its table.
-pub const IN_ORDER: [(&str, &str, &str); 37] = [
-    (jobs::claim::PEEK, "ready_in_order", "ready"),
+pub const IN_ORDER: [(&str, &str, &str); 40] = [
+    (jobs::claim::LOOK, "ready_in_order", "ready"),
+    (jobs::claim::LOOK, "line_shares_busy", "line_shares"),
+    (jobs::claim::LOOK, "line_shares_of_tenant", "line_shares"),
+    (jobs::claim::TAKE, "ready_in_order", "ready"),
     (jobs::claim::BY_ORDER, "ready_in_order", "ready"),
     (jobs::claim::BY_ORDER, "ready_fragile", "ready"),
     (keys::LIST, "api_keys_of_tenant", "api_keys"),

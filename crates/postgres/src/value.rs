@@ -70,6 +70,64 @@ impl<'a> FromSql<'a> for Interval {
     accepts!(INTERVAL);
 }
 
+/// A row of bits as `bit varying`, counted from 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Bits {
+    bytes: Vec<u8>,
+    length: usize,
+}
+
+impl Bits {
+    /// So many bits, none of them set.
+    pub fn none(length: usize) -> Self {
+        Self { bytes: vec![0; length.div_ceil(8)], length }
+    }
+
+    /// So many bits, all of them set. What is left of the last byte stays empty, as Postgres wants it.
+    pub fn all(length: usize) -> Self {
+        let mut bits = Self { bytes: vec![0xff; length.div_ceil(8)], length };
+        if let (Some(last), rest @ 1..) = (bits.bytes.last_mut(), length % 8) {
+            *last <<= 8 - rest;
+        }
+        bits
+    }
+
+    /// Sets the bit at a place that is one of them.
+    pub fn set(&mut self, place: usize) {
+        self.bytes[place / 8] |= 0x80 >> (place % 8);
+    }
+
+    pub fn is_set(&self, place: usize) -> bool {
+        self.bytes.get(place / 8).is_some_and(|byte| byte & (0x80 >> (place % 8)) != 0)
+    }
+
+    /// How many are set.
+    pub fn count(&self) -> usize {
+        self.bytes.iter().map(|byte| byte.count_ones() as usize).sum()
+    }
+}
+
+impl ToSql for Bits {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+        out.put_i32(i32::try_from(self.length)?);
+        out.put_slice(&self.bytes);
+        Ok(IsNull::No)
+    }
+
+    accepts!(VARBIT);
+    to_sql_checked!();
+}
+
+impl<'a> FromSql<'a> for Bits {
+    fn from_sql(_: &Type, mut raw: &'a [u8]) -> Result<Self, Box<dyn Error + Sync + Send>> {
+        let length = usize::try_from(raw.try_get_i32()?)?;
+        Ok(Self { bytes: raw.to_vec(), length })
+    }
+
+    // What is worked out of `bit varying` is `bit`.
+    accepts!(VARBIT, BIT);
+}
+
 /// A parameter that knows its type.
 pub(crate) trait Arg: ToSql + Sync + Send {
     fn kind(&self) -> Type;
@@ -124,6 +182,9 @@ args! {
     Interval => INTERVAL,
     Vec<Interval> => INTERVAL_ARRAY,
     Vec<Option<Interval>> => INTERVAL_ARRAY,
+    Bits => VARBIT,
+    Option<Bits> => VARBIT,
+    Vec<Bits> => VARBIT_ARRAY,
 }
 
 /// A count as Postgres takes it.
@@ -159,6 +220,20 @@ mod tests {
         let time = Time(Timestamp::from_micros(i64::MIN));
         let read: Time = there_and_back(&time, &Type::TIMESTAMPTZ);
         assert_eq!(read.0.as_micros(), BEGINNING + EPOCH);
+    }
+
+    #[test]
+    fn bits_survive_and_are_counted() {
+        for length in [0, 1, 7, 8, 9, 512, 1_001] {
+            let all = Bits::all(length);
+            assert_eq!(all.count(), length);
+            assert_eq!(there_and_back::<_, Bits>(&all, &Type::VARBIT), all);
+            let mut some = Bits::none(length);
+            (0..length).step_by(3).for_each(|place| some.set(place));
+            assert!((0..length).all(|place| some.is_set(place) == (place % 3 == 0)), "{length}");
+            assert_eq!(there_and_back::<_, Bits>(&some, &Type::VARBIT), some);
+            assert!(!some.is_set(length), "beyond its end nothing is set");
+        }
     }
 
     #[test]

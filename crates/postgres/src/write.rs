@@ -133,9 +133,9 @@ impl Transaction {
         self.end_with(steps, is_hint, "").await
     }
 
-    /// The same for a last look at rows that are found by their ids ([`Self::by_id`]).
-    pub async fn last_by_id(&self, step: Query<'_>) -> Result<Vec<Row>, Fault> {
-        Ok(self.end_with(&[step], false, FOR_THESE).await?.into_iter().next().unwrap_or_default())
+    /// The same where the last of them looks for rows by their ids ([`Self::by_id`]).
+    pub async fn last_by_ids(&self, steps: &[Query<'_>]) -> Result<Vec<Vec<Row>>, Fault> {
+        self.end_with(steps, false, FOR_THESE).await
     }
 
     async fn end_with(&self, steps: &[Query<'_>], is_hint: bool, first: &str) -> Result<Vec<Vec<Row>>, Fault> {

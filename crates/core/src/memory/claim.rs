@@ -233,6 +233,6 @@ impl Places {
                 crashes: counters.crashes,
             }
         });
-        Claim { fence, jobs: jobs.collect(), fragile_waiting }
+        Claim { fence, jobs: jobs.collect(), fragile_waiting, has_more: false }
     }
 }

@@ -140,6 +140,8 @@ pub struct Claim {
     pub jobs: Vec<Held>,
     /// A job that must run alone is due and was passed over for the company.
     pub fragile_waiting: bool,
+    /// Although less was taken than was asked for, there may be more: not everything was looked at.
+    pub has_more: bool,
 }
 
 /// Proof that a session holds a job, taken out of a claim. Settling consumes it; a lapsed one is refused.

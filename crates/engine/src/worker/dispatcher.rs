@@ -279,7 +279,7 @@ impl Dispatcher {
                 if is_second_due { NextMove::Claim } else { NextMove::Wait }
             }
             ClaimAnswer::Claimed(claim) => {
-                let (count, asked) = (claim.jobs.len(), look.limit);
+                let (count, asked, has_more) = (claim.jobs.len(), look.limit, claim.has_more);
                 self.shares.served(claim.jobs.iter().map(|held| &held.job.tenant), Instant::now());
                 if must_run_alone(&claim) {
                     self.start_alone(claim, slots).await;
@@ -288,7 +288,7 @@ impl Dispatcher {
                 self.start_all(claim, slots).await;
                 // Less than was asked for: the store has no more for now, and rings when it does. But where somebody had no
                 // room for more, others may have been passed over with them: the next claim leaves the former out.
-                if count < asked && !self.rules.is_held_back() && !is_second_due {
+                if count < asked && !has_more && !self.rules.is_held_back() && !is_second_due {
                     NextMove::Wait
                 } else {
                     NextMove::Claim

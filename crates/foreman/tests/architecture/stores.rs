@@ -11,8 +11,8 @@ const ONLY_SQLITE: [(&str, &str); 13] = [
     ("bare.rs", "tests count what a question costs in steps of the machine inside the process"),
     ("disabled.rs", "the one process that changes tenants remembers which are disabled; Postgres asks the table"),
     ("filesystem.rs", "a data file lies on a file system, and not every kind will do"),
-    ("jobs/lines.rs", "a claim walks from line to line; on Postgres one statement does (sql/claim_peek.sql)"),
-    ("jobs/skipped.rs", "what that walk passes over; on Postgres a claim keeps near V (jobs/claim.rs, Stretch)"),
+    ("jobs/lines.rs", "a claim walks from line to line; on Postgres one statement does (sql/claim/look.sql)"),
+    ("jobs/skipped.rs", "what that walk passes over; on Postgres a claim keeps near V (jobs/claim/floor.rs)"),
     ("lock.rs", "one process per data file"),
     (
         "queues.rs",
@@ -26,8 +26,15 @@ const ONLY_SQLITE: [(&str, &str); 13] = [
     ("writer.rs", "many readers beside one writer; on Postgres every connection of the pool does both"),
 ];
 
-const ONLY_POSTGRES: [(&str, &str); 9] = [
+const ONLY_POSTGRES: [(&str, &str); 16] = [
     ("indexes.rs", "indexes are built while other processes work"),
+    ("jobs/claim/answer.rs", "what was taken is read after the commit, outside of all locks"),
+    ("jobs/claim/choice.rs", "the choice is made between two statements; on SQLite it is made while lines are walked"),
+    ("jobs/claim/floor.rs", "dead entries of an index are not walked over again; SQLite has none"),
+    ("jobs/claim/look.rs", "a look without locks comes before the taking; SQLite has one writer"),
+    ("jobs/claim/taken.rs", "what was taken is put into the claim by a statement of its own"),
+    ("jobs/known_claims.rs", "settling names jobs by their place in a claim that is remembered"),
+    ("jobs/settle/columns.rs", "a settlement is sent as columns"),
     ("leases.rs", "several processes agree on a leader; a data file has one process"),
     ("lines.rs", "lines without use are looked through bit by bit, by one of many processes"),
     ("outlived.rs", "old jobs are looked for partition by partition"),

@@ -48,7 +48,7 @@ pub(super) async fn cancel(
 
 async fn from_ready(tx: &Transaction, ids: &[JobId], found: &mut HashMap<JobId, CancelAnswer>) -> Result<(), Fault> {
     for ended in places::finish(tx, CANCEL_READY, &[&uuids(ids)]).await? {
-        found.insert(ended.job, CancelAnswer::WasWaiting);
+        found.insert(ended, CancelAnswer::WasWaiting);
     }
     Ok(())
 }

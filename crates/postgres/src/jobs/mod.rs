@@ -5,6 +5,7 @@
 
 pub(crate) mod cancel;
 pub(crate) mod claim;
+pub(crate) mod known_claims;
 pub(crate) mod pause;
 pub(crate) mod redrive;
 pub(crate) mod remove;
@@ -12,6 +13,7 @@ pub(crate) mod settle;
 pub(crate) mod submit;
 
 pub(crate) use claim::Floor;
+pub(crate) use known_claims::KnownClaims;
 
 use std::collections::HashMap;
 
@@ -43,7 +45,7 @@ impl JobStore for PostgresStore {
 
     async fn settle(&self, session: SessionId, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
         let batch = settle::SettlementBatch::new(settlements)?;
-        transact!(self, data, Write, |tx| settle::settle(&tx, session, &batch).await)
+        transact!(self, data, Write, |tx| settle::settle(&tx, session, &batch, &self.parts).await)
     }
 
     async fn cancel(&self, tenant: &TenantId, ids: &[JobId]) -> Result<Vec<Option<CancelAnswer>>, StoreError> {
@@ -124,6 +126,7 @@ fn nowhere(ids: &[JobId]) -> Fault {
 /// For the test that prepares every statement: those of each file below.
 pub(crate) const STATEMENTS: &[&[&str]] = &[
     claim::STATEMENTS,
+    known_claims::STATEMENTS,
     pause::STATEMENTS,
     redrive::STATEMENTS,
     remove::STATEMENTS,

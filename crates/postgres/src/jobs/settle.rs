@@ -1,20 +1,28 @@
 //! Recording how attempts ended.
 //!
 //! An attempt is recorded only while its job's bit is set in that claim of that session, read under the claim's lock
-//! (`sql/leave/settle.sql`). Where it is not, its own earlier record, with the mark that the attempt itself made it, tells a
-//! settlement sent again from a zombie's: that is asked in a following statement, which sees whatever the lock was held for.
+//! (`sql/leave/settle_final.sql`). Where it is not, its own earlier record, with the mark that the attempt itself made it, tells
+//! a settlement sent again from a zombie's: that is asked in a following statement, which sees whatever the lock was held for.
 
-use std::collections::{HashMap, HashSet};
+mod columns;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
 
 use foreman_core::ports::{Settled, Settlement, StoreError};
 use foreman_core::storage::StoredReport;
 use foreman_core::{Fence, JobId, SessionId, State, Verdict};
+use tokio_postgres::Row;
 use uuid::Uuid;
 
+use super::known_claims::{ClaimedJob, KnownClaim};
+use crate::StoreParts;
 use crate::error::Fault;
-use crate::places::{self, SETTLE, SETTLE_FINAL};
-use crate::value::{Arg, Interval};
+use crate::places::{self, SETTLE_FINAL, SETTLE_MIXED};
+use crate::value::{Bits, Interval};
 use crate::write::Transaction;
+use columns::Columns;
 
 /// Which of these attempts have left their own record before.
 pub(crate) const RECORDED: &str = "SELECT asked.claim, asked.job
@@ -24,97 +32,103 @@ pub(crate) const RECORDED: &str = "SELECT asked.claim, asked.job
        OR EXISTS (SELECT FROM attempts WHERE attempts.job = asked.job AND attempts.claim = asked.claim
                   AND attempts.session = $1 AND attempts.settled)";
 
-/// Settlements as their statement wants them, each attempt once.
-#[derive(Default)]
+/// An attempt by its identity.
+type AttemptId = (Fence, JobId);
+
+/// Settlements, ready to be written down, each attempt once.
 pub(crate) struct SettlementBatch {
     /// Every settlement, in the order given.
-    asked: Vec<(Fence, JobId)>,
-    claims: Vec<i64>,
-    jobs: Vec<Uuid>,
-    states: Vec<Option<&'static str>>,
-    outcomes: Vec<&'static str>,
-    delays: Vec<Option<Interval>>,
-    refunds: Vec<bool>,
-    reports: Vec<String>,
-    /// Of the errors that jobs ended with; empty while there is none, which spares the statement a column.
-    error_groups: Vec<Option<String>>,
+    asked: Vec<AttemptId>,
+    ends: Vec<AttemptEnd>,
+    /// The attempts recorded this themselves.
+    settled: bool,
+}
+
+/// How one attempt ended, as it is kept.
+struct AttemptEnd {
+    fence: Fence,
+    job: JobId,
+    /// None: the job goes on.
+    state: Option<State>,
+    outcome: &'static str,
+    /// Before the next attempt; none: at the front of the line.
+    delay: Option<Duration>,
+    refunds: bool,
+    report: String,
+    error_group: Option<String>,
+}
+
+impl AttemptEnd {
+    fn new(Settlement { fence, job, verdict }: &Settlement) -> Result<Self, StoreError> {
+        let StoredReport { json, group } = StoredReport::of(*job, verdict)?;
+        Ok(Self {
+            fence: *fence,
+            job: *job,
+            state: verdict.final_state(),
+            outcome: verdict.name().as_str(),
+            delay: match verdict {
+                Verdict::Retry { delay, .. } => Some(*delay),
+                _ => None,
+            },
+            refunds: verdict.refunds(),
+            report: json,
+            error_group: group.map(Into::into),
+        })
+    }
+}
+
+/// An end with the place that it is about.
+struct PlacedEnd<'a> {
+    end: &'a AttemptEnd,
+    claim: &'a Arc<KnownClaim>,
+    place: usize,
+}
+
+impl PlacedEnd<'_> {
+    fn job(&self) -> &ClaimedJob {
+        &self.claim.jobs[self.place]
+    }
 }
 
 impl SettlementBatch {
     pub fn new(settlements: &[Settlement]) -> Result<Self, StoreError> {
-        let mut batch = Self::default();
-        let mut seen = HashSet::new();
+        let mut batch = Self { asked: Vec::new(), ends: Vec::new(), settled: true };
+        let mut seen = HashSet::with_capacity(settlements.len());
         for settlement in settlements {
             let attempt = (settlement.fence, settlement.job);
             batch.asked.push(attempt);
             if seen.insert(attempt) {
-                batch.push(settlement)?;
+                batch.ends.push(AttemptEnd::new(settlement)?);
             }
         }
         Ok(batch)
     }
 
-    /// Where each job ended, if all of them did.
-    fn final_states(&self) -> Option<Vec<&'static str>> {
-        if self.claims.is_empty() || self.refunds.contains(&true) {
-            return None;
-        }
-        self.states.iter().copied().collect()
+    /// One that the store itself records in place of the attempt.
+    pub fn by_the_store(settlement: &Settlement) -> Result<Self, StoreError> {
+        Ok(Self { settled: false, ..Self::new(std::slice::from_ref(settlement))? })
     }
 
-    fn push(&mut self, settlement: &Settlement) -> Result<(), StoreError> {
-        let Settlement { fence, job, verdict } = settlement;
-        let StoredReport { json, group } = StoredReport::of(*job, verdict)?;
-        self.claims.push(fence.0);
-        self.jobs.push(job.0);
-        self.states.push(verdict.final_state().map(State::as_str));
-        self.outcomes.push(verdict.name().as_str());
-        self.delays.push(match verdict {
-            Verdict::Retry { delay, .. } => Some(Interval(*delay)),
-            _ => None,
-        });
-        self.refunds.push(verdict.refunds());
-        self.reports.push(json);
-        if let Some(group) = group {
-            self.error_groups.resize(self.jobs.len(), None);
-            self.error_groups[self.jobs.len() - 1] = Some(group.into());
-        }
-        Ok(())
+    /// By claim and place. What is in no claim that exists is not among them.
+    fn placed<'a>(&'a self, claims: &'a BTreeMap<Fence, Arc<KnownClaim>>) -> Vec<PlacedEnd<'a>> {
+        let place = |end: &'a AttemptEnd| {
+            let claim = claims.get(&end.fence)?;
+            Some(PlacedEnd { end, claim, place: claim.place(end.job)? })
+        };
+        let mut placed: Vec<PlacedEnd<'_>> = self.ends.iter().filter_map(place).collect();
+        placed.sort_unstable_by_key(|one| (one.end.fence, one.place));
+        placed
     }
-}
-
-/// The same where every attempt ended its job and none is given back: nothing returns to the line.
-async fn record_final(
-    tx: &Transaction,
-    session: SessionId,
-    batch: &SettlementBatch,
-    states: &Vec<&'static str>,
-) -> Result<Vec<(Fence, JobId)>, Fault> {
-    let mut numbers = batch.claims.clone();
-    numbers.sort_unstable();
-    numbers.dedup();
-    let args: [&dyn Arg; 7] =
-        [&session.0, &batch.claims, &batch.jobs, states, &batch.reports, &numbers, &batch.error_groups];
-    let ended = places::finish(tx, SETTLE_FINAL, &args).await?;
-    ended
-        .iter()
-        .map(|one| match batch.claims.get(one.place) {
-            Some(claim) => Ok((Fence(*claim), one.job)),
-            None => Err(StoreError::Broken("a settlement was answered that was not asked for".into()).into()),
-        })
-        .collect()
 }
 
 pub(super) async fn settle(
     tx: &Transaction,
     session: SessionId,
     batch: &SettlementBatch,
+    parts: &StoreParts,
 ) -> Result<Vec<Settled>, Fault> {
-    let now = match batch.final_states() {
-        Some(states) => record_final(tx, session, batch, &states).await?,
-        None => record(tx, session, batch, true).await?,
-    };
-    let mut answers: HashMap<(Fence, JobId), Settled> = now.into_iter().map(|one| (one, Settled::Now)).collect();
+    let now = record(tx, session, batch, parts).await?;
+    let mut answers: HashMap<AttemptId, Settled> = now.into_iter().map(|one| (one, Settled::Now)).collect();
     let attempts = || batch.asked.iter().filter(|attempt| !answers.contains_key(*attempt));
     let claims: Vec<i64> = attempts().map(|(claim, _)| claim.0).collect();
     let jobs: Vec<Uuid> = attempts().map(|(_, job)| job.0).collect();
@@ -127,7 +141,7 @@ pub(super) async fn settle(
 }
 
 /// An attempt named twice was recorded by its first mention.
-fn answer(answers: &mut HashMap<(Fence, JobId), Settled>, attempt: (Fence, JobId)) -> Settled {
+fn answer(answers: &mut HashMap<AttemptId, Settled>, attempt: AttemptId) -> Settled {
     match answers.get(&attempt) {
         Some(Settled::Now) => {
             answers.insert(attempt, Settled::Before);
@@ -143,25 +157,58 @@ pub(crate) async fn record(
     tx: &Transaction,
     session: SessionId,
     batch: &SettlementBatch,
-    by_the_attempts: bool,
-) -> Result<Vec<(Fence, JobId)>, Fault> {
-    if batch.claims.is_empty() {
+    parts: &StoreParts,
+) -> Result<Vec<AttemptId>, Fault> {
+    let fences: HashSet<Fence> = batch.ends.iter().map(|end| end.fence).collect();
+    let claims = parts.known_claims.find(tx, session, fences.into_iter()).await?;
+    let placed = batch.placed(&claims);
+    if placed.is_empty() {
         return Ok(Vec::new());
     }
-    let args: [&dyn Arg; 10] = [
-        &session.0,
-        &batch.claims,
-        &batch.jobs,
-        &batch.states,
-        &batch.outcomes,
-        &batch.delays,
-        &batch.refunds,
-        &batch.reports,
-        &by_the_attempts,
-        &batch.error_groups,
-    ];
-    let closed = places::leave(tx, SETTLE, &args).await?;
-    Ok(closed.into_iter().map(|closed| (closed.claim, closed.job)).collect())
+    let columns = Columns::of(&placed);
+    if placed.iter().any(|one| one.end.state.is_none() || one.end.refunds) {
+        let closed = places::leave(tx, SETTLE_MIXED, &columns.mixed(&session.0, &batch.settled)).await?;
+        return Ok(closed.into_iter().map(|closed| (closed.claim, closed.job)).collect());
+    }
+    let rows = tx.rows(SETTLE_FINAL, &columns.common(&session.0, &batch.settled)).await?;
+    let closed = rows.iter().map(ClosedPlaces::try_from).collect::<Result<Vec<_>, _>>()?;
+    let closed: HashMap<Fence, ClosedPlaces> = closed.into_iter().map(|one| (one.fence, one)).collect();
+    for (fence, closed) in &closed {
+        if let Some(claim) = claims.get(fence) {
+            parts.known_claims.closed(claim, &closed.places);
+        }
+    }
+    let mut now = Vec::with_capacity(placed.len());
+    for one in &placed {
+        if let (Some(closed), Some(state)) = (closed.get(&one.end.fence), one.end.state)
+            && closed.places.is_set(one.place)
+        {
+            let job = one.job();
+            places::ended(tx, job.id, &job.tenant, &job.queue, job.counters.moved().step(state, Some(closed.took)));
+            now.push((one.end.fence, one.end.job));
+        }
+    }
+    Ok(now)
+}
+
+/// A row of `sql/leave/closed.sql`.
+struct ClosedPlaces {
+    fence: Fence,
+    places: Bits,
+    /// How long the attempts ran.
+    took: Duration,
+}
+
+impl TryFrom<&Row> for ClosedPlaces {
+    type Error = Fault;
+
+    fn try_from(row: &Row) -> Result<Self, Fault> {
+        Ok(Self {
+            fence: Fence(row.try_get("number")?),
+            places: row.try_get("closed")?,
+            took: row.try_get::<_, Interval>("took")?.0,
+        })
+    }
 }
 
 /// For the test that prepares every statement.

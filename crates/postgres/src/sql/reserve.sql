@@ -24,7 +24,7 @@ given AS (
     ORDER BY asked.queue, asked.lane, asked.route, asked.tenant
     ON CONFLICT (queue, lane, route, tenant) DO UPDATE
     SET last_key = greatest(known.last_key + excluded.given, excluded.last_key), given = excluded.given,
-        given_at = excluded.given_at
+        given_at = excluded.given_at, idle = false
     RETURNING queue, lane, route, tenant, last_key
 )
 SELECT given.queue, given.lane, given.route, given.tenant, given.last_key, asked.step

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails where it stands")]
 
 mod bells;
+mod claim_costs;
 mod conflicts;
 mod cuts;
 mod failover;

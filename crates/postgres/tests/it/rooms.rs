@@ -107,15 +107,15 @@ async fn the_backlog_of_a_full_tenant_is_not_walked_over() {
     team.store.submit(&jobs(1, &a_job().of("free"))).await.unwrap();
     let client = team.database.client().await;
     client.batch_execute(&statements::settings(&Config::at(team.database.url()))).await.unwrap();
-    let (text, ..) = statements::IN_ORDER.into_iter().find(|(text, ..)| text.contains("taking_turns")).unwrap();
+    let (text, ..) = statements::IN_ORDER.into_iter().find(|(text, ..)| text.contains("after_tenant")).unwrap();
     let body = text.lines().filter(|line| !line.starts_with("--")).collect::<Vec<_>>().join("\n");
     client.batch_execute(&format!("PREPARE planned AS {body}")).await.unwrap();
     let walked = async |full: &str, beyond: &str| {
         let below = if beyond == "NULL" { "NULL".into() } else { (512 * UNIT).to_string() };
         let sql = format!(
             "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE planned
-             ('token', '{{default}}', '{{http}}', '{{1}}', 10, {below}, '{full}', {beyond}, {UNIT}, 10, 10,
-              '{{}}', '{{}}', '{{}}', '{{}}', 0)"
+             ('{{default}}', '{{http}}', '{{1}}', 5, {below}, '{full}', {beyond}, '{{}}', '{{}}', '{{}}', '{{}}',
+              '{{}}', '{{}}', '{{}}', '{{}}', 0, false, '{{}}', '{{}}', '{{}}', '{{}}')"
         );
         let rows = client.query(&sql, &[]).await.unwrap();
         let plan: Vec<String> = rows.iter().map(|row| row.get(0)).collect();

@@ -294,7 +294,7 @@ pub(super) async fn answer(store: &SqliteStore, taken: RawClaim) -> Result<Claim
     if jobs.is_empty() {
         return Ok(ClaimAnswer::Nothing { fragile_waiting });
     }
-    Ok(ClaimAnswer::Claimed(Claim { fence, jobs, fragile_waiting }))
+    Ok(ClaimAnswer::Claimed(Claim { fence, jobs, fragile_waiting, has_more: false }))
 }
 
 fn put_aside(write: &Write<'_>, fence: Fence, id: JobId, error: &str) -> Result<(), Fault> {

@@ -19,6 +19,19 @@ returned AS (
     LEFT JOIN line_fronts ON line_fronts.queue = closing.queue AND line_fronts.lane = closing.lane
                          AND line_fronts.route = closing.route
     WHERE closing.state IS NULL
+),
+-- Claims look into the lines of those that are at the front again. A share that somebody has locked is in use.
+shares AS MATERIALIZED (
+    SELECT line_shares.queue, line_shares.lane, line_shares.route, line_shares.tenant
+    FROM (SELECT DISTINCT queue, lane, route, tenant FROM closing WHERE state IS NULL AND delay IS NULL) AS back
+    JOIN line_shares USING (queue, lane, route, tenant)
+    WHERE line_shares.idle OR coalesce(line_shares.given_at, '-infinity') < foreman_now() - interval '10 seconds'
+    FOR UPDATE OF line_shares SKIP LOCKED
+),
+used AS (
+    UPDATE line_shares SET idle = false, given_at = foreman_now() FROM shares
+    WHERE line_shares.queue = shares.queue AND line_shares.lane = shares.lane AND line_shares.route = shares.route
+      AND line_shares.tenant = shares.tenant
 )
 SELECT closing.rank, closing.claim, closing.session, closing.job, closing.tenant, closing.queue, closing.lane,
        closing.attempt, closing.state, closing.delay IS NULL OR closing.delay <= '0' AS is_due,

@@ -1,33 +1,44 @@
--- Records attempts that all ended their jobs: settle.sql without what only those need that go on. Nearly every
--- settlement is one of these, and each column taken out of a claim's arrays costs as much as an index entry.
+-- Records attempts that all ended their jobs. Nearly every settlement is one of these.
 --
--- The rules are the same: the claims are locked in the order of their numbers, and only those of this session;
--- everything that is written comes from `closing`, the asked jobs whose bit is still set in the *locked* row.
+-- Jobs are named by their place in their claim, and whoever asks brings along what the claim says of them, which never
+-- changes; so nothing is taken out of the claim's arrays here but the job itself, whose outcome this is whatever was
+-- sent with it. Only what changes is read under the lock: which bits are still set.
 --
---   $1 session   $2 claims   $3 jobs   $4 final states   $5 reports   $6 the claims, each once
---   $7 groups of their errors, or nothing at all
-WITH asked AS MATERIALIZED (
-    SELECT asked.*
-    FROM unnest($2::bigint[], $3::uuid[], $4::text[], $5::text[], $7::text[])
-         WITH ORDINALITY AS asked (claim, job, state, report, error_group, rank)
-    -- One row, of which the planner expects many. It expects ten of an array, and would compare each with each below.
-    CROSS JOIN generate_series(1, least(1, cardinality($2)))
+-- The claims are locked in the order of their numbers, and only those of this session: no row means fenced. IS TRUE
+-- makes the planner find them by their number: by their session, it would walk over all claims of its life that the
+-- vacuum has not taken away.
+--
+--   $1 session   $2 claims, each once, ascending   $3 the places that are asked for, as bits as long as `open`
+--   and of each job, in the order of claims and places:
+--   $4 which of $2   $5 its place   $6 tenants   $7 queues   $8 kinds   $9 run_at   $10 attempt   $11 spent   $12 crashes
+--   $13 moves   $14 final states   $15 reports   $16 groups of the errors, or nothing at all
+--   $17 recorded by the attempts themselves
+--
+-- Of $4 and of $6 to $15 one element stands for all. Side by side in a list of columns, arrays are handed on element by
+-- element, and one that has ended gives NULL; in FROM each of them would be written down first.
+WITH locked AS MATERIALIZED (
+    SELECT number, claimed_at, open, jobs[:] AS jobs FROM claims
+    WHERE number = ANY ($2::bigint[]) AND (session = $1::uuid) IS TRUE ORDER BY number FOR UPDATE
 ),
-locked AS MATERIALIZED (
-    SELECT * FROM claims WHERE number = ANY ($6::bigint[]) AND session = $1::uuid ORDER BY number FOR UPDATE
-),
-member AS MATERIALIZED (
-    SELECT locked.number, locked.claimed_at, member.*
-    FROM locked
-    CROSS JOIN LATERAL unnest(locked.jobs, locked.tenants, locked.queues, locked.kinds, locked.run_at, locked.attempt,
-                              locked.spent, locked.crashes, locked.moves)
-         WITH ORDINALITY AS member (job, tenant, queue, kind, run_at, attempt, spent, crashes, moves, place)
-    WHERE get_bit(locked.open, member.place::integer - 1) = 1
-),
-closing AS MATERIALIZED (
-    SELECT asked.rank, member.number AS claim, member.claimed_at, member.place, member.job, member.tenant, member.queue,
-           member.kind, member.run_at, member.attempt, member.spent, member.crashes,
-           foreman_counted(member.moves, member.attempt) AS moves, asked.state, asked.report, asked.error_group,
-           true AS settled, $1 AS session, (SELECT worker FROM sessions WHERE sessions.id = $1) AS worker
-    FROM member JOIN asked ON asked.claim = member.number AND asked.job = member.job
+closing AS (
+    SELECT locked.jobs[asked.place] AS job, coalesce(asked.tenant, (SELECT ($6)[1])) AS tenant,
+           coalesce(asked.queue, (SELECT ($7)[1])) AS queue,
+           CASE WHEN (SELECT cardinality($8) = 1) THEN (SELECT ($8)[1]) ELSE asked.kind END AS kind,
+           coalesce(asked.run_at, (SELECT ($9)[1])) AS run_at,
+           coalesce(asked.attempt, (SELECT ($10)[1])) AS attempt,
+           coalesce(asked.spent, (SELECT ($11)[1])) AS spent,
+           coalesce(asked.crashes, (SELECT ($12)[1])) AS crashes,
+           coalesce(asked.moves, (SELECT ($13)[1])) AS moves,
+           coalesce(asked.state, (SELECT ($14)[1])) AS state,
+           coalesce(asked.report, (SELECT ($15)[1])) AS report, asked.error_group,
+           locked.number AS claim, locked.claimed_at, $17::boolean AS settled, $1 AS session,
+           (SELECT worker FROM sessions WHERE sessions.id = $1) AS worker
+    FROM (
+        SELECT unnest($4::integer[]) AS which, unnest($5::integer[]) AS place, unnest($6::text[]) AS tenant,
+               unnest($7::text[]) AS queue, unnest($8::text[]) AS kind, unnest($9::timestamptz[]) AS run_at, unnest($10::integer[]) AS attempt,
+               unnest($11::integer[]) AS spent, unnest($12::integer[]) AS crashes, unnest($13::integer[]) AS moves, unnest($14::text[]) AS state,
+               unnest($15::text[]) AS report, unnest($16::text[]) AS error_group
+    ) AS asked
+    JOIN locked ON locked.number = ($2)[coalesce(asked.which, ($4)[1])]
+    WHERE get_bit(locked.open, asked.place - 1) = 1
 ),

@@ -21,9 +21,9 @@ claim AS (
 SELECT EXISTS (SELECT FROM session) AS is_live,
        (SELECT number FROM known) AS known,
        EXISTS (SELECT FROM fragile) AS fragile_waiting,
-       claim.number, members.job, members.tenant, members.queue, members.lane, members.key,
-       members.attempt + 1 AS attempt, members.spent + 1 AS spent, members.crashes, members.route,
-       foreman_counted(members.moves, members.attempt) + 1 AS moves, members.run_at, claim.claimed_at
+       claim.number, members.job, members.tenant, members.queue, members.route, members.lane, members.kind,
+       members.run_at, members.expires_at, members.attempt, members.spent, members.crashes, members.moves, members.key,
+       claim.claimed_at
 FROM (SELECT) AS always
 LEFT JOIN (claim CROSS JOIN members) ON true
 ORDER BY members.rank

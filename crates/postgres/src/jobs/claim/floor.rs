@@ -1,0 +1,304 @@
+//! Where claims begin to look: what this process remembers of the lines from one look to the next.
+//!
+//! What has been claimed leaves dead entries at the beginning of the index until the vacuum takes them away, and that may be
+//! long after if somebody keeps a transaction open: 100,000 of them cost a claim 9 ms instead of 0.2. So a scan begins where the
+//! first of its line stood a moment ago, or a little below V. Anything further back (left by a pause, by a tenant that had no
+//! room, or by workers that could not run it) is found by the scans from the very beginning: one a second, or as seldom as one
+//! in [`SELDOM`] where they have become dear, and one more when there seems to be nothing at all. A line in which one of these
+//! finds something further back is then looked into from there by every claim, until there is nothing left: otherwise a tenant
+//! that was resumed with a backlog would be served with one claim a second.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use foreman_core::TenantId;
+use foreman_core::fair::UNIT;
+use foreman_core::job::QueueName;
+use foreman_core::target::Route;
+use tokio::time::Instant;
+use tokio_postgres::Row;
+
+use super::look::SeenLine;
+use crate::value::bound;
+
+/// How far below V a scan begins that trusts it: more than are ever on their way at once.
+pub(super) const SLACK: i64 = 4_096 * UNIT;
+
+/// So often a scan begins at the very beginning, or, where that has become dear, so seldom that it takes a small part of the
+/// time: with 150,000 dead entries in front it took 109 ms, twice a second, which was a fifth of what a worker did.
+const FULL_SCAN: Duration = Duration::from_secs(1);
+const SMALL_PART: u32 = 16;
+const SELDOM: Duration = Duration::from_secs(15);
+
+/// A scan that found nothing is believed, if one from the very beginning was made so shortly before.
+const JUST_NOW: Duration = Duration::from_millis(100);
+
+/// Where the first of a line stood is used after so long: until then a job may come that was given its key before.
+const A_MOMENT: Duration = Duration::from_millis(100);
+
+/// So many lines are remembered for each purpose; beyond it, a line waits until another is forgotten.
+const MOST_LINES: usize = 256;
+
+/// After a claim that wanted more of a line than it had looked at, claims look at more for so long.
+const LOOK_DEEPER: Duration = Duration::from_secs(1);
+
+/// So often idle lines are marked: where there are many of them, and otherwise.
+const MARK_MANY: Duration = Duration::from_secs(5);
+const MARK_FEW: Duration = Duration::from_mins(1);
+
+/// How far from V a scan stays that passes somebody over, and so many jobs more as are wanted, up to [`SLACK`].
+const NEAR: i64 = 512 * UNIT;
+
+/// A line by its names.
+pub(super) type LineName = (i16, Route, QueueName);
+
+/// Keys of lines, column by column.
+#[derive(Default)]
+pub(super) struct LineKeys {
+    pub lanes: Vec<i16>,
+    pub routes: Vec<String>,
+    pub queues: Vec<String>,
+    pub keys: Vec<i64>,
+}
+
+impl LineKeys {
+    fn push(&mut self, (lane, route, queue): &LineName, key: i64) {
+        self.lanes.push(*lane);
+        self.routes.push(route.as_str().into());
+        self.queues.push(queue.as_str().into());
+        self.keys.push(key);
+    }
+}
+
+/// Where looks stopped that could not see every line, column by column.
+#[derive(Default)]
+pub(super) struct StopColumns {
+    pub lanes: Vec<i16>,
+    pub routes: Vec<String>,
+    pub queues: Vec<String>,
+    pub tenants: Vec<String>,
+}
+
+/// After which queue, and after which tenant, the next look goes on.
+#[derive(Clone, Default)]
+pub(super) struct Stop {
+    pub queue: Option<QueueName>,
+    pub tenant: Option<TenantId>,
+}
+
+#[derive(Default)]
+pub(crate) struct Floor {
+    scanned: Mutex<FullScan>,
+    firsts: Mutex<HashMap<LineName, FirstSeen>>,
+    further: Mutex<HashMap<LineName, i64>>,
+    stops: Mutex<HashMap<(i16, Route), Stop>>,
+    deeper_until: Mutex<Option<Instant>>,
+    marking: Mutex<Marking>,
+    /// A disabled tenant has something waiting, as the last scan from the very beginning saw it.
+    passes_disabled: AtomicBool,
+}
+
+/// The last scan from the very beginning.
+#[derive(Default)]
+struct FullScan {
+    at: Option<Instant>,
+    took: Duration,
+}
+
+/// The search for idle lines.
+#[derive(Default)]
+struct Marking {
+    at: Option<Instant>,
+    after: Share,
+}
+
+/// A tenant's share of a line: lane, route, queue and tenant.
+type Share = (i16, String, String, String);
+
+/// Where nothing came before: as it was seen a moment ago, and as it was seen since.
+struct FirstSeen {
+    trusted: Option<i64>,
+    latest: i64,
+    at: Instant,
+}
+
+impl Floor {
+    /// Where scans of known lines may begin.
+    pub(super) fn firsts(&self) -> LineKeys {
+        let mut keys = LineKeys::default();
+        for (line, seen) in lock(&self.firsts).iter() {
+            let trusted = if seen.at.elapsed() >= A_MOMENT { Some(seen.latest) } else { seen.trusted };
+            if let Some(key) = trusted {
+                keys.push(line, key);
+            }
+        }
+        keys
+    }
+
+    /// The lines that begin further back.
+    pub(super) fn further(&self) -> LineKeys {
+        let mut keys = LineKeys::default();
+        lock(&self.further).iter().for_each(|(line, key)| keys.push(line, *key));
+        keys
+    }
+
+    /// What a look saw of the lines that have something. Those that it was asked to look into further back, and that are not
+    /// among them, have nothing there any more.
+    pub(super) fn saw(&self, asked: &LineKeys, lines: &[SeenLine]) {
+        let now = Instant::now();
+        let mut further = lock(&self.further);
+        for ((lane, route), queue) in asked.lanes.iter().zip(&asked.routes).zip(&asked.queues) {
+            further.remove(&(*lane, Route::from_stored(route), QueueName::from_stored(queue)));
+        }
+        let mut firsts = lock(&self.firsts);
+        for line in lines {
+            let name = line.name();
+            if line.first < line.v.saturating_sub(NEAR) {
+                firsts.remove(&name);
+                if further.len() < MOST_LINES {
+                    further.insert(name, line.first);
+                }
+                continue;
+            }
+            // Whoever is passed over now stays where it is, and may be served again at any moment.
+            if !line.passes_nobody {
+                continue;
+            }
+            let latest = line.first.min(line.v);
+            if firsts.len() >= MOST_LINES && !firsts.contains_key(&name) {
+                firsts.clear();
+            }
+            let seen = firsts.entry(name).or_insert(FirstSeen { trusted: None, latest, at: now });
+            if now.duration_since(seen.at) >= A_MOMENT {
+                *seen = FirstSeen { trusted: Some(seen.latest), latest, at: now };
+            }
+            // V of a line that was forgotten begins anew.
+            seen.trusted = seen.trusted.map(|trusted| trusted.min(latest));
+            seen.latest = seen.latest.min(latest);
+        }
+    }
+
+    pub(super) fn stops(&self) -> StopColumns {
+        let mut columns = StopColumns::default();
+        for ((lane, route), stop) in lock(&self.stops).iter() {
+            columns.lanes.push(*lane);
+            columns.routes.push(route.as_str().into());
+            columns.queues.push(stop.queue.as_ref().map_or_else(String::new, ToString::to_string));
+            columns.tenants.push(stop.tenant.as_ref().map_or_else(String::new, ToString::to_string));
+        }
+        columns
+    }
+
+    /// Where a look stopped, of each lane and route; whether there are lines that it has not seen.
+    pub(super) fn stopped(&self, at: Vec<((i16, Route), Stop)>) -> bool {
+        let mut stops = lock(&self.stops);
+        let mut has_more = false;
+        for (direction, stop) in at {
+            has_more |= stop.queue.is_some();
+            if stop.queue.is_some() || stop.tenant.is_some() {
+                stops.insert(direction, stop);
+            } else {
+                stops.remove(&direction);
+            }
+        }
+        has_more
+    }
+
+    pub(super) fn looks_deeper(&self) -> bool {
+        lock(&self.deeper_until).is_some_and(|until| Instant::now() < until)
+    }
+
+    /// A claim took all that it had looked at of a line that has more.
+    pub(super) fn fell_short(&self) {
+        *lock(&self.deeper_until) = Some(Instant::now() + LOOK_DEEPER);
+    }
+
+    /// Whether lines are to be marked now; the caller then does.
+    pub(super) fn is_marking_due(&self) -> bool {
+        let every = if lock(&self.stops).is_empty() { MARK_FEW } else { MARK_MANY };
+        let mut marking = lock(&self.marking);
+        // Not with the first claim of all: nothing is known yet, and somebody waits for it.
+        let is_due = marking.at.is_some_and(|at| at.elapsed() >= every);
+        if is_due || marking.at.is_none() {
+            marking.at = Some(Instant::now());
+        }
+        is_due
+    }
+
+    /// After which share the search for idle lines goes on.
+    pub(super) fn mark_after(&self) -> Share {
+        lock(&self.marking).after.clone()
+    }
+
+    /// One step of that search is done; from the end it begins anew.
+    pub(super) fn marked(&self, last: Option<&Row>, most: usize) {
+        let read = |row: &Row| -> Result<(Share, i64), tokio_postgres::Error> {
+            let share = (row.try_get("lane")?, row.try_get("route")?, row.try_get("queue")?, row.try_get("tenant")?);
+            Ok((share, row.try_get("looked")?))
+        };
+        lock(&self.marking).after = match last.map(read) {
+            Some(Ok((share, looked))) if looked >= bound(most) => share,
+            _ => Share::default(),
+        };
+    }
+
+    pub(super) fn passes_disabled(&self) -> bool {
+        self.passes_disabled.load(Ordering::Relaxed)
+    }
+
+    /// What a scan from the very beginning has found out.
+    pub(super) fn scanned(&self, took: Duration, passes_disabled: bool) {
+        lock(&self.scanned).took = took;
+        self.passes_disabled.store(passes_disabled, Ordering::Relaxed);
+    }
+
+    /// The distance below V, or none for the very beginning.
+    pub(super) fn slack(&self) -> Option<i64> {
+        if self.is_due(FULL_SCAN) { None } else { Some(SLACK) }
+    }
+
+    /// Whether nothing is to be believed only after another scan, from the very beginning.
+    pub(super) fn is_doubtful(&self) -> bool {
+        self.is_due(JUST_NOW)
+    }
+
+    /// Whether it is so long since a scan from the very beginning; the caller then makes one.
+    fn is_due(&self, after: Duration) -> bool {
+        let mut scanned = lock(&self.scanned);
+        let after = after.max((scanned.took * SMALL_PART).min(SELDOM));
+        let is_due = scanned.at.is_none_or(|time| time.elapsed() >= after);
+        if is_due {
+            scanned.at = Some(Instant::now());
+        }
+        is_due
+    }
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The part of a line that is scanned, as seen from V; without an end it goes on to the very end of the line.
+///
+/// A tenant that has no room for another running job, or is disabled, may have a million waiting, and to walk over them takes
+/// 280 ms. But whoever else waits has its first job within a job of V, for that is where newcomers are let in, and V moves with
+/// those who are served. So where somebody is passed over, a scan stays near V; what lies further off (behind jobs that were
+/// cancelled, say) is found by the scans from the very beginning, as [`Floor`] has them made.
+pub(super) struct ScanRange {
+    pub below: Option<i64>,
+    pub beyond: Option<i64>,
+}
+
+impl ScanRange {
+    pub fn of(slack: Option<i64>, passes_over: bool, wanted: usize) -> Self {
+        match slack {
+            Some(slack) if passes_over => {
+                let wanted = bound(wanted).saturating_mul(UNIT).min(SLACK);
+                Self { below: Some(slack.min(NEAR)), beyond: Some(NEAR + wanted) }
+            }
+            below => Self { below, beyond: None },
+        }
+    }
+}

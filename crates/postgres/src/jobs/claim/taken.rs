@@ -1,0 +1,268 @@
+//! What was taken out of `ready`: put into a claim, with what was asked of each job.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use foreman_core::storage::Counters;
+use foreman_core::target::Route;
+use foreman_core::{Fence, JobId, Lane, SessionId, State, Timestamp};
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use super::Asked;
+use crate::error::Fault;
+use crate::jobs::known_claims::{ClaimedJob, KnownClaim, KnownClaims};
+use crate::rows::{Cells, counted, rank};
+use crate::value::{Arg, Bits, Time};
+use crate::write::Transaction;
+
+pub(crate) const PUT: &str = include_str!("../../sql/claim/put.sql");
+/// What was asked of jobs. The bounds are those of the ids: without them every partition would be searched.
+pub(crate) const WORK: &str =
+    "SELECT id, created_at, work FROM jobs WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid AND id <= $3::uuid";
+
+/// A claim whose jobs are still text.
+pub(super) enum RawClaim {
+    Claimed { claim: Arc<KnownClaim>, jobs: Vec<TakenJob>, fragile_waiting: bool, has_more: bool },
+    Nothing { fragile_waiting: bool },
+    SessionGone,
+}
+
+impl RawClaim {
+    /// With whether there is more to take than was looked at.
+    pub fn with_more(self, more: bool) -> Self {
+        match self {
+            Self::Claimed { claim, jobs, fragile_waiting, .. } => {
+                Self::Claimed { claim, jobs, fragile_waiting, has_more: more }
+            }
+            nothing => nothing,
+        }
+    }
+}
+
+pub(super) struct TakenJob {
+    /// In the claim.
+    pub place: usize,
+    pub lane: Lane,
+    /// Where it stood in line; none in a claim that was made before.
+    pub key: Option<i64>,
+    /// When, and what, as text; none when it is not among the jobs.
+    pub asked: Option<(Timestamp, String)>,
+}
+
+/// A job as it was in `ready`, and what moves it there.
+struct TakenRow {
+    job: ClaimedJob,
+    lane: Lane,
+    key: Option<i64>,
+    claimed_at: Timestamp,
+}
+
+impl TakenRow {
+    /// From the columns that `sql/claim/take.sql` and `number.sql` answer with, the first of them at `first`.
+    fn read(row: &Row, first: usize) -> Result<Self, Fault> {
+        let cells = Cells::of_job(row, "ready", first)?;
+        let lane = cells.lane(first + 4)?;
+        let attempt = cells.count(first + 8, "attempt")?;
+        let moves: i32 = cells.get(first + 11, "moves")?;
+        Ok(Self {
+            job: ClaimedJob {
+                id: cells.id,
+                tenant: cells.tenant(first + 1)?,
+                queue: cells.queue(first + 2)?,
+                route: Route::from_stored(cells.get(first + 3, "route")?),
+                lane: rank(lane),
+                kind: cells.get::<Option<&str>>(first + 5, "kind")?.map(Arc::from),
+                run_at: cells.time(first + 6, "run_at")?,
+                expires_at: cells.maybe_time(first + 7, "expires_at")?,
+                counters: Counters {
+                    attempt: attempt.saturating_add(1),
+                    spent: cells.count(first + 9, "spent")?.saturating_add(1),
+                    crashes: cells.count(first + 10, "crashes")?,
+                    moves: counted(moves, attempt).saturating_add(1),
+                },
+            },
+            lane,
+            key: cells.get(first + 12, "key")?,
+            claimed_at: cells.time(first + 13, "claimed_at")?,
+        })
+    }
+
+    /// Tells the log that it runs, and how long it had waited since it was due.
+    fn tell(&self, tx: &Transaction) {
+        let waited = self.claimed_at.since(self.job.run_at);
+        tx.note(self.job.id, &self.job.tenant, &self.job.queue, self.job.counters.step(State::Running, Some(waited)));
+    }
+}
+
+/// Puts what was taken into a claim, reads what was asked of it and commits, in one round trip.
+pub(super) async fn put(
+    tx: &Transaction,
+    asked: &Asked<'_>,
+    rows: &[Row],
+    fragile_waiting: bool,
+) -> Result<RawClaim, Fault> {
+    if rows.is_empty() {
+        return Ok(RawClaim::Nothing { fragile_waiting });
+    }
+    let mut taken = rows.iter().map(|row| TakenRow::read(row, 0)).collect::<Result<Vec<_>, _>>()?;
+    taken.sort_unstable_by_key(|one| (one.job.lane, one.key, one.job.id));
+    taken.iter().for_each(|one| one.tell(tx));
+    let columns = ClaimColumns::of(&taken);
+    let work = WorkArgs::of(columns.jobs.iter().copied());
+    let steps = [(PUT, &columns.put(&asked.session, &asked.token)[..]), (WORK, &work.columns()[..])];
+    let answers = tx.last_by_ids(&steps).await?;
+    let [number, work, ..] = &answers[..] else { return Err(unanswered()) };
+    let number: i64 = number.first().ok_or_else(unanswered)?.try_get("number")?;
+    finish(Fence(number), taken, work, fragile_waiting)
+}
+
+/// The same for a statement that has taken and put them itself: its rows, of which there is one at least.
+pub(super) async fn of_one_statement(tx: &Transaction, session: SessionId, rows: &[Row]) -> Result<RawClaim, Fault> {
+    let first = rows.first().ok_or_else(unanswered)?;
+    if !first.try_get::<_, bool>("is_live")? {
+        return Ok(RawClaim::SessionGone);
+    }
+    if let Some(number) = first.try_get::<_, Option<i64>>("known")? {
+        return again(tx, session, Fence(number)).await;
+    }
+    let fragile_waiting = first.try_get("fragile_waiting")?;
+    let Some(number) = first.try_get::<_, Option<i64>>("number")? else {
+        return Ok(RawClaim::Nothing { fragile_waiting });
+    };
+    let taken = rows.iter().map(|row| TakenRow::read(row, 4)).collect::<Result<Vec<_>, _>>()?;
+    taken.iter().for_each(|one| one.tell(tx));
+    let work = WorkArgs::of(taken.iter().map(|one| one.job.id.0));
+    let answers = tx.last_by_ids(&[(WORK, &work.columns())]).await?;
+    finish(Fence(number), taken, answers.first().ok_or_else(unanswered)?, fragile_waiting)
+}
+
+/// The answer to this very call was lost, and it is sent again: what is still open of its claim.
+pub(super) async fn again(tx: &Transaction, session: SessionId, fence: Fence) -> Result<RawClaim, Fault> {
+    let Some((claim, open)) = KnownClaims::made(tx, session, fence).await? else {
+        return Ok(RawClaim::Nothing { fragile_waiting: false });
+    };
+    let is_open = |place: &usize| open.is_set(*place);
+    let places: Vec<usize> = (0..claim.jobs.len()).filter(is_open).collect();
+    if places.is_empty() {
+        return Ok(RawClaim::Nothing { fragile_waiting: false });
+    }
+    let work = WorkArgs::of(places.iter().map(|place| claim.jobs[*place].id.0));
+    let answers = tx.last_by_ids(&[(WORK, &work.columns())]).await?;
+    let mut work = read_work(answers.first().ok_or_else(unanswered)?)?;
+    let jobs = places.into_iter().map(|place| {
+        let job = &claim.jobs[place];
+        let lane = Lane::from_rank(job.lane.into());
+        let lane = lane.ok_or_else(|| Fault::misfit("claims", "lanes", job.id, format!("{} is no lane", job.lane)))?;
+        Ok(TakenJob { place, lane, key: None, asked: work.remove(&job.id) })
+    });
+    let jobs = jobs.collect::<Result<Vec<_>, Fault>>()?;
+    Ok(RawClaim::Claimed { claim: Arc::new(claim), jobs, fragile_waiting: false, has_more: false })
+}
+
+fn finish(fence: Fence, taken: Vec<TakenRow>, work: &[Row], fragile_waiting: bool) -> Result<RawClaim, Fault> {
+    let mut work = read_work(work)?;
+    let mut jobs = Vec::with_capacity(taken.len());
+    let mut members = Vec::with_capacity(taken.len());
+    for (place, one) in taken.into_iter().enumerate() {
+        jobs.push(TakenJob { place, lane: one.lane, key: one.key, asked: work.remove(&one.job.id) });
+        members.push(one.job);
+    }
+    let claim = Arc::new(KnownClaim::new(fence, members));
+    Ok(RawClaim::Claimed { claim, jobs, fragile_waiting, has_more: false })
+}
+
+fn read_work(rows: &[Row]) -> Result<HashMap<JobId, (Timestamp, String)>, Fault> {
+    let mut work = HashMap::with_capacity(rows.len());
+    for row in rows {
+        let cells = Cells::of_job(row, "jobs", 0)?;
+        work.insert(cells.id, (cells.time(1, "created_at")?, cells.get(2, "work")?));
+    }
+    Ok(work)
+}
+
+fn unanswered() -> Fault {
+    foreman_core::ports::StoreError::Broken("a claim was answered without a row".into()).into()
+}
+
+/// The parameters of [`WORK`].
+struct WorkArgs {
+    ids: Vec<Uuid>,
+    lowest: Uuid,
+    highest: Uuid,
+}
+
+impl WorkArgs {
+    fn of(ids: impl Iterator<Item = Uuid>) -> Self {
+        let ids: Vec<Uuid> = ids.collect();
+        let lowest = ids.iter().min().copied().unwrap_or_default();
+        let highest = ids.iter().max().copied().unwrap_or_default();
+        Self { ids, lowest, highest }
+    }
+
+    fn columns(&self) -> [&dyn Arg; 3] {
+        [&self.ids, &self.lowest, &self.highest]
+    }
+}
+
+/// A claim column by column.
+#[derive(Default)]
+struct ClaimColumns<'a> {
+    jobs: Vec<Uuid>,
+    tenants: Vec<&'a str>,
+    queues: Vec<&'a str>,
+    routes: Vec<&'a str>,
+    lanes: Vec<i16>,
+    kinds: Vec<Option<&'a str>>,
+    run_at: Vec<Time>,
+    expires_at: Vec<Option<Time>>,
+    attempt: Vec<i32>,
+    spent: Vec<i32>,
+    crashes: Vec<i32>,
+    moves: Vec<i32>,
+    open: Option<Bits>,
+}
+
+impl<'a> ClaimColumns<'a> {
+    fn of(taken: &'a [TakenRow]) -> Self {
+        let mut columns = Self::default();
+        let count = |count: u32| i32::try_from(count).unwrap_or(i32::MAX);
+        for TakenRow { job, .. } in taken {
+            columns.jobs.push(job.id.0);
+            columns.tenants.push(job.tenant.as_str());
+            columns.queues.push(job.queue.as_str());
+            columns.routes.push(job.route.as_str());
+            columns.lanes.push(job.lane);
+            columns.kinds.push(job.kind.as_deref());
+            columns.run_at.push(Time(job.run_at));
+            columns.expires_at.push(job.expires_at.map(Time));
+            columns.attempt.push(count(job.counters.attempt));
+            columns.spent.push(count(job.counters.spent));
+            columns.crashes.push(count(job.counters.crashes));
+            columns.moves.push(count(job.counters.moves));
+        }
+        columns.open = Some(Bits::all(taken.len()));
+        columns
+    }
+
+    /// The parameters of [`PUT`].
+    fn put<'c>(&'c self, session: &'c Uuid, token: &'c Uuid) -> [&'c dyn Arg; 15] {
+        [
+            session,
+            token,
+            &self.jobs,
+            &self.tenants,
+            &self.queues,
+            &self.routes,
+            &self.lanes,
+            &self.kinds,
+            &self.run_at,
+            &self.expires_at,
+            &self.attempt,
+            &self.spent,
+            &self.crashes,
+            &self.moves,
+            &self.open,
+        ]
+    }
+}
