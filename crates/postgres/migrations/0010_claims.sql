@@ -1,6 +1,9 @@
 -- What a claim costs: it depends on what it takes, not on what others have waiting. It only adds: a binary of the version before
 -- runs on beside it.
 
+-- In the order in which those who work take them: the heartbeats' view before the claims below it, and the log last.
+LOCK TABLE held, line_shares, changes IN ACCESS EXCLUSIVE MODE;
+
 -- Whether a line may have something waiting for its tenant. A row is idle when no key was given for a minute and nothing waits in
 -- its line; whoever gives a key there makes it busy again. So where there are very many queues, a claim goes through those that
 -- have work, however many names there have ever been, and passes no dead entries of `ready` on the way.

@@ -18,7 +18,7 @@ use crate::connection::TransactionPurpose;
 use crate::error::Fault;
 use crate::rows::{Cells, rank};
 use crate::value::Arg;
-use crate::write::Transaction;
+use crate::write::{Query, Transaction};
 use crate::{PostgresStore, transact};
 
 pub(crate) const RESERVE: &str = include_str!("sql/reserve.sql");
@@ -254,12 +254,17 @@ pub(crate) async fn served(store: &PostgresStore, served: &ServedLines) {
     let most: Vec<i64> = served.lines.values().map(|(_, count)| UNIT.saturating_mul(*count)).collect();
     let args: [&dyn Arg; 5] = [&queues, &lanes, &routes, &keys, &most];
     let step = if served.is_in_turn { (SERVED, &args[..4]) } else { (SERVED_OUT_OF_TURN, &args[..]) };
+    hint(store, step, "advance the front of the queue").await;
+}
+
+/// Writes something that nobody waits for, and that may be lost.
+pub(crate) async fn hint(store: &PostgresStore, step: Query<'_>, what: &str) {
     let sent = store.in_time(store.parts.call_timeout, async {
         let tx = Transaction::new(&store.parts, &store.parts.data, TransactionPurpose::Hint).await?;
         Ok(tx.unheard(step).await?)
     });
     if let Err(error) = sent.await {
-        debug!("could not advance the front of the queue: {error}");
+        debug!("could not {what}: {error}");
     }
 }
 

@@ -15,7 +15,7 @@ mod floor;
 mod look;
 mod taken;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
 
 use foreman_core::Fence;
@@ -54,6 +54,7 @@ pub(crate) const BY_IDS: &str = concat!(
     include_str!("../sql/claim/by_ids.sql"),
     include_str!("../sql/claim/number.sql")
 );
+pub(crate) const MARK_BUSY: &str = include_str!("../sql/claim/mark_busy.sql");
 pub(crate) const MARK_IDLE: &str = include_str!("../sql/claim/mark_idle.sql");
 /// Calls with one token wait for each other until the first has ended.
 pub(crate) const ONE_BY_ONE: &str = "SELECT pg_advisory_xact_lock($1::integer, $2::integer)";
@@ -62,7 +63,7 @@ pub(crate) const ONE_BY_ONE: &str = "SELECT pg_advisory_xact_lock($1::integer, $
 const LOOKS: usize = 3;
 
 /// How often a claim that finds nothing goes on to lines that it has not looked into.
-const MOST_TURNS: usize = 8;
+const MOST_TURNS: usize = 4;
 
 /// So many shares of lines are looked at at once to mark those in which nothing waits.
 const MARKED_AT_ONCE: usize = 512;
@@ -78,12 +79,17 @@ pub(super) async fn claim(store: &PostgresStore, request: &ClaimRequest) -> Resu
     };
     let parts = &store.parts;
     let mut taken = transact!(store, data, Write, |tx| take(&tx, request, slack, parts).await)?;
-    if matches!(taken, RawClaim::Nothing { .. }) && slack.is_some() && parts.floor.is_doubtful() {
+    let mut is_full = slack.is_none();
+    if matches!(taken, RawClaim::Nothing { .. }) && !is_full && parts.floor.is_doubtful() {
+        is_full = true;
         taken = transact!(store, data, Write, |tx| take(&tx, request, None, parts).await)?;
     }
     if let RawClaim::Claimed { claim, jobs, .. } = &taken {
         parts.known_claims.remember(Arc::clone(claim));
         order::served(store, &served(claim, jobs, request)).await;
+        if is_full {
+            mark_busy(store, claim).await;
+        }
     }
     if parts.floor.is_marking_due() {
         mark_idle(store).await;
@@ -233,6 +239,9 @@ async fn by_order(
             let rows = tx.rows(TAKE, &runs.columns(&asked.rooms.full, &highest)).await?;
             taken::put(tx, asked, &rows, fragile_waiting).await?
         };
+        // Others were faster with some of them, and there may be more behind.
+        let wanted_in_all: i64 = runs.numbers.iter().sum();
+        let has_more = has_more || !seen.is_one_line() && bound(taken.len()) < wanted_in_all;
         let was_overtaken = !runs.numbers.is_empty() && matches!(taken, RawClaim::Nothing { .. });
         if !was_overtaken {
             note_turns(&taken, request, &seen, parts);
@@ -334,6 +343,20 @@ fn note_turns(taken: &RawClaim, request: &ClaimRequest, seen: &Seen, parts: &Sto
     }
 }
 
+/// Marks the lines of jobs that a look from the very beginning found, in case they were idle. A hint.
+async fn mark_busy(store: &PostgresStore, claim: &KnownClaim) {
+    let shares: BTreeSet<(&str, i16, &str, &str)> =
+        claim.jobs.iter().map(|job| (job.queue.as_str(), job.lane, job.route.as_str(), job.tenant.as_str())).collect();
+    let (mut queues, mut lanes, mut routes, mut tenants) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (queue, lane, route, tenant) in shares {
+        queues.push(queue);
+        lanes.push(lane);
+        routes.push(route);
+        tenants.push(tenant);
+    }
+    order::hint(store, (MARK_BUSY, &[&queues, &lanes, &routes, &tenants]), "mark lines as busy").await;
+}
+
 /// Marks lines in which nothing waits. A hint: nobody waits for it, and what is not marked is looked into for nothing.
 async fn mark_idle(store: &PostgresStore) {
     let (lane, route, queue, tenant) = store.parts.floor.mark_after();
@@ -347,4 +370,4 @@ async fn mark_idle(store: &PostgresStore) {
 
 /// For the test that prepares every statement.
 pub(crate) const STATEMENTS: &[&str] =
-    &[ANY_DISABLED, ASKS, BY_IDS, BY_ORDER, LOOK, MARK_IDLE, ONE_BY_ONE, TAKE, taken::PUT, taken::WORK];
+    &[ANY_DISABLED, ASKS, BY_IDS, BY_ORDER, LOOK, MARK_IDLE, ONE_BY_ONE, MARK_BUSY, TAKE, taken::PUT, taken::WORK];

@@ -98,8 +98,7 @@ impl KnownClaims {
     }
 
     /// Some of its jobs were settled; with the last of them it is forgotten.
-    pub fn closed(&self, claim: &KnownClaim, places: &Bits) {
-        let closed = places.count();
+    pub fn closed(&self, claim: &KnownClaim, closed: usize) {
         if claim.open.fetch_sub(closed, Ordering::Relaxed) <= closed {
             self.lock().forget(claim.fence);
         }
@@ -124,8 +123,9 @@ impl KnownClaims {
         }
         if !unknown.is_empty() {
             for row in &tx.rows(MEMBERS, &[&unknown, &session.0]).await? {
-                let claim = read(row)?;
-                found.insert(claim.fence, Arc::new(claim));
+                let claim = Arc::new(read(row)?);
+                self.remember(Arc::clone(&claim));
+                found.insert(claim.fence, claim);
             }
         }
         Ok(found)
@@ -211,13 +211,9 @@ mod tests {
     fn a_claim_is_forgotten_with_the_last_of_its_jobs() {
         let (known, claim) = (KnownClaims::default(), claim(1, 9));
         known.remember(Arc::clone(&claim));
-        let mut places = Bits::none(9);
-        places.set(3);
-        known.closed(&claim, &places);
+        known.closed(&claim, 8);
         assert!(knows(&known, 1));
-        let mut rest = Bits::all(9);
-        (0..9).for_each(|place| rest.set(place));
-        known.closed(&claim, &rest);
+        known.closed(&claim, 1);
         assert!(!knows(&known, 1));
         assert_eq!(known.lock().jobs, 0);
     }

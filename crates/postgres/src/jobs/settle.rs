@@ -168,6 +168,11 @@ pub(crate) async fn record(
     let columns = Columns::of(&placed);
     if placed.iter().any(|one| one.end.state.is_none() || one.end.refunds) {
         let closed = places::leave(tx, SETTLE_MIXED, &columns.mixed(&session.0, &batch.settled)).await?;
+        for one in &closed {
+            if let Some(claim) = claims.get(&one.claim) {
+                parts.known_claims.closed(claim, 1);
+            }
+        }
         return Ok(closed.into_iter().map(|closed| (closed.claim, closed.job)).collect());
     }
     let rows = tx.rows(SETTLE_FINAL, &columns.common(&session.0, &batch.settled)).await?;
@@ -175,7 +180,7 @@ pub(crate) async fn record(
     let closed: HashMap<Fence, ClosedPlaces> = closed.into_iter().map(|one| (one.fence, one)).collect();
     for (fence, closed) in &closed {
         if let Some(claim) = claims.get(fence) {
-            parts.known_claims.closed(claim, &closed.places);
+            parts.known_claims.closed(claim, closed.places.count());
         }
     }
     let mut now = Vec::with_capacity(placed.len());

@@ -35,8 +35,9 @@ const SELDOM: Duration = Duration::from_secs(15);
 /// A scan that found nothing is believed, if one from the very beginning was made so shortly before.
 const JUST_NOW: Duration = Duration::from_millis(100);
 
-/// Where the first of a line stood is used after so long: until then a job may come that was given its key before.
-const A_MOMENT: Duration = Duration::from_millis(100);
+/// Where the first of a line stood is used after so long: until then a job may come that was given its key before. One that takes
+/// longer is found by the next scan from the very beginning.
+const A_MOMENT: Duration = Duration::from_millis(500);
 
 /// So many lines are remembered for each purpose; beyond it, a line waits until another is forgotten.
 const MOST_LINES: usize = 256;
@@ -94,6 +95,8 @@ pub(crate) struct Floor {
     firsts: Mutex<HashMap<LineName, FirstSeen>>,
     further: Mutex<HashMap<LineName, i64>>,
     stops: Mutex<HashMap<(i16, Route), Stop>>,
+    /// The same for scans from the very beginning.
+    full_stops: Mutex<HashMap<(i16, Route), Stop>>,
     deeper_until: Mutex<Option<Instant>>,
     marking: Mutex<Marking>,
     /// A disabled tenant has something waiting, as the last scan from the very beginning saw it.
@@ -180,9 +183,13 @@ impl Floor {
         }
     }
 
-    pub(super) fn stops(&self) -> StopColumns {
+    fn stops_of(&self, is_full: bool) -> &Mutex<HashMap<(i16, Route), Stop>> {
+        if is_full { &self.full_stops } else { &self.stops }
+    }
+
+    pub(super) fn stops(&self, is_full: bool) -> StopColumns {
         let mut columns = StopColumns::default();
-        for ((lane, route), stop) in lock(&self.stops).iter() {
+        for ((lane, route), stop) in lock(self.stops_of(is_full)).iter() {
             columns.lanes.push(*lane);
             columns.routes.push(route.as_str().into());
             columns.queues.push(stop.queue.as_ref().map_or_else(String::new, ToString::to_string));
@@ -192,8 +199,8 @@ impl Floor {
     }
 
     /// Where a look stopped, of each lane and route; whether there are lines that it has not seen.
-    pub(super) fn stopped(&self, at: Vec<((i16, Route), Stop)>) -> bool {
-        let mut stops = lock(&self.stops);
+    pub(super) fn stopped(&self, at: Vec<((i16, Route), Stop)>, is_full: bool) -> bool {
+        let mut stops = lock(self.stops_of(is_full));
         let mut has_more = false;
         for (direction, stop) in at {
             has_more |= stop.queue.is_some();

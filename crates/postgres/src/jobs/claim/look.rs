@@ -54,7 +54,7 @@ impl<'a> LookArgs<'a> {
             // A scan from the very beginning finds out by itself.
             further: if slack.is_some() { floor.further() } else { LineKeys::default() },
             is_deep: floor.looks_deeper(),
-            stops: floor.stops(),
+            stops: floor.stops(slack.is_none()),
         }
     }
 
@@ -65,7 +65,12 @@ impl<'a> LookArgs<'a> {
 
     /// Goes on where the last one stopped.
     pub fn go_on(&mut self, floor: &Floor) {
-        self.stops = floor.stops();
+        self.stops = floor.stops(self.is_full());
+    }
+
+    /// From the very beginning.
+    pub fn is_full(&self) -> bool {
+        self.range.below.is_none()
     }
 
     pub fn beyond(&self) -> Option<i64> {
@@ -193,7 +198,7 @@ impl Seen {
             });
         }
         seen.see_ends(args);
-        seen.has_more_lines = floor.stopped(stops);
+        seen.has_more_lines = floor.stopped(stops, args.is_full());
         Ok(seen)
     }
 

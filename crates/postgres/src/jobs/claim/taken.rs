@@ -29,6 +29,10 @@ pub(super) enum RawClaim {
 }
 
 impl RawClaim {
+    pub fn len(&self) -> usize {
+        if let Self::Claimed { jobs, .. } = self { jobs.len() } else { 0 }
+    }
+
     /// With whether there is more to take than was looked at.
     pub fn with_more(self, more: bool) -> Self {
         match self {

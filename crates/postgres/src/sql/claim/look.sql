@@ -31,7 +31,9 @@ WITH RECURSIVE
 direction AS MATERIALIZED (
     SELECT lane.lane, route.route, coalesce(stopped.queue, '') AS after_queue,
            coalesce(stopped.tenant, '') AS after_tenant,
-           CASE WHEN $1::text[] IS NOT NULL THEN 'named' WHEN $5::bigint IS NULL THEN 'skipped' ELSE 'in turn' END AS way
+           CASE WHEN $1::text[] IS NOT NULL THEN 'named' WHEN $5::bigint IS NULL THEN 'skipped' ELSE 'in turn' END AS way,
+           -- A worker with many tasks looks into fewer lines of each.
+           least(256, greatest(32, 768 / greatest(cardinality($2::text[]), 1))) AS most
     FROM (SELECT DISTINCT unnest($3::smallint[]) AS lane) AS lane
     CROSS JOIN (SELECT DISTINCT unnest($2::text[]) AS route) AS route
     LEFT JOIN (SELECT unnest($18::smallint[]) AS lane, unnest($19::text[]) AS route, unnest($20::text[]) AS queue,
@@ -54,8 +56,9 @@ skipped (lane, route, queue, nth) AS (
     FROM skipped WHERE skipped.queue IS NOT NULL AND skipped.nth < 128
 ),
 -- Round: after the last line comes the first, until the one where it began.
-busy (lane, route, queue, nth, after_queue, is_round) AS (
-    SELECT direction.lane, direction.route, next.queue, 1, direction.after_queue, next.is_round
+-- One more than is looked into tells whether there are more.
+busy (lane, route, queue, nth, after_queue, is_round, most) AS (
+    SELECT direction.lane, direction.route, next.queue, 1, direction.after_queue, next.is_round, direction.most
     FROM direction
     CROSS JOIN LATERAL (
         (SELECT line_shares.queue, direction.after_queue = '' AS is_round FROM line_shares
@@ -71,7 +74,7 @@ busy (lane, route, queue, nth, after_queue, is_round) AS (
     ) AS next
     WHERE direction.way = 'in turn'
     UNION ALL
-    SELECT busy.lane, busy.route, next.queue, busy.nth + 1, busy.after_queue, next.is_round
+    SELECT busy.lane, busy.route, next.queue, busy.nth + 1, busy.after_queue, next.is_round, busy.most
     FROM busy
     CROSS JOIN LATERAL (
         (SELECT line_shares.queue, busy.is_round AS is_round FROM line_shares
@@ -85,7 +88,7 @@ busy (lane, route, queue, nth, after_queue, is_round) AS (
          ORDER BY line_shares.queue LIMIT 1)
         LIMIT 1
     ) AS next
-    WHERE busy.nth < 256 AND (NOT next.is_round OR busy.after_queue = '' OR next.queue <= busy.after_queue)
+    WHERE busy.nth <= busy.most AND (NOT next.is_round OR busy.after_queue = '' OR next.queue <= busy.after_queue)
 ),
 present (lane, route, tenant, nth) AS (
     SELECT direction.lane, direction.route, (
@@ -95,7 +98,8 @@ present (lane, route, tenant, nth) AS (
         ORDER BY line_shares.tenant LIMIT 1), 1
     FROM direction
     WHERE direction.way = 'in turn'
-      AND EXISTS (SELECT FROM busy WHERE busy.lane = direction.lane AND busy.route = direction.route AND busy.nth = 256)
+      AND EXISTS (SELECT FROM busy WHERE busy.lane = direction.lane AND busy.route = direction.route
+                  AND busy.nth > direction.most)
     UNION ALL
     SELECT present.lane, present.route, (
         SELECT line_shares.tenant FROM line_shares
@@ -107,7 +111,13 @@ present (lane, route, tenant, nth) AS (
 served AS MATERIALIZED (
     SELECT lane, route, queue FROM skipped WHERE queue IS NOT NULL
     UNION
-    SELECT lane, route, queue FROM busy
+    SELECT lane, route, queue FROM busy WHERE nth <= most
+    UNION
+    SELECT direction.lane, direction.route, further.queue
+    FROM direction
+    JOIN (SELECT unnest($12::smallint[]) AS lane, unnest($13::text[]) AS route, unnest($14::text[]) AS queue) AS further
+      ON further.lane = direction.lane AND further.route = direction.route
+    WHERE direction.way = 'in turn'
     UNION
     SELECT present.lane, present.route, latest.queue
     FROM present
@@ -234,7 +244,9 @@ UNION ALL
 SELECT NULL, direction.lane, direction.route, coalesce(busy.queue, skipped.queue), NULL, NULL, NULL, present.tenant, NULL,
        NULL, NULL
 FROM direction
-LEFT JOIN busy ON busy.lane = direction.lane AND busy.route = direction.route AND busy.nth = 256
+LEFT JOIN busy ON busy.lane = direction.lane AND busy.route = direction.route AND busy.nth = direction.most
+               AND EXISTS (SELECT FROM busy AS more WHERE more.lane = direction.lane AND more.route = direction.route
+                           AND more.nth > direction.most)
 LEFT JOIN skipped ON skipped.lane = direction.lane AND skipped.route = direction.route AND skipped.nth = 128
 LEFT JOIN present ON present.lane = direction.lane AND present.route = direction.route AND present.nth = 32
 WHERE direction.way IN ('skipped', 'in turn')

@@ -10,14 +10,20 @@ WITH looked AS MATERIALIZED (
     WHERE NOT idle AND (lane, route, queue, tenant) > ($2::smallint, $3::text, $4::text, $5::text)
     ORDER BY lane, route, queue, tenant LIMIT $1::bigint
 ),
+-- Each line is looked into once, however many share it, and no further than its first job.
+empty AS MATERIALIZED (
+    SELECT line.lane, line.route, line.queue
+    FROM (SELECT DISTINCT lane, route, queue FROM looked) AS line
+    WHERE (SELECT true FROM ready WHERE ready.lane = line.lane AND ready.route = line.route
+           AND ready.queue = line.queue AND ready.key IS NOT NULL LIMIT 1) IS NULL
+),
 unused AS MATERIALIZED (
     SELECT line_shares.lane, line_shares.route, line_shares.queue, line_shares.tenant
     FROM looked
+    JOIN empty USING (lane, route, queue)
     JOIN line_shares USING (lane, route, queue, tenant)
     WHERE NOT line_shares.idle
       AND coalesce(line_shares.given_at, '-infinity') < foreman_now() - interval '1 minute'
-      AND NOT EXISTS (SELECT FROM ready WHERE ready.lane = line_shares.lane AND ready.route = line_shares.route
-                      AND ready.queue = line_shares.queue AND ready.key IS NOT NULL)
     FOR UPDATE OF line_shares SKIP LOCKED
 ),
 marked AS (

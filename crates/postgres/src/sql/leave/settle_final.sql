@@ -40,5 +40,5 @@ closing AS (
                unnest($15::text[]) AS report, unnest($16::text[]) AS error_group
     ) AS asked
     JOIN locked ON locked.number = ($2)[coalesce(asked.which, ($4)[1])]
-    WHERE get_bit(locked.open, asked.place - 1) = 1
+    WHERE CASE WHEN asked.place <= length(locked.open) THEN get_bit(locked.open, asked.place - 1) = 1 ELSE false END
 ),

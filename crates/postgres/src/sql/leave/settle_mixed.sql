@@ -37,5 +37,5 @@ closing AS MATERIALIZED (
                unnest($22::timestamptz[]) AS expires_at
     ) AS asked
     JOIN locked ON locked.number = ($2)[coalesce(asked.which, ($4)[1])]
-    WHERE get_bit(locked.open, asked.place - 1) = 1
+    WHERE CASE WHEN asked.place <= length(locked.open) THEN get_bit(locked.open, asked.place - 1) = 1 ELSE false END
 ),
