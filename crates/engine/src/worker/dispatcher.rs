@@ -320,8 +320,8 @@ impl Dispatcher {
             let open = OpenJob { fence: held.fence, job: held.job.id };
             let ticket = self.session.running.enter(open, self.pool.stop().child_token());
             let seat = self.seats.take(&held.job.tenant, ticket.stop.clone());
-            let context = Arc::clone(&self.context);
-            let work = |(held, ticket, seat)| async move { attempt::run(held, ticket, seat, &context).await };
+            let (expected, context) = (self.context.settle.expect(), Arc::clone(&self.context));
+            let work = |(held, ticket, seat)| async move { attempt::run(held, ticket, seat, expected, &context).await };
             if let Err((held, ..)) = slots.run((held, ticket, seat), work) {
                 self.release(held).await;
             }
