@@ -43,7 +43,7 @@ use tracing::{debug, error, info, warn};
 
 use crate::coalesce::{BatchLimits, Coalescer, Handle, Sink};
 use crate::outage::bounded;
-use pace::Pace;
+use pace::SettlePace;
 
 /// How long an outcome waits that the store has refused: the first time, and at most.
 const REFUSED_FIRST: Duration = Duration::from_millis(200);
@@ -160,7 +160,7 @@ impl Settler {
         // How many wait is bounded by the room, which is counted until they are recorded.
         let limits = BatchLimits { batch: config.max_batch, waiting: usize::MAX, in_flight: config.in_flight };
         let ledger = Arc::new(SettleLedger {
-            pace: Pace::new(config.window),
+            pace: SettlePace::new(config.window),
             room: Semaphore::new(config.max_waiting.max(1)),
             counts: SettleCounts::default(),
             owed: Mutex::default(),
@@ -368,7 +368,7 @@ struct SettleLedger {
     store: Arc<dyn JobStore>,
     session: SessionId,
     config: Config,
-    pace: Pace,
+    pace: SettlePace,
     room: Semaphore,
     counts: SettleCounts,
     /// Every outcome that was announced and that the store has not answered for.

@@ -30,11 +30,11 @@ use tracing::error;
 #[derive(Clone, Debug, Default)]
 pub struct Tasks {
     tracker: TaskTracker,
-    alive: Arc<Mutex<Counts>>,
+    alive: Arc<Mutex<TaskCounts>>,
 }
 
 /// How many there are of each name that ever was.
-type Counts = BTreeMap<&'static str, Arc<AtomicUsize>>;
+type TaskCounts = BTreeMap<&'static str, Arc<AtomicUsize>>;
 
 impl Tasks {
     pub fn new() -> Self {
@@ -196,7 +196,7 @@ pub fn panic_message(panic: &(dyn Any + Send)) -> String {
 struct Alive(Arc<AtomicUsize>);
 
 impl Alive {
-    fn new(name: &'static str, counts: &Mutex<Counts>) -> Self {
+    fn new(name: &'static str, counts: &Mutex<TaskCounts>) -> Self {
         let count = Arc::clone(lock(counts).entry(name).or_default());
         count.fetch_add(1, Ordering::AcqRel);
         Self(count)

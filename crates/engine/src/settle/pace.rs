@@ -1,7 +1,7 @@
 //! When outcomes that have gathered are written: at once where no more are to be expected, together where many are.
 //!
 //! A call costs the store far more than an outcome in it (Postgres: 340 µs before the first one, 4 µs for each), so under
-//! load a batch waits for company: up to [`Pace::window`] counted from its first outcome, and the longer the more came with
+//! load a batch waits for company: up to [`SettlePace::window`] counted from its first outcome, and the longer the more came with
 //! the batch before. An outcome that comes alone is written at once, and so is the last of all that run: nobody would come
 //! after it.
 //!
@@ -19,16 +19,16 @@ const MANY: u32 = 8;
 /// What the last batch says about the load is forgotten after so many windows; and no write is waited for any longer.
 const FRESH: u32 = 20;
 
-pub(super) struct Pace {
+pub(super) struct SettlePace {
     window: Duration,
-    writes: Mutex<Writes>,
+    writes: Mutex<RecentWrites>,
     /// Attempts that run: their outcomes are still to come.
     expected: AtomicUsize,
     none_expected: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Writes {
+struct RecentWrites {
     /// When the last one was begun, and with how many outcomes.
     began: Option<(Instant, u32)>,
     /// How long they take of late.
@@ -37,7 +37,7 @@ struct Writes {
     gathers_since: Option<Instant>,
 }
 
-impl Pace {
+impl SettlePace {
     pub fn new(window: Duration) -> Self {
         Self { window, writes: Mutex::default(), expected: AtomicUsize::new(0), none_expected: Notify::new() }
     }
@@ -94,12 +94,12 @@ impl Pace {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Writes> {
+    fn lock(&self) -> MutexGuard<'_, RecentWrites> {
         self.writes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Writes {
+impl RecentWrites {
     fn until(&mut self, now: Instant, window: Duration) -> Instant {
         let since = *self.gathers_since.get_or_insert(now);
         let company = match self.began {
@@ -123,8 +123,8 @@ mod tests {
     const WINDOW: Duration = Duration::from_millis(8);
     const MS: Duration = Duration::from_millis(1);
 
-    fn after(outcomes: u32, now: Instant) -> Writes {
-        Writes { began: Some((now, outcomes)), takes: MS, gathers_since: None }
+    fn after(outcomes: u32, now: Instant) -> RecentWrites {
+        RecentWrites { began: Some((now, outcomes)), takes: MS, gathers_since: None }
     }
 
     #[test]
@@ -133,7 +133,7 @@ mod tests {
         for (outcomes, wait) in [(0, 0), (1, 0), (2, 1), (5, 4), (9, 8), (1_000, 8)] {
             assert_eq!(after(outcomes, now).until(now, WINDOW) - now, MS * wait, "after {outcomes}");
         }
-        assert_eq!(Writes::default().until(now, WINDOW), now, "the first of all");
+        assert_eq!(RecentWrites::default().until(now, WINDOW), now, "the first of all");
         assert_eq!(after(1_000, now).until(now + WINDOW * FRESH, WINDOW), now + WINDOW * FRESH, "long ago");
     }
 
@@ -148,15 +148,15 @@ mod tests {
     #[test]
     fn a_second_write_is_begun_when_the_first_is_overdue() {
         let now = Instant::now();
-        let mut writes = Writes { takes: MS * 20, ..after(100, now) };
+        let mut writes = RecentWrites { takes: MS * 20, ..after(100, now) };
         assert_eq!(writes.until_beside(now + MS, WINDOW), now + MS * 40);
-        let mut slow = Writes { takes: MS * 5_000, ..after(100, now) };
+        let mut slow = RecentWrites { takes: MS * 5_000, ..after(100, now) };
         assert_eq!(slow.until_beside(now + MS, WINDOW), now + WINDOW * FRESH);
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_last_that_runs_is_not_kept_waiting() {
-        let pace = Pace::new(WINDOW);
+        let pace = SettlePace::new(WINDOW);
         let began = pace.begins(100);
         pace.expect();
         let (start, came) = (Instant::now(), async {
