@@ -2,7 +2,7 @@
 //!
 //! Callers put their items into one shared buffer and wait. The loop takes what has gathered, writes it in one call and
 //! answers each caller after the call that held its items. While one call is under way the next batch gathers, so the
-//! batches grow with the load and a lone caller never waits for company:
+//! batches grow with the load, and a lone caller waits for company only where its sink says so ([`Sink::gather`]):
 //!
 //! ```text
 //!   caller ─┐                     ┌─ write ─▶ answers to its callers
@@ -18,6 +18,7 @@
 //! tries many interleavings.
 
 use std::collections::VecDeque;
+use std::future::ready;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -36,6 +37,12 @@ pub trait Sink: Send + Sync + 'static {
 
     /// How long a batch may wait for company while another is being written.
     fn linger(&self) -> impl Future<Output = ()> + Send;
+
+    /// How long a batch may wait for company while nothing is being written; as it comes, not at all. It is dropped and
+    /// called again while it waits, so the wait is counted from a moment that the sink knows.
+    fn gather(&self) -> impl Future<Output = ()> + Send {
+        ready(())
+    }
 
     /// Could one of the items be to blame? Then the batch is taken apart, so that its neighbours come through.
     fn blames_an_item(&self, error: &Self::Error) -> bool;
@@ -145,11 +152,12 @@ impl<S: Sink> Coalescer<S> {
                 (0, true) => return None,
                 (0, false) => arrived.await,
                 (waiting, is_closed) => {
-                    if is_busy && !is_closed && waiting < self.limits.batch {
+                    if !is_closed && waiting < self.limits.batch {
                         tokio::select! {
                             biased;
                             () = self.door.filled(self.limits.batch) => {}
-                            () = self.sink.linger() => {}
+                            () = self.sink.linger(), if is_busy => {}
+                            () = self.sink.gather(), if !is_busy => {}
                         }
                     }
                     return Some(self.door.take(self.limits.batch));

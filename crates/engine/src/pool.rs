@@ -87,6 +87,8 @@ struct PoolState {
     is_accepting: bool,
     free: usize,
     running: usize,
+    /// So many free slots somebody waits for. Until there are, nobody is woken: under load every end would be a wake-up.
+    wanted_free: usize,
     /// What is still running was counted as abandoned.
     is_killed: bool,
     /// Counted from the moment of shutdown.
@@ -96,8 +98,14 @@ struct PoolState {
 impl<S: Spawn> Pool<S> {
     pub fn new(slots: usize, spawner: S) -> Self {
         let size = slots.max(1);
-        let state =
-            PoolState { is_accepting: true, free: size, running: 0, is_killed: false, drained: Drained::default() };
+        let state = PoolState {
+            is_accepting: true,
+            free: size,
+            running: 0,
+            wanted_free: usize::MAX,
+            is_killed: false,
+            drained: Drained::default(),
+        };
         let inner = Inner {
             size,
             spawner,
@@ -118,7 +126,11 @@ impl<S: Spawn> Pool<S> {
             }
             let count = state.free.min(most.max(1));
             state.free -= count;
-            (count > 0).then(|| Some(Slots { pool: self.clone(), count }))
+            if count == 0 {
+                state.want(1);
+                return None;
+            }
+            Some(Some(Slots { pool: self.clone(), count }))
         })
         .await
     }
@@ -126,7 +138,14 @@ impl<S: Spawn> Pool<S> {
     /// Returns when at least `count` slots are free (or all of them, if there are fewer), or the pool takes no more work.
     pub async fn has_free(&self, count: usize) {
         let count = count.min(self.inner.size);
-        self.when(|state| (state.free >= count || !state.is_accepting).then_some(())).await;
+        self.when(|state| {
+            if state.free < count && state.is_accepting {
+                state.want(count);
+                return None;
+            }
+            Some(())
+        })
+        .await;
     }
 
     /// Returns when nothing is running.
@@ -200,6 +219,22 @@ impl<S: Spawn> Pool<S> {
     }
 }
 
+impl PoolState {
+    /// Said again at every look, for whoever is woken begins anew.
+    fn want(&mut self, free: usize) {
+        self.wanted_free = self.wanted_free.min(free);
+    }
+
+    /// Whether somebody waits for what has just happened. Who wants more than there is says so again.
+    fn is_awaited(&mut self) -> bool {
+        let is_awaited = self.free >= self.wanted_free || self.running == 0;
+        if is_awaited {
+            self.wanted_free = usize::MAX;
+        }
+        is_awaited
+    }
+}
+
 impl<S> Inner<S> {
     /// The counts are whole after every line that holds the lock, so one that a panic poisoned is still true.
     fn lock(&self) -> MutexGuard<'_, PoolState> {
@@ -237,7 +272,8 @@ impl<S: Spawn> Slots<S> {
         }
         self.count -= 1;
         let running = RunningWork { inner: Arc::clone(&self.pool.inner), fate: None };
-        self.pool.inner.spawner.spawn(running.see_through(work(subject)));
+        // Boxed, for every layer that a future goes through on its way to its task copies it.
+        self.pool.inner.spawner.spawn(running.see_through(Box::pin(work(subject))));
         Ok(())
     }
 }
@@ -275,7 +311,7 @@ impl<S: Spawn> RunningWork<S> {
 
 impl<S> Drop for RunningWork<S> {
     fn drop(&mut self) {
-        {
+        let is_awaited = {
             let mut state = self.inner.lock();
             state.running -= 1;
             state.free += 1;
@@ -286,7 +322,10 @@ impl<S> Drop for RunningWork<S> {
                     None => state.drained.abandoned += 1,
                 }
             }
+            state.is_awaited()
+        };
+        if is_awaited {
+            self.inner.changed.notify_waiters();
         }
-        self.inner.changed.notify_waiters();
     }
 }

@@ -18,7 +18,12 @@
 //! The settler also knows which jobs it owes the store an outcome for ([`SettleHandle::not_owed`]): the session's heartbeats
 //! release jobs that the store has as held and that this process knows nothing of.
 //!
+//! How many outcomes go into one write follows from the load (`settle/pace.rs`). A slot does not wait for that: it is free
+//! when its outcome is handed over.
+//!
 //! When the process dies half way, the unrecorded outcomes are lost with it; the session lapses and the jobs run again.
+
+mod pace;
 
 use std::collections::HashSet;
 use std::panic::AssertUnwindSafe;
@@ -38,6 +43,7 @@ use tracing::{debug, error, info, warn};
 
 use crate::coalesce::{BatchLimits, Coalescer, Handle, Sink};
 use crate::outage::bounded;
+use pace::SettlePace;
 
 /// How long an outcome waits that the store has refused: the first time, and at most.
 const REFUSED_FIRST: Duration = Duration::from_millis(200);
@@ -55,7 +61,7 @@ const AWAY_MOST: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// How long a batch waits for company while another is being written.
+    /// How long outcomes wait to be written together under load; one after which no other is to be expected does not.
     pub window: Duration,
     /// Outcomes written at once.
     pub max_batch: usize,
@@ -70,7 +76,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            window: Duration::from_millis(1),
+            window: Duration::from_millis(5),
             max_batch: 1_000,
             max_waiting: 2_000,
             in_flight: 2,
@@ -123,6 +129,10 @@ impl RefusedOutcomes {
     }
 }
 
+/// An attempt that runs: while there are such, outcomes may wait for theirs. Dropped when its own is handed over, or when
+/// there is none.
+pub struct ExpectedOutcome(Arc<SettleLedger>);
+
 /// The loop.
 pub struct Settler {
     coalescer: Coalescer<Recorder>,
@@ -150,6 +160,7 @@ impl Settler {
         // How many wait is bounded by the room, which is counted until they are recorded.
         let limits = BatchLimits { batch: config.max_batch, waiting: usize::MAX, in_flight: config.in_flight };
         let ledger = Arc::new(SettleLedger {
+            pace: SettlePace::new(config.window),
             room: Semaphore::new(config.max_waiting.max(1)),
             counts: SettleCounts::default(),
             owed: Mutex::default(),
@@ -218,6 +229,12 @@ impl Settler {
 }
 
 impl SettleHandle {
+    /// An attempt begins.
+    pub fn expect(&self) -> ExpectedOutcome {
+        self.ledger.pace.expect();
+        ExpectedOutcome(Arc::clone(&self.ledger))
+    }
+
     /// The outcome of an attempt that has ended. Make it before the attempt is forgotten elsewhere: somebody must know of the
     /// job at any time until the store has answered.
     pub fn outgoing(&self, settlement: Settlement) -> OutgoingSettlement<'_> {
@@ -279,6 +296,12 @@ impl SettleHandle {
 
     pub fn counts(&self) -> Settlements {
         self.ledger.counts.read()
+    }
+}
+
+impl Drop for ExpectedOutcome {
+    fn drop(&mut self) {
+        self.0.pace.came();
     }
 }
 
@@ -345,6 +368,7 @@ struct SettleLedger {
     store: Arc<dyn JobStore>,
     session: SessionId,
     config: Config,
+    pace: SettlePace,
     room: Semaphore,
     counts: SettleCounts,
     /// Every outcome that was announced and that the store has not answered for.
@@ -393,8 +417,12 @@ impl Sink for Recorder {
         let ledger = &self.0;
         let mut backoff = Backoff::new(AWAY_FIRST, AWAY_MOST);
         loop {
+            let began = ledger.pace.begins(settlements.len());
             match ledger.record(settlements).await {
-                Ok(answers) => return Ok(answers),
+                Ok(answers) => {
+                    ledger.pace.ended(began);
+                    return Ok(answers);
+                }
                 Err(error) if error.is_transient() && !ledger.may_be_an_items_fault(&error) => {
                     if backoff.failures() == 0 {
                         warn!(
@@ -420,7 +448,11 @@ impl Sink for Recorder {
     }
 
     async fn linger(&self) {
-        sleep(self.0.config.window).await;
+        self.0.pace.linger().await;
+    }
+
+    async fn gather(&self) {
+        self.0.pace.gather().await;
     }
 
     fn blames_an_item(&self, error: &StoreError) -> bool {

@@ -14,7 +14,10 @@ use std::{
     future::poll_fn,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::{Pin, pin},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     task::{Context, Poll, ready},
     time::Duration,
 };
@@ -27,8 +30,11 @@ use tracing::error;
 #[derive(Clone, Debug, Default)]
 pub struct Tasks {
     tracker: TaskTracker,
-    alive: Arc<Mutex<BTreeMap<&'static str, usize>>>,
+    alive: Arc<Mutex<TaskCounts>>,
 }
+
+/// How many there are of each name that ever was.
+type TaskCounts = BTreeMap<&'static str, Arc<AtomicUsize>>;
 
 impl Tasks {
     pub fn new() -> Self {
@@ -64,12 +70,14 @@ impl Tasks {
 
     /// How many tasks of each name are alive, by name.
     pub fn alive(&self) -> Vec<(&'static str, usize)> {
-        lock(&self.alive).iter().map(|(name, count)| (*name, *count)).collect()
+        let counts = lock(&self.alive);
+        let alive = counts.iter().map(|(name, count)| (*name, count.load(Ordering::Acquire)));
+        alive.filter(|(_, count)| *count > 0).collect()
     }
 
     /// How many tasks are alive.
     pub fn count(&self) -> usize {
-        lock(&self.alive).values().sum()
+        lock(&self.alive).values().map(|count| count.load(Ordering::Acquire)).sum()
     }
 
     /// Says that no more tasks are meant to come, so that [`Tasks::wait`] may find an end. A task spawned nevertheless
@@ -183,28 +191,21 @@ pub fn panic_message(panic: &(dyn Any + Send)) -> String {
     }
 }
 
-/// Counted from the moment of spawning until the task is dropped, however it ends.
-struct Alive {
-    name: &'static str,
-    counts: Arc<Mutex<BTreeMap<&'static str, usize>>>,
-}
+/// Counted from the moment of spawning until the task is dropped, however it ends. The end takes no lock: it comes on any
+/// thread, as often as a job.
+struct Alive(Arc<AtomicUsize>);
 
 impl Alive {
-    fn new(name: &'static str, counts: &Arc<Mutex<BTreeMap<&'static str, usize>>>) -> Self {
-        *lock(counts).entry(name).or_default() += 1;
-        Self { name, counts: Arc::clone(counts) }
+    fn new(name: &'static str, counts: &Mutex<TaskCounts>) -> Self {
+        let count = Arc::clone(lock(counts).entry(name).or_default());
+        count.fetch_add(1, Ordering::AcqRel);
+        Self(count)
     }
 }
 
 impl Drop for Alive {
     fn drop(&mut self) {
-        let mut counts = lock(&self.counts);
-        if let Some(count) = counts.get_mut(self.name) {
-            *count -= 1;
-            if *count == 0 {
-                counts.remove(self.name);
-            }
-        }
+        self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 

@@ -23,6 +23,8 @@ pub struct Front<T> {
     offered: HashMap<JobId, i64>,
     /// Those that lead and are not taken yet. None: nothing was offered yet.
     leading: Option<BTreeSet<Position>>,
+    /// The last of those that led was taken: nobody else is on offer yet.
+    is_open_to_all: bool,
 }
 
 /// A job that a claim may take.
@@ -36,7 +38,7 @@ pub struct Candidate<T> {
 
 impl<T> Default for Front<T> {
     fn default() -> Self {
-        Self { waiting: BTreeMap::new(), offered: HashMap::new(), leading: None }
+        Self { waiting: BTreeMap::new(), offered: HashMap::new(), leading: None, is_open_to_all: false }
     }
 }
 
@@ -72,20 +74,31 @@ impl<T> Front<T> {
     /// Takes a job that is on offer. The round is told of it first, then [`Front::offer_next`].
     pub fn take(&mut self, job: JobId) -> Option<Candidate<T>> {
         let position = (self.offered.remove(&job)?, job);
-        if let Some(leading) = &mut self.leading {
-            leading.remove(&position);
+        if let Some(leading) = &mut self.leading
+            && leading.remove(&position)
+        {
+            self.is_open_to_all |= leading.is_empty();
         }
         self.waiting.remove(&position)
     }
 
     /// Offers what comes after a job of this tenant that was taken: the tenant's next, or, when that was the last that led, the
     /// first of everyone.
+    ///
+    /// Looks no further than to that tenant's next: of everyone else the first is on offer already. (It once looked through the whole
+    /// line where one tenant was alone, for every job of a claim: up to a third of what a worker computed, by a flat profile.)
     pub fn offer_next(&mut self, tenant: &TenantId, line: Line<'_>, round: &mut Round<'_>) {
-        let leads = self.leading.as_ref().is_some_and(|leading| !leading.is_empty());
-        if leads || self.offered.is_empty() {
+        if std::mem::take(&mut self.is_open_to_all) {
             return self.offer(line, round);
         }
-        if let Some((position, one)) = self.waiting.iter().find(|(_, one)| one.tenant == *tenant) {
+        let next = match &self.leading {
+            Some(leading) if !leading.is_empty() => {
+                let mut those = leading.iter().filter_map(|position| self.waiting.get_key_value(position));
+                those.find(|(_, one)| one.tenant == *tenant)
+            }
+            _ => self.waiting.iter().find(|(_, one)| one.tenant == *tenant),
+        };
+        if let Some((position, one)) = next {
             round.offer(line, one.as_offer(*position));
             self.offered.insert(position.1, position.0);
         }
@@ -179,6 +192,26 @@ mod tests {
         let mut round = Round::new(&stage.turns);
         front.offer(stage.line(), &mut round);
         assert_eq!(stage.take(&mut front, &mut round, 3), [0, 2, 1]);
+    }
+
+    /// Each job of the line looked at for each that is taken would be two thousand million looks.
+    #[test]
+    fn a_tenant_that_is_alone_in_a_long_line_is_served_without_walking_it_for_every_job() {
+        for is_returned in [false, true] {
+            let (stage, mut front) = (Stage::new(), front(&vec![("a", is_returned); 64_000]));
+            let mut round = Round::new(&stage.turns);
+            front.offer(stage.line(), &mut round);
+            assert!(stage.take(&mut front, &mut round, 64_000).into_iter().eq(0..64_000));
+        }
+    }
+
+    #[test]
+    fn after_the_last_that_led_the_first_of_everyone_is_on_offer() {
+        let jobs = [("a", true), ("b", false), ("a", false), ("c", false), ("b", false)];
+        let (stage, mut front) = (Stage::new(), front(&jobs));
+        let mut round = Round::new(&stage.turns);
+        front.offer(stage.line(), &mut round);
+        assert_eq!(stage.take(&mut front, &mut round, 9), [0, 1, 3, 2, 4]);
     }
 
     #[test]

@@ -178,6 +178,7 @@ intercept! {
     JobQuery {
         Ping => ping() -> ();
         Get => get(tenant: &TenantId, id: JobId) -> Option<JobView>;
+        EndedAtOnce => ended_at_once(jobs: &[JobId]) -> Vec<JobView>;
         Attempts => attempts(tenant: &TenantId, id: JobId, skip: usize) -> Option<AttemptPage>;
         List => list(
             tenant: &TenantId, filter: &JobFilter, after: Option<&Cursor>, limit: usize

@@ -23,6 +23,13 @@ pub trait JobQuery: Send + Sync {
     /// One job with its latest attempts: the first page of [`Self::attempts`].
     async fn get(&self, tenant: &TenantId, id: JobId) -> Result<Option<JobView>, StoreError>;
 
+    /// Of these jobs, whosever they are, those that have ended with the only attempt that is kept of them, each as [`Self::get`]
+    /// would answer it, in any order. A store may leave out any of them, as it does where much was asked or said: the rest is to
+    /// be asked for one by one.
+    async fn ended_at_once(&self, _jobs: &[JobId]) -> Result<Vec<JobView>, StoreError> {
+        Ok(Vec::new())
+    }
+
     /// A page of a job's attempts, without the latest `skip`: at most [`ATTEMPTS_ON_A_PAGE`], and no further one once
     /// their reports have [`ATTEMPTS_PAGE_BYTES`].
     async fn attempts(&self, tenant: &TenantId, id: JobId, skip: usize) -> Result<Option<AttemptPage>, StoreError>;

@@ -34,6 +34,9 @@ struct WantedEnding<'a> {
     has_callback: bool,
 }
 
+/// Jobs that were read together.
+pub(super) type KnownJobs = HashMap<JobId, JobView>;
+
 /// An endpoint that may have to be told.
 pub(super) enum EndpointRecord {
     Known(Webhook),
@@ -67,8 +70,9 @@ impl Courier {
         at: &mut Bookmark<'_>,
     ) -> Result<(), Stopped> {
         let wanted = self.wanted(slice).await?;
+        let mut known = self.known(wanted.iter().map(|wanted| wanted.moved)).await?;
         for some in wanted.chunks(self.config.loads.max(1)) {
-            let views = self.views(some.iter().map(|wanted| wanted.moved)).await?;
+            let views = self.views(some.iter().map(|wanted| wanted.moved), &mut known).await?;
             for (wanted, view) in some.iter().zip(views) {
                 // One that was removed meanwhile is nothing to tell of.
                 let Some(view) = view else { continue };
@@ -125,12 +129,37 @@ impl Courier {
         Ok(by_tenant)
     }
 
-    /// The jobs of some moves, read at the same time.
+    /// Those jobs of some moves that can be read together, which are most of them.
+    pub(super) async fn known<'a>(&self, moved: impl Iterator<Item = &'a Moved>) -> Result<KnownJobs, StoreError> {
+        let ids: Vec<JobId> = moved.map(|moved| moved.id).collect();
+        if ids.len() < 2 {
+            return Ok(KnownJobs::default());
+        }
+        match bounded(self.config.call_timeout, self.jobs.ended_at_once(&ids)).await {
+            Ok(views) => Ok(views.into_iter().map(|view| (view.job.id, view)).collect()),
+            // One of them cannot be read: which one is found out when each is read by itself.
+            Err(StoreError::Damaged(_)) => Ok(KnownJobs::default()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The jobs of some moves: those that are known, and the others, read at the same time.
     pub(super) async fn views<'a>(
         &self,
         moved: impl Iterator<Item = &'a Moved>,
+        known: &mut KnownJobs,
     ) -> Result<Vec<Option<JobView>>, StoreError> {
-        let loads: Vec<_> = moved.map(|moved| self.view(moved)).collect();
+        let loads: Vec<_> = moved
+            .map(|moved| {
+                let view = known.remove(&moved.id).filter(|view| view.job.tenant == moved.tenant);
+                async move {
+                    match view {
+                        Some(view) => Ok(Some(view)),
+                        None => self.view(moved).await,
+                    }
+                }
+            })
+            .collect();
         try_join_all(loads).await
     }
 

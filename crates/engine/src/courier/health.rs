@@ -38,9 +38,10 @@ impl Courier {
         bag: &mut Bag,
     ) -> Result<bool, Stopped> {
         let tries: Vec<&Moved> = slice.iter().copied().filter(|moved| is_one(moved)).collect();
+        let mut known = self.known(tries.iter().copied()).await?;
         let mut notes = Vec::new();
         for some in tries.chunks(self.config.loads.max(1)) {
-            let views = self.views(some.iter().copied()).await?;
+            let views = self.views(some.iter().copied(), &mut known).await?;
             notes.extend(some.iter().zip(views).filter_map(|(moved, view)| note(moved, &view?)));
         }
         if notes.is_empty() {

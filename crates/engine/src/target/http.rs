@@ -75,7 +75,7 @@ impl Default for Config {
         Self {
             connect_timeout: Duration::from_secs(5),
             idle_timeout: Duration::from_secs(1),
-            max_idle_per_host: 64,
+            max_idle_per_host: 256,
             max_idle: 512,
             read_limit: 64 * 1024,
             keep_limit: 4 * 1024,

@@ -26,7 +26,7 @@ use tracing::{error, info, warn};
 use super::running::RunGuard;
 use super::seats::Seat;
 use crate::pool::WorkEnd;
-use crate::settle::SettleHandle;
+use crate::settle::{ExpectedOutcome, SettleHandle};
 use crate::target::{Targets, Try, TryEnding};
 
 /// How long a job waits after an attempt in which the worker itself failed.
@@ -50,13 +50,22 @@ enum Came {
     NotBack,
 }
 
-pub(crate) async fn run(held: Held, guard: RunGuard, seat: Seat, context: &AttemptContext) -> WorkEnd {
+pub(crate) async fn run(
+    held: Held,
+    guard: RunGuard,
+    seat: Seat,
+    expected: ExpectedOutcome,
+    context: &AttemptContext,
+) -> WorkEnd {
     let verdict = match AssertUnwindSafe(make(&held, &guard, &seat, context)).catch_unwind().await {
         Ok(Some(verdict)) => verdict,
         Ok(None) => return WorkEnd::Finished,
         Err(panic) => broke_down(&held, &panic_message(panic.as_ref())),
     };
-    settle(held.settle(verdict), guard, context).await
+    let fate = settle(held.settle(verdict), guard, context).await;
+    // Not before its outcome is handed over: the last one of all is written together with those that wait.
+    drop(expected);
+    fate
 }
 
 /// Makes the attempt; `None` when the job was cancelled and there is nothing to record.

@@ -43,6 +43,9 @@ use crate::tenants::Tenants;
 /// How often one claim call is sent before it is given up.
 const SENDINGS: u32 = 3;
 
+/// So long at most free slots wait for others, that one claim may fill them.
+const MOST_LINGER: Duration = Duration::from_millis(10);
+
 /// Between two looks for what a tenant at its limit has waiting: things end all the time.
 const HELD_BACK_NAP: Duration = Duration::from_millis(20);
 
@@ -57,6 +60,8 @@ pub(crate) struct Dispatcher {
     rules: ClaimRules,
     /// The next claim, but for its token and what the rules decide.
     request: ClaimRequest,
+    /// How long the store takes for a claim of late.
+    claims_take: Duration,
     tenants: Option<Arc<Tenants>>,
     seats: Seats,
     shares: SlotShares,
@@ -105,6 +110,7 @@ impl Dispatcher {
         };
         Self {
             rules: ClaimRules::new(config.guard),
+            claims_take: Duration::ZERO,
             tenants: None,
             seats: Seats::default(),
             shares: SlotShares::new(pool.size()),
@@ -176,17 +182,22 @@ impl Dispatcher {
         }
     }
 
-    /// Free slots; `None` when nothing more is to be taken. While the store has more to give, waits a moment for more
-    /// slots, or a worker under load would claim job by job.
+    /// Free slots; `None` when nothing more is to be taken. While the store has more to give, waits for half of the slots,
+    /// or a worker under load would claim job by job; but no longer than a claim takes, counted from the first free slot,
+    /// or slots whose work is slow would stand idle for it.
     async fn slots(&self, has_more: bool) -> Option<Slots<Tasks>> {
         let most = self.pool.size();
+        let linger = self.claims_take.clamp(self.config.linger, MOST_LINGER.max(self.config.linger));
         self.unless_stopped(async {
-            if has_more && timeout(self.config.linger, self.pool.has_free(most.div_ceil(2))).await.is_ok() {
-                // Work that ends in no time at all is ending right now: let it.
-                let mut free = 0;
-                while free < self.pool.free() {
-                    free = self.pool.free();
-                    yield_now().await;
+            if has_more {
+                self.pool.has_free(1).await;
+                if timeout(linger, self.pool.has_free(most.div_ceil(2))).await.is_ok() {
+                    // Work that ends in no time at all is ending right now: let it.
+                    let mut free = 0;
+                    while free < self.pool.free() {
+                        free = self.pool.free();
+                        yield_now().await;
+                    }
                 }
             }
             self.pool.slots(most).await
@@ -240,9 +251,13 @@ impl Dispatcher {
         let mut backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(1));
         self.session.claim_calls.begin();
         loop {
+            let sent = Instant::now();
             let call = bounded(self.config.call_timeout, self.store.claim(&self.request));
             let error = match self.unless_lost(call).await {
-                Some(Ok(answer)) => return Ok(answer),
+                Some(Ok(answer)) => {
+                    self.claims_take = (self.claims_take * 3 + sent.elapsed()) / 4;
+                    return Ok(answer);
+                }
                 Some(Err(error)) => error,
                 None => return Ok(ClaimAnswer::SessionGone),
             };
@@ -320,8 +335,8 @@ impl Dispatcher {
             let open = OpenJob { fence: held.fence, job: held.job.id };
             let ticket = self.session.running.enter(open, self.pool.stop().child_token());
             let seat = self.seats.take(&held.job.tenant, ticket.stop.clone());
-            let context = Arc::clone(&self.context);
-            let work = |(held, ticket, seat)| async move { attempt::run(held, ticket, seat, &context).await };
+            let (expected, context) = (self.context.settle.expect(), Arc::clone(&self.context));
+            let work = |(held, ticket, seat)| async move { attempt::run(held, ticket, seat, expected, &context).await };
             if let Err((held, ..)) = slots.run((held, ticket, seat), work) {
                 self.release(held).await;
             }

@@ -74,7 +74,7 @@ pub struct Config {
     pub flush_grace: Duration,
     /// After a fragile job has waited for so long, the pool is now and then left to run dry.
     pub fragile_patience: Duration,
-    /// While more work waits, how long to wait for half of the slots before claiming.
+    /// While more work waits, how long to wait at least for half of the slots before claiming; longer where claims take longer.
     pub linger: Duration,
     /// How long one store call may take.
     pub call_timeout: Duration,

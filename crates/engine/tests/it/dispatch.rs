@@ -40,6 +40,37 @@ async fn a_worker_under_load_claims_by_the_batch() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn slots_that_are_freed_one_by_one_are_filled_together() {
+    let scene = Scene::new();
+    // Each takes 20 ms more or less, so that a slot is free every other millisecond.
+    let jobs: Vec<_> = (0..400).map(|n| job(&format!("sleep {}", 15 + n * 7 % 11))).collect();
+    scene.submit(&jobs).await;
+    scene.store.always(Verb::Claim, Act::Delay(Duration::from_millis(4)));
+    let worker = scene.worker_with(Config { slots: 40, ..Config::default() });
+    until("all have run", || scene.player.started().len() == 400 && scene.player.running() == 0).await;
+    let claims = scene.store.calls(Verb::Claim);
+    assert!(claims <= 400 / 8, "{claims} claims for 400 jobs in 40 slots");
+    scene.drained(worker).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slot_that_is_free_does_not_wait_for_slow_neighbours() {
+    let scene = Scene::new();
+    let slow: Vec<_> = (0..7).map(|_| job("gate")).collect();
+    scene.submit(&slow).await;
+    let worker = scene.worker_with(Config { slots: 8, ..Config::default() });
+    until("the slow ones run", || scene.player.running() == 7).await;
+    let start = Instant::now();
+    let quick: Vec<_> = (0..100).map(|_| job("sleep 10")).collect();
+    scene.submit(&quick).await;
+    until("all have begun", || scene.player.started().len() == 107).await;
+    let took = start.elapsed();
+    assert!(took <= Duration::from_millis(100 * 12), "one slot had 100 jobs of 10 ms to do, and took {took:?}");
+    scene.player.gate.add_permits(7);
+    scene.drained(worker).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_idle_worker_asks_once_per_wake_up() {
     let scene = Scene::new();
     let worker = scene.worker();

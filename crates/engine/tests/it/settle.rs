@@ -276,3 +276,91 @@ async fn what_is_refused_until_the_deadline_is_counted_as_dropped() {
     scene.stop.abort();
     assert_eq!(settler.await.unwrap(), Settlements { now: 1, unrecorded: 1, ..Settlements::default() });
 }
+
+#[tokio::test(start_paused = true)]
+async fn outcomes_that_come_one_by_one_are_written_together_under_load() {
+    let scene = Scene::new();
+    let (_settler, handle, _, held) = holding(&scene, 40).await;
+    scene.store.always(Verb::Settle, Act::Delay(Duration::from_millis(1)));
+    let running: Vec<_> = (0..40).map(|_| handle.expect()).collect();
+    for (number, (one, expected)) in held.into_iter().zip(running).enumerate() {
+        if number % 4 == 0 {
+            sleep(Duration::from_millis(1)).await;
+        }
+        send(&handle, one).await;
+        drop(expected);
+    }
+    handle.idle().await;
+    let writes = scene.store.calls(Verb::Settle);
+    assert_eq!(handle.counts().now, 40);
+    // One after the other as they come would be ten; in the window of the settler there is room for twenty outcomes.
+    assert!(writes <= 6, "{writes} writes for 40 outcomes in 10 ms");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lone_outcome_is_written_at_once_while_other_work_goes_on() {
+    let scene = Scene::new();
+    let (_settler, handle, _, held) = holding(&scene, 3).await;
+    let _slow = handle.expect();
+    for one in held {
+        let expected = handle.expect();
+        let start = Instant::now();
+        send(&handle, one).await;
+        drop(expected);
+        handle.idle().await;
+        assert!(start.elapsed().is_zero(), "it waited {:?}", start.elapsed());
+        sleep(Duration::from_millis(3)).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_outcome_takes_along_those_that_waited_for_it() {
+    let scene = Scene::new();
+    let (_settler, handle, _, held) = holding(&scene, 30).await;
+    let mut held = held.into_iter();
+    for _ in 0..2 {
+        let start = Instant::now();
+        let running: Vec<_> = (0..15).map(|_| handle.expect()).collect();
+        for (one, expected) in held.by_ref().take(15).zip(running) {
+            send(&handle, one).await;
+            drop(expected);
+        }
+        handle.idle().await;
+        assert!(start.elapsed().is_zero(), "nothing else ran: {:?}", start.elapsed());
+    }
+    assert!(scene.store.calls(Verb::Settle) <= 3, "{} writes", scene.store.calls(Verb::Settle));
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_held_back_for_company_while_draining() {
+    let scene = Scene::new();
+    let (settler, handle, _, held) = holding(&scene, 20).await;
+    let _running = handle.expect();
+    let mut held = held.into_iter();
+    for one in held.by_ref().take(10) {
+        send(&handle, one).await;
+    }
+    handle.idle().await;
+    // These would wait for company, for a batch came before and work goes on.
+    for one in held {
+        send(&handle, one).await;
+    }
+    let start = Instant::now();
+    scene.stop.drain();
+    assert_eq!(settler.await.unwrap().now, 20);
+    assert!(start.elapsed().is_zero(), "{:?}", start.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_hangs_holds_up_the_others_for_a_moment_only() {
+    let scene = Scene::new();
+    let (_settler, handle, _, held) = holding(&scene, 2).await;
+    scene.store.next(Verb::Settle, Act::Hang);
+    let mut held = held.into_iter();
+    send(&handle, held.next().unwrap()).await;
+    sleep(Duration::from_millis(1)).await;
+    let start = Instant::now();
+    send(&handle, held.next().unwrap()).await;
+    until("the second is recorded", || handle.counts().now == 1).await;
+    assert!(start.elapsed() <= Duration::from_millis(20), "{:?}", start.elapsed());
+}

@@ -36,6 +36,13 @@ impl JobQuery for PostgresStore {
         look!(self, Read, |tx| get::get(&tx, tenant, id).await)
     }
 
+    async fn ended_at_once(&self, jobs: &[JobId]) -> Result<Vec<JobView>, StoreError> {
+        if jobs.is_empty() {
+            return Ok(Vec::new());
+        }
+        look!(self, Read, |tx| get::ended_at_once(&tx, jobs).await)
+    }
+
     async fn attempts(&self, tenant: &TenantId, id: JobId, skip: usize) -> Result<Option<AttemptPage>, StoreError> {
         look!(self, Read, |tx| get::attempts(&tx, tenant, id, skip).await)
     }

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use foreman_conformance::given::{a_job, at_once, jobs, tenant};
+use foreman_conformance::given::{Scene, a_job, at_once, completed, failed, jobs, retry, sorted, tenant};
 use foreman_conformance::posting::{Round, callback, courier, delivery};
+use foreman_core::JobId;
 use foreman_core::ports::{
     Advanced, ChangeLog, CreateTenantAnswer, DeleteTenantAnswer, FollowerName, Followers, JobQuery, JobStore, Leader,
     Retention, TenantStore, UNREAD_KEPT, UpdateTenantAnswer, Upkeep, WebhookStore,
@@ -148,4 +149,31 @@ async fn an_endpoint_or_a_tenant_with_very_many_deliveries_is_deleted_with_all_o
     let answer = team.store.delete_tenant(&disabled.id, disabled.version).await.unwrap();
     assert_eq!(answer, DeleteTenantAnswer::Deleted);
     assert_eq!(listed().await, 0);
+}
+
+/// What the courier reads together, and what it has to read one by one.
+#[tokio::test]
+async fn jobs_that_ended_at_once_are_read_together_as_each_would_be_alone() {
+    let team = Team::new().await;
+    let scene = Scene::of(&team);
+    let session = scene.session().await;
+    let (good, bad) = (scene.submit(a_job()).await, scene.submit(a_job()).await);
+    let (tried_twice, waiting) = (scene.submit(a_job()).await, scene.submit(a_job()).await);
+    let (large, again) = (scene.submit(a_job()).await, scene.submit(a_job()).await);
+    scene.run(session, good, completed()).await;
+    scene.run(session, bad, failed("no")).await;
+    scene.run(session, tried_twice, retry(Duration::ZERO)).await;
+    scene.run(session, tried_twice, completed()).await;
+    scene.run(session, large, failed(&"x".repeat(9_000))).await;
+    scene.run(session, again, failed("no")).await;
+    scene.redrive(again).await;
+    let gone = JobId::fresh();
+    let read = team.store.ended_at_once(&[bad, tried_twice, waiting, gone, good, large, again]).await.unwrap();
+    assert_eq!(sorted(read.iter().map(|view| view.job.id)), sorted([good, bad]));
+    for view in read {
+        let alone = scene.view(view.job.id).await;
+        assert_eq!(format!("{view:?}"), format!("{alone:?}"));
+        assert_eq!((view.attempts.records.len(), view.attempts.kept), (1, 1));
+    }
+    assert!(team.store.ended_at_once(&[]).await.unwrap().is_empty());
 }
