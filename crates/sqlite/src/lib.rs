@@ -57,7 +57,7 @@ pub use error::OpenError;
 pub use filesystem::shared_file_system;
 
 use error::Fault;
-use jobs::lines::Rotation;
+use jobs::Rotation;
 use readers::{ReadSnapshot, Readers};
 use unreadable::Unreadable;
 use write::Write;

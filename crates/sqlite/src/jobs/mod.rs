@@ -5,14 +5,13 @@
 
 mod cancel;
 mod claim;
-pub(crate) mod lines;
 mod pause;
 pub(crate) mod redrive;
 mod remove;
 pub(crate) mod settle;
-mod skipped;
 pub(crate) mod submit;
 
+pub(crate) use claim::Rotation;
 pub(crate) use remove::forget;
 
 use std::sync::Arc;

@@ -18,7 +18,7 @@ use foreman_core::job::QueueName;
 use foreman_core::target::Route;
 use foreman_core::{JobId, Lane, TenantId};
 
-use super::lines::ClosedTenants;
+use super::closed::ClosedTenants;
 use crate::error::Fault;
 use crate::write::Write;
 

@@ -1,0 +1,82 @@
+//! What one claim leaves for the next: where it stopped, whose turn it was, and what it passed over. It is kept in memory, is lost
+//! with the process and starts anew.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use foreman_core::Lane;
+use foreman_core::TenantId;
+use foreman_core::fair::Turns;
+use foreman_core::job::QueueName;
+use foreman_core::target::Route;
+
+use super::skipped::Skipped;
+use crate::disabled::DisabledTenants;
+use crate::error::Fault;
+use crate::order::Weights;
+use crate::rows::ReadyRow;
+use crate::write::Write;
+
+/// What one claim leaves for the next.
+#[derive(Default)]
+pub(crate) struct Rotation {
+    places: Mutex<HashMap<(Lane, Route), CyclePlace>>,
+    turns: Mutex<Turns>,
+    pub(super) skipped: Arc<Skipped>,
+    disabled: DisabledTenants,
+}
+
+/// After which queue, and after which tenant's latest lines, the next claim goes on, where there were more lines than one
+/// claim looks at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct CyclePlace {
+    pub queue: Option<QueueName>,
+    pub tenant: Option<TenantId>,
+}
+
+impl Rotation {
+    pub(super) fn place(&self, lane: Lane, route: &Route) -> CyclePlace {
+        lock(&self.places).get(&(lane, route.clone())).cloned().unwrap_or_default()
+    }
+
+    pub(super) fn keep(&self, lane: Lane, route: Route, place: CyclePlace) {
+        if place == CyclePlace::default() {
+            lock(&self.places).remove(&(lane, route));
+        } else {
+            lock(&self.places).insert((lane, route), place);
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn places(&self) -> MutexGuard<'_, HashMap<(Lane, Route), CyclePlace>> {
+        lock(&self.places)
+    }
+
+    /// Queues went: what was known of their lines does not hold for the next of their name.
+    pub fn forget_lines(&self) {
+        self.skipped.forget();
+    }
+
+    /// Whose turn it is. Claims come one after the other; nobody else holds it for longer than a line takes.
+    pub fn turns(&self) -> MutexGuard<'_, Turns> {
+        lock(&self.turns)
+    }
+
+    pub fn disabled(&self) -> &DisabledTenants {
+        &self.disabled
+    }
+
+    /// These were claimed in their turn.
+    pub fn took(&self, write: &Write<'_>, chosen: &[ReadyRow]) -> Result<(), Fault> {
+        let (mut turns, mut weights) = (lock(&self.turns), Weights::default());
+        for ReadyRow { job_row, .. } in chosen {
+            let weight = weights.of(write.sql, &job_row.tenant)?;
+            turns.took(job_row.lane, &job_row.route, &job_row.queue, &job_row.tenant, weight);
+        }
+        Ok(())
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
