@@ -22,21 +22,20 @@ pub(crate) use rotation::Rotation;
 use std::collections::HashMap;
 
 use foreman_core::ports::{ClaimRequest, Company, Headroom, SessionState, WantedJobs, is_fragile};
-use foreman_core::storage::Counters;
-use foreman_core::{Fence, JobId, TenantId};
+use foreman_core::{Fence, TenantId};
 use rusqlite::OptionalExtension;
 
 use self::scope::ClaimScope;
 use crate::error::Fault;
-use crate::order;
+use crate::order::ServedLines;
 use crate::places;
-use crate::rows::ReadyRow;
+use crate::rows::{JobRow, ReadyRow};
 use crate::work::RawJob;
 use crate::write::Write;
 
 /// A claim whose jobs are still text.
 pub(super) enum RawClaim {
-    Claimed { fence: Fence, jobs: Vec<(RawJob, Counters)>, fragile_waiting: bool },
+    Claimed { fence: Fence, jobs: Vec<(RawJob, JobRow)>, fragile_waiting: bool },
     Nothing { fragile_waiting: bool },
     SessionGone,
 }
@@ -48,7 +47,7 @@ pub(super) fn claim(write: &Write<'_>, request: &ClaimRequest, rotation: &Rotati
     if let Some(fence) = claimed_before(write, request)? {
         let jobs = places::open_in(write, fence)?
             .into_iter()
-            .map(|held| Ok((raw_job(write, held.job_row.job)?, held.job_row.counters)))
+            .map(|held| Ok((raw_job(write, &held.job_row)?, held.job_row)))
             .collect::<Result<_, Fault>>()?;
         return Ok(RawClaim::Claimed { fence, jobs, fragile_waiting: false });
     }
@@ -132,24 +131,24 @@ fn take(
     request: &ClaimRequest,
     chosen: Vec<ReadyRow>,
     is_their_turn: bool,
-) -> Result<(Fence, Vec<(RawJob, Counters)>), Fault> {
+) -> Result<(Fence, Vec<(RawJob, JobRow)>), Fault> {
     for waiting in &chosen {
         places::leave_ready(write, waiting.job_row.job)?;
     }
     let fence = draw(write, request)?;
-    let mut served: HashMap<order::LineId, order::ServedLine> = HashMap::new();
+    let mut served = ServedLines::default();
     let mut jobs = Vec::with_capacity(chosen.len());
     for ReadyRow { mut job_row, key } in chosen {
         if let Some(key) = key {
-            let taken = served.entry(order::line_of(&job_row)).or_default();
-            (taken.highest, taken.count) = (key.max(taken.highest), taken.count + 1);
+            served.add(&job_row, key);
         }
         job_row.counters.attempt += 1;
         job_row.counters.spent += 1;
+        job_row.counters = job_row.counters.moved();
         places::hold(write, fence, &job_row)?;
-        jobs.push((raw_job(write, job_row.job)?, job_row.counters));
+        jobs.push((raw_job(write, &job_row)?, job_row));
     }
-    order::served(write.sql, &served, is_their_turn)?;
+    served.keep(write, is_their_turn)?;
     Ok((fence, jobs))
 }
 
@@ -162,11 +161,11 @@ fn draw(write: &Write<'_>, request: &ClaimRequest) -> Result<Fence, Fault> {
     Ok(Fence(write.sql.last_insert_rowid()))
 }
 
-fn raw_job(write: &Write<'_>, id: JobId) -> Result<RawJob, Fault> {
-    let mut statement = write.prepared("SELECT id, tenant, created_at, work FROM jobs WHERE id = ?1")?;
-    let mut rows = statement.query([id.0])?;
+fn raw_job(write: &Write<'_>, job_row: &JobRow) -> Result<RawJob, Fault> {
+    let mut statement = write.prepared("SELECT created_at, work FROM jobs WHERE id = ?1")?;
+    let mut rows = statement.query([job_row.job.0])?;
     match rows.next()? {
-        Some(row) => RawJob::try_from(row),
-        None => Err(Fault::misfit("jobs", "id", id, "is in a place but not among the jobs")),
+        Some(row) => RawJob::of(row, job_row.job, job_row.tenant.clone()),
+        None => Err(Fault::misfit("jobs", "id", job_row.job, "is in a place but not among the jobs")),
     }
 }

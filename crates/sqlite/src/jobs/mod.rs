@@ -5,6 +5,7 @@
 
 mod cancel;
 mod claim;
+mod claimed;
 mod pause;
 pub(crate) mod redrive;
 mod remove;
@@ -12,6 +13,7 @@ pub(crate) mod settle;
 pub(crate) mod submit;
 
 pub(crate) use claim::Rotation;
+pub(crate) use claimed::ClaimedRows;
 pub(crate) use remove::forget;
 
 use std::sync::Arc;
@@ -44,8 +46,8 @@ impl JobStore for SqliteStore {
     }
 
     async fn settle(&self, session: SessionId, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
-        let settlements = settle::prepare(settlements)?;
-        self.write(move |write| settle::settle(write, session, &settlements)).await
+        let settlements = settle::prepare(settlements, &self.parts.claimed)?;
+        self.write(move |write| settle::settle(write, session, settlements)).await
     }
 
     async fn cancel(&self, tenant: &TenantId, ids: &[JobId]) -> Result<Vec<Option<CancelAnswer>>, StoreError> {

@@ -22,8 +22,10 @@ pub(in crate::jobs) async fn answer(store: &SqliteStore, taken: RawClaim) -> Res
         RawClaim::Claimed { fence, jobs, fragile_waiting } => (fence, jobs, fragile_waiting),
     };
     let mut jobs = Vec::with_capacity(written.len());
-    for (text, Counters { attempt, spent, crashes, .. }) in written {
-        let id = text.id;
+    let mut job_rows = Vec::with_capacity(written.len());
+    for (text, job_row) in written {
+        let (id, Counters { attempt, spent, crashes, .. }) = (text.id, job_row.counters);
+        job_rows.push(job_row);
         match text.read() {
             Ok(job) => jobs.push(Held { job, fence, attempt, spent, crashes }),
             Err(fault) => {
@@ -35,6 +37,7 @@ pub(in crate::jobs) async fn answer(store: &SqliteStore, taken: RawClaim) -> Res
             }
         }
     }
+    store.parts.claimed.keep(fence, job_rows);
     if jobs.is_empty() {
         return Ok(ClaimAnswer::Nothing { fragile_waiting });
     }

@@ -14,7 +14,7 @@ use super::skipped::Skipped;
 use crate::disabled::DisabledTenants;
 use crate::error::Fault;
 use crate::order::Weights;
-use crate::rows::ReadyRow;
+use crate::rows::{JobRow, ReadyRow};
 use crate::write::Write;
 
 /// What one claim leaves for the next.
@@ -69,9 +69,13 @@ impl Rotation {
     /// These were claimed in their turn.
     pub fn took(&self, write: &Write<'_>, chosen: &[ReadyRow]) -> Result<(), Fault> {
         let (mut turns, mut weights) = (lock(&self.turns), Weights::default());
-        for ReadyRow { job_row, .. } in chosen {
-            let weight = weights.of(write.sql, &job_row.tenant)?;
-            turns.took(job_row.lane, &job_row.route, &job_row.queue, &job_row.tenant, weight);
+        let is_alike = |one: &ReadyRow, other: &ReadyRow| {
+            let (one, other) = (&one.job_row, &other.job_row);
+            (one.lane, &one.tenant, &one.queue, &one.route) == (other.lane, &other.tenant, &other.queue, &other.route)
+        };
+        for run in chosen.chunk_by(is_alike) {
+            let JobRow { lane, route, queue, tenant, .. } = &run[0].job_row;
+            turns.took_run(*lane, route, queue, tenant, weights.of(write.sql, tenant)?, run.len());
         }
         Ok(())
     }
