@@ -20,12 +20,14 @@ pub(super) use answer::answer;
 pub(crate) use rotation::Rotation;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use foreman_core::ports::{ClaimRequest, Company, Headroom, SessionState, WantedJobs, is_fragile};
+use foreman_core::ports::{ClaimRequest, Company, Headroom, SessionState, StoreError, WantedJobs, is_fragile};
 use foreman_core::{Fence, TenantId};
 use rusqlite::OptionalExtension;
 
-use self::scope::ClaimScope;
+use self::scope::{ClaimScope, InOrder};
+use crate::SqliteStore;
 use crate::error::Fault;
 use crate::order::ServedLines;
 use crate::places;
@@ -35,12 +37,41 @@ use crate::write::Write;
 
 /// A claim whose jobs are still text.
 pub(super) enum RawClaim {
-    Claimed { fence: Fence, jobs: Vec<(RawJob, JobRow)>, fragile_waiting: bool },
-    Nothing { fragile_waiting: bool },
+    Claimed {
+        fence: Fence,
+        jobs: Vec<(RawJob, JobRow)>,
+        fragile_waiting: bool,
+    },
+    Nothing {
+        fragile_waiting: bool,
+        /// It has passed over so much that it stopped: the next look goes on there.
+        is_unfinished: bool,
+    },
     SessionGone,
 }
 
-pub(super) fn claim(write: &Write<'_>, request: &ClaimRequest, rotation: &Rotation) -> Result<RawClaim, Fault> {
+/// So many looks at most are taken in a row by one call that has not found anything yet, each an operation of its own.
+const LOOKS: usize = 32;
+
+/// Claims, and goes on where a look has stopped that had passed over enough: others come in between.
+pub(super) async fn claim_by_looks(store: &SqliteStore, request: &ClaimRequest) -> Result<RawClaim, StoreError> {
+    let mut looks = 0;
+    loop {
+        let (asked, rotation) = (request.clone(), Arc::clone(&store.parts.rotation));
+        let taken = store.write(move |write| claim(write, &asked, &rotation)).await;
+        if taken.is_err() {
+            // What was remembered of it may have been undone.
+            store.parts.rotation.forget_lines();
+        }
+        looks += 1;
+        match taken? {
+            RawClaim::Nothing { is_unfinished: true, .. } if looks < LOOKS => {}
+            taken => return Ok(taken),
+        }
+    }
+}
+
+fn claim(write: &Write<'_>, request: &ClaimRequest, rotation: &Rotation) -> Result<RawClaim, Fault> {
     if !is_live(write, request)? {
         return Ok(RawClaim::SessionGone);
     }
@@ -51,9 +82,9 @@ pub(super) fn claim(write: &Write<'_>, request: &ClaimRequest, rotation: &Rotati
             .collect::<Result<_, Fault>>()?;
         return Ok(RawClaim::Claimed { fence, jobs, fragile_waiting: false });
     }
-    let (chosen, fragile_waiting) = choose(write, request, rotation)?;
+    let Choice { chosen, fragile_waiting, is_unfinished } = choose(write, request, rotation)?;
     if chosen.is_empty() {
-        return Ok(RawClaim::Nothing { fragile_waiting });
+        return Ok(RawClaim::Nothing { fragile_waiting, is_unfinished });
     }
     let is_their_turn = matches!(request.wanted, WantedJobs::ByOrder { .. })
         && !chosen.iter().any(|one| is_fragile(one.job_row.counters.crashes));
@@ -81,30 +112,40 @@ fn claimed_before(write: &Write<'_>, request: &ClaimRequest) -> Result<Option<Fe
     Ok(number.map(Fence))
 }
 
-/// Which jobs to take, and whether one that must run alone was passed over.
-fn choose(write: &Write<'_>, request: &ClaimRequest, rotation: &Rotation) -> Result<(Vec<ReadyRow>, bool), Fault> {
+/// What a look has found.
+#[derive(Default)]
+struct Choice {
+    chosen: Vec<ReadyRow>,
+    /// One that must run alone was passed over.
+    fragile_waiting: bool,
+    is_unfinished: bool,
+}
+
+fn choose(write: &Write<'_>, request: &ClaimRequest, rotation: &Rotation) -> Result<Choice, Fault> {
     let scope = ClaimScope::by(write, request, rotation)?;
-    let (mut chosen, fragile) = match &request.wanted {
-        WantedJobs::ByOrder { limit: 0, .. } => return Ok((Vec::new(), false)),
+    let (mut chosen, fragile, is_unfinished) = match &request.wanted {
+        WantedJobs::ByOrder { limit: 0, .. } => return Ok(Choice::default()),
         WantedJobs::ByOrder { plan, limit } => {
-            let fragile = scope.first_fragile(write)?;
+            let fragile = scope.first_fragile(write, rotation)?;
             if fragile.is_some() && request.company == Company::Nobody {
-                (Vec::new(), fragile)
+                (Vec::new(), fragile, false)
             } else {
-                (scope.in_order(write, rotation, plan, *limit)?, fragile)
+                let InOrder { chosen, is_unfinished } = scope.in_order(write, rotation, plan, *limit)?;
+                (chosen, fragile, is_unfinished)
             }
         }
-        WantedJobs::ByIds(ids) => scope.by_ids(write, ids)?,
+        WantedJobs::ByIds(ids) => {
+            let (chosen, fragile) = scope.by_ids(write, ids)?;
+            (chosen, fragile, false)
+        }
     };
     match (fragile, request.company) {
         (Some(alone), Company::Nobody) => {
-            chosen.clear();
-            chosen.push(alone);
-            Ok((chosen, false))
+            Ok(Choice { chosen: vec![alone], fragile_waiting: false, is_unfinished: false })
         }
         (fragile, _) => {
             keep_within_rooms(&mut chosen, &request.rooms);
-            Ok((chosen, fragile.is_some()))
+            Ok(Choice { chosen, fragile_waiting: fragile.is_some(), is_unfinished })
         }
     }
 }

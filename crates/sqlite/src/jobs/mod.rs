@@ -16,8 +16,6 @@ pub(crate) use claim::Rotation;
 pub(crate) use claimed::ClaimedRows;
 pub(crate) use remove::forget;
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use foreman_core::job::{NewJob, QueueName};
 use foreman_core::ports::{
@@ -40,8 +38,7 @@ impl JobStore for SqliteStore {
     }
 
     async fn claim(&self, request: &ClaimRequest) -> Result<ClaimAnswer, StoreError> {
-        let (asked, rotation) = (request.clone(), Arc::clone(&self.parts.rotation));
-        let taken = self.write(move |write| claim::claim(write, &asked, &rotation)).await?;
+        let taken = claim::claim_by_looks(self, request).await?;
         claim::answer(self, taken).await
     }
 
@@ -72,7 +69,10 @@ impl JobStore for SqliteStore {
 
     async fn resume(&self, tenant: &TenantId, queue: &QueueName) -> Result<bool, StoreError> {
         let (tenant, queue) = (tenant.clone(), queue.clone());
-        self.write(move |write| pause::resume(write, &tenant, &queue)).await
+        let resumed = self.write(move |write| pause::resume(write, &tenant, &queue)).await;
+        // Also when it failed: the outcome may be unknown.
+        self.parts.rotation.resumed();
+        resumed
     }
 }
 

@@ -18,7 +18,7 @@ use crate::write::Write;
 pub(in crate::jobs) async fn answer(store: &SqliteStore, taken: RawClaim) -> Result<ClaimAnswer, StoreError> {
     let (fence, written, fragile_waiting) = match taken {
         RawClaim::SessionGone => return Ok(ClaimAnswer::SessionGone),
-        RawClaim::Nothing { fragile_waiting } => return Ok(ClaimAnswer::Nothing { fragile_waiting }),
+        RawClaim::Nothing { fragile_waiting, .. } => return Ok(ClaimAnswer::Nothing { fragile_waiting }),
         RawClaim::Claimed { fence, jobs, fragile_waiting } => (fence, jobs, fragile_waiting),
     };
     let mut jobs = Vec::with_capacity(written.len());

@@ -63,6 +63,7 @@ pub(super) fn find(
             part: LinePart::whole(),
             sections: Vec::new(),
             is_met: false,
+            stopped: None,
             waiting: Front::default(),
         })
     };

@@ -34,6 +34,7 @@ use super::cycle::LineCycle;
 use super::find::{LINE_OF, find};
 use super::line::LaneLine;
 use super::rotation::{CyclePlace, Rotation};
+use super::skipped::{LookEnd, WALK};
 use crate::error::Fault;
 use crate::order::Weights;
 use crate::rows::ReadyRow;
@@ -42,12 +43,15 @@ use crate::write::Write;
 /// So many lines of a lane and route are looked at together: about half a millisecond of the writer.
 pub(super) const AT_ONCE: usize = 256;
 
+/// So many lines of a lane are looked into in vain by one claim.
+const IN_VAIN: usize = 4 * AT_ONCE;
+
 /// So many lines of a lane and route that nobody may take from are passed over in one claim: about two milliseconds of the writer.
 /// The next claim goes on behind them; what others have come to last is looked at all the same.
 pub(super) const CLOSED_AT_ONCE: usize = 8 * AT_ONCE;
 
-/// So many jobs of a line are read ahead while it may be another line's turn.
-const AHEAD: usize = 16;
+/// So many jobs of a line are read ahead while it may be another line's turn, according to how many lines there are.
+const AHEAD: std::ops::RangeInclusive<usize> = 4..=16;
 
 /// The lines of one lane that a request may take from.
 pub(super) struct LaneLines<'t> {
@@ -61,6 +65,10 @@ pub(super) struct LaneLines<'t> {
     drained: Vec<usize>,
     turn: Turn<'t>,
     weights: Weights,
+    /// How many jobs may still be passed over.
+    walk: usize,
+    /// It stopped before it had seen everything.
+    is_unfinished: bool,
 }
 
 /// Where lines come from.
@@ -101,15 +109,27 @@ impl<'t> LaneLines<'t> {
             drained: Vec::new(),
             turn: Turn::new(turns.lane(lane)),
             weights: Weights::default(),
+            walk: WALK,
+            is_unfinished: false,
         }
     }
 
     /// The next `room` due jobs that need not run alone.
     pub fn take(&mut self, write: &Write<'_>, room: usize, chosen: &mut Vec<ReadyRow>) -> Result<(), Fault> {
-        let full = chosen.len() + room;
+        let (begun, full) = (chosen.len(), chosen.len() + room);
+        if self.lines.is_empty() && !self.look_further(write)? {
+            return Ok(());
+        }
+        if self.has_only_one() {
+            return self.lines[0].read_alone(write, self.lane, room, &mut self.walk, chosen);
+        }
         while chosen.len() < full {
             match self.next(write, full - chosen.len())? {
                 Some(waiting) => chosen.push(waiting),
+                None if self.lines.len() > IN_VAIN + 2 * (chosen.len() - begun) => {
+                    self.is_unfinished = true;
+                    break;
+                }
                 None if self.look_further(write)? => {}
                 None => break,
             }
@@ -117,13 +137,28 @@ impl<'t> LaneLines<'t> {
         Ok(())
     }
 
-    /// Lets the next claim go on where this one stopped.
-    pub fn remember(self, rotation: &Rotation) {
-        for line in self.lines.iter().filter(|line| !line.closed.is_empty()) {
-            rotation.skipped.remember((self.lane, &line.route, &line.queue), &line.part.after);
+    /// There is one line, and nothing to compare its jobs with: they are taken as they come.
+    fn has_only_one(&self) -> bool {
+        let is_all = match &self.source {
+            Source::Rounds(rounds) => rounds.iter().all(|round| round.is_over),
+            Source::Named(pairs) => pairs.is_empty(),
+        };
+        is_all && matches!(&self.lines[..], [line] if line.is_free())
+    }
+
+    /// Lets the next claim go on where this one stopped; true when it stopped before it had seen everything.
+    pub fn remember(self, rotation: &Rotation) -> bool {
+        let mut is_unfinished = self.is_unfinished;
+        for line in &self.lines {
+            let end = line.end();
+            is_unfinished |= matches!(end, LookEnd::Stopped(_));
+            // Of a line that nobody is kept from, the end says nothing.
+            let end = if end == LookEnd::End && line.closed.is_empty() { LookEnd::Found } else { end };
+            rotation.skipped.remember((self.lane, &line.route, &line.queue), &line.part, end);
         }
-        let Source::Rounds(rounds) = self.source else { return };
+        let Source::Rounds(rounds) = self.source else { return is_unfinished };
         for round in rounds {
+            is_unfinished |= round.closed_left == 0;
             let place = if round.is_over {
                 CyclePlace::default()
             } else {
@@ -131,6 +166,7 @@ impl<'t> LaneLines<'t> {
             };
             rotation.keep(self.lane, round.route, place);
         }
+        is_unfinished
     }
 
     /// The one of the lines at hand whose turn it is.
@@ -158,9 +194,9 @@ impl<'t> LaneLines<'t> {
 
     /// As many as may be needed before it is another line's turn.
     fn read_on(&mut self, write: &Write<'_>, number: usize, room: usize) -> Result<(), Fault> {
-        let ahead = if self.turn.is_empty() { room } else { room.min(AHEAD) };
+        let ahead = if self.turn.is_empty() { room } else { room.min(ahead(room, self.lines.len())) };
         let line = &mut self.lines[number];
-        line.read_on(write, self.lane, (ahead, ahead))?;
+        line.read_on(write, self.lane, (ahead, ahead), &mut self.walk)?;
         line.offer(number, &mut self.turn);
         Ok(())
     }
@@ -199,14 +235,19 @@ impl<'t> LaneLines<'t> {
                 }
             }
         }
+        let ((up_to, beyond), ahead) = (fair::window(self.limit), ahead(self.limit, self.lines.len() - before));
         for number in before..self.lines.len() {
             let line = &mut self.lines[number];
-            if line.is_shared || line.closed.has(&line.first.2) {
-                let (up_to, beyond) = fair::window(self.limit);
-                line.read_on(write, self.lane, (up_to.min(AHEAD), beyond.min(AHEAD)))?;
+            if line.is_read_at_once(write)? {
+                line.read_on(write, self.lane, (up_to.min(ahead), beyond.min(ahead)), &mut self.walk)?;
             }
             line.offer(number, &mut self.turn);
         }
         Ok(self.lines.len() > before)
     }
+}
+
+/// How many of each of so many lines are read when so many jobs are wanted: twice its share, for some lines have less.
+fn ahead(wanted: usize, lines: usize) -> usize {
+    (2 * wanted / lines.max(1)).clamp(*AHEAD.start(), *AHEAD.end())
 }

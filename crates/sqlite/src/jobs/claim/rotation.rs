@@ -4,11 +4,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use foreman_core::Lane;
-use foreman_core::TenantId;
 use foreman_core::fair::Turns;
 use foreman_core::job::QueueName;
 use foreman_core::target::Route;
+use foreman_core::{JobId, Lane, TenantId};
+use uuid::Uuid;
 
 use super::skipped::Skipped;
 use crate::disabled::DisabledTenants;
@@ -24,7 +24,12 @@ pub(crate) struct Rotation {
     turns: Mutex<Turns>,
     pub(super) skipped: Arc<Skipped>,
     disabled: DisabledTenants,
+    /// After which of the jobs that must run alone the next claim looks, where there were more than one claim looks at.
+    fragile: Mutex<Option<FragilePlace>>,
 }
+
+/// A place among the jobs that must run alone: queue, route, lane, key and job.
+pub(super) type FragilePlace = (String, String, i64, i64, JobId);
 
 /// After which queue, and after which tenant's latest lines, the next claim goes on, where there were more lines than one
 /// claim looks at.
@@ -55,6 +60,20 @@ impl Rotation {
     /// Queues went: what was known of their lines does not hold for the next of their name.
     pub fn forget_lines(&self) {
         self.skipped.forget();
+    }
+
+    pub(super) fn fragile_place(&self) -> FragilePlace {
+        let beginning = || (String::new(), String::new(), -1, i64::MIN, JobId(Uuid::nil()));
+        lock(&self.fragile).clone().unwrap_or_else(beginning)
+    }
+
+    pub(super) fn keep_fragile_place(&self, place: Option<FragilePlace>) {
+        *lock(&self.fragile) = place;
+    }
+
+    /// A tenant has resumed a queue.
+    pub fn resumed(&self) {
+        self.skipped.resumed();
     }
 
     /// Whose turn it is. Claims come one after the other; nobody else holds it for longer than a line takes.

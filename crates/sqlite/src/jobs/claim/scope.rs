@@ -9,11 +9,29 @@ use foreman_core::{JobId, Lane};
 
 use super::closed::{self, Everywhere};
 use super::lines::LaneLines;
-use super::rotation::Rotation;
+use super::rotation::{FragilePlace, Rotation};
 use crate::error::Fault;
 use crate::places;
 use crate::rows::{JobRow, ReadyRow, job_row_columns};
 use crate::write::Write;
+
+/// So many jobs that must run alone are looked at by one claim.
+const FRAGILE_AT_ONCE: usize = 1_024;
+
+pub(super) const FRAGILE: &str = concat!(
+    "SELECT ",
+    job_row_columns!(),
+    ", key FROM ready INDEXED BY ready_fragile
+     WHERE key IS NOT NULL AND crashes >= 2 AND (queue, route, lane, key, job) > (?1, ?2, ?3, ?4, ?5)
+     ORDER BY queue, route, lane, key, job LIMIT ?6"
+);
+
+/// What was found in order.
+pub(super) struct InOrder {
+    pub chosen: Vec<ReadyRow>,
+    /// There may be more behind what was passed over: the next look goes on there.
+    pub is_unfinished: bool,
+}
 
 /// What this request may take from.
 pub(super) struct ClaimScope<'r> {
@@ -36,7 +54,7 @@ impl<'r> ClaimScope<'r> {
         rotation: &Rotation,
         plan: &LanePlan,
         limit: usize,
-    ) -> Result<Vec<ReadyRow>, Fault> {
+    ) -> Result<InOrder, Fault> {
         // A lane may be asked twice: the second time it goes on where it stopped.
         let turns = rotation.turns();
         let mut lanes: BTreeMap<Lane, LaneLines<'_>> = BTreeMap::new();
@@ -52,28 +70,35 @@ impl<'r> ClaimScope<'r> {
                 .or_insert_with(|| LaneLines::of(*lane, self.request, limit, closed, rotation, &turns));
             lines.take(write, room, &mut chosen)?;
         }
+        let mut is_unfinished = false;
         for lines in lanes.into_values() {
-            lines.remember(rotation);
+            is_unfinished |= lines.remember(rotation);
         }
-        Ok(chosen)
+        Ok(InOrder { chosen, is_unfinished })
     }
 
-    /// The first due job that must run alone, of any lane.
-    pub fn first_fragile(&self, write: &Write<'_>) -> Result<Option<ReadyRow>, Fault> {
+    /// The first due job that must run alone, of any lane. Where there are very many, claims go round, and it is the first of
+    /// those that are looked at.
+    pub fn first_fragile(&self, write: &Write<'_>, rotation: &Rotation) -> Result<Option<ReadyRow>, Fault> {
         // Hardly ever any: one look at an index that is empty most of the time.
-        let mut statement = write.prepared(concat!(
-            "SELECT ",
-            job_row_columns!(),
-            ", key FROM ready INDEXED BY ready_fragile WHERE key IS NOT NULL AND crashes >= 2 ORDER BY key, job"
-        ))?;
-        let mut rows = statement.query([])?;
+        let mut statement = write.prepared(FRAGILE)?;
+        let (queue, route, lane, key, job) = rotation.fragile_place();
+        let mut rows = statement.query((queue, route, lane, key, job.0, FRAGILE_AT_ONCE as i64))?;
+        let (mut first, mut last, mut seen): (Option<ReadyRow>, Option<FragilePlace>, usize) = (None, None, 0);
         while let Some(row) = rows.next()? {
             let waiting = ReadyRow::try_from(row)?;
-            if self.may_take(write, &waiting)? {
-                return Ok(Some(waiting));
+            seen += 1;
+            if seen == FRAGILE_AT_ONCE {
+                let JobRow { queue, route, lane, job, .. } = &waiting.job_row;
+                let key = waiting.key.unwrap_or_default();
+                last = Some((queue.as_str().to_owned(), route.as_str().to_owned(), lane.rank(), key, *job));
+            }
+            if first.as_ref().is_none_or(|first| before(&waiting, first)) && self.may_take(write, &waiting)? {
+                first = Some(waiting);
             }
         }
-        Ok(None)
+        rotation.keep_fragile_place(last);
+        Ok(first)
     }
 
     /// Those of `ids` that are due, not paused and served; and the first of them that must run alone.

@@ -11,11 +11,13 @@ use foreman_core::ports::{ClaimRequest, Headroom};
 use foreman_core::{Clock, SessionId, TenantId};
 use rusqlite::Connection;
 
-use super::closed::PAUSED_IN;
+use super::closed::ANY_PAUSED_IN;
 use super::find::{LATEST_OF, LINE_OF, NEXT_LINE, NEXT_TENANT};
 use super::line::REST_OF_LINE;
 use super::lines::AT_ONCE;
 use super::rotation::Rotation;
+use super::scope::FRAGILE;
+use super::skipped::SHARES_BEYOND;
 use super::{RawClaim, claim};
 use crate::error::Fault;
 use crate::jobs::submit;
@@ -123,7 +125,7 @@ fn lines_are_found_by_searches_of_the_index() {
     let bare = Bare::new();
     let besides = [
         "SEARCH front USING PRIMARY KEY (queue=? AND lane=? AND route=?)",
-        "SEARCH share USING PRIMARY KEY (queue=? AND lane=? AND route=?)",
+        "SEARCH share USING COVERING INDEX line_shares_by_key (queue=? AND lane=? AND route=?)",
     ];
     for (question, expected) in [
         (NEXT_LINE, "SEARCH ready USING INDEX ready_in_order (lane=? AND route=? AND queue>?)"),
@@ -131,7 +133,12 @@ fn lines_are_found_by_searches_of_the_index() {
         (REST_OF_LINE, "SEARCH ready USING INDEX ready_in_order (lane=? AND route=? AND queue=? AND (key,job)>(?,?))"),
         (NEXT_TENANT, "SEARCH line_shares USING COVERING INDEX line_shares_by_time (lane=? AND route=? AND tenant>?)"),
         (LATEST_OF, "SEARCH line_shares USING COVERING INDEX line_shares_by_time (lane=? AND route=? AND tenant=?)"),
-        (PAUSED_IN, "SEARCH queues USING INDEX queues_paused (queue=?)"),
+        (ANY_PAUSED_IN, "SEARCH queues USING INDEX queues_paused (queue=?)"),
+        (
+            SHARES_BEYOND,
+            "SEARCH line_shares USING COVERING INDEX line_shares_by_key (queue=? AND lane=? AND route=? AND last_key>?)",
+        ),
+        (FRAGILE, "SEARCH ready USING INDEX ready_fragile ((queue,route,lane,key,job)>(?,?,?,?,?))"),
     ] {
         let plan: Vec<String> = plan(&bare.sql, question)
             .into_iter()
