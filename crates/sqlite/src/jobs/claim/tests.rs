@@ -1,5 +1,7 @@
 //! What a claim costs, in steps of the machine inside SQLite, and what it finds.
 
+mod bounds;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
