@@ -158,7 +158,6 @@ impl<'t> LaneLines<'t> {
         }
         let Source::Rounds(rounds) = self.source else { return is_unfinished };
         for round in rounds {
-            is_unfinished |= round.closed_left == 0;
             let place = if round.is_over {
                 CyclePlace::default()
             } else {
