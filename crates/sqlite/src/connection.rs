@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::config::Config;
@@ -34,6 +35,9 @@ pub(crate) fn writing(config: &Config) -> Result<Connection, Fault> {
     connection.pragma_update(None, "cache_size", -16_384)?;
     connection.pragma_update(None, "foreign_keys", false)?;
     connection.pragma_update(None, "trusted_schema", false)?;
+    // Without it SQLite prepares a statement again whenever a value is bound that its plan might depend on: the limit of a list,
+    // the key a line is read from. With claims of 32 jobs that was 13 % of all samples of a profile.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     if let Some(pages) = config.max_pages {
         connection.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(()))?;
     }
@@ -56,4 +60,24 @@ fn open(path: &Path, flags: OpenFlags, busy_timeout: Duration) -> Result<Connect
     connection.busy_timeout(busy_timeout)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(connection)
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::StatementStatus;
+
+    use super::*;
+
+    #[test]
+    fn a_statement_is_prepared_once_whatever_is_bound_to_it() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let sql = writing(&Config::at(directory.path().join("foreman.db"))).expect("opens");
+        sql.execute_batch("CREATE TABLE marks (mark INTEGER PRIMARY KEY) STRICT").expect("creates");
+        let mut statement = sql.prepare("SELECT mark FROM marks WHERE mark > ?1 LIMIT ?2").expect("it is SQL");
+        for bound in 1..=3 {
+            let marks = statement.query_map([bound, bound], |row| row.get::<_, i64>(0)).expect("it runs");
+            assert_eq!(marks.count(), 0);
+        }
+        assert_eq!(statement.get_status(StatementStatus::RePrepare), 0);
+    }
 }

@@ -57,7 +57,7 @@ pub use error::OpenError;
 pub use filesystem::shared_file_system;
 
 use error::Fault;
-use jobs::lines::Rotation;
+use jobs::{ClaimedRows, Rotation};
 use readers::{ReadSnapshot, Readers};
 use unreadable::Unreadable;
 use write::Write;
@@ -74,6 +74,7 @@ struct StoreParts {
     readers: Readers,
     writer: Writer,
     rotation: Arc<Rotation>,
+    claimed: ClaimedRows,
     unreadable: Arc<Unreadable>,
     call_timeout: Duration,
     census_timeout: Duration,
@@ -89,8 +90,18 @@ impl SqliteStore {
         let writer = Writer::start(connection, lock, &config, clock, wakeups)
             .map_err(|error| OpenError::Io { path: config.path.clone(), reason: error.to_string() })?;
         let Config { call_timeout, census_timeout, .. } = config;
-        let (rotation, unreadable) = (Arc::default(), Arc::default());
-        Ok(Self { parts: Arc::new(StoreParts { readers, writer, rotation, unreadable, call_timeout, census_timeout }) })
+        let (rotation, claimed, unreadable) = Default::default();
+        Ok(Self {
+            parts: Arc::new(StoreParts {
+                readers,
+                writer,
+                rotation,
+                claimed,
+                unreadable,
+                call_timeout,
+                census_timeout,
+            }),
+        })
     }
 
     /// Writes what waits in line, lets reads end, folds the log into the file, ends the writer's thread and gives the lock

@@ -30,6 +30,7 @@ const MIGRATIONS: Migrations = Migrations::new(&[
     Migration { version: 6, name: "upkeep", serves: 1, sql: include_str!("../migrations/0006_upkeep.sql") },
     Migration { version: 7, name: "users", serves: 1, sql: include_str!("../migrations/0007_users.sql") },
     Migration { version: 8, name: "followers", serves: 1, sql: include_str!("../migrations/0008_followers.sql") },
+    Migration { version: 9, name: "lines", serves: 1, sql: include_str!("../migrations/0009_lines.sql") },
 ]);
 
 /// The newest version this binary knows.

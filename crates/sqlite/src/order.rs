@@ -15,75 +15,109 @@ use crate::error::Fault;
 use crate::rows::JobRow;
 use crate::write::Write;
 
-/// What is due in one lane, for one route, in one queue.
-pub(crate) type LineId = (QueueName, Lane, Route);
+/// V of a line, and the last key of a tenant there.
+const PLACE: &str = "SELECT (SELECT v FROM line_fronts WHERE queue = ?1 AND lane = ?2 AND route = ?3),
+     (SELECT last_key FROM line_shares WHERE queue = ?1 AND lane = ?2 AND route = ?3 AND tenant = ?4)";
 
-pub(crate) fn line_of(job_row: &JobRow) -> LineId {
+/// What is due in one lane, for one route, in one queue.
+type LineId = (QueueName, Lane, Route);
+
+fn line_of(job_row: &JobRow) -> LineId {
     (job_row.queue.clone(), job_row.lane, job_row.route.clone())
+}
+
+fn is_of((queue, lane, route): &LineId, job_row: &JobRow) -> bool {
+    *lane == job_row.lane && *queue == job_row.queue && *route == job_row.route
 }
 
 /// The keys given out by one operation.
 pub(crate) struct KeyAssignments<'c> {
     sql: &'c Connection,
-    fronts: HashMap<LineId, i64>,
-    shares: HashMap<(LineId, TenantId), i64>,
+    places: Vec<TenantPlace>,
+    by_name: HashMap<(LineId, TenantId), usize>,
+    /// The place that was asked for last: most of a batch are of one tenant and one line.
+    latest: usize,
     weights: Weights,
+}
+
+/// How far a tenant has come in a line.
+struct TenantPlace {
+    line: LineId,
+    tenant: TenantId,
+    virtual_time: i64,
+    /// The tenant's last key, if it ever had one.
+    last: Option<i64>,
+    weight: u32,
+    /// A key was given out that is not written down yet.
+    is_ahead: bool,
+}
+
+impl TenantPlace {
+    fn is_of(&self, job_row: &JobRow) -> bool {
+        self.tenant == job_row.tenant && is_of(&self.line, job_row)
+    }
 }
 
 impl<'c> KeyAssignments<'c> {
     pub fn new(sql: &'c Connection) -> Self {
-        Self { sql, fronts: HashMap::new(), shares: HashMap::new(), weights: Weights::default() }
+        Self { sql, places: Vec::new(), by_name: HashMap::new(), latest: 0, weights: Weights::default() }
     }
 
     /// The key of a job that falls due now.
     pub fn next(&mut self, job_row: &JobRow) -> Result<i64, Fault> {
-        let virtual_time = self.front(job_row)?;
-        let weight = self.weights.of(self.sql, &job_row.tenant)?;
-        let place = (line_of(job_row), job_row.tenant.clone());
-        let last = match self.shares.get(&place) {
-            Some(last) => Some(*last),
-            None => self.stored_share(job_row)?,
-        };
-        let key = OrderKeys::reserve(virtual_time, last, weight, 1).last();
-        self.shares.insert(place, key);
+        let place = self.place(job_row)?;
+        let key = OrderKeys::reserve(place.virtual_time, place.last, place.weight, 1).last();
+        (place.last, place.is_ahead) = (Some(key), true);
         Ok(key)
     }
 
     /// The key of a job that goes to the front: V itself.
     pub fn front(&mut self, job_row: &JobRow) -> Result<i64, Fault> {
-        let line = line_of(job_row);
-        if let Some(time) = self.fronts.get(&line) {
-            return Ok(*time);
-        }
-        let mut statement =
-            self.sql.prepare_cached("SELECT v FROM line_fronts WHERE queue = ?1 AND lane = ?2 AND route = ?3")?;
-        let place = (line.0.as_str(), line.1.rank(), line.2.as_str());
-        let time = statement.query_row(place, |row| row.get(0)).optional()?.unwrap_or_default();
-        self.fronts.insert(line, time);
-        Ok(time)
+        Ok(self.place(job_row)?.virtual_time)
     }
 
-    fn stored_share(&self, job_row: &JobRow) -> Result<Option<i64>, Fault> {
+    fn place(&mut self, job_row: &JobRow) -> Result<&mut TenantPlace, Fault> {
+        if !self.places.get(self.latest).is_some_and(|place| place.is_of(job_row)) {
+            self.latest = self.find(job_row)?;
+        }
+        Ok(&mut self.places[self.latest])
+    }
+
+    fn find(&mut self, job_row: &JobRow) -> Result<usize, Fault> {
+        let name = (line_of(job_row), job_row.tenant.clone());
+        if let Some(number) = self.by_name.get(&name) {
+            return Ok(*number);
+        }
         let JobRow { queue, lane, route, tenant, .. } = job_row;
-        let mut statement = self.sql.prepare_cached(
-            "SELECT last_key FROM line_shares WHERE queue = ?1 AND lane = ?2 AND route = ?3 AND tenant = ?4",
-        )?;
-        let place = (queue.as_str(), lane.rank(), route.as_str(), tenant.as_str());
-        Ok(statement.query_row(place, |row| row.get(0)).optional()?)
+        let names = (queue.as_str(), lane.rank(), route.as_str(), tenant.as_str());
+        let (virtual_time, last): (Option<i64>, Option<i64>) =
+            self.sql.prepare_cached(PLACE)?.query_row(names, |row| Ok((row.get(0)?, row.get(1)?)))?;
+        self.places.push(TenantPlace {
+            line: name.0.clone(),
+            tenant: name.1.clone(),
+            virtual_time: virtual_time.unwrap_or_default(),
+            last,
+            weight: self.weights.of(self.sql, tenant)?,
+            is_ahead: false,
+        });
+        let number = self.places.len() - 1;
+        self.by_name.insert(name, number);
+        Ok(number)
     }
 
     /// Writes down what was given out.
     pub fn keep(self, write: &Write<'_>) -> Result<(), Fault> {
-        if self.shares.is_empty() {
-            return Ok(());
-        }
-        let mut statement = self.sql.prepare_cached(
-            "INSERT INTO line_shares (queue, lane, route, tenant, last_key, given_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-             ON CONFLICT DO UPDATE SET last_key = excluded.last_key, given_at = excluded.given_at",
-        )?;
         let now = write.now.as_micros();
-        for (((queue, lane, route), tenant), last) in &self.shares {
-            statement.execute((queue.as_str(), lane.rank(), route.as_str(), tenant.as_str(), last, now))?;
+        for TenantPlace { line: (queue, lane, route), tenant, last, .. } in
+            self.places.iter().filter(|place| place.is_ahead)
+        {
+            write
+                .prepared(
+                    "INSERT INTO line_shares (queue, lane, route, tenant, last_key, given_at)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+                     ON CONFLICT DO UPDATE SET last_key = excluded.last_key, given_at = excluded.given_at",
+                )?
+                .execute((queue.as_str(), lane.rank(), route.as_str(), tenant.as_str(), last, now))?;
         }
         Ok(())
     }
@@ -106,25 +140,50 @@ impl Weights {
     }
 }
 
-/// What a claim took of a line.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct ServedLine {
-    pub highest: i64,
-    pub count: usize,
+/// What a claim took, line by line.
+#[derive(Default)]
+pub(crate) struct ServedLines {
+    lines: Vec<ServedLine>,
+    by_name: HashMap<LineId, usize>,
+    /// The line of the last one: most of a claim come from few lines.
+    latest: usize,
 }
 
-/// V moves with service: the highest key claimed so far. For what was taken out of its turn it moves no further than so many
-/// jobs would take it ([`foreman_core::fair::out_of_turn`]).
-pub(crate) fn served(sql: &Connection, taken: &HashMap<LineId, ServedLine>, is_their_turn: bool) -> Result<(), Fault> {
-    /// Further than any key lies from another, and small enough to be added to one.
-    const ANY: i64 = i64::MAX / 4;
-    let mut statement = sql.prepare_cached(
-        "INSERT INTO line_fronts (queue, lane, route, v) VALUES (?1, ?2, ?3, min(?4, ?5))
-         ON CONFLICT DO UPDATE SET v = max(v, min(?4, v + ?5))",
-    )?;
-    for ((queue, lane, route), ServedLine { highest, count }) in taken {
-        let most = if is_their_turn { ANY } else { UNIT.saturating_mul(i64::try_from(*count).unwrap_or(ANY)).min(ANY) };
-        statement.execute((queue.as_str(), lane.rank(), route.as_str(), highest, most))?;
+struct ServedLine {
+    line: LineId,
+    highest: i64,
+    count: usize,
+}
+
+impl ServedLines {
+    pub fn add(&mut self, job_row: &JobRow, key: i64) {
+        if !self.lines.get(self.latest).is_some_and(|served| is_of(&served.line, job_row)) {
+            let line = line_of(job_row);
+            self.latest = self.by_name.get(&line).copied().unwrap_or_else(|| {
+                self.lines.push(ServedLine { line: line.clone(), highest: key, count: 0 });
+                self.by_name.insert(line, self.lines.len() - 1);
+                self.lines.len() - 1
+            });
+        }
+        let served = &mut self.lines[self.latest];
+        (served.highest, served.count) = (served.highest.max(key), served.count + 1);
     }
-    Ok(())
+
+    /// V moves with service: the highest key claimed so far. For what was taken out of its turn it moves no further than so many
+    /// jobs would take it ([`foreman_core::fair::out_of_turn`]).
+    pub fn keep(&self, write: &Write<'_>, is_their_turn: bool) -> Result<(), Fault> {
+        /// Further than any key lies from another, and small enough to be added to one.
+        const ANY: i64 = i64::MAX / 4;
+        for ServedLine { line: (queue, lane, route), highest, count } in &self.lines {
+            let most =
+                if is_their_turn { ANY } else { UNIT.saturating_mul(i64::try_from(*count).unwrap_or(ANY)).min(ANY) };
+            write
+                .prepared(
+                    "INSERT INTO line_fronts (queue, lane, route, v) VALUES (?1, ?2, ?3, min(?4, ?5))
+                     ON CONFLICT DO UPDATE SET v = max(v, min(?4, v + ?5))",
+                )?
+                .execute((queue.as_str(), lane.rank(), route.as_str(), highest, most))?;
+        }
+        Ok(())
+    }
 }

@@ -75,6 +75,11 @@ pub(crate) fn leave_held(write: &Write<'_>, job: JobId) -> Result<(), Fault> {
     hit(&mut write.prepared("DELETE FROM held WHERE job = ?1")?, "held", job)
 }
 
+/// Takes a job out of a claim; false where it is not open there.
+pub(crate) fn leave_claim(write: &Write<'_>, job: JobId, claim: Fence) -> Result<bool, Fault> {
+    Ok(write.prepared("DELETE FROM held WHERE job = ?1 AND claim = ?2")?.execute((job.0, claim.0))? == 1)
+}
+
 fn hit(delete: &mut BorrowedStatement<'_, '_>, table: &str, job: JobId) -> Result<(), Fault> {
     match delete.execute([job.0])? {
         1 => Ok(()),
@@ -161,9 +166,9 @@ fn put(
     Ok(())
 }
 
+/// Puts a job that has been counted as claimed into its claim.
 pub(crate) fn hold(write: &Write<'_>, claim: Fence, job_row: &JobRow) -> Result<(), Fault> {
     let JobRow { job, tenant, queue, route, lane, kind, run_at, expires_at, counters } = job_row;
-    let counters = counters.moved();
     write
         .prepared(concat!(
             "INSERT INTO held (",

@@ -134,12 +134,20 @@ pub(crate) use job_row_columns;
 
 impl JobRow {
     fn read(cells: &Cells<'_>) -> Result<Self, Fault> {
+        let route = Route::from_stored(cells.text(3, "route")?);
+        Self::named(cells, (cells.tenant(1)?, cells.queue(2)?, route, cells.lane(4)?))
+    }
+
+    fn named(
+        cells: &Cells<'_>,
+        (tenant, queue, route, lane): (TenantId, QueueName, Route, Lane),
+    ) -> Result<Self, Fault> {
         Ok(Self {
             job: cells.id,
-            tenant: cells.tenant(1)?,
-            queue: cells.queue(2)?,
-            route: Route::from_stored(cells.text(3, "route")?),
-            lane: cells.lane(4)?,
+            tenant,
+            queue,
+            route,
+            lane,
             kind: cells.get(5, "kind")?,
             run_at: cells.time(6, "run_at")?,
             expires_at: cells.maybe_time(7, "expires_at")?,
@@ -153,6 +161,21 @@ pub(crate) struct ReadyRow {
     pub job_row: JobRow,
     /// Its place in the order; none until it is due.
     pub key: Option<i64>,
+}
+
+impl ReadyRow {
+    /// A row of a line whose names are at hand. `before`: the tenant of the row before it, whose this one is most of the time.
+    pub fn of_line(
+        row: &Row<'_>,
+        (lane, route, queue): (Lane, &Route, &QueueName),
+        before: Option<&TenantId>,
+    ) -> Result<Self, Fault> {
+        let cells = Cells::of_job(row, "ready", 0)?;
+        let name = cells.text(1, "tenant")?;
+        let tenant = before.filter(|tenant| tenant.as_str() == name).cloned().unwrap_or_else(|| TenantId::new(name));
+        let (queue, route) = (queue.clone(), route.clone());
+        Ok(Self { job_row: JobRow::named(&cells, (tenant, queue, route, lane))?, key: cells.get(12, "key")? })
+    }
 }
 
 impl TryFrom<&Row<'_>> for ReadyRow {

@@ -36,6 +36,12 @@ impl TryFrom<&Row<'_>> for RawJob {
 }
 
 impl RawJob {
+    /// From the columns `created_at, work`, of a job whose id and tenant are at hand.
+    pub fn of(row: &Row<'_>, id: JobId, tenant: TenantId) -> Result<Self, Fault> {
+        let cells = Cells { row, table: "jobs", id };
+        Ok(Self { id, tenant, created_at: cells.time(0, "created_at")?, work: cells.get(1, "work")? })
+    }
+
     pub fn read(self) -> Result<Job, Fault> {
         let work = serde_json::from_str(&self.work).map_err(|error| Fault::misfit("jobs", "work", self.id, error))?;
         Ok(Job { id: self.id, tenant: self.tenant, work: Arc::new(work), created_at: self.created_at })

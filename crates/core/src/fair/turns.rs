@@ -54,7 +54,20 @@ impl Turns {
 
     /// A job was claimed in its turn.
     pub fn took(&mut self, lane: Lane, route: &Route, queue: &QueueName, tenant: &TenantId, weight: u32) {
-        self.0[place(lane)].took(route, queue, tenant, weight);
+        self.took_run(lane, route, queue, tenant, weight, 1);
+    }
+
+    /// So many jobs of one tenant and line were claimed in their turn, one after the other.
+    pub fn took_run(
+        &mut self,
+        lane: Lane,
+        route: &Route,
+        queue: &QueueName,
+        tenant: &TenantId,
+        weight: u32,
+        count: usize,
+    ) {
+        self.0[place(lane)].took_run(route, queue, tenant, weight, count);
     }
 }
 
@@ -68,10 +81,18 @@ fn place(lane: Lane) -> usize {
 
 impl LaneTurns {
     pub fn took(&mut self, route: &Route, queue: &QueueName, tenant: &TenantId, weight: u32) {
-        let start = self.start(tenant);
-        self.now = start;
-        self.picks += 1;
-        self.next.insert(tenant.clone(), start + step(weight));
+        self.took_run(route, queue, tenant, weight, 1);
+    }
+
+    /// Each of them begins a step after the one before it.
+    fn took_run(&mut self, route: &Route, queue: &QueueName, tenant: &TenantId, weight: u32, count: usize) {
+        if count == 0 {
+            return;
+        }
+        let (start, steps) = (self.start(tenant), step(weight).saturating_mul(count as i64));
+        self.now = start.saturating_add(steps - step(weight));
+        self.picks += count as u64;
+        self.next.insert(tenant.clone(), start.saturating_add(steps));
         let line = self.hash(route, queue);
         self.served.insert(line, self.picks);
     }
@@ -327,5 +348,18 @@ mod tests {
         round.took(&route, &queue, &one, 1);
         assert!(round.start(&one) > round.start(&other));
         assert_eq!(turns.start(&one), turns.start(&other));
+    }
+
+    #[test]
+    fn jobs_taken_in_a_row_count_like_one_after_the_other() {
+        let (route, queue) = (Route::http(), QueueName::default());
+        let [mut one_by_one, mut together] = [LaneTurns::default(), LaneTurns::default()];
+        for (tenant, weight, count) in [("a", 1, 3), ("b", 4, 7), ("c", 2, 0), ("a", 1, 1), ("b", 4, 2)] {
+            let tenant = TenantId::new(tenant);
+            (0..count).for_each(|_| one_by_one.took(&route, &queue, &tenant, weight));
+            together.took_run(&route, &queue, &tenant, weight, count);
+            assert_eq!((one_by_one.now, one_by_one.picks), (together.now, together.picks));
+            assert_eq!(one_by_one.start(&tenant), together.start(&tenant));
+        }
     }
 }

@@ -7,12 +7,21 @@ use std::path::Path;
 use crate::metadata::root;
 
 /// Files that only one store has, and why the other has none.
-const ONLY_SQLITE: [(&str, &str); 13] = [
+const ONLY_SQLITE: [(&str, &str); 22] = [
     ("bare.rs", "tests count what a question costs in steps of the machine inside the process"),
     ("disabled.rs", "the one process that changes tenants remembers which are disabled; Postgres asks the table"),
     ("filesystem.rs", "a data file lies on a file system, and not every kind will do"),
-    ("jobs/lines.rs", "a claim walks from line to line; on Postgres one statement does (sql/claim/look.sql)"),
-    ("jobs/skipped.rs", "what that walk passes over; on Postgres a claim keeps near V (jobs/claim/floor.rs)"),
+    ("jobs/claim/closed.rs", "whom a claim leaves alone is asked tenant by tenant; on Postgres by the statement"),
+    ("jobs/claim/cycle.rs", "a claim walks from line to line; on Postgres one statement does (sql/claim/look.sql)"),
+    ("jobs/claim/find.rs", "as jobs/claim/cycle.rs"),
+    ("jobs/claim/line.rs", "as jobs/claim/cycle.rs"),
+    ("jobs/claim/lines.rs", "as jobs/claim/cycle.rs"),
+    ("jobs/claim/rotation.rs", "where that walk goes on with the next claim"),
+    ("jobs/claim/scope.rs", "what a claim may take, job by job; on Postgres the statement says so"),
+    ("jobs/claim/skipped.rs", "what that walk passes over; on Postgres a claim keeps near V (jobs/claim/floor.rs)"),
+    ("jobs/claim/tests.rs", "as bare.rs"),
+    ("jobs/claim/tests/bounds.rs", "as bare.rs"),
+    ("jobs/claimed.rs", "the one process that claims remembers what it took; on Postgres the claim's row has it"),
     ("lock.rs", "one process per data file"),
     (
         "queues.rs",
@@ -26,9 +35,8 @@ const ONLY_SQLITE: [(&str, &str); 13] = [
     ("writer.rs", "many readers beside one writer; on Postgres every connection of the pool does both"),
 ];
 
-const ONLY_POSTGRES: [(&str, &str); 16] = [
+const ONLY_POSTGRES: [(&str, &str); 15] = [
     ("indexes.rs", "indexes are built while other processes work"),
-    ("jobs/claim/answer.rs", "what was taken is read after the commit, outside of all locks"),
     ("jobs/claim/choice.rs", "the choice is made between two statements; on SQLite it is made while lines are walked"),
     ("jobs/claim/floor.rs", "dead entries of an index are not walked over again; SQLite has none"),
     ("jobs/claim/look.rs", "a look without locks comes before the taking; SQLite has one writer"),

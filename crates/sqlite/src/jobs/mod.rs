@@ -5,17 +5,16 @@
 
 mod cancel;
 mod claim;
-pub(crate) mod lines;
+mod claimed;
 mod pause;
 pub(crate) mod redrive;
 mod remove;
 pub(crate) mod settle;
-mod skipped;
 pub(crate) mod submit;
 
+pub(crate) use claim::Rotation;
+pub(crate) use claimed::ClaimedRows;
 pub(crate) use remove::forget;
-
-use std::sync::Arc;
 
 use async_trait::async_trait;
 use foreman_core::job::{NewJob, QueueName};
@@ -39,14 +38,13 @@ impl JobStore for SqliteStore {
     }
 
     async fn claim(&self, request: &ClaimRequest) -> Result<ClaimAnswer, StoreError> {
-        let (asked, rotation) = (request.clone(), Arc::clone(&self.parts.rotation));
-        let taken = self.write(move |write| claim::claim(write, &asked, &rotation)).await?;
+        let taken = claim::claim_by_looks(self, request).await?;
         claim::answer(self, taken).await
     }
 
     async fn settle(&self, session: SessionId, settlements: &[Settlement]) -> Result<Vec<Settled>, StoreError> {
-        let settlements = settle::prepare(settlements)?;
-        self.write(move |write| settle::settle(write, session, &settlements)).await
+        let settlements = settle::prepare(settlements, &self.parts.claimed)?;
+        self.write(move |write| settle::settle(write, session, settlements)).await
     }
 
     async fn cancel(&self, tenant: &TenantId, ids: &[JobId]) -> Result<Vec<Option<CancelAnswer>>, StoreError> {
@@ -71,7 +69,10 @@ impl JobStore for SqliteStore {
 
     async fn resume(&self, tenant: &TenantId, queue: &QueueName) -> Result<bool, StoreError> {
         let (tenant, queue) = (tenant.clone(), queue.clone());
-        self.write(move |write| pause::resume(write, &tenant, &queue)).await
+        let resumed = self.write(move |write| pause::resume(write, &tenant, &queue)).await;
+        // Also when it failed: the outcome may be unknown.
+        self.parts.rotation.resumed();
+        resumed
     }
 }
 

@@ -10,6 +10,7 @@ use foreman_core::storage::{Counters, StoredReport};
 use foreman_core::{Fence, JobId, SessionId, Verdict};
 use rusqlite::OptionalExtension;
 
+use super::claimed::ClaimedRows;
 use crate::claim_info;
 use crate::error::Fault;
 use crate::order::KeyAssignments;
@@ -23,25 +24,31 @@ pub(super) struct PreparedSettlement {
     job: JobId,
     verdict: Verdict,
     report: StoredReport,
+    /// What was taken under that claim, if this process still knows.
+    claimed: Option<JobRow>,
 }
 
-pub(super) fn prepare(settlements: &[Settlement]) -> Result<Vec<PreparedSettlement>, StoreError> {
-    settlements.iter().map(prepare_one).collect()
-}
-
-fn prepare_one(settlement: &Settlement) -> Result<PreparedSettlement, StoreError> {
-    let Settlement { fence, job, verdict } = settlement;
-    let report = StoredReport::of(*job, verdict)?;
-    Ok(PreparedSettlement { fence: *fence, job: *job, verdict: verdict.clone(), report })
+pub(super) fn prepare(
+    settlements: &[Settlement],
+    claimed: &ClaimedRows,
+) -> Result<Vec<PreparedSettlement>, StoreError> {
+    let reports =
+        settlements.iter().map(|one| StoredReport::of(one.job, &one.verdict)).collect::<Result<Vec<_>, _>>()?;
+    let claimed = claimed.take(settlements.iter().map(|one| (one.fence, one.job)));
+    let prepare = |((settlement, report), claimed): ((&Settlement, _), _)| {
+        let Settlement { fence, job, verdict } = settlement;
+        PreparedSettlement { fence: *fence, job: *job, verdict: verdict.clone(), report, claimed }
+    };
+    Ok(settlements.iter().zip(reports).zip(claimed).map(prepare).collect())
 }
 
 pub(super) fn settle(
     write: &Write<'_>,
     session: SessionId,
-    settlements: &[PreparedSettlement],
+    settlements: Vec<PreparedSettlement>,
 ) -> Result<Vec<Settled>, Fault> {
     let mut settling = Settling { write, order: KeyAssignments::new(write.sql), session, claim_infos: HashMap::new() };
-    let answers = settlements.iter().map(|one| settling.settle(one)).collect::<Result<_, _>>()?;
+    let answers = settlements.into_iter().map(|one| settling.settle(one)).collect::<Result<_, _>>()?;
     settling.order.keep(write)?;
     for claim in settling.claim_infos.keys() {
         places::drop_claim_if_empty(write, *claim)?;
@@ -58,16 +65,26 @@ struct Settling<'w, 'c> {
 }
 
 impl Settling<'_, '_> {
-    fn settle(&mut self, settlement: &PreparedSettlement) -> Result<Settled, Fault> {
-        let PreparedSettlement { fence, job, verdict, report } = settlement;
-        self.learn(*fence)?;
-        let Some(Some(claim_info)) = self.claim_infos.get(fence) else { return self.refused(*fence, *job) };
-        let held = places::held(self.write, *job)?.filter(|held| held.claim == *fence);
-        let Some(held) = held else { return self.refused(*fence, *job) };
-        places::leave_held(self.write, *job)?;
-        let end = EndRecord { claim_info: Some(claim_info), is_settled: true, report };
-        close(self.write, &mut self.order, held.job_row, verdict, &end)?;
+    fn settle(&mut self, settlement: PreparedSettlement) -> Result<Settled, Fault> {
+        let PreparedSettlement { fence, job, verdict, report, claimed } = settlement;
+        self.learn(fence)?;
+        let Some(Some(claim_info)) = self.claim_infos.get(&fence) else { return self.refused(fence, job) };
+        let Some(job_row) = self.leave(fence, job, claimed)? else { return self.refused(fence, job) };
+        let end = EndRecord { claim_info: Some(claim_info), is_settled: true, report: &report };
+        close(self.write, &mut self.order, job_row, &verdict, &end)?;
         Ok(Settled::Now)
+    }
+
+    /// Takes the job out of its claim, if it is open there.
+    fn leave(&self, fence: Fence, job: JobId, claimed: Option<JobRow>) -> Result<Option<JobRow>, Fault> {
+        let job_row = match claimed {
+            Some(job_row) => job_row,
+            None => match places::held(self.write, job)?.filter(|held| held.claim == fence) {
+                Some(held) => held.job_row,
+                None => return Ok(None),
+            },
+        };
+        Ok(places::leave_claim(self.write, job, fence)?.then_some(job_row))
     }
 
     fn learn(&mut self, fence: Fence) -> Result<(), Fault> {

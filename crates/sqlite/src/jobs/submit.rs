@@ -33,13 +33,34 @@ pub(super) fn submit(write: &Write<'_>, jobs: &[NewJobRow]) -> Result<Vec<Submit
 pub(crate) struct Submission<'w, 'c> {
     write: &'w Write<'c>,
     order: KeyAssignments<'c>,
-    /// Whose use is noted.
-    queues: HashSet<(TenantId, QueueName)>,
+    queues: UsedQueues,
+}
+
+/// The queues whose use is noted.
+#[derive(Default)]
+struct UsedQueues {
+    noted: HashSet<(TenantId, QueueName)>,
+    /// Most of a batch go into one.
+    latest: Option<(TenantId, QueueName)>,
+}
+
+impl UsedQueues {
+    fn note(&mut self, write: &Write<'_>, NewJobRow { tenant, queue, .. }: &NewJobRow) -> Result<(), Fault> {
+        if self.latest.as_ref().is_some_and(|latest| latest.0 == *tenant && latest.1 == *queue) {
+            return Ok(());
+        }
+        let used = (tenant.clone(), queue.clone());
+        if self.noted.insert(used.clone()) {
+            note_use(write, tenant, queue)?;
+        }
+        self.latest = Some(used);
+        Ok(())
+    }
 }
 
 impl<'w, 'c> Submission<'w, 'c> {
     pub fn new(write: &'w Write<'c>) -> Self {
-        Self { write, order: KeyAssignments::new(write.sql), queues: HashSet::new() }
+        Self { write, order: KeyAssignments::new(write.sql), queues: UsedQueues::default() }
     }
 
     pub fn submit(&mut self, job: &NewJobRow) -> Result<Submitted, Fault> {
@@ -84,7 +105,7 @@ fn created_at(write: &Write<'_>, id: JobId) -> Result<Option<Timestamp>, Fault> 
 fn accept(
     write: &Write<'_>,
     order: &mut KeyAssignments<'_>,
-    queues: &mut HashSet<(TenantId, QueueName)>,
+    queues: &mut UsedQueues,
     job: &NewJobRow,
 ) -> Result<Timestamp, Fault> {
     let run_at = job.start.run_at(write.now);
@@ -96,9 +117,7 @@ fn accept(
         reserve_key(write, job, idempotency)?;
     }
     insert_tags(write, job)?;
-    if queues.insert((job.tenant.clone(), job.queue.clone())) {
-        note_use(write, &job.tenant, &job.queue)?;
-    }
+    queues.note(write, job)?;
     let job_row = JobRow {
         job: job.id,
         tenant: job.tenant.clone(),
