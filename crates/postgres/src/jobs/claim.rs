@@ -201,8 +201,7 @@ async fn by_order(
         return Err(StoreError::Broken("a claim by order was not asked for by order".into()).into());
     };
     let lanes: Vec<i16> = plan.0.iter().map(|pick| rank(pick.lane)).collect();
-    let what = (&asked.queues, &asked.routes, &lanes, &asked.rooms.full);
-    let mut args = LookArgs::new(what, *wanted, slack, &parts.floor);
+    let mut args = LookArgs::new(asked, &lanes, *wanted, slack, &parts.floor);
     let (mut seen, asks) = first_look(tx, asked, &args, slack.is_none(), parts).await?;
     if !asks.is_live {
         return Ok(RawClaim::SessionGone);
@@ -227,7 +226,7 @@ async fn by_order(
         let has_more = runs.is_short || seen.has_more_lines;
         let fragile_waiting = asks.fragile_waiting;
         let taken = if asked.is_alone || !asked.rooms.limited.is_empty() {
-            let rows = tx.rows(BY_ORDER, &careful(asked, &bound(*wanted), &args.beyond(), &runs)).await?;
+            let rows = tx.rows(BY_ORDER, &careful(asked, &[&bound(*wanted), &args.beyond()], &runs)).await?;
             taken::of_one_statement(tx, request.session, &rows).await?
         } else if runs.numbers.is_empty() {
             RawClaim::Nothing { fragile_waiting }
@@ -305,14 +304,14 @@ async fn first_look(
     Ok((Seen::read(look, args, &parts.floor)?, Asks::read(asks)?))
 }
 
-/// The parameters of `sql/claim/by_order.sql`.
-fn careful<'a>(asked: &'a Asked<'_>, limit: &'a i64, beyond: &'a Option<i64>, runs: &'a Runs) -> [&'a dyn Arg; 19] {
+/// The parameters of `sql/claim/by_order.sql`: how many are wanted, and how far beyond V, are worked out for it.
+fn careful<'a>(asked: &'a Asked<'_>, [limit, beyond]: &[&'a dyn Arg; 2], runs: &'a Runs) -> [&'a dyn Arg; 19] {
     [
         &asked.session,
         &asked.token,
         &asked.queues,
         &asked.routes,
-        limit,
+        *limit,
         &asked.is_alone,
         &asked.rooms.full,
         &asked.rooms.limited,
@@ -323,7 +322,7 @@ fn careful<'a>(asked: &'a Asked<'_>, limit: &'a i64, beyond: &'a Option<i64>, ru
         &runs.queues,
         &runs.fronts,
         &runs.numbers,
-        beyond,
+        *beyond,
         &runs.first_jobs,
         &runs.untils,
         &runs.until_jobs,

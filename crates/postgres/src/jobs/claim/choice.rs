@@ -60,7 +60,7 @@ impl Runs {
     }
 
     /// The parameters of `sql/claim/take.sql`.
-    pub fn columns<'a>(&'a self, full: &'a Vec<&'a str>, highest: &'a Vec<i64>) -> [&'a dyn Arg; 10] {
+    pub fn columns<'a>(&'a self, full: &'a dyn Arg, highest: &'a dyn Arg) -> [&'a dyn Arg; 10] {
         [
             full,
             &self.lanes,

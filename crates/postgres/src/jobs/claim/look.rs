@@ -9,6 +9,7 @@ use foreman_core::{JobId, Lane, TenantId};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
+use super::Asked;
 use super::floor::{Floor, LineKeys, LineName, SLACK, ScanRange, Stop, StopColumns};
 use crate::error::Fault;
 use crate::rows::{Cells, rank};
@@ -21,10 +22,8 @@ const FEW: i64 = 8;
 
 /// The parameters of `sql/claim/look.sql`.
 pub(super) struct LookArgs<'a> {
-    pub queues: &'a Option<Vec<&'a str>>,
-    pub routes: &'a Vec<&'a str>,
-    pub lanes: &'a Vec<i16>,
-    pub full: &'a Vec<&'a str>,
+    asked: &'a Asked<'a>,
+    lanes: &'a Vec<i16>,
     limit: i64,
     range: ScanRange,
     firsts: LineKeys,
@@ -35,18 +34,11 @@ pub(super) struct LookArgs<'a> {
 }
 
 impl<'a> LookArgs<'a> {
-    pub fn new(
-        (queues, routes, lanes, full): (&'a Option<Vec<&'a str>>, &'a Vec<&'a str>, &'a Vec<i16>, &'a Vec<&'a str>),
-        wanted: usize,
-        slack: Option<i64>,
-        floor: &Floor,
-    ) -> Self {
-        let range = ScanRange::of(slack, !full.is_empty() || floor.passes_disabled(), wanted);
+    pub fn new(asked: &'a Asked<'a>, lanes: &'a Vec<i16>, wanted: usize, slack: Option<i64>, floor: &Floor) -> Self {
+        let range = ScanRange::of(slack, !asked.rooms.full.is_empty() || floor.passes_disabled(), wanted);
         Self {
-            queues,
-            routes,
+            asked,
             lanes,
-            full,
             limit: bound(wanted),
             stretch: range.below.unwrap_or(SLACK),
             range,
@@ -80,12 +72,12 @@ impl<'a> LookArgs<'a> {
     pub fn columns(&self) -> [&dyn Arg; 21] {
         let (firsts, further, stops) = (&self.firsts, &self.further, &self.stops);
         [
-            self.queues,
-            self.routes,
+            &self.asked.queues,
+            &self.asked.routes,
             self.lanes,
             &self.limit,
             &self.range.below,
-            self.full,
+            &self.asked.rooms.full,
             &self.range.beyond,
             &firsts.lanes,
             &firsts.routes,

@@ -111,7 +111,9 @@ pub(super) async fn put(
     }
     let mut taken = rows.iter().map(|row| TakenRow::read(row, 0)).collect::<Result<Vec<_>, _>>()?;
     taken.sort_unstable_by_key(|one| (one.job.lane, one.key, one.job.id));
-    taken.iter().for_each(|one| one.tell(tx));
+    for one in &taken {
+        one.tell(tx);
+    }
     let columns = ClaimColumns::of(&taken);
     let work = WorkArgs::of(columns.jobs.iter().copied());
     let steps = [(PUT, &columns.put(&asked.session, &asked.token)[..]), (WORK, &work.columns()[..])];
@@ -135,7 +137,9 @@ pub(super) async fn of_one_statement(tx: &Transaction, session: SessionId, rows:
         return Ok(RawClaim::Nothing { fragile_waiting });
     };
     let taken = rows.iter().map(|row| TakenRow::read(row, 4)).collect::<Result<Vec<_>, _>>()?;
-    taken.iter().for_each(|one| one.tell(tx));
+    for one in &taken {
+        one.tell(tx);
+    }
     let work = WorkArgs::of(taken.iter().map(|one| one.job.id.0));
     let answers = tx.last_by_ids(&[(WORK, &work.columns())]).await?;
     finish(Fence(number), taken, answers.first().ok_or_else(unanswered)?, fragile_waiting)
