@@ -14,9 +14,9 @@
 //! `--smoke` runs each part briefly, to prove in CI that the benchmark itself works; `--quick` measures a few ratios and
 //! compares them with those on record (`bench/recorded.toml`).
 
+mod bare;
 mod fairness;
 mod floor;
-mod helper;
 mod http;
 mod jobs;
 mod load;
@@ -135,7 +135,7 @@ struct Args {
 enum Role {
     /// Be something that Foreman is compared with.
     #[command(hide = true, subcommand)]
-    Helper(helper::Helper),
+    Bare(bare::Bare),
 }
 
 fn main() -> Result<ExitCode> {
@@ -145,8 +145,8 @@ fn main() -> Result<ExitCode> {
         runtime.block_on(stream::serve_bare(Duration::from_micros(micros)))?;
         return Ok(ExitCode::SUCCESS);
     }
-    if let Some(Role::Helper(helper)) = args.role {
-        helper::run(helper)?;
+    if let Some(Role::Bare(bare)) = args.role {
+        bare::run(bare)?;
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(path) = &args.foreman {

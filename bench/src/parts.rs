@@ -188,7 +188,8 @@ async fn rounds(
         eprintln!("{title}: round {round} of {number}");
         all.push(measure().await?);
     }
-    let section = Section::of_rounds(format!("{title}: median of {number}"), about, &all);
+    let title = if number > 1 { format!("{title}: median of {number}") } else { title.to_owned() };
+    let section = Section::of_rounds(title, about, &all);
     section.print(args.smoke);
     Ok(section)
 }

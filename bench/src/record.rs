@@ -137,9 +137,8 @@ mod tests {
     fn the_record_of_this_repository_has_every_gate() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("recorded.toml");
         let recorded = Recorded::read(&path).expect("readable").expect("bench/recorded.toml");
-        for gate in crate::quick::Gate::all(true) {
-            assert!(recorded.ratios.contains_key(gate.key()), "{} is not on record", gate.key());
-        }
-        assert_eq!(recorded.ratios.len(), crate::quick::Gate::all(true).len());
+        let mut keys = crate::quick::Gate::keys();
+        keys.sort_unstable();
+        assert_eq!(recorded.ratios.keys().collect::<Vec<_>>(), keys);
     }
 }

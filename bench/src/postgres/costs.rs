@@ -11,8 +11,10 @@ use tokio_postgres::Client;
 
 use super::fleet::Fleet;
 use super::server::Database;
-use crate::process::Stat;
+use crate::process::{Stat, cpu_time_of};
 use crate::report::{Figure, Unit};
+
+const POSTGRES: &str = "Postgres";
 
 pub struct Meter {
     sql: Client,
@@ -42,16 +44,20 @@ impl Meter {
         Ok(Self { sql, postmaster, counts_statements })
     }
 
-    pub async fn read(&self, fleet: &Fleet) -> Result<Reading> {
+    /// Of the database and the fleet; without one, of the database and this process, which then does the work.
+    pub async fn read(&self, fleet: Option<&Fleet>) -> Result<Reading> {
         let mut cpu = Vec::new();
         if let Some(postmaster) = self.postmaster {
-            cpu.push(("Postgres", server_cpu(postmaster)?));
+            cpu.push((POSTGRES, server_cpu(postmaster)?));
         }
-        for (role, processes) in fleet.processes() {
+        for (role, processes) in fleet.iter().flat_map(|fleet| fleet.processes()) {
             if !processes.is_empty() {
                 let times = processes.iter().map(|process| process.cpu_time());
                 cpu.push((role, times.sum::<Result<Duration>>()?));
             }
+        }
+        if fleet.is_none() {
+            cpu.push(("this process", cpu_time_of(std::process::id())?));
         }
         let wal = self.sql.query_one("SELECT (pg_current_wal_lsn() - '0/0')::bigint", &[]).await?.get(0);
         let statements = if self.counts_statements {
@@ -73,6 +79,17 @@ async fn count_statements(sql: &Client) -> Result<()> {
     Ok(())
 }
 
+impl Reading {
+    /// Microseconds of CPU that each of so many jobs took since, in all processes together; `None` where the database's cannot
+    /// be read.
+    pub fn cpu_since(&self, before: &Reading, jobs: usize) -> Option<f64> {
+        self.cpu.iter().find(|(name, _)| *name == POSTGRES)?;
+        let spent = |(earlier, later): (&(_, Duration), &(_, Duration))| later.1.saturating_sub(earlier.1);
+        let sum: Duration = before.cpu.iter().zip(&self.cpu).map(spent).sum();
+        Some(sum.as_secs_f64() * 1e6 / jobs.max(1) as f64)
+    }
+}
+
 /// All processes of the server: those that run, and those that have ended.
 fn server_cpu(postmaster: u32) -> Result<Duration> {
     let first = Stat::of(postmaster)?;
@@ -89,7 +106,7 @@ fn server_cpu(postmaster: u32) -> Result<Duration> {
     Ok(sum)
 }
 
-/// For each of so many jobs. `of` is the prefix of the lines that these are compared with.
+/// For each of so many jobs.
 pub fn per_job(what: &str, before: &Reading, after: &Reading, jobs: usize) -> Vec<Figure> {
     let jobs = jobs.max(1) as f64;
     let mut figures = Vec::new();
@@ -127,5 +144,6 @@ mod tests {
         let figures = per_job("drain", &reading(100, 10, 1_000), &reading(400, 110, 9_000), 10_000);
         let values: Vec<f64> = figures.iter().map(|figure| figure.value).collect();
         assert_eq!(values, [30.0, 10.0, 40.0, 0.8]);
+        assert_eq!(reading(400, 110, 0).cpu_since(&reading(100, 10, 0), 10_000), Some(40.0));
     }
 }

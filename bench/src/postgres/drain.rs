@@ -21,6 +21,8 @@ const PATIENCE: Duration = Duration::from_mins(5);
 pub struct Drained {
     pub per_second: f64,
     pub costs: Vec<Figure>,
+    /// Microseconds per job in all processes together, where it can be read.
+    pub cpu: Option<f64>,
 }
 
 /// With workers, on a database of its own.
@@ -58,10 +60,10 @@ pub async fn run_workers(database: &Database, what: &str, jobs: usize, size: Siz
         // Too few to be timed without the start of the processes.
         first = 0;
     }
-    let before = meter.read(&fleet).await?;
+    let before = meter.read(Some(&fleet)).await?;
     counters.until(jobs as u64, start).await?;
     let took = start.elapsed();
-    let after = meter.read(&fleet).await?;
+    let after = meter.read(Some(&fleet)).await?;
     let timed = jobs - first as usize;
     let mut costs = per_job(what, &before, &after, timed);
     for (role, processes) in fleet.processes() {
@@ -70,5 +72,5 @@ pub async fn run_workers(database: &Database, what: &str, jobs: usize, size: Siz
         costs.extend(peaks.into_iter().max().map(|peak| memory(format!("{what}: most memory, {role}"), peak)));
     }
     fleet.stop().await?;
-    Ok(Drained { per_second: per_second(timed, took), costs })
+    Ok(Drained { per_second: per_second(timed, took), costs, cpu: after.cpu_since(&before, timed) })
 }

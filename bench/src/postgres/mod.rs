@@ -25,7 +25,7 @@ use foreman_postgres::{Config, PostgresStore};
 
 use crate::jobs::{JobMaker, NOOP, UNSERVED};
 use crate::load::{self, per_second};
-use crate::report::{Figure, millis, rate};
+use crate::report::{Figure, Unit, millis, rate};
 use crate::sizes::Sizes;
 use crate::{fairness, floor, peers};
 use fleet::{Fleet, Size};
@@ -104,10 +104,11 @@ pub async fn pushes(server: &Server, sizes: &Sizes) -> Result<Vec<Figure>> {
     let one = push::push(server, PUSH_ONE, jobs, 1, sizes.push_slots).await?;
     let two = push::push(server, "HTTP push, two workers", jobs, 2, sizes.push_slots).await?;
     let mut figures = vec![
-        rate(BARE_LOOP, bare, None),
+        rate(BARE_LOOP, bare.per_second, None),
         rate(PUSH_ONE, one.per_second, Some(BARE_LOOP)),
         rate("HTTP push, two workers", two.per_second, Some(PUSH_ONE)),
     ];
+    figures.push(Figure::new("bare client loop: CPU per request", bare.cpu, Unit::Microseconds, None));
     figures.extend(one.costs);
     figures.extend(two.costs);
     Ok(figures)

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::drain::{Drained, drain};
 use super::fleet::Size;
 use super::server::Server;
-use crate::helper::Target;
+use crate::bare::{Pushed, Target};
 use crate::jobs::JobMaker;
 
 pub async fn push(server: &Server, what: &str, jobs: usize, workers: usize, slots: usize) -> Result<Drained> {
@@ -14,7 +14,6 @@ pub async fn push(server: &Server, what: &str, jobs: usize, workers: usize, slot
     drain(server, what, &maker, jobs, Size { workers, slots, has_api: false }).await
 }
 
-/// Requests per second.
-pub async fn bare_loop(requests: usize, at_once: usize) -> Result<f64> {
+pub async fn bare_loop(requests: usize, at_once: usize) -> Result<Pushed> {
     Target::start().await?.bare_loop(requests, at_once).await
 }

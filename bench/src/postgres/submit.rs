@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::fleet::{Fleet, Size};
 use super::server::Server;
-use crate::helper::HelperProcess;
+use crate::bare::BareProcess;
 use crate::load;
 
 const API_ALONE: Size = Size { workers: 0, slots: 1, has_api: true };
@@ -31,7 +31,7 @@ pub async fn batches(server: &Server, jobs: usize) -> Result<f64> {
 
 /// The same single requests to a server that does nothing with them.
 pub async fn to_bare_server(requests: usize, connections: usize) -> Result<f64> {
-    let mut bare = HelperProcess::start(&["accept"])?;
+    let mut bare = BareProcess::start(&["accept"])?;
     let address = bare.line().await?;
     load::submit_single(&address, requests, connections).await
 }

@@ -46,14 +46,14 @@ impl SqliteGate {
                 let dev = Dev::start(&["--slots", &SLOTS.to_string()]).await?;
                 let ours = load::end_to_end(dev.address(), &[dev.address()], jobs).await?;
                 dev.stop().await?;
-                Ok(Turn { floor, ours })
+                Ok(Turn { floor, ours, cpu: None })
             }
             Self::SubmitSingle => {
-                let floor = submit::to_bare_server(jobs, CONNECTIONS).await?;
+                let floor = submit::to_bare_server(4 * jobs, CONNECTIONS).await?;
                 let dev = Dev::start(&[]).await?;
                 let ours = load::submit_single(dev.address(), jobs, CONNECTIONS).await?;
                 dev.stop().await?;
-                Ok(Turn { floor, ours })
+                Ok(Turn { floor, ours, cpu: None })
             }
         }
     }

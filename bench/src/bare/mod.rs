@@ -12,38 +12,38 @@ use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 
 #[derive(Clone, Debug, clap::Subcommand)]
-pub enum Helper {
+pub enum Bare {
     /// Answer 200 to every request: what jobs that call a URL are sent to.
     Target,
     /// Answer 202 to every submission, and keep nothing.
     Accept,
-    /// Send so many requests to the target, so many at once, and print how many per second that were.
+    /// Send requests to the target, several at once; print how many per second, and the microseconds of CPU for each.
     Push { address: String, requests: usize, at_once: usize },
 }
 
-/// Threads of the helper: as many as a role of Foreman has.
-pub fn run(helper: Helper) -> Result<()> {
+/// Threads of it: as many as a role of Foreman has.
+pub fn run(bare: Bare) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
-        match helper {
-            Helper::Target => target::serve().await,
-            Helper::Accept => accept::serve().await,
-            Helper::Push { address, requests, at_once } => push::run(&address, requests, at_once).await,
+        match bare {
+            Bare::Target => target::serve().await,
+            Bare::Accept => accept::serve().await,
+            Bare::Push { address, requests, at_once } => push::run(&address, requests, at_once).await,
         }
     })
 }
 
 /// One that runs.
-pub struct HelperProcess {
+pub struct BareProcess {
     /// Ends with this.
     _child: Child,
     lines: Lines<BufReader<ChildStdout>>,
 }
 
-impl HelperProcess {
+impl BareProcess {
     pub fn start(words: &[&str]) -> Result<Self> {
         let mut child = Command::new(std::env::current_exe()?)
-            .arg("helper")
+            .arg("bare")
             .args(words)
             .env_remove("FOREMAN_TEST_POSTGRES")
             .stdin(Stdio::null())
@@ -56,19 +56,26 @@ impl HelperProcess {
 
     /// What it prints next: where it listens, or what it measured.
     pub async fn line(&mut self) -> Result<String> {
-        self.lines.next_line().await?.context("the helper ended without a word")
+        self.lines.next_line().await?.context("the bare process ended without a word")
     }
+}
+
+/// How it went with a bare loop.
+pub struct Pushed {
+    pub per_second: f64,
+    /// Microseconds per request.
+    pub cpu: f64,
 }
 
 /// A target of jobs, and where it is.
 pub struct Target {
-    _process: HelperProcess,
+    _process: BareProcess,
     pub address: String,
 }
 
 impl Target {
     pub async fn start() -> Result<Self> {
-        let mut process = HelperProcess::start(&["target"])?;
+        let mut process = BareProcess::start(&["target"])?;
         let address = process.line().await?;
         Ok(Self { _process: process, address })
     }
@@ -77,9 +84,11 @@ impl Target {
         format!("http://{}/", self.address)
     }
 
-    /// Requests per second of a bare loop with the HTTP client that workers use.
-    pub async fn bare_loop(&self, requests: usize, at_once: usize) -> Result<f64> {
-        let mut push = HelperProcess::start(&["push", &self.address, &requests.to_string(), &at_once.to_string()])?;
-        Ok(push.line().await?.parse()?)
+    /// A bare loop with the HTTP client that workers use.
+    pub async fn bare_loop(&self, requests: usize, at_once: usize) -> Result<Pushed> {
+        let mut push = BareProcess::start(&["push", &self.address, &requests.to_string(), &at_once.to_string()])?;
+        let line = push.line().await?;
+        let (per_second, cpu) = line.split_once(' ').context("two figures")?;
+        Ok(Pushed { per_second: per_second.parse()?, cpu: cpu.parse()? })
     }
 }

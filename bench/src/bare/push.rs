@@ -19,6 +19,7 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::jobs::PAYLOAD;
+use crate::process::cpu_time_of;
 
 pub async fn run(address: &str, requests: usize, at_once: usize) -> Result<()> {
     let (tasks, sent) = (Tasks::new(), Arc::new(AtomicUsize::new(0)));
@@ -62,7 +63,9 @@ pub async fn run(address: &str, requests: usize, at_once: usize) -> Result<()> {
     for wire in running {
         wire.await??;
     }
-    println!("{}", requests as f64 / start.elapsed().as_secs_f64());
+    let took = start.elapsed();
+    let cpu = cpu_time_of(std::process::id())?.as_secs_f64() * 1e6 / requests as f64;
+    println!("{} {cpu}", requests as f64 / took.as_secs_f64());
     Ok(())
 }
 
