@@ -2,8 +2,8 @@
 //!
 //! A machine that others use too is slow at times, never fast at times. So each side takes short turns in alternation (what
 //! Foreman is compared with, Foreman, and again), and the best of each is what counts. A ratio that falls short is given
-//! as many turns again before it fails. Where CPU time per job can be read on both sides, its ratio is compared too: it says less
-//! about how fast something is, and hardly depends on what else the machine does.
+//! as many turns again before it fails. CPU time per job is printed beside it and not judged: it does not see time spent waiting, and beside ten builds a drain
+//! took twice as much of it, in smaller claims and settlements, while raw rows did not.
 
 use anyhow::Result;
 
@@ -42,24 +42,16 @@ impl Gate {
         postgres.chain(SqliteGate::ALL.into_iter().map(Gate::Sqlite)).collect()
     }
 
-    /// Of all ratios.
+    /// Of all of them.
     #[cfg(test)]
     pub fn keys() -> Vec<&'static str> {
-        Self::all(true).into_iter().flat_map(|gate| [Some(gate.key()), gate.cpu_key()]).flatten().collect()
+        Self::all(true).into_iter().map(Gate::key).collect()
     }
 
     pub fn key(self) -> &'static str {
         match self {
             Gate::Postgres(gate) => gate.key(),
             Gate::Sqlite(gate) => gate.key(),
-        }
-    }
-
-    /// Of its ratio of CPU time, where there is one.
-    pub fn cpu_key(self) -> Option<&'static str> {
-        match self {
-            Gate::Postgres(gate) => gate.cpu_key(),
-            Gate::Sqlite(_) => None,
         }
     }
 
@@ -103,28 +95,6 @@ impl Best {
     }
 }
 
-/// What is compared with the record: a gate may have two.
-struct Compared {
-    key: &'static str,
-    best: Best,
-    unit: Unit,
-    judgement: Judgement,
-}
-
-fn compare(gate: Gate, turns: &[Turn], recorded: Option<&Recorded>) -> Vec<Compared> {
-    let one = |key, best: Best, unit| {
-        let judgement = recorded.map_or(Judgement::NotRecorded, |recorded| recorded.judge(key, best.ratio));
-        Compared { key, best, unit, judgement }
-    };
-    let sides = turns.iter().map(|turn| (turn.floor, turn.ours));
-    let mut compared = vec![one(gate.key(), Best::of(sides, gate.unit()), gate.unit())];
-    let cpu: Vec<(f64, f64)> = turns.iter().filter_map(|turn| turn.cpu).collect();
-    if let (Some(key), false) = (gate.cpu_key(), cpu.is_empty()) {
-        compared.push(one(key, Best::of(cpu.into_iter(), Unit::Microseconds), Unit::Microseconds));
-    }
-    compared
-}
-
 /// Measures all gates, prints them, and answers what was measured and whether it may be.
 pub async fn run(
     server: Option<&Server>,
@@ -136,29 +106,34 @@ pub async fn run(
     println!("best of {turns} turns each, in alternation; a ratio of 1 would be as fast as what it is compared with");
     for gate in Gate::all(server.is_some()) {
         let (mut seen, mut allowed) = (Vec::new(), turns);
-        let compared = loop {
+        let (best, judgement) = loop {
             while seen.len() < allowed {
                 seen.push(gate.turn(server, size).await?);
             }
-            let compared = compare(gate, &seen, recorded);
-            let failed = compared.iter().find(|one| one.judgement.is_failure());
-            match failed {
-                Some(one) if allowed == turns => {
-                    eprintln!("{} falls short with {:.3}; measuring it again", one.key, one.best.ratio);
-                    allowed *= 2;
-                }
-                _ => break compared,
+            let best = Best::of(seen.iter().map(|turn| (turn.floor, turn.ours)), gate.unit());
+            let judgement = recorded.map_or(Judgement::NotRecorded, |recorded| recorded.judge(gate.key(), best.ratio));
+            if !judgement.is_failure() || allowed > turns {
+                break (best, judgement);
             }
+            eprintln!("{} falls short with {:.3}; measuring it again", gate.key(), best.ratio);
+            allowed *= 2;
         };
         println!("{}", gate.about());
-        for Compared { key, best, unit, judgement } in compared {
-            let (ours, floor) = (unit.show(best.ours), unit.show(best.floor));
-            println!("  {key:<24} {:>6.3}  {ours:>10} beside {floor:>10}  {judgement}", best.ratio);
-            is_well &= !judgement.is_failure();
-            measured.push(Measured { key, ratio: best.ratio });
+        print(gate.key(), best, gate.unit(), &judgement.to_string());
+        let cpu: Vec<(f64, f64)> = seen.iter().filter_map(|turn| turn.cpu).collect();
+        if !cpu.is_empty() {
+            let best = Best::of(cpu.into_iter(), Unit::Microseconds);
+            print("  CPU time per job", best, Unit::Microseconds, "not judged");
         }
+        is_well &= !judgement.is_failure();
+        measured.push(Measured { key: gate.key(), ratio: best.ratio });
     }
     Ok((measured, is_well))
+}
+
+fn print(key: &str, best: Best, unit: Unit, judgement: &str) {
+    let (ours, floor) = (unit.show(best.ours), unit.show(best.floor));
+    println!("  {key:<24} {:>6.3}  {ours:>10} beside {floor:>10}  {judgement}", best.ratio);
 }
 
 #[cfg(test)]
@@ -177,19 +152,6 @@ mod tests {
             let best = Best::of([(2.0, 8.0), (1.0, 4.0)].into_iter(), unit);
             assert_eq!(best, Best { floor: 1.0, ours: 4.0, ratio: 0.25 });
         }
-    }
-
-    #[test]
-    fn a_job_that_takes_half_as_much_cpu_time_again_fails_even_if_it_is_as_fast() {
-        let gate = Gate::Postgres(PostgresGate::Drain);
-        let ratios = [("postgres.drain".to_owned(), 0.5), ("postgres.drain_cpu".to_owned(), 0.5)];
-        let recorded = Recorded { cores: crate::record::cores(), ratios: ratios.into() };
-        let turn = |cpu| [Turn { floor: 100.0, ours: 50.0, cpu: Some((10.0, cpu)) }];
-        let fails = |cpu| {
-            compare(gate, &turn(cpu), Some(&recorded)).iter().map(|one| one.judgement.is_failure()).collect::<Vec<_>>()
-        };
-        assert_eq!(fails(20.0), [false, false]);
-        assert_eq!(fails(30.0), [false, true]);
     }
 
     #[test]

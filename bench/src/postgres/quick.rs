@@ -42,15 +42,6 @@ impl PostgresGate {
         }
     }
 
-    /// Of the ratio of CPU time per job in all processes.
-    pub fn cpu_key(self) -> Option<&'static str> {
-        match self {
-            Self::Drain => Some("postgres.drain_cpu"),
-            Self::Push => Some("postgres.push_cpu"),
-            Self::SubmitSingle | Self::SubmitBatch | Self::PickUp => None,
-        }
-    }
-
     pub fn about(self) -> &'static str {
         match self {
             Self::Drain => "waiting jobs run by one worker of 512 slots / their rows moved by plain SQL",
