@@ -61,7 +61,7 @@ pub async fn steady(address: &str, workers: &[&str], how_long: Duration) -> Resu
                         continue;
                     }
                     submitted.set(submitted.get() + BATCH as u64);
-                    expect(connection.post("/api/v1/jobs/batch", body.as_bytes()).await?, 200)?;
+                    expect(&connection.post("/api/v1/jobs/batch", body.as_bytes()).await?, 200)?;
                 }
                 Ok(())
             },
@@ -91,7 +91,7 @@ pub async fn background(address: &str, jobs_per_second: f64) -> Result<()> {
     let mut pace = tokio::time::interval(Duration::from_secs_f64(AT_ONCE as f64 / jobs_per_second.max(1.0)));
     loop {
         pace.tick().await;
-        expect(connection.post("/api/v1/jobs/batch", body.as_bytes()).await?, 200)?;
+        expect(&connection.post("/api/v1/jobs/batch", body.as_bytes()).await?, 200)?;
     }
 }
 
@@ -167,7 +167,7 @@ async fn send(
                 let mut connection = Connection::open(&address).await?;
                 while left.get() > 0 {
                     left.set(left.get() - 1);
-                    expect(connection.post(&path, &body).await?, expected)?;
+                    expect(&connection.post(&path, &body).await?, expected)?;
                 }
                 Ok(())
             },
@@ -185,7 +185,7 @@ async fn send(
     Ok(start.elapsed())
 }
 
-pub fn expect(answer: Answer, expected: u16) -> Result<()> {
+pub fn expect(answer: &Answer, expected: u16) -> Result<()> {
     if answer.status != expected {
         bail!("{} instead of {expected}: {}", answer.status, String::from_utf8_lossy(&answer.body));
     }

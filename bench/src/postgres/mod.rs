@@ -13,6 +13,7 @@ pub mod quick;
 mod raw;
 mod rows;
 mod server;
+mod steps;
 pub mod submit;
 
 use std::sync::Arc;
