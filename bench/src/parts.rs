@@ -5,6 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 
 use crate::jobs::BATCH;
+use crate::peers::PeerSizes;
 use crate::postgres::{self, Server, growth};
 use crate::process::foreman;
 use crate::report::{Figure, Section};
@@ -151,8 +152,12 @@ async fn on_postgres(args: &Args, server: &Server) -> Result<Vec<Section>> {
         sections.push(once(args, "Growth, Postgres", about, figures));
     }
     if wants(args, Part::Peers) {
-        let (jobs, picks) = if args.smoke { (4 * BATCH, 5) } else { (sizes.jobs / 2, 100) };
-        let section = peers::measure(server, jobs, picks, sizes.slots).await?;
+        let of_peers = if args.smoke {
+            PeerSizes { jobs: 4 * BATCH, picks: 5, most_secs: 2 }
+        } else {
+            PeerSizes { jobs: (sizes.jobs / 2).next_multiple_of(4 * BATCH), picks: 100, most_secs: 15 }
+        };
+        let section = peers::measure(server, of_peers, sizes.slots).await?;
         section.print(args.smoke);
         sections.push(section);
     }

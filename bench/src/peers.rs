@@ -68,13 +68,22 @@ impl Driven {
     }
 }
 
-pub async fn measure(server: &Server, jobs: usize, picks: usize, slots: usize) -> Result<Section> {
-    let ours = postgres::beside_peers(server, jobs, picks, slots).await?;
+/// How much of it.
+#[derive(Clone, Copy, Debug)]
+pub struct PeerSizes {
+    pub jobs: usize,
+    pub picks: usize,
+    /// A drain that takes longer is ended, and the jobs done until then count.
+    pub most_secs: u64,
+}
+
+pub async fn measure(server: &Server, sizes: PeerSizes, slots: usize) -> Result<Section> {
+    let ours = postgres::beside_peers(server, sizes.jobs, sizes.picks, slots).await?;
     let mut driven = Vec::new();
     let mut notes = Vec::new();
     for peer in PEERS {
         for settings in SETTINGS {
-            match drive(server, peer, settings, jobs, picks).await {
+            match drive(server, peer, settings, sizes).await {
                 Ok(one) => {
                     eprintln!("  {}: {:.0} /s", one.label(), one.drain_per_second);
                     driven.push((peer.is_on_postgres, one));
@@ -93,7 +102,7 @@ pub async fn measure(server: &Server, jobs: usize, picks: usize, slots: usize) -
     figures.extend(best(&driven));
     figures.extend(ours);
     Ok(Section {
-        title: format!("Peers: {} no-op jobs of 200 bytes", postgres::growth::grouped(jobs)),
+        title: format!("Peers: {} no-op jobs of 200 bytes", postgres::growth::grouped(sizes.jobs)),
         about: "every peer as it was configured below; Foreman keeps what is done, and its pick-up is over HTTP".into(),
         figures,
         notes,
@@ -131,7 +140,7 @@ pub fn ours(one: f64, two: f64, pick_up: postgres::pick_up::Took) -> Vec<Figure>
     ]
 }
 
-async fn drive(server: &Server, peer: Peer, settings: &str, jobs: usize, picks: usize) -> Result<Driven> {
+async fn drive(server: &Server, peer: Peer, settings: &str, sizes: PeerSizes) -> Result<Driven> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers");
     if !directory.join(format!(".installed/{}.version", peer.name)).exists() {
         bail!("not installed: run bench/peers/setup");
@@ -141,8 +150,9 @@ async fn drive(server: &Server, peer: Peer, settings: &str, jobs: usize, picks: 
     command
         .arg(peer.name)
         .env("DATABASE_URL", &database.url)
-        .env("JOBS", jobs.to_string())
-        .env("PICKS", picks.to_string())
+        .env("JOBS", sizes.jobs.to_string())
+        .env("PICKS", sizes.picks.to_string())
+        .env("MOST_SECONDS", sizes.most_secs.to_string())
         .env("SETTINGS", settings)
         .envs(peer.variables.iter().copied())
         .stdin(Stdio::null())
