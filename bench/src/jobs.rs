@@ -27,6 +27,20 @@ pub fn task_json(task: &str) -> String {
     format!(r#"{{"task":"{task}","payload":"{PAYLOAD}"}}"#)
 }
 
+/// Of ten jobs six do nothing, two are urgent, one can wait, and one calls the URL; they are in four queues.
+pub fn mixed_json(url: &str) -> String {
+    let task = |priority: &str, queue: usize| {
+        format!(r#"{{"task":"{NOOP}","priority":"{priority}","queue":"mixed-{queue}","payload":"{PAYLOAD}"}}"#)
+    };
+    let job = |number: usize| match number % 10 {
+        0 | 5 => task("high", number % 4),
+        3 => task("low", number % 4),
+        7 => format!(r#"{{"url":"{url}","queue":"mixed-{}","payload":"{PAYLOAD}"}}"#, number % 4),
+        _ => task("normal", number % 4),
+    };
+    format!(r#"{{"jobs":[{}]}}"#, (0..BATCH).map(job).collect::<Vec<_>>().join(","))
+}
+
 pub fn batch_json(job: &str, jobs: usize) -> String {
     format!(r#"{{"jobs":[{}]}}"#, vec![job; jobs].join(","))
 }

@@ -40,8 +40,8 @@ pub async fn end_to_end(address: &str, workers: &[&str], jobs: usize) -> Result<
     Ok(per_second(jobs, start.elapsed()))
 }
 
-/// No-op jobs for so long, never more than a few seconds' worth waiting: how many per second were done.
-pub async fn steady(address: &str, workers: &[&str], how_long: Duration) -> Result<f64> {
+/// Such batches for so long, never more than a few seconds' worth waiting: how many jobs per second were done.
+pub async fn steady(address: &str, workers: &[&str], batch: &str, how_long: Duration) -> Result<f64> {
     let most_waiting = 20 * BATCH as u64;
     let mut counters = Counters::open(workers).await?;
     let submitted = Rc::new(Cell::new(0));
@@ -51,7 +51,7 @@ pub async fn steady(address: &str, workers: &[&str], how_long: Duration) -> Resu
     let mut senders: JoinSet<Result<()>> = JoinSet::new();
     for _ in 0..SENDERS {
         let (submitted, done, address) = (submitted.clone(), done.clone(), address.to_owned());
-        let body = batch_json(&task_json(NOOP), BATCH);
+        let body = batch.to_owned();
         senders.spawn_local_on(
             async move {
                 let mut connection = Connection::open(&address).await?;

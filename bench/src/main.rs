@@ -85,9 +85,9 @@ struct Args {
     /// Jobs submitted one at a time, to see how soon a fleet picks them up. By default 1,000, and 60 with --quick.
     #[arg(long)]
     picks: Option<usize>,
-    /// Seconds of steady work without, and again with, an idle transaction that holds back the vacuum; 0: not measured.
+    /// Seconds of each steady load, of which one is beside an idle transaction that holds back the vacuum; 0: not measured.
     #[arg(long, default_value_t = 60)]
-    idle_secs: u64,
+    steady_secs: u64,
     /// A superuser of the Postgres server to measure on: databases are created there, and dropped afterwards.
     #[arg(long, value_name = "DSN", env = "FOREMAN_TEST_POSTGRES", hide_env_values = true)]
     postgres: Option<String>,

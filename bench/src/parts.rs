@@ -23,7 +23,8 @@ pub enum Part {
     Submit,
     PickUp,
     Fairness,
-    Pinned,
+    /// A steady load, alike and mixed, and beside an idle transaction.
+    Steady,
     Growth,
     /// Other job queues, as far as `bench/peers/setup` installed them.
     Peers,
@@ -31,7 +32,7 @@ pub enum Part {
 
 impl Part {
     const ON_POSTGRES: [Self; 8] =
-        [Self::Drain, Self::Push, Self::Submit, Self::PickUp, Self::Fairness, Self::Pinned, Self::Growth, Self::Peers];
+        [Self::Drain, Self::Push, Self::Submit, Self::PickUp, Self::Fairness, Self::Steady, Self::Growth, Self::Peers];
 }
 
 pub async fn run(args: &Args) -> Result<()> {
@@ -139,12 +140,12 @@ async fn on_postgres(args: &Args, server: &Server) -> Result<Vec<Section>> {
         let measure = async || postgres::fairness(server, burst, picks).await;
         sections.push(rounds(args, "Fairness, Postgres", about, measure).await?);
     }
-    if wants(args, Part::Pinned) && args.idle_secs > 0 {
-        let seconds = if args.smoke { 1 } else { args.idle_secs };
+    if wants(args, Part::Steady) && args.steady_secs > 0 {
+        let seconds = if args.smoke { 1 } else { args.steady_secs };
         // Long, and a ratio to its own baseline: once is enough.
-        let figures = postgres::pinned(server, sizes.slots, Duration::from_secs(seconds)).await?;
-        let about = "steady load for some time, without and with a transaction that holds back the vacuum";
-        sections.push(once(args, "An idle transaction, Postgres", about, figures));
+        let figures = postgres::steady(server, sizes.slots, Duration::from_secs(seconds)).await?;
+        let about = "submitted over HTTP while two workers run them; alike, mixed, and beside a transaction that holds back the vacuum";
+        sections.push(once(args, "Steady load, Postgres", about, figures));
     }
     if wants(args, Part::Growth) {
         let figures = growth::measure(server, &growth_sizes(args, &sizes)).await?;

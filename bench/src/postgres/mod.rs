@@ -24,7 +24,8 @@ use foreman_core::memory::LocalWakeups;
 use foreman_core::ports::Wakeups;
 use foreman_postgres::{Config, PostgresStore};
 
-use crate::jobs::{JobMaker, NOOP, UNSERVED};
+use crate::bare::Target;
+use crate::jobs::{BATCH, JobMaker, NOOP, UNSERVED, batch_json, mixed_json, task_json};
 use crate::load::{self, per_second};
 use crate::report::{Figure, Unit, millis, rate};
 use crate::sizes::Sizes;
@@ -42,7 +43,7 @@ const END_TO_END: &str = "end to end over HTTP: submitted, run, settled, two wor
 const BARE_LOOP: &str = "bare client loop";
 const PUSH_ONE: &str = "HTTP push, one worker";
 const RAW_COMMIT: &str = "one row committed, p50";
-const NOT_PINNED: &str = "steady end to end, two workers";
+const STEADY: &str = "steady end to end, two workers";
 
 /// Drains: the bound, the floor, and workers.
 pub async fn drains(server: &Server, sizes: &Sizes) -> Result<Vec<Figure>> {
@@ -173,12 +174,17 @@ pub async fn fairness(server: &Server, burst: usize, picks: usize) -> Result<Vec
     Ok(figures)
 }
 
-/// Steady work for so long; then the same with a transaction that stays open beside it.
-pub async fn pinned(server: &Server, slots: usize, how_long: Duration) -> Result<Vec<Figure>> {
+/// Steady work for so long; then the same of a mix of jobs, and with a transaction that stays open beside it.
+pub async fn steady(server: &Server, slots: usize, how_long: Duration) -> Result<Vec<Figure>> {
+    let target = Target::start().await?;
+    let alike = batch_json(&task_json(NOOP), BATCH);
+    let mixed = mixed_json(&target.url());
     let mut figures = Vec::new();
-    for (name, is_pinned, of) in
-        [(NOT_PINNED, false, None), ("the same while an idle transaction is open", true, Some(NOT_PINNED))]
-    {
+    for (name, batch, is_pinned, of) in [
+        (STEADY, &alike, false, None),
+        ("the same, mixed: three priorities, four queues, a tenth calls a URL", &mixed, false, Some(STEADY)),
+        ("the same while an idle transaction is open", &alike, true, Some(STEADY)),
+    ] {
         let database = server.database().await?;
         let fleet = Fleet::start(&database, Size { workers: 2, slots, has_api: true }).await?;
         let idle = if is_pinned {
@@ -188,7 +194,7 @@ pub async fn pinned(server: &Server, slots: usize, how_long: Duration) -> Result
         } else {
             None
         };
-        figures.push(rate(name, load::steady(fleet.api()?, &fleet.workers(), how_long).await?, of));
+        figures.push(rate(name, load::steady(fleet.api()?, &fleet.workers(), batch, how_long).await?, of));
         drop(idle);
         fleet.stop().await?;
         database.remove().await?;
