@@ -14,6 +14,7 @@
 //! `--smoke` runs each part briefly, to prove in CI that the benchmark itself works; `--quick` measures a few ratios and
 //! compares them with those on record (`bench/recorded.toml`).
 
+mod aims;
 mod bare;
 mod fairness;
 mod floor;
@@ -167,8 +168,8 @@ async fn quick(args: &Args) -> Result<ExitCode> {
         Some(dsn) => Some(postgres::Server::reach(dsn).await?),
         None => None,
     };
-    let about = server.as_ref().map_or("no Postgres", |server| &server.about);
-    println!("quick benchmark on {} cores, Postgres {about}", record::cores());
+    let about = server.as_ref().map_or("not measured", |server| &server.about);
+    println!("quick benchmark on {} cores; Postgres: {about}", record::cores());
     let recorded = if args.record { None } else { Recorded::read(&args.recorded)? };
     let jobs = args.jobs.unwrap_or(40_000).next_multiple_of(2 * BATCH);
     let size = TurnSize { jobs, picks: args.picks.unwrap_or(60) };

@@ -1,10 +1,11 @@
-//! `bench/RESULTS.md`: the machine, the versions, every table, and a plot of each.
+//! `bench/RESULTS.md`: the machine, the versions, the aims, every table, and a plot of each.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
+use crate::aims;
 use crate::plot::{self, Bar};
 use crate::record::cores;
 use crate::report::{Line, Section, Unit};
@@ -21,7 +22,7 @@ pub fn write(path: &Path, machine: &Machine, sections: &[Section]) -> Result<()>
         std::fs::remove_dir_all(&plots).context("cannot remove the plots of the run before")?;
     }
     std::fs::create_dir_all(&plots)?;
-    let mut text = head(machine);
+    let mut text = head(machine) + &aims::table(sections);
     for section in sections {
         text.push_str(&table(section));
         if let Some(svg) = plot_of(section) {
@@ -36,8 +37,8 @@ pub fn write(path: &Path, machine: &Machine, sections: &[Section]) -> Result<()>
 fn head(machine: &Machine) -> String {
     format!(
         "# Benchmark results\n\n\
-         Written by `make bench`. Each ratio is of a line in the same table, measured in the same run on the same machine; \
-         the figures themselves\nare worth no more than the machine. How each line is measured: \
+         Written by `make bench`. Each ratio is of a line in the same table, measured in the same run on the same machine; the\n\
+         figures themselves are worth no more than the machine. How each line is measured:\n\
          [CONTRIBUTING.md](../CONTRIBUTING.md#benchmarks).\n\n\
          | | |\n|---|---|\n| machine | {} cores, {}, {} GiB, Linux {} |\n| Foreman | {} |\n| Postgres | {} |\n\n",
         cores(),
