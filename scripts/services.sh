@@ -11,6 +11,17 @@ start_services() {
     said=$("$root/scripts/services/pgbouncer" start "$dir/pgbouncer") && eval "$said" || return 1
 }
 
+# The settings of a Postgres to measure on: it syncs its files, and can count statements in a database that asks for it.
+measuring_settings() {
+    local bin
+    echo fsync=on
+    bin=$("${root:?set by scripts/env.sh}/scripts/services/postgres" find) || return 0
+    if [ -e "$bin/../lib/pg_stat_statements.so" ]; then
+        echo shared_preload_libraries=pg_stat_statements
+        echo pg_stat_statements.track=none
+    fi
+}
+
 # Nothing of theirs is needed any more, so they are ended rather than closed.
 stop_services() {
     local service

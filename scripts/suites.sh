@@ -40,4 +40,4 @@ suite deploy 20 300 tests foreman deploy
 suite generated 30 300 generated
 suite runtime 20 300 tests foreman-runtime
 one_by_one
-suite bench 180 900 with_services program foreman-bench --smoke
+suite bench 240 1200 with_services --fsync benchmark

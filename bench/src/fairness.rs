@@ -22,8 +22,8 @@ use foreman_runtime::{Stop, Tasks};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::load::BATCH;
-use crate::report::{Figure, Unit};
+use crate::jobs::BATCH;
+use crate::report::{Figure, Unit, millis};
 
 const TASK: &str = "bench.fairness";
 /// Of the worker.
@@ -76,12 +76,11 @@ pub async fn measure(
     let busy = single_jobs(&*store, &mut started, picks, &latest).await?;
     stop.drain();
     running.await??;
-    let time = |name, value, of| Figure { name, value, unit: Unit::Milliseconds, of };
     Ok(vec![
-        time(IDLE, idle.p50, None),
-        time("the same while 100,000 of another tenant wait, p50", busy.p50, Some(IDLE)),
-        time("the same while 100,000 of another tenant wait, worst", busy.worst, Some(IDLE)),
-        Figure { name: "claims until it was taken, worst", value: busy.claims as f64, unit: Unit::Claims, of: None },
+        millis(IDLE, idle.p50, None),
+        millis("the same while a burst of another tenant waits, p50", busy.p50, Some(IDLE)),
+        millis("the same while a burst of another tenant waits, worst", busy.worst, Some(IDLE)),
+        Figure::new("claims until it was taken, worst", busy.claims as f64, Unit::Claims, None),
     ])
 }
 

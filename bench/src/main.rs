@@ -1,151 +1,198 @@
-//! What Foreman makes of a machine: one run that measures the floor (raw SQL), then Foreman on the same disk, and prints
+//! What Foreman makes of a machine: one run that measures what it stands on, then Foreman on the same disk, and prints
 //! the ratios.
 //!
 //! Machines are noisy, so no absolute figure here is a claim: the ratios are, for both sides were measured minutes apart
-//! on one machine. SQLite is always measured, Postgres when there is a server to measure on: `make bench` starts one that
-//! syncs its files. `--smoke` runs each part briefly, to prove in CI that the benchmark itself works.
+//! on one machine. Each ratio says what it is of:
+//!
+//! - **raw rows**: the rows that the store writes for a job, written and moved by plain SQL; the bound of any store that
+//!   keeps the same history;
+//! - **store alone**: the store's own verbs called in this process, without worker or HTTP; the floor that Foreman stands on;
+//! - **bare client loop**, **bare 202 server**: the same requests with the same library, and nothing behind them;
+//! - **peers**: other job queues, with the same job and durability (`bench/peers`).
+//!
+//! SQLite is always measured, Postgres when there is a server to measure on: `make bench` starts one that syncs its files.
+//! `--smoke` runs each part briefly, to prove in CI that the benchmark itself works; `--quick` measures a few ratios and
+//! compares them with those on record (`bench/recorded.toml`).
 
+mod aims;
+mod bare;
 mod fairness;
+mod floor;
 mod http;
+mod jobs;
 mod load;
+mod parts;
+mod peers;
+mod plot;
 mod postgres;
 mod process;
+mod quick;
+mod record;
 mod report;
+mod results;
+mod sizes;
 mod sqlite;
 mod stream;
 
+use std::path::PathBuf;
+use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
 
-use load::{BATCH, Load};
+use jobs::BATCH;
+use parts::Part;
+use quick::TurnSize;
+use record::Recorded;
+use sizes::Sizes;
 
-/// Measures raw batched SQL, submissions over HTTP (single and batch) and end-to-end no-op jobs, on SQLite and on Postgres.
+/// Measures Foreman beside what it stands on: raw rows, its store alone, bare HTTP clients and servers.
 #[derive(Parser)]
 struct Args {
     /// A few jobs only: proves that it runs, measures nothing.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "quick")]
     smoke: bool,
-    /// Jobs for each measurement.
-    #[arg(long, default_value_t = 200_000)]
-    jobs: usize,
+    /// A few ratios in a few minutes, compared with those on record.
+    #[arg(long)]
+    quick: bool,
+    /// With --quick: write the ratios of this run to the record.
+    #[arg(long, requires = "quick")]
+    record: bool,
+    /// With --quick: the record.
+    #[arg(long, value_name = "FILE", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/recorded.toml"))]
+    recorded: PathBuf,
+    /// With --quick: turns that each side takes.
+    #[arg(long, default_value_t = 3)]
+    turns: usize,
+    /// Jobs of a drain; pushes and single submissions take half as many. By default 200,000, and 40,000 with --quick.
+    #[arg(long)]
+    jobs: Option<usize>,
     /// Connections for single submissions.
-    #[arg(long, default_value_t = 64)]
-    connections: usize,
-    /// Slots of each worker in the end-to-end measurements.
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 64, 256])]
+    connections: Vec<usize>,
+    /// Slots of a worker whose jobs do nothing.
     #[arg(long, default_value_t = 512)]
     slots: usize,
-    /// Each measurement is made so often, and the median is printed.
+    /// Slots of a worker whose jobs call a URL.
+    #[arg(long, default_value_t = 256)]
+    push_slots: usize,
+    /// Each measurement is made this often, and the median is printed.
     #[arg(long, default_value_t = 3)]
     rounds: usize,
     /// Jobs of one tenant that wait while another's single jobs are timed.
     #[arg(long, default_value_t = 100_000)]
     burst: usize,
-    /// Jobs submitted one at a time, to see how soon an idle fleet picks them up.
-    #[arg(long, default_value_t = 300)]
-    picks: usize,
-    /// Seconds of steady work without, and again with, an idle transaction that holds back the vacuum; 0: not measured.
+    /// Jobs submitted one at a time, to see how soon a fleet picks them up. By default 1,000, and 60 with --quick.
+    #[arg(long)]
+    picks: Option<usize>,
+    /// Seconds of each steady load, of which one is beside an idle transaction that holds back the vacuum; 0: not measured.
     #[arg(long, default_value_t = 60)]
-    idle_secs: u64,
-    /// A superuser of the Postgres server to measure on: databases are made there, and dropped afterwards.
+    steady_secs: u64,
+    /// A superuser of the Postgres server to measure on: databases are created there, and dropped afterwards.
     #[arg(long, value_name = "DSN", env = "FOREMAN_TEST_POSTGRES", hide_env_values = true)]
     postgres: Option<String>,
-    /// Clients that follow the stream at once; 0: not measured.
+    /// The foreman to measure. By default the one beside this program.
+    #[arg(long, value_name = "FILE")]
+    foreman: Option<PathBuf>,
+    /// Clients that follow the stream at once.
     #[arg(long, default_value_t = 1_000)]
     watchers: usize,
-    /// Changes per second that each of them is told.
+    /// Changes per second that each of them receives.
     #[arg(long, default_value_t = 50)]
     changes: u32,
     /// Seconds of it.
     #[arg(long, default_value_t = 20)]
     watch_secs: u64,
-    /// Only this.
-    #[arg(long)]
-    only: Option<Only>,
-    /// Be the bare loop that the stream is compared with: a job every so many microseconds.
+    /// Growth: finished jobs that are kept.
+    #[arg(long, value_delimiter = ',', default_values_t = [100_000])]
+    history: Vec<usize>,
+    /// Growth: jobs that wait.
+    #[arg(long, value_delimiter = ',', default_values_t = [100_000])]
+    backlog: Vec<usize>,
+    /// Growth: tenants that have jobs.
+    #[arg(long, value_delimiter = ',', default_values_t = [1_000])]
+    tenants: Vec<usize>,
+    /// Growth: queues that have jobs.
+    #[arg(long, value_delimiter = ',', default_values_t = [100])]
+    queues: Vec<usize>,
+    /// Growth: worker processes.
+    #[arg(long, value_delimiter = ',', default_values_t = [2, 4])]
+    workers: Vec<usize>,
+    /// Write tables and plots to this file, and `plots` beside it.
+    #[arg(long, value_name = "FILE")]
+    results: Option<PathBuf>,
+    /// Only these.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<Part>,
+    /// Be the bare loop that the stream is compared with: a job at this interval in microseconds.
     #[arg(long, hide = true, value_name = "MICROS")]
     bare_stream: Option<u64>,
+    #[command(subcommand)]
+    role: Option<Role>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Only {
-    Sqlite,
-    Postgres,
-    Stream,
+#[derive(clap::Subcommand)]
+enum Role {
+    /// Be something that Foreman is compared with.
+    #[command(hide = true, subcommand)]
+    Bare(bare::Bare),
 }
 
-fn main() -> Result<()> {
-    let mut args = Args::parse();
+fn main() -> Result<ExitCode> {
+    let args = Args::parse();
     if let Some(micros) = args.bare_stream {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-        return runtime.block_on(stream::serve_bare(Duration::from_micros(micros)));
+        runtime.block_on(stream::serve_bare(Duration::from_micros(micros)))?;
+        return Ok(ExitCode::SUCCESS);
     }
-    if args.smoke {
-        (args.jobs, args.connections, args.slots, args.rounds) = (2 * BATCH, 8, 64, 1);
-        (args.picks, args.idle_secs, args.burst) = (10, 1, 2 * BATCH);
-        (args.watchers, args.watch_secs) = (50, 2);
+    if let Some(Role::Bare(bare)) = args.role {
+        bare::run(bare)?;
+        return Ok(ExitCode::SUCCESS);
     }
-    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(run(&args))
+    if let Some(path) = &args.foreman {
+        process::measure_binary(path.canonicalize().with_context(|| format!("no {}", path.display()))?);
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        if args.quick {
+            return quick(&args).await;
+        }
+        parts::run(&args).await?;
+        Ok(ExitCode::SUCCESS)
+    })
 }
 
-async fn run(args: &Args) -> Result<()> {
-    let load = Load { jobs: args.jobs / BATCH * BATCH, connections: args.connections, slots: args.slots };
-    if args.watchers > 0 && args.only.is_none_or(|only| only == Only::Stream) {
-        watched(args).await?;
-    }
-    if args.only == Some(Only::Stream) {
-        return Ok(());
-    }
-    if args.only != Some(Only::Postgres) {
-        let mut rounds = Vec::new();
-        for round in 1..=args.rounds {
-            eprintln!("SQLite, round {round} of {}", args.rounds);
-            let mut figures = sqlite::round(&load).await?;
-            figures.extend(sqlite::fairness(args.burst, args.picks).await?);
-            rounds.push(figures);
-        }
-        report::print("SQLite, one process", &rounds, args.smoke);
-    }
-    if args.only == Some(Only::Sqlite) {
-        return Ok(());
-    }
-    let Some(dsn) = &args.postgres else {
-        println!("\nPostgres was not measured: name a server with --postgres, or run `make bench`");
-        return Ok(());
+async fn quick(args: &Args) -> Result<ExitCode> {
+    let server = match &args.postgres {
+        Some(dsn) => Some(postgres::Server::reach(dsn).await?),
+        None => None,
     };
-    let server = postgres::Server::reach(dsn).await?;
-    let mut rounds = Vec::new();
-    for round in 1..=args.rounds {
-        eprintln!("Postgres, round {round} of {}", args.rounds);
-        let mut figures = postgres::round(&server, &load, args.picks).await?;
-        figures.extend(postgres::fairness(&server, args.burst, args.picks).await?);
-        // Long, and a ratio to its own baseline: once is enough.
-        if round == args.rounds && args.idle_secs > 0 {
-            figures.extend(postgres::pinned(&server, &load, Duration::from_secs(args.idle_secs)).await?);
-        }
-        rounds.push(figures);
+    let about = server.as_ref().map_or("not measured", |server| &server.about);
+    println!("quick benchmark on {} cores; Postgres: {about}", record::cores());
+    let recorded = if args.record { None } else { Recorded::read(&args.recorded)? };
+    let jobs = args.jobs.unwrap_or(40_000).next_multiple_of(2 * BATCH);
+    let size = TurnSize { jobs, picks: args.picks.unwrap_or(60) };
+    let (measured, is_well) = quick::run(server.as_ref(), size, args.turns.max(1), recorded.as_ref()).await?;
+    if args.record {
+        ensure!(server.is_some(), "a record has all ratios: name a Postgres with --postgres");
+        Recorded::of(&measured).write(&args.recorded)?;
+        println!("written to {}", args.recorded.display());
     }
-    println!();
-    report::print(&format!("Postgres {}, roles as separate processes", server.about), &rounds, args.smoke);
-    Ok(())
+    Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// What a crowd of clients costs.
-async fn watched(args: &Args) -> Result<()> {
-    let how_long = Duration::from_secs(args.watch_secs);
-    let plan = stream::Plan { clients: args.watchers, changes_per_second: args.changes.max(3), how_long };
-    let mut rounds = Vec::new();
-    for round in 1..=args.rounds {
-        eprintln!("stream, round {round} of {}", args.rounds);
-        // The clients share this thread: what they cost is not to be in each other's way.
-        rounds.push(tokio::task::LocalSet::new().run_until(stream::measure(&plan)).await?);
+impl Args {
+    fn sizes(&self) -> Sizes {
+        if self.smoke {
+            return Sizes::smoke();
+        }
+        Sizes {
+            jobs: self.jobs.unwrap_or(200_000).next_multiple_of(2 * BATCH),
+            slots: self.slots,
+            push_slots: self.push_slots,
+            connections: self.connections.clone(),
+            picks: self.picks.unwrap_or(1_000),
+        }
     }
-    let title = format!(
-        "stream, {} clients at {} changes per second, SQLite, one process",
-        plan.clients, plan.changes_per_second
-    );
-    report::print(&title, &rounds, args.smoke);
-    println!();
-    Ok(())
 }

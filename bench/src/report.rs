@@ -1,61 +1,140 @@
 //! The lines of a run: each figure with what it is a ratio of.
 
+use serde::{Deserialize, Serialize};
+
 /// One line.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
-    pub name: &'static str,
+    pub name: String,
     pub value: f64,
     pub unit: Unit,
     /// The line that this one is compared with.
-    pub of: Option<&'static str>,
+    pub of: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Unit {
     PerSecond,
     Milliseconds,
+    /// Of CPU time, for one job.
+    Microseconds,
     Bytes,
     Mebibytes,
     Claims,
     Jobs,
+    /// For one job.
+    Statements,
     /// Parts of one core.
     Core,
 }
 
 impl Unit {
-    fn show(self, value: f64) -> String {
+    pub fn show(self, value: f64) -> String {
         match self {
             Unit::PerSecond => format!("{value:.0} /s"),
             Unit::Milliseconds => format!("{value:.2} ms"),
+            Unit::Microseconds => format!("{value:.1} µs"),
             Unit::Bytes => format!("{value:.0} B"),
             Unit::Mebibytes => format!("{value:.1} MiB"),
             Unit::Claims => format!("{value:.0} claims"),
             Unit::Jobs => format!("{value:.0} jobs"),
+            Unit::Statements => format!("{value:.3}"),
             Unit::Core => format!("{:.1} % core", value * 100.0),
         }
     }
 }
 
-pub fn rate(name: &'static str, value: f64, of: Option<&'static str>) -> Figure {
-    Figure { name, value, unit: Unit::PerSecond, of }
+impl Figure {
+    pub fn new(name: impl Into<String>, value: f64, unit: Unit, of: Option<&str>) -> Self {
+        Self { name: name.into(), value, unit, of: of.map(str::to_owned) }
+    }
 }
 
-/// The median of each figure over the rounds that have it, in the order of the last round.
-pub fn print(title: &str, rounds: &[Vec<Figure>], is_smoke: bool) {
-    let median = |name: &str| {
-        let mut values: Vec<f64> =
-            rounds.iter().flatten().filter(|figure| figure.name == name).map(|figure| figure.value).collect();
-        values.sort_by(f64::total_cmp);
-        values[values.len() / 2]
-    };
-    println!(
-        "{title}: one machine, one run, median of {} round(s){}",
-        rounds.len(),
-        if is_smoke { " (smoke: proves nothing)" } else { "" }
-    );
-    for figure in rounds.last().into_iter().flatten() {
-        let value = median(figure.name);
-        let ratio = figure.of.map(|of| format!("{:>7.2} of {of}", value / median(of))).unwrap_or_default();
-        println!("  {:<58} {:>12}  {ratio}", figure.name, figure.unit.show(value));
+pub fn rate(name: impl Into<String>, value: f64, of: Option<&str>) -> Figure {
+    Figure::new(name, value, Unit::PerSecond, of)
+}
+
+pub fn millis(name: impl Into<String>, value: f64, of: Option<&str>) -> Figure {
+    Figure::new(name, value, Unit::Milliseconds, of)
+}
+
+pub fn memory(name: impl Into<String>, bytes: u64) -> Figure {
+    Figure::new(name, bytes as f64 / f64::from(1 << 20), Unit::Mebibytes, None)
+}
+
+/// What one part of a run has to say.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Section {
+    pub title: String,
+    /// What was compared with what, for a reader of the results.
+    pub about: String,
+    pub figures: Vec<Figure>,
+    /// How something was configured, or why it is missing.
+    pub notes: Vec<String>,
+}
+
+/// A line of a section, with its ratio.
+pub struct Line<'s> {
+    pub figure: &'s Figure,
+    pub ratio: Option<f64>,
+}
+
+impl Section {
+    /// The median of each figure over the rounds that have it, in the order of the last round.
+    pub fn of_rounds(title: impl Into<String>, about: impl Into<String>, rounds: &[Vec<Figure>]) -> Self {
+        let figures = rounds.last().into_iter().flatten();
+        let figures = figures.map(|figure| Figure { value: median_of(rounds, &figure.name), ..figure.clone() });
+        Self { title: title.into(), about: about.into(), figures: figures.collect(), notes: Vec::new() }
+    }
+
+    pub fn value(&self, name: &str) -> Option<f64> {
+        self.figures.iter().find(|figure| figure.name == name).map(|figure| figure.value)
+    }
+
+    pub fn lines(&self) -> impl Iterator<Item = Line<'_>> {
+        self.figures.iter().map(|figure| {
+            let of = figure.of.as_ref().and_then(|of| self.value(of));
+            Line { figure, ratio: of.map(|of| figure.value / of) }
+        })
+    }
+
+    pub fn print(&self, is_smoke: bool) {
+        println!("{}{}", self.title, if is_smoke { " (smoke: proves nothing)" } else { "" });
+        if !self.about.is_empty() {
+            println!("  {}", self.about);
+        }
+        for Line { figure, ratio } in self.lines() {
+            let of = figure.of.as_deref().unwrap_or_default();
+            let ratio = ratio.map(|ratio| format!("{ratio:>7.2} of {of}")).unwrap_or_default();
+            println!("  {:<66} {:>12}  {ratio}", figure.name, figure.unit.show(figure.value));
+        }
+        for note in &self.notes {
+            println!("  - {note}");
+        }
+        println!();
+    }
+}
+
+fn median_of(rounds: &[Vec<Figure>], name: &str) -> f64 {
+    let all = rounds.iter().flatten().filter(|figure| figure.name == name);
+    median(all.map(|figure| figure.value).collect())
+}
+
+pub fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_section_has_the_median_of_its_rounds_and_ratios_within_it() {
+        let round = |floor, ours| vec![rate("floor", floor, None), rate("ours", ours, Some("floor"))];
+        let section = Section::of_rounds("t", "", &[round(100.0, 40.0), round(300.0, 60.0), round(200.0, 50.0)]);
+        let ratios: Vec<_> = section.lines().map(|line| line.ratio).collect();
+        assert_eq!(section.value("floor"), Some(200.0));
+        assert_eq!(ratios, [None, Some(0.25)]);
     }
 }

@@ -16,7 +16,7 @@ use tokio::time::{Instant, interval, sleep};
 
 use crate::http::Connection;
 use crate::process::{Process, scratch};
-use crate::report::{Figure, Unit, rate};
+use crate::report::{Figure, Unit, millis, rate};
 pub use bare::serve as serve_bare;
 use crowd::{Crowd, Heard};
 
@@ -64,22 +64,13 @@ pub async fn measure(plan: &Plan) -> Result<Vec<Figure>> {
         ),
         millis("stream: from committed to read, half of them within", served.told.p50, Some(BARE_P50)),
         millis("stream: from committed to read, 99 % of them within", served.told.p99, Some(BARE_P99)),
-        Figure {
-            name: "stream: memory of the server per client",
-            value: served.bytes_per_client,
-            unit: Unit::Bytes,
-            of: None,
-        },
-        Figure { name: "stream: ends that a client missed", value: 0.0, unit: Unit::Jobs, of: None },
+        Figure::new("stream: memory of the server per client", served.bytes_per_client, Unit::Bytes, None),
+        Figure::new("stream: ends that a client missed", 0.0, Unit::Jobs, None),
     ])
 }
 
-fn cpu(name: &'static str, value: f64, of: Option<&'static str>) -> Figure {
-    Figure { name, value, unit: Unit::Core, of }
-}
-
-fn millis(name: &'static str, value: f64, of: Option<&'static str>) -> Figure {
-    Figure { name, value, unit: Unit::Milliseconds, of }
+fn cpu(name: &str, value: f64, of: Option<&str>) -> Figure {
+    Figure::new(name, value, Unit::Core, of)
 }
 
 /// How it went with a crowd.

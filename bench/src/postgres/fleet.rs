@@ -6,13 +6,21 @@ use super::server::Database;
 use crate::process::Process;
 
 pub struct Fleet {
-    pub api: Process,
+    api: Option<Process>,
     scheduler: Process,
     workers: Vec<Process>,
 }
 
+#[derive(Clone, Copy, Debug)]
+pub struct Size {
+    pub workers: usize,
+    pub slots: usize,
+    pub has_api: bool,
+}
+
 impl Fleet {
-    pub async fn start(database: &Database, workers: usize, slots: usize) -> Result<Self> {
+    /// All ready. The workers start side by side, last: jobs may be waiting for them.
+    pub async fn start(database: &Database, size: Size) -> Result<Self> {
         let variables = [
             ("DATABASE_URL", database.url.as_str()),
             ("FOREMAN_SHUTDOWN_NOT_READY", "0s"),
@@ -23,16 +31,22 @@ impl Fleet {
             ("FOREMAN_LIMITS_TENANT_QUEUED_JOBS", "unlimited"),
             ("FOREMAN_LIMITS_TENANT_RUNNING_JOBS", "unlimited"),
         ];
-        let slots = slots.to_string();
-        let mut running = Vec::new();
-        for _ in 0..workers {
-            running.push(Process::start("worker", "--health-listen", &["--slots", &slots], &variables).await?);
+        let slots = size.slots.to_string();
+        let scheduler = Process::start("scheduler", "--health-listen", &[], &variables).await?;
+        let api = if size.has_api { Some(Process::start("api", "--listen", &[], &variables).await?) } else { None };
+        let mut workers = Vec::new();
+        for _ in 0..size.workers {
+            workers.push(Process::spawn("worker", "--health-listen", &["--slots", &slots], &variables)?);
         }
-        Ok(Self {
-            api: Process::start("api", "--listen", &[], &variables).await?,
-            scheduler: Process::start("scheduler", "--health-listen", &[], &variables).await?,
-            workers: running,
-        })
+        for worker in &mut workers {
+            worker.ready().await?;
+        }
+        Ok(Self { api, scheduler, workers })
+    }
+
+    /// Where it answers.
+    pub fn api(&self) -> Result<&str> {
+        Ok(&self.api.as_ref().context("there is no API")?.address)
     }
 
     /// Where they answer.
@@ -40,16 +54,18 @@ impl Fleet {
         self.workers.iter().map(|worker| worker.address.as_str()).collect()
     }
 
-    /// Of the API, a worker and the scheduler.
-    pub fn resident_bytes(&self) -> Result<[u64; 3]> {
-        let worker = self.workers.first().context("there is no worker")?;
-        Ok([self.api.resident_bytes()?, worker.resident_bytes()?, self.scheduler.resident_bytes()?])
+    /// By role; the workers together.
+    pub fn processes(&self) -> [(&'static str, Vec<&Process>); 3] {
+        [
+            ("api", self.api.iter().collect()),
+            ("worker", self.workers.iter().collect()),
+            ("scheduler", vec![&self.scheduler]),
+        ]
     }
 
     pub async fn stop(self) -> Result<()> {
-        self.api.stop().await?;
-        for worker in self.workers {
-            worker.stop().await?;
+        for process in self.api.into_iter().chain(self.workers) {
+            process.stop().await?;
         }
         self.scheduler.stop().await
     }

@@ -1,12 +1,20 @@
 //! What a team gets: `foreman api`, `foreman worker` and `foreman scheduler` on one Postgres.
 //!
 //! Each measurement has a database of its own, made by `foreman migrate` and dropped afterwards, so that none starts with
-//! what another left behind.
+//! what another left behind. Two things are measured beside it: the store alone (`floor.rs`) and the raw rows (`raw.rs`).
 
+mod costs;
+mod drain;
 mod fleet;
-mod pick_up;
+pub mod growth;
+pub mod pick_up;
+mod push;
+pub mod quick;
 mod raw;
+mod rows;
 mod server;
+mod steps;
+pub mod submit;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,76 +24,141 @@ use foreman_core::memory::LocalWakeups;
 use foreman_core::ports::Wakeups;
 use foreman_postgres::{Config, PostgresStore};
 
-use crate::fairness;
-use crate::load::Load;
-use crate::report::{Figure, Unit, rate};
-use fleet::Fleet;
+use crate::bare::Target;
+use crate::jobs::{BATCH, JobMaker, NOOP, UNSERVED, batch_json, mixed_json, task_json};
+use crate::load::{self, per_second};
+use crate::report::{Figure, Unit, millis, rate};
+use crate::sizes::Sizes;
+use crate::{fairness, floor, peers};
+use fleet::{Fleet, Size};
+use raw::Raw;
 pub use server::Server;
 
-const RAW_INSERTS: &str = "raw SQL: inserted in batches";
-const RAW_LIFE: &str = "raw SQL: inserted, claimed, settled";
-const RAW_WAL: &str = "raw SQL: WAL per job";
-const RAW_COMMIT: &str = "raw SQL: one row committed, p50";
-const NOT_PINNED: &str = "steady end to end, two workers";
+const RAW_FILL: &str = "raw rows: inserted by unnest, batches of 1,000";
+const RAW_DRAIN: &str = "raw rows: deleted and finished, batches of 512";
+const STORE_FILL: &str = "store alone: submitted, batches of 1,000";
+const STORE_DRAIN: &str = "store alone: claimed by 512, settled in 3 calls";
+pub const ONE_WORKER: &str = "drain, one worker";
+const END_TO_END: &str = "end to end over HTTP: submitted, run, settled, two workers";
+const BARE_LOOP: &str = "bare client loop";
+const PUSH_ONE: &str = "HTTP push, one worker";
+const RAW_COMMIT: &str = "one row committed, p50";
+const STEADY: &str = "steady end to end, two workers";
 
-pub async fn round(server: &Server, load: &Load, picks: usize) -> Result<Vec<Figure>> {
-    let raw = raw::measure(server, load.jobs).await?;
-    let mut figures = vec![rate(RAW_INSERTS, raw.inserts, None), rate(RAW_LIFE, raw.life, None)];
-
-    let database = server.database().await?;
-    let fleet = Fleet::start(&database, 0, load.slots).await?;
-    let single = load.single(&fleet.api.address).await?;
-    fleet.stop().await?;
-    database.remove().await?;
-
-    let database = server.database().await?;
-    let fleet = Fleet::start(&database, 0, load.slots).await?;
-    let batch = load.batch(&fleet.api.address).await?;
-    fleet.stop().await?;
-    database.remove().await?;
-    figures.push(rate("submit over HTTP, one job per request", single, Some(RAW_INSERTS)));
-    figures.push(rate("submit over HTTP, batches of 1,000", batch, Some(RAW_INSERTS)));
-
-    let mut wal = 0.0;
-    for (workers, name) in
-        [(1, "end to end, one worker: submitted in batches, run, settled"), (2, "end to end, two workers")]
-    {
-        let database = server.database().await?;
-        let fleet = Fleet::start(&database, workers, load.slots).await?;
-        let before = database.wal_position().await?;
-        let end_to_end = load.end_to_end(&fleet.api.address, &fleet.workers()).await?;
-        wal = (database.wal_position().await? - before) as f64 / load.jobs as f64;
-        fleet.stop().await?;
-        database.remove().await?;
-        figures.push(rate(name, end_to_end, Some(RAW_LIFE)));
-    }
-    figures.push(Figure { name: RAW_WAL, value: raw.wal_per_job, unit: Unit::Bytes, of: None });
-    figures.push(Figure { name: "WAL per job, end to end", value: wal, unit: Unit::Bytes, of: Some(RAW_WAL) });
-    figures.extend(pick_up(server, load, picks).await?);
+/// Drains: the bound, the floor, and workers.
+pub async fn drains(server: &Server, sizes: &Sizes) -> Result<Vec<Figure>> {
+    let (jobs, maker) = (sizes.jobs, JobMaker::of_task(NOOP)?);
+    let (raw_fill, raw_drain) = raw_rates(server, jobs).await?;
+    let (store_fill, store_drain) = store_rates(server, jobs).await?;
+    let mut figures = vec![
+        rate(RAW_FILL, raw_fill, None),
+        rate(RAW_DRAIN, raw_drain, None),
+        rate(STORE_FILL, store_fill, Some(RAW_FILL)),
+        rate(STORE_DRAIN, store_drain, Some(RAW_DRAIN)),
+    ];
+    let size = Size { workers: 1, slots: sizes.slots, has_api: false };
+    let one = drain::drain(server, ONE_WORKER, &maker, jobs, size).await?;
+    let two = drain::drain(server, "drain, two workers", &maker, jobs, Size { workers: 2, ..size }).await?;
+    figures.push(rate(ONE_WORKER, one.per_second, Some(STORE_DRAIN)));
+    figures.push(rate("drain, one worker, beside the bound", one.per_second, Some(RAW_DRAIN)));
+    figures.push(rate("drain, two workers", two.per_second, Some(ONE_WORKER)));
+    figures.extend(one.costs);
+    figures.extend(two.costs);
+    figures.push(rate(END_TO_END, end_to_end(server, jobs, sizes.slots).await?, Some(STORE_DRAIN)));
     Ok(figures)
 }
 
-/// How soon an idle fleet picks up a single job, and what the roles weigh meanwhile.
-async fn pick_up(server: &Server, load: &Load, picks: usize) -> Result<Vec<Figure>> {
+async fn end_to_end(server: &Server, jobs: usize, slots: usize) -> Result<f64> {
     let database = server.database().await?;
-    let commit = raw::commit_millis(&database, picks).await?;
-    let fleet = Fleet::start(&database, 1, load.slots).await?;
-    tokio::time::sleep(Duration::from_secs(2)).await;
-    let [api, worker, scheduler] = fleet.resident_bytes()?;
-    let took = pick_up::millis(&fleet.api.address, picks).await?;
+    let fleet = Fleet::start(&database, Size { workers: 2, slots, has_api: true }).await?;
+    let done = load::end_to_end(fleet.api()?, &fleet.workers(), jobs).await?;
     fleet.stop().await?;
     database.remove().await?;
-    let time = |name, value, of| Figure { name, value, unit: Unit::Milliseconds, of };
-    let memory =
-        |name, bytes: u64| Figure { name, value: bytes as f64 / f64::from(1 << 20), unit: Unit::Mebibytes, of: None };
-    Ok(vec![
-        time(RAW_COMMIT, commit, None),
-        time("pick-up when idle, from request to call, p50", took.p50, Some(RAW_COMMIT)),
-        time("pick-up when idle, from request to call, p99", took.p99, Some(RAW_COMMIT)),
-        memory("idle memory, api", api),
-        memory("idle memory, worker", worker),
-        memory("idle memory, scheduler", scheduler),
-    ])
+    Ok(done)
+}
+
+/// Jobs per second, filled and drained.
+async fn raw_rates(server: &Server, jobs: usize) -> Result<(f64, f64)> {
+    let database = server.database().await?;
+    let raw = Raw::learn(&database, &JobMaker::of_task(NOOP)?).await?;
+    raw.are_jobs(floor::CLAIM).await?;
+    let fill = raw.fill(jobs).await?;
+    database.checkpoint().await?;
+    let drain = raw.drain(jobs).await?;
+    database.remove().await?;
+    Ok((per_second(jobs, fill), per_second(jobs, drain)))
+}
+
+async fn store_rates(server: &Server, jobs: usize) -> Result<(f64, f64)> {
+    let database = server.database().await?;
+    let (store, maker) = (database.store().await?, JobMaker::of_task(NOOP)?);
+    let fill = floor::fill(&store, &maker, jobs).await?;
+    database.checkpoint().await?;
+    let drain = floor::drain(&store, &maker.route(), jobs).await?;
+    database.remove().await?;
+    Ok((per_second(jobs, fill), per_second(jobs, drain)))
+}
+
+/// Jobs that call a URL.
+pub async fn pushes(server: &Server, sizes: &Sizes) -> Result<Vec<Figure>> {
+    let jobs = sizes.jobs / 2;
+    let bare = push::bare_loop(jobs, sizes.push_slots).await?;
+    let one = push::push(server, PUSH_ONE, jobs, 1, sizes.push_slots).await?;
+    let two = push::push(server, "HTTP push, two workers", jobs, 2, sizes.push_slots).await?;
+    let mut figures = vec![
+        rate(BARE_LOOP, bare.per_second, None),
+        rate(PUSH_ONE, one.per_second, Some(BARE_LOOP)),
+        rate("HTTP push, two workers", two.per_second, Some(PUSH_ONE)),
+    ];
+    figures.push(Figure::new("bare client loop: CPU per request", bare.cpu, Unit::Microseconds, None));
+    figures.extend(one.costs);
+    figures.extend(two.costs);
+    Ok(figures)
+}
+
+/// Submissions at several numbers of connections, and in batches.
+pub async fn submissions(server: &Server, sizes: &Sizes) -> Result<Vec<Figure>> {
+    let mut figures = Vec::new();
+    for &connections in &sizes.connections {
+        // One connection waits for one commit after the other.
+        let jobs = if connections == 1 { sizes.jobs / 20 } else { sizes.jobs / 2 };
+        let bare = format!("bare 202 server, {connections} connection(s)");
+        figures.push(rate(&bare, submit::to_bare_server(jobs, connections).await?, None));
+        let single = submit::single(server, jobs, connections).await?;
+        figures.push(rate(format!("submit single, {connections} connection(s)"), single, Some(&bare)));
+    }
+    let database = server.database().await?;
+    let raw = Raw::learn(&database, &JobMaker::of_task(UNSERVED)?).await?.fill(sizes.jobs).await?;
+    database.remove().await?;
+    figures.push(rate(RAW_FILL, per_second(sizes.jobs, raw), None));
+    figures.push(rate("submit in batches of 1,000", submit::batches(server, sizes.jobs).await?, Some(RAW_FILL)));
+    Ok(figures)
+}
+
+/// How soon a single job is picked up: idle, and beside work at half of `most` jobs per second.
+pub async fn pick_ups(server: &Server, sizes: &Sizes, most: f64) -> Result<Vec<Figure>> {
+    let database = server.database().await?;
+    let commit = raw::commit_millis(&database, sizes.picks).await?;
+    database.remove().await?;
+    let (idle, weights) = pick_up::idle(server, sizes.picks, sizes.slots).await?;
+    let half = pick_up::beside(server, sizes.picks, sizes.slots, most / 2.0).await?;
+    let mut figures = vec![millis(RAW_COMMIT, commit, None)];
+    for (when, took) in [("idle", idle), ("half load", half)] {
+        figures.push(millis(format!("pick-up, {when}, p50"), took.p50, Some(RAW_COMMIT)));
+        figures.push(millis(format!("pick-up, {when}, p99"), took.p99, Some(RAW_COMMIT)));
+        figures.push(millis(format!("pick-up, {when}, p99.9"), took.p999, Some(RAW_COMMIT)));
+    }
+    figures.extend(weights);
+    Ok(figures)
+}
+
+/// The same that peers are measured with.
+pub async fn beside_peers(server: &Server, jobs: usize, picks: usize, slots: usize) -> Result<Vec<Figure>> {
+    let (maker, size) = (JobMaker::of_task(NOOP)?, Size { workers: 1, slots, has_api: false });
+    let one = drain::drain(server, "", &maker, jobs, size).await?;
+    let two = drain::drain(server, "", &maker, jobs, Size { workers: 2, ..size }).await?;
+    let (took, _) = pick_up::idle(server, picks, slots).await?;
+    Ok(peers::ours(one.per_second, two.per_second, took))
 }
 
 /// How long a single job waits for another tenant's burst.
@@ -101,15 +174,19 @@ pub async fn fairness(server: &Server, burst: usize, picks: usize) -> Result<Vec
     Ok(figures)
 }
 
-/// Steady work for so long; then the same with a transaction that stays open beside it.
-pub async fn pinned(server: &Server, load: &Load, how_long: Duration) -> Result<Vec<Figure>> {
+/// Steady work for so long; then the same of a mix of jobs, and with a transaction that stays open beside it.
+pub async fn steady(server: &Server, slots: usize, how_long: Duration) -> Result<Vec<Figure>> {
+    let target = Target::start().await?;
+    let alike = batch_json(&task_json(NOOP), BATCH);
+    let mixed = mixed_json(&target.url());
     let mut figures = Vec::new();
-    for (name, is_pinned, of) in
-        [(NOT_PINNED, false, None), ("the same while an idle transaction is open", true, Some(NOT_PINNED))]
-    {
-        eprintln!("{name}: {how_long:?}");
+    for (name, batch, is_pinned, of) in [
+        (STEADY, &alike, false, None),
+        ("the same, mixed: three priorities, four queues, a tenth calls a URL", &mixed, false, Some(STEADY)),
+        ("the same while an idle transaction is open", &alike, true, Some(STEADY)),
+    ] {
         let database = server.database().await?;
-        let fleet = Fleet::start(&database, 2, load.slots).await?;
+        let fleet = Fleet::start(&database, Size { workers: 2, slots, has_api: true }).await?;
         let idle = if is_pinned {
             let sql = database.connect().await?;
             sql.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM jobs").await?;
@@ -117,7 +194,7 @@ pub async fn pinned(server: &Server, load: &Load, how_long: Duration) -> Result<
         } else {
             None
         };
-        figures.push(rate(name, load.steady(&fleet.api.address, &fleet.workers(), how_long).await?, of));
+        figures.push(rate(name, load::steady(fleet.api()?, &fleet.workers(), batch, how_long).await?, of));
         drop(idle);
         fleet.stop().await?;
         database.remove().await?;

@@ -1,257 +1,203 @@
-//! The floor: the same rows, written by hand-made SQL in batches on as many connections as the load has.
+//! The raw bound: the rows of a job and nothing else, by plain statements on the very tables, on a few connections.
 //!
-//! "Our shape, all rules" means what Foreman writes: the fair keys reserved in a short transaction of their own; the job,
-//! its row in `ready` and a row of the change log in one; a claim under its session's lock, with its number, its jobs in
-//! arrays and a change row; V moved; the outcomes under the claim's lock, with a change row. What is missing is what
-//! Foreman is: HTTP, JSON, validation, work, the coalescers between them, and answers to whoever asks.
+//! Filling is one `INSERT … SELECT FROM unnest` for `jobs` and `ready`; draining is a `DELETE … RETURNING` of `ready` and an
+//! insert into `outcomes`, a commit each. There is no claim, no fence, no change log, no fairness and no check: no store that keeps this
+//! history can be faster, and a feature that makes the store slower does not make this slower. The rows have what the
+//! store's own have (`rows.rs`), and the store is made to claim some of them, so what is compared is jobs.
 
-use std::fmt::Write as _;
-use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::time::Duration;
 
-use anyhow::{Result, ensure};
-use tokio::task::{JoinSet, LocalSet};
+use anyhow::{Context as _, Result, ensure};
+use foreman_core::target::Route;
+use foreman_runtime::Tasks;
 use tokio::time::Instant;
-use tokio_postgres::{Client, Statement};
+use tokio_postgres::Client;
 use uuid::Uuid;
 
-use super::server::{Database, Server};
-use crate::load::{BATCH, SENDERS, work};
+use super::rows::Pattern;
+use super::server::Database;
+use crate::floor::{CLAIM, Hand, LOOPS};
+use crate::jobs::{BATCH, JobMaker, SENDERS};
 
-pub struct Raw {
-    /// Jobs per second.
-    pub inserts: f64,
-    /// Jobs per second from insert to outcome.
-    pub life: f64,
-    pub wal_per_job: f64,
+pub struct Raw<'d> {
+    database: &'d Database,
+    route: Route,
+    statements: Arc<Statements>,
+    /// The next place in the fair order.
+    key: Arc<AtomicI64>,
 }
 
-const TASK: &str = "bench.raw";
+struct Statements {
+    fill: String,
+    finished: String,
+    take: String,
+    finish: String,
+    work: String,
+}
 
-const RESERVE: &str =
-    "INSERT INTO shares AS known (queue, lane, tenant, last_key, given) VALUES ('default', 1, 'default', $1, $1)
-    ON CONFLICT (queue, lane, tenant) DO UPDATE SET last_key = known.last_key + excluded.given, given = excluded.given
-    RETURNING last_key";
+impl<'d> Raw<'d> {
+    /// Learns the rows from two jobs of the store: one that waits and one that is done.
+    pub async fn learn(database: &'d Database, maker: &JobMaker) -> Result<Self> {
+        let (store, sql) = (database.store().await?, database.connect().await?);
+        store.submit(&maker.batch(0, 2)).await?;
+        let hand = Hand::new(Arc::clone(&store), maker.route()).await?;
+        ensure!(hand.claim_and_settle(1).await? == 1, "the store did not claim a job that waits");
+        let jobs = Pattern::of(&sql, "jobs").await?;
+        let ready = Pattern::of(&sql, "ready").await?;
+        let outcomes = Pattern::of(&sql, "outcomes").await?;
+        let last: i64 = sql.query_one("SELECT max(key) FROM ready", &[]).await?.get(0);
+        let work = sql.query_one("SELECT work::text FROM jobs LIMIT 1", &[]).await?.get(0);
+        ensure!(hand.claim_and_settle(1).await? == 1, "the store did not claim a job that waits");
+        hand.end().await?;
+        Ok(Self {
+            database,
+            route: maker.route(),
+            statements: Arc::new(Statements::new(&jobs, &ready, &outcomes, work)?),
+            key: Arc::new(AtomicI64::new(last + 1)),
+        })
+    }
 
-const INSERT: &str = "WITH asked AS MATERIALIZED (
-        SELECT * FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS asked (id, work, place)
-    ),
-    written AS (
-        INSERT INTO jobs (id, tenant, queue, route, lane, kind, max_attempts, created_at, first_run_at, work)
-        SELECT id, 'default', 'default', 'task:bench.raw', 1, 'bench.raw', 25, now(), now(), work FROM asked
-    ),
-    waiting AS (
-        INSERT INTO ready (job, tenant, queue, route, lane, kind, key, run_at, attempt, spent, crashes)
-        SELECT id, 'default', 'default', 'task:bench.raw', 1, 'bench.raw', $3::bigint + place, now(), 0, 0, 0 FROM asked
-    )
-    INSERT INTO changes (at, moved) VALUES (now(), $4)";
+    /// Jobs that wait.
+    pub async fn fill(&self, jobs: usize) -> Result<Duration> {
+        let key = Arc::clone(&self.key);
+        self.in_batches(jobs, &self.statements.fill, move |number| Some(key.fetch_add(number, Ordering::Relaxed))).await
+    }
 
-const CLAIM: &str = "WITH session AS MATERIALIZED (
-        SELECT id FROM sessions WHERE id = $1 AND state = 'live' FOR KEY SHARE
-    ),
-    taken AS (
-        DELETE FROM ready USING session WHERE ready.ctid = ANY (ARRAY(
-            SELECT ctid FROM ready
-            WHERE queue = 'default' AND route = 'task:bench.raw' AND lane = 1 AND key IS NOT NULL
-            ORDER BY key, job LIMIT $3 FOR UPDATE SKIP LOCKED
-        )) RETURNING ready.*
-    ),
-    claim AS (
-        INSERT INTO claims (number, session, token, claimed_at, jobs, tenants, queues, routes, lanes, kinds, run_at,
-                            expires_at, attempt, spent, crashes, open)
-        SELECT nextval('claim_numbers'), $1, $2, now(), array_agg(job), array_agg(tenant), array_agg(queue),
-               array_agg(route), array_agg(lane), array_agg(kind), array_agg(run_at), array_agg(expires_at),
-               array_agg(attempt + 1), array_agg(spent + 1), array_agg(crashes), repeat('1', count(*)::integer)::bit varying
-        FROM taken HAVING count(*) > 0
-        RETURNING number
-    )
-    SELECT claim.number, taken.job, taken.key, jobs.work FROM claim CROSS JOIN taken JOIN jobs ON jobs.id = taken.job";
+    /// Jobs that are done.
+    pub async fn history(&self, jobs: usize) -> Result<Duration> {
+        self.in_batches(jobs, &self.statements.finished, |_| None).await
+    }
 
-const MOVED: &str = "INSERT INTO changes (at, moved) VALUES (now(), $1)";
+    async fn in_batches(
+        &self,
+        jobs: usize,
+        statement: &str,
+        first_key: impl Fn(i64) -> Option<i64> + Clone + Send + 'static,
+    ) -> Result<Duration> {
+        let (tasks, next) = (Tasks::new(), Arc::new(AtomicUsize::new(0)));
+        let mut connections = Vec::new();
+        for _ in 0..SENDERS {
+            let sql = self.database.connect().await?;
+            let statement = sql.prepare(statement).await?;
+            connections.push((sql, statement));
+        }
+        let start = Instant::now();
+        let mut running = Vec::new();
+        for (sql, statement) in connections {
+            let (statements, next, first_key) = (Arc::clone(&self.statements), Arc::clone(&next), first_key.clone());
+            running.push(tasks.spawn("raw fill", async move {
+                loop {
+                    let first = next.fetch_add(BATCH, Ordering::Relaxed);
+                    if first >= jobs {
+                        return anyhow::Ok(());
+                    }
+                    let number = BATCH.min(jobs - first);
+                    let ids: Vec<Uuid> = (0..number).map(|_| Uuid::now_v7()).collect();
+                    let works = vec![statements.work.as_str(); number];
+                    match first_key(number as i64) {
+                        Some(key) => sql.execute(&statement, &[&ids, &works, &key]).await?,
+                        None => sql.execute(&statement, &[&ids, &works]).await?,
+                    };
+                }
+            }));
+        }
+        for connection in running {
+            connection.await??;
+        }
+        Ok(start.elapsed())
+    }
 
-const ADVANCE: &str = "INSERT INTO lanes (queue, lane, v) VALUES ('default', 1, $1)
-    ON CONFLICT (queue, lane) DO UPDATE SET v = greatest(lanes.v, excluded.v)";
+    /// Takes out of `ready` and writes outcomes until so many are done.
+    pub async fn drain(&self, jobs: usize) -> Result<Duration> {
+        let (tasks, done) = (Tasks::new(), Arc::new(AtomicUsize::new(0)));
+        let mut connections = Vec::new();
+        for _ in 0..LOOPS {
+            connections.push(self.database.connect().await?);
+        }
+        let start = Instant::now();
+        let mut running = Vec::new();
+        for sql in connections {
+            let (statements, done) = (Arc::clone(&self.statements), Arc::clone(&done));
+            running.push(tasks.spawn("raw drain", take_and_finish(sql, statements, done, jobs)));
+        }
+        for connection in running {
+            connection.await??;
+        }
+        let took = start.elapsed();
+        let done = done.load(Ordering::Relaxed);
+        ensure!(done == jobs, "{done} rows were moved instead of {jobs}");
+        Ok(took)
+    }
 
-const SETTLE: &str = "WITH asked AS MATERIALIZED (
-        SELECT * FROM unnest($3::uuid[], $4::text[]) AS asked (job, report)
-    ),
-    locked AS MATERIALIZED (
-        SELECT * FROM claims WHERE number = $1 AND session = $2 FOR UPDATE
-    ),
-    closing AS MATERIALIZED (
-        SELECT locked.number, locked.session, locked.claimed_at, member.*, asked.report
-        FROM locked CROSS JOIN LATERAL unnest(locked.jobs, locked.run_at, locked.attempt, locked.spent, locked.crashes)
-             WITH ORDINALITY AS member (job, run_at, attempt, spent, crashes, place)
-        JOIN asked ON asked.job = member.job
-        WHERE get_bit(locked.open, member.place::integer - 1) = 1
-    ),
-    gone AS (
-        DELETE FROM claims USING locked WHERE claims.number = locked.number
-    ),
-    finished AS (
-        INSERT INTO outcomes (job, tenant, state, queue, kind, finished_at, attempt, spent, crashes, run_at, claim, settled,
-                              session, worker, started_at, report)
-        SELECT job, 'default', 'completed', 'default', 'bench.raw', now(), attempt, spent, crashes, run_at, number, true,
-               session, 'bench', claimed_at, report
-        FROM closing
-    ),
-    noted AS (
-        INSERT INTO changes (at, moved) VALUES (now(), $5)
-    )
-    SELECT count(*) FROM closing";
+    /// The store claims rows that were written here, and settles them: they are jobs.
+    pub async fn are_jobs(&self, number: usize) -> Result<()> {
+        self.fill(number).await?;
+        let hand = Hand::new(self.database.store().await?, self.route.clone()).await?;
+        let mut settled = 0;
+        while settled < number {
+            let more = hand.claim_and_settle(CLAIM).await?;
+            ensure!(more > 0, "of {number} rows written by hand the store claimed {settled}: the bound is out of date");
+            settled += more;
+        }
+        hand.end().await
+    }
+}
 
-pub async fn measure(server: &Server, jobs: usize) -> Result<Raw> {
-    let database = server.database().await?;
-    let inserts = on_each_connection(&database, jobs, async |hand| hand.insert().await, async |_| Ok(())).await?;
-    database.remove().await?;
-    let database = server.database().await?;
-    let before = database.wal_position().await?;
-    let one_batch = async |hand: &mut Hand| {
-        hand.insert().await?;
-        // Perhaps not all of it: what others inserted since is not in our snapshot, and they may have taken what is.
-        hand.claim_and_settle().await?;
-        Ok(())
-    };
-    let rest = async |hand: &mut Hand| {
-        while hand.claim_and_settle().await? > 0 {}
-        Ok(())
-    };
-    let life = on_each_connection(&database, jobs, one_batch, rest).await?;
-    let wal_per_job = (database.wal_position().await? - before) as f64 / jobs as f64;
-    let left: i64 = database.connect().await?.query_one("SELECT count(*) FROM ready", &[]).await?.get(0);
-    ensure!(left == 0, "{left} jobs were left: what was measured is not the whole life");
-    database.remove().await?;
-    Ok(Raw { inserts, life, wal_per_job })
+async fn take_and_finish(sql: Client, statements: Arc<Statements>, done: Arc<AtomicUsize>, jobs: usize) -> Result<()> {
+    let (take, finish) = (sql.prepare(&statements.take).await?, sql.prepare(&statements.finish).await?);
+    // Rows before the first of the last batch were gone, or in the hands of another: the dead are not walked over again.
+    let mut from = 0_i64;
+    while done.load(Ordering::Relaxed) < jobs {
+        let rows = sql.query(&take, &[&from, &(CLAIM as i64)]).await?;
+        let ids: Vec<Uuid> = rows.iter().map(|row| row.get(0)).collect();
+        let Some(first) = rows.iter().map(|row| row.get::<_, i64>(1)).min() else {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            continue;
+        };
+        from = first;
+        sql.execute(&finish, &[&ids]).await?;
+        done.fetch_add(ids.len(), Ordering::Relaxed);
+    }
+    Ok(())
+}
+
+impl Statements {
+    fn new(jobs: &Pattern, ready: &Pattern, outcomes: &Pattern, work: String) -> Result<Self> {
+        let asked = "asked AS MATERIALIZED (
+            SELECT * FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS asked (id, work, place))";
+        let job = jobs.insert(&[("id", "asked.id"), ("work", "asked.work")], "asked")?;
+        let waiting = ready.insert(&[("job", "asked.id"), ("key", "$3::bigint + asked.place")], "asked")?;
+        let outcome = outcomes.insert(&[("job", "asked.id")], "asked")?;
+        let [lane, route, queue] = ["lane", "route", "queue"].map(|name| ready.literal(name).map(str::to_owned));
+        let (lane, route, queue) = (lane?, route?, queue?);
+        Ok(Self {
+            fill: format!("WITH {asked}, written AS ({job}) {waiting}"),
+            finished: format!("WITH {asked}, written AS ({job}) {outcome}"),
+            take: format!(
+                "DELETE FROM ready WHERE ctid = ANY (ARRAY(
+                    SELECT ctid FROM ready WHERE lane = {lane} AND route = {route} AND queue = {queue}
+                      AND key IS NOT NULL AND key >= $1::bigint
+                    ORDER BY key, job LIMIT $2::bigint FOR UPDATE SKIP LOCKED)) RETURNING job, key"
+            ),
+            finish: outcomes.insert(&[("job", "asked.id")], "unnest($1::uuid[]) AS asked (id)")?,
+            work,
+        })
+    }
 }
 
 /// The median of one-row transactions, one after the other: what a commit costs here, in milliseconds.
 pub async fn commit_millis(database: &Database, rounds: usize) -> Result<f64> {
     let sql = database.connect().await?;
-    let insert = sql.prepare(MOVED).await?;
+    sql.batch_execute("CREATE TABLE IF NOT EXISTS bench_commits (at timestamptz)").await?;
+    let insert = sql.prepare("INSERT INTO bench_commits VALUES (now())").await?;
     let mut took = Vec::new();
     for _ in 0..rounds.max(1) {
         let start = Instant::now();
-        sql.execute(&insert, &[&"[]"]).await?;
+        sql.execute(&insert, &[]).await?;
         took.push(start.elapsed().as_secs_f64() * 1_000.0);
     }
-    took.sort_by(f64::total_cmp);
-    Ok(took[took.len() / 2])
-}
-
-/// Does the same, batch after batch, on each connection, until `jobs` are through, and then the rest. Jobs per second.
-async fn on_each_connection(
-    database: &Database,
-    jobs: usize,
-    one_batch: impl AsyncFn(&mut Hand) -> Result<()> + 'static,
-    rest: impl AsyncFn(&mut Hand) -> Result<()> + 'static,
-) -> Result<f64> {
-    let steps = Rc::new((one_batch, rest));
-    let left = Rc::new(std::cell::Cell::new(jobs / BATCH));
-    let mut hands = Vec::new();
-    for _ in 0..SENDERS {
-        hands.push(Hand::new(database.connect().await?).await?);
-    }
-    let local = LocalSet::new();
-    let mut running = JoinSet::new();
-    let start = Instant::now();
-    for mut hand in hands {
-        let (left, steps) = (left.clone(), steps.clone());
-        running.spawn_local_on(
-            async move {
-                while left.get() > 0 {
-                    left.set(left.get() - 1);
-                    steps.0(&mut hand).await?;
-                }
-                steps.1(&mut hand).await
-            },
-            &local,
-        );
-    }
-    local
-        .run_until(async {
-            while let Some(hand) = running.join_next().await {
-                hand??;
-            }
-            Ok::<(), anyhow::Error>(())
-        })
-        .await?;
-    Ok((jobs / BATCH * BATCH) as f64 / start.elapsed().as_secs_f64())
-}
-
-/// A connection that writes by hand.
-struct Hand {
-    sql: Client,
-    session: Uuid,
-    work: String,
-    reserve: Statement,
-    insert: Statement,
-    claim: Statement,
-    moved: Statement,
-    advance: Statement,
-    settle: Statement,
-}
-
-impl Hand {
-    async fn new(sql: Client) -> Result<Self> {
-        let session = Uuid::now_v7();
-        sql.execute(
-            "INSERT INTO sessions (id, worker, pid, version, slots, queues, ttl, state, beats, started_at, renewed_at, expires_at)
-             VALUES ($1, 'bench', 1, '0', 1, '{}', '1 hour', 'live', 0, now(), now(), now() + interval '1 hour')",
-            &[&session],
-        )
-        .await?;
-        Ok(Self {
-            session,
-            work: work(TASK),
-            reserve: sql.prepare(RESERVE).await?,
-            insert: sql.prepare(INSERT).await?,
-            claim: sql.prepare(CLAIM).await?,
-            moved: sql.prepare(MOVED).await?,
-            advance: sql.prepare(ADVANCE).await?,
-            settle: sql.prepare(SETTLE).await?,
-            sql,
-        })
-    }
-
-    async fn insert(&mut self) -> Result<()> {
-        let ids: Vec<Uuid> = (0..BATCH).map(|_| Uuid::now_v7()).collect();
-        let works = vec![self.work.as_str(); BATCH];
-        let moved = moved("pending", &ids, 0)?;
-        // Lost with a crash it only wastes keys, so it does not wait for the disk.
-        let short = self.sql.transaction().await?;
-        short.batch_execute("SET LOCAL synchronous_commit = off").await?;
-        let last: i64 = short.query_one(&self.reserve, &[&(BATCH as i64)]).await?.get(0);
-        short.commit().await?;
-        self.sql.execute(&self.insert, &[&ids, &works, &(last - BATCH as i64), &moved]).await?;
-        Ok(())
-    }
-
-    /// Answers how many there were.
-    async fn claim_and_settle(&mut self) -> Result<usize> {
-        let claiming = self.sql.transaction().await?;
-        let rows = claiming.query(&self.claim, &[&self.session, &Uuid::new_v4(), &(BATCH as i64)]).await?;
-        let Some(first) = rows.first() else { return Ok(0) };
-        let number: i64 = first.get(0);
-        let ids: Vec<Uuid> = rows.iter().map(|row| row.get(1)).collect();
-        let works: usize = rows.iter().map(|row| row.get::<_, &str>(3).len()).sum();
-        ensure!(works > ids.len(), "the work was not read");
-        claiming.execute(&self.moved, &[&moved("running", &ids, 1)?]).await?;
-        claiming.commit().await?;
-        let highest: i64 = rows.iter().map(|row| row.get::<_, i64>(2)).max().unwrap_or(0);
-        self.sql.execute(&self.advance, &[&highest]).await?;
-        let reports = vec![r#"{"duration_ms":0}"#; ids.len()];
-        let done = moved("completed", &ids, 1)?;
-        let settled = self.sql.query_one(&self.settle, &[&number, &self.session, &ids, &reports, &done]).await?;
-        ensure!(settled.get::<_, i64>(0) == ids.len() as i64, "not all were settled");
-        Ok(ids.len())
-    }
-}
-
-/// A row of the change log, as Foreman writes it.
-fn moved(state: &str, ids: &[Uuid], attempt: u32) -> Result<String> {
-    let mut text = format!(r#"[{{"tenant":"default","queue":"default","state":"{state}","jobs":["#);
-    for (place, id) in ids.iter().enumerate() {
-        write!(text, "{}[\"{id}\",{attempt}]", if place == 0 { "" } else { "," })?;
-    }
-    text.push_str("]}]");
-    Ok(text)
+    sql.batch_execute("DROP TABLE bench_commits").await.context("dropping the table of commits")?;
+    Ok(crate::report::median(took))
 }

@@ -1,8 +1,12 @@
 //! The Postgres that is measured on, and databases there that come and go.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context, Result, bail};
+use foreman_core::memory::LocalWakeups;
+use foreman_core::ports::Store;
+use foreman_postgres::{Config, PostgresStore};
 use tokio_postgres::{Client, NoTls};
 
 use crate::process::foreman;
@@ -28,16 +32,21 @@ impl Server {
 
     /// A fresh one, as `foreman migrate` makes it.
     pub async fn database(&self) -> Result<Database> {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let name = format!("foreman_bench_{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
-        connect(&self.dsn).await?.batch_execute(&format!("CREATE DATABASE {name}")).await?;
-        let (base, _) = self.dsn.rsplit_once('/').context("the DSN ends with a database")?;
-        let database = Database { url: format!("{base}/{name}"), server: self.dsn.clone(), name };
+        let database = self.empty_database().await?;
         let said = foreman()?.args(["migrate", "up"]).env("DATABASE_URL", &database.url).output().await?;
         if !said.status.success() {
             bail!("foreman migrate failed: {}", String::from_utf8_lossy(&said.stderr));
         }
         Ok(database)
+    }
+
+    /// One with nothing in it.
+    pub async fn empty_database(&self) -> Result<Database> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let name = format!("foreman_bench_{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        connect(&self.dsn).await?.batch_execute(&format!("CREATE DATABASE {name}")).await?;
+        let (base, _) = self.dsn.rsplit_once('/').context("the DSN ends with a database")?;
+        Ok(Database { url: format!("{base}/{name}"), server: self.dsn.clone(), name })
     }
 }
 
@@ -52,18 +61,21 @@ impl Database {
         connect(&self.url).await
     }
 
-    /// In bytes.
-    pub async fn wal_position(&self) -> Result<i64> {
-        let sql = self.connect().await?;
-        Ok(sql.query_one("SELECT (pg_current_wal_lsn() - '0/0')::bigint", &[]).await?.get(0))
+    /// The store on it, opened in this process.
+    pub async fn store(&self) -> Result<Arc<dyn Store>> {
+        Ok(Arc::new(PostgresStore::open(Config::at(&self.url), Arc::new(LocalWakeups::new())).await?))
     }
 
-    /// And takes a checkpoint, so that the next measurement does not pay for this one.
+    /// So that what follows does not pay for what was written before.
+    pub async fn checkpoint(&self) -> Result<()> {
+        Ok(connect(&self.server).await?.batch_execute("CHECKPOINT").await?)
+    }
+
+    /// And takes a checkpoint.
     pub async fn remove(self) -> Result<()> {
         let sql = connect(&self.server).await?;
         sql.batch_execute(&format!("DROP DATABASE {} WITH (FORCE)", self.name)).await?;
-        sql.batch_execute("CHECKPOINT").await?;
-        Ok(())
+        Ok(sql.batch_execute("CHECKPOINT").await?)
     }
 }
 

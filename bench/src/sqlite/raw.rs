@@ -1,37 +1,135 @@
-//! The floor: batched inserts into the tables of the real schema, by hand-written SQL on one connection.
+//! The raw bound: the rows of a job and nothing else, by plain statements on one connection to the real schema.
 //!
-//! "Our shape, all rules" means what a submission writes: the job, its row in `ready` with a fair key, one row of the
-//! change log per batch, with the same pragmas (WAL, `synchronous=FULL`) on the same disk. No HTTP, no JSON to parse, no
-//! validation, no threads: what is left of this speed behind the API is what Foreman costs.
+//! Filling inserts into `jobs` and `ready`, draining deletes from `ready` and inserts into `outcomes`, in transactions of
+//! the same sizes and with the same pragmas (WAL, `synchronous=FULL`) on the same disk. No claim, no fence, no change log, no
+//! threads. Which columns the rows have is learned from rows that the store wrote, so it cannot part from them.
 
-use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
-use anyhow::Result;
-use foreman_sqlite::{Config, migrate};
-use rusqlite::{Connection, Transaction, params};
+use anyhow::{Context as _, Result, ensure};
+use rusqlite::types::Value;
+use rusqlite::{Connection, Transaction, TransactionBehavior, params_from_iter};
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use crate::load::{BATCH, work};
-use crate::process;
+use super::store;
+use crate::floor::{CLAIM, Hand};
+use crate::jobs::{BATCH, JobMaker, NOOP};
 
-pub fn inserts_per_second(jobs: usize) -> Result<f64> {
-    let directory = tempfile::tempdir_in(process::scratch()?)?;
-    let path = directory.path().join("raw.db");
-    let mut connection = open(&path)?;
-    let work = work("bench.unserved");
-    let start = Instant::now();
-    for batch in 0..jobs / BATCH {
-        let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-        insert(&transaction, &work, batch as i64)?;
-        transaction.commit()?;
+pub struct Raw {
+    connection: Connection,
+    jobs: Pattern,
+    ready: Pattern,
+    outcomes: Pattern,
+    key: i64,
+}
+
+/// A row of a table, to be written again under another id.
+struct Pattern {
+    insert: String,
+    columns: Vec<String>,
+    values: Vec<Value>,
+}
+
+impl Pattern {
+    fn of(sql: &Connection, table: &str) -> Result<Self> {
+        let mut select = sql.prepare(&format!("SELECT * FROM {table} LIMIT 1"))?;
+        let columns: Vec<String> = select.column_names().map(str::to_owned).collect();
+        let values = select
+            .query_row([], |row| (0..columns.len()).map(|place| row.get(place)).collect::<Result<Vec<Value>, _>>())
+            .with_context(|| format!("the store wrote no row of {table}"))?;
+        let marks = vec!["?"; columns.len()].join(", ");
+        let insert = format!("INSERT INTO {table} ({}) VALUES ({marks})", columns.join(", "));
+        Ok(Self { insert, columns, values })
     }
-    Ok((jobs / BATCH * BATCH) as f64 / start.elapsed().as_secs_f64())
+
+    fn set(&mut self, column: &str, value: Value) -> Result<()> {
+        let place = self.columns.iter().position(|name| name == column);
+        self.values[place.with_context(|| format!("no column {column}"))?] = value;
+        Ok(())
+    }
+
+    fn write(&self, transaction: &Transaction<'_>) -> Result<()> {
+        transaction.prepare_cached(&self.insert)?.execute(params_from_iter(&self.values))?;
+        Ok(())
+    }
+}
+
+impl Raw {
+    /// Learns the rows from two jobs of the store: one that waits and one that is done.
+    pub async fn learn(path: &Path) -> Result<Self> {
+        let store = store(path)?;
+        let maker = JobMaker::of_task(NOOP)?;
+        let ports: Arc<dyn foreman_core::ports::Store> = Arc::new(store.clone());
+        ports.submit(&maker.batch(0, 2)).await?;
+        let hand = Hand::new(Arc::clone(&ports), maker.route()).await?;
+        ensure!(hand.claim_and_settle(1).await? == 1, "the store did not claim a job that waits");
+        let connection = open(path)?;
+        let [jobs, ready, outcomes] = ["jobs", "ready", "outcomes"].map(|table| Pattern::of(&connection, table));
+        let key = connection.query_row("SELECT max(key) FROM ready", [], |row| row.get::<_, i64>(0))?;
+        ensure!(hand.claim_and_settle(1).await? == 1, "the store did not claim a job that waits");
+        hand.end().await?;
+        store.close().await;
+        Ok(Self { connection, jobs: jobs?, ready: ready?, outcomes: outcomes?, key: key + 1 })
+    }
+
+    pub fn fill(&mut self, jobs: usize) -> Result<Duration> {
+        let start = Instant::now();
+        let mut left = jobs;
+        while left > 0 {
+            let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            for _ in 0..left.min(BATCH) {
+                let id = Value::Blob(Uuid::now_v7().as_bytes().to_vec());
+                self.jobs.set("id", id.clone())?;
+                self.ready.set("job", id)?;
+                self.ready.set("key", Value::Integer(self.key))?;
+                self.key += 1;
+                self.jobs.write(&transaction)?;
+                self.ready.write(&transaction)?;
+            }
+            transaction.commit()?;
+            left -= left.min(BATCH);
+        }
+        Ok(start.elapsed())
+    }
+
+    pub fn drain(&mut self, jobs: usize) -> Result<Duration> {
+        let start = Instant::now();
+        let mut done = 0;
+        while done < jobs {
+            let taken = self.take()?;
+            ensure!(!taken.is_empty(), "{done} rows were moved instead of {jobs}");
+            let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            done += taken.len();
+            for job in taken {
+                self.outcomes.set("job", job)?;
+                self.outcomes.write(&transaction)?;
+            }
+            transaction.commit()?;
+        }
+        Ok(start.elapsed())
+    }
+
+    fn take(&mut self) -> Result<Vec<Value>> {
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let taken = transaction
+            .prepare_cached(
+                "DELETE FROM ready WHERE job IN (
+                     SELECT job FROM ready INDEXED BY ready_in_order
+                     WHERE lane = 1 AND route = 'task:foreman.noop' AND queue = 'default' AND key IS NOT NULL
+                     ORDER BY key, job LIMIT ?)
+                 RETURNING job",
+            )?
+            .query_map([CLAIM as i64], |row| row.get(0))?
+            .collect::<Result<Vec<Value>, _>>()?;
+        transaction.commit()?;
+        Ok(taken)
+    }
 }
 
 fn open(path: &Path) -> Result<Connection> {
-    migrate::up(&Config::at(path), &|| foreman_core::Timestamp::from_micros(0))?;
     let connection = Connection::open(path)?;
     connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
     connection.pragma_update(None, "synchronous", "FULL")?;
@@ -40,24 +138,39 @@ fn open(path: &Path) -> Result<Connection> {
     Ok(connection)
 }
 
-fn insert(transaction: &Transaction<'_>, work: &str, batch: i64) -> Result<()> {
-    let mut job = transaction.prepare_cached(
-        "INSERT INTO jobs (id, tenant, queue, kind, lane, created_at, first_run_at, work) VALUES (?1, 'default', 'default', 'bench.unserved', 1, ?2, ?2, ?3)",
-    )?;
-    let mut ready = transaction.prepare_cached(
-        "INSERT INTO ready (job, tenant, queue, route, lane, key, run_at, attempt, spent, crashes, kind) VALUES (?1, 'default', 'default', 'task:bench.unserved', 1, ?2, ?3, 0, 0, 0, 'bench.unserved')",
-    )?;
-    let mut moved = String::from(r#"[{"tenant":"default","queue":"default","state":"pending","jobs":["#);
-    for place in 0..BATCH as i64 {
-        let id = Uuid::now_v7();
-        job.execute(params![id, batch, work])?;
-        ready.execute(params![id, batch * BATCH as i64 + place, batch])?;
-        write!(moved, "{}[\"{id}\",0]", if place == 0 { "" } else { "," })?;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn rows_written_by_hand_are_jobs_that_the_store_claims_and_settles() -> Result<()> {
+        let directory = tempfile::tempdir()?;
+        let path = directory.path().join("foreman.db");
+        let mut raw = Raw::learn(&path).await?;
+        raw.fill(700)?;
+        drop(raw);
+        let store = store(&path)?;
+        let hand = Hand::new(Arc::new(store.clone()), JobMaker::of_task(NOOP)?.route()).await?;
+        let mut claimed = 0;
+        loop {
+            match hand.claim_and_settle(CLAIM).await? {
+                0 => break,
+                more => claimed += more,
+            }
+        }
+        store.close().await;
+        assert_eq!(claimed, 700, "the rows that the benchmark writes are not what the store writes");
+        Ok(())
     }
-    moved.push_str("]}]");
-    transaction.prepare_cached("INSERT INTO changes (at, moved) VALUES (?1, ?2)")?.execute(params![batch, moved])?;
-    transaction
-        .prepare_cached("INSERT INTO shares (queue, lane, tenant, last_key) VALUES ('default', 1, 'default', ?1) ON CONFLICT DO UPDATE SET last_key = excluded.last_key")?
-        .execute(params![batch * BATCH as i64])?;
-    Ok(())
+
+    #[tokio::test]
+    async fn the_raw_bound_finishes_what_it_filled() -> Result<()> {
+        let directory = tempfile::tempdir()?;
+        let mut raw = Raw::learn(&directory.path().join("foreman.db")).await?;
+        raw.fill(1_500)?;
+        raw.drain(1_500)?;
+        let count = |table| raw.connection.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0));
+        assert_eq!((count("ready")?, count("outcomes")?), (0_i64, 1_502_i64));
+        Ok(())
+    }
 }
