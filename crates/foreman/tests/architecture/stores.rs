@@ -26,8 +26,11 @@ const ONLY_SQLITE: [(&str, &str); 13] = [
     ("writer.rs", "many readers beside one writer; on Postgres every connection of the pool does both"),
 ];
 
-const ONLY_POSTGRES: [(&str, &str); 9] = [
+const ONLY_POSTGRES: [(&str, &str); 12] = [
     ("indexes.rs", "indexes are built while other processes work"),
+    ("jobs/submit/at_once.rs", "new jobs take one round trip; on SQLite a statement is a call within the process"),
+    ("jobs/submit/columns.rs", "a statement takes a batch in arrays; on SQLite it takes a row"),
+    ("jobs/submit/judged.rs", "what is left of jobs/submit.rs without at_once.rs"),
     ("leases.rs", "several processes agree on a leader; a data file has one process"),
     ("lines.rs", "lines without use are looked through bit by bit, by one of many processes"),
     ("outlived.rs", "old jobs are looked for partition by partition"),
