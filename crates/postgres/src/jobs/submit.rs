@@ -16,7 +16,7 @@ use foreman_core::job::NewJob;
 use foreman_core::ports::{Step, StoreError, Submitted};
 use foreman_core::storage::NewJobRow;
 
-use self::at_once::{Alike, accept_new};
+use self::at_once::{AtOnce, NewBatch};
 pub(crate) use self::columns::{ReadyColumns, UsedQueues};
 pub(crate) use self::judged::accept;
 use crate::order::{Demand, Reservation};
@@ -33,7 +33,7 @@ pub(crate) const HOLDERS: &str = "SELECT idempotency.job, idempotency.tenant, id
 pub(crate) const TAG: &str = "INSERT INTO job_tags (tenant, tag, job)
     SELECT DISTINCT tenant, tag, job FROM unnest($1::text[], $2::text[], $3::uuid[]) AS asked (tenant, tag, job)
     ORDER BY tenant, tag, job ON CONFLICT DO NOTHING";
-/// Notes that queues are used, at most once an hour each: a row that is written, or only locked, by every submission would
+/// Notes that queues are used, at most every half hour each: a row that is written, or only locked, by every submission would
 /// make them wait for one another.
 pub(crate) const OPEN_QUEUES: &str = "INSERT INTO queues (queue, tenant, used_at)
     SELECT queue, tenant, foreman_now() FROM unnest($1::text[], $2::text[]) AS asked (queue, tenant)
@@ -52,13 +52,13 @@ pub(super) async fn submit(store: &PostgresStore, jobs: &[NewJob]) -> Result<Vec
         return Ok(Vec::new());
     }
     let jobs: Vec<NewJobRow> = jobs.iter().map(NewJobRow::of).collect::<Result<_, _>>()?;
-    let reserved = Reservation::make(store, &demand(&jobs)).await?;
-    if let Some(alike) = Alike::all(&jobs) {
-        let at = transact!(store, data, Write, |tx| accept_new(&tx, &jobs, &alike, reserved.clone()).await)?;
-        if let Some(at) = at {
-            return Ok(vec![Submitted::Accepted(at); jobs.len()]);
-        }
-    }
+    let reserved = match NewBatch::of(&jobs) {
+        Some(batch) => match batch.submit(store).await? {
+            AtOnce::Accepted(at) => return Ok(vec![Submitted::Accepted(at); jobs.len()]),
+            AtOnce::Refused(reserved) => reserved,
+        },
+        None => Reservation::make(store, &demand(&jobs)).await?,
+    };
     let (answers, left) = transact!(store, data, Write, |tx| {
         let mut reservation = reserved.clone();
         let answers = accept(&tx, &jobs.iter().collect::<Vec<_>>(), &mut reservation).await;

@@ -1,6 +1,7 @@
 //! What a submission writes, column by column, as its statements want it.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use foreman_core::ports::USE_IS_NOTED_EVERY;
 use foreman_core::storage::NewJobRow;
@@ -12,6 +13,10 @@ use crate::error::Fault;
 use crate::rows::rank;
 use crate::value::{Arg, Interval, Time};
 use crate::write::{Query, Transaction};
+
+/// Use of a queue that was noted so lately need not be noted again. Sooner than [`USE_IS_NOTED_EVERY`], after which an unused
+/// queue may be removed: what was noted so lately is there until whoever looked has long committed.
+pub(super) const USED_LATELY: Duration = Duration::from_secs(USE_IS_NOTED_EVERY.as_secs() / 2);
 
 /// Empty where no work is large, as is usual.
 pub(super) fn outlines<'a>(jobs: &[&'a NewJobRow]) -> Vec<Option<&'a str>> {
@@ -47,10 +52,10 @@ impl<'a> UsedQueues<'a> {
         Ok(())
     }
 
-    pub fn columns(&self) -> QueueColumns<'a> {
+    pub(super) fn columns(&self) -> QueueColumns<'a> {
         let (queues, tenants) = self.queues.iter().copied().unzip();
         let (lanes, lines) = self.lanes.iter().copied().unzip();
-        QueueColumns { queues, tenants, lines, lanes, every: Interval(USE_IS_NOTED_EVERY) }
+        QueueColumns { queues, tenants, lines, lanes, every: Interval(USED_LATELY) }
     }
 }
 
@@ -88,6 +93,17 @@ pub(super) struct Tags<'a> {
 }
 
 impl<'a> Tags<'a> {
+    pub fn of(jobs: &'a [NewJobRow]) -> Self {
+        let mut tags = Self::default();
+        jobs.iter().for_each(|job| tags.push(job));
+        tags
+    }
+
+    /// As [`super::TAG`] wants them.
+    pub fn args(&self) -> [&dyn Arg; 3] {
+        [&self.tenants, &self.names, &self.jobs]
+    }
+
     pub fn push(&mut self, job: &'a NewJobRow) {
         for tag in &job.tags {
             self.tenants.push(job.tenant.as_str());

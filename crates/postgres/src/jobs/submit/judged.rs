@@ -219,7 +219,7 @@ async fn line_up(
         return Ok(());
     }
     let line_args = line.args();
-    let tag_args: [&dyn Arg; 3] = [&tags.tenants, &tags.names, &tags.jobs];
+    let tag_args = tags.args();
     let mut steps = vec![(WAIT, &line_args[..])];
     if !tags.jobs.is_empty() {
         steps.push((TAG, &tag_args[..]));
