@@ -7,6 +7,7 @@ mod fleet;
 mod pick_up;
 mod raw;
 mod server;
+mod steps;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -7,6 +7,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, sleep, timeout};
 
+use super::steps::Steps;
 use crate::http::Connection;
 
 /// In milliseconds.
@@ -22,21 +23,26 @@ pub async fn millis(api: &str, picks: usize) -> Result<Took> {
     let target = TcpListener::bind("127.0.0.1:0").await?;
     let job = format!(r#"{{"url":"http://{}/","payload":1}}"#, target.local_addr()?);
     let mut connection = Connection::open(api).await?;
-    let mut took = Vec::with_capacity(picks);
+    let (mut took, mut steps) = (Vec::with_capacity(picks), Steps::default());
     for pick in 0..picks {
         // So that no poll of anybody keeps step with us, and everything is quiet again.
         sleep(Duration::from_millis(40 + pick as u64 * 37 % 100)).await;
-        let sent = Instant::now();
-        let submit = connection.post("/api/v1/jobs", job.as_bytes());
-        let (answer, called) = tokio::join!(submit, timeout(PATIENCE, call(&target)));
+        let (sent, sent_at) = (Instant::now(), Steps::now());
+        let submit = async { (connection.post("/api/v1/jobs", job.as_bytes()).await, Steps::now()) };
+        let ((answer, answered_at), called) = tokio::join!(submit, timeout(PATIENCE, call(&target)));
         let answer = answer?;
         if answer.status != 202 {
             bail!("{}: {}", answer.status, String::from_utf8_lossy(&answer.body));
         }
         let (at, mut stream) = called??;
-        took.push(at.duration_since(sent).as_secs_f64() * 1_000.0);
+        let took_now = at.duration_since(sent);
+        took.push(took_now.as_secs_f64() * 1_000.0);
+        let called_at = sent_at + i64::try_from(took_now.as_micros())?;
+        steps.add(&answer, sent_at, answered_at, called_at)?;
         stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").await?;
     }
+    sleep(Duration::from_secs(1)).await;
+    eprintln!("{}", steps.summary(&mut connection).await?);
     took.sort_by(f64::total_cmp);
     let at = |share: f64| took[((took.len() as f64 * share) as usize).min(took.len() - 1)];
     Ok(Took { p50: at(0.5), p99: at(0.99) })
