@@ -44,7 +44,7 @@ use crate::tenants::Tenants;
 const SENDINGS: u32 = 3;
 
 /// So many times as long as [`Config::poll`] it waits while nothing happens, and no longer than that.
-const RESTING: (u32, Duration) = (10, Duration::from_secs(10));
+const RESTING: (u32, Duration) = (15, Duration::from_secs(15));
 
 /// Between two looks for what a tenant at its limit has waiting: things end all the time.
 const HELD_BACK_NAP: Duration = Duration::from_millis(20);
