@@ -335,13 +335,16 @@ struct UnwrittenChange {
 }
 
 impl UnwrittenChange {
-    fn args(&self) -> ([&dyn Arg; 1], [&dyn Arg; 2]) {
+    fn args(&self) -> LogArgs<'_> {
         ([&self.log_tag], [&self.moved, &self.notes])
     }
 }
 
+/// Those of [`changes::ANNOUNCE`] and of [`changes::APPEND`].
+type LogArgs<'a> = ([&'a dyn Arg; 1], [&'a dyn Arg; 2]);
+
 /// Statements, and the change row behind them: announced, then appended.
-fn with_log<'a>(steps: &[Query<'a>], log: Option<&'a ([&'a dyn Arg; 1], [&'a dyn Arg; 2])>) -> Vec<Query<'a>> {
+fn with_log<'a>(steps: &[Query<'a>], log: Option<&'a LogArgs<'a>>) -> Vec<Query<'a>> {
     let log = log.map(|(tag, row)| -> [Query<'a>; 2] { [(changes::ANNOUNCE, &tag[..]), (changes::APPEND, &row[..])] });
     steps.iter().copied().chain(log.into_iter().flatten()).collect()
 }

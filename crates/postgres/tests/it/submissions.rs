@@ -40,7 +40,8 @@ async fn new_jobs_are_accepted_in_one_round_trip_and_seven_messages() {
     accepted(&team, 3).await;
     let mut least = usize::MAX;
     for _ in 0..5 {
-        (meter.take(), meter.take_trips());
+        meter.take();
+        meter.take_trips();
         accepted(&team, 50).await;
         least = least.min(meter.take_trips());
         assert_eq!(meter.take(), (7, 0), "a reservation, the batch and its change row, in two transactions");

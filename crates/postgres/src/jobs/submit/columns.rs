@@ -95,7 +95,9 @@ pub(super) struct Tags<'a> {
 impl<'a> Tags<'a> {
     pub fn of(jobs: &'a [NewJobRow]) -> Self {
         let mut tags = Self::default();
-        jobs.iter().for_each(|job| tags.push(job));
+        for job in jobs {
+            tags.push(job);
+        }
         tags
     }
 
