@@ -36,6 +36,8 @@ use crate::outage::{Outage, bounded, unless_aborted};
 
 /// A stretch of the log for which nothing is written moves the position this often, and no oftener.
 const MOVE_EVERY: Duration = Duration::from_secs(1);
+/// So many times as long as [`FollowerPace::poll`] it waits while nothing happens, and no longer than that.
+const RESTING: (u32, Duration) = (6, Duration::from_secs(30));
 /// An operator should know.
 pub const FAR_BEHIND: Duration = Duration::from_mins(10);
 
@@ -73,7 +75,7 @@ pub trait Follow: Send {
 /// How fast a follower goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FollowerPace {
-    /// How often to look when no wake-up came, give or take a tenth.
+    /// How often to look when no wake-up came, give or take a tenth; seldomer while nothing happens.
     pub poll: Duration,
     /// Between two looks: under load there is always something new, and one look at much costs less than many at little.
     pub nap: Duration,
@@ -242,7 +244,7 @@ impl<F: Follow> Follower<F> {
 
     pub async fn run(mut self, shutdown: Shutdown) -> Result<(), Error> {
         let mut wake = self.wakeups.listen(Topic::Changed);
-        let mut ticker = Ticker::new(self.pace.poll, 0.1);
+        let mut ticker = Ticker::new(self.pace.poll, 0.1).resting((self.pace.poll * RESTING.0).min(RESTING.1));
         let mut outage = Outage::new(self.follow.name());
         loop {
             if self.led.is_waiting() {
@@ -254,10 +256,14 @@ impl<F: Follow> Follower<F> {
             if self.stand.is_some_and(|stand| stand.term != term) {
                 self.lose();
             }
+            let was_at = self.stand.map(|stand| stand.read);
             let Some(done) = unless_aborted(&shutdown, self.catch_up(term, &shutdown)).await else { return Ok(()) };
             let next = match done {
                 Ok(next) => {
                     outage.is_over();
+                    if self.stand.map(|stand| stand.read) != was_at {
+                        ticker.hurry();
+                    }
                     next
                 }
                 Err(error) => {

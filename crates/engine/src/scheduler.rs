@@ -29,12 +29,14 @@ use crate::tenants::Tenants;
 const SHORTEST_NAP: Duration = Duration::from_millis(10);
 /// When a look was full of what cannot be read.
 const UNREADABLE_NAP: Duration = Duration::from_secs(1);
+/// So many times as long as [`Config::poll`] it waits while nothing happens, and no longer than that.
+const RESTING: (u32, Duration) = (6, Duration::from_secs(30));
 /// So many unreadable schedules are remembered, and looked past.
 const MOST_UNREADABLE: usize = 1_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// How often to look when nothing says that something is due, give or take a tenth.
+    /// How often to look when nothing says that something is due, give or take a tenth; seldomer while nothing happens.
     pub poll: Duration,
     /// Schedules, and ticks of them, in one transaction.
     pub step: usize,
@@ -121,7 +123,7 @@ impl Scheduler {
 
     pub async fn run(self, shutdown: Shutdown) -> Result<(), Error> {
         let mut wake = self.wakeups.listen(Topic::Scheduled);
-        let mut ticker = Ticker::new(self.config.poll, 0.1);
+        let mut ticker = Ticker::new(self.config.poll, 0.1).resting((self.config.poll * RESTING.0).min(RESTING.1));
         let mut outage = Outage::new("scheduler");
         let mut unreadable = HashSet::new();
         loop {
@@ -130,12 +132,16 @@ impl Scheduler {
                 self.lag.set(Duration::ZERO);
             }
             let Some(term) = self.led.elected(&shutdown).await else { return Ok(()) };
+            let fired = self.tally.fired();
             let Some(looked) = unless_aborted(&shutdown, self.fire_all(term, &mut unreadable, &shutdown)).await else {
                 return Ok(());
             };
             let next = match looked {
                 Ok(wait) => {
                     outage.is_over();
+                    if self.tally.fired() > fired {
+                        ticker.hurry();
+                    }
                     wait.map(|wait| Instant::now() + wait)
                 }
                 Err(error) => Some(Instant::now() + outage.goes_on(error)?),

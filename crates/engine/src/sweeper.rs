@@ -6,6 +6,9 @@
 //! or the store's), begin the watch anew. A session whose lapse failed comes after the others
 //! the next time.
 //!
+//! It looks about three times in a TTL, and at the very moment when a session that stands still will have done so for all of it:
+//! looking oftener would notice a death no sooner.
+//!
 //! Any number may run: the store looks again under the session's lock, so a session is lapsed once, and one that was
 //! renewed meanwhile is left alone. A sweeper that dies is replaced by any other after one TTL of watching.
 
@@ -23,12 +26,14 @@ use tracing::{error, warn};
 pub use crate::outage::Error;
 use crate::outage::{Outage, bounded, unless_aborted};
 
-/// So many periods between two answers are still one watch.
-const LONGEST_BLINK: u32 = 3;
+/// So many periods longer than planned between two answers are still one watch.
+const LONGEST_BLINK: u32 = 2;
+/// Sessions are looked at after so much of the shortest of their TTLs: a death is noticed within one and a third of it.
+const PART_OF_TTL: f64 = 0.3;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// How often to look, give or take a tenth.
+    /// How often to look at most, give or take a tenth; about three times in the shortest TTL is enough.
     pub every: Duration,
     /// How long one store call may take.
     pub call_timeout: Duration,
@@ -48,31 +53,33 @@ pub struct Sweeper {
 
 impl Sweeper {
     pub fn new(store: Arc<dyn SessionStore>, config: Config) -> Self {
-        let vigil = Vigil { longest_blink: config.every * LONGEST_BLINK, ..Vigil::default() };
-        Self { store, config, vigil }
+        Self { store, config, vigil: Vigil::default() }
     }
 
     pub async fn run(mut self, shutdown: Shutdown) -> Result<(), Error> {
         // Nobody rings for a death.
         let (_bell, mut wake) = watch::channel(0);
-        let mut ticker = Ticker::new(self.config.every, 0.1);
+        let mut ticker = Ticker::new(self.config.every, JITTER);
         let mut outage = Outage::new("sweeper");
         loop {
             let Some(swept) = unless_aborted(&shutdown, self.sweep(&shutdown)).await else { return Ok(()) };
-            let retry_at = match swept {
-                Ok(()) => {
+            let next = match swept {
+                Ok(plan) => {
                     outage.is_over();
-                    None
+                    ticker.set_period(plan.every);
+                    self.vigil.longest_blink = plan.every.mul_f64(1.0 + JITTER) + self.config.every * LONGEST_BLINK;
+                    plan.at
                 }
                 Err(error) => Some(Instant::now() + outage.goes_on(error)?),
             };
-            if ticker.next_until(retry_at, &mut wake, &shutdown).await == WakeReason::Draining {
+            if ticker.next_until(next, &mut wake, &shutdown).await == WakeReason::Draining {
                 return Ok(());
             }
         }
     }
 
-    async fn sweep(&mut self, shutdown: &Shutdown) -> Result<(), StoreError> {
+    /// Answers when to look again.
+    async fn sweep(&mut self, shutdown: &Shutdown) -> Result<NextSweep, StoreError> {
         let asked = Instant::now();
         let pulses = match bounded(self.config.call_timeout, self.store.pulses()).await {
             Ok(pulses) => pulses,
@@ -99,8 +106,19 @@ impl Sweeper {
                 Err(error) => return Err(error),
             }
         }
-        Ok(())
+        Ok(self.vigil.plan(&pulses, self.config.every, Instant::now()))
     }
+}
+
+/// How much periods vary.
+const JITTER: f64 = 0.1;
+
+/// When to look again.
+#[derive(Debug, PartialEq, Eq)]
+struct NextSweep {
+    every: Duration,
+    /// A session that goes on standing still will then have done so for its TTL.
+    at: Option<Instant>,
 }
 
 /// What has been seen of every session, since when.
@@ -145,6 +163,14 @@ impl Vigil {
         // Of those never tried, `None` comes first.
         still.sort_by_key(|pulse| self.last.iter().position(|id| *id == pulse.session));
         still
+    }
+
+    /// Often enough to see every session move, and in time for those that do not.
+    fn plan(&self, pulses: &[Pulse], every: Duration, now: Instant) -> NextSweep {
+        let shortest = pulses.iter().map(|pulse| pulse.ttl.mul_f64(PART_OF_TTL)).min().unwrap_or_default();
+        let due = pulses.iter().filter_map(|pulse| Some(self.seen.get(&pulse.session)?.since + pulse.ttl)).min();
+        // One that is past could not be lapsed, or is not overdue by the store's clock.
+        NextSweep { every: every.max(shortest), at: due.map(|due| due.max(now + every)) }
     }
 
     fn begin_anew(&mut self) {
@@ -218,6 +244,19 @@ mod tests {
         }
         assert_eq!(vigil.observe(&[pulse(7)], at(18), at(20)), [], "asked 14 seconds after it was first seen");
         assert_eq!(vigil.observe(&[pulse(7)], at(20), at(20)).len(), 1);
+    }
+
+    #[tokio::test]
+    async fn it_looks_three_times_in_a_ttl_and_when_a_session_will_have_stood_still_for_all_of_it() {
+        let (mut vigil, every, start) = (vigil(), Duration::from_secs(2), Instant::now());
+        let at = |second| start + Duration::from_secs(second);
+        let plan = |vigil: &Vigil, ttl, now| vigil.plan(&[Pulse { ttl, ..pulse(7) }], every, now);
+        vigil.observe(&[pulse(7)], at(0), at(0));
+        let seldom = Duration::from_millis(4_500);
+        assert_eq!(plan(&vigil, TTL, at(0)), NextSweep { every: seldom, at: Some(at(15)) });
+        assert_eq!(plan(&vigil, TTL, at(14)).at, Some(at(16)), "never at once: the store may see it otherwise");
+        assert_eq!(plan(&vigil, TTL / 15, at(0)).every, every, "never oftener than it may");
+        assert_eq!(vigil.plan(&[], every, at(0)), NextSweep { every, at: None });
     }
 
     #[tokio::test]

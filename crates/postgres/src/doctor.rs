@@ -175,6 +175,8 @@ pub struct Announcer {
 
 pub async fn horizon(config: &Config) -> Result<Horizon, OpenError> {
     on_a_connection(config, async |client| {
+        // One transaction, which ends with the connection. Each statement by itself would be two: it is made known first.
+        client.batch_execute("BEGIN").await?;
         let announcer = announcer(client, &config.schema).await?;
         Ok(Horizon { holders: holders(client).await?, announcer })
     })

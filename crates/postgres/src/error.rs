@@ -78,6 +78,11 @@ impl Fault {
         matches!(self, Fault::Sql(error) if error.code() == Some(&SqlState::UNIQUE_VIOLATION))
     }
 
+    /// A statement that does all or nothing was not allowed to: it says so by dividing by zero.
+    pub fn is_refused(&self) -> bool {
+        matches!(self, Fault::Sql(error) if error.code() == Some(&SqlState::DIVISION_BY_ZERO))
+    }
+
     pub fn remedy(&self) -> Remedy {
         let error = match self {
             Fault::Sql(error) => error,

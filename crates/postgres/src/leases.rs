@@ -2,40 +2,54 @@
 //!
 //! A term is drawn by the statement that changes hands, under the row's lock, and only ever rises: of any number that ask at
 //! once one is granted. A holder whose answer was lost asks again and is granted a new term at once. On a connection of its
-//! own, which nobody stands between: neither jobs nor a pooler's queue keep a leader from renewing.
+//! own, which nobody stands between: neither jobs nor a pooler's queue keep a leader from renewing. Whoever resigns says so to
+//! the others, in the transaction that frees the lease.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use deadpool_postgres::Pool;
 use foreman_core::Clock;
-use foreman_core::ports::StoreError;
+use foreman_core::ports::{StoreError, Topic};
 use foreman_runtime::leadership::{Lease, Term, Unavailable};
+use tokio::time::Instant;
 use tokio_postgres::Row;
 
 use crate::config::Config;
 use crate::connection::{self, Beginning, TransactionPurpose};
 use crate::error::OpenError;
 use crate::value::{Arg, Interval};
-use crate::write::{Transaction, Tries};
+use crate::wakeups;
+use crate::write::{Query, Transaction, Tries};
 
-pub(crate) const ACQUIRE: &str = "INSERT INTO leases AS known (name, term, holder, expires_at)
-    VALUES ($1::text, 1, $2::text, foreman_now() + $3::interval)
-    ON CONFLICT (name) DO UPDATE
-    SET term = known.term + 1, holder = excluded.holder, expires_at = excluded.expires_at
-    WHERE known.expires_at <= foreman_now() OR known.holder = excluded.holder
-    RETURNING term";
+/// Also says for how long it was another's before this.
+pub(crate) const ACQUIRE: &str = "WITH granted AS (
+        INSERT INTO leases AS known (name, term, holder, expires_at)
+        VALUES ($1::text, 1, $2::text, foreman_now() + $3::interval)
+        ON CONFLICT (name) DO UPDATE
+        SET term = known.term + 1, holder = excluded.holder, expires_at = excluded.expires_at
+        WHERE known.expires_at <= foreman_now() OR known.holder = excluded.holder
+        RETURNING term
+    )
+    SELECT (SELECT term FROM granted) AS term,
+           (SELECT expires_at - foreman_now() FROM leases WHERE name = $1 AND expires_at > foreman_now()) AS taken_for";
 /// Also when it has run out, as long as nobody took it since: the term says so.
 pub(crate) const RENEW: &str = "UPDATE leases SET expires_at = foreman_now() + $3::interval
     WHERE name = $1::text AND term = $2::bigint RETURNING term";
 /// The number goes on, so that what this term still has on its way is refused.
 pub(crate) const RESIGN: &str = "UPDATE leases SET term = term + 1, holder = '', expires_at = foreman_now()
     WHERE name = $1::text AND term = $2::bigint RETURNING term";
+/// Heard after the commit.
+pub(crate) const TELL: &str = "SELECT pg_notify($1::text, $2::text)";
 
 /// Keeps leases in the database.
 pub struct PgLeases {
     pool: Pool,
+    /// Where it is told that one is free.
+    channel: String,
+    /// Until when the lease was another's that was last asked for and refused.
+    taken_until: Mutex<Option<Instant>>,
     beginning: Beginning,
     clock: Option<Arc<dyn Clock>>,
     call_timeout: Duration,
@@ -46,6 +60,8 @@ impl PgLeases {
     pub fn new(config: &Config) -> Result<Self, OpenError> {
         Ok(Self {
             pool: connection::direct_pool(config)?,
+            channel: wakeups::channel(&config.schema),
+            taken_until: Mutex::default(),
             beginning: Beginning::direct(config),
             clock: config.clock.clone(),
             call_timeout: config.call_timeout,
@@ -53,14 +69,18 @@ impl PgLeases {
     }
 
     async fn ask(&self, sql: &str, args: &[&dyn Arg]) -> Result<Option<Row>, Unavailable> {
+        Ok(self.ask_all(&[(sql, args)]).await?.into_iter().next().unwrap_or_default().into_iter().next())
+    }
+
+    async fn ask_all(&self, steps: &[Query<'_>]) -> Result<Vec<Vec<Row>>, Unavailable> {
         let call = async {
             let mut tries = Tries::new();
             loop {
                 let begin = self.beginning.text(TransactionPurpose::Write, self.clock.as_deref());
                 let tx = Transaction::on(&self.pool, begin, true, 0).await?;
-                let done = tx.row(sql, args).await;
-                if let Some((row, _)) = tries.conclude(tx, done).await? {
-                    return Ok::<_, StoreError>(row);
+                let done = tx.all(steps).await;
+                if let Some((rows, _)) = tries.conclude(tx, done).await? {
+                    return Ok::<_, StoreError>(rows);
                 }
             }
         };
@@ -74,9 +94,18 @@ impl PgLeases {
 #[async_trait]
 impl Lease for PgLeases {
     async fn acquire(&self, name: &str, holder: &str, ttl: Duration) -> Result<Option<Term>, Unavailable> {
+        let asked = Instant::now();
         let row = self.ask(ACQUIRE, &[&name, &holder, &Interval(ttl)]).await?;
-        row.map(|row| row.try_get::<_, i64>(0).map(|term| Term(term.unsigned_abs())).map_err(Unavailable::new))
-            .transpose()
+        let row = row.ok_or_else(|| Unavailable::new("no answer"))?;
+        let term: Option<i64> = row.try_get("term").map_err(Unavailable::new)?;
+        let taken_for: Option<Interval> = row.try_get("taken_for").map_err(Unavailable::new)?;
+        let taken_until = taken_for.filter(|_| term.is_none()).map(|taken| asked + taken.0);
+        *self.taken_until.lock().unwrap_or_else(PoisonError::into_inner) = taken_until;
+        Ok(term.map(|term| Term(term.unsigned_abs())))
+    }
+
+    fn taken_until(&self) -> Option<Instant> {
+        *self.taken_until.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn renew(&self, name: &str, term: Term, ttl: Duration) -> Result<bool, Unavailable> {
@@ -84,7 +113,8 @@ impl Lease for PgLeases {
     }
 
     async fn resign(&self, name: &str, term: Term) -> Result<(), Unavailable> {
-        self.ask(RESIGN, &[&name, &number(term)]).await.map(|_| ())
+        let (term, told) = (number(term), wakeups::message(Topic::Resigned));
+        self.ask_all(&[(RESIGN, &[&name, &term]), (TELL, &[&self.channel, &told])]).await.map(|_| ())
     }
 }
 
@@ -93,4 +123,4 @@ fn number(term: Term) -> i64 {
 }
 
 /// For the test that prepares every statement.
-pub(crate) const STATEMENTS: &[&str] = &[ACQUIRE, RENEW, RESIGN];
+pub(crate) const STATEMENTS: &[&str] = &[ACQUIRE, RENEW, RESIGN, TELL];

@@ -1,8 +1,9 @@
 //! The fair order: which key a job that falls due is given.
 //!
 //! Keys are reserved before the batch that uses them, by a short transaction of its own: the row of a tenant's last key is
-//! hot, and nobody is to wait for it while somebody's batch is on its way to the disk. What the batch did not need is given
-//! back if nobody has reserved since; otherwise, and when the process dies in between, the keys are wasted, which is no harm.
+//! hot, and nobody is to wait for it while somebody's batch is on its way to the disk. Where the batch needs nothing else
+//! beforehand, both go out in one round trip (`jobs/submit/at_once.rs`). What the batch did not need is given back if nobody has
+//! reserved since; otherwise, and when the process dies in between, the keys are wasted, which is no harm.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +12,14 @@ use foreman_core::job::QueueName;
 use foreman_core::ports::{StoreError, Topic};
 use foreman_core::target::Route;
 use foreman_core::{JobId, Lane, TenantId};
+use tokio_postgres::Row;
 use tracing::debug;
 use uuid::Uuid;
 
 use crate::connection::TransactionPurpose;
 use crate::error::Fault;
 use crate::rows::{Cells, rank};
-use crate::value::Arg;
+use crate::value::{Arg, bound};
 use crate::write::{Query, Transaction};
 use crate::{PostgresStore, transact};
 
@@ -76,7 +78,7 @@ pub(crate) const PLACE: &str = "UPDATE ready SET key = given.key,
 pub(crate) type LineId = (QueueName, Lane, Route);
 
 /// A line in which tenants share.
-type Share = (QueueName, Lane, Route, TenantId);
+pub(crate) type Share = (QueueName, Lane, Route, TenantId);
 
 /// Keys at hand for one operation.
 #[derive(Clone, Default)]
@@ -97,7 +99,40 @@ pub(crate) struct Demand(BTreeMap<Share, i64>);
 
 impl Demand {
     pub fn one(&mut self, tenant: &TenantId, queue: &QueueName, lane: Lane, route: &Route) {
-        *self.0.entry((queue.clone(), lane, route.clone(), tenant.clone())).or_default() += 1;
+        self.some(tenant, queue, lane, route, 1);
+    }
+
+    pub fn some(&mut self, tenant: &TenantId, queue: &QueueName, lane: Lane, route: &Route, count: usize) {
+        *self.0.entry((queue.clone(), lane, route.clone(), tenant.clone())).or_default() += bound(count);
+    }
+
+    /// Its shares in the order in which they are asked for.
+    pub fn shares(&self) -> impl Iterator<Item = &Share> {
+        self.0.keys()
+    }
+
+    /// As [`RESERVE`] wants it. `mark`: for a batch that is sent along and finds its keys by it.
+    pub fn asked(&self, mark: Option<String>) -> AskedKeys<'_> {
+        let mut asked = AskedKeys { shares: ShareColumns::default(), counts: Vec::with_capacity(self.0.len()), mark };
+        for (share, count) in &self.0 {
+            asked.shares.push(share);
+            asked.counts.push(*count);
+        }
+        asked
+    }
+}
+
+/// A demand, column by column.
+pub(crate) struct AskedKeys<'a> {
+    shares: ShareColumns<'a>,
+    counts: Vec<i64>,
+    mark: Option<String>,
+}
+
+impl AskedKeys<'_> {
+    pub fn args(&self) -> [&dyn Arg; 7] {
+        let ShareColumns { queues, lanes, routes, tenants } = &self.shares;
+        [queues, lanes, routes, tenants, &self.counts, &UNIT, &self.mark]
     }
 }
 
@@ -107,28 +142,23 @@ impl Reservation {
         if demand.0.is_empty() {
             return Ok(Self::default());
         }
-        transact!(store, data, Hint, |tx| Self::reserve(&tx, demand, true).await)
+        // Done twice, it wastes keys and nothing else.
+        transact!(store, data, Hint, |tx| {
+            let asked = demand.asked(None);
+            let answers = tx.last(&[(RESERVE, &asked.args()[..])], true).await;
+            answers.and_then(|mut answers| Self::read(demand, &answers.pop().unwrap_or_default()))
+        })
     }
 
     /// In the transaction that uses them: for the few that turn out to be due only there.
     pub async fn within(tx: &Transaction, demand: &Demand) -> Result<Self, Fault> {
-        Self::reserve(tx, demand, false).await
+        Self::read(demand, &tx.rows(RESERVE, &demand.asked(None).args()).await?)
     }
 
-    async fn reserve(tx: &Transaction, demand: &Demand, is_all: bool) -> Result<Self, Fault> {
-        let mut asked = ShareColumns::default();
-        let mut counts = Vec::with_capacity(demand.0.len());
-        for (share, count) in &demand.0 {
-            asked.push(share);
-            counts.push(*count);
-        }
-        let ShareColumns { queues, lanes, routes, tenants } = &asked;
-        let args: [&dyn Arg; 6] = [queues, lanes, routes, tenants, &counts, &UNIT];
-        let step = [(RESERVE, &args[..])];
-        // Done twice, it wastes keys and nothing else.
-        let rows = if is_all { tx.last(&step, true).await? } else { tx.all(&step).await? }.pop().unwrap_or_default();
+    /// What [`RESERVE`] answered.
+    pub fn read(demand: &Demand, rows: &[Row]) -> Result<Self, Fault> {
         let mut shares = BTreeMap::new();
-        for row in &rows {
+        for row in rows {
             let cells = Cells { row, table: "line_shares", id: JobId(Uuid::nil()) };
             let route = Route::from_stored(cells.get(2, "route")?);
             let share = (cells.queue(0)?, cells.lane(1)?, route, cells.tenant(3)?);
@@ -138,6 +168,11 @@ impl Reservation {
             shares.insert(share, ReservedKeys { next: last - step * (count - 1), last, step });
         }
         Ok(Self { shares })
+    }
+
+    /// The first key of a share, and the step from one to the next.
+    pub fn first(&self, share: &Share) -> Option<(i64, i64)> {
+        self.shares.get(share).map(|reserved| (reserved.next, reserved.step))
     }
 
     /// The key of a job that falls due now; none when none was reserved for it.

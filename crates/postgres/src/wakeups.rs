@@ -1,11 +1,12 @@
 //! "Look now", to every process that shares the database.
 //!
 //! A ring is heard in this process at once, and by the others through NOTIFY: after the commit it tells of, on a connection of
-//! its own, the first at once and then at most one message per 20 ms with all that was rung meanwhile. (NOTIFY inside the
-//! transactions themselves takes a lock of the whole server at every commit, which cost two thirds of the throughput.)
+//! its own, the first at once and then, while rings go on, at most one message per 20 ms with all that was rung meanwhile. (NOTIFY
+//! inside the transactions themselves takes a lock of the whole server at every commit, which cost two thirds of the throughput.)
 //!
-//! Rings are hints: one that is lost, because a connection was, costs a poll's wait and nothing else. Whoever was away hears
-//! every bell once when it is back. One's own messages are told by their sender and not heard twice.
+//! Rings are hints: one that is lost, because its process died, costs a poll's wait and nothing else. What could not be sent is
+//! sent when the database answers again, and whoever was away hears every bell once when it is back. One's own messages are told
+//! by their sender and not heard twice.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -28,11 +29,12 @@ use crate::connection;
 use crate::error::{Fault, OpenError, Remedy};
 use crate::tls;
 
-/// Between two messages of one process.
+/// Between two messages of one process; the longer one while it rings all the time.
+const FIRST_PAUSE: Duration = Duration::from_millis(5);
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// A connection that says nothing is asked whether it still hears, once in so many times as long as an answer may take.
-const QUIET: u32 = 3;
+const QUIET: u32 = 6;
 
 /// Rings here at once, and elsewhere soon.
 #[derive(Clone)]
@@ -72,7 +74,7 @@ impl PgWakeups {
             rung: AtomicU8::new(0),
             wake: Notify::new(),
             pool: connection::direct_pool(config)?,
-            channel: format!("foreman_{}", config.schema),
+            channel: channel(&config.schema),
             sender: format!("{:016x}", rand::random::<u64>()),
             limit: config.connect_timeout,
         });
@@ -103,13 +105,25 @@ impl Wakeups for PgWakeups {
     }
 }
 
-const NAMES: [(Topic, &str); 5] = [
+const NAMES: [(Topic, &str); 6] = [
     (Topic::Ready, "ready"),
     (Topic::Waiting, "waiting"),
     (Topic::Cancelled, "cancelled"),
     (Topic::Changed, "changed"),
     (Topic::Scheduled, "scheduled"),
+    (Topic::Resigned, "resigned"),
 ];
+
+/// Where the messages of a schema are heard.
+pub(crate) fn channel(schema: &str) -> String {
+    format!("foreman_{schema}")
+}
+
+/// A message that no process takes for its own.
+pub(crate) fn message(topic: Topic) -> String {
+    let name = NAMES.iter().find(|(known, _)| *known == topic).map_or("", |(_, name)| name);
+    format!("- {name}")
+}
 
 fn bit(topic: Topic) -> u8 {
     let place = NAMES.iter().position(|(known, _)| *known == topic).unwrap_or_default();
@@ -131,7 +145,9 @@ impl SharedWakeups {
         match self.say(&format!("SET LOCAL synchronous_commit = off; {}", text.join("; "))).await {
             Ok(()) => true,
             Err(error) => {
-                debug!("could not wake other processes; they will find the work by polling: {error}");
+                debug!("could not wake other processes yet: {error}");
+                self.rung.fetch_or(rung, Ordering::Release);
+                self.wake.notify_one();
                 false
             }
         }
@@ -191,11 +207,14 @@ impl Bell {
         let mut backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(5));
         // To connect takes longer than all the rest of a ring: not while somebody waits for the first one.
         drop(self.shared.pool.get().await);
+        let mut pause = FIRST_PAUSE;
         loop {
             self.shared.wake.notified().await;
             if self.shared.send().await {
                 backoff.reset();
-                sleep(PAUSE).await;
+                sleep(pause).await;
+                let is_rung = self.shared.rung.load(Ordering::Relaxed) != 0;
+                pause = if is_rung { (pause * 2).min(PAUSE) } else { FIRST_PAUSE };
             } else {
                 sleep(backoff.next()).await;
             }

@@ -139,10 +139,9 @@ impl Transaction {
     }
 
     async fn end_with(&self, steps: &[Query<'_>], is_hint: bool, first: &str) -> Result<Vec<Vec<Row>>, Fault> {
-        let told = self.moved.lock().unwrap_or_else(std::sync::PoisonError::into_inner).text();
-        let (moved, notes) = told.clone().unwrap_or_default();
-        let log: [Query<'_>; 2] = [(changes::ANNOUNCE, &[&self.log_tag]), (changes::APPEND, &[&moved, &notes])];
-        let steps: Vec<Query<'_>> = steps.iter().copied().chain(log.into_iter().filter(|_| told.is_some())).collect();
+        let log = self.log();
+        let log = log.as_ref().map(UnwrittenChange::args);
+        let steps = with_log(steps, log.as_ref());
         let prepared = self.prepared(&steps).await?;
         self.is_ended.store(true, Ordering::Relaxed);
         self.was_sent.store(!is_hint, Ordering::Relaxed);
@@ -156,6 +155,46 @@ impl Transaction {
         let answers = answers.into_iter().collect::<Result<_, _>>()?;
         ended?;
         Ok(answers)
+    }
+
+    /// Two transactions in one round trip: a hint, for which this one was begun, and then, begun with `begin`, the last
+    /// statements of a write, with the change row and COMMIT. What the hint answered, and how the write went.
+    ///
+    /// The hint is committed and its locks are gone before the write begins. Nobody waits in between, so what the write needs of
+    /// the hint it must find on the connection: where a pooler stands between, there is none.
+    ///
+    /// For a write that finds itself done when it is sent again: a connection that is lost here is nothing to tell the caller.
+    pub async fn last_after(
+        &self,
+        hint: Query<'_>,
+        begin: &str,
+        steps: &[Query<'_>],
+    ) -> Result<(Vec<Row>, Result<Vec<Vec<Row>>, Fault>), Fault> {
+        let log = self.log();
+        let log = log.as_ref().map(UnwrittenChange::args);
+        let steps = with_log(steps, log.as_ref());
+        let (first, prepared) = (self.prepared(&[hint]).await?, self.prepared(&steps).await?);
+        self.is_ended.store(true, Ordering::Relaxed);
+        let hinted = self.send(&hint, first.first().and_then(Option::as_ref));
+        let between = format!("COMMIT; {begin}");
+        let between = self.connection().batch_execute(&between);
+        let sent = join_all(steps.iter().zip(&prepared).map(|(step, statement)| self.send(step, statement.as_ref())));
+        let ended = self.connection().batch_execute("COMMIT");
+        // Polled in this order, so that is the order on the wire.
+        let (begun, (hinted, (between, (answers, ended)))) =
+            join(self.begun(), join(hinted, join(between, join(sent, ended)))).await;
+        begun?;
+        let hinted = hinted?;
+        between?;
+        let answers: Result<Vec<_>, _> = answers.into_iter().collect();
+        let done = answers.and_then(|answers| ended.map(|()| answers));
+        Ok((hinted, done.map_err(Fault::from)))
+    }
+
+    /// The row of the change log, if there is anything to tell.
+    fn log(&self) -> Option<UnwrittenChange> {
+        let told = self.moved.lock().unwrap_or_else(std::sync::PoisonError::into_inner).text();
+        told.map(|(moved, notes)| UnwrittenChange { moved, notes, log_tag: self.log_tag })
     }
 
     /// Does it all without waiting for any answer: for hints. Whoever has the connection next comes behind it.
@@ -286,6 +325,28 @@ impl Drop for Transaction {
             drop(Object::take(connection));
         }
     }
+}
+
+/// A row of the change log that is about to be written.
+struct UnwrittenChange {
+    moved: String,
+    notes: Option<String>,
+    log_tag: i64,
+}
+
+impl UnwrittenChange {
+    fn args(&self) -> LogArgs<'_> {
+        ([&self.log_tag], [&self.moved, &self.notes])
+    }
+}
+
+/// Those of [`changes::ANNOUNCE`] and of [`changes::APPEND`].
+type LogArgs<'a> = ([&'a dyn Arg; 1], [&'a dyn Arg; 2]);
+
+/// Statements, and the change row behind them: announced, then appended.
+fn with_log<'a>(steps: &[Query<'a>], log: Option<&'a LogArgs<'a>>) -> Vec<Query<'a>> {
+    let log = log.map(|(tag, row)| -> [Query<'a>; 2] { [(changes::ANNOUNCE, &tag[..]), (changes::APPEND, &row[..])] });
+    steps.iter().copied().chain(log.into_iter().flatten()).collect()
 }
 
 /// Counts how often a transaction has been tried, and waits in between.

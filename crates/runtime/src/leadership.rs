@@ -17,7 +17,8 @@
 //! **every leader-only write carries its term**, and the keys and locks of the store keep it safe. Leadership only chooses who tries.
 //!
 //! It dies half way: the lease runs out, and a contender has it within the TTL and one turn of asking. It stops in good
-//! order: it resigns, and a contender has it in one turn of asking, under a second. The store is away: it steps down in time,
+//! order: it resigns, and a contender has it in one turn of asking, under a second. Where whoever resigns rings a bell
+//! ([`Leadership::woken_by`]), contenders ask when it rings, when the lease runs out, and seldom in between. The store is away: it steps down in time,
 //! asks again with growing waits, and never gives up. An answer that was lost may have granted the lease: the same
 //! holder is granted it anew, under a new term, without waiting for the old one to run out.
 
@@ -42,6 +43,9 @@ use crate::{Backoff, Shutdown, jitter};
 /// How long a stop waits for the lease to be given back. Whoever takes over then need not wait for it to run out.
 const RESIGN_LIMIT: Duration = Duration::from_secs(1);
 
+/// A lease is asked for so long after it has run out: asked for a moment too early, it would be asked for twice.
+const RAN_OUT: Duration = Duration::from_millis(50);
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Who asks: unlike any other contender, and unlike this one in an earlier life.
@@ -54,6 +58,8 @@ pub struct Config {
     pub margin: Duration,
     /// How often a follower asks, give or take a tenth: a leader that resigned is replaced after at most this.
     pub contend: Duration,
+    /// The same where a bell says that a leader has resigned.
+    pub contend_woken: Duration,
 }
 
 impl Config {
@@ -65,6 +71,7 @@ impl Config {
             renew: ttl / 3,
             margin: ttl / 8,
             contend: (ttl / 4).min(Duration::from_millis(750)),
+            contend_woken: ttl / 3,
         }
     }
 }
@@ -83,6 +90,8 @@ pub struct Leadership {
     reign: watch::Sender<Option<BelievedTerm>>,
     /// The term that is ours as far as we know, believed in or not.
     held: Option<Term>,
+    /// Rings when somebody has resigned.
+    bell: Option<watch::Receiver<u64>>,
     backoff: Backoff,
     rng: SmallRng,
 }
@@ -99,7 +108,14 @@ impl Leadership {
         // Short, for a leader has only its margin left when renewals begin to fail.
         let backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(1).min(config.renew));
         let rng = SmallRng::from_rng(&mut rand::rng());
-        Self { lease, name: name.into(), config, reign: watch::Sender::new(None), held: None, backoff, rng }
+        let reign = watch::Sender::new(None);
+        Self { lease, name: name.into(), config, reign, held: None, bell: None, backoff, rng }
+    }
+
+    /// Asks when this changes, and otherwise when the lease runs out or after [`Config::contend_woken`].
+    #[must_use]
+    pub fn woken_by(self, bell: watch::Receiver<u64>) -> Self {
+        Self { bell: Some(bell), ..self }
     }
 
     /// For the loops that only a leader runs. Any number, before the start or after it.
@@ -121,6 +137,7 @@ impl Leadership {
                     continue;
                 }
                 () = sleep_until(ask_at) => {}
+                () = rung(self.bell.as_mut()), if self.held.is_none() && self.backoff.failures() == 0 => {}
             }
             let asked = Instant::now();
             let Some(answer) = self.ask(&shutdown).await else { break };
@@ -182,8 +199,12 @@ impl Leadership {
                 self.backoff.reset();
                 self.step_down("another process took over");
                 self.held = None;
-                let contend = self.config.contend;
-                now + jitter::between(&mut self.rng, contend.mul_f64(0.9), contend.mul_f64(1.1))
+                let contend = if self.bell.is_some() { self.config.contend_woken } else { self.config.contend };
+                let again = now + jitter::between(&mut self.rng, contend.mul_f64(0.9), contend.mul_f64(1.1));
+                match self.lease.taken_until() {
+                    Some(until) if self.bell.is_some() => again.min(until.max(now + RAN_OUT) + RAN_OUT),
+                    _ => again,
+                }
             }
             Answer::Unknown(error) => {
                 if self.backoff.failures() == 0 {
@@ -225,5 +246,16 @@ impl Leadership {
             Err(_) => Unavailable::timed_out().chain(),
         };
         debug!(leader.name = self.name, "could not release the lease of {}, so it has to expire: {why}", self.name);
+    }
+}
+
+/// Returns when the bell rings; without one, or without anybody to ring it, never.
+async fn rung(bell: Option<&mut watch::Receiver<u64>>) {
+    let is_rung = match bell {
+        Some(bell) => bell.changed().await.is_ok(),
+        None => false,
+    };
+    if !is_rung {
+        std::future::pending::<()>().await;
     }
 }

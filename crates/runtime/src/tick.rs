@@ -23,6 +23,10 @@
 //! ```
 //!
 //! The first look needs no tick. A receiver handed over by clone may carry an unseen wake-up; that costs one idle look.
+//!
+//! **While nothing happens** a loop may look less and less often ([`Ticker::resting`]): wake-ups are lost only when a process
+//! dies between its commit and its message, or cannot send it. Whoever finds something at a tick, where a wake-up should have
+//! come, says so ([`Ticker::hurry`]) and looks often again.
 
 use std::{future::pending, time::Duration};
 
@@ -51,6 +55,9 @@ pub enum WakeReason {
 /// A period with jitter, and the moment of the next tick.
 #[derive(Debug)]
 pub struct Ticker {
+    shortest: Duration,
+    longest: Duration,
+    /// The one that is under way.
     period: Duration,
     jitter: f64,
     next: Instant,
@@ -71,9 +78,29 @@ impl Ticker {
 
     fn with_rng(period: Duration, jitter_fraction: f64, rng: SmallRng) -> Self {
         let jitter = if jitter_fraction.is_finite() { jitter_fraction.clamp(0.0, 1.0) } else { 0.0 };
-        let mut ticker = Self { period: period.max(SHORTEST_PERIOD), jitter, next: Instant::now(), rng };
+        let period = period.max(SHORTEST_PERIOD);
+        let mut ticker = Self { shortest: period, longest: period, period, jitter, next: Instant::now(), rng };
         ticker.restart();
         ticker
+    }
+
+    /// Every tick makes the next period twice as long, up to `longest`; a wake-up makes it short again.
+    #[must_use]
+    pub fn resting(self, longest: Duration) -> Self {
+        Self { longest: longest.max(self.shortest), ..self }
+    }
+
+    /// There is something to do, or there soon will be: the next tick is one short period from now.
+    pub fn hurry(&mut self) {
+        self.period = self.shortest;
+        self.restart();
+    }
+
+    /// Ticks so often from now on.
+    pub fn set_period(&mut self, period: Duration) {
+        self.shortest = period.max(SHORTEST_PERIOD);
+        self.longest = self.longest.max(self.shortest);
+        self.hurry();
     }
 
     /// Waits for the tick, a wake-up or the end, whichever is first. Safe to drop and call again, as in `select!`.
@@ -98,11 +125,17 @@ impl Ticker {
             () = sleep_until(until) => {
                 wake.mark_unchanged();
                 if self.next <= Instant::now() {
+                    self.period = (self.period * 2).min(self.longest);
                     self.restart();
                 }
                 WakeReason::Due
             }
-            () = woken(wake) => WakeReason::Woken,
+            () = woken(wake) => {
+                if self.period > self.shortest {
+                    self.hurry();
+                }
+                WakeReason::Woken
+            }
         }
     }
 
@@ -231,6 +264,28 @@ mod tests {
         let late = Some(start + Duration::from_mins(5));
         assert_eq!(ticker.next_until(late, &mut wake, &Shutdown::never()).await, WakeReason::Due);
         assert_eq!(start.elapsed().as_secs(), 10);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_ticker_that_may_rest_ticks_less_and_less_often_until_it_is_woken_or_hurried() {
+        let (waker, mut wake) = watch::channel(0);
+        let mut ticker = Ticker::new(PERIOD, 0.0).resting(PERIOD * 5);
+        let shutdown = Shutdown::never();
+        let periods = async |wake: &mut watch::Receiver<u64>, ticker: &mut Ticker| {
+            let mut seen = Vec::new();
+            for _ in 0..4 {
+                let start = Instant::now();
+                assert_eq!(ticker.next(wake, &shutdown).await, WakeReason::Due);
+                seen.push(start.elapsed().as_secs());
+            }
+            seen
+        };
+        assert_eq!(periods(&mut wake, &mut ticker).await, [10, 20, 40, 50]);
+        waker.send_modify(|count| *count += 1);
+        assert_eq!(ticker.next(&mut wake, &Shutdown::never()).await, WakeReason::Woken);
+        assert_eq!(periods(&mut wake, &mut ticker).await, [10, 20, 40, 50], "from the beginning");
+        ticker.hurry();
+        assert_eq!(periods(&mut wake, &mut ticker).await, [10, 20, 40, 50]);
     }
 
     #[tokio::test(start_paused = true)]

@@ -16,7 +16,7 @@ use foreman_core::{Job, JobId, NewJob, Start, TenantId, Timestamp, Work};
 use http::header::LOCATION;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde::de::{IgnoredAny, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::app::App;
@@ -260,14 +260,16 @@ impl Receipt {
 const DOCUMENT: usize = 400;
 
 /// The result of one job of a batch.
-#[derive(Serialize, utoipa::ToSchema)]
+#[derive(utoipa::ToSchema)]
 #[serde(untagged)]
+#[expect(dead_code, reason = "described, and written item by item: json::ListAnswer")]
 enum BatchItem {
     Job(Box<JobDocument>),
     Problem(Box<ProblemDocument>),
 }
 
-#[derive(Serialize, utoipa::ToSchema)]
+#[derive(utoipa::ToSchema)]
+#[expect(dead_code, reason = "described, and written item by item: json::ListAnswer")]
 pub(crate) struct BatchAnswer {
     /// One entry per job of the request, in the same order: the job, or the problem with its `status`.
     results: Vec<BatchItem>,
@@ -335,7 +337,7 @@ pub(crate) async fn submit_batch(
     let mut answers = if jobs.is_empty() { Vec::new() } else { accepted(&app, &caller, jobs, from).await? }.into_iter();
 
     let hints = Hints::new(&app);
-    let mut results = Vec::with_capacity(count);
+    let mut results = json::ListAnswer::new("results", body.len() + count * DOCUMENT);
     for judged in judged {
         let result = match judged {
             Err(problem) => Err(problem),
@@ -346,10 +348,10 @@ pub(crate) async fn submit_batch(
                 None => return Err(Problem::internal("the submitter gave fewer answers than jobs")),
             },
         };
-        results.push(match result {
+        match result {
             Ok(mut document) => {
                 hints.add(&mut document).await;
-                BatchItem::Job(Box::new(document))
+                results.push(&document);
             }
             Err(problem) => {
                 app.gate.readiness.heed(problem.kind);
@@ -357,11 +359,11 @@ pub(crate) async fn submit_batch(
                 if let Some(cause) = &problem.cause {
                     tracing::error!(target: "foreman::http", cause, "a job of a batch could not be answered: {cause}");
                 }
-                BatchItem::Problem(Box::new(problem.document(None)))
+                results.push(&problem.document(None));
             }
-        });
+        }
     }
-    let mut response = json::answer(StatusCode::OK, &BatchAnswer { results });
+    let mut response = results.answer(StatusCode::OK);
     response.extensions_mut().insert(room);
     quotas::tell(&mut response, quota);
     Ok(response)

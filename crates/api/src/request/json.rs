@@ -113,6 +113,31 @@ fn answer_text(status: StatusCode, text: Vec<u8>) -> Response {
     response
 }
 
+/// A response with one field, a list, of which each item is written down as it comes and then let go of: a thousand documents at
+/// once take a megabyte, and each is somewhere else.
+pub(crate) struct ListAnswer(Vec<u8>);
+
+impl ListAnswer {
+    /// `bytes`: how long it will be, about.
+    pub fn new(field: &'static str, bytes: usize) -> Self {
+        let mut text = Vec::with_capacity(bytes);
+        text.extend_from_slice(format!(r#"{{"{field}":["#).as_bytes());
+        Self(text)
+    }
+
+    pub fn push(&mut self, item: &impl Serialize) {
+        if self.0.last() != Some(&b'[') {
+            self.0.push(b',');
+        }
+        serde_json::to_writer(&mut self.0, item).expect("documents are plain data with text keys");
+    }
+
+    pub fn answer(mut self, status: StatusCode) -> Response {
+        self.0.extend_from_slice(b"]}");
+        answer_text(status, self.0)
+    }
+}
+
 /// The same for something that was changed. Where there is no room for all of it any more, the client gets what `shorten` leaves: a
 /// change that was made is never answered with a refusal.
 pub(crate) fn answer_change<T: Serialize>(status: StatusCode, value: T, shorten: impl FnOnce(T) -> T) -> Response {
@@ -402,6 +427,17 @@ mod tests {
 
     fn refused(text: &str) -> Problem {
         parse::<JobSpec>(text.as_bytes(), Kind::InvalidJob).expect_err("refused")
+    }
+
+    #[tokio::test]
+    async fn a_list_is_written_item_by_item() {
+        for items in [vec![], vec![vec![1]], vec![vec![], vec![2, 3]]] {
+            let mut list = ListAnswer::new("results", 10);
+            items.iter().for_each(|item| list.push(item));
+            let body = axum::body::to_bytes(list.answer(StatusCode::OK).into_body(), 1_000).await.expect("a body");
+            let whole = serde_json::to_vec(&serde_json::json!({ "results": items })).expect("plain data");
+            assert_eq!(body, whole);
+        }
     }
 
     #[test]

@@ -23,8 +23,11 @@ pub enum Topic {
     Changed,
     /// A schedule was made or edited: its next tick may come first.
     Scheduled,
+    /// A leader has resigned: its office can be had.
+    Resigned,
 }
 
 impl Topic {
-    pub const ALL: [Topic; 5] = [Topic::Ready, Topic::Waiting, Topic::Cancelled, Topic::Changed, Topic::Scheduled];
+    pub const ALL: [Topic; 6] =
+        [Topic::Ready, Topic::Waiting, Topic::Cancelled, Topic::Changed, Topic::Scheduled, Topic::Resigned];
 }

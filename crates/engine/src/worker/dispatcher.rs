@@ -46,6 +46,9 @@ const SENDINGS: u32 = 3;
 /// So long at most free slots wait for others, that one claim may fill them.
 const MOST_LINGER: Duration = Duration::from_millis(10);
 
+/// So many times as long as [`Config::poll`] it waits while nothing happens, and no longer than that.
+const RESTING: (u32, Duration) = (15, Duration::from_secs(15));
+
 /// Between two looks for what a tenant at its limit has waiting: things end all the time.
 const HELD_BACK_NAP: Duration = Duration::from_millis(20);
 
@@ -141,7 +144,7 @@ impl Dispatcher {
 
     /// Runs until draining, or until the session is lost. Answers how many jobs were claimed and handed back unstarted.
     pub async fn run(mut self) -> Result<usize, Error> {
-        let mut ticker = Ticker::new(self.config.poll, 0.2);
+        let mut ticker = Ticker::new(self.config.poll, 0.2).resting((self.config.poll * RESTING.0).min(RESTING.1));
         let mut outage = Outage::new("dispatcher");
         let mut next = NextMove::Claim;
         let mut has_more = false;
@@ -169,7 +172,13 @@ impl Dispatcher {
                 Ok(Looked::Claim(look, answer)) => {
                     outage.is_over();
                     has_more = true;
-                    self.start(answer, slots, &look).await
+                    let is_nothing = matches!(answer, ClaimAnswer::Nothing { fragile_waiting: false });
+                    let next = self.start(answer, slots, &look).await;
+                    // What waits and may not be taken now, nobody rings for when it may.
+                    if !is_nothing || self.rules.is_held_back() {
+                        ticker.hurry();
+                    }
+                    next
                 }
                 Ok(Looked::Wait) => NextMove::Wait,
                 Err(error) => {

@@ -62,7 +62,7 @@ pub struct Config {
     pub heartbeat: Duration,
     /// So long before its TTL ends an unrenewed session stops its own work.
     pub fence_margin: Duration,
-    /// How often to look for work when no wake-up came, give or take a fifth.
+    /// How often to look for work when no wake-up came, give or take a fifth; seldomer while there is none.
     pub poll: Duration,
     /// One pick in so many goes to each lower lane first; 0: strict priority.
     pub guard: u64,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use foreman_core::duration::format;
-use foreman_core::ports::{FollowerName, Followers, JobQuery, JobStore, Leader, ScheduleStore, Upkeep};
+use foreman_core::ports::{FollowerName, Followers, JobQuery, JobStore, Leader, ScheduleStore, Topic, Upkeep};
 use foreman_engine::follower::Follow;
 use foreman_engine::pruner::{self, Behind};
 use foreman_engine::worker::Drained;
@@ -27,7 +27,8 @@ pub(super) fn parts(wiring: &Wiring<'_>, shared: &StorePorts, open: &OpenStore) 
         holder: Uuid::new_v4().to_string(),
         ..leadership::Config::with_ttl(settings.leader_ttl)
     };
-    let leadership = Leadership::new(Arc::clone(&shared.lease), OFFICE, config);
+    let leadership =
+        Leadership::new(Arc::clone(&shared.lease), OFFICE, config).woken_by(shared.wakeups.listen(Topic::Resigned));
     let lead = leadership.lead();
     wiring.metrics.set_lead(lead.clone());
     let pruner =

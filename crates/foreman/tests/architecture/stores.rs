@@ -35,7 +35,7 @@ const ONLY_SQLITE: [(&str, &str); 22] = [
     ("writer.rs", "many readers beside one writer; on Postgres every connection of the pool does both"),
 ];
 
-const ONLY_POSTGRES: [(&str, &str); 15] = [
+const ONLY_POSTGRES: [(&str, &str); 18] = [
     ("indexes.rs", "indexes are built while other processes work"),
     ("jobs/claim/choice.rs", "the choice is made between two statements; on SQLite it is made while lines are walked"),
     ("jobs/claim/floor.rs", "dead entries of an index are not walked over again; SQLite has none"),
@@ -43,6 +43,9 @@ const ONLY_POSTGRES: [(&str, &str); 15] = [
     ("jobs/claim/taken.rs", "what was taken is put into the claim by a statement of its own"),
     ("jobs/known_claims.rs", "settling names jobs by their place in a claim that is remembered"),
     ("jobs/settle/columns.rs", "a settlement is sent as columns"),
+    ("jobs/submit/at_once.rs", "new jobs take one round trip; on SQLite a statement is a call within the process"),
+    ("jobs/submit/columns.rs", "a statement takes a batch in arrays; on SQLite it takes a row"),
+    ("jobs/submit/judged.rs", "what is left of jobs/submit.rs without at_once.rs"),
     ("leases.rs", "several processes agree on a leader; a data file has one process"),
     ("lines.rs", "lines without use are looked through bit by bit, by one of many processes"),
     ("outlived.rs", "old jobs are looked for partition by partition"),

@@ -18,35 +18,29 @@ async fn transactions(sql: &Sql) -> i64 {
     row.get(0)
 }
 
-/// What the loops of a process do by themselves, in transactions a second, by the default settings.
-fn expected_per_second(plan: Plan) -> f64 {
-    let (promoter, sweeper) = (1.0, 1.0 / 2.0);
-    // A poll that finds nothing near the front of the queue looks once more, from its very beginning.
-    let worker = 2.0 + promoter + sweeper + 1.0 / 5.0;
-    // One that follows asks for the lease every 750 ms, one that leads renews it every 5 s. The look at the horizon is a few statements.
-    let scheduler = promoter + sweeper + 1.0 / 0.75 + 5.0 / 10.0;
-    // An API follows the change log only while somebody waits.
-    plan.worker as f64 * worker + plan.scheduler as f64 * scheduler
-}
+/// Loops look less and less often while nothing happens: after so long, as seldom as they ever do.
+const UNTIL_AT_REST: Duration = Duration::from_secs(30);
+
+/// Transactions a second of seven processes that have nothing to do.
+const MOST: f64 = 5.0;
+/// Heartbeats alone are more: fewer were not counted.
+const LEAST: f64 = 0.5;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_idle_fleet_asks_its_database_only_a_few_things_a_second() {
     let _turn = beside().await;
     let seconds = if torture() { 120 } else { 20 };
-    let plan = Plan { api: 2, worker: 3, scheduler: 2 };
     let database = Database::fresh().await;
-    let mut fleet = Fleet::start(&database, plan, Pace::Defaults).await;
+    let mut fleet = Fleet::start(&database, Plan { api: 2, worker: 3, scheduler: 2 }, Pace::Defaults).await;
     let sql = database.connect("counter").await;
     // What was done at the start is counted late, too.
-    sleep(UNTIL_COUNTED).await;
+    sleep(UNTIL_COUNTED.max(UNTIL_AT_REST)).await;
     let (begun, before) = (Instant::now(), transactions(&sql).await);
     sleep(Duration::from_secs(seconds)).await;
     let counted = (transactions(&sql).await - before) as f64 / begun.elapsed().as_secs_f64();
-    let expected = expected_per_second(plan);
-    println!("an idle fleet of seven made {counted:.1} transactions a second; its settings make up to {expected:.1}");
-    // One loop that does not wait makes hundreds. Far fewer than expected were not counted.
-    assert!(counted > expected / 4.0, "{counted:.1} a second, {expected:.1} expected");
-    assert!(counted < expected * 1.5, "{counted:.1} a second, {expected:.1} expected");
+    println!("an idle fleet of seven made {counted:.1} transactions a second");
+    assert!(counted > LEAST, "{counted:.1} a second");
+    assert!(counted < MOST, "{counted:.1} a second");
     fleet.assert_alive();
 }
 

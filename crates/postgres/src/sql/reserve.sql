@@ -7,11 +7,15 @@
 --
 -- A step is what a job moves its tenant on by: the heavier the tenant, the smaller. One that nobody made weighs 1.
 --
---   $1 queues   $2 lanes   $3 routes   $4 tenants   $5 how many each   $6 a step of weight 1
+-- A batch that is sent along, in the same round trip, finds its keys in `foreman.keys`: the mark, then the first key and
+-- the step of each share, in the order in which they were asked for. A reservation that fails leaves what an earlier one
+-- left, and that has another mark.
+--
+--   $1 queues   $2 lanes   $3 routes   $4 tenants   $5 how many each   $6 a step of weight 1   $7 the mark, or NULL
 WITH asked AS MATERIALIZED (
     SELECT asked.*, greatest($6::bigint / coalesce(tenants.weight, 1), 1) AS step
-    FROM unnest($1::text[], $2::smallint[], $3::text[], $4::text[], $5::bigint[])
-         AS asked (queue, lane, route, tenant, number)
+    FROM (SELECT generate_subscripts($1::text[], 1) AS place, unnest($1) AS queue, unnest($2::smallint[]) AS lane,
+                 unnest($3::text[]) AS route, unnest($4::text[]) AS tenant, unnest($5::bigint[]) AS number) AS asked
     LEFT JOIN tenants ON tenants.id = asked.tenant
 ),
 given AS (
@@ -26,8 +30,16 @@ given AS (
     SET last_key = greatest(known.last_key + excluded.given, excluded.last_key), given = excluded.given,
         given_at = excluded.given_at, idle = false
     RETURNING queue, lane, route, tenant, last_key
+),
+taken AS MATERIALIZED (
+    SELECT given.queue, given.lane, given.route, given.tenant, given.last_key, asked.step, asked.place,
+           given.last_key - asked.step * (asked.number - 1) AS first_key
+    FROM given
+    JOIN asked ON asked.queue = given.queue AND asked.lane = given.lane AND asked.route = given.route
+              AND asked.tenant = given.tenant
+),
+left_here AS MATERIALIZED (
+    SELECT set_config('foreman.keys', $7::text || ' ' || string_agg(first_key || ' ' || step, ' ' ORDER BY place), false)
+    FROM taken HAVING $7 IS NOT NULL
 )
-SELECT given.queue, given.lane, given.route, given.tenant, given.last_key, asked.step
-FROM given
-JOIN asked ON asked.queue = given.queue AND asked.lane = given.lane AND asked.route = given.route
-          AND asked.tenant = given.tenant
+SELECT queue, lane, route, tenant, last_key, step, (SELECT count(*) FROM left_here) AS left_here FROM taken

@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use foreman_core::ports::{Topic, Wakeups};
 use foreman_postgres::Config;
+use foreman_postgres::leases::PgLeases;
 use foreman_postgres::wakeups::PgWakeups;
+use foreman_runtime::leadership::Lease as _;
 use foreman_runtime::{Stop, Task, Tasks};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::given::Database;
 use crate::wire::behind;
@@ -57,6 +59,22 @@ async fn what_rings_in_one_process_is_heard_in_another() {
         process.stop.drain();
         process.bell.await.unwrap();
     }
+}
+
+#[tokio::test]
+async fn who_resigns_is_heard_by_whoever_contends() {
+    let database = Database::ready().await;
+    let contender = process(&database).await;
+    let mut bell = listen(&contender, Topic::Resigned);
+    let leases = PgLeases::new(&Config::at(database.url())).unwrap();
+    let ttl = Duration::from_secs(15);
+    let term = leases.acquire("office", "a", ttl).await.unwrap().unwrap();
+    assert_eq!(leases.taken_until(), None, "it is ours");
+    assert_eq!(leases.acquire("office", "b", ttl).await.unwrap(), None);
+    let left = leases.taken_until().expect("another's").saturating_duration_since(Instant::now());
+    assert!(left <= ttl && left > ttl / 2, "{left:?}");
+    leases.resign("office", term).await.unwrap();
+    heard(&mut bell).await;
 }
 
 #[tokio::test]

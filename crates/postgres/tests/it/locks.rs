@@ -119,6 +119,10 @@ async fn a_transaction_locks_a_few_weeks_however_many_are_kept() {
     })
     .await;
     make_weeks(&client, WEEKS).await;
+    // Where a statement is refused, so is the spy behind it, and the COMMIT behind that never comes.
+    let open = "INSERT INTO queues (queue, tenant, used_at) VALUES ('default', 'default', 'infinity');
+                INSERT INTO lanes (queue, lane, v) SELECT 'default', lane, 0 FROM generate_series(0, 2) AS lane";
+    client.batch_execute(open).await.unwrap();
     let held = locks(&team, &client).await;
     eprintln!("locks with {WEEKS} weeks: {held:?}");
     for (verb, locks) in &held {

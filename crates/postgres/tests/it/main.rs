@@ -21,6 +21,7 @@ mod same;
 mod schedules;
 mod statements;
 mod stress;
+mod submissions;
 mod tenants;
 mod tls;
 mod upgrade;

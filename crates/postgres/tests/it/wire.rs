@@ -1,11 +1,17 @@
 //! Stands between the store and the server: counts what is asked, and may ask something of its own.
+//!
+//! One that gathers counts round trips: it passes nothing on before the client has said nothing more for a moment, so whoever waits
+//! for an answer before it goes on is counted once more.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use foreman_runtime::Tasks;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
 
 use crate::given::server;
 
@@ -16,11 +22,16 @@ pub fn behind() -> String {
     host.split('/').next().unwrap().to_owned()
 }
 
+/// Who says nothing for so long waits for an answer.
+const QUIET: Duration = Duration::from_millis(20);
+
 /// Counts the statements that go by, whether prepared or plain.
 #[derive(Default)]
 pub struct Meter {
     executed: AtomicUsize,
     parsed: AtomicUsize,
+    gathers: bool,
+    trips: AtomicUsize,
     /// A statement that every transaction ends with.
     last: Option<&'static str>,
 }
@@ -33,6 +44,10 @@ impl Meter {
     /// The address through which every transaction that commits does this as the last thing.
     pub async fn ending_with(tasks: &Tasks, last: &'static str) -> String {
         Self::serve(tasks, Self { last: Some(last), ..Self::default() }).await.1
+    }
+
+    pub async fn gathering(tasks: &Tasks) -> (Arc<Self>, String) {
+        Self::serve(tasks, Self { gathers: true, ..Self::default() }).await
     }
 
     async fn serve(tasks: &Tasks, meter: Self) -> (Arc<Self>, String) {
@@ -53,6 +68,11 @@ impl Meter {
     /// How many were executed, and how many had to be made known to the server first, since the last time.
     pub fn take(&self) -> (usize, usize) {
         (self.executed.swap(0, Ordering::SeqCst), self.parsed.swap(0, Ordering::SeqCst))
+    }
+
+    /// How often somebody waited for an answer, since the last time.
+    pub fn take_trips(&self) -> usize {
+        self.trips.swap(0, Ordering::SeqCst)
     }
 
     fn see(&self, kind: u8) {
@@ -90,20 +110,35 @@ async fn carry(meter: Arc<Meter>, near: TcpStream, far: TcpStream) {
                 break;
             }
         }
-        loop {
-            let Ok(kind) = from_client.read_u8().await else { return };
-            let Ok(length) = from_client.read_u32().await else { return };
-            meter.see(kind);
-            let Some(asked) = body(&mut from_client, length).await else { return };
-            if pass(&mut to_server, Some(kind), &meter.change(kind, asked)).await.is_none() {
-                return;
-            }
-        }
+        while pass_some(&meter, &mut from_client, &mut to_server).await.is_some() {}
     };
     tokio::select! {
         () = answers => {}
         () = questions => {}
     }
+}
+
+/// Passes on what the client says before it waits for an answer: everything, if the meter gathers.
+async fn pass_some(meter: &Meter, from: &mut OwnedReadHalf, to: &mut OwnedWriteHalf) -> Option<()> {
+    let mut kind = from.read_u8().await.ok()?;
+    meter.trips.fetch_add(1, Ordering::SeqCst);
+    let mut said = Vec::new();
+    loop {
+        let length = from.read_u32().await.ok()?;
+        meter.see(kind);
+        said.push((kind, body(from, length).await?));
+        if !meter.gathers {
+            break;
+        }
+        match timeout(QUIET, from.read_u8()).await {
+            Ok(next) => kind = next.ok()?,
+            Err(_) => break,
+        }
+    }
+    for (kind, asked) in said {
+        pass(to, Some(kind), &meter.change(kind, asked)).await?;
+    }
+    Some(())
 }
 
 /// What a message says, from its length.

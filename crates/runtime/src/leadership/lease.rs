@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use tokio::time::Instant;
 
 /// One reign of a leader. Every grant has a higher one than all before it, so a write that carries an old one can be refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,6 +24,11 @@ pub trait Lease: Send + Sync {
     /// Grants the lease under a new term if nobody has it, or if it has run out, or if `holder` itself has it: that one then
     /// lost the answer that told it so. `None`: it is another's.
     async fn acquire(&self, name: &str, holder: &str, ttl: Duration) -> Result<Option<Term>, Unavailable>;
+
+    /// Until when at most the lease is another's that was last refused, as far as the keeper said.
+    fn taken_until(&self) -> Option<Instant> {
+        None
+    }
 
     /// Keeps it for another `ttl`. `false`: that term is over. A lease that ran out and that nobody took since may be renewed.
     async fn renew(&self, name: &str, term: Term, ttl: Duration) -> Result<bool, Unavailable>;

@@ -120,6 +120,10 @@ impl Lease for Way {
         .await
     }
 
+    fn taken_until(&self) -> Option<Instant> {
+        lock(&self.keeper.held).until
+    }
+
     async fn renew(&self, _name: &str, term: Term, ttl: Duration) -> Result<bool, Unavailable> {
         self.travel("renew", move |held| {
             let ours = held.term == term.0 && held.until.is_some();
@@ -164,7 +168,10 @@ impl LeadershipScene {
     }
 
     fn contend(&self, holder: &'static str) -> Contender {
-        let leadership = self.leadership(holder);
+        self.start(self.leadership(holder))
+    }
+
+    fn start(&self, leadership: Leadership) -> Contender {
         let stop = Stop::new();
         let lead = leadership.lead();
         let task = self.tasks.spawn("leadership", leadership.run(stop.shutdown()));
@@ -203,6 +210,47 @@ async fn a_leader_that_stops_is_replaced_within_a_second() {
     within(AT_ONCE, "to step down", first.lead.deposed(Term(1))).await;
     assert_eq!(within(AT_ONCE, "the takeover", second.lead.elected()).await, Term(2));
     within(AT_ONCE, "the end", first.task).await.expect("it ended by itself");
+}
+
+/// With a bell it is replaced as soon, and asked for seldom meanwhile.
+#[tokio::test(start_paused = true)]
+async fn a_contender_that_hears_of_a_resignation_asks_at_once_and_seldom_before() {
+    let stage = LeadershipScene::new();
+    let first = stage.contend("a");
+    first.lead.elected().await;
+    let (bell, heard) = watch::channel(0);
+    let second = stage.start(stage.leadership("b").woken_by(heard));
+    let before = stage.keeper.calls();
+    sleep(TTL * 4).await;
+    let calls = stage.keeper.calls() - before;
+    assert!((20..=27).contains(&calls), "each of them once per third of the TTL: {calls} in a minute");
+
+    first.stop.drain();
+    within(AT_ONCE, "the end", first.task).await.expect("it ended by itself");
+    let resigned = Instant::now();
+    bell.send_modify(|count| *count += 1);
+    assert_eq!(within(AT_ONCE, "the takeover", second.lead.elected()).await, Term(2));
+    assert!(resigned.elapsed().is_zero(), "{:?}", resigned.elapsed());
+    let before = stage.keeper.calls();
+    bell.send_modify(|count| *count += 1);
+    sleep(AT_ONCE).await;
+    assert_eq!(stage.keeper.calls(), before, "who leads has nothing to ask for");
+}
+
+/// Nobody rings for a death, and the bell may be lost: the lease runs out, and it is asked for then.
+#[tokio::test(start_paused = true)]
+async fn a_contender_that_hears_nothing_asks_when_the_lease_has_run_out() {
+    let stage = LeadershipScene::new();
+    let first = stage.contend("a");
+    first.lead.elected().await;
+    let (_bell, heard) = watch::channel(0);
+    let second = stage.start(stage.leadership("b").woken_by(heard));
+    sleep(Duration::from_secs(7)).await;
+    first.task.abort();
+    let runs_out = lock(&stage.keeper.held).until.expect("it is held");
+    assert_eq!(within(TTL + AT_ONCE, "the takeover", second.lead.elected()).await, Term(2));
+    let late = Instant::now() - runs_out;
+    assert!(late < AT_ONCE / 2, "{late:?} after it had run out");
 }
 
 #[tokio::test(start_paused = true)]
