@@ -433,7 +433,7 @@ mod tests {
     async fn a_list_is_written_item_by_item() {
         for items in [vec![], vec![vec![1]], vec![vec![], vec![2, 3]]] {
             let mut list = ListAnswer::new("results", 10);
-            for item in items {
+            for item in &items {
                 list.push(item);
             }
             let body = axum::body::to_bytes(list.answer(StatusCode::OK).into_body(), 1_000).await.expect("a body");

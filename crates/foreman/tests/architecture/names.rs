@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::rooms::all_sources;
 
 /// Names that more than one type has, and why nobody mistakes them.
-const PLAIN: [(&str, &str); 26] = [
+const PLAIN: [(&str, &str); 28] = [
     ("AuditLog", "the arguments of the command, and the port"),
     ("Backoff", "between tries of a loop, and between attempts of a job"),
     ("BatchAnswer", "the same answer in the API and in its client"),
@@ -24,6 +24,7 @@ const PLAIN: [(&str, &str); 26] = [
     ("Rings", "the wake-ups of a transaction in either SQL store"),
     ("Scheduler", "the arguments of the command, and the loop"),
     ("Selection", "a filter as either SQL store writes it"),
+    ("ServedLines", "the lines that a claim served in either SQL store"),
     ("Store", "the port, and the store in memory"),
     ("StoreParts", "what either SQL store is made of"),
     ("StoredTick", "a tick in either SQL store"),
@@ -31,6 +32,7 @@ const PLAIN: [(&str, &str); 26] = [
     ("Submit", "the arguments of the command, and the port"),
     ("Tenants", "the arguments of the command, and what the engine knows of tenants"),
     ("Unreadable", "what cannot be read in either SQL store"),
+    ("UsedQueues", "the queues that a submission uses in either SQL store"),
     ("Worker", "the arguments of the command, and the worker"),
 ];
 

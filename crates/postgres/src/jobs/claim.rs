@@ -115,7 +115,7 @@ fn are_in_turn(claim: &KnownClaim, request: &ClaimRequest) -> bool {
 }
 
 /// What a claim asks for, column by column.
-struct Asked<'a> {
+struct ClaimArgs<'a> {
     session: Uuid,
     token: Uuid,
     one_by_one: (i32, i32),
@@ -125,7 +125,7 @@ struct Asked<'a> {
     rooms: Rooms<'a>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> ClaimArgs<'a> {
     fn new(request: &'a ClaimRequest) -> Self {
         let (session, token) = (request.session.0, request.token.0);
         let queues = match &request.queues {
@@ -175,11 +175,11 @@ async fn take(
     slack: Option<i64>,
     parts: &StoreParts,
 ) -> Result<RawClaim, Fault> {
-    let asked = Asked::new(request);
+    let asked = ClaimArgs::new(request);
     match &request.wanted {
         WantedJobs::ByOrder { .. } => by_order(tx, request, &asked, slack, parts).await,
         WantedJobs::ByIds(ids) => {
-            let Asked { session, token, queues, routes, is_alone, rooms, .. } = &asked;
+            let ClaimArgs { session, token, queues, routes, is_alone, rooms, .. } = &asked;
             let ids = uuids(ids);
             let args: [&dyn Arg; 9] =
                 [session, token, queues, routes, &ids, is_alone, &rooms.full, &rooms.limited, &rooms.jobs];
@@ -193,7 +193,7 @@ async fn take(
 async fn by_order(
     tx: &Transaction,
     request: &ClaimRequest,
-    asked: &Asked<'_>,
+    asked: &ClaimArgs<'_>,
     slack: Option<i64>,
     parts: &StoreParts,
 ) -> Result<RawClaim, Fault> {
@@ -279,7 +279,7 @@ impl Asks {
 /// Who asks, and the first look, in one round trip.
 async fn first_look(
     tx: &Transaction,
-    asked: &Asked<'_>,
+    asked: &ClaimArgs<'_>,
     args: &LookArgs<'_>,
     is_full: bool,
     parts: &StoreParts,
@@ -305,7 +305,7 @@ async fn first_look(
 }
 
 /// The parameters of `sql/claim/by_order.sql`: how many are wanted, and how far beyond V, are worked out for it.
-fn careful<'a>(asked: &'a Asked<'_>, [limit, beyond]: &[&'a dyn Arg; 2], runs: &'a Runs) -> [&'a dyn Arg; 19] {
+fn careful<'a>(asked: &'a ClaimArgs<'_>, [limit, beyond]: &[&'a dyn Arg; 2], runs: &'a Runs) -> [&'a dyn Arg; 19] {
     [
         &asked.session,
         &asked.token,

@@ -39,13 +39,13 @@ type AttemptId = (Fence, JobId);
 pub(crate) struct SettlementBatch {
     /// Every settlement, in the order given.
     asked: Vec<AttemptId>,
-    ends: Vec<AttemptEnd>,
+    ends: Vec<EndedAttempt>,
     /// The attempts recorded this themselves.
     settled: bool,
 }
 
 /// How one attempt ended, as it is kept.
-struct AttemptEnd {
+struct EndedAttempt {
     fence: Fence,
     job: JobId,
     /// None: the job goes on.
@@ -58,7 +58,7 @@ struct AttemptEnd {
     error_group: Option<String>,
 }
 
-impl AttemptEnd {
+impl EndedAttempt {
     fn new(Settlement { fence, job, verdict }: &Settlement) -> Result<Self, StoreError> {
         let StoredReport { json, group } = StoredReport::of(*job, verdict)?;
         Ok(Self {
@@ -79,7 +79,7 @@ impl AttemptEnd {
 
 /// An end with the place that it is about.
 struct PlacedEnd<'a> {
-    end: &'a AttemptEnd,
+    end: &'a EndedAttempt,
     claim: &'a Arc<KnownClaim>,
     place: usize,
 }
@@ -98,7 +98,7 @@ impl SettlementBatch {
             let attempt = (settlement.fence, settlement.job);
             batch.asked.push(attempt);
             if seen.insert(attempt) {
-                batch.ends.push(AttemptEnd::new(settlement)?);
+                batch.ends.push(EndedAttempt::new(settlement)?);
             }
         }
         Ok(batch)
@@ -111,7 +111,7 @@ impl SettlementBatch {
 
     /// By claim and place. What is in no claim that exists is not among them.
     fn placed<'a>(&'a self, claims: &'a BTreeMap<Fence, Arc<KnownClaim>>) -> Vec<PlacedEnd<'a>> {
-        let place = |end: &'a AttemptEnd| {
+        let place = |end: &'a EndedAttempt| {
             let claim = claims.get(&end.fence)?;
             Some(PlacedEnd { end, claim, place: claim.place(end.job)? })
         };

@@ -84,7 +84,7 @@ pub(super) struct StopColumns {
 
 /// After which queue, and after which tenant, the next look goes on.
 #[derive(Clone, Default)]
-pub(super) struct Stop {
+pub(super) struct StopPlace {
     pub queue: Option<QueueName>,
     pub tenant: Option<TenantId>,
 }
@@ -94,9 +94,9 @@ pub(crate) struct Floor {
     scanned: Mutex<FullScan>,
     firsts: Mutex<HashMap<LineName, FirstSeen>>,
     further: Mutex<HashMap<LineName, i64>>,
-    stops: Mutex<HashMap<(i16, Route), Stop>>,
+    stops: Mutex<HashMap<(i16, Route), StopPlace>>,
     /// The same for scans from the very beginning.
-    full_stops: Mutex<HashMap<(i16, Route), Stop>>,
+    full_stops: Mutex<HashMap<(i16, Route), StopPlace>>,
     deeper_until: Mutex<Option<Instant>>,
     marking: Mutex<Marking>,
     /// A disabled tenant has something waiting, as the last scan from the very beginning saw it.
@@ -183,7 +183,7 @@ impl Floor {
         }
     }
 
-    fn stops_of(&self, is_full: bool) -> &Mutex<HashMap<(i16, Route), Stop>> {
+    fn stops_of(&self, is_full: bool) -> &Mutex<HashMap<(i16, Route), StopPlace>> {
         if is_full { &self.full_stops } else { &self.stops }
     }
 
@@ -199,7 +199,7 @@ impl Floor {
     }
 
     /// Where a look stopped, of each lane and route; whether there are lines that it has not seen.
-    pub(super) fn stopped(&self, at: Vec<((i16, Route), Stop)>, is_full: bool) -> bool {
+    pub(super) fn stopped(&self, at: Vec<((i16, Route), StopPlace)>, is_full: bool) -> bool {
         let mut stops = lock(self.stops_of(is_full));
         let mut has_more = false;
         for (direction, stop) in at {

@@ -9,8 +9,8 @@ use foreman_core::{JobId, Lane, TenantId};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use super::Asked;
-use super::floor::{Floor, LineKeys, LineName, SLACK, ScanRange, Stop, StopColumns};
+use super::ClaimArgs;
+use super::floor::{Floor, LineKeys, LineName, SLACK, ScanRange, StopColumns, StopPlace};
 use crate::error::Fault;
 use crate::rows::{Cells, rank};
 use crate::value::{Arg, bound};
@@ -22,7 +22,7 @@ const FEW: i64 = 8;
 
 /// The parameters of `sql/claim/look.sql`.
 pub(super) struct LookArgs<'a> {
-    asked: &'a Asked<'a>,
+    asked: &'a ClaimArgs<'a>,
     lanes: &'a Vec<i16>,
     limit: i64,
     range: ScanRange,
@@ -34,7 +34,13 @@ pub(super) struct LookArgs<'a> {
 }
 
 impl<'a> LookArgs<'a> {
-    pub fn new(asked: &'a Asked<'a>, lanes: &'a Vec<i16>, wanted: usize, slack: Option<i64>, floor: &Floor) -> Self {
+    pub fn new(
+        asked: &'a ClaimArgs<'a>,
+        lanes: &'a Vec<i16>,
+        wanted: usize,
+        slack: Option<i64>,
+        floor: &Floor,
+    ) -> Self {
         let range = ScanRange::of(slack, !asked.rooms.full.is_empty() || floor.passes_disabled(), wanted);
         Self {
             asked,
@@ -219,9 +225,9 @@ impl Seen {
     }
 }
 
-fn stop(cells: &Cells<'_>) -> Result<((i16, Route), Stop), Fault> {
+fn stop(cells: &Cells<'_>) -> Result<((i16, Route), StopPlace), Fault> {
     let direction = (cells.get(1, "lane")?, Route::from_stored(cells.get(2, "route")?));
     let queue: Option<&str> = cells.get(3, "queue")?;
     let tenant: Option<&str> = cells.get(7, "tenant")?;
-    Ok((direction, Stop { queue: queue.map(QueueName::from_stored), tenant: tenant.map(TenantId::new) }))
+    Ok((direction, StopPlace { queue: queue.map(QueueName::from_stored), tenant: tenant.map(TenantId::new) }))
 }

@@ -9,7 +9,7 @@ use foreman_core::{Fence, JobId, Lane, SessionId, State, Timestamp};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use super::Asked;
+use super::ClaimArgs;
 use crate::error::Fault;
 use crate::jobs::known_claims::{ClaimedJob, KnownClaim, KnownClaims};
 use crate::rows::{Cells, counted, rank};
@@ -102,7 +102,7 @@ impl TakenRow {
 /// Puts what was taken into a claim, reads what was asked of it and commits, in one round trip.
 pub(super) async fn put(
     tx: &Transaction,
-    asked: &Asked<'_>,
+    asked: &ClaimArgs<'_>,
     rows: &[Row],
     fragile_waiting: bool,
 ) -> Result<RawClaim, Fault> {
