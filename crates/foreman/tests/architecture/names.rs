@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::rooms::all_sources;
 
 /// Names that more than one type has, and why nobody mistakes them.
-const PLAIN: [(&str, &str); 28] = [
+const PLAIN: [(&str, &str); 27] = [
     ("AuditLog", "the arguments of the command, and the port"),
     ("Backoff", "between tries of a loop, and between attempts of a job"),
     ("BatchAnswer", "the same answer in the API and in its client"),
@@ -20,7 +20,6 @@ const PLAIN: [(&str, &str); 28] = [
     ("Follow", "what a follower of the change log does, and a client that follows the stream"),
     ("OpenError", "why either SQL store cannot be opened"),
     ("PreparedEffect", "the effect of a follower in either SQL store"),
-    ("RawClaim", "a claim as either SQL store reads it"),
     ("Rings", "the wake-ups of a transaction in either SQL store"),
     ("Scheduler", "the arguments of the command, and the loop"),
     ("Selection", "a filter as either SQL store writes it"),
