@@ -86,7 +86,7 @@ impl Costs {
 }
 
 #[tokio::test]
-async fn a_look_costs_the_same_with_one_line_and_with_three_hundred_thousand() {
+async fn a_look_is_bounded_with_up_to_three_hundred_thousand_lines() {
     let costs = Costs::new().await;
     let mut seen = Vec::new();
     let mut made = 0;
@@ -122,7 +122,7 @@ async fn every_line_has_its_turn_where_there_are_very_many() {
 }
 
 #[tokio::test]
-async fn a_look_costs_the_same_with_ten_thousand_tenants() {
+async fn a_look_is_bounded_with_ten_thousand_tenants() {
     let costs = Costs::new().await;
     let rows = "INSERT INTO queues (queue, tenant, used_at)
                 SELECT 'shared', 'tenant-' || n, now() FROM generate_series(1, 10000) AS n;
@@ -137,7 +137,7 @@ async fn a_look_costs_the_same_with_ten_thousand_tenants() {
 }
 
 #[tokio::test]
-async fn a_million_jobs_that_are_not_due_cost_a_look_nothing() {
+async fn jobs_that_are_not_due_cost_a_look_nothing() {
     let costs = Costs::new().await;
     let rows = "INSERT INTO ready (job, tenant, queue, route, lane, run_at, attempt, spent, crashes, moves)
                 SELECT gen_random_uuid(), 'default', 'default', 'http', 1, now() + interval '1 day', 0, 0, 0, 1
@@ -155,21 +155,24 @@ async fn dead_entries_are_not_walked_over_by_every_look() {
     let costs = Costs::new().await;
     let old = costs.team.database.client().await;
     old.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM ready").await.unwrap();
-    for queue in 0..100 {
-        let batch = jobs(50, &a_job().queued(&format!("q{queue}")));
+    // One after the other, so that the jobs of a line lie on pages of their own.
+    for _ in 0..15 {
+        let batch: Vec<_> = (0..1_000).map(|n| a_job().queued(&format!("q{}", n % 100)).build()).collect();
         costs.team.store.submit(&batch).await.unwrap();
     }
-    let (jobs_done, _) = costs.pages_of(20, 200).await;
-    assert_eq!(jobs_done, 4_000, "four of five are dead entries");
-    tokio::time::sleep(Duration::from_millis(150)).await;
-    let (_, first) = costs.pages_of(1, 8).await;
-    tokio::time::sleep(Duration::from_millis(150)).await;
+    let (dead, _) = costs.pages_of(60, 200).await;
+    assert_eq!(dead, 12_000, "each of them leaves an entry, and a page to look at");
+    // Until where they stood is trusted.
+    for _ in 0..2 {
+        tokio::time::sleep(Duration::from_millis(600)).await;
+        costs.pages_of(1, 8).await;
+    }
     let mut looks = Vec::new();
     for _ in 0..5 {
         looks.push(costs.pages_of(1, 8).await.1);
     }
     looks.sort_unstable();
-    assert!(looks[2] < ENOUGH, "{looks:?} pages, and {first} for the first");
+    assert!(looks[2] < 5_000, "{looks:?} pages");
     old.batch_execute("COMMIT").await.unwrap();
 }
 
