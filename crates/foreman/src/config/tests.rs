@@ -299,6 +299,7 @@ const NOT_SETTINGS: &[(&str, &str)] = &[
     ("leadership.renew", "follows from leader.ttl"),
     ("leadership.margin", "follows from leader.ttl"),
     ("leadership.contend", "follows from leader.ttl"),
+    ("leadership.contend_woken", "follows from leader.ttl"),
     ("output.line_bytes", "how a line without an end is cut"),
     ("output.linger", "longer than a client takes to ask again"),
     ("settle.in_flight", "a share of database.connections"),
