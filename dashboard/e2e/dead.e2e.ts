@@ -15,7 +15,7 @@ test('equal failures are one line, and are retried together', async ({ stage }) 
   const page = await person.open('/dead');
   const groups = page.getByRole('main').getByRole('listitem').filter({ hasText: 'queue default' });
   await expect.poll(() => groups.count()).toBe(2);
-  const group = groups.filter({ hasText: '503' });
+  const group = groups.filter({ hasText: /\b503\b/ });
   await group.getByText('3', { exact: true }).waitFor();
   await group.getByRole('button', { expanded: false }).click();
   await expect.poll(() => idsIn(page)).toEqual(refused.map(({ id }) => id).toSorted());
@@ -52,7 +52,7 @@ test('jobs that failed at once are there too, by themselves or beside the dead',
   await expect.poll(() => idsIn(page)).toEqual([id]);
   await page.getByRole('button', { name: 'Both' }).click();
   await expect.poll(() => groups.count()).toBe(2);
-  await groups.filter({ hasText: '404' }).getByRole('button', { name: 'Delete all' }).click();
+  await groups.filter({ hasText: /\b404\b/ }).getByRole('button', { name: 'Delete all' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Delete 1 job' }).click();
   await expect.poll(() => groups.count()).toBe(1);
 });
