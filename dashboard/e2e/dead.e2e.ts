@@ -52,7 +52,10 @@ test('jobs that failed at once are there too, by themselves or beside the dead',
   await expect.poll(() => idsIn(page)).toEqual([id]);
   await page.getByRole('button', { name: 'Both' }).click();
   await expect.poll(() => groups.count()).toBe(2);
-  await groups.filter({ hasText: /\b404\b/ }).getByRole('button', { name: 'Delete all' }).click();
+  await groups
+    .filter({ hasText: /\b404\b/ })
+    .getByRole('button', { name: 'Delete all' })
+    .click();
   await page.getByRole('dialog').getByRole('button', { name: 'Delete 1 job' }).click();
   await expect.poll(() => groups.count()).toBe(1);
 });
