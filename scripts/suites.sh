@@ -14,7 +14,7 @@ suite scripts 20 120 scripts/check-scripts
 suite build 600 5400 build
 side_by_side
 suite release 600 5400 release
-suite foreman 400 3600 with_services tests foreman foreman it
+suite foreman 400 3600 with_services processes
 suite team 300 1800 with_services tests foreman team
 suite postgres 400 1800 with_services tests foreman-postgres
 suite browser 300 1800 browser

@@ -222,7 +222,7 @@ async fn the_page_of_every_problem_is_served_and_shows_its_document() {
 
 #[tokio::test]
 async fn there_is_a_page_for_every_problem_and_a_problem_for_every_page() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/errors");
+    let folder = "../../docs/errors";
     let mut pages: Vec<String> = std::fs::read_dir(folder)
         .unwrap()
         .filter_map(|entry| entry.unwrap().file_name().to_str()?.strip_suffix(".md").map(str::to_owned))

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
 
 macro_rules! names {
     ($($file:ident { $($promise:ident,)+ })+) => {
@@ -36,8 +35,7 @@ fn owned(names: &[(&str, &str)]) -> BTreeSet<(String, String)> {
 /// The public functions of the suite that take such a subject, each with its file.
 fn written(signature: &str) -> BTreeSet<(String, String)> {
     let mut written = BTreeSet::new();
-    let rooms = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    for entry in fs::read_dir(rooms).expect("the suite has a directory") {
+    for entry in fs::read_dir("src").expect("the suite has a directory") {
         let path = entry.expect("a readable entry").path();
         if path.is_dir() {
             continue;

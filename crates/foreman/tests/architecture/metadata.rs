@@ -2,14 +2,15 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::{Path, PathBuf},
+    fs,
+    path::PathBuf,
     process::Command,
 };
 
 use serde::Deserialize;
 
 pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("crates/foreman lies two below the root").to_owned()
+    fs::canonicalize("../..").expect("tests run in crates/foreman, two below the root")
 }
 
 #[derive(Deserialize)]

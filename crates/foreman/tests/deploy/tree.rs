@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 
 pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("crates/foreman lies two below the root").to_owned()
+    fs::canonicalize("../..").expect("tests run in crates/foreman, two below the root")
 }
 
 pub fn read(path: &str) -> String {

@@ -1,8 +1,8 @@
 //! What one key can make a server keep in memory, and how many of its connections.
 //!
 //! An optimised server has to manage with the 256 MiB that it is given (`deploy/kubernetes/api.yaml`), its code included; this build's
-//! code alone is most of that, so of this build what is its own is measured. The suite `release` of `make test` runs these tests on
-//! an optimised binary (`FOREMAN_RELEASE`).
+//! code alone is most of that, so of this build what is its own is measured. `make test` runs these tests in the suite `release`
+//! only, on an optimised binary (`FOREMAN_RELEASE`).
 
 #![cfg(target_os = "linux")]
 

@@ -219,8 +219,7 @@ async fn the_walkthrough_prints_what_its_page_says() {
     let stage = Stage::new();
     let server = stage.start(&["--allow-commands"]).await;
     std::fs::write(stage.path().join("crontab"), CRONTAB).unwrap();
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schedules.md");
-    let page = std::fs::read_to_string(page).unwrap();
+    let page = std::fs::read_to_string("../../docs/schedules.md").unwrap();
     let (_, walkthrough) = page.split_once("\n## Quick start\n").expect("the page has a walkthrough");
     let examples = examples(walkthrough.split("\n## ").next().unwrap_or_default());
     assert!(examples.len() >= 3, "{examples:?}");

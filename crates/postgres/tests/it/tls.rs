@@ -20,7 +20,7 @@ use crate::given::Database;
 use crate::wire::behind;
 
 fn pem(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/tls").join(name)
+    Path::new("tests/it/tls").join(name)
 }
 
 /// Speaks TLS for the shared server; the address that leads through it to this database.

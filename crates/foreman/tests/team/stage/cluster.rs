@@ -106,9 +106,7 @@ fn told(what: &str, output: &Output) -> String {
 }
 
 fn script() -> Command {
-    let root =
-        Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("crates/foreman lies two below the root");
-    Command::new(root.join("scripts/services/postgres"))
+    Command::new("../../scripts/services/postgres")
 }
 
 fn assert_done(what: &str, output: &Output) {
