@@ -7,6 +7,9 @@
 //! Of any number that migrate at once one builds them, and the others leave it to that one. A process that dies half way, or is kept
 //! from it by a transaction that somebody has left open, leaves an index behind that is not valid; the next `foreman migrate up`
 //! drops it and begins again.
+//!
+//! An index that only the version before needs is kept while that version may still run, or come back: it is dropped by the first
+//! `foreman migrate up` a day after the last migration. A database in which nothing has happened yet has no version before.
 
 use std::time::Duration;
 
@@ -27,9 +30,9 @@ struct Index {
 }
 
 /// What lists and groups go by. Those of users leave out Foreman's own jobs (`left(queue, 8) <> 'foreman.'`): a tenant with a
-/// hundred thousand deliveries and five jobs finds the five without walking over the deliveries. A list that names the queue of
-/// the deliveries goes by the indexes that have everything.
-const INDEXES: [Index; 4] = [
+/// hundred thousand deliveries and five jobs finds the five without walking over the deliveries. The others have Foreman's own
+/// alone, so that a job is in one of two and costs one entry.
+const INDEXES: [Index; 6] = [
     // Groups of errors, one after the other, and the jobs of each by time. A job that completes is not in it. Nor does a job of
     // a version without groups have one; those of them that are dead are in it all the same, because they are shown as one.
     Index {
@@ -45,10 +48,23 @@ const INDEXES: [Index; 4] = [
         definition: "(tenant, id) WHERE left(queue, 8) <> 'foreman.'",
     },
     Index {
+        table: "jobs",
+        name: "jobs_of_foreman",
+        suffix: "of_foreman",
+        definition: "(tenant, id) WHERE left(queue, 8) = 'foreman.'",
+    },
+    // With the queue, so that what ended within the last minute is counted without reading the rows.
+    Index {
         table: "outcomes",
-        name: "outcomes_of_users",
-        suffix: "of_users",
-        definition: "(tenant, state, finished_at, job) WHERE left(queue, 8) <> 'foreman.'",
+        name: "ended_of_users",
+        suffix: "ended_of_users",
+        definition: "(tenant, state, finished_at, job) INCLUDE (queue) WHERE left(queue, 8) <> 'foreman.'",
+    },
+    Index {
+        table: "outcomes",
+        name: "ended_of_foreman",
+        suffix: "ended_of_foreman",
+        definition: "(tenant, state, finished_at, job) INCLUDE (queue) WHERE left(queue, 8) = 'foreman.'",
     },
     // As the first; those that failed without a group are in it too.
     Index {
@@ -59,6 +75,13 @@ const INDEXES: [Index; 4] = [
             WHERE (error_group IS NOT NULL OR state IN ('failed', 'dead')) AND left(queue, 8) <> 'foreman.'",
     },
 ];
+
+/// What the version before goes by, and this one no more.
+const OUTDATED: [&str; 3] = ["jobs_of_tenant", "outcomes_by_state", "outcomes_of_users"];
+
+/// Whether nobody runs it any more, or ever has.
+const IS_OUTDATED: &str = "SELECT (SELECT max(applied_at) FROM foreman_migrations) < now() - interval '1 day'
+    OR NOT EXISTS (SELECT FROM jobs) AND NOT EXISTS (SELECT FROM sessions)";
 
 /// "indexes": one process at a time. Tried and not waited for: a process that waits within a statement is waited for by the one
 /// that builds an index.
@@ -89,16 +112,33 @@ async fn make_all(connection: &ClientWrapper) -> Result<(), Fault> {
             missing.push(index);
         }
     }
-    if missing.is_empty() {
+    let mut outdated = Vec::new();
+    for name in OUTDATED {
+        if is_good(connection, name).await?.is_some() {
+            outdated.push(name);
+        }
+    }
+    if !outdated.is_empty() && !connection.query_one(IS_OUTDATED, &[]).await?.try_get::<_, bool>(0)? {
+        outdated.clear();
+    }
+    if missing.is_empty() && outdated.is_empty() {
         return Ok(());
     }
     let row = connection.query_one("SELECT pg_try_advisory_lock($1)", &[&ONE_BY_ONE]).await?;
     if !row.try_get::<_, bool>(0)? {
         return Ok(());
     }
-    let made = make(connection, &missing).await;
+    let made = make_and_drop(connection, &missing, &outdated).await;
     connection.execute("SELECT pg_advisory_unlock($1)", &[&ONE_BY_ONE]).await?;
     made
+}
+
+async fn make_and_drop(connection: &ClientWrapper, missing: &[&Index], outdated: &[&str]) -> Result<(), Fault> {
+    make(connection, missing).await?;
+    for name in outdated {
+        quickly(connection, &format!("DROP INDEX IF EXISTS {name}")).await?;
+    }
+    Ok(())
 }
 
 async fn make(connection: &ClientWrapper, missing: &[&Index]) -> Result<(), Fault> {
@@ -120,16 +160,20 @@ async fn weeks(connection: &ClientWrapper, table: &str) -> Result<Vec<String>, F
 
 /// The indexes of the weeks become parts of that of the table.
 async fn join(connection: &ClientWrapper, index: &Index) -> Result<(), Fault> {
-    connection.batch_execute(QUICKLY).await?;
     let Index { table, name, definition, .. } = index;
-    let text = format!("CREATE INDEX IF NOT EXISTS {name} ON {table} {definition}");
+    quickly(connection, &format!("CREATE INDEX IF NOT EXISTS {name} ON {table} {definition}")).await
+}
+
+/// Gives way to those who work, and tries again.
+async fn quickly(connection: &ClientWrapper, text: &str) -> Result<(), Fault> {
+    connection.batch_execute(QUICKLY).await?;
     for _ in 1..TRIES {
-        match connection.batch_execute(&text).await {
+        match connection.batch_execute(text).await {
             Err(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) => sleep(PAUSE).await,
             done => return Ok(done?),
         }
     }
-    Ok(connection.batch_execute(&text).await?)
+    Ok(connection.batch_execute(text).await?)
 }
 
 async fn make_for(connection: &ClientWrapper, index: &Index, week: &str) -> Result<(), Fault> {
@@ -162,10 +206,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_indexes_of_users_leave_out_what_is_reserved() {
-        let condition = format!("left(queue, {}) <> '{RESERVED}'", RESERVED.len());
-        for index in INDEXES.iter().filter(|index| index.name.ends_with("of_users")) {
-            assert!(index.definition.contains(&condition), "{}", index.name);
+    fn an_index_is_of_users_or_of_what_is_reserved() {
+        for (end, is) in [("of_users", "<>"), ("of_foreman", "=")] {
+            let condition = format!("left(queue, {}) {is} '{RESERVED}'", RESERVED.len());
+            let mut indexes = INDEXES.iter().filter(|index| index.name.ends_with(end)).peekable();
+            assert!(indexes.peek().is_some());
+            assert!(indexes.all(|index| index.definition.contains(&condition)), "{end}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Finding final jobs that are kept no longer, without asking every partition about every tenant.
 //!
-//! `outcomes` is indexed by tenant, state and time, so the oldest of one tenant and state is one look into one partition. With
+//! `outcomes` is indexed by tenant, state and time (the jobs of users, and Foreman's own apart), so the oldest of one tenant and state is one look into one partition. With
 //! 10,000 tenants and a year of weeks that would be 580,000 looks for each state, every minute. So partitions are looked
 //! through one at a time, from one pair of tenant and state to the next that exists, a thousand pairs in one statement; the next
 //! statement begins where the last one stopped. What was learned is kept: the moment before which nothing of a state has finished
@@ -46,30 +46,43 @@ pub(crate) const PARTITIONS: &str = "SELECT quote_ident(child.relname), foreman_
     FROM pg_inherits JOIN pg_class AS child ON child.oid = pg_inherits.inhrelid
     WHERE pg_inherits.inhparent = 'outcomes'::regclass ORDER BY 1";
 
-/// From one pair of tenant and state to the next, and the oldest of each: one look into the index for every pair that exists.
+/// From one pair of tenant and state to the next, and the oldest of each: one look into each index for every pair that exists.
 pub(crate) const WALK: &str = "WITH RECURSIVE pairs (place, tenant, state, oldest) AS (
-        (SELECT 1::bigint, tenant, state, finished_at FROM outcomes_default
-         WHERE (tenant, state) > ($1::text, $2::text) ORDER BY tenant, state, finished_at LIMIT 1)
+        SELECT 0::bigint, $1::text, $2::text, NULL::timestamptz
         UNION ALL
         SELECT pairs.place + 1, following.tenant, following.state, following.finished_at
         FROM pairs
         CROSS JOIN LATERAL (
-            SELECT outcomes_default.tenant, outcomes_default.state, outcomes_default.finished_at FROM outcomes_default
-            WHERE (outcomes_default.tenant, outcomes_default.state) > (pairs.tenant, pairs.state)
-            ORDER BY outcomes_default.tenant, outcomes_default.state, outcomes_default.finished_at LIMIT 1
+            SELECT either.* FROM (
+                (SELECT outcomes_default.tenant, outcomes_default.state, outcomes_default.finished_at FROM outcomes_default
+                 WHERE (outcomes_default.tenant, outcomes_default.state) > (pairs.tenant, pairs.state)
+                   AND left(outcomes_default.queue, 8) <> 'foreman.'
+                 ORDER BY outcomes_default.tenant, outcomes_default.state, outcomes_default.finished_at LIMIT 1)
+                UNION ALL
+                (SELECT outcomes_default.tenant, outcomes_default.state, outcomes_default.finished_at FROM outcomes_default
+                 WHERE (outcomes_default.tenant, outcomes_default.state) > (pairs.tenant, pairs.state)
+                   AND left(outcomes_default.queue, 8) = 'foreman.'
+                 ORDER BY outcomes_default.tenant, outcomes_default.state, outcomes_default.finished_at LIMIT 1)
+            ) AS either
+            ORDER BY either.tenant, either.state, either.finished_at LIMIT 1
         ) AS following
         WHERE pairs.place < $3::bigint
     )
-    SELECT tenant, state, oldest FROM pairs ORDER BY place";
+    SELECT tenant, state, oldest FROM pairs WHERE place > 0 ORDER BY place";
 
 /// Jobs of these pairs that finished by then.
 pub(crate) const OLD: &str = "SELECT old.job
     FROM unnest($1::text[], $2::text[], $3::timestamptz[]) AS pair (tenant, state, until)
     CROSS JOIN LATERAL (
-        SELECT outcomes_default.job FROM outcomes_default
-        WHERE outcomes_default.tenant = pair.tenant AND outcomes_default.state = pair.state
-          AND outcomes_default.finished_at <= pair.until
-        ORDER BY outcomes_default.finished_at LIMIT $4::bigint
+        (SELECT outcomes_default.job FROM outcomes_default
+         WHERE outcomes_default.tenant = pair.tenant AND outcomes_default.state = pair.state
+           AND outcomes_default.finished_at <= pair.until AND left(outcomes_default.queue, 8) <> 'foreman.'
+         ORDER BY outcomes_default.finished_at LIMIT $4::bigint)
+        UNION ALL
+        (SELECT outcomes_default.job FROM outcomes_default
+         WHERE outcomes_default.tenant = pair.tenant AND outcomes_default.state = pair.state
+           AND outcomes_default.finished_at <= pair.until AND left(outcomes_default.queue, 8) = 'foreman.'
+         ORDER BY outcomes_default.finished_at LIMIT $4)
     ) AS old
     LIMIT $4";
 

@@ -5,7 +5,7 @@
 //! one group more of each state, found by the same index.
 //!
 //! The index has the groups of a state in the order of their hashes. Where there are more than are looked at, those of the newest
-//! jobs are looked at too, by `outcomes_of_users`, and it is said that there are others.
+//! jobs are looked at too, by `ended_of_users`, and it is said that there are others.
 
 use foreman_core::error_group::ErrorGroup;
 use foreman_core::ports::{Counted, FailureGroup, FailureGroups};

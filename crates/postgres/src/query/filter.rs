@@ -1,9 +1,9 @@
 //! Which jobs a list is about, as SQL.
 //!
-//! The state decides where to look: a final one is a stretch of `outcomes_of_users`, a waiting one is `ready`, a running one
+//! The state decides where to look: a final one is a stretch of `ended_of_users`, a waiting one is `ready`, a running one
 //! `held`; for any state it is `jobs_of_users`, or the tag's or correlation's own index. A group of errors is a stretch of
 //! `failures_of_users`, for one state or for each that is final. These indexes leave out Foreman's own jobs; a list of those, which
-//! names their queue, goes by the indexes that have everything (src/indexes.rs). Every part of a filter that is
+//! names their queue, goes by indexes that have nothing else (src/indexes.rs). Every part of a filter that is
 //! absent leaves no trace in the statement, so each shape gets its own plan. Values never become text.
 
 use foreman_core::ports::{Cursor, JobFilter};
@@ -38,8 +38,9 @@ impl Selection {
         let is_copied = matches!(lead, "outcomes" | "ready" | "held");
         let place = if is_copied { lead } else { "jobs" };
         // Foreman's own jobs have no tags: a list by tag alone is spared the look at each job.
-        if filter.leaves_out_internal() && lead != "job_tags" {
-            selection.conditions.push(format!("left({place}.queue, 8) <> 'foreman.'"));
+        if lead != "job_tags" {
+            let comparison = if filter.leaves_out_internal() { "<>" } else { "=" };
+            selection.conditions.push(format!("left({place}.queue, 8) {comparison} 'foreman.'"));
         }
         if let Some(queue) = queue {
             selection.holds(&format!("{place}.queue ="), "text", queue.as_str().to_owned());

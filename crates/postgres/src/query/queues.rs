@@ -20,9 +20,14 @@ pub(crate) const WAITING: &str = "SELECT queue, count(*) FILTER (WHERE run_at > 
            foreman_now() - min(run_at) FILTER (WHERE run_at <= foreman_now())
     FROM ready WHERE tenant = $1::text GROUP BY queue";
 pub(crate) const RUNNING: &str = "SELECT queue, count(*) FROM held WHERE tenant = $1::text GROUP BY queue";
+/// Of users and of Foreman itself: each by an index of its own.
 pub(crate) const FINISHED: &str = "SELECT queue, count(*) FROM outcomes
     WHERE tenant = $1::text AND state IN ('completed', 'failed', 'dead', 'cancelled')
-      AND finished_at > foreman_now() - interval '1 minute' GROUP BY queue";
+      AND finished_at > foreman_now() - interval '1 minute' AND left(queue, 8) <> 'foreman.' GROUP BY queue
+    UNION ALL
+    SELECT queue, count(*) FROM outcomes
+    WHERE tenant = $1 AND state IN ('completed', 'failed', 'dead', 'cancelled')
+      AND finished_at > foreman_now() - interval '1 minute' AND left(queue, 8) = 'foreman.' GROUP BY queue";
 
 type Views = BTreeMap<String, QueueView>;
 

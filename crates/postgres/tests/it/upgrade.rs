@@ -36,7 +36,9 @@ fn back_to_three() -> String {
          DROP TABLE followers;
          ALTER TABLE claims DROP COLUMN moves;
          ALTER TABLE ready DROP COLUMN moves;
-         DROP INDEX IF EXISTS outcomes_by_error, outcomes_of_users, failures_of_users, jobs_of_users;
+         DROP INDEX IF EXISTS outcomes_by_error, failures_of_users, jobs_of_users, jobs_of_foreman, ended_of_users, ended_of_foreman;
+         CREATE INDEX IF NOT EXISTS jobs_of_tenant ON jobs (tenant, id);
+         CREATE INDEX IF NOT EXISTS outcomes_by_state ON outcomes (tenant, state, finished_at, job) INCLUDE (queue);
          ALTER TABLE outcomes DROP COLUMN moves, DROP COLUMN error_group;
          ALTER TABLE changes DROP COLUMN notes;
          DROP TABLE statistics, passes, upkeep, depths;
@@ -369,4 +371,27 @@ async fn large_work_of_the_version_before_is_listed_like_any_other() {
         let view = scene.view(summary.id).await;
         assert_eq!(summary, view.into());
     }
+}
+
+async fn outdated_indexes(client: &Client) -> i64 {
+    let sql = "SELECT count(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace
+               AND relname IN ('jobs_of_tenant', 'outcomes_by_state', 'outcomes_of_users')";
+    client.query_one(sql, &[]).await.unwrap().get(0)
+}
+
+#[tokio::test]
+async fn an_index_of_the_version_before_is_dropped_when_that_version_is_gone() {
+    let team = Team::on(Database::ready().await.spoil(), |_| {}).await;
+    let client = team.database.client().await;
+    assert_eq!(outdated_indexes(&client).await, 0, "nobody ever ran the version before here");
+    let job = Scene::of(&team).submit(a_job()).await;
+    client.batch_execute(&back_to_three()).await.unwrap();
+    let config = Config::at(team.database.url());
+    migrate::up(&config).await.unwrap();
+    migrate::up(&config).await.unwrap();
+    assert_eq!(outdated_indexes(&client).await, 2, "the version before may still run");
+    client.batch_execute("UPDATE foreman_migrations SET applied_at = applied_at - interval '25 hours'").await.unwrap();
+    migrate::up(&config).await.unwrap();
+    assert_eq!(outdated_indexes(&client).await, 0);
+    Scene::of(&team).view(job).await;
 }
