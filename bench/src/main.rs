@@ -23,6 +23,7 @@ mod jobs;
 mod load;
 mod parts;
 mod peers;
+mod pick_up;
 mod plot;
 mod postgres;
 mod process;
@@ -32,6 +33,7 @@ mod report;
 mod results;
 mod sizes;
 mod sqlite;
+mod steps;
 mod stream;
 
 use std::path::PathBuf;

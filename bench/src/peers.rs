@@ -131,7 +131,7 @@ fn best(driven: &[(bool, Driven)]) -> Vec<Figure> {
 }
 
 /// The lines of Foreman, each beside the best peer.
-pub fn ours(one: f64, two: f64, pick_up: postgres::pick_up::Took) -> Vec<Figure> {
+pub fn ours(one: f64, two: f64, pick_up: crate::pick_up::Took) -> Vec<Figure> {
     vec![
         rate("Foreman: drain, one worker", one, Some(BEST_DRAIN)),
         rate("Foreman: drain, two workers", two, Some(BEST_DRAIN)),

@@ -13,7 +13,6 @@ pub mod quick;
 mod raw;
 mod rows;
 mod server;
-mod steps;
 pub mod submit;
 
 use std::sync::Arc;
@@ -143,11 +142,8 @@ pub async fn pick_ups(server: &Server, sizes: &Sizes, most: f64) -> Result<Vec<F
     let (idle, weights) = pick_up::idle(server, sizes.picks, sizes.slots).await?;
     let half = pick_up::beside(server, sizes.picks, sizes.slots, most / 2.0).await?;
     let mut figures = vec![millis(RAW_COMMIT, commit, None)];
-    for (when, took) in [("idle", idle), ("half load", half)] {
-        figures.push(millis(format!("pick-up, {when}, p50"), took.p50, Some(RAW_COMMIT)));
-        figures.push(millis(format!("pick-up, {when}, p99"), took.p99, Some(RAW_COMMIT)));
-        figures.push(millis(format!("pick-up, {when}, p99.9"), took.p999, Some(RAW_COMMIT)));
-    }
+    figures.extend(idle.figures("idle", Some(RAW_COMMIT)));
+    figures.extend(half.figures("half load", Some(RAW_COMMIT)));
     figures.extend(weights);
     Ok(figures)
 }
@@ -157,8 +153,8 @@ pub async fn beside_peers(server: &Server, jobs: usize, picks: usize, slots: usi
     let (maker, size) = (JobMaker::of_task(NOOP)?, Size { workers: 1, slots, has_api: false });
     let one = drain::drain(server, "", &maker, jobs, size).await?;
     let two = drain::drain(server, "", &maker, jobs, Size { workers: 2, ..size }).await?;
-    let (took, _) = pick_up::idle(server, picks, slots).await?;
-    Ok(peers::ours(one.per_second, two.per_second, took))
+    let (picked, _) = pick_up::idle(server, picks, slots).await?;
+    Ok(peers::ours(one.per_second, two.per_second, picked.took))
 }
 
 /// How long a single job waits for another tenant's burst.
