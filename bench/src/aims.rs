@@ -20,9 +20,15 @@ struct Aim {
 
 use Wanted::{RatioAtLeast, RatioAtMost, ValueAtMost};
 
-const AIMS: [Aim; 17] = [
+const AIMS: [Aim; 18] = [
     aim("HTTP push, of a bare client loop", "HTTP push", "HTTP push, one worker", RatioAtLeast(0.6)),
     aim("HTTP push with two workers, of one", "HTTP push", "HTTP push, two workers", RatioAtLeast(1.0)),
+    aim(
+        "the same, one target call in twenty slow",
+        "HTTP push",
+        "HTTP push, one in 20 slow, two workers",
+        RatioAtLeast(1.0),
+    ),
     aim("drain, of the best Postgres peer", "Peers", "Foreman: drain", RatioAtLeast(1.5)),
     aim("drain, of the store alone", "Drain", "drain, one worker", RatioAtLeast(0.6)),
     aim("drain with two workers, of one", "Drain", "drain, two workers", RatioAtLeast(1.2)),

@@ -91,8 +91,9 @@ async fn watched(args: &Args) -> Result<Section> {
 async fn on_sqlite(args: &Args) -> Result<Section> {
     let sizes = args.sizes();
     let (burst, picks) = burst(args);
+    let steady = Duration::from_secs(if args.smoke { 1 } else { 10.min(args.steady_secs) });
     let measure = async || {
-        let mut figures = sqlite::round(&sizes).await?;
+        let mut figures = sqlite::round(&sizes, steady).await?;
         figures.extend(sqlite::fairness(burst, picks).await?);
         Ok(figures)
     };
@@ -120,7 +121,7 @@ async fn on_postgres(args: &Args, server: &Server) -> Result<Vec<Section>> {
         let title =
             format!("HTTP push of {} jobs to a target on this machine, Postgres", growth::grouped(sizes.jobs / 2));
         let about = "beside a loop that makes the same calls with the same HTTP client, and no job";
-        sections.push(rounds(args, &title, about, async || postgres::pushes(server, &sizes).await).await?);
+        sections.push(rounds(args, &title, about, async || postgres::push::measure(server, &sizes).await).await?);
     }
     if wants(args, Part::Submit) {
         let about = "single: beside a server of the same framework that answers 202; batch: beside raw rows by unnest";

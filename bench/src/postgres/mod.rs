@@ -8,7 +8,7 @@ mod drain;
 mod fleet;
 pub mod growth;
 pub mod pick_up;
-mod push;
+pub mod push;
 pub mod quick;
 mod raw;
 mod rows;
@@ -26,7 +26,7 @@ use foreman_postgres::{Config, PostgresStore};
 use crate::bare::Target;
 use crate::jobs::{BATCH, JobMaker, NOOP, UNSERVED, batch_json, mixed_json, task_json};
 use crate::load::{self, per_second};
-use crate::report::{Figure, Unit, millis, rate};
+use crate::report::{Figure, millis, rate};
 use crate::sizes::Sizes;
 use crate::{fairness, floor, peers};
 use fleet::{Fleet, Size};
@@ -39,8 +39,6 @@ const STORE_FILL: &str = "store alone: submitted, batches of 1,000";
 const STORE_DRAIN: &str = "store alone: claimed by 512, settled in 3 calls";
 pub const ONE_WORKER: &str = "drain, one worker";
 const END_TO_END: &str = "end to end over HTTP: submitted, run, settled, two workers";
-const BARE_LOOP: &str = "bare client loop";
-const PUSH_ONE: &str = "HTTP push, one worker";
 const RAW_COMMIT: &str = "one row committed, p50";
 const STEADY: &str = "steady end to end, two workers";
 
@@ -98,39 +96,27 @@ async fn store_rates(server: &Server, jobs: usize) -> Result<(f64, f64)> {
     Ok((per_second(jobs, fill), per_second(jobs, drain)))
 }
 
-/// Jobs that call a URL.
-pub async fn pushes(server: &Server, sizes: &Sizes) -> Result<Vec<Figure>> {
-    let jobs = sizes.jobs / 2;
-    let bare = push::bare_loop(jobs, sizes.push_slots).await?;
-    let one = push::push(server, PUSH_ONE, jobs, 1, sizes.push_slots).await?;
-    let two = push::push(server, "HTTP push, two workers", jobs, 2, sizes.push_slots).await?;
-    let mut figures = vec![
-        rate(BARE_LOOP, bare.per_second, None),
-        rate(PUSH_ONE, one.per_second, Some(BARE_LOOP)),
-        rate("HTTP push, two workers", two.per_second, Some(PUSH_ONE)),
-    ];
-    figures.push(Figure::new("bare client loop: CPU per request", bare.cpu, Unit::Microseconds, None));
-    figures.extend(one.costs);
-    figures.extend(two.costs);
-    Ok(figures)
-}
-
 /// Submissions at several numbers of connections, and in batches.
 pub async fn submissions(server: &Server, sizes: &Sizes) -> Result<Vec<Figure>> {
-    let mut figures = Vec::new();
+    let (mut figures, mut costs) = (Vec::new(), Vec::new());
     for &connections in &sizes.connections {
         // One connection waits for one commit after the other.
         let jobs = if connections == 1 { sizes.jobs / 20 } else { sizes.jobs / 2 };
         let bare = format!("bare 202 server, {connections} connection(s)");
         figures.push(rate(&bare, submit::to_bare_server(jobs, connections).await?, None));
-        let single = submit::single(server, jobs, connections).await?;
-        figures.push(rate(format!("submit single, {connections} connection(s)"), single, Some(&bare)));
+        let what = format!("submit single, {connections} connection(s)");
+        let (single, cost) = submit::single_metered(server, &what, jobs, connections).await?;
+        figures.push(rate(what, single, Some(&bare)));
+        costs.extend(cost);
     }
     let database = server.database().await?;
     let raw = Raw::learn(&database, &JobMaker::of_task(UNSERVED)?).await?.fill(sizes.jobs).await?;
     database.remove().await?;
     figures.push(rate(RAW_FILL, per_second(sizes.jobs, raw), None));
-    figures.push(rate("submit in batches of 1,000", submit::batches(server, sizes.jobs).await?, Some(RAW_FILL)));
+    let what = "submit in batches of 1,000";
+    let (batches, cost) = submit::batches_metered(server, what, sizes.jobs).await?;
+    figures.push(rate(what, batches, Some(RAW_FILL)));
+    figures.extend(costs.into_iter().chain(cost));
     Ok(figures)
 }
 
