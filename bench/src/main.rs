@@ -62,7 +62,7 @@ struct Args {
     #[arg(long, requires = "quick")]
     record: bool,
     /// With --quick: the record.
-    #[arg(long, value_name = "FILE", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/recorded.toml"))]
+    #[arg(long, value_name = "FILE", default_value = "bench/recorded.toml")]
     recorded: PathBuf,
     /// With --quick: turns that each side takes.
     #[arg(long, default_value_t = 3)]

@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use anyhow::Result;
+use foreman_core::Timestamp;
+use foreman_runtime::clock;
 
 use crate::jobs::BATCH;
 use crate::peers::PeerSizes;
 use crate::postgres::{self, Server, growth};
 use crate::process::foreman;
-use crate::report::{Figure, Section};
+use crate::report::{Figure, Section, grouped};
 use crate::sizes::Sizes;
 use crate::{Args, peers, results, sqlite, stream};
 
@@ -37,6 +39,7 @@ impl Part {
 
 pub async fn run(args: &Args) -> Result<()> {
     let (mut sections, mut about) = (Vec::new(), None);
+    let began = Timestamp::from_micros(clock::now());
     if wants(args, Part::Stream) {
         sections.push(watched(args).await?);
     }
@@ -54,8 +57,8 @@ pub async fn run(args: &Args) -> Result<()> {
         }
     }
     if let Some(path) = &args.results {
-        let machine = results::Machine { foreman: version().await?, postgres: about };
-        results::write(path, &machine, &sections)?;
+        let machine = results::Machine { foreman: version().await?, postgres: about, began };
+        results::write(path, &machine, &sections, &[])?;
         println!("written to {}", path.display());
     }
     Ok(())
@@ -114,12 +117,11 @@ async fn on_postgres(args: &Args, server: &Server) -> Result<Vec<Section>> {
     println!("Postgres {}", server.about);
     if wants(args, Part::Drain) {
         let about = "raw rows: the same rows by plain SQL; store alone: its verbs called in process, without a worker";
-        let title = format!("Drain of {} waiting no-op jobs, Postgres", growth::grouped(sizes.jobs));
+        let title = format!("Drain of {} waiting no-op jobs, Postgres", grouped(sizes.jobs));
         sections.push(rounds(args, &title, about, async || postgres::drains(server, &sizes).await).await?);
     }
     if wants(args, Part::Push) {
-        let title =
-            format!("HTTP push of {} jobs to a target on this machine, Postgres", growth::grouped(sizes.jobs / 2));
+        let title = format!("HTTP push of {} jobs to a target on this machine, Postgres", grouped(sizes.jobs / 2));
         let about = "beside a loop that makes the same calls with the same HTTP client, and no job";
         sections.push(rounds(args, &title, about, async || postgres::push::measure(server, &sizes).await).await?);
     }
@@ -157,7 +159,8 @@ async fn on_postgres(args: &Args, server: &Server) -> Result<Vec<Section>> {
         let of_peers = if args.smoke {
             PeerSizes { jobs: 4 * BATCH, picks: 5, most_secs: 2 }
         } else {
-            PeerSizes { jobs: (sizes.jobs / 2).next_multiple_of(4 * BATCH), picks: 100, most_secs: 15 }
+            let jobs = (sizes.jobs / 2).next_multiple_of(4 * BATCH);
+            PeerSizes { jobs, picks: 100, most_secs: 15 }
         };
         let section = peers::measure(server, of_peers, sizes.slots).await?;
         section.print(args.smoke);
@@ -202,7 +205,7 @@ async fn rounds(
 }
 
 fn once(args: &Args, title: &str, about: &str, figures: Vec<Figure>) -> Section {
-    let section = Section { title: title.to_owned(), about: about.to_owned(), figures, notes: Vec::new() };
+    let section = Section::new(title, about, figures);
     section.print(args.smoke);
     section
 }

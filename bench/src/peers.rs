@@ -102,10 +102,11 @@ pub async fn measure(server: &Server, sizes: PeerSizes, slots: usize) -> Result<
     figures.extend(best(&driven));
     figures.extend(ours);
     Ok(Section {
-        title: format!("Peers: {} no-op jobs of 200 bytes", postgres::growth::grouped(sizes.jobs)),
+        title: format!("Peers: {} no-op jobs of 200 bytes", crate::report::grouped(sizes.jobs)),
         about: "every peer as it was configured below; Foreman keeps what is done, and its pick-up is over HTTP".into(),
         figures,
         notes,
+        ..Section::default()
     })
 }
 

@@ -8,7 +8,7 @@ use super::fleet::Size;
 use super::raw::Raw;
 use super::server::Server;
 use crate::jobs::{JobMaker, NOOP};
-use crate::report::{Figure, rate};
+use crate::report::{Figure, grouped, rate};
 
 /// How large; empty: not measured.
 #[derive(Clone, Debug)]
@@ -59,26 +59,4 @@ pub async fn measure(server: &Server, sizes: &Sizes) -> Result<Vec<Figure>> {
         add(format!("the same with {workers} worker processes"), drained, Some(&empty));
     }
     Ok(figures)
-}
-
-/// With commas, as people write it.
-pub fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn numbers_are_grouped_by_thousands() {
-        let shown = [0, 999, 1_000, 200_000, 10_000_000].map(super::grouped);
-        assert_eq!(shown, ["0", "999", "1,000", "200,000", "10,000,000"]);
-    }
 }
