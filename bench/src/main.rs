@@ -121,6 +121,9 @@ struct Args {
     /// Growth: worker processes.
     #[arg(long, value_delimiter = ',', default_values_t = [2, 4])]
     workers: Vec<usize>,
+    /// Peers: where their adapters are, and what `setup` there has installed.
+    #[arg(long, value_name = "DIRECTORY", default_value = "bench/peers")]
+    peers: PathBuf,
     /// Write tables and plots to this file, and `plots` beside it.
     #[arg(long, value_name = "FILE")]
     results: Option<PathBuf>,

@@ -156,11 +156,12 @@ async fn on_postgres(args: &Args, server: &Server) -> Result<Vec<Section>> {
         sections.push(once(args, "Growth, Postgres", about, figures));
     }
     if wants(args, Part::Peers) {
+        let place = args.peers.as_path();
         let of_peers = if args.smoke {
-            PeerSizes { jobs: 4 * BATCH, picks: 5, most_secs: 2 }
+            PeerSizes { place, jobs: 4 * BATCH, picks: 5, most_secs: 2, is_smoke: true }
         } else {
             let jobs = (sizes.jobs / 2).next_multiple_of(4 * BATCH);
-            PeerSizes { jobs, picks: 100, most_secs: 15 }
+            PeerSizes { place, jobs, picks: 150, most_secs: 12, is_smoke: false }
         };
         let section = peers::measure(server, of_peers, sizes.slots).await?;
         section.print(args.smoke);

@@ -26,9 +26,10 @@ use foreman_postgres::{Config, PostgresStore};
 use crate::bare::Target;
 use crate::jobs::{BATCH, JobMaker, NOOP, UNSERVED, batch_json, mixed_json, task_json};
 use crate::load::{self, per_second};
+use crate::pick_up::Took;
 use crate::report::{Figure, millis, rate};
 use crate::sizes::Sizes;
-use crate::{fairness, floor, peers};
+use crate::{fairness, floor};
 use fleet::{Fleet, Size};
 use raw::Raw;
 pub use server::Server;
@@ -134,13 +135,24 @@ pub async fn pick_ups(server: &Server, sizes: &Sizes, most: f64) -> Result<Vec<F
     Ok(figures)
 }
 
-/// The same that peers are measured with.
-pub async fn beside_peers(server: &Server, jobs: usize, picks: usize, slots: usize) -> Result<Vec<Figure>> {
+/// What peers are measured with too.
+#[derive(Clone, Copy, Debug)]
+pub struct BesidePeers {
+    /// A drain by one worker, and by two.
+    pub one: f64,
+    pub two: f64,
+    /// Submitted in batches, over HTTP.
+    pub submit: f64,
+    pub pick_up: Took,
+}
+
+pub async fn beside_peers(server: &Server, jobs: usize, picks: usize, slots: usize) -> Result<BesidePeers> {
     let (maker, size) = (JobMaker::of_task(NOOP)?, Size { workers: 1, slots, has_api: false });
     let one = drain::drain(server, "", &maker, jobs, size).await?;
     let two = drain::drain(server, "", &maker, jobs, Size { workers: 2, ..size }).await?;
+    let submit = submit::batches(server, jobs).await?;
     let (picked, _) = pick_up::idle(server, picks, slots).await?;
-    Ok(peers::ours(one.per_second, two.per_second, picked.took))
+    Ok(BesidePeers { one: one.per_second, two: two.per_second, submit, pick_up: picked.took })
 }
 
 /// How long a single job waits for another tenant's burst.
