@@ -151,9 +151,10 @@ async fn on_postgres(args: &Args, server: &Server) -> Result<Vec<Section>> {
         sections.push(once(args, "Steady load, Postgres", about, figures));
     }
     if wants(args, Part::Growth) {
-        let figures = growth::measure(server, &growth_sizes(args, &sizes)).await?;
-        let about = "the same drain where more is kept, waits or takes part";
-        sections.push(once(args, "Growth, Postgres", about, figures));
+        let turns = if args.smoke { 1 } else { args.rounds };
+        let section = growth::measure(server, &growth_sizes(args, &sizes), |made, _| made < turns).await?;
+        section.print(args.smoke);
+        sections.push(section);
     }
     if wants(args, Part::Peers) {
         let place = args.peers.as_path();

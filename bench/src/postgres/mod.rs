@@ -7,6 +7,7 @@ mod costs;
 mod drain;
 mod fleet;
 pub mod growth;
+mod history;
 pub mod pick_up;
 pub mod push;
 pub mod quick;
