@@ -169,16 +169,25 @@ pub async fn fairness(server: &Server, burst: usize, picks: usize) -> Result<Vec
     Ok(figures)
 }
 
-/// Steady work for so long; then the same of a mix of jobs, and with a transaction that stays open beside it.
-pub async fn steady(server: &Server, slots: usize, how_long: Duration) -> Result<Vec<Figure>> {
+/// How long each steady load lasts.
+#[derive(Clone, Copy, Debug)]
+pub struct SteadyTimes {
+    /// With and without an idle transaction.
+    pub alike: Duration,
+    pub mixed: Duration,
+}
+
+/// Steady work for so long; the same with a transaction that stays open beside it; and a mix of jobs.
+pub async fn steady(server: &Server, slots: usize, times: SteadyTimes) -> Result<Vec<Figure>> {
     let target = Target::start().await?;
     let alike = batch_json(&task_json(NOOP), BATCH);
     let mixed = mixed_json(&target.url());
+    let pinned = format!("the same beside a transaction left open for {} s", times.alike.as_secs());
     let mut figures = Vec::new();
-    for (name, batch, is_pinned, of) in [
-        (STEADY, &alike, false, None),
-        ("the same, mixed: three priorities, four queues, a tenth calls a URL", &mixed, false, Some(STEADY)),
-        ("the same while an idle transaction is open", &alike, true, Some(STEADY)),
+    for (name, batch, is_pinned, how_long, of) in [
+        (STEADY, &alike, false, times.alike, None),
+        (&pinned, &alike, true, times.alike, Some(STEADY)),
+        ("mixed: three priorities, four queues, a tenth calls a URL", &mixed, false, times.mixed, Some(STEADY)),
     ] {
         let database = server.database().await?;
         let fleet = Fleet::start(&database, Size { workers: 2, slots, has_api: true }).await?;
