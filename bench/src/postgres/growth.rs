@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::drain::{drain, drain_on};
 use super::fleet::Size;
-use super::history;
+use super::history::{self, Filled};
 use super::server::{Database, Server};
 use crate::floor;
 use crate::jobs::{JobMaker, NOOP};
@@ -88,8 +88,11 @@ async fn cases(server: &Server, sizes: &Sizes) -> Result<(Vec<Case>, Vec<String>
     for &finished in &sizes.history {
         let (database, many) = (server.database().await?, grouped(finished));
         match history::fill(&database, &maker, finished).await {
-            Ok(took) => {
-                notes.push(format!("{many} finished jobs, over eight weeks: written in {:.0} s", took.as_secs_f64()));
+            Ok(Filled { took, bytes }) => {
+                let (seconds, gigabytes) = (took.as_secs_f64(), bytes as f64 / 1e9);
+                notes.push(format!(
+                    "{many} finished jobs, over eight weeks: {gigabytes:.1} GB, written in {seconds:.0} s by copying rows"
+                ));
                 let name = format!("the same after {many} finished jobs");
                 cases.push(Case { database: Some(database), ..Case::new(name, &maker) });
             }

@@ -35,8 +35,14 @@ struct Week {
     is_this: bool,
 }
 
+/// How long the filling took, and how large the database is then.
+pub struct Filled {
+    pub took: Duration,
+    pub bytes: i64,
+}
+
 /// Fills a database that is as `foreman migrate` made it with so many finished jobs.
-pub async fn fill(database: &Database, maker: &JobMaker, jobs: usize) -> Result<Duration> {
+pub async fn fill(database: &Database, maker: &JobMaker, jobs: usize) -> Result<Filled> {
     let start = Instant::now();
     has_room(database, jobs).await?;
     let sql = database.connect().await?;
@@ -59,7 +65,8 @@ pub async fn fill(database: &Database, maker: &JobMaker, jobs: usize) -> Result<
     }
     sql.batch_execute("ANALYZE jobs; ANALYZE outcomes").await?;
     database.checkpoint().await?;
-    Ok(start.elapsed())
+    let bytes = sql.query_one("SELECT pg_database_size(current_database())", &[]).await?.get(0);
+    Ok(Filled { took: start.elapsed(), bytes })
 }
 
 /// A disk that becomes full would end everything else on this machine too.
