@@ -73,5 +73,6 @@ export async function pickUps(add, number = picks) {
 export const pickedUp = () => pickUps.started?.(now())
 
 export function say(result) {
-  console.log(JSON.stringify({ version: process.env.VERSION, settings, jobs, ...result }))
+  const config = `${result.config}, Node ${process.version}`
+  console.log(JSON.stringify({ version: process.env.VERSION, settings, jobs, ...result, config }))
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use foreman_core::Timestamp;
 use foreman_runtime::clock;
+use tokio::process::Command;
 use tokio::time::{Instant, timeout};
 
 use crate::jobs::BATCH;
@@ -147,7 +148,12 @@ pub async fn run(args: &Args) -> Result<()> {
 
 async fn version() -> Result<String> {
     let said = foreman()?.arg("--version").output().await?;
-    Ok(String::from_utf8_lossy(&said.stdout).trim().to_owned())
+    let version = String::from_utf8_lossy(&said.stdout).trim().to_owned();
+    // Only where this is run in the repository.
+    let commit = Command::new("git").args(["rev-parse", "--short", "HEAD"]).output().await.ok();
+    let commit = commit.filter(|said| said.status.success()).map(|said| said.stdout);
+    Ok(commit
+        .map_or(version.clone(), |commit| format!("{version}, commit {}", String::from_utf8_lossy(&commit).trim())))
 }
 
 fn wants(args: &Args, part: Part) -> bool {
@@ -312,4 +318,31 @@ async fn rounds(
     let number = all.len();
     let title = if number > 1 { format!("{title}: median of {number}") } else { title.to_owned() };
     Ok(Section::of_rounds(title, about, &all))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+
+    fn args(words: &[&str]) -> Args {
+        Args::parse_from(std::iter::once(&"bench").chain(words))
+    }
+
+    #[test]
+    fn a_part_is_repeated_up_to_three_times_and_only_within_its_time() {
+        let (quick, slow) = (Part::Drain.budget() / 4, Part::Drain.budget() * 3 / 5);
+        assert!(args(&[]).may_go_on(Part::Drain, 1, quick) && args(&[]).may_go_on(Part::Drain, 2, 2 * quick));
+        assert!(!args(&[]).may_go_on(Part::Drain, 3, 3 * quick));
+        assert!(!args(&[]).may_go_on(Part::Drain, 1, slow));
+        assert!(args(&["--rounds", "5"]).may_go_on(Part::Drain, 4, 4 * slow));
+        assert!(!args(&["--smoke"]).may_go_on(Part::Drain, 1, quick));
+    }
+
+    #[test]
+    fn all_parts_fit_into_half_an_hour_with_time_to_fill_the_history() {
+        let sum: Duration = Part::IN_ORDER.into_iter().map(Part::budget).sum();
+        assert!(sum <= Duration::from_mins(26), "{sum:?}");
+    }
 }
