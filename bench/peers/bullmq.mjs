@@ -38,7 +38,7 @@ async function measure() {
   const pickUp = await pickUps(() => timed.add('timed', payload))
   say({
     peer: `bullmq (appendfsync ${process.env.FSYNC ?? 'always'})`,
-    config: `${processes} process(es), ${JSON.stringify(settings === 'fast' ? fast : 'defaults (concurrency 1)')}`,
+    config: `Redis ${process.env.REDIS_VERSION}, ${processes} process(es), ${JSON.stringify(settings === 'fast' ? fast : 'defaults (concurrency 1)')}`,
     keeps_history: true,
     drain_per_second: drain,
     submit_batch_per_second: submit,

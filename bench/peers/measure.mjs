@@ -44,7 +44,8 @@ export async function workers(file, number, variables) {
   const first = () => told.map((one) => one.first && BigInt(one.first)).filter(Boolean).sort()[0]
   while (sum() < jobs) {
     await sleep(5)
-    if (seconds(first() ?? begun) > MOST_SECONDS) break
+    // From the first job on: a process takes a while to start.
+    if (first() ? seconds(first()) > MOST_SECONDS : seconds(begun) > MOST_SECONDS + 20) break
     if (children.some((child) => child.exitCode !== null)) throw new Error('a worker process ended')
   }
   return { first: first() ?? begun, done: sum(), isWhole: sum() >= jobs, end: () => children.forEach((child) => child.kill()) }
@@ -72,5 +73,6 @@ export async function pickUps(add, number = picks) {
 export const pickedUp = () => pickUps.started?.(now())
 
 export function say(result) {
-  console.log(JSON.stringify({ version: process.env.VERSION, settings, jobs, ...result }))
+  const config = `${result.config}, Node ${process.version}`
+  console.log(JSON.stringify({ version: process.env.VERSION, settings, jobs, ...result, config }))
 }

@@ -42,7 +42,7 @@ async function measure() {
   running.end()
   await boss.work('timed', { ...options, ...(settings === 'fast' ? { batchSize: 1 } : {}) }, async () => pickedUp())
   // With its default interval a pick takes a second or two.
-  const pickUp = await pickUps(() => boss.send('timed', payload), Math.min(picks, 20))
+  const pickUp = await pickUps(() => boss.send('timed', payload), Math.min(picks, settings === 'fast' ? 20 : 8))
   const workersOf = settings === 'fast' ? FAST_WORKERS : 1
   say({
     peer: 'pg-boss',

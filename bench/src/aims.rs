@@ -20,9 +20,15 @@ struct Aim {
 
 use Wanted::{RatioAtLeast, RatioAtMost, ValueAtMost};
 
-const AIMS: [Aim; 17] = [
+const AIMS: [Aim; 18] = [
     aim("HTTP push, of a bare client loop", "HTTP push", "HTTP push, one worker", RatioAtLeast(0.6)),
     aim("HTTP push with two workers, of one", "HTTP push", "HTTP push, two workers", RatioAtLeast(1.0)),
+    aim(
+        "the same, one target call in twenty slow",
+        "HTTP push",
+        "HTTP push, one in 20 slow, two workers",
+        RatioAtLeast(1.0),
+    ),
     aim("drain, of the best Postgres peer", "Peers", "Foreman: drain", RatioAtLeast(1.5)),
     aim("drain, of the store alone", "Drain", "drain, one worker", RatioAtLeast(0.6)),
     aim("drain with two workers, of one", "Drain", "drain, two workers", RatioAtLeast(1.2)),
@@ -31,10 +37,20 @@ const AIMS: [Aim; 17] = [
     aim("single submit, 64 connections, of a bare 202 server", "Submissions", "submit single, 64", RatioAtLeast(0.5)),
     aim("batch submit, of raw rows", "Submissions", "submit in batches", RatioAtLeast(0.7)),
     aim("SQLite end to end, of the store alone", "SQLite", "end to end: submitted", RatioAtLeast(0.4)),
-    aim("an idle transaction, of none", "Steady", "the same while an idle", RatioAtLeast(0.9)),
-    aim("after many finished jobs, of an empty database", "Growth", "the same after", RatioAtLeast(0.9)),
-    aim("many tenants, of one", "Growth", "the same of", RatioAtLeast(0.9)),
-    aim("many queues, of one", "Growth", "the same in", RatioAtLeast(0.9)),
+    aim(
+        "an idle transaction held for 60 s, of none",
+        "Steady",
+        "the same beside a transaction left open for 60 s",
+        RatioAtLeast(0.9),
+    ),
+    aim(
+        "after 10 M finished jobs, of an empty database",
+        "Growth",
+        "the same after 10,000,000 finished jobs",
+        RatioAtLeast(0.9),
+    ),
+    aim("10 k tenants, of one", "Growth", "the same of 10,000 tenants", RatioAtLeast(0.9)),
+    aim("1 k queues, of one", "Growth", "the same in 1,000 queues", RatioAtLeast(0.9)),
     aim("idle memory of the API, MiB", "Pick-up", "idle memory, api", ValueAtMost(25.0)),
     aim("idle memory of a worker, MiB", "Pick-up", "idle memory, worker", ValueAtMost(25.0)),
     aim("idle memory of the scheduler, MiB", "Pick-up", "idle memory, scheduler", ValueAtMost(25.0)),
@@ -55,8 +71,7 @@ impl Aim {
             RatioAtLeast(_) | RatioAtMost(_) => line.ratio,
         });
         match self.wanted {
-            // Drains by one and by two workers: the better is what a user can have. Growth: the largest size comes last.
-            RatioAtLeast(_) if self.section == "Growth" => values.last(),
+            // Drains by one and by two workers: the better is what a user can have.
             RatioAtLeast(_) => values.reduce(f64::max),
             RatioAtMost(_) | ValueAtMost(_) => values.reduce(f64::min),
         }
@@ -73,7 +88,9 @@ pub fn table(sections: &[Section]) -> String {
             RatioAtMost(bound) | ValueAtMost(bound) => (format!("≤ {bound}"), |measured, bound| measured <= bound),
         };
         let (RatioAtLeast(bound) | RatioAtMost(bound) | ValueAtMost(bound)) = aim.wanted;
-        let (measured, verdict) = match aim.measured(sections) {
+        // As it is shown: 0.996 of one is not "1.00, missed".
+        let rounded = aim.measured(sections).map(|measured| (measured * 100.0).round() / 100.0);
+        let (measured, verdict) = match rounded {
             Some(measured) if is_met(measured, bound) => (format!("{measured:.2}"), "met"),
             Some(measured) => (format!("{measured:.2}"), "**missed**"),
             None => (String::new(), "not measured"),
@@ -90,7 +107,7 @@ mod tests {
     use crate::report::{memory, rate};
 
     fn section(title: &str, figures: Vec<crate::report::Figure>) -> Section {
-        Section { title: title.into(), about: String::new(), figures, notes: Vec::new() }
+        Section::new(title, "", figures)
     }
 
     #[test]

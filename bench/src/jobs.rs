@@ -27,6 +27,10 @@ pub fn task_json(task: &str) -> String {
     format!(r#"{{"task":"{task}","payload":"{PAYLOAD}"}}"#)
 }
 
+pub fn url_json(url: &str) -> String {
+    format!(r#"{{"url":"{url}","payload":"{PAYLOAD}"}}"#)
+}
+
 /// Of ten jobs six do nothing, two are urgent, one can wait, and one calls the URL; they are in four queues.
 pub fn mixed_json(url: &str) -> String {
     let task = |priority: &str, queue: usize| {
@@ -60,6 +64,14 @@ impl JobMaker {
     pub fn of_url(url: &str) -> Result<Self> {
         let (url, headers) = (url.parse().context("a URL")?, SecretMap::default());
         Ok(Self::new(Target::Http(HttpTarget { url, method: "POST".into(), headers, body: payload()? })))
+    }
+
+    /// Jobs that call the first URL, and the second once in so many jobs.
+    pub fn of_urls(url: &str, other: &str, every: usize) -> Result<Self> {
+        let (mut maker, other) = (Self::of_url(url)?, Self::of_url(other)?);
+        maker.works = vec![Arc::clone(&maker.works[0]); every.max(2) - 1];
+        maker.works.extend(other.works);
+        Ok(maker)
     }
 
     fn new(target: Target) -> Self {

@@ -26,14 +26,19 @@ pub async fn submit_single(address: &str, jobs: usize, connections: usize) -> Re
 
 /// Jobs per second, in batches.
 pub async fn submit_batches(address: &str, jobs: usize) -> Result<f64> {
-    let took = submit(address, UNSERVED, jobs).await?;
+    let took = submit(address, &task_json(UNSERVED), jobs).await?;
     Ok(per_second(jobs / BATCH * BATCH, took))
 }
 
 /// From the first submission to the last settlement, as the processes that settle count it.
 pub async fn end_to_end(address: &str, workers: &[&str], jobs: usize) -> Result<f64> {
+    end_to_end_of(&task_json(NOOP), address, workers, jobs).await
+}
+
+/// The same of such jobs.
+pub async fn end_to_end_of(job: &str, address: &str, workers: &[&str], jobs: usize) -> Result<f64> {
     let start = Instant::now();
-    submit(address, NOOP, jobs).await?;
+    submit(address, job, jobs).await?;
     // Not before: a connection that asks nothing for ten seconds is closed, and a submission may take that long.
     let mut counters = Counters::open(workers).await?;
     counters.until(jobs as u64, start).await?;
@@ -95,8 +100,8 @@ pub async fn background(address: &str, jobs_per_second: f64) -> Result<()> {
     }
 }
 
-async fn submit(address: &str, task: &str, jobs: usize) -> Result<Duration> {
-    let body = batch_json(&task_json(task), BATCH);
+async fn submit(address: &str, job: &str, jobs: usize) -> Result<Duration> {
+    let body = batch_json(job, BATCH);
     send(address, "/api/v1/jobs/batch", body.as_bytes(), jobs / BATCH, SENDERS, 200).await
 }
 

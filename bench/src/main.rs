@@ -23,6 +23,7 @@ mod jobs;
 mod load;
 mod parts;
 mod peers;
+mod pick_up;
 mod plot;
 mod postgres;
 mod process;
@@ -32,6 +33,7 @@ mod report;
 mod results;
 mod sizes;
 mod sqlite;
+mod steps;
 mod stream;
 
 use std::path::PathBuf;
@@ -60,7 +62,7 @@ struct Args {
     #[arg(long, requires = "quick")]
     record: bool,
     /// With --quick: the record.
-    #[arg(long, value_name = "FILE", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/recorded.toml"))]
+    #[arg(long, value_name = "FILE", default_value = "bench/recorded.toml")]
     recorded: PathBuf,
     /// With --quick: turns that each side takes.
     #[arg(long, default_value_t = 3)]
@@ -77,16 +79,16 @@ struct Args {
     /// Slots of a worker whose jobs call a URL.
     #[arg(long, default_value_t = 256)]
     push_slots: usize,
-    /// Each measurement is made this often, and the median is printed.
-    #[arg(long, default_value_t = 3)]
-    rounds: usize,
+    /// Each measurement is made this often, and the median is printed. By default up to three times, within half an hour in all.
+    #[arg(long)]
+    rounds: Option<usize>,
     /// Jobs of one tenant that wait while another's single jobs are timed.
-    #[arg(long, default_value_t = 100_000)]
+    #[arg(long, default_value_t = 50_000)]
     burst: usize,
     /// Jobs submitted one at a time, to see how soon a fleet picks them up. By default 1,000, and 60 with --quick.
     #[arg(long)]
     picks: Option<usize>,
-    /// Seconds of each steady load, of which one is beside an idle transaction that holds back the vacuum; 0: not measured.
+    /// Seconds of a steady load, alone and beside an idle transaction that holds back the vacuum; a mixed one takes a third.
     #[arg(long, default_value_t = 60)]
     steady_secs: u64,
     /// A superuser of the Postgres server to measure on: databases are created there, and dropped afterwards.
@@ -102,23 +104,32 @@ struct Args {
     #[arg(long, default_value_t = 50)]
     changes: u32,
     /// Seconds of it.
-    #[arg(long, default_value_t = 20)]
+    #[arg(long, default_value_t = 12)]
     watch_secs: u64,
-    /// Growth: finished jobs that are kept.
-    #[arg(long, value_delimiter = ',', default_values_t = [100_000])]
+    /// Growth: finished jobs that are kept. Ten million take about 11 GB of disk until the end.
+    #[arg(long, value_delimiter = ',', default_values_t = [1_000_000, 10_000_000])]
     history: Vec<usize>,
     /// Growth: jobs that wait.
-    #[arg(long, value_delimiter = ',', default_values_t = [100_000])]
+    #[arg(long, value_delimiter = ',', default_values_t = [1_000, 1_000_000])]
     backlog: Vec<usize>,
     /// Growth: tenants that have jobs.
-    #[arg(long, value_delimiter = ',', default_values_t = [1_000])]
+    #[arg(long, value_delimiter = ',', default_values_t = [10_000])]
     tenants: Vec<usize>,
     /// Growth: queues that have jobs.
-    #[arg(long, value_delimiter = ',', default_values_t = [100])]
+    #[arg(long, value_delimiter = ',', default_values_t = [1_000])]
     queues: Vec<usize>,
     /// Growth: worker processes.
     #[arg(long, value_delimiter = ',', default_values_t = [2, 4])]
     workers: Vec<usize>,
+    /// Peers: where their adapters are, and what `setup` there has installed.
+    #[arg(long, value_name = "DIRECTORY", default_value = "bench/peers")]
+    peers: PathBuf,
+    /// Peers: single jobs whose pick-up is timed, at fast settings; half as many at defaults.
+    #[arg(long, default_value_t = 150)]
+    peer_picks: usize,
+    /// Peers: seconds after which a drain is ended, at fast settings; a third of it at defaults.
+    #[arg(long, default_value_t = 12)]
+    peer_secs: u64,
     /// Write tables and plots to this file, and `plots` beside it.
     #[arg(long, value_name = "FILE")]
     results: Option<PathBuf>,

@@ -2,6 +2,14 @@
 
 use std::fmt::Write as _;
 
+/// A picture of its own.
+#[derive(Clone, Debug)]
+pub struct Chart {
+    pub title: String,
+    pub bars: Vec<Bar>,
+}
+
+#[derive(Clone, Debug)]
 pub struct Bar {
     pub label: String,
     pub value: f64,
@@ -10,13 +18,13 @@ pub struct Bar {
     pub is_ours: bool,
 }
 
-const WIDTH: usize = 900;
-/// Where bars begin.
-const LEFT: usize = 430;
+const WIDTH: usize = 960;
+/// Where bars begin: the longest label has about 75 characters.
+const LEFT: usize = 470;
 const ROW: usize = 24;
 const TOP: usize = 40;
 
-pub fn bars(title: &str, bars: &[Bar]) -> String {
+pub fn bars(Chart { title, bars }: &Chart) -> String {
     let height = TOP + bars.len() * ROW + 12;
     let longest = bars.iter().map(|bar| bar.value).fold(f64::MIN_POSITIVE, f64::max);
     let mut svg = format!(
@@ -27,7 +35,7 @@ pub fn bars(title: &str, bars: &[Bar]) -> String {
     );
     for (place, bar) in bars.iter().enumerate() {
         let y = TOP + place * ROW;
-        let width = (bar.value.max(0.0) / longest * (WIDTH - LEFT - 90) as f64).max(1.0);
+        let width = (bar.value.max(0.0) / longest * (WIDTH - LEFT - 100) as f64).max(1.0);
         let colour = if bar.is_ours { "#2563eb" } else { "#9ca3af" };
         // Writing to a string cannot fail.
         let _ = writeln!(
@@ -59,8 +67,9 @@ mod tests {
     #[test]
     fn the_longest_bar_fills_the_width_and_text_is_escaped() {
         let bar = |label: &str, value| Bar { label: label.into(), value, shown: format!("{value}"), is_ours: false };
-        let svg = bars("a & b", &[bar("x < y", 100.0), bar("half", 50.0)]);
+        let chart = Chart { title: "a & b".into(), bars: vec![bar("x < y", 100.0), bar("half", 50.0)] };
+        let svg = bars(&chart);
         assert!(svg.contains("a &amp; b") && svg.contains("x &lt; y"));
-        assert!(svg.contains("width=\"380\"") && svg.contains("width=\"190\""), "{svg}");
+        assert!(svg.contains("width=\"390\"") && svg.contains("width=\"195\""), "{svg}");
     }
 }

@@ -1,9 +1,9 @@
 //! The lines of a run: each figure with what it is a ratio of.
 
-use serde::{Deserialize, Serialize};
+use crate::plot::Chart;
 
 /// One line.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
     pub name: String,
     pub value: f64,
@@ -12,7 +12,7 @@ pub struct Figure {
     pub of: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     PerSecond,
     Milliseconds,
@@ -31,7 +31,8 @@ pub enum Unit {
 impl Unit {
     pub fn show(self, value: f64) -> String {
         match self {
-            Unit::PerSecond => format!("{value:.0} /s"),
+            Unit::PerSecond if value.is_finite() => format!("{} /s", grouped(value.round() as usize)),
+            Unit::PerSecond => format!("{value} /s"),
             Unit::Milliseconds => format!("{value:.2} ms"),
             Unit::Microseconds => format!("{value:.1} µs"),
             Unit::Bytes => format!("{value:.0} B"),
@@ -63,14 +64,25 @@ pub fn memory(name: impl Into<String>, bytes: u64) -> Figure {
 }
 
 /// What one part of a run has to say.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub struct Section {
     pub title: String,
     /// What was compared with what, for a reader of the results.
     pub about: String,
+    /// Before the figures.
+    pub grid: Option<Grid>,
     pub figures: Vec<Figure>,
+    /// Instead of one of all rates.
+    pub charts: Vec<Chart>,
     /// How something was configured, or why it is missing.
     pub notes: Vec<String>,
+}
+
+/// A table of things that all have the same figures: a row for each.
+#[derive(Clone, Debug)]
+pub struct Grid {
+    pub columns: Vec<&'static str>,
+    pub rows: Vec<Vec<String>>,
 }
 
 /// A line of a section, with its ratio.
@@ -84,7 +96,11 @@ impl Section {
     pub fn of_rounds(title: impl Into<String>, about: impl Into<String>, rounds: &[Vec<Figure>]) -> Self {
         let figures = rounds.last().into_iter().flatten();
         let figures = figures.map(|figure| Figure { value: median_of(rounds, &figure.name), ..figure.clone() });
-        Self { title: title.into(), about: about.into(), figures: figures.collect(), notes: Vec::new() }
+        Self::new(title, about, figures.collect())
+    }
+
+    pub fn new(title: impl Into<String>, about: impl Into<String>, figures: Vec<Figure>) -> Self {
+        Self { title: title.into(), about: about.into(), figures, ..Self::default() }
     }
 
     pub fn value(&self, name: &str) -> Option<f64> {
@@ -103,10 +119,13 @@ impl Section {
         if !self.about.is_empty() {
             println!("  {}", self.about);
         }
+        for row in self.grid.iter().flat_map(|grid| &grid.rows) {
+            println!("  {}", row.join(" | "));
+        }
         for Line { figure, ratio } in self.lines() {
             let of = figure.of.as_deref().unwrap_or_default();
             let ratio = ratio.map(|ratio| format!("{ratio:>7.2} of {of}")).unwrap_or_default();
-            println!("  {:<66} {:>12}  {ratio}", figure.name, figure.unit.show(figure.value));
+            println!("  {:<70} {:>12}  {ratio}", figure.name, figure.unit.show(figure.value));
         }
         for note in &self.notes {
             println!("  - {note}");
@@ -120,14 +139,38 @@ fn median_of(rounds: &[Vec<Figure>], name: &str) -> f64 {
     median(all.map(|figure| figure.value).collect())
 }
 
+/// With commas, as people write it.
+pub fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+    let (lower, upper) = (values.len().saturating_sub(1) / 2, values.len() / 2);
+    match (values.get(lower), values.get(upper)) {
+        (Some(lower), Some(upper)) => f64::midpoint(*lower, *upper),
+        _ => f64::NAN,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_are_grouped_by_thousands() {
+        let shown = [0, 999, 1_000, 200_000, 10_000_000].map(grouped);
+        assert_eq!(shown, ["0", "999", "1,000", "200,000", "10,000,000"]);
+        assert_eq!(Unit::PerSecond.show(27_478.4), "27,478 /s");
+    }
 
     #[test]
     fn a_section_has_the_median_of_its_rounds_and_ratios_within_it() {
@@ -136,5 +179,7 @@ mod tests {
         let ratios: Vec<_> = section.lines().map(|line| line.ratio).collect();
         assert_eq!(section.value("floor"), Some(200.0));
         assert_eq!(ratios, [None, Some(0.25)]);
+        assert!((median(vec![4.0, 1.0]) - 2.5).abs() < f64::EPSILON);
+        assert!(median(Vec::new()).is_nan());
     }
 }

@@ -27,7 +27,7 @@ const CHANGES_PER_JOB: u32 = 3;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 const BARE_CPU: &str = "bare loop: CPU of the process";
-const ALONE_CPU: &str = "nobody watches: CPU of the server under the same load";
+const ALONE_CPU: &str = "no clients: CPU of the server under the same load";
 const BARE_P50: &str = "bare loop: from written to read, half of them within";
 const BARE_P99: &str = "bare loop: from written to read, 99 % of them within";
 const BARE_EVENTS: &str = "bare loop: events that arrived at clients";

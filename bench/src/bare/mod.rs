@@ -13,7 +13,7 @@ use tokio::process::{Child, ChildStdout, Command};
 
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum Bare {
-    /// Answer 200 to every request: what jobs that call a URL are sent to.
+    /// Answer 200 to every request, after 100 ms if it is for `/slow`: what jobs that call a URL are sent to.
     Target,
     /// Answer 202 to every submission, and keep nothing.
     Accept,
@@ -82,6 +82,11 @@ impl Target {
 
     pub fn url(&self) -> String {
         format!("http://{}/", self.address)
+    }
+
+    /// It answers there after 100 ms.
+    pub fn slow_url(&self) -> String {
+        format!("http://{}/slow", self.address)
     }
 
     /// A bare loop with the HTTP client that workers use.

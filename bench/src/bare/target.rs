@@ -1,4 +1,7 @@
-//! A target that costs as little as a target can: it finds the end of a request and answers 200.
+//! A target that costs as little as a target can: it finds the end of a request and answers 200. To requests for `/slow` it does
+//! so after a while.
+
+use std::time::Duration;
 
 use anyhow::{Result, bail};
 use foreman_runtime::Tasks;
@@ -6,6 +9,9 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+const SLOW: &[u8] = b"POST /slow ";
+/// How long a slow request takes.
+const WHILE: Duration = Duration::from_millis(100);
 /// No request of this benchmark is longer.
 const LONGEST: usize = 64 * 1024;
 
@@ -24,6 +30,9 @@ async fn answer(mut stream: TcpStream) -> Result<()> {
     let mut received = Vec::with_capacity(4 * 1024);
     loop {
         while let Some(length) = request_length(&received)? {
+            if received.starts_with(SLOW) {
+                tokio::time::sleep(WHILE).await;
+            }
             received.drain(..length);
             stream.write_all(ANSWER).await?;
         }

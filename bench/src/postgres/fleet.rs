@@ -30,6 +30,8 @@ impl Fleet {
             ("FOREMAN_LIMITS_TENANT_SUBMIT_PER_SECOND", "unlimited"),
             ("FOREMAN_LIMITS_TENANT_QUEUED_JOBS", "unlimited"),
             ("FOREMAN_LIMITS_TENANT_RUNNING_JOBS", "unlimited"),
+            // History is kept, however old: deleting it is not what is measured.
+            ("FOREMAN_RETENTION_COMPLETED", "forever"),
         ];
         let slots = size.slots.to_string();
         let scheduler = Process::start("scheduler", "--health-listen", &[], &variables).await?;

@@ -7,13 +7,13 @@ mod costs;
 mod drain;
 mod fleet;
 pub mod growth;
+mod history;
 pub mod pick_up;
-mod push;
+pub mod push;
 pub mod quick;
 mod raw;
 mod rows;
 mod server;
-mod steps;
 pub mod submit;
 
 use std::sync::Arc;
@@ -27,9 +27,10 @@ use foreman_postgres::{Config, PostgresStore};
 use crate::bare::Target;
 use crate::jobs::{BATCH, JobMaker, NOOP, UNSERVED, batch_json, mixed_json, task_json};
 use crate::load::{self, per_second};
-use crate::report::{Figure, Unit, millis, rate};
+use crate::pick_up::Took;
+use crate::report::{Figure, millis, rate};
 use crate::sizes::Sizes;
-use crate::{fairness, floor, peers};
+use crate::{fairness, floor};
 use fleet::{Fleet, Size};
 use raw::Raw;
 pub use server::Server;
@@ -40,8 +41,6 @@ const STORE_FILL: &str = "store alone: submitted, batches of 1,000";
 const STORE_DRAIN: &str = "store alone: claimed by 512, settled in 3 calls";
 pub const ONE_WORKER: &str = "drain, one worker";
 const END_TO_END: &str = "end to end over HTTP: submitted, run, settled, two workers";
-const BARE_LOOP: &str = "bare client loop";
-const PUSH_ONE: &str = "HTTP push, one worker";
 const RAW_COMMIT: &str = "one row committed, p50";
 const STEADY: &str = "steady end to end, two workers";
 
@@ -99,39 +98,27 @@ async fn store_rates(server: &Server, jobs: usize) -> Result<(f64, f64)> {
     Ok((per_second(jobs, fill), per_second(jobs, drain)))
 }
 
-/// Jobs that call a URL.
-pub async fn pushes(server: &Server, sizes: &Sizes) -> Result<Vec<Figure>> {
-    let jobs = sizes.jobs / 2;
-    let bare = push::bare_loop(jobs, sizes.push_slots).await?;
-    let one = push::push(server, PUSH_ONE, jobs, 1, sizes.push_slots).await?;
-    let two = push::push(server, "HTTP push, two workers", jobs, 2, sizes.push_slots).await?;
-    let mut figures = vec![
-        rate(BARE_LOOP, bare.per_second, None),
-        rate(PUSH_ONE, one.per_second, Some(BARE_LOOP)),
-        rate("HTTP push, two workers", two.per_second, Some(PUSH_ONE)),
-    ];
-    figures.push(Figure::new("bare client loop: CPU per request", bare.cpu, Unit::Microseconds, None));
-    figures.extend(one.costs);
-    figures.extend(two.costs);
-    Ok(figures)
-}
-
 /// Submissions at several numbers of connections, and in batches.
 pub async fn submissions(server: &Server, sizes: &Sizes) -> Result<Vec<Figure>> {
-    let mut figures = Vec::new();
+    let (mut figures, mut costs) = (Vec::new(), Vec::new());
     for &connections in &sizes.connections {
         // One connection waits for one commit after the other.
         let jobs = if connections == 1 { sizes.jobs / 20 } else { sizes.jobs / 2 };
         let bare = format!("bare 202 server, {connections} connection(s)");
         figures.push(rate(&bare, submit::to_bare_server(jobs, connections).await?, None));
-        let single = submit::single(server, jobs, connections).await?;
-        figures.push(rate(format!("submit single, {connections} connection(s)"), single, Some(&bare)));
+        let what = format!("submit single, {connections} connection(s)");
+        let (single, cost) = submit::single_metered(server, &what, jobs, connections).await?;
+        figures.push(rate(what, single, Some(&bare)));
+        costs.extend(cost);
     }
     let database = server.database().await?;
     let raw = Raw::learn(&database, &JobMaker::of_task(UNSERVED)?).await?.fill(sizes.jobs).await?;
     database.remove().await?;
     figures.push(rate(RAW_FILL, per_second(sizes.jobs, raw), None));
-    figures.push(rate("submit in batches of 1,000", submit::batches(server, sizes.jobs).await?, Some(RAW_FILL)));
+    let what = "submit in batches of 1,000";
+    let (batches, cost) = submit::batches_metered(server, what, sizes.jobs).await?;
+    figures.push(rate(what, batches, Some(RAW_FILL)));
+    figures.extend(costs.into_iter().chain(cost));
     Ok(figures)
 }
 
@@ -143,22 +130,30 @@ pub async fn pick_ups(server: &Server, sizes: &Sizes, most: f64) -> Result<Vec<F
     let (idle, weights) = pick_up::idle(server, sizes.picks, sizes.slots).await?;
     let half = pick_up::beside(server, sizes.picks, sizes.slots, most / 2.0).await?;
     let mut figures = vec![millis(RAW_COMMIT, commit, None)];
-    for (when, took) in [("idle", idle), ("half load", half)] {
-        figures.push(millis(format!("pick-up, {when}, p50"), took.p50, Some(RAW_COMMIT)));
-        figures.push(millis(format!("pick-up, {when}, p99"), took.p99, Some(RAW_COMMIT)));
-        figures.push(millis(format!("pick-up, {when}, p99.9"), took.p999, Some(RAW_COMMIT)));
-    }
+    figures.extend(idle.figures("idle", Some(RAW_COMMIT)));
+    figures.extend(half.figures("half load", Some(RAW_COMMIT)));
     figures.extend(weights);
     Ok(figures)
 }
 
-/// The same that peers are measured with.
-pub async fn beside_peers(server: &Server, jobs: usize, picks: usize, slots: usize) -> Result<Vec<Figure>> {
+/// What peers are measured with too.
+#[derive(Clone, Copy, Debug)]
+pub struct BesidePeers {
+    /// A drain by one worker, and by two.
+    pub one: f64,
+    pub two: f64,
+    /// Submitted in batches, over HTTP.
+    pub submit: f64,
+    pub pick_up: Took,
+}
+
+pub async fn beside_peers(server: &Server, jobs: usize, picks: usize, slots: usize) -> Result<BesidePeers> {
     let (maker, size) = (JobMaker::of_task(NOOP)?, Size { workers: 1, slots, has_api: false });
     let one = drain::drain(server, "", &maker, jobs, size).await?;
     let two = drain::drain(server, "", &maker, jobs, Size { workers: 2, ..size }).await?;
-    let (took, _) = pick_up::idle(server, picks, slots).await?;
-    Ok(peers::ours(one.per_second, two.per_second, took))
+    let submit = submit::batches(server, jobs).await?;
+    let (picked, _) = pick_up::idle(server, picks, slots).await?;
+    Ok(BesidePeers { one: one.per_second, two: two.per_second, submit, pick_up: picked.took })
 }
 
 /// How long a single job waits for another tenant's burst.
@@ -174,16 +169,25 @@ pub async fn fairness(server: &Server, burst: usize, picks: usize) -> Result<Vec
     Ok(figures)
 }
 
-/// Steady work for so long; then the same of a mix of jobs, and with a transaction that stays open beside it.
-pub async fn steady(server: &Server, slots: usize, how_long: Duration) -> Result<Vec<Figure>> {
+/// How long each steady load lasts.
+#[derive(Clone, Copy, Debug)]
+pub struct SteadyTimes {
+    /// With and without an idle transaction.
+    pub alike: Duration,
+    pub mixed: Duration,
+}
+
+/// Steady work for so long; the same with a transaction that stays open beside it; and a mix of jobs.
+pub async fn steady(server: &Server, slots: usize, times: SteadyTimes) -> Result<Vec<Figure>> {
     let target = Target::start().await?;
     let alike = batch_json(&task_json(NOOP), BATCH);
     let mixed = mixed_json(&target.url());
+    let pinned = format!("the same beside a transaction left open for {} s", times.alike.as_secs());
     let mut figures = Vec::new();
-    for (name, batch, is_pinned, of) in [
-        (STEADY, &alike, false, None),
-        ("the same, mixed: three priorities, four queues, a tenth calls a URL", &mixed, false, Some(STEADY)),
-        ("the same while an idle transaction is open", &alike, true, Some(STEADY)),
+    for (name, batch, is_pinned, how_long, of) in [
+        (STEADY, &alike, false, times.alike, None),
+        (&pinned, &alike, true, times.alike, Some(STEADY)),
+        ("mixed: three priorities, four queues, a tenth calls a URL", &mixed, false, times.mixed, Some(STEADY)),
     ] {
         let database = server.database().await?;
         let fleet = Fleet::start(&database, Size { workers: 2, slots, has_api: true }).await?;

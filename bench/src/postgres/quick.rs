@@ -72,7 +72,7 @@ impl PostgresGate {
                 let database = server.database().await?;
                 let floor = raw::commit_millis(&database, size.picks).await?;
                 database.remove().await?;
-                Ok(Turn { floor, ours: pick_up::idle(server, size.picks, SLOTS).await?.0.p50, cpu: None })
+                Ok(Turn { floor, ours: pick_up::idle(server, size.picks, SLOTS).await?.0.took.p50, cpu: None })
             }
         }
     }

@@ -31,7 +31,6 @@ pub struct Raw<'d> {
 
 struct Statements {
     fill: String,
-    finished: String,
     take: String,
     finish: String,
     work: String,
@@ -61,32 +60,17 @@ impl<'d> Raw<'d> {
 
     /// Jobs that wait.
     pub async fn fill(&self, jobs: usize) -> Result<Duration> {
-        let key = Arc::clone(&self.key);
-        self.in_batches(jobs, &self.statements.fill, move |number| Some(key.fetch_add(number, Ordering::Relaxed))).await
-    }
-
-    /// Jobs that are done.
-    pub async fn history(&self, jobs: usize) -> Result<Duration> {
-        self.in_batches(jobs, &self.statements.finished, |_| None).await
-    }
-
-    async fn in_batches(
-        &self,
-        jobs: usize,
-        statement: &str,
-        first_key: impl Fn(i64) -> Option<i64> + Clone + Send + 'static,
-    ) -> Result<Duration> {
         let (tasks, next) = (Tasks::new(), Arc::new(AtomicUsize::new(0)));
         let mut connections = Vec::new();
         for _ in 0..SENDERS {
             let sql = self.database.connect().await?;
-            let statement = sql.prepare(statement).await?;
+            let statement = sql.prepare(&self.statements.fill).await?;
             connections.push((sql, statement));
         }
         let start = Instant::now();
         let mut running = Vec::new();
         for (sql, statement) in connections {
-            let (statements, next, first_key) = (Arc::clone(&self.statements), Arc::clone(&next), first_key.clone());
+            let (statements, next, key) = (Arc::clone(&self.statements), Arc::clone(&next), Arc::clone(&self.key));
             running.push(tasks.spawn("raw fill", async move {
                 loop {
                     let first = next.fetch_add(BATCH, Ordering::Relaxed);
@@ -96,10 +80,8 @@ impl<'d> Raw<'d> {
                     let number = BATCH.min(jobs - first);
                     let ids: Vec<Uuid> = (0..number).map(|_| Uuid::now_v7()).collect();
                     let works = vec![statements.work.as_str(); number];
-                    match first_key(number as i64) {
-                        Some(key) => sql.execute(&statement, &[&ids, &works, &key]).await?,
-                        None => sql.execute(&statement, &[&ids, &works]).await?,
-                    };
+                    let first_key = key.fetch_add(number as i64, Ordering::Relaxed);
+                    sql.execute(&statement, &[&ids, &works, &first_key]).await?;
                 }
             }));
         }
@@ -169,12 +151,10 @@ impl Statements {
             SELECT * FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS asked (id, work, place))";
         let job = jobs.insert(&[("id", "asked.id"), ("work", "asked.work")], "asked")?;
         let waiting = ready.insert(&[("job", "asked.id"), ("key", "$3::bigint + asked.place")], "asked")?;
-        let outcome = outcomes.insert(&[("job", "asked.id")], "asked")?;
         let [lane, route, queue] = ["lane", "route", "queue"].map(|name| ready.literal(name).map(str::to_owned));
         let (lane, route, queue) = (lane?, route?, queue?);
         Ok(Self {
             fill: format!("WITH {asked}, written AS ({job}) {waiting}"),
-            finished: format!("WITH {asked}, written AS ({job}) {outcome}"),
             take: format!(
                 "DELETE FROM ready WHERE ctid = ANY (ARRAY(
                     SELECT ctid FROM ready WHERE lane = {lane} AND route = {route} AND queue = {queue}

@@ -9,7 +9,7 @@ use tokio_postgres::Client;
 
 /// The columns of a table that the store fills, each with a value of it as SQL.
 pub struct Pattern {
-    table: &'static str,
+    pub table: &'static str,
     columns: Vec<PatternColumn>,
 }
 
@@ -49,6 +49,11 @@ impl Pattern {
 
     /// An insert that selects `given` (column, expression) and otherwise what the pattern has, from `from`.
     pub fn insert(&self, given: &[(&str, &str)], from: &str) -> Result<String> {
+        self.insert_into(self.table, given, from)
+    }
+
+    /// The same into another table that has its columns.
+    pub fn insert_into(&self, table: &str, given: &[(&str, &str)], from: &str) -> Result<String> {
         for (name, _) in given {
             ensure!(self.columns.iter().any(|column| column.name == *name), "{} has no {name}", self.table);
         }
@@ -59,6 +64,6 @@ impl Pattern {
                 .map_or_else(|| column.literal.clone(), |(_, expression)| format!("({expression})::{}", column.kind))
         };
         let values: Vec<String> = self.columns.iter().map(value).collect();
-        Ok(format!("INSERT INTO {} ({}) SELECT {} FROM {from}", self.table, names.join(", "), values.join(", ")))
+        Ok(format!("INSERT INTO {table} ({}) SELECT {} FROM {from}", names.join(", "), values.join(", ")))
     }
 }

@@ -40,6 +40,16 @@ impl Server {
         Ok(database)
     }
 
+    /// All that this run has created and not removed: something ended before its time.
+    pub async fn remove_databases(&self) -> Result<()> {
+        let sql = connect(&self.dsn).await?;
+        let ours = format!("foreman_bench_{}_%", std::process::id());
+        for row in sql.query("SELECT datname::text FROM pg_database WHERE datname LIKE $1", &[&ours]).await? {
+            sql.batch_execute(&format!("DROP DATABASE {} WITH (FORCE)", row.get::<_, String>(0))).await?;
+        }
+        Ok(sql.batch_execute("CHECKPOINT").await?)
+    }
+
     /// One with nothing in it.
     pub async fn empty_database(&self) -> Result<Database> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use foreman_core::Timestamp;
 use foreman_core::memory::LocalWakeups;
 use foreman_core::ports::{Store, Wakeups};
@@ -15,12 +15,13 @@ use foreman_runtime::clock;
 use foreman_sqlite::{Config, SqliteStore};
 use tempfile::TempDir;
 
-use crate::jobs::{JobMaker, NOOP};
+use crate::bare::Target;
+use crate::jobs::{BATCH, JobMaker, NOOP, batch_json, mixed_json, task_json, url_json};
 use crate::load::{self, per_second};
 use crate::process::{Process, scratch};
-use crate::report::{Figure, memory, rate};
+use crate::report::{Figure, Unit, memory, rate};
 use crate::sizes::Sizes;
-use crate::{fairness, floor};
+use crate::{fairness, floor, pick_up};
 use raw::Raw;
 
 const SLOTS: usize = 512;
@@ -29,14 +30,74 @@ const RAW_FILL: &str = "raw rows: inserted, batches of 1,000";
 const RAW_LIFE: &str = "raw rows: inserted, deleted, finished";
 const STORE_FILL: &str = "store alone: submitted, batches of 1,000";
 const STORE_LIFE: &str = "store alone: submitted, claimed, settled";
+const BARE_LOOP: &str = "bare client loop";
+const STEADY: &str = "steady end to end";
 
-pub async fn round(sizes: &Sizes) -> Result<Vec<Figure>> {
+/// `steady`: how long each steady load lasts.
+pub async fn round(sizes: &Sizes, steady: Duration) -> Result<Vec<Figure>> {
     let jobs = sizes.jobs;
     let mut figures = floors(jobs).await?;
+    figures.extend(submissions(sizes).await?);
+    let dev = Dev::start(&["--slots", &sizes.slots.to_string()]).await?;
+    let before = dev.server.cpu_time()?;
+    let end_to_end = load::end_to_end(dev.address(), &[dev.address()], jobs).await?;
+    let cpu = dev.server.cpu_time()?.saturating_sub(before).as_secs_f64() * 1e6 / jobs as f64;
+    figures.push(rate("end to end: submitted in batches, run, settled", end_to_end, Some(STORE_LIFE)));
+    figures.push(rate("end to end, beside the bound", end_to_end, Some(RAW_LIFE)));
+    figures.push(Figure::new("end to end: CPU per job", cpu, Unit::Microseconds, None));
+    figures.push(memory("end to end: most memory", dev.server.peak_bytes()?));
+    dev.stop().await?;
+    figures.extend(pushes(sizes).await?);
+    figures.extend(pick_ups(sizes, end_to_end / 2.0).await?);
+    figures.extend(steady_loads(sizes, steady).await?);
+    Ok(figures)
+}
+
+/// Jobs that call a URL, beside a loop that makes the same calls.
+async fn pushes(sizes: &Sizes) -> Result<Vec<Figure>> {
+    let (jobs, target) = (sizes.jobs / 2, Target::start().await?);
+    let bare = target.bare_loop(2 * jobs, sizes.push_slots).await?;
+    let dev = Dev::start(&["--slots", &sizes.push_slots.to_string()]).await?;
+    let pushed = load::end_to_end_of(&url_json(&target.url()), dev.address(), &[dev.address()], jobs).await?;
+    dev.stop().await?;
+    let name = "HTTP push: submitted in batches, called, settled";
+    Ok(vec![rate(BARE_LOOP, bare.per_second, None), rate(name, pushed, Some(BARE_LOOP))])
+}
+
+/// How soon a single job is picked up, idle and beside work at this rate; and what an idle process weighs.
+async fn pick_ups(sizes: &Sizes, half: f64) -> Result<Vec<Figure>> {
+    let picks = (sizes.picks / 4).max(5);
     let dev = Dev::start(&[]).await?;
     tokio::time::sleep(Duration::from_secs(2)).await;
-    let idle = dev.server.resident_bytes()?;
+    let mut figures = vec![memory("idle memory", dev.server.resident_bytes()?)];
+    figures.extend(pick_up::measure(dev.address(), picks).await?.figures("idle", None));
+    let beside = tokio::select! {
+        picked = pick_up::measure(dev.address(), picks) => picked?,
+        ended = load::background(dev.address(), half) => { ended?; bail!("the other work has ended") }
+    };
+    figures.extend(beside.figures("half load", Some("pick-up, idle, p50")));
     dev.stop().await?;
+    Ok(figures)
+}
+
+/// As much as it can take, alike and mixed.
+async fn steady_loads(sizes: &Sizes, how_long: Duration) -> Result<Vec<Figure>> {
+    let target = Target::start().await?;
+    let mut figures = Vec::new();
+    for (name, batch, of) in [
+        (STEADY, batch_json(&task_json(NOOP), BATCH), None),
+        ("mixed: three priorities, four queues, a tenth calls a URL", mixed_json(&target.url()), Some(STEADY)),
+    ] {
+        let dev = Dev::start(&["--slots", &sizes.slots.to_string()]).await?;
+        figures.push(rate(name, load::steady(dev.address(), &[dev.address()], &batch, how_long).await?, of));
+        dev.stop().await?;
+    }
+    Ok(figures)
+}
+
+/// Single, on several numbers of connections, and in batches.
+async fn submissions(sizes: &Sizes) -> Result<Vec<Figure>> {
+    let (jobs, mut figures) = (sizes.jobs, Vec::new());
     for &connections in &sizes.connections {
         let jobs = if connections == 1 { jobs / 20 } else { jobs / 2 };
         let bare = format!("bare 202 server, {connections} connection(s)");
@@ -48,13 +109,6 @@ pub async fn round(sizes: &Sizes) -> Result<Vec<Figure>> {
     }
     let dev = Dev::start(&[]).await?;
     figures.push(rate("submit in batches of 1,000", load::submit_batches(dev.address(), jobs).await?, Some(RAW_FILL)));
-    dev.stop().await?;
-    let dev = Dev::start(&["--slots", &sizes.slots.to_string()]).await?;
-    let end_to_end = load::end_to_end(dev.address(), &[dev.address()], jobs).await?;
-    figures.push(rate("end to end: submitted in batches, run, settled", end_to_end, Some(STORE_LIFE)));
-    figures.push(rate("end to end, beside the bound", end_to_end, Some(RAW_LIFE)));
-    figures.push(memory("idle memory", idle));
-    figures.push(memory("most memory, end to end", dev.server.peak_bytes()?));
     dev.stop().await?;
     Ok(figures)
 }

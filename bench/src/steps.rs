@@ -33,8 +33,8 @@ impl Steps {
         Ok(())
     }
 
-    /// The median of each step, in milliseconds, in one line.
-    pub async fn summary(self, connection: &mut Connection) -> Result<String> {
+    /// The median of each step.
+    pub async fn medians(self, connection: &mut Connection) -> Result<StepTimes> {
         let mut steps: [Vec<i64>; 4] = Default::default();
         for Moments { job, sent, answered, called } in self.0 {
             let answer = connection.get(&format!("/api/v1/jobs/{job}")).await?;
@@ -47,13 +47,31 @@ impl Steps {
             let took = [accepting - sent, claiming - accepting, called - claiming, answered - sent];
             steps.iter_mut().zip(took).for_each(|(step, took)| step.push(took));
         }
-        let [accepting, claiming, calling, answer] = steps.map(|mut took| {
+        let [until_written, until_claimed, until_called, answered] = steps.map(|mut took| {
             took.sort_unstable();
             took.get(took.len() / 2).map_or(f64::NAN, |micros| *micros as f64 / 1_000.0)
         });
-        Ok(format!(
-            "pick-up, medians in ms: {accepting:.2} until the job is being written, {claiming:.2} until it is being claimed (commit, \
-             wake-up), {calling:.2} until its target is called (look, claim, commit, connect); the client has its 202 after {answer:.2}"
-        ))
+        Ok(StepTimes { until_written, until_claimed, until_called, answered })
+    }
+}
+
+/// In milliseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct StepTimes {
+    until_written: f64,
+    until_claimed: f64,
+    until_called: f64,
+    answered: f64,
+}
+
+impl StepTimes {
+    pub fn lines(&self) -> impl Iterator<Item = (&'static str, f64)> {
+        [
+            ("request until the job is being written", self.until_written),
+            ("then until it is being claimed (commit, wake-up)", self.until_claimed),
+            ("then until its target is called (look, claim, commit, connect)", self.until_called),
+            ("request until the client has its 202", self.answered),
+        ]
+        .into_iter()
     }
 }
