@@ -5,7 +5,7 @@
 -- last look stopped, and beside them the latest lines of some tenants, also in turn. So a look costs the same however
 -- many queues there are, every line has its turn, and nobody hides another's single job among queues without number.
 -- A look from the very beginning (now and then, for what was left further back) skips through `ready` itself from one
--- queue to the next, and sees what waits whatever is on record.
+-- queue to the next as well, and sees what waits whatever is on record; what it takes is shared like any other claim.
 --
 -- A queue that nobody may take from (its tenants have paused it, have no room for another running job, or are disabled)
 -- is not looked into.
@@ -72,7 +72,7 @@ busy (lane, route, queue, nth, after_queue, is_round, most) AS (
          ORDER BY line_shares.queue LIMIT 1)
         LIMIT 1
     ) AS next
-    WHERE direction.way = 'in turn'
+    WHERE direction.way <> 'named'
     UNION ALL
     SELECT busy.lane, busy.route, next.queue, busy.nth + 1, busy.after_queue, next.is_round, busy.most
     FROM busy
@@ -97,7 +97,7 @@ present (lane, route, tenant, nth) AS (
           AND line_shares.tenant > direction.after_tenant
         ORDER BY line_shares.tenant LIMIT 1), 1
     FROM direction
-    WHERE direction.way = 'in turn'
+    WHERE direction.way <> 'named'
       AND EXISTS (SELECT FROM busy WHERE busy.lane = direction.lane AND busy.route = direction.route
                   AND busy.nth > direction.most)
     UNION ALL
@@ -117,7 +117,7 @@ served AS MATERIALIZED (
     FROM direction
     JOIN (SELECT unnest($12::smallint[]) AS lane, unnest($13::text[]) AS route, unnest($14::text[]) AS queue) AS further
       ON further.lane = direction.lane AND further.route = direction.route
-    WHERE direction.way = 'in turn'
+    WHERE direction.way <> 'named'
     UNION
     SELECT present.lane, present.route, latest.queue
     FROM present
@@ -241,12 +241,12 @@ FROM (
 ) AS weighed
 WHERE weighed.weight <> 1
 UNION ALL
-SELECT NULL, direction.lane, direction.route, coalesce(busy.queue, skipped.queue), NULL, NULL, NULL, present.tenant, NULL,
-       NULL, NULL
+SELECT NULL, direction.lane, direction.route, CASE WHEN direction.way = 'skipped' THEN skipped.queue ELSE busy.queue END,
+       NULL, NULL, NULL, present.tenant, NULL, NULL, NULL
 FROM direction
 LEFT JOIN busy ON busy.lane = direction.lane AND busy.route = direction.route AND busy.nth = direction.most
                AND EXISTS (SELECT FROM busy AS more WHERE more.lane = direction.lane AND more.route = direction.route
                            AND more.nth > direction.most)
 LEFT JOIN skipped ON skipped.lane = direction.lane AND skipped.route = direction.route AND skipped.nth = 128
 LEFT JOIN present ON present.lane = direction.lane AND present.route = direction.route AND present.nth = 32
-WHERE direction.way IN ('skipped', 'in turn')
+WHERE direction.way <> 'named'
