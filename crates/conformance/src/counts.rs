@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Subject;
 use super::given::{HOUR, Scene, a_job, by_order, completed, dead, interrupted, jobs, open, retry, tenant};
+use foreman_core::job::QueueName;
 use foreman_core::state::State;
 
 const ANSWERS: &str = "the store answers";
@@ -115,4 +116,63 @@ pub async fn what_waits_is_counted_no_further_than_enough(subject: &dyn Subject)
         scene.complete(session, held).await;
     }
     assert_eq!(waiting(&scene, "acme", 100).await, 25);
+}
+
+async fn waiting_queues(scene: &Scene<'_>, of: &str, enough: u64) -> u64 {
+    scene.store.waiting_queues(&tenant(of), enough).await.expect(ANSWERS)
+}
+
+pub async fn queues_are_counted_while_jobs_wait_in_them(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    let session = scene.session().await;
+    assert_eq!(waiting_queues(&scene, "acme", 100).await, 0);
+    scene.submit_all(&jobs(3, &a_job().of("acme").queued("mail"))).await;
+    scene.submit_all(&jobs(2, &a_job().of("acme").queued("mail").command())).await;
+    scene.submit_all(&jobs(2, &a_job().of("acme").queued("video"))).await;
+    scene.submit(a_job().of("acme").queued("later").after(HOUR)).await;
+    scene.submit(a_job().of("other").queued("other")).await;
+    assert_eq!(waiting_queues(&scene, "acme", 100).await, 3, "each once, and whether its jobs are due or not");
+    assert_eq!((waiting_queues(&scene, "other", 100).await, waiting_queues(&scene, "nobody", 100).await), (1, 0));
+    scene.store.pause(&tenant("acme"), &super::given::queue("video")).await.expect(ANSWERS);
+    assert_eq!(waiting_queues(&scene, "acme", 100).await, 3, "a paused queue too");
+    scene.store.resume(&tenant("acme"), &super::given::queue("video")).await.expect(ANSWERS);
+
+    let held = scene.claim(session, 100).await;
+    assert_eq!(held.len(), 8);
+    assert_eq!(waiting_queues(&scene, "acme", 100).await, 1, "nothing waits where everything is held");
+    let again = held.into_iter().find(|held| held.job.work.queue == super::given::queue("video")).expect("claimed");
+    scene.settle_all(session, &[again.settle(retry(HOUR))]).await;
+    assert_eq!(waiting_queues(&scene, "acme", 100).await, 2, "what is tried again waits");
+}
+
+pub async fn queues_are_counted_no_further_than_enough(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    for n in 0..12 {
+        scene.submit_all(&jobs(2, &a_job().of("acme").queued(&format!("queue-{n}")))).await;
+    }
+    for (enough, expected) in [(0, 0), (1, 1), (11, 11), (12, 12), (13, 12), (u64::MAX, 12)] {
+        assert_eq!(waiting_queues(&scene, "acme", enough).await, expected, "up to {enough}");
+    }
+}
+
+pub async fn it_is_known_in_which_queues_jobs_wait(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    let found = async |of: &str, asked: &[&str]| {
+        let asked: Vec<QueueName> = asked.iter().map(|name| super::given::queue(name)).collect();
+        let mut found = scene.store.waiting_in(&tenant(of), &asked).await.expect(ANSWERS);
+        found.sort_unstable();
+        found.iter().map(|queue| queue.as_str().to_owned()).collect::<Vec<_>>()
+    };
+    let mail = scene.submit_all(&jobs(2, &a_job().of("acme").queued("mail"))).await;
+    scene.submit(a_job().of("acme").queued("later").after(HOUR)).await;
+    scene.submit(a_job().of("other").queued("video")).await;
+    let asked = ["video", "mail", "none", "later", "mail"];
+    assert_eq!(found("acme", &asked).await, ["later", "mail"], "its own, each once");
+    assert_eq!(found("other", &asked).await, ["video"]);
+    assert_eq!(found("acme", &["video"]).await, [""; 0]);
+    assert_eq!(found("acme", &[]).await, [""; 0]);
+    scene.store.cancel(&tenant("acme"), &mail[..1]).await.expect(ANSWERS);
+    assert_eq!(found("acme", &asked).await, ["later", "mail"]);
+    scene.store.cancel(&tenant("acme"), &mail[1..]).await.expect(ANSWERS);
+    assert_eq!(found("acme", &asked).await, ["later"], "the name is free again");
 }

@@ -636,6 +636,7 @@ impl Pair {
             both!(self, "queues", |store| store.queues(&of).await);
             both!(self, "waiting", |store| store.waiting(&of, 1_000).await);
             both!(self, "enough waiting", |store| store.waiting(&of, 2).await);
+            both!(self, "queues with waiting jobs", |store| store.waiting_queues(&of, 1_000).await);
             for enough in [1, 1_000] {
                 both!(self, "states", |store| store.states(&of, enough).await);
                 both!(self, "overdue", |store| store.overdue(&of, enough).await);

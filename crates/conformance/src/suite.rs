@@ -152,6 +152,9 @@ macro_rules! for_every_promise {
                 what_a_session_held_runs_no_more_when_it_is_over,
                 what_waits_is_counted_whatever_it_waits_for,
                 what_waits_is_counted_no_further_than_enough,
+                queues_are_counted_while_jobs_wait_in_them,
+                queues_are_counted_no_further_than_enough,
+                it_is_known_in_which_queues_jobs_wait,
             }
             crashes {
                 three_crashes_make_a_job_dead_by_poison,

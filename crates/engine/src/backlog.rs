@@ -1,25 +1,26 @@
 //! Keeps schedules from filling a queue that nobody empties.
 //!
-//! A tenant may have so many jobs waiting (`limits.tenant.queued_jobs`). The API refuses a submission beyond that; a tick that comes
-//! then is recorded as skipped, with the reason. Releasing a held tick and running a schedule by hand are not looked at here: of the
+//! A tenant may have so many jobs waiting (`limits.tenant.queued_jobs`), and in so many queues (`limits.tenant.queue_names`). The API
+//! refuses a submission beyond that; a tick that comes then is recorded as skipped, with the reason. Releasing a held tick and running a schedule by hand are not looked at here: of the
 //! first there is one per schedule, the second is counted by the API.
 //!
 //! Counting costs as much as there is waiting, so it is done seldom: a tenant whose limit is large fires a hundredth of it, at most
-//! [`UNCOUNTED`] ticks, between two counts. By as much its limit may be exceeded, once for every process that fires. Nothing is kept
-//! but numbers of this process; one that starts begins with what may be fired uncounted.
+//! [`UNCOUNTED`] ticks, between two counts. By as much its limit may be exceeded, once for every process that fires. How queues are
+//! counted, [`QueueNames`] says. Nothing is kept but numbers of this process; one that starts begins with what may be fired uncounted.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use foreman_core::TenantId;
-use foreman_core::ports::{JobQuery, StoreError, TickAct};
-use foreman_core::tenant::Limit;
+use foreman_core::job::QueueName;
+use foreman_core::ports::{JobQuery, NewTick, StoreError, TickAct};
+use foreman_core::tenant::{Limit, QueueNames};
 use tokio::time::Instant;
 
 use crate::firing::ReadyFiring;
 use crate::outage::bounded;
-use crate::tenants::Tenants;
+use crate::tenants::{QueuedLimits, Tenants};
 
 /// Ticks of one tenant between two counts.
 const UNCOUNTED: u64 = 1_000;
@@ -35,6 +36,7 @@ pub(crate) struct Backlog {
     jobs: Arc<dyn JobQuery>,
     call_timeout: Duration,
     known: Mutex<HashMap<TenantId, TenantBacklog>>,
+    names: Mutex<HashMap<TenantId, Arc<tokio::sync::Mutex<QueueNames>>>>,
 }
 
 /// What is known of one tenant.
@@ -50,7 +52,7 @@ struct TenantBacklog {
 
 impl Backlog {
     pub fn new(tenants: Arc<Tenants>, jobs: Arc<dyn JobQuery>, call_timeout: Duration) -> Self {
-        Self { tenants, jobs, call_timeout, known: Mutex::default() }
+        Self { tenants, jobs, call_timeout, known: Mutex::default(), names: Mutex::default() }
     }
 
     /// Refuses the ticks that there is no room for, the latest of a tenant first.
@@ -68,12 +70,12 @@ impl Backlog {
         let limits = self.tenants.queued_limits().await?;
         let mut rooms = HashMap::new();
         for (tenant, wanted) in wanted {
-            if let Limit::AtMost(most) = limits.of(&tenant) {
+            if let Limit::AtMost(most) = limits.of(&tenant).jobs {
                 let room = self.room(&tenant, wanted, most).await?;
                 rooms.insert(tenant, room);
             }
         }
-        for one in ready {
+        for one in ready.iter_mut() {
             let Some(room) = rooms.get_mut(&one.tenant) else { continue };
             for tick in one.firing.ticks.iter_mut().filter(|tick| matches!(tick.act, TickAct::Fire(_))) {
                 match room.checked_sub(1) {
@@ -82,7 +84,45 @@ impl Backlog {
                 }
             }
         }
+        self.hold_back_queues(ready, &limits).await
+    }
+
+    /// Refuses the ticks whose queues would be more than may have waiting jobs, the latest of a tenant first.
+    async fn hold_back_queues(&self, ready: &mut [ReadyFiring], limits: &QueuedLimits) -> Result<(), StoreError> {
+        let mut asked: HashMap<TenantId, Vec<QueueName>> = HashMap::new();
+        for one in ready.iter().filter(|one| limits.of(&one.tenant).names != Limit::Unlimited) {
+            let queues = one.firing.ticks.iter().filter_map(queue).cloned();
+            asked.entry(one.tenant.clone()).or_default().extend(queues);
+        }
+        let mut refused = HashMap::new();
+        for (tenant, queues) in asked {
+            let Limit::AtMost(most) = limits.of(&tenant).names else { continue };
+            let names = self.names(&tenant);
+            let mut names = names.lock().await;
+            let now = || Instant::now().into_std();
+            let without_room =
+                bounded(self.call_timeout, names.admit(&*self.jobs, &tenant, &queues, most, now)).await?;
+            if !without_room.is_empty() {
+                refused.insert(tenant, without_room);
+            }
+        }
+        for one in ready {
+            let Some(refused) = refused.get(&one.tenant) else { continue };
+            for tick in &mut one.firing.ticks {
+                if queue(tick).is_some_and(|queue| refused.contains(queue)) {
+                    tick.act = TickAct::Refuse;
+                }
+            }
+        }
         Ok(())
+    }
+
+    fn names(&self, tenant: &TenantId) -> Arc<tokio::sync::Mutex<QueueNames>> {
+        let mut all = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= MOST_TENANTS && !all.contains_key(tenant) {
+            all.clear();
+        }
+        Arc::clone(all.entry(tenant.clone()).or_default())
     }
 
     /// How many of these ticks may fire; they then count.
@@ -118,5 +158,13 @@ impl Backlog {
     fn lock(&self) -> MutexGuard<'_, HashMap<TenantId, TenantBacklog>> {
         // Whole after every line that holds the lock.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where the job of a tick that fires will wait.
+fn queue(tick: &NewTick) -> Option<&QueueName> {
+    match &tick.act {
+        TickAct::Fire(job) => Some(&job.work.queue),
+        _ => None,
     }
 }

@@ -81,17 +81,31 @@ pub struct RunningLimits {
     enabled: usize,
 }
 
-/// How many jobs of each tenant may wait.
+/// How much of each tenant may wait.
 #[derive(Clone, Debug)]
 pub struct QueuedLimits {
-    default: Limit,
+    default: QueuedLimit,
     /// Those of whom something else was said.
-    others: Arc<HashMap<TenantId, Limit>>,
+    others: Arc<HashMap<TenantId, QueuedLimit>>,
+}
+
+/// How much of one tenant may wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueuedLimit {
+    pub jobs: Limit,
+    /// The queues in which they may wait.
+    pub names: Limit,
 }
 
 impl QueuedLimits {
-    pub fn of(&self, tenant: &TenantId) -> Limit {
+    pub fn of(&self, tenant: &TenantId) -> QueuedLimit {
         self.others.get(tenant).copied().unwrap_or(self.default)
+    }
+}
+
+impl From<&TenantLimits> for QueuedLimit {
+    fn from(limits: &TenantLimits) -> Self {
+        Self { jobs: limits.queued_jobs, names: limits.queue_names }
     }
 }
 
@@ -142,7 +156,7 @@ impl Tenants {
         cell.get_or_try_init(|| self.read_running_limits()).await.cloned()
     }
 
-    /// How many jobs of each tenant may wait. All at once: at midnight ten thousand tenants have a tick.
+    /// How many jobs of each tenant may wait, and in how many queues. All at once: at midnight ten thousand tenants have a tick.
     pub async fn queued_limits(&self) -> Result<QueuedLimits, StoreError> {
         let cell = {
             let mut kept = lock(&self.queued);
@@ -153,10 +167,11 @@ impl Tenants {
     }
 
     async fn read_queued_limits(&self) -> Result<QueuedLimits, StoreError> {
-        let default = self.config.limits.queued_jobs;
+        let default = QueuedLimit::from(&self.config.limits);
         let mut others = HashMap::new();
         self.each(|tenant, settings| {
-            if let Some(limit) = settings.limits.queued_jobs.filter(|limit| *limit != default) {
+            let limit = QueuedLimit::from(&self.config.limits.with(&settings.limits));
+            if limit != default {
                 others.insert(tenant, limit);
             }
         })

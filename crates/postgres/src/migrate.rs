@@ -36,6 +36,7 @@ const MIGRATIONS: Migrations = Migrations::new(&[
     Migration { version: 8, name: "tasks", serves: 1, sql: include_str!("../migrations/0008_tasks.sql") },
     Migration { version: 9, name: "followers", serves: 1, sql: include_str!("../migrations/0009_followers.sql") },
     Migration { version: 10, name: "claims", serves: 1, sql: include_str!("../migrations/0010_claims.sql") },
+    Migration { version: 11, name: "queue_names", serves: 1, sql: include_str!("../migrations/0011_queue_names.sql") },
 ]);
 
 /// The newest version this binary knows.

@@ -43,7 +43,7 @@ const FILES: [&[&str]; 15] = [
 const ROOMS: [&[&[&str]]; 4] = [jobs::STATEMENTS, query::STATEMENTS, schedules::STATEMENTS, webhooks::STATEMENTS];
 
 /// Those that take or find the first of many, with the index they read in order and its table.
-pub const IN_ORDER: [(&str, &str, &str); 40] = [
+pub const IN_ORDER: [(&str, &str, &str); 42] = [
     (jobs::claim::LOOK, "ready_in_order", "ready"),
     (jobs::claim::LOOK, "line_shares_busy", "line_shares"),
     (jobs::claim::LOOK, "line_shares_of_tenant", "line_shares"),
@@ -54,6 +54,8 @@ pub const IN_ORDER: [(&str, &str, &str); 40] = [
     (passes::CUT_PASSES, "passes_expiring", "passes"),
     (query::counts::TASKS, "ready_of_tenant", "ready"),
     (query::counts::WAITING, "ready_of_tenant", "ready"),
+    (query::counts::WAITING_IN, "ready_of_tenant", "ready"),
+    (query::counts::WAITING_QUEUES, "ready_of_tenant", "ready"),
     (query::states::WAITING, "ready_of_tenant", "ready"),
     (schedules::read::LIST, "schedules_name", "schedules"),
     (schedules::due::DUE, "schedules_due", "schedules"),
@@ -85,6 +87,10 @@ pub const IN_ORDER: [(&str, &str, &str); 40] = [
     (webhooks::deliveries::CUT_DELIVERIES, "deliveries_by_time", "deliveries"),
     (webhooks::deliveries::LIST, "deliveries_pkey", "deliveries"),
 ];
+
+/// What the limit of a tenant's queues asks for.
+pub const WAITING_QUEUES: &str = query::counts::WAITING_QUEUES;
+pub const WAITING_IN: &str = query::counts::WAITING_IN;
 
 /// How a change is written: announced, then appended.
 pub const APPEND: [&str; 2] = [changes::ANNOUNCE, changes::APPEND];

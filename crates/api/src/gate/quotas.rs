@@ -1,4 +1,4 @@
-//! How much a tenant may submit: how fast, how much may wait, how many hosts may be called.
+//! How much a tenant may submit: how fast, how much may wait, in how many queues, how many hosts may be called.
 //!
 //! Whatever makes a job counts like a submission: a retry, a schedule run by hand, a delivery sent again. What changes
 //! something else (an edit, a pause, a ticket) takes as much of the rate as one job; the access list says what
@@ -8,7 +8,7 @@
 //!
 //! Each process keeps its own books, in memory and bounded: with N of them in front of one store a tenant may submit up
 //! to N times its rate. What waits is counted in the store itself, so that limit holds over all of them, but for what
-//! is submitted in the moments between two counts. A process that starts anew begins with full buckets.
+//! is submitted in the moments between two counts; so are the queues in which it waits ([`QueueNames`]). A process that starts anew begins with full buckets.
 
 mod hosts;
 mod waiting;
@@ -19,10 +19,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::response::Response;
+use foreman_core::job::QueueName;
 use foreman_core::ports::JobSummary;
 use foreman_core::spec::JobSpec;
 use foreman_core::target::Body;
-use foreman_core::tenant::{Limit, Quota, Rate, Take, TokenBucket};
+use foreman_core::tenant::{Limit, QueueNames, Quota, Rate, Take, TokenBucket};
 use foreman_core::{Target, TenantId, Work};
 use http::header::RETRY_AFTER;
 use http::{HeaderName, HeaderValue};
@@ -50,6 +51,7 @@ struct Book {
     used_at: Mutex<Instant>,
     now: Mutex<Now>,
     waiting: tokio::sync::Mutex<WaitingJobs>,
+    names: tokio::sync::Mutex<QueueNames>,
 }
 
 #[derive(Default)]
@@ -73,14 +75,17 @@ impl Quotas {
             Some(refused) => return Err(too_fast(refused, count)),
         };
         book.take_room(app, caller, count).await?;
+        if let [name, ..] = &book.without_room(app, caller, works.iter().map(|work| &work.queue)).await?[..] {
+            return Err(too_many_queues(caller, name));
+        }
         if let Limit::AtMost(most) = caller.profile.limits.target_hosts_per_minute {
             book.take_hosts(works, most)?;
         }
         Ok(quota)
     }
 
-    /// The same for as many of them, from the first on, as may call their hosts in this minute: at least one. Waits
-    /// until `until` for room in the rate, so that a call about many jobs goes as fast as its tenant may.
+    /// The same for as many of them, from the first on, as may call their hosts in this minute and wait in their queues: at
+    /// least one. Waits until `until` for room in the rate, so that a call about many jobs goes as fast as its tenant may.
     pub async fn take_some(
         &self,
         app: &App,
@@ -99,6 +104,12 @@ impl Quotas {
                 }
                 Ok(()) => {}
             }
+        }
+        let without_room = book.without_room(app, caller, jobs[..count].iter().map(|job| &job.outline.queue)).await?;
+        match jobs[..count].iter().position(|job| without_room.contains(&job.outline.queue)) {
+            Some(0) => return Err(too_many_queues(caller, &jobs[0].outline.queue)),
+            Some(place) => count = place,
+            None => {}
         }
         loop {
             match book.take_rate(app, caller, count as u64) {
@@ -160,6 +171,7 @@ impl Quotas {
             used_at: Mutex::new(Instant::now()),
             now: Mutex::default(),
             waiting: tokio::sync::Mutex::default(),
+            names: tokio::sync::Mutex::default(),
         });
         books.insert(tenant.clone(), Arc::clone(&book));
         book
@@ -182,6 +194,18 @@ impl Book {
         let Limit::AtMost(most) = caller.profile.limits.queued_jobs else { return Ok(()) };
         let has_room = self.waiting.lock().await.has_room(app, &caller.tenant, count, most).await?;
         if has_room { Ok(()) } else { Err(too_many_waiting(most)) }
+    }
+
+    /// Those of these queues that would be more than may have waiting jobs. Room was taken for the others.
+    async fn without_room<'q>(
+        &self,
+        app: &App,
+        caller: &Caller,
+        queues: impl Iterator<Item = &'q QueueName>,
+    ) -> Result<Vec<QueueName>, Problem> {
+        let Limit::AtMost(most) = caller.profile.limits.queue_names else { return Ok(Vec::new()) };
+        let now = || Instant::now().into_std();
+        Ok(self.names.lock().await.admit(&*app.store, &caller.tenant, queues, most, now).await?)
     }
 
     fn take_hosts(&self, works: &[Arc<Work>], most: u64) -> Result<(), Problem> {
@@ -269,6 +293,15 @@ fn too_fast(take: Take, count: u64) -> Problem {
 fn too_many_waiting(most: u64) -> Problem {
     let detail = format!("the tenant has reached its limit of {most} waiting jobs; wait until some have run");
     refused(detail, Some(waiting::LOOKED_AGAIN_AFTER.as_secs()))
+}
+
+fn too_many_queues(caller: &Caller, name: &QueueName) -> Problem {
+    let detail = format!(
+        "the tenant has reached its limit of {} queues with waiting jobs (`queue_names`), and the queue {name} would be one \
+         more; use a queue in which jobs wait already, or wait until one is empty",
+        caller.profile.limits.queue_names
+    );
+    refused(detail, Some(QueueNames::COUNTED_AGAIN_AFTER.as_secs()))
 }
 
 fn too_many_hosts(most: u64, wait: Duration) -> Problem {

@@ -73,6 +73,69 @@ async fn so_many_may_wait_and_no_more() {
     .await;
 }
 
+fn queue_names(most: u64) -> Setting {
+    let tenant_limits = TenantLimits { queue_names: Limit::AtMost(most), ..TenantLimits::unlimited() };
+    Setting { tenant_limits, ..Setting::default() }
+}
+
+async fn submit_to(api: &Api, queue: &str) -> Reply {
+    api.submit_text(&json!({"url": "http://127.0.0.1:1/", "queue": queue}).to_string()).await
+}
+
+async fn batch_to(api: &Api, queues: &[&str]) -> Reply {
+    let jobs: Vec<Value> = queues.iter().map(|queue| json!({"url": "http://127.0.0.1:1/", "queue": queue})).collect();
+    api.post_json("/api/v1/jobs/batch", &json!({ "jobs": jobs }).to_string()).await
+}
+
+#[tokio::test]
+async fn jobs_wait_in_so_many_queues_and_no_more() {
+    let api = Api::with(queue_names(2)).await;
+    submit_to(&api, "mail").await.expect(202);
+    batch_to(&api, &["mail", "video", "mail"]).await.expect(200);
+    let refused = submit_to(&api, "third").await;
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    let problem = refused.problem(429, "too-many-requests");
+    let detail = problem["detail"].as_str().unwrap();
+    assert!(detail.contains("limit of 2 queues with waiting jobs (`queue_names`)"), "{detail}");
+    assert!(detail.contains("the queue third would be one more"), "{detail}");
+    batch_to(&api, &["mail", "third"]).await.problem(429, "too-many-requests");
+    let jobs = api.get("/api/v1/jobs").await.expect(200)["items"].as_array().unwrap().len();
+    assert_eq!(jobs, 4, "a batch goes in whole or not at all");
+    batch_to(&api, &["video", "mail"]).await.expect(200);
+
+    // A process that knows nothing yet.
+    let other = Api::over(&api, queue_names(2)).await;
+    submit_to(&other, "third").await.problem(429, "too-many-requests");
+    submit_to(&other, "video").await.expect(202);
+    api.complete_all().await;
+    in_time(async {
+        while submit_to(&other, "third").await.status != 202 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn whatever_makes_a_job_waits_in_a_queue_that_counts() {
+    let api = Api::with(Setting::default()).await;
+    let job = submit_to(&api, "first").await.expect(202)["id"].as_str().unwrap().to_owned();
+    submit_to(&api, "second").await.expect(202);
+    api.kill_all().await;
+    let schedule = r#"{"name":"s","every":"1h","job":{"url":"http://127.0.0.1:1/","queue":"timed"}}"#;
+    api.post_json("/api/v1/schedules", schedule).await.expect(201);
+
+    let limited = Api::over(&api, queue_names(1)).await;
+    let refused = limited.post_json("/api/v1/jobs/retry", r#"{"filter":{}}"#).await;
+    let problem = refused.problem(429, "too-many-requests");
+    let detail = problem["detail"].as_str().unwrap();
+    assert!(detail.starts_with("1 jobs were retried before this error"), "{detail}");
+    assert!(detail.contains("the queue first would be one more"), "{detail}");
+    limited.post(&format!("/api/v1/jobs/{job}/retry")).await.problem(429, "too-many-requests");
+    limited.post("/api/v1/schedules/s/run").await.problem(429, "too-many-requests");
+    submit_to(&limited, "second").await.expect(202);
+}
+
 #[tokio::test]
 async fn so_many_hosts_may_be_called() {
     let api = limited(|limits| limits.target_hosts_per_minute = Limit::AtMost(2)).await;

@@ -1,6 +1,6 @@
 //! Pages of jobs, queues, sessions and changes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -48,6 +48,16 @@ impl JobQuery for Store {
 
     async fn waiting(&self, tenant: &TenantId, enough: u64) -> Result<u64, StoreError> {
         Ok(self.read(|places, _| places.waiting(tenant).min(enough)))
+    }
+
+    async fn waiting_queues(&self, tenant: &TenantId, enough: u64) -> Result<u64, StoreError> {
+        Ok(self.read(|places, _| places.waiting_queues(tenant).len() as u64).min(enough))
+    }
+
+    async fn waiting_in(&self, tenant: &TenantId, queues: &[QueueName]) -> Result<Vec<QueueName>, StoreError> {
+        let mut waiting = self.read(|places, _| places.waiting_queues(tenant));
+        waiting.retain(|queue| queues.contains(queue));
+        Ok(waiting.into_iter().collect())
     }
 
     async fn running(&self) -> Result<Vec<(TenantId, u64)>, StoreError> {
@@ -150,6 +160,11 @@ impl Places {
 
     pub fn waiting(&self, tenant: &TenantId) -> u64 {
         self.ready.keys().filter(|id| self.job(**id).tenant == *tenant).count() as u64
+    }
+
+    pub fn waiting_queues(&self, tenant: &TenantId) -> BTreeSet<QueueName> {
+        let owned = self.ready.keys().filter_map(|id| self.owned(tenant, *id));
+        owned.map(|job| job.work.queue.clone()).collect()
     }
 
     pub fn running(&self) -> Vec<(TenantId, u64)> {

@@ -185,6 +185,8 @@ intercept! {
         ) -> Page<JobSummary>;
         Count => count(tenant: &TenantId, filter: &JobFilter) -> u64;
         Waiting => waiting(tenant: &TenantId, enough: u64) -> u64;
+        WaitingQueues => waiting_queues(tenant: &TenantId, enough: u64) -> u64;
+        WaitingIn => waiting_in(tenant: &TenantId, queues: &[QueueName]) -> Vec<QueueName>;
         Running => running() -> Vec<(TenantId, u64)>;
         Queues => queues(tenant: &TenantId) -> Vec<QueueView>;
         Sessions => sessions() -> Vec<SessionView>;

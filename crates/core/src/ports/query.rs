@@ -51,6 +51,12 @@ pub trait JobQuery: Send + Sync {
     /// How many of a tenant's jobs wait (scheduled, pending or retrying), counted no further than `enough`.
     async fn waiting(&self, tenant: &TenantId, enough: u64) -> Result<u64, StoreError>;
 
+    /// How many queues of a tenant have waiting jobs, counted no further than `enough`.
+    async fn waiting_queues(&self, tenant: &TenantId, enough: u64) -> Result<u64, StoreError>;
+
+    /// Those of these queues in which jobs of the tenant wait, each once, in any order.
+    async fn waiting_in(&self, tenant: &TenantId, queues: &[QueueName]) -> Result<Vec<QueueName>, StoreError>;
+
     /// How many jobs of each tenant are held right now, counted from the claims themselves; those with none are left out.
     async fn running(&self) -> Result<Vec<(TenantId, u64)>, StoreError>;
 

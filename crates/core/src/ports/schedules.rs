@@ -226,7 +226,7 @@ pub enum TickAct {
     FireByHand(NewJob),
     /// It is missed, and so are the following until `last`.
     Miss { last: Timestamp, count: Option<u32> },
-    /// The tenant has as many jobs waiting as it may have: it is skipped, and recorded as such.
+    /// The tenant has as many jobs waiting, or queues with waiting jobs, as it may have: it is skipped, and recorded as such.
     Refuse,
 }
 

@@ -520,6 +520,34 @@ async fn a_schedule_fires_no_more_than_its_tenant_may_have_waiting() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_schedule_fires_into_no_more_queues_than_its_tenant_may_have_jobs_waiting_in() {
+    let scene = Scene::new();
+    let limits = TenantLimits { queue_names: Limit::AtMost(1), ..TenantLimits::unlimited() };
+    let scheduler = Scheduler::new(scene.store(), scene.store(), scene.wakeups(), patient())
+        .limited_by(tenants(&scene, limits), scene.store());
+    let scheduler = scene.tasks.spawn("scheduler", scheduler.run(scene.stop.shutdown()));
+    let every_ten_seconds_into = async |queue: &str| {
+        let job = format!(r#"{{"task": "{}", "queue": "{queue}"}}"#, crate::runner::TASK);
+        let json = format!(r#"{{"name": "{queue}", "every": "10s", "job": {job}}}"#);
+        editor(&scene).create(&TenantId::default(), serde_json::from_str(&json).unwrap()).await.unwrap()
+    };
+    let first = every_ten_seconds_into("first").await;
+    sleep(Duration::from_secs(11)).await;
+    let second = every_ten_seconds_into("second").await;
+    sleep(Duration::from_secs(21)).await;
+    let told = async |view| ticks(&scene, view).await.iter().map(|tick| (tick.state, tick.reason)).collect::<Vec<_>>();
+    let (skipped, fired) = ((TickState::Skipped, Some(TickReason::TooManyWaiting)), (TickState::Fired, None));
+    assert_eq!(told(&first).await, [fired; 3]);
+    assert_eq!(told(&second).await, [skipped; 2], "its queue would be one more");
+
+    editor(&scene).change(&TenantId::default(), &key(&first), patch(r#"{"every": "1h"}"#), None).await.unwrap();
+    complete(&scene, ticks(&scene, &first).await[0].job.unwrap().0).await;
+    sleep(Duration::from_secs(10)).await;
+    assert_eq!(told(&second).await, [fired, skipped, skipped], "nothing waits in the other one any more");
+    stopped(&scene, scheduler).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_tenant_of_a_later_version_keeps_no_schedule_from_firing() {
     let scene = Scene::new();
     let later = tenant(&scene, "later", TenantSettings::default()).await;

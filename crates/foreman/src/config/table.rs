@@ -225,6 +225,7 @@ pub fn settings() -> Vec<Setting> {
         "limits.tenant.submit_per_second": codec::limit() => tenant_limits.submit_per_second;
         "limits.tenant.submit_burst": codec::limit() => tenant_limits.submit_burst;
         "limits.tenant.queued_jobs": codec::limit() => tenant_limits.queued_jobs;
+        "limits.tenant.queue_names": codec::limit() => tenant_limits.queue_names;
         "limits.tenant.payload_bytes": codec::limit() => tenant_limits.payload_bytes;
         "limits.tenant.schedules": codec::limit() => tenant_limits.schedules;
         "limits.tenant.running_jobs": codec::limit() => tenant_limits.running_jobs;

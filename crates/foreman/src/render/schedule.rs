@@ -105,7 +105,7 @@ fn became(tick: &TickDocument) -> String {
         Some(TickReason::Missed) => text.push_str(": missed"),
         Some(TickReason::Overlap) => text.push_str(": an earlier job had not finished"),
         Some(TickReason::Deleted) => text.push_str(": the schedule was deleted"),
-        Some(TickReason::TooManyWaiting) => text.push_str(": the tenant reached its queued_jobs limit"),
+        Some(TickReason::TooManyWaiting) => text.push_str(": the tenant reached its queued_jobs or queue_names limit"),
         None => {}
     }
     if let Some(last) = tick.last.filter(|last| *last != tick.nominal) {

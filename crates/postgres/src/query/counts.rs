@@ -13,6 +13,23 @@ use crate::write::Transaction;
 /// Through an index of its own, and no further than is asked for: what others have waiting costs nothing.
 pub(crate) const WAITING: &str =
     "SELECT count(*) FROM (SELECT FROM ready WHERE ready.tenant = $1::text LIMIT $2::bigint) AS counted";
+/// From one name to the next through the same index, one row of each: how many jobs wait there costs nothing.
+pub(crate) const WAITING_QUEUES: &str = "WITH RECURSIVE named AS (
+        (SELECT ready.queue, 1::bigint AS number FROM ready WHERE ready.tenant = $1::text ORDER BY ready.queue LIMIT 1)
+        UNION ALL
+        SELECT next.queue, named.number + 1
+        FROM named
+        CROSS JOIN LATERAL (
+            SELECT ready.queue FROM ready WHERE ready.tenant = $1 AND ready.queue > named.queue
+            ORDER BY ready.queue LIMIT 1
+        ) AS next
+        WHERE named.number < $2::bigint
+    )
+    SELECT count(*) FROM named WHERE named.number <= $2";
+/// A look at the first job of each, through that index.
+pub(crate) const WAITING_IN: &str = "SELECT asked.queue
+    FROM (SELECT DISTINCT unnest($2::text[]) AS queue) AS asked
+    WHERE (SELECT true FROM ready WHERE ready.tenant = $1::text AND ready.queue = asked.queue LIMIT 1)";
 /// As `held` has them, without taking apart what is not asked for.
 pub(crate) const RUNNING: &str = "SELECT member.tenant, count(*)
     FROM claims
@@ -52,10 +69,28 @@ pub(super) async fn waiting_tasks(
 }
 
 pub(super) async fn waiting(tx: &Transaction, tenant: &TenantId, enough: u64) -> Result<u64, Fault> {
+    count(tx, WAITING, tenant, enough).await
+}
+
+pub(super) async fn waiting_queues(tx: &Transaction, tenant: &TenantId, enough: u64) -> Result<u64, Fault> {
+    count(tx, WAITING_QUEUES, tenant, enough).await
+}
+
+async fn count(tx: &Transaction, sql: &'static str, tenant: &TenantId, enough: u64) -> Result<u64, Fault> {
     let enough = i64::try_from(enough).unwrap_or(i64::MAX);
-    let row = tx.row(WAITING, &[&tenant.as_str(), &enough]).await?;
+    let row = tx.row(sql, &[&tenant.as_str(), &enough]).await?;
     let count: i64 = row.map(|row| row.try_get(0)).transpose()?.unwrap_or_default();
     Ok(u64::try_from(count).unwrap_or_default())
+}
+
+pub(super) async fn waiting_in(
+    tx: &Transaction,
+    tenant: &TenantId,
+    queues: &[QueueName],
+) -> Result<Vec<QueueName>, Fault> {
+    let names: Vec<&str> = queues.iter().map(QueueName::as_str).collect();
+    let rows = tx.rows(WAITING_IN, &[&tenant.as_str(), &names]).await?;
+    rows.iter().map(|row| Ok(QueueName::from_stored(row.try_get(0)?))).collect()
 }
 
 pub(super) async fn running(tx: &Transaction) -> Result<Vec<(TenantId, u64)>, Fault> {
@@ -69,4 +104,4 @@ pub(super) async fn running(tx: &Transaction) -> Result<Vec<(TenantId, u64)>, Fa
 }
 
 /// For the test that prepares every statement.
-pub(crate) const STATEMENTS: &[&str] = &[RUNNING, TASKS, WAITING];
+pub(crate) const STATEMENTS: &[&str] = &[RUNNING, TASKS, WAITING, WAITING_IN, WAITING_QUEUES];

@@ -13,6 +13,7 @@ pub(crate) mod states;
 pub(crate) mod view;
 
 use async_trait::async_trait;
+use foreman_core::job::QueueName;
 use foreman_core::ports::{
     AttemptPage, Census, Counted, Cursor, FailureGroups, HeldView, JobFilter, JobQuery, JobSummary, JobView, Labels,
     Page, QueueView, SessionView, StateCounts, StoreError, WaitingTask,
@@ -63,6 +64,14 @@ impl JobQuery for PostgresStore {
 
     async fn waiting(&self, tenant: &TenantId, enough: u64) -> Result<u64, StoreError> {
         look!(self, Look, |tx| counts::waiting(&tx, tenant, enough).await)
+    }
+
+    async fn waiting_queues(&self, tenant: &TenantId, enough: u64) -> Result<u64, StoreError> {
+        look!(self, Look, |tx| counts::waiting_queues(&tx, tenant, enough).await)
+    }
+
+    async fn waiting_in(&self, tenant: &TenantId, queues: &[QueueName]) -> Result<Vec<QueueName>, StoreError> {
+        look!(self, Look, |tx| counts::waiting_in(&tx, tenant, queues).await)
     }
 
     async fn running(&self) -> Result<Vec<(TenantId, u64)>, StoreError> {

@@ -56,6 +56,34 @@ async fn what_is_planned_on_an_empty_table_still_reads_its_index_in_order() {
     }
 }
 
+/// A tenant may have a million jobs waiting: what its queues are counted for goes by their names.
+#[tokio::test]
+async fn queues_are_counted_by_their_names_however_many_jobs_wait_in_them() {
+    let team = Team::new().await;
+    for queue in ["first", "second", "third"] {
+        team.store.submit(&jobs(2_000, &a_job().queued(queue))).await.unwrap();
+    }
+    let client = team.database.client().await;
+    client.batch_execute("VACUUM ready").await.unwrap();
+    client.batch_execute(&statements::settings(&Config::at(team.database.url()))).await.unwrap();
+    let waits = format!("ARRAY['first', 'none', {}]", "'third', ".repeat(50) + "'second'");
+    for (given, text) in
+        [("'default', 10001", statements::WAITING_QUEUES), (&*format!("'default', {waits}"), statements::WAITING_IN)]
+    {
+        client.batch_execute(&format!("PREPARE planned AS {text}")).await.unwrap();
+        let answer = client.query(&format!("EXECUTE planned ({given})"), &[]).await.unwrap();
+        let count = if text == statements::WAITING_IN { answer.len() as i64 } else { answer[0].get(0) };
+        assert_eq!(count, 3, "{text}");
+        let sql = format!("EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, TIMING OFF) EXECUTE planned ({given})");
+        let rows = client.query(&sql, &[]).await.unwrap();
+        let plan = rows.iter().map(|row| row.get(0)).collect::<Vec<String>>().join("\n");
+        let read = plan.split("shared hit=").nth(1).and_then(|rest| rest.split(|it: char| !it.is_ascii_digit()).next());
+        let read: u64 = read.expect("the whole plan's buffers").parse().unwrap();
+        assert!((1..=40).contains(&read) && !plan.contains(" read="), "{read} buffers:\n{plan}");
+        client.batch_execute("DEALLOCATE planned").await.unwrap();
+    }
+}
+
 /// A tenant that has named a thousand queues, and has a backlog in another, must not keep the pruner from its work.
 #[tokio::test]
 async fn what_waits_is_walked_over_once_however_many_queues_are_unused() {

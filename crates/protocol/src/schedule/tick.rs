@@ -42,7 +42,7 @@ pub enum TickReason {
     Overlap,
     /// The schedule was deleted while the tick was held.
     Deleted,
-    /// The tenant had as many jobs waiting as it may have.
+    /// The tenant had as many jobs waiting, or queues with waiting jobs, as it may have.
     TooManyWaiting,
 }
 

@@ -135,6 +135,8 @@ limits! {
     submit_burst: Limit::AtMost(10_000),
     /// Jobs that wait: scheduled, pending or retrying.
     queued_jobs: Limit::AtMost(1_000_000),
+    /// Queues in which jobs wait: each name takes storage of its own.
+    queue_names: Limit::AtMost(10_000),
     /// Bytes of `payload` or `body` of one job.
     payload_bytes: Limit::AtMost(256 * 1024),
     schedules: Limit::AtMost(1_000),

@@ -1,5 +1,7 @@
 //! How much of a tenant waits and is held: counted from the places themselves, never kept as a number.
 
+use std::collections::HashSet;
+
 use foreman_core::TenantId;
 use foreman_core::job::QueueName;
 use foreman_core::ports::{Counted, WaitingTask};
@@ -39,6 +41,33 @@ pub(super) fn waiting(sql: &Connection, tenant: &TenantId, enough: u64) -> Resul
     let enough = i64::try_from(enough).unwrap_or(i64::MAX);
     let count: i64 = statement.query_row((tenant.as_str(), enough), |row| row.get(0))?;
     Ok(count.unsigned_abs())
+}
+
+/// No further than `enough`.
+pub(super) fn waiting_queues(sql: &Connection, tenant: &TenantId, enough: u64) -> Result<u64, Fault> {
+    let text = "SELECT count(*) FROM (SELECT DISTINCT queue FROM ready WHERE tenant = ?1 LIMIT ?2)";
+    let mut statement = sql.prepare_cached(text)?;
+    let enough = i64::try_from(enough).unwrap_or(i64::MAX);
+    let count: i64 = statement.query_row((tenant.as_str(), enough), |row| row.get(0))?;
+    Ok(count.unsigned_abs())
+}
+
+/// Those of these in which something waits: one look, however many are asked for.
+pub(super) fn waiting_in(
+    sql: &Connection,
+    tenant: &TenantId,
+    queues: &HashSet<QueueName>,
+) -> Result<Vec<QueueName>, Fault> {
+    let mut statement = sql.prepare_cached("SELECT DISTINCT queue FROM ready WHERE tenant = ?1")?;
+    let mut rows = statement.query([tenant.as_str()])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let queue = QueueName::from_stored(&row.get::<_, String>(0)?);
+        if queues.contains(&queue) {
+            found.push(queue);
+        }
+    }
+    Ok(found)
 }
 
 pub(super) fn running(sql: &Connection) -> Result<Vec<(TenantId, u64)>, Fault> {

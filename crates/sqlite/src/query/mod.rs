@@ -13,6 +13,7 @@ mod states;
 mod view;
 
 use async_trait::async_trait;
+use foreman_core::job::QueueName;
 use foreman_core::ports::{
     AttemptPage, Census, Counted, Cursor, FailureGroups, HeldView, JobFilter, JobQuery, JobSummary, JobView, Labels,
     Page, QueueView, SessionView, StateCounts, StoreError, WaitingTask,
@@ -69,6 +70,17 @@ impl JobQuery for SqliteStore {
     async fn waiting(&self, tenant: &TenantId, enough: u64) -> Result<u64, StoreError> {
         let tenant = tenant.clone();
         self.read(move |read| counts::waiting(read.sql, &tenant, enough)).await
+    }
+
+    /// The same look.
+    async fn waiting_queues(&self, tenant: &TenantId, enough: u64) -> Result<u64, StoreError> {
+        let tenant = tenant.clone();
+        self.read(move |read| counts::waiting_queues(read.sql, &tenant, enough)).await
+    }
+
+    async fn waiting_in(&self, tenant: &TenantId, queues: &[QueueName]) -> Result<Vec<QueueName>, StoreError> {
+        let (tenant, queues) = (tenant.clone(), queues.iter().cloned().collect());
+        self.read(move |read| counts::waiting_in(read.sql, &tenant, &queues)).await
     }
 
     async fn running(&self) -> Result<Vec<(TenantId, u64)>, StoreError> {

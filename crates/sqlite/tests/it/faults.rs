@@ -378,6 +378,8 @@ async fn use_everything(store: &SqliteStore, ids: &[JobId]) -> Vec<String> {
     ask!(store.heartbeat(info.id, &[]));
     ask!(store.promote(100));
     ask!(store.waiting(&tenant, 10));
+    ask!(store.waiting_queues(&tenant, 10));
+    ask!(store.waiting_in(&tenant, &[foreman_core::job::QueueName::default()]));
     ask!(store.running());
     let acme = TenantId::new("acme");
     for tenant in ask!(store.tenants(None, 10)).unwrap_or_default().readable {

@@ -115,7 +115,8 @@ function skippedWords({ reason, count }: Pick<Tick, 'reason' | 'count'>): string
     return several === null ? 'No scheduler was running' : `${several} missed while no scheduler was running`;
   if (reason === 'overlap') return 'The previous job was still running';
   if (reason === 'deleted') return 'The schedule was deleted while this fire waited';
-  if (reason === 'too_many_waiting') return 'The tenant had reached its limit of waiting jobs';
+  if (reason === 'too_many_waiting')
+    return 'The tenant had reached its limit of waiting jobs, or of queues with waiting jobs';
   return 'Skipped';
 }
 
