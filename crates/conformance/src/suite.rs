@@ -111,6 +111,7 @@ macro_rules! for_every_promise {
                 a_reader_at_the_end_sees_nothing_until_something_moves,
                 pages_of_any_size_read_the_same_log,
                 the_log_can_be_read_from_the_beginning,
+                a_page_that_is_not_full_is_the_last,
                 a_reader_that_follows_misses_nothing,
                 every_move_is_one_that_the_states_allow,
             }

@@ -357,7 +357,8 @@ impl Places {
         let rows: Vec<ChangeRow> =
             self.log.range(Position(after.0 + 1)..).take(limit).map(|(_, row)| row.clone()).collect();
         let position = rows.last().map_or(after, |row| row.position);
-        Changes { rows, position }
+        let is_full = rows.len() >= limit;
+        Changes { rows, position, is_full }
     }
 
     /// Positions have no gaps, so what was pruned ends right before the first that is left.
