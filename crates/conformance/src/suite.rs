@@ -78,6 +78,7 @@ macro_rules! for_every_promise {
                 counters_of_neighbours_in_one_claim_are_their_own,
                 attempts_go_on_counting_after_a_redrive,
                 attempts_come_page_by_page,
+                jobs_that_ended_at_once_are_read_together_as_each_would_be_alone,
                 a_page_of_attempts_has_so_many_bytes,
                 of_very_many_attempts_the_first_and_the_latest_are_kept,
                 a_job_cancelled_and_run_again_very_often_keeps_so_many_endings,
@@ -110,8 +111,8 @@ macro_rules! for_every_promise {
                 a_batch_names_each_of_its_jobs,
                 a_reader_at_the_end_sees_nothing_until_something_moves,
                 pages_of_any_size_read_the_same_log,
-                the_log_can_be_read_from_the_beginning,
                 a_page_that_is_not_full_is_the_last,
+                the_log_can_be_read_from_the_beginning,
                 a_reader_that_follows_misses_nothing,
                 every_move_is_one_that_the_states_allow,
             }

@@ -28,6 +28,10 @@ impl JobQuery for Store {
         Ok(self.read(|places, now| places.get(tenant, id, now)))
     }
 
+    async fn ended_at_once(&self, jobs: &[JobId]) -> Result<Vec<JobView>, StoreError> {
+        Ok(self.read(|places, now| jobs.iter().filter_map(|id| places.ended_at_once(*id, now)).collect()))
+    }
+
     async fn attempts(&self, tenant: &TenantId, id: JobId, skip: usize) -> Result<Option<AttemptPage>, StoreError> {
         Ok(self.read(|places, _| places.attempts_of(tenant, id, skip)))
     }
