@@ -25,14 +25,25 @@ pub enum Part {
     Fairness,
     /// A steady load, alike and mixed, and beside an idle transaction.
     Steady,
+    /// What the followers of the change log make of a drain.
+    Followers,
     Growth,
     /// Other job queues, as far as `bench/peers/setup` installed them.
     Peers,
 }
 
 impl Part {
-    const ON_POSTGRES: [Self; 8] =
-        [Self::Drain, Self::Push, Self::Submit, Self::PickUp, Self::Fairness, Self::Steady, Self::Growth, Self::Peers];
+    const ON_POSTGRES: [Self; 9] = [
+        Self::Drain,
+        Self::Push,
+        Self::Submit,
+        Self::PickUp,
+        Self::Fairness,
+        Self::Steady,
+        Self::Followers,
+        Self::Growth,
+        Self::Peers,
+    ];
 }
 
 pub async fn run(args: &Args) -> Result<()> {
@@ -146,6 +157,11 @@ async fn on_postgres(args: &Args, server: &Server) -> Result<Vec<Section>> {
         let figures = postgres::steady(server, sizes.slots, Duration::from_secs(seconds)).await?;
         let about = "submitted over HTTP while two workers run them; alike, mixed, and beside a transaction that holds back the vacuum";
         sections.push(once(args, "Steady load, Postgres", about, figures));
+    }
+    if wants(args, Part::Followers) {
+        let figures = postgres::followers::measure(server, sizes.jobs).await?;
+        let about = "a scheduler starts after the jobs have ended; costs per job that ended";
+        sections.push(once(args, "Followers of the change log, Postgres", about, figures));
     }
     if wants(args, Part::Growth) {
         let figures = growth::measure(server, &growth_sizes(args, &sizes)).await?;

@@ -6,6 +6,7 @@
 mod costs;
 mod drain;
 mod fleet;
+pub mod followers;
 pub mod growth;
 pub mod pick_up;
 mod push;
