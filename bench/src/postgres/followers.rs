@@ -37,9 +37,9 @@ enum Audience {
 
 impl Audience {
     const ALL: [(Self, &'static str); 3] = [
-        (Self::Nobody, "followed: nobody is told"),
-        (Self::Endpoint, "followed: an endpoint is told of every job"),
-        (Self::Callbacks, "followed: every job has a callback"),
+        (Self::Nobody, "followed, no webhooks"),
+        (Self::Endpoint, "followed, an endpoint for every event"),
+        (Self::Callbacks, "followed, a callback per job"),
     ];
 
     async fn gather(self, store: &dyn WebhookStore, maker: JobMaker) -> Result<JobMaker> {

@@ -217,7 +217,9 @@ impl Ledger {
         for run in moved.chunk_by(|one, next| one.at == next.at && one.queue == next.queue && one.tenant == next.tenant)
         {
             let mut sum = Tally::default();
-            run.iter().for_each(|moved| sum.count(moved));
+            for moved in run {
+                sum.count(moved);
+            }
             let [Moved { tenant, queue, at, .. }, ..] = run else { continue };
             let together = (!queue.is_internal()).then_some(None);
             for slot in Slot::ALL {
@@ -397,7 +399,9 @@ mod tests {
         }
         let (mut together, mut alone) = (Ledger::default(), Ledger::default());
         together.count_all(&row);
-        row.iter().for_each(|moved| alone.count(moved));
+        for moved in &row {
+            alone.count(moved);
+        }
         assert_eq!(together.entries(), alone.entries());
     }
 
