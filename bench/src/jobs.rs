@@ -102,6 +102,14 @@ impl JobMaker {
     }
 
     #[must_use]
+    pub fn with_callback(mut self, url: &str) -> Self {
+        for work in &mut self.works {
+            *work = Arc::new(Work { callback_url: Some(url.into()), ..Work::clone(work) });
+        }
+        self
+    }
+
+    #[must_use]
     pub fn with_queues(mut self, queues: usize) -> Self {
         if queues > 1 {
             let first = Work::clone(&self.works[0]);

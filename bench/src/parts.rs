@@ -33,6 +33,8 @@ pub enum Part {
     Fairness,
     /// A steady load, alike and mixed, and beside an idle transaction.
     Steady,
+    /// What the followers of the change log make of a drain.
+    Followers,
     /// Other job queues, as far as `bench/peers/setup` installed them.
     Peers,
     /// The same drain with history, a backlog, many tenants, queues or workers.
@@ -40,12 +42,13 @@ pub enum Part {
 }
 
 impl Part {
-    const IN_ORDER: [Self; 10] = [
+    const IN_ORDER: [Self; 11] = [
         Self::Drain,
         Self::Push,
         Self::Submit,
         Self::PickUp,
         Self::Steady,
+        Self::Followers,
         Self::Fairness,
         Self::Sqlite,
         Self::Stream,
@@ -68,6 +71,7 @@ impl Part {
             Self::PickUp => "pick-up",
             Self::Fairness => "fairness",
             Self::Steady => "steady load",
+            Self::Followers => "followers",
             Self::Peers => "peers",
             Self::Growth => "growth",
         }
@@ -80,6 +84,7 @@ impl Part {
             Self::Submit => 110,
             Self::PickUp => 100,
             Self::Steady => 160,
+            Self::Followers => 60,
             Self::Fairness => 30,
             Self::Sqlite => 130,
             Self::Stream => 50,
@@ -169,6 +174,11 @@ async fn measure(args: &Args, part: Part, server: Option<&Server>, before: &[Sec
         (Part::Sqlite, _) => on_sqlite(args).await,
         (_, None) => bail!("there is no Postgres to measure on"),
         (Part::Steady, Some(server)) => steady(args, server, &sizes).await,
+        (Part::Followers, Some(server)) => {
+            let figures = postgres::followers::measure(server, sizes.jobs / 2).await?;
+            let about = "a scheduler starts after the jobs have ended; costs per job that ended";
+            Ok(Section::new("Followers of the change log, Postgres", about, figures))
+        }
         (Part::Growth, Some(server)) => {
             let may_go_on = |turns, took| args.may_go_on(part, turns, took);
             growth::measure(server, &growth_sizes(args, &sizes), may_go_on).await

@@ -10,6 +10,7 @@ use tokio::time::{Instant, sleep};
 
 use super::costs::{Meter, per_job};
 use super::fleet::{Fleet, Size};
+use super::followers;
 use super::server::{Database, Server};
 use crate::floor;
 use crate::jobs::JobMaker;
@@ -70,6 +71,9 @@ pub async fn run_workers(database: &Database, what: &str, jobs: usize, size: Siz
         // Of several, the largest.
         let peaks = processes.iter().map(|process| process.peak_bytes()).collect::<Result<Vec<u64>>>()?;
         costs.extend(peaks.into_iter().max().map(|peak| memory(format!("{what}: most memory, {role}"), peak)));
+    }
+    if !what.is_empty() {
+        costs.extend(followers::behind(database, what).await?);
     }
     fleet.stop().await?;
     Ok(Drained { per_second: per_second(timed, took), costs, cpu: after.cpu_since(&before, timed) })

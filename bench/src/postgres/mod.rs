@@ -6,6 +6,7 @@
 mod costs;
 mod drain;
 mod fleet;
+pub mod followers;
 pub mod growth;
 mod history;
 pub mod pick_up;

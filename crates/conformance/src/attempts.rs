@@ -149,6 +149,39 @@ pub async fn attempts_come_page_by_page(subject: &dyn Subject) {
     assert_eq!(scene.store.attempts(&of, JobId::fresh(), 0).await.expect(ANSWERS), None);
 }
 
+pub async fn jobs_that_ended_at_once_are_read_together_as_each_would_be_alone(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    let session = scene.session().await;
+    let mut ended = Vec::new();
+    for verdict in [completed(), failed("no"), Verdict::Dead(Report::error("spent"))] {
+        let id = scene.submit(a_job()).await;
+        scene.run(session, id, verdict).await;
+        ended.push(id);
+    }
+    let theirs = scene.submit(a_job().of("theirs")).await;
+    scene.store.cancel(&tenant("theirs"), &[theirs]).await.expect(ANSWERS);
+    ended.push(theirs);
+    let (tried_twice, again) = (scene.submit(a_job()).await, scene.submit(a_job()).await);
+    scene.run(session, tried_twice, interrupted()).await;
+    scene.run(session, tried_twice, completed()).await;
+    scene.run(session, again, failed("no")).await;
+    scene.redrive(again).await;
+    let waiting = scene.submit(a_job()).await;
+    let mut asked = vec![tried_twice, waiting, JobId::fresh(), again];
+    asked.extend(&ended);
+    let read = scene.store.ended_at_once(&asked).await.expect(ANSWERS);
+    let mut found: Vec<JobId> = read.iter().map(|view| view.job.id).collect();
+    found.sort_unstable();
+    ended.sort_unstable();
+    assert_eq!(found, ended);
+    for view in read {
+        let alone = scene.store.get(&view.job.tenant, view.job.id).await.expect(ANSWERS).expect("it is there");
+        assert_eq!(format!("{view:?}"), format!("{alone:?}"));
+        assert_eq!((view.attempts.records.len(), view.attempts.kept), (1, 1));
+    }
+    assert!(scene.store.ended_at_once(&[]).await.expect(ANSWERS).is_empty());
+}
+
 pub async fn a_page_of_attempts_has_so_many_bytes(subject: &dyn Subject) {
     let scene = Scene::of(subject);
     let session = scene.session().await;

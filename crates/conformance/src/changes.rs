@@ -155,6 +155,26 @@ pub async fn pages_of_any_size_read_the_same_log(subject: &dyn Subject) {
     }
 }
 
+pub async fn a_page_that_is_not_full_is_the_last(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    let start = scene.head().await;
+    for _ in 0..5 {
+        scene.submit(a_job()).await;
+    }
+    let (mut position, mut rows) = (start, Vec::new());
+    loop {
+        let page = scene.store.changes(position, 2).await.expect("the store answers");
+        rows.push(page.rows.len());
+        position = page.position;
+        if !page.is_full {
+            break;
+        }
+    }
+    assert_eq!((rows, position), (vec![2, 2, 1], scene.head().await));
+    let page = scene.store.changes(position, 2).await.expect("the store answers");
+    assert_eq!((page.rows.len(), page.is_full), (0, false));
+}
+
 pub async fn the_log_can_be_read_from_the_beginning(subject: &dyn Subject) {
     let scene = Scene::of(subject);
     let id = scene.submit(a_job()).await;

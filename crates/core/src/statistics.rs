@@ -209,11 +209,23 @@ impl Ledger {
     /// Counts a move, for its queue and for all together, in its minute and in its hour. All together are the user's: a
     /// delivery of a webhook is counted for its queue alone.
     pub fn count(&mut self, moved: &Moved) {
-        let together = (!moved.queue.is_internal()).then_some(None);
-        for slot in Slot::ALL {
-            let at = slot.of(moved.at);
-            for queue in [Some(moved.queue.clone())].into_iter().chain(together.clone()) {
-                self.tallies.entry((moved.tenant.clone(), queue, slot, at)).or_default().count(moved);
+        self.count_all(std::slice::from_ref(moved));
+    }
+
+    /// Counts each of them. Neighbours of one tenant, queue and moment are summed first: a row of the log has hundreds.
+    pub fn count_all(&mut self, moved: &[Moved]) {
+        for run in moved.chunk_by(|one, next| one.at == next.at && one.queue == next.queue && one.tenant == next.tenant)
+        {
+            let mut sum = Tally::default();
+            for moved in run {
+                sum.count(moved);
+            }
+            let [Moved { tenant, queue, at, .. }, ..] = run else { continue };
+            let together = (!queue.is_internal()).then_some(None);
+            for slot in Slot::ALL {
+                for queue in [Some(queue.clone())].into_iter().chain(together.clone()) {
+                    self.tallies.entry((tenant.clone(), queue, slot, slot.of(*at))).or_default().add(&sum);
+                }
             }
         }
     }
@@ -371,6 +383,26 @@ mod tests {
             assert_eq!((tally.wait.count, tally.run.count, tally.run.max_us), (2, 2, 40_000));
             assert_eq!(tally.ended(), 1);
         }
+    }
+
+    #[test]
+    fn moves_are_summed_together_as_they_are_one_by_one() {
+        let at = Timestamp::from_micros(1_763_200_000_123_456);
+        let (one, other) = (TenantId::new("one"), TenantId::new("other"));
+        let mut row = Vec::new();
+        for n in 0..60_u32 {
+            let tenant = if n % 20 < 15 { &one } else { &other };
+            let queue = QueueName::from_stored(if n < 30 { "a" } else { "b" });
+            let state = if n % 7 == 0 { State::Running } else { State::Completed };
+            let at = if n < 50 { at } else { at.plus(Duration::from_mins(1)) };
+            row.push(Moved { tenant: tenant.clone(), queue, ..moved(state, n, Some(u64::from(n * n)), at) });
+        }
+        let (mut together, mut alone) = (Ledger::default(), Ledger::default());
+        together.count_all(&row);
+        for moved in &row {
+            alone.count(moved);
+        }
+        assert_eq!(together.entries(), alone.entries());
     }
 
     #[test]

@@ -176,7 +176,7 @@ impl Follow for Bookkeeper {
             self.since = Instant::now();
         }
         for row in &changes.rows {
-            row.moved.iter().for_each(|moved| self.ledger.count(moved));
+            self.ledger.count_all(&row.moved);
             if self.ledger.len() >= self.config.most_buckets {
                 self.book(row.position, at).await?;
             }

@@ -21,9 +21,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use foreman_core::ports::{Begin, COURIER, Changes, Effect, JobQuery, Moved, Tenancy};
+use foreman_core::ports::{Begin, COURIER, Changes, Effect, JobQuery, Moved, StoreError, Tenancy};
+use futures_util::future::{join, try_join};
 use tracing::debug;
 
+use self::endings::Ended;
+use self::health::Tried;
 use self::letter::Bag;
 use crate::follower::{Bookmark, Follow, FollowerPace, Notices, Stopped};
 
@@ -52,9 +55,9 @@ impl Default for Config {
         Self {
             poll: Duration::from_secs(5),
             step: 100,
-            slice: 500,
+            slice: 1_000,
             loads: 4,
-            most_deliveries: 500,
+            most_deliveries: 1_000,
             most_bytes: 16 * 1024 * 1024,
             call_timeout: Duration::from_secs(10),
         }
@@ -80,6 +83,12 @@ impl CourierTally {
     }
 }
 
+/// Some of the moves that were read, and what is known of their jobs.
+struct Slice<'a> {
+    ended: Ended<'a>,
+    tried: Tried<'a>,
+}
+
 /// Looks into what was read and makes deliveries of it.
 pub struct Courier {
     jobs: Arc<dyn JobQuery>,
@@ -95,6 +104,12 @@ impl Courier {
 
     pub fn tally(&self) -> CourierTally {
         self.tally.clone()
+    }
+
+    /// Reads what is to be known of some moves.
+    async fn look_into<'a>(&self, moved: &[&'a Moved]) -> Result<Slice<'a>, StoreError> {
+        let (ended, tried) = try_join(self.ended(moved), self.tried(moved)).await?;
+        Ok(Slice { ended, tried })
     }
 
     /// Writes what has come together when it is as much as one transaction takes, without moving on: there is more to come of
@@ -147,10 +162,23 @@ impl Follow for Courier {
         let mut has_noted = false;
         let moved: Vec<&Moved> =
             changes.moved().filter(|moved| endings::is_one(moved) || health::is_one(moved)).collect();
-        for slice in moved.chunks(self.config.slice.max(1)) {
-            self.tell_endings(slice, &mut bag, at).await?;
-            has_noted |= self.note_health(slice, at.leader(), &mut bag).await?;
-            self.empty_if_full(&mut bag, at).await?;
+        let mut slices = moved.chunks(self.config.slice.max(1));
+        let mut slice = match slices.next() {
+            Some(moved) => Some(self.look_into(moved).await?),
+            None => None,
+        };
+        while let Some(Slice { ended, tried }) = slice {
+            self.tell_endings(ended, &mut bag, at).await?;
+            has_noted |= self.note_health(tried, at.leader(), &mut bag).await?;
+            slice = match slices.next() {
+                // The next slice is read while this one is written.
+                Some(moved) => {
+                    let (written, next) = join(self.empty_if_full(&mut bag, at), self.look_into(moved)).await;
+                    written?;
+                    Some(next?)
+                }
+                None => None,
+            };
         }
         let deliveries = bag.take();
         let count = deliveries.len();

@@ -11,6 +11,10 @@
 //! **When it dies half way** its last write was made or was not, and the position tells which. A write whose answer was lost is not
 //! sent again: the position is asked for instead.
 //!
+//! **While it is behind** each read is larger than the one before, and the next is under way while the last is written. At the end
+//! of the log it rests for a moment ([`FollowerPace::nap`]): under load there is always something new, and one look at much costs
+//! the database less than many at little.
+//!
 //! **When it is far behind** (workers write faster than it reads, or nobody led for hours) it works late and in order; [`Lag`]
 //! says how late, and the log says so from [`FAR_BEHIND`] on. The store keeps what it has not read for
 //! [`foreman_core::ports::UNREAD_KEPT`]; what is older is gone unread, and the log says so once.
@@ -25,6 +29,7 @@ use foreman_core::ports::{
 };
 use foreman_core::{Clock, Timestamp};
 use foreman_runtime::{Lead, Shutdown, Term, Ticker, WakeReason, clock};
+use futures_util::future::join;
 use tokio::time::{Instant, timeout};
 use tracing::{info, warn};
 
@@ -36,6 +41,9 @@ use crate::outage::{Outage, bounded, unless_aborted};
 
 /// A stretch of the log for which nothing is written moves the position this often, and no oftener.
 const MOVE_EVERY: Duration = Duration::from_secs(1);
+/// Rows of one read while it is behind, in steps ([`FollowerPace::step`]). The store bounds what they weigh
+/// ([`foreman_core::ports::CHANGES_BYTES`]).
+const MOST_STEPS: usize = 32;
 /// So many times as long as [`FollowerPace::poll`] it waits while nothing happens, and no longer than that.
 const RESTING: (u32, Duration) = (6, Duration::from_secs(30));
 /// An operator should know.
@@ -79,7 +87,7 @@ pub struct FollowerPace {
     pub poll: Duration,
     /// Between two looks: under load there is always something new, and one look at much costs less than many at little.
     pub nap: Duration,
-    /// Rows of the log read at once; each is what one write of a store moved.
+    /// Rows of the log read at once, each of which is what one write of a store moved; more while it is behind.
     pub step: usize,
     /// How long one store call may take.
     pub call_timeout: Duration,
@@ -333,14 +341,15 @@ impl<F: Follow> Follower<F> {
         Ok(Stand { term, kept, done: kept, read: kept, moved_at: Instant::now() })
     }
 
+    /// What comes next is read while this is written.
     async fn read_on(&mut self, mut here: Stand, shutdown: &Shutdown) -> Result<Option<Instant>, Stopped> {
+        let mut changes = self.reader.read(here.read, self.pace.step).await?;
         loop {
             if !self.led.holds(here.term) {
                 return Err(Stopped::Deposed);
             }
-            let changes = self.reader.read(here.read, self.pace.step).await?;
             self.note_lag(&changes);
-            let is_end = changes.position == here.read;
+            let is_nothing = changes.position == here.read;
             here.read = changes.position;
             let mut at = Bookmark {
                 store: &*self.store,
@@ -349,15 +358,24 @@ impl<F: Follow> Follower<F> {
                 call_timeout: self.pace.call_timeout,
                 stand: &mut here,
             };
-            if !is_end {
+            if changes.is_full && !is_nothing && !shutdown.is_draining() {
+                let rows = (2 * changes.rows.len()).clamp(self.pace.step, MOST_STEPS * self.pace.step);
+                let read = self.reader.read(changes.position, rows);
+                let (written, next) = join(self.follow.read(&changes, &mut at), read).await;
+                written?;
+                changes = next?;
+                continue;
+            }
+            if !is_nothing {
                 self.follow.read(&changes, &mut at).await?;
             }
-            if is_end || shutdown.is_draining() {
-                let next = self.follow.caught_up(&mut at).await?;
-                let settled = at.settle().await?;
-                self.stand = Some(here);
-                return Ok([next, settled].into_iter().flatten().min());
-            }
+            let next = self.follow.caught_up(&mut at).await?;
+            let settled = at.settle().await?;
+            self.stand = Some(here);
+            // Under load there is always a little more. It is left to the next look, which comes unasked: what was on its way
+            // at this one may have been announced already.
+            let again = (!is_nothing).then(Instant::now);
+            return Ok([next, settled, again].into_iter().flatten().min());
         }
     }
 

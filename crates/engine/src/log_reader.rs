@@ -42,7 +42,7 @@ impl LogReader {
             position = position.0,
             "the {who} skipped an unreadable row of the change log with all its changes: {why}"
         );
-        Ok(Changes { rows: Vec::new(), position })
+        Ok(Changes { rows: Vec::new(), position, is_full: true })
     }
 
     async fn changes(&self, after: Position, limit: usize) -> Result<Changes, StoreError> {

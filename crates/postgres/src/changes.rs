@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use foreman_core::change_text;
-use foreman_core::ports::{ChangeLog, ChangeRow, Changes, Position, StoreError};
+use foreman_core::ports::{CHANGES_BYTES, ChangeLog, ChangeRow, Changes, Position, StoreError};
 use tokio::time::Instant;
 use tokio_postgres::Row;
 
@@ -37,8 +37,17 @@ pub(crate) const DRAWN: &str = "SELECT CASE WHEN is_called THEN last_value ELSE 
 pub(crate) const ANNOUNCED: &str = "SELECT min((classid::bigint & 65535) << 32 | objid::bigint) FROM pg_locks
     WHERE locktype = 'advisory' AND objsubid = 1 AND classid::bigint >> 16 = $1::bigint >> 48
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
-pub(crate) const READ: &str = "SELECT position, at, moved, notes FROM changes
-    WHERE position > $1::bigint AND position <= $2::bigint ORDER BY position LIMIT $3::bigint";
+/// Rows after `$1` up to `$2`, at most `$3`, and none once those before it have `$4` bytes. The size of a text is known without
+/// reading it.
+pub(crate) const READ: &str = "SELECT position, at, moved, notes, bytes
+    FROM (
+      SELECT *, sum(size) OVER (ORDER BY position) AS bytes
+      FROM (
+        SELECT position, at, moved, notes, octet_length(moved) + coalesce(octet_length(notes), 0) AS size
+        FROM changes WHERE position > $1::bigint AND position <= $2::bigint ORDER BY position LIMIT $3::bigint
+      ) AS next
+    ) AS measured
+    WHERE bytes - size < $4::bigint ORDER BY position";
 pub(crate) const HEAD: &str = "SELECT greatest(
         (SELECT position FROM changes WHERE position <= $1::bigint ORDER BY position DESC LIMIT 1),
         (SELECT position FROM log_end))";
@@ -87,13 +96,12 @@ impl ChangeLog for PostgresStore {
         let deadline = Instant::now() + self.parts.changes_patience;
         loop {
             let tag = self.parts.log_tag;
-            let (rows, has_more) = look!(self, Look, |tx| rows_after(&tx, tag, after, limit).await)?;
-            if rows.is_empty() && has_more && Instant::now() < deadline {
+            let (changes, has_more) = look!(self, Look, |tx| rows_after(&tx, tag, after, limit).await)?;
+            if changes.rows.is_empty() && has_more && Instant::now() < deadline {
                 tokio::time::sleep(MOMENT).await;
                 continue;
             }
-            let position = rows.last().map_or(after, |row| row.position);
-            return Ok(Changes { rows, position });
+            return Ok(changes);
         }
     }
 }
@@ -123,17 +131,16 @@ async fn one_position(tx: &Transaction, sql: &str) -> Result<Position, Fault> {
     Ok(Position(row.map(|row| row.try_get(0)).transpose()?.unwrap_or_default()))
 }
 
-async fn rows_after(
-    tx: &Transaction,
-    tag: i64,
-    after: Position,
-    limit: usize,
-) -> Result<(Vec<ChangeRow>, bool), Fault> {
+/// And, where there is nothing, whether something cannot be read yet.
+async fn rows_after(tx: &Transaction, tag: i64, after: Position, limit: usize) -> Result<(Changes, bool), Fault> {
     let until = bound_of(tx, tag).await?;
-    let rows = tx.rows(READ, &[&after.0, &until, &bound(limit)]).await?;
-    let rows: Vec<ChangeRow> = rows.iter().map(read).collect::<Result<_, _>>()?;
+    let found = tx.rows(READ, &[&after.0, &until, &bound(limit), &bound(CHANGES_BYTES)]).await?;
+    let bytes = found.last().map(|row| row.try_get::<_, i64>("bytes")).transpose()?.unwrap_or_default();
+    let is_full = found.len() >= limit || bytes >= bound(CHANGES_BYTES);
+    let rows: Vec<ChangeRow> = found.iter().map(read).collect::<Result<_, _>>()?;
+    let position = rows.last().map_or(after, |row| row.position);
     let has_more = rows.is_empty() && has_more(tx, after).await?;
-    Ok((rows, has_more))
+    Ok((Changes { rows, position, is_full }, has_more))
 }
 
 fn read(row: &Row) -> Result<ChangeRow, Fault> {

@@ -11,12 +11,14 @@ use foreman_core::ports::{
 };
 
 use crate::error::Fault;
+use crate::jobs::submit::NewBatch;
 use crate::order::Reservation;
 use crate::places::LOOKS;
 use crate::statistics::TallyColumns;
-use crate::upkeep::leads;
+use crate::upkeep::{LEADS, leads};
+use crate::value::Arg;
 use crate::webhooks::post::DeliveryBatch;
-use crate::write::Transaction;
+use crate::write::{Query, Transaction};
 use crate::{PostgresStore, look, transact};
 
 pub(crate) const FIND: &str = "SELECT position FROM followers WHERE name = $1::text AND holds_log";
@@ -54,6 +56,18 @@ impl Followers for PostgresStore {
     async fn advance(&self, leader: Option<&Leader>, advance: &Advance) -> Result<Option<Advanced>, StoreError> {
         let effect = PreparedEffect::new(&advance.effect)?;
         let reserved = effect.reserve(self).await?;
+        if let PreparedEffect::Deliveries(batch) = &effect
+            && let Some(new) = batch.as_new()
+        {
+            let done =
+                transact!(self, data, Write, |tx| deliver_new(&tx, leader, advance, batch, &new, &reserved).await)?;
+            if let AtOnce::Done(advanced) = done {
+                if advanced != Some(Advanced::Done) {
+                    reserved.give_back(self).await;
+                }
+                return Ok(advanced);
+            }
+        }
         let (advanced, left) = transact!(self, data, Write, |tx| {
             let mut keys = reserved.clone();
             let advanced = move_on(&tx, leader, advance, &effect, &mut keys).await;
@@ -94,6 +108,23 @@ async fn dismiss(tx: &Transaction, leader: Option<&Leader>, follower: &FollowerN
     Ok(Some(()))
 }
 
+/// Locks the follower's row. `None`: the leader's term is over.
+async fn lock(tx: &Transaction, leader: Option<&Leader>, advance: &Advance) -> Result<Option<Advanced>, Fault> {
+    let name = advance.follower.as_str();
+    let (office, term) = leader.map_or(("", 0), |Leader { office, term }| (office.as_str(), *term));
+    let term = i64::try_from(term).unwrap_or(i64::MAX);
+    let (lock, leads): ([&dyn Arg; 1], [&dyn Arg; 2]) = ([&name], [&office, &term]);
+    let steps: [Query<'_>; 2] = [(LOCK, &lock), (LEADS, &leads)];
+    // The second is looked at behind the lock, which may have been waited for.
+    let mut answers = tx.all(if leader.is_some() { &steps[..] } else { &steps[..1] }).await?.into_iter();
+    let row = answers.next().and_then(|rows| rows.into_iter().next());
+    if answers.next().is_some_and(|rows| rows.is_empty()) {
+        return Ok(None);
+    }
+    let position: Option<i64> = row.map(|row| row.try_get("position")).transpose()?;
+    Ok(Some(if position == Some(advance.from.0) { Advanced::Done } else { Advanced::Overtaken }))
+}
+
 async fn move_on(
     tx: &Transaction,
     leader: Option<&Leader>,
@@ -101,20 +132,39 @@ async fn move_on(
     effect: &PreparedEffect<'_>,
     keys: &mut Reservation,
 ) -> Result<Option<Advanced>, Fault> {
-    let name = advance.follower.as_str();
-    let row = tx.row(LOCK, &[&name]).await?;
-    if !leads(tx, leader).await? {
-        return Ok(None);
+    let found = lock(tx, leader, advance).await?;
+    if found == Some(Advanced::Done) {
+        if advance.to != advance.from {
+            tx.rows(MOVE, &[&advance.follower.as_str(), &advance.to.0]).await?;
+        }
+        effect.write(tx, keys).await?;
     }
-    let position: Option<i64> = row.map(|row| row.try_get("position")).transpose()?;
-    if position != Some(advance.from.0) {
-        return Ok(Some(Advanced::Overtaken));
+    Ok(found)
+}
+
+/// What became of a move with deliveries that should all be new.
+enum AtOnce {
+    Done(Option<Advanced>),
+    /// Nothing happened: one of them is there already, or their queue has to be opened first.
+    Refused,
+}
+
+/// The same in two round trips.
+async fn deliver_new(
+    tx: &Transaction,
+    leader: Option<&Leader>,
+    advance: &Advance,
+    batch: &DeliveryBatch<'_>,
+    new: &NewBatch<'_>,
+    keys: &Reservation,
+) -> Result<AtOnce, Fault> {
+    let found = lock(tx, leader, advance).await?;
+    if found != Some(Advanced::Done) {
+        return Ok(AtOnce::Done(found));
     }
-    if advance.to != advance.from {
-        tx.rows(MOVE, &[&name, &advance.to.0]).await?;
-    }
-    effect.write(tx, keys).await?;
-    Ok(Some(Advanced::Done))
+    let (name, to) = (advance.follower.as_str(), advance.to.0);
+    let is_new = batch.write_new(new, tx, keys, (MOVE, &[&name, &to])).await?;
+    Ok(if is_new { AtOnce::Done(found) } else { AtOnce::Refused })
 }
 
 /// An effect as its statements want it.

@@ -54,7 +54,8 @@ pub(crate) const UPDATE: &str = "UPDATE tenants
     SET settings = $3::text, weight = $4::integer, version = version + 1, edited_at = foreman_now(), edited_by = $5::uuid
     WHERE id = $1::text AND version = $2::bigint AND deleted_at IS NULL AND edited_by IS DISTINCT FROM $5";
 /// After the tenant's row was locked. A submission of a process that has not heard of it yet may still come.
-pub(crate) const OWNS: &str = "SELECT EXISTS (SELECT FROM jobs WHERE jobs.tenant = $1::text AND left(jobs.queue, 8) <> 'foreman.')
+pub(crate) const OWNS: &str =
+    "SELECT EXISTS (SELECT FROM jobs WHERE jobs.tenant = $1::text AND left(jobs.queue, 8) <> 'foreman.')
     OR EXISTS (SELECT FROM jobs WHERE jobs.tenant = $1 AND left(jobs.queue, 8) = 'foreman.')
     OR EXISTS (SELECT FROM schedules WHERE schedules.tenant = $1)";
 /// What is left of it is its id; its secrets are not.

@@ -5,7 +5,7 @@
 //! is left.
 
 use async_trait::async_trait;
-use foreman_core::ports::{ChangeLog, ChangeRow, Changes, Position, StoreError};
+use foreman_core::ports::{CHANGES_BYTES, ChangeLog, ChangeRow, Changes, Position, StoreError};
 use foreman_core::{Timestamp, change_text};
 use rusqlite::{Connection, OptionalExtension};
 
@@ -49,10 +49,10 @@ impl ChangeLog for SqliteStore {
     }
 
     async fn changes(&self, after: Position, limit: usize) -> Result<Changes, StoreError> {
-        let written = self.read(move |read| rows_after(read.sql, after, limit)).await?;
+        let (written, is_full) = self.read(move |read| rows_after(read.sql, after, limit)).await?;
         let rows = written.into_iter().map(RawChangeRow::read).collect::<Result<Vec<ChangeRow>, _>>()?;
         let position = rows.last().map_or(after, |row| row.position);
-        Ok(Changes { rows, position })
+        Ok(Changes { rows, position, is_full })
     }
 }
 
@@ -71,17 +71,25 @@ impl RawChangeRow {
     }
 }
 
-fn rows_after(sql: &Connection, after: Position, limit: usize) -> Result<Vec<RawChangeRow>, Fault> {
+/// And whether that is as much as is read at once.
+fn rows_after(sql: &Connection, after: Position, limit: usize) -> Result<(Vec<RawChangeRow>, bool), Fault> {
     let mut statement = sql.prepare_cached(
         "SELECT position, at, moved, notes FROM changes WHERE position > ?1 ORDER BY position LIMIT ?2",
     )?;
-    let rows = statement.query_map((after.0, i64::try_from(limit).unwrap_or(i64::MAX)), |row| {
-        Ok(RawChangeRow {
+    let mut found = statement.query((after.0, i64::try_from(limit).unwrap_or(i64::MAX)))?;
+    let (mut rows, mut bytes) = (Vec::new(), 0);
+    while let Some(row) = found.next()? {
+        let row = RawChangeRow {
             position: Position(row.get(0)?),
             at: Timestamp::from_micros(row.get(1)?),
             moved: row.get(2)?,
             notes: row.get(3)?,
-        })
-    })?;
-    Ok(rows.collect::<Result<_, _>>()?)
+        };
+        bytes += row.moved.len() + row.notes.as_ref().map_or(0, String::len);
+        rows.push(row);
+        if rows.len() >= limit || bytes >= CHANGES_BYTES {
+            return Ok((rows, true));
+        }
+    }
+    Ok((rows, false))
 }

@@ -446,7 +446,7 @@ mod tests {
     }
 
     fn page(rows: Vec<ChangeRow>) -> Changes {
-        Changes { position: rows.last().expect("a row").position, rows }
+        Changes { position: rows.last().expect("a row").position, rows, is_full: false }
     }
 
     fn joined(visit: &StreamVisit, after: i64, rights: Rights) -> Membership {

@@ -28,6 +28,10 @@ impl JobQuery for Store {
         Ok(self.read(|places, now| places.get(tenant, id, now)))
     }
 
+    async fn ended_at_once(&self, jobs: &[JobId]) -> Result<Vec<JobView>, StoreError> {
+        Ok(self.read(|places, now| jobs.iter().filter_map(|id| places.ended_at_once(*id, now)).collect()))
+    }
+
     async fn attempts(&self, tenant: &TenantId, id: JobId, skip: usize) -> Result<Option<AttemptPage>, StoreError> {
         Ok(self.read(|places, _| places.attempts_of(tenant, id, skip)))
     }
@@ -372,7 +376,8 @@ impl Places {
         let rows: Vec<ChangeRow> =
             self.log.range(Position(after.0 + 1)..).take(limit).map(|(_, row)| row.clone()).collect();
         let position = rows.last().map_or(after, |row| row.position);
-        Changes { rows, position }
+        let is_full = rows.len() >= limit;
+        Changes { rows, position, is_full }
     }
 
     /// Positions have no gaps, so what was pruned ends right before the first that is left.

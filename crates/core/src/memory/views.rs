@@ -21,6 +21,13 @@ impl Places {
         Some(view)
     }
 
+    /// A job that has ended with the only attempt that is kept of it.
+    pub fn ended_at_once(&self, id: JobId, now: Timestamp) -> Option<JobView> {
+        self.outcomes.get(&id)?;
+        let attempts = self.attempt_page(id, 0);
+        (attempts.kept == 1).then(|| JobView { attempts, ..self.view(id, now) })
+    }
+
     pub fn attempts_of(&self, tenant: &TenantId, id: JobId, skip: usize) -> Option<AttemptPage> {
         self.owned(tenant, id)?;
         Some(self.attempt_page(id, skip))

@@ -28,10 +28,14 @@ pub trait ChangeLog: Send + Sync {
     /// missed something.
     async fn start(&self) -> Result<Position, StoreError>;
 
-    /// What came after `position`, oldest first, at most `limit` rows of the log. Read in this way nothing committed is
-    /// ever passed over.
+    /// What came after `position`, oldest first, at most `limit` rows of the log, and no further row once those before it have
+    /// [`CHANGES_BYTES`]: a row has as much to say as one write moved jobs. Read in this way nothing committed is ever passed
+    /// over.
     async fn changes(&self, after: Position, limit: usize) -> Result<Changes, StoreError>;
 }
+
+/// How much text of the log is read at once, give or take one row; about fifty bytes tell of a job.
+pub const CHANGES_BYTES: usize = 1024 * 1024;
 
 /// A place in the log. Opaque: it only compares within one store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -42,6 +46,8 @@ pub struct Changes {
     pub rows: Vec<ChangeRow>,
     /// Where to go on.
     pub position: Position,
+    /// As much as is read at once: there may be more right behind it. Otherwise this was the end of the log.
+    pub is_full: bool,
 }
 
 impl Changes {

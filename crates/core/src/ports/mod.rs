@@ -28,7 +28,7 @@ mod webhooks;
 
 pub use audit_log::AuditLog;
 pub use census::Census;
-pub use changes::{Became, ChangeLog, ChangeRow, Changes, Moved, Note, Position, Step};
+pub use changes::{Became, CHANGES_BYTES, ChangeLog, ChangeRow, Changes, Moved, Note, Position, Step};
 pub use followers::{Advance, Advanced, BOOKKEEPER, Begin, COURIER, Effect, FollowerName, Followers, UNREAD_KEPT};
 pub use jobs::{
     CancelAnswer, Claim, ClaimAnswer, ClaimRequest, Company, Headroom, Held, JobStore, Queues, RedriveAnswer,

@@ -12,7 +12,7 @@ use foreman_core::ports::{AttemptPage, AttemptRecord, JobView, Moved, StoreError
 use foreman_core::target::Addressee;
 use foreman_core::webhook::{About, Ending, Event, Message, Webhook, Wish};
 use foreman_core::{JobId, TenantId, WebhookId};
-use futures_util::future::try_join_all;
+use futures_util::future::{try_join, try_join_all};
 use tracing::{debug, error, warn};
 use url::Url;
 
@@ -32,6 +32,12 @@ struct WantedEnding<'a> {
     event: Event,
     to: Vec<(WebhookId, Wish)>,
     has_callback: bool,
+}
+
+/// Endings that somebody wants to hear of.
+pub(super) struct Ended<'a> {
+    wanted: Vec<WantedEnding<'a>>,
+    known: KnownJobs,
 }
 
 /// Jobs that were read together.
@@ -63,19 +69,25 @@ impl EndpointRecord {
 }
 
 impl Courier {
+    /// The endings among some moves that somebody wants to hear of, and their jobs.
+    pub(super) async fn ended<'a>(&self, moved: &[&'a Moved]) -> Result<Ended<'a>, StoreError> {
+        let wanted = self.wanted(moved).await?;
+        let known = self.known(wanted.iter().map(|wanted| wanted.moved)).await?;
+        Ok(Ended { wanted, known })
+    }
+
     pub(super) async fn tell_endings(
         &self,
-        slice: &[&Moved],
+        Ended { wanted, mut known }: Ended<'_>,
         bag: &mut Bag,
         at: &mut Bookmark<'_>,
     ) -> Result<(), Stopped> {
-        let wanted = self.wanted(slice).await?;
-        let mut known = self.known(wanted.iter().map(|wanted| wanted.moved)).await?;
         for some in wanted.chunks(self.config.loads.max(1)) {
             let views = self.views(some.iter().map(|wanted| wanted.moved), &mut known).await?;
             for (wanted, view) in some.iter().zip(views) {
                 // One that was removed meanwhile is nothing to tell of.
                 let Some(view) = view else { continue };
+                self.empty_if_full(bag, at).await?;
                 let callback = if wanted.has_callback { callback(&view) } else { None };
                 let view = self.with_every_attempt(wanted.moved, view).await?;
                 let letter = letter(wanted.moved, wanted.event, view);
@@ -85,7 +97,6 @@ impl Courier {
                 if let Some(callback) = callback {
                     bag.put(&letter, callback, Wish::Known);
                 }
-                self.empty_if_full(bag, at).await?;
             }
         }
         Ok(())
@@ -97,9 +108,10 @@ impl Courier {
             return Ok(Vec::new());
         }
         let tenants: BTreeSet<&TenantId> = ended.iter().map(|moved| &moved.tenant).collect();
-        let endpoints = self.endpoints_of(&tenants.into_iter().cloned().collect::<Vec<_>>()).await?;
+        let tenants: Vec<TenantId> = tenants.into_iter().cloned().collect();
         let ids: Vec<JobId> = ended.iter().map(|moved| moved.id).collect();
-        let with_callback = bounded(self.config.call_timeout, self.tenancy.with_callback(&ids)).await?;
+        let with_callback = bounded(self.config.call_timeout, self.tenancy.with_callback(&ids));
+        let (endpoints, with_callback) = try_join(self.endpoints_of(&tenants), with_callback).await?;
         let with_callback: HashSet<JobId> = with_callback.into_iter().collect();
         let wanted = ended.into_iter().filter_map(|moved| {
             let event = Event::of(moved.step.state)?;

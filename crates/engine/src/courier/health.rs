@@ -16,6 +16,7 @@ use foreman_core::{State, TenantId, WebhookId};
 use tracing::warn;
 
 use super::Courier;
+use super::endings::KnownJobs;
 use super::letter::{Bag, Letter, entry_id};
 use crate::follower::Stopped;
 use crate::outage::bounded;
@@ -29,16 +30,27 @@ pub(super) fn is_one(moved: &Moved) -> bool {
         && matches!(moved.step.state, State::Retrying | State::Completed | State::Failed | State::Dead)
 }
 
+/// Tries of deliveries that have ended.
+pub(super) struct Tried<'a> {
+    tries: Vec<&'a Moved>,
+    known: KnownJobs,
+}
+
 impl Courier {
+    /// The tries among some moves, and their jobs.
+    pub(super) async fn tried<'a>(&self, moved: &[&'a Moved]) -> Result<Tried<'a>, StoreError> {
+        let tries: Vec<&Moved> = moved.iter().copied().filter(|moved| is_one(moved)).collect();
+        let known = self.known(tries.iter().copied()).await?;
+        Ok(Tried { tries, known })
+    }
+
     /// Whether anything was noted.
     pub(super) async fn note_health(
         &self,
-        slice: &[&Moved],
+        Tried { tries, mut known }: Tried<'_>,
         leader: Option<&Leader>,
         bag: &mut Bag,
     ) -> Result<bool, Stopped> {
-        let tries: Vec<&Moved> = slice.iter().copied().filter(|moved| is_one(moved)).collect();
-        let mut known = self.known(tries.iter().copied()).await?;
         let mut notes = Vec::new();
         for some in tries.chunks(self.config.loads.max(1)) {
             let views = self.views(some.iter().copied(), &mut known).await?;

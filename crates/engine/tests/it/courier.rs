@@ -7,7 +7,7 @@ use std::time::Duration;
 use foreman_core::ports::{ChangeLog, JobStore, StoreError, WebhookStore};
 use foreman_core::target::Addressee;
 use foreman_core::webhook::{About, Event, Wish};
-use foreman_core::{JobId, Lane, Report, State, TenantId, Verdict};
+use foreman_core::{JobId, Lane, Report, State, TenantId, Verdict, Work};
 use foreman_engine::courier::Config;
 use foreman_runtime::leadership::{self, AlwaysLeader};
 use foreman_runtime::{Leadership, Stop};
@@ -17,7 +17,7 @@ use crate::post::{
     answer, appointed, completed, courier, deliveries, end_all, ended, ended_with, endpoint, endpoint_of, events, json,
     letters, message, narrow, patient, queue, readable_endpoint, start, target, told, us,
 };
-use crate::scene::{Scene, job, until, until_async};
+use crate::scene::{Scene, job, job_with, until, until_async};
 use crate::script::{Act, Verb, away};
 
 const MOMENT: Duration = Duration::from_secs(1);
@@ -83,6 +83,28 @@ async fn a_callback_is_told_without_an_endpoint() {
     sleep(MOMENT).await;
     let told = told(&scene).await;
     assert_eq!(told.into_iter().collect::<Vec<_>>(), [((id.to_string(), url.to_owned()), 1)]);
+}
+
+/// Settled one by one, so that each ending is a row of its own.
+#[tokio::test(start_paused = true)]
+async fn a_drain_is_told_of_in_few_calls() {
+    const JOBS: usize = 5_000;
+    let scene = Scene::new();
+    let hook = endpoint(&scene, &["job.*"]).await;
+    appointed(&scene).await;
+    let with_callback = |work: &mut Work| work.callback_url = Some("https://callback.example/done".into());
+    let jobs: Vec<_> = (0..JOBS).map(|n| if n % 2 == 0 { job("") } else { job_with("", with_callback) }).collect();
+    scene.submit(&jobs).await;
+    assert_eq!(end_all(&scene, &completed()).await, JOBS);
+    let _courier = start(&scene, patient()).await;
+    until_async("all are told", async || deliveries(&scene, hook).await.len() == JOBS).await;
+    sleep(MOMENT).await;
+    assert_eq!(told(&scene).await.len(), JOBS + JOBS / 2);
+    let verbs = [Verb::Changes, Verb::WebhooksOf, Verb::WithCallback, Verb::EndedAtOnce, Verb::Advance, Verb::Get];
+    let calls = verbs.map(|verb| scene.store.calls(verb));
+    assert_eq!(calls[5], 0, "no job was read by itself");
+    let sum: usize = calls.iter().sum();
+    assert!(sum <= JOBS / 50, "{calls:?} calls for {JOBS} endings");
 }
 
 #[tokio::test(start_paused = true)]

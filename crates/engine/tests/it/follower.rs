@@ -131,6 +131,50 @@ async fn however_often_it_dies_and_is_not_answered_it_writes_once() {
     assert_eq!(successors(&scene).await.len(), 100);
 }
 
+/// Its first step is three rows.
+#[tokio::test(start_paused = true)]
+async fn one_that_is_behind_reads_more_at_a_time() {
+    let scene = Scene::new();
+    for _ in 0..1_000 {
+        scene.submit(&[in_queue("third")]).await;
+    }
+    let _follower = start(&scene);
+    until_async("all is read", async || is_at_the_end(&scene).await).await;
+    let looks = scene.store.calls(Verb::Changes);
+    assert!(looks <= 20, "{looks} looks at 1,000 rows");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_comes_next_is_read_while_the_last_is_written() {
+    let scene = Scene::new();
+    // Each row has something to write.
+    complete_in_first(&scene, 1_000).await;
+    let moment = Duration::from_millis(100);
+    scene.store.always(Verb::Changes, Act::Delay(moment));
+    scene.store.always(Verb::Advance, Act::Delay(moment));
+    let (begun, _follower) = (Instant::now(), start(&scene));
+    until_async("all is written", async || successors(&scene).await.len() == 1_000).await;
+    let (took, looks) = (begun.elapsed(), scene.store.calls(Verb::Changes) as u32);
+    assert!(looks >= 15, "{looks} looks");
+    assert!(took < moment * (looks + 4), "{took:?} for {looks} looks, and about as many writes");
+}
+
+/// It naps for ten milliseconds between two looks: what comes meanwhile is for the next one.
+#[tokio::test(start_paused = true)]
+async fn under_load_it_looks_once_in_a_nap_however_much_comes() {
+    let scene = Scene::new();
+    let _follower = start(&scene);
+    sleep(Duration::from_secs(1)).await;
+    let before = scene.store.calls(Verb::Changes);
+    for _ in 0..200 {
+        scene.submit(&[in_queue("third")]).await;
+        sleep(Duration::from_millis(5)).await;
+    }
+    let looks = scene.store.calls(Verb::Changes) - before;
+    assert!((50..=120).contains(&looks), "{looks} looks in a second");
+    until_async("all is read", async || is_at_the_end(&scene).await).await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn it_stops_at_once_when_idle() {
     let scene = Scene::new();

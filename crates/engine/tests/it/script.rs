@@ -330,6 +330,13 @@ impl Hook for Script {
         self.around(Verb::Get, call).await
     }
 
+    async fn ended_at_once(&self, jobs: &[JobId], call: impl Call<Vec<JobView>>) -> Answer<Vec<JobView>> {
+        if jobs.iter().any(|job| self.cues().spoilt.contains(job)) {
+            return Err(StoreError::Damaged("scripted".into()));
+        }
+        self.around(Verb::EndedAtOnce, call).await
+    }
+
     async fn attempts(
         &self,
         _: &TenantId,

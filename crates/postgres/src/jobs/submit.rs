@@ -16,7 +16,8 @@ use foreman_core::job::NewJob;
 use foreman_core::ports::{Step, StoreError, Submitted};
 use foreman_core::storage::NewJobRow;
 
-use self::at_once::{AtOnce, NewBatch};
+use self::at_once::AtOnce;
+pub(crate) use self::at_once::NewBatch;
 pub(crate) use self::columns::{ReadyColumns, UsedQueues};
 pub(crate) use self::judged::accept;
 use crate::order::{Demand, Reservation};

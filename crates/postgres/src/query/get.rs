@@ -1,12 +1,9 @@
 //! One job with its latest attempts, and pages of those before.
 
-use std::collections::HashMap;
-
 use foreman_core::outcome::AttemptOutcome;
 use foreman_core::ports::{ATTEMPTS_ON_A_PAGE, ATTEMPTS_PAGE_BYTES, AttemptPage, AttemptRecord, JobView};
 use foreman_core::{Fence, JobId, Report, TenantId};
 use tokio_postgres::Row;
-use uuid::Uuid;
 
 use super::view::{self, VIEWS};
 use crate::error::Fault;
@@ -42,17 +39,6 @@ pub(crate) const RECORDS: &str = "SELECT job, number, claim, worker, started_at,
     ) AS page
     WHERE nth <= $2 + $3::bigint AND (nth = $2 + 1 OR bytes_before < $4::bigint)
     ORDER BY nth DESC";
-/// How the jobs `$1` ended of which nothing else is kept, but for those of which more than `$2` bytes would have to be read. As the
-/// records above. The size of a text is known without reading it.
-pub(crate) const ONLY_RECORDS: &str =
-    "SELECT outcomes.job, CASE WHEN outcomes.claim IS NULL THEN 0 ELSE outcomes.attempt END,
-           outcomes.claim, outcomes.worker, outcomes.started_at, outcomes.finished_at, outcomes.state, outcomes.report,
-           1::bigint
-    FROM outcomes JOIN jobs ON jobs.id = outcomes.job AND jobs.id = ANY ($1::uuid[])
-    WHERE outcomes.job = ANY ($1) AND octet_length(jobs.work) + octet_length(outcomes.report) <= $2::bigint
-      AND NOT EXISTS (SELECT FROM attempts WHERE attempts.job = outcomes.job)";
-/// Many of them are read at the same time.
-const SMALL: i64 = 8 * 1024;
 /// Whether the job is the tenant's.
 pub(crate) const THEIRS: &str = "SELECT 1 FROM jobs WHERE id = $1::uuid AND tenant = $2::text";
 
@@ -66,25 +52,6 @@ pub(super) async fn get(tx: &Transaction, tenant: &TenantId, id: JobId) -> Resul
     let mut view = view::view(row)?;
     view.attempts = page(&answers[1])?;
     Ok(Some(view))
-}
-
-pub(super) async fn ended_at_once(tx: &Transaction, jobs: &[JobId]) -> Result<Vec<JobView>, Fault> {
-    let ids: Vec<Uuid> = jobs.iter().map(|job| job.0).collect();
-    let mut records: HashMap<JobId, AttemptRecord> = HashMap::with_capacity(ids.len());
-    for row in tx.rows_by_id(ONLY_RECORDS, &[&ids, &SMALL]).await? {
-        records.insert(JobId(row.try_get(0)?), record(&row)?);
-    }
-    if records.is_empty() {
-        return Ok(Vec::new());
-    }
-    let ids: Vec<Uuid> = records.keys().map(|job| job.0).collect();
-    let mut views = Vec::with_capacity(ids.len());
-    for row in tx.rows_by_id(VIEWS, &[&ids, &None::<&str>]).await? {
-        let mut view = view::view(&row)?;
-        view.attempts = AttemptPage { records: records.remove(&view.job.id).into_iter().collect(), kept: 1 };
-        views.push(view);
-    }
-    Ok(views)
 }
 
 pub(super) async fn attempts(
@@ -138,4 +105,4 @@ fn record(row: &Row) -> Result<AttemptRecord, Fault> {
 }
 
 /// For the test that prepares every statement.
-pub(crate) const STATEMENTS: &[&str] = &[ONLY_RECORDS, RECORDS, THEIRS];
+pub(crate) const STATEMENTS: &[&str] = &[RECORDS, THEIRS];

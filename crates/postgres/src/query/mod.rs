@@ -1,6 +1,7 @@
 //! Questions that change nothing. Each sees one moment, however many statements it takes.
 
 pub(crate) mod counts;
+mod ended;
 pub(crate) mod failure_groups;
 mod filter;
 pub(crate) mod get;
@@ -41,7 +42,7 @@ impl JobQuery for PostgresStore {
         if jobs.is_empty() {
             return Ok(Vec::new());
         }
-        look!(self, Read, |tx| get::ended_at_once(&tx, jobs).await)
+        look!(self, Read, |tx| ended::ended_at_once(&tx, jobs).await)
     }
 
     async fn attempts(&self, tenant: &TenantId, id: JobId, skip: usize) -> Result<Option<AttemptPage>, StoreError> {
@@ -143,6 +144,7 @@ async fn ping(tx: &Transaction) -> Result<(), Fault> {
 /// For the test that prepares every statement: those of this file and of each file below it.
 pub(crate) const STATEMENTS: &[&[&str]] = &[
     counts::STATEMENTS,
+    ended::STATEMENTS,
     failure_groups::STATEMENTS,
     &[PING],
     get::STATEMENTS,

@@ -1,7 +1,8 @@
 //! Making deliveries: the effect of a move of the courier (`followers.rs`), or one beside it.
 //!
 //! The jobs are written as any other submission, so that they are in the log and somebody is woken; their places in line are
-//! reserved before.
+//! reserved before. Nearly always all of them are new, and then a batch is one statement for the jobs and one for what is listed
+//! of them, in one round trip with the move.
 
 use std::collections::HashSet;
 
@@ -11,9 +12,10 @@ use foreman_core::{JobId, webhook};
 use uuid::Uuid;
 
 use crate::error::Fault;
-use crate::jobs::submit;
+use crate::jobs::submit::{self, NewBatch};
 use crate::order::Reservation;
-use crate::write::Transaction;
+use crate::value::Arg;
+use crate::write::{Query, Transaction};
 use crate::{PostgresStore, transact};
 
 /// One that is there already, because it was sent before, stays as it is.
@@ -71,6 +73,26 @@ impl<'a> DeliveryBatch<'a> {
 
     pub async fn reserve(&self, store: &PostgresStore) -> Result<Reservation, StoreError> {
         Reservation::make(store, &submit::demand(&self.jobs)).await
+    }
+
+    /// Where they can be written at once: all are new, as they are unless this was sent before, and have enough in common.
+    pub fn as_new(&self) -> Option<NewBatch<'_>> {
+        if self.jobs.is_empty() { None } else { NewBatch::of(&self.jobs) }
+    }
+
+    /// Writes them as the last statements of a transaction, with `more` behind them. False: nothing of it happened.
+    pub async fn write_new(
+        &self,
+        new: &NewBatch<'_>,
+        tx: &Transaction,
+        keys: &Reservation,
+        more: Query<'_>,
+    ) -> Result<bool, Fault> {
+        let Listed { tenants, webhooks, jobs, events, about } = &self.listed;
+        let listed: [&dyn Arg; 5] = [tenants, webhooks, jobs, events, about];
+        let both = [more, (LIST, &listed[..])];
+        let steps = if jobs.is_empty() { &both[..1] } else { &both[..] };
+        Ok(new.write_with(tx, keys, steps).await?.is_some())
     }
 
     pub async fn write(&self, tx: &Transaction, keys: &mut Reservation) -> Result<(), Fault> {

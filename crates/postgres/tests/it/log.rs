@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use foreman_conformance::given::{HOUR, Scene, a_job, jobs, queue};
-use foreman_core::ports::{ChangeLog, JobStore, Note, Position, Retention, Upkeep};
+use foreman_core::ports::{CHANGES_BYTES, ChangeLog, JobStore, Note, Position, Retention, Upkeep};
 use foreman_core::{JobId, TenantId};
 use foreman_postgres::{PostgresStore, statements};
 use futures_util::future::join_all;
@@ -86,6 +86,34 @@ async fn a_note_that_was_overtaken_is_not_passed_over() {
         |tenant: &str, name: &str| Note::Queue { tenant: TenantId::new(tenant), queue: queue(name), is_paused: true };
     assert_eq!(notes, [paused("t", "slow"), paused(tenant.as_str(), "fast")]);
     assert_eq!(read.moved().count(), 0);
+}
+
+/// A row of the log tells of as many jobs as one write moved.
+#[tokio::test]
+async fn a_page_of_long_rows_has_so_many_bytes() {
+    const ROWS: usize = 9;
+    let team = Team::new().await;
+    let client = team.database.client().await;
+    let job = format!(r#"["{:032x}",0]"#, 1);
+    let jobs = vec![job; 10_000].join(",");
+    let row = format!(r#"[{{"tenant":"t","queue":"q","state":"pending","jobs":[{jobs}]}}]"#);
+    for _ in 0..ROWS {
+        append_row(&client, &row, None).await;
+    }
+    append(&client).await;
+    let (mut position, mut pages) = (Position::default(), Vec::new());
+    loop {
+        let page = team.store.changes(position, 1_000).await.unwrap();
+        position = page.position;
+        pages.push((page.rows.len(), page.is_full));
+        if !page.is_full {
+            break;
+        }
+    }
+    let most = CHANGES_BYTES.div_ceil(row.len());
+    assert!(most < ROWS / 2, "several pages");
+    assert!(pages.iter().all(|(rows, _)| *rows <= most), "{pages:?}");
+    assert_eq!(pages.iter().map(|(rows, _)| rows).sum::<usize>(), ROWS + 1, "{pages:?}");
 }
 
 /// Whoever asks is told whether it has missed something, whoever prunes: the place is moved with the rows that go.

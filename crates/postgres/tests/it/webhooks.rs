@@ -151,6 +151,40 @@ async fn an_endpoint_or_a_tenant_with_very_many_deliveries_is_deleted_with_all_o
     assert_eq!(listed().await, 0);
 }
 
+/// How often the database was asked anything so far.
+async fn statements_so_far(client: &tokio_postgres::Client) -> i64 {
+    let sql = "SELECT sum(calls)::bigint FROM public.pg_stat_statements
+               WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database())";
+    client.query_one(sql, &[]).await.unwrap().get(0)
+}
+
+#[tokio::test]
+async fn deliveries_are_read_and_written_by_the_same_few_statements_however_many_they_are() {
+    let team = Team::new().await;
+    let webhook = made_webhook(&team.store, &new_webhook("default")).await;
+    let client = team.database.client().await;
+    client.batch_execute("CREATE EXTENSION IF NOT EXISTS pg_stat_statements SCHEMA public").await.unwrap();
+    courier(&team.store).await;
+    // From here on its queue is open, and its statements are prepared.
+    let round = next_round(&team, &webhook).await;
+    assert_eq!(team.store.advance(None, &round.advance()).await.unwrap(), Some(Advanced::Done));
+    let mut counts = Vec::new();
+    for many in [2, 500] {
+        let mut round = next_round(&team, &webhook).await;
+        round.deliveries = (0..many).flat_map(|_| [delivery("default", webhook.id), callback("default")]).collect();
+        let before = statements_so_far(&client).await;
+        assert_eq!(team.store.advance(None, &round.advance()).await.unwrap(), Some(Advanced::Done));
+        let written = statements_so_far(&client).await;
+        let told: Vec<JobId> = round.deliveries.iter().map(|delivery| delivery.job.id).collect();
+        assert!(team.store.ended_at_once(&told).await.unwrap().is_empty(), "they wait");
+        counts.push((written - before, statements_so_far(&client).await - written));
+    }
+    // A COMMIT that is not waited for is counted a moment later.
+    let are_few = counts.iter().all(|(written, read)| *written <= 16 && *read <= 8);
+    assert!(are_few, "for four deliveries, and for a thousand: {counts:?}");
+    assert_eq!(team.store.deliveries(&tenant("default"), webhook.id, None, 1_000).await.unwrap().len(), 503);
+}
+
 /// What the courier reads together, and what it has to read one by one.
 #[tokio::test]
 async fn jobs_that_ended_at_once_are_read_together_as_each_would_be_alone() {

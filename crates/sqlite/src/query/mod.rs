@@ -1,6 +1,7 @@
 //! Questions that change nothing.
 
 mod counts;
+mod ended;
 mod failure_groups;
 mod filter;
 mod get;
@@ -43,6 +44,11 @@ impl JobQuery for SqliteStore {
     async fn get(&self, tenant: &TenantId, id: JobId) -> Result<Option<JobView>, StoreError> {
         let tenant = tenant.clone();
         self.read(move |read| get::get(read, &tenant, id)).await
+    }
+
+    async fn ended_at_once(&self, jobs: &[JobId]) -> Result<Vec<JobView>, StoreError> {
+        let jobs = jobs.to_vec();
+        self.read(move |read| ended::ended_at_once(read, &jobs)).await
     }
 
     async fn attempts(&self, tenant: &TenantId, id: JobId, skip: usize) -> Result<Option<AttemptPage>, StoreError> {

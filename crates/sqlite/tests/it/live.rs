@@ -7,8 +7,8 @@ use foreman_conformance::statistics::{Stretch, position};
 use foreman_core::error_group::ErrorGroup;
 use foreman_core::key::KeyHash;
 use foreman_core::ports::{
-    Advanced, ChangeLog, Counted, Followers, JobFilter, JobQuery, JobStore, NewPass, Note, PassHolder, PassKind,
-    PassStore, Position, RedriveAnswer, Retention, SessionState, Settlement, StatisticsStore, Upkeep,
+    Advanced, CHANGES_BYTES, ChangeLog, Counted, Followers, JobFilter, JobQuery, JobStore, NewPass, Note, PassHolder,
+    PassKind, PassStore, Position, RedriveAnswer, Retention, SessionState, Settlement, StatisticsStore, Upkeep,
 };
 use foreman_core::statistics::Ledger;
 use foreman_core::{Fence, JobId, SessionId, State, TenantId};
@@ -281,5 +281,34 @@ async fn a_batch_of_failures_is_grouped_job_by_job() {
     let counts: Vec<_> = groups.iter().map(|group| (group.group.clone().unwrap(), group.counted.count)).collect();
     assert_eq!(counts, [(ErrorGroup::of("boom 7"), 2), (ErrorGroup::of("bang"), 1)]);
     assert_eq!(laptop.store.held_by(SessionId::fresh(), 1).await.unwrap(), []);
+    laptop.store.close().await;
+}
+
+/// A row of the log tells of as many jobs as one write moved.
+#[tokio::test]
+async fn a_page_of_long_rows_has_so_many_bytes() {
+    const ROWS: usize = 9;
+    let laptop = Laptop::new();
+    laptop.store.close().await;
+    let job = format!(r#"["{:032x}",0]"#, 1);
+    let jobs = vec![job; 10_000].join(",");
+    let row = format!(r#"[{{"tenant":"t","queue":"q","state":"pending","jobs":[{jobs}]}}]"#);
+    for _ in 0..ROWS {
+        execute(&laptop, &format!("INSERT INTO changes (at, moved) VALUES (0, '{row}')"));
+    }
+    let laptop = laptop.reopened().await;
+    let (mut position, mut pages) = (Position::default(), Vec::new());
+    loop {
+        let page = laptop.store.changes(position, 1_000).await.unwrap();
+        position = page.position;
+        pages.push(page.rows.len());
+        if !page.is_full {
+            break;
+        }
+    }
+    let most = CHANGES_BYTES.div_ceil(row.len());
+    assert!(most < ROWS / 2, "several pages");
+    assert!(pages.iter().all(|rows| *rows <= most), "{pages:?}");
+    assert_eq!(pages.iter().sum::<usize>(), ROWS, "{pages:?}");
     laptop.store.close().await;
 }

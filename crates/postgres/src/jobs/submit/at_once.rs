@@ -28,7 +28,7 @@ use crate::{PostgresStore, transact};
 const WORTH_A_STATEMENT: usize = 8;
 
 /// New jobs by what they have in common: a statement for each.
-pub(super) struct NewBatch<'a> {
+pub(crate) struct NewBatch<'a> {
     jobs: &'a [NewJobRow],
     groups: Vec<JobGroup<'a>>,
     demand: Demand,
@@ -125,7 +125,7 @@ impl<'a> NewBatch<'a> {
         Some(Self { jobs, groups, demand })
     }
 
-    pub async fn submit(&self, store: &PostgresStore) -> Result<AtOnce, StoreError> {
+    pub(super) async fn submit(&self, store: &PostgresStore) -> Result<AtOnce, StoreError> {
         if store.parts.prepare {
             return transact!(store, data, Hint, |tx| self.reserve_and_write(&tx, store).await);
         }
@@ -154,13 +154,24 @@ impl<'a> NewBatch<'a> {
 
     /// The same with places that were reserved before. None: nothing happened.
     async fn write(&self, tx: &Transaction, reserved: &Reservation) -> Result<Option<Timestamp>, Fault> {
+        self.write_with(tx, reserved, &[]).await
+    }
+
+    /// The same, with more statements behind it.
+    pub async fn write_with(
+        &self,
+        tx: &Transaction,
+        reserved: &Reservation,
+        more: &[Query<'_>],
+    ) -> Result<Option<Timestamp>, Fault> {
         self.tell(tx);
         let rows = self.rows(Some(reserved));
         let mark = String::new();
         let args: Vec<[&dyn Arg; 17]> = rows.iter().map(|rows| rows.args(&mark)).collect();
         let tags = Tags::of(self.jobs);
         let tag_args = tags.args();
-        let steps = steps(&args, &tags, &tag_args);
+        let mut steps = steps(&args, &tags, &tag_args);
+        steps.extend(more);
         let done = tx.last(&steps, false).await;
         judge(tx, done)
     }
