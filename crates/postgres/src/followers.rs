@@ -61,7 +61,7 @@ impl Followers for PostgresStore {
         {
             let done =
                 transact!(self, data, Write, |tx| deliver_new(&tx, leader, advance, batch, &new, &reserved).await)?;
-            if let AtOnce::Done(advanced) = done {
+            if let DeliveredAtOnce::Done(advanced) = done {
                 if advanced != Some(Advanced::Done) {
                     reserved.give_back(self).await;
                 }
@@ -143,7 +143,7 @@ async fn move_on(
 }
 
 /// What became of a move with deliveries that should all be new.
-enum AtOnce {
+enum DeliveredAtOnce {
     Done(Option<Advanced>),
     /// Nothing happened: one of them is there already, or their queue has to be opened first.
     Refused,
@@ -157,14 +157,14 @@ async fn deliver_new(
     batch: &DeliveryBatch<'_>,
     new: &NewBatch<'_>,
     keys: &Reservation,
-) -> Result<AtOnce, Fault> {
+) -> Result<DeliveredAtOnce, Fault> {
     let found = lock(tx, leader, advance).await?;
     if found != Some(Advanced::Done) {
-        return Ok(AtOnce::Done(found));
+        return Ok(DeliveredAtOnce::Done(found));
     }
     let (name, to) = (advance.follower.as_str(), advance.to.0);
     let is_new = batch.write_new(new, tx, keys, (MOVE, &[&name, &to])).await?;
-    Ok(if is_new { AtOnce::Done(found) } else { AtOnce::Refused })
+    Ok(if is_new { DeliveredAtOnce::Done(found) } else { DeliveredAtOnce::Refused })
 }
 
 /// An effect as its statements want it.
