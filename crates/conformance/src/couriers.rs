@@ -149,6 +149,24 @@ pub async fn a_round_sent_again_doubles_nothing(subject: &dyn TenancySubject) {
     assert_eq!(listed(subject, "acme", webhook.id).await.len(), 2);
 }
 
+/// A part of a round was written before the courier moved, as a slice of many endings is; then all of it is sent.
+pub async fn what_is_there_of_a_round_already_is_made_once(subject: &dyn TenancySubject) {
+    let (scene, store) = (Scene::of(subject), subject.store());
+    let (session, webhook) = (scene.session().await, made(subject, "acme").await);
+    let from = courier(&*store).await;
+    scene.submit(a_job()).await;
+    let to = scene.head().await;
+    let part = Round { from, to: from, deliveries: vec![delivery("acme", webhook.id), delivery("acme", webhook.id)] };
+    assert_eq!(post_by(&*store, &part).await, Advanced::Done);
+    assert_eq!(courier(&*store).await, from);
+    let mut whole = Round { to, ..part };
+    whole.deliveries.extend([delivery("acme", webhook.id), delivery("acme", webhook.id)]);
+    assert_eq!(post_by(&*store, &whole).await, Advanced::Done);
+    assert_eq!((courier(&*store).await, job_count(&scene).await), (to, 5));
+    assert_eq!(listed(subject, "acme", webhook.id).await.len(), 4);
+    assert_eq!(sorted(ids(&scene.take(next_deliveries(session, 10)).await)), job_ids(&whole.deliveries));
+}
+
 pub async fn of_two_couriers_at_once_one_wins(subject: &dyn TenancySubject) {
     let (scene, store) = (Scene::of(subject), subject.store());
     let webhook = made(subject, "acme").await;

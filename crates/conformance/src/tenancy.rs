@@ -37,6 +37,7 @@ macro_rules! for_every_tenancy_promise {
                 a_round_wakes_those_who_claim_and_those_who_watch,
                 a_round_from_elsewhere_writes_nothing,
                 a_round_sent_again_doubles_nothing,
+                what_is_there_of_a_round_already_is_made_once,
                 of_two_couriers_at_once_one_wins,
                 couriers_that_follow_tell_every_ending_once,
                 a_dismissed_courier_posts_nothing_and_the_next_begins_at_the_end,

@@ -229,6 +229,10 @@ pub async fn a_tenant_is_deleted_when_it_is_disabled_and_owns_nothing(subject: &
     assert_eq!(delete(subject, &tenant).await, DeleteTenantAnswer::InUse, "a job is on record");
     assert_eq!(find(subject, "acme").await, Some(tenant.clone()));
     scene.store.remove(&tenant.id, &[job]).await.expect(ANSWERS);
+    let delivery = scene.submit(a_job().of("acme").queued(foreman_core::webhook::QUEUE)).await;
+    assert_eq!(delete(subject, &tenant).await, DeleteTenantAnswer::InUse, "a delivery waits");
+    scene.store.cancel(&tenant.id, &[delivery]).await.expect(ANSWERS);
+    scene.store.remove(&tenant.id, &[delivery]).await.expect(ANSWERS);
     scene.submit(a_job()).await;
     assert_eq!(delete(subject, &tenant).await, DeleteTenantAnswer::Deleted, "what others own does not matter");
     assert_eq!(find(subject, "acme").await, None);

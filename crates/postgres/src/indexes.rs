@@ -80,8 +80,9 @@ const INDEXES: [Index; 6] = [
 const OUTDATED: [&str; 3] = ["jobs_of_tenant", "outcomes_by_state", "outcomes_of_users"];
 
 /// Whether nobody runs it any more, or ever has.
-const IS_OUTDATED: &str = "SELECT (SELECT max(applied_at) FROM foreman_migrations) < now() - interval '1 day'
-    OR NOT EXISTS (SELECT FROM jobs) AND NOT EXISTS (SELECT FROM sessions)";
+const IS_OUTDATED: &str = "SELECT max(applied_at) < now() - interval '1 day'
+    OR min(applied_at) > now() - interval '1 hour' AND NOT EXISTS (SELECT FROM jobs) AND NOT EXISTS (SELECT FROM sessions)
+    FROM foreman_migrations";
 
 /// "indexes": one process at a time. Tried and not waited for: a process that waits within a statement is waited for by the one
 /// that builds an index.
@@ -94,6 +95,8 @@ const FEW: i64 = 10_000;
 const SETTINGS: &str = "SET statement_timeout = 0; SET lock_timeout = '1min'";
 /// At the end everybody is in the way for a moment, and waits behind it.
 const QUICKLY: &str = "SET lock_timeout = '2s'";
+/// The same where those who only read are in the way as well.
+const AT_ONCE: &str = "SET lock_timeout = '200ms'";
 /// How often it gives way to them, and how long it lets them.
 const TRIES: usize = 30;
 const PAUSE: Duration = Duration::from_secs(1);
@@ -101,7 +104,9 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// Builds what is missing. What cannot be built is logged, and built by the next one that tries.
 pub(crate) async fn ensure(connection: &ClientWrapper) {
     if let Err(fault) = make_all(connection).await {
-        warn!("could not build an index; some lists are slow until `foreman migrate up` is run again: {fault}");
+        warn!(
+            "could not build or drop an index; run `foreman migrate up` again, some lists may be slow until then: {fault}"
+        );
     }
 }
 
@@ -136,7 +141,7 @@ async fn make_all(connection: &ClientWrapper) -> Result<(), Fault> {
 async fn make_and_drop(connection: &ClientWrapper, missing: &[&Index], outdated: &[&str]) -> Result<(), Fault> {
     make(connection, missing).await?;
     for name in outdated {
-        quickly(connection, &format!("DROP INDEX IF EXISTS {name}")).await?;
+        give_way(connection, AT_ONCE, &format!("DROP INDEX IF EXISTS {name}")).await?;
     }
     Ok(())
 }
@@ -161,19 +166,24 @@ async fn weeks(connection: &ClientWrapper, table: &str) -> Result<Vec<String>, F
 /// The indexes of the weeks become parts of that of the table.
 async fn join(connection: &ClientWrapper, index: &Index) -> Result<(), Fault> {
     let Index { table, name, definition, .. } = index;
-    quickly(connection, &format!("CREATE INDEX IF NOT EXISTS {name} ON {table} {definition}")).await
+    give_way(connection, QUICKLY, &format!("CREATE INDEX IF NOT EXISTS {name} ON {table} {definition}")).await
 }
 
 /// Gives way to those who work, and tries again.
-async fn quickly(connection: &ClientWrapper, text: &str) -> Result<(), Fault> {
-    connection.batch_execute(QUICKLY).await?;
+async fn give_way(connection: &ClientWrapper, patience: &str, text: &str) -> Result<(), Fault> {
+    connection.batch_execute(patience).await?;
     for _ in 1..TRIES {
         match connection.batch_execute(text).await {
-            Err(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) => sleep(PAUSE).await,
+            Err(error) if is_in_the_way(&error) => sleep(PAUSE).await,
             done => return Ok(done?),
         }
     }
     Ok(connection.batch_execute(text).await?)
+}
+
+/// Somebody has a lock that this needs, or waits for one that this has.
+fn is_in_the_way(error: &tokio_postgres::Error) -> bool {
+    [SqlState::LOCK_NOT_AVAILABLE, SqlState::T_R_DEADLOCK_DETECTED].iter().any(|state| error.code() == Some(state))
 }
 
 async fn make_for(connection: &ClientWrapper, index: &Index, week: &str) -> Result<(), Fault> {

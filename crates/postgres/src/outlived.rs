@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use foreman_core::ports::{Leader, PruneKind, PruneStep, Retention, StoreError};
 use foreman_core::{JobId, State, Timestamp};
+use tracing::warn;
 use uuid::Uuid;
 
 use crate::error::Fault;
@@ -42,7 +43,9 @@ const STATES: [State; 4] = [State::Completed, State::Failed, State::Cancelled, S
 /// The default partition is named in the texts, and the name of another put in its place.
 const DEFAULT: &str = "outcomes_default";
 
-pub(crate) const PARTITIONS: &str = "SELECT quote_ident(child.relname), foreman_now()
+pub(crate) const PARTITIONS: &str = "SELECT quote_ident(child.relname), foreman_now(),
+           coalesce((SELECT bool_and(indisvalid) AND count(*) = 2 FROM pg_index
+                     WHERE indexrelid IN (to_regclass('ended_of_users'), to_regclass('ended_of_foreman'))), false)
     FROM pg_inherits JOIN pg_class AS child ON child.oid = pg_inherits.inhrelid
     WHERE pg_inherits.inhparent = 'outcomes'::regclass ORDER BY 1";
 
@@ -291,9 +294,16 @@ async fn step(
     }
     let mut all = Vec::new();
     let mut now = Timestamp::default();
+    let mut is_indexed = true;
     for row in tx.rows(PARTITIONS, &[]).await? {
         all.push(row.try_get::<_, String>(0)?);
         now = row.try_get::<_, Time>(1)?.0;
+        is_indexed = row.try_get(2)?;
+    }
+    if !is_indexed {
+        // Without them each pair would be a walk over all of a partition.
+        warn!("finished jobs are not pruned before their indexes are built; `foreman migrate up` builds them");
+        return Ok(Stepped { left: walk.left.clone(), began: walk.began, now, found: PruneFinding::Nothing });
     }
     let mut left = walk.left.clone();
     // Some may have been dropped since.

@@ -75,12 +75,10 @@ impl Quotas {
             Some(refused) => return Err(too_fast(refused, count)),
         };
         book.take_room(app, caller, count).await?;
-        if let [name, ..] = &book.without_room(app, caller, works.iter().map(|work| &work.queue)).await?[..] {
-            return Err(too_many_queues(caller, name));
-        }
         if let Limit::AtMost(most) = caller.profile.limits.target_hosts_per_minute {
             book.take_hosts(works, most)?;
         }
+        book.take_queues(app, caller, works).await?;
         Ok(quota)
     }
 
@@ -194,6 +192,14 @@ impl Book {
         let Limit::AtMost(most) = caller.profile.limits.queued_jobs else { return Ok(()) };
         let has_room = self.waiting.lock().await.has_room(app, &caller.tenant, count, most).await?;
         if has_room { Ok(()) } else { Err(too_many_waiting(most)) }
+    }
+
+    /// Refuses all of them where one more queue than may would have waiting jobs.
+    async fn take_queues(&self, app: &App, caller: &Caller, works: &[Arc<Work>]) -> Result<(), Problem> {
+        let Limit::AtMost(most) = caller.profile.limits.queue_names else { return Ok(()) };
+        let (queues, now) = (works.iter().map(|work| &work.queue), || Instant::now().into_std());
+        let refused = self.names.lock().await.admit_all(&*app.store, &caller.tenant, queues, most, now).await?;
+        refused.first().map_or(Ok(()), |name| Err(too_many_queues(caller, name)))
     }
 
     /// Those of these queues that would be more than may have waiting jobs. Room was taken for the others.

@@ -170,7 +170,7 @@ impl Tail {
                 return Ok(position);
             }
             position = changes.position;
-            if is_watched && changes.rows.len() >= page {
+            if is_watched && changes.is_full {
                 tokio::time::sleep(BREATH).await;
             }
         }

@@ -5,7 +5,8 @@
 //! - a name that passed within the last seconds passes again;
 //! - a process lets a few names pass between two counts, a hundredth of the limit at most, each as often as it is met anew;
 //! - a count is believed for a while, like that of waiting jobs;
-//! - where there is no room, the store is asked whether jobs wait in just these queues: they need none.
+//! - where there is no room, the store is asked whether jobs wait in just these queues: they need none. It is not asked so
+//!   often that it takes more than a small part of the time; until then a name that is not known is refused.
 //!
 //! So every process may exceed the limit by those few, by what is submitted in the moments between two counts, and by names
 //! that passed and ran empty within the last seconds. Nothing is kept but numbers of this process, and they are bounded; one
@@ -28,7 +29,7 @@ const UNCOUNTED: u64 = 100;
 const PART_UNCOUNTED: u64 = 100;
 /// With room for twice as many a count is believed for so long.
 const PLENTY_OF_ROOM: Duration = Duration::from_secs(10);
-/// Counting takes at most one part in so many of the time.
+/// Counting takes at most one part in so many of the time, and so does looking.
 const SMALL_PART: u32 = 20;
 
 #[derive(Default)]
@@ -40,6 +41,8 @@ pub struct QueueNames {
     counted: Option<NameCount>,
     /// Names that passed since the count.
     passed: u64,
+    /// When the store was last asked about some names, and how long that took.
+    looked: Option<(Instant, Duration)>,
 }
 
 struct NameCount {
@@ -65,13 +68,39 @@ impl QueueNames {
         most: u64,
         now: impl Fn() -> Instant,
     ) -> Result<Vec<QueueName>, StoreError> {
-        let mut new = self.unknown(asked, now());
-        if new.is_empty() {
-            return Ok(Vec::new());
-        }
-        if self.passed + new.len() as u64 <= self.uncounted(most) {
+        let (new, refused) = self.judge(store, tenant, asked, most, now).await?;
+        self.pass(&new);
+        Ok(refused)
+    }
+
+    /// The same for jobs that are submitted together or not at all: where one is refused, no room is taken for the others.
+    pub async fn admit_all<'q, S: JobQuery + ?Sized>(
+        &mut self,
+        store: &S,
+        tenant: &TenantId,
+        asked: impl IntoIterator<Item = &'q QueueName>,
+        most: u64,
+        now: impl Fn() -> Instant,
+    ) -> Result<Vec<QueueName>, StoreError> {
+        let (new, refused) = self.judge(store, tenant, asked, most, now).await?;
+        if refused.is_empty() {
             self.pass(&new);
-            return Ok(Vec::new());
+        }
+        Ok(refused)
+    }
+
+    /// Which of the names are new and may pass, and which are refused.
+    async fn judge<'q, S: JobQuery + ?Sized>(
+        &mut self,
+        store: &S,
+        tenant: &TenantId,
+        asked: impl IntoIterator<Item = &'q QueueName>,
+        most: u64,
+        now: impl Fn() -> Instant,
+    ) -> Result<(Vec<Unknown<'q>>, Vec<QueueName>), StoreError> {
+        let mut new = self.unknown(asked, now());
+        if new.is_empty() || self.passed + new.len() as u64 <= self.uncounted(most) {
+            return Ok((new, Vec::new()));
         }
         if !self.is_believed(new.len() as u64, most, now()) {
             let began = now();
@@ -81,22 +110,30 @@ impl QueueNames {
         }
         let mut refused = Vec::new();
         if self.with(new.len() as u64) > most {
-            let names: Vec<QueueName> = new.iter().map(|(_, name)| (*name).clone()).collect();
-            let waiting: HashSet<QueueName> = store.waiting_in(tenant, &names).await?.into_iter().collect();
-            for (hash, _) in new.extract_if(.., |(_, name)| waiting.contains(*name)) {
-                self.know(hash);
+            let began = now();
+            if self.may_look(began) {
+                let names: Vec<QueueName> = new.iter().map(|(_, name)| (*name).clone()).collect();
+                let waiting: HashSet<QueueName> = store.waiting_in(tenant, &names).await?.into_iter().collect();
+                self.looked = Some((now(), now().saturating_duration_since(began)));
+                for (hash, _) in new.extract_if(.., |(_, name)| waiting.contains(*name)) {
+                    self.know(hash);
+                }
             }
             let room = usize::try_from(most.saturating_sub(self.with(0))).unwrap_or(usize::MAX);
             refused.extend(new.drain(room.min(new.len())..).map(|(_, name)| name.clone()));
         }
-        self.pass(&new);
-        Ok(refused)
+        Ok((new, refused))
+    }
+
+    fn may_look(&self, now: Instant) -> bool {
+        self.looked.is_none_or(|(at, took)| now.saturating_duration_since(at) >= took * SMALL_PART)
     }
 
     /// Those that are not known, each once.
     fn unknown<'q>(&mut self, asked: impl IntoIterator<Item = &'q QueueName>, now: Instant) -> Vec<Unknown<'q>> {
         if self.known_since.is_none_or(|since| now.saturating_duration_since(since) >= KNOWN_FOR) {
-            self.known.clear();
+            // Its room goes with it: there may be a set for each of very many tenants.
+            self.known = HashSet::new();
             self.known_since = Some(now);
         }
         let (mut unknown, mut seen): (Vec<Unknown<'q>>, HashSet<u64>) = (Vec::new(), HashSet::new());
@@ -286,6 +323,31 @@ mod tests {
         assert_eq!((scene.submit(&["a"], 3).await, scene.asked()), (vec!["a".to_owned()], (0, 1)));
         scene.at += Duration::from_secs(1);
         assert_eq!((scene.submit(&["a"], 3).await, scene.asked()), (Vec::new(), (1, 1)));
+    }
+
+    #[tokio::test]
+    async fn looking_takes_a_small_part_of_the_time() {
+        let mut scene = Scene::new();
+        scene.names.counted = Some(NameCount { count: 3, at: scene.at, took: Duration::from_mins(1) });
+        scene.names.looked = Some((scene.at, Duration::from_secs(1)));
+        scene.at += Duration::from_secs(19);
+        assert_eq!((scene.submit(&["a"], 3).await, scene.asked()), (vec!["a".to_owned()], (0, 0)));
+        scene.at += Duration::from_secs(1);
+        assert_eq!((scene.submit(&["a"], 3).await, scene.asked()), (vec!["a".to_owned()], (0, 1)));
+    }
+
+    #[tokio::test]
+    async fn what_was_refused_as_a_whole_took_no_room() {
+        let mut scene = Scene::new();
+        let (tenant, most) = (TenantId::default(), 2);
+        let asked = ["a", "b", "c", "d"].map(|name| QueueName::from_stored(name));
+        for _ in 0..3 {
+            let refused = scene.names.admit_all(&scene.store, &tenant, &asked, most, || scene.at).await;
+            assert_eq!(refused.expect("the store answers"), asked[2..], "however often it is sent again");
+            scene.at += QueueNames::COUNTED_AGAIN_AFTER;
+        }
+        let admitted = scene.names.admit_all(&scene.store, &tenant, &asked[2..], most, || scene.at).await;
+        assert_eq!(admitted.expect("the store answers"), []);
     }
 
     #[tokio::test]

@@ -130,6 +130,30 @@ fn a_year() -> Retention {
     Retention { completed: Some(Duration::from_hours(365 * 24)), ..for_ever() }
 }
 
+/// Those of users and Foreman's own are in an index each.
+#[tokio::test]
+async fn deliveries_are_pruned_beside_the_jobs_of_users() {
+    let team = Team::on(Database::ready().await.spoil(), |_| {}).await;
+    let client = team.database.client().await;
+    week_with_one(&client, "2020-01-06", "a").await;
+    week_with_one(&client, "2020-01-13", "b").await;
+    week_with_one(&client, "2020-01-20", "c").await;
+    client.batch_execute("UPDATE outcomes SET queue = 'foreman.webhooks' WHERE tenant <> 'b'").await.unwrap();
+    assert_eq!(prune(&team, &a_year()).await.1, 3);
+    assert_eq!(client.query_one("SELECT count(*) FROM outcomes", &[]).await.unwrap().get::<_, i64>(0), 0);
+}
+
+#[tokio::test]
+async fn nothing_is_pruned_before_the_indexes_for_it_are_built() {
+    let team = Team::on(Database::ready().await.spoil(), |_| {}).await;
+    let client = team.database.client().await;
+    week_with_one(&client, "2020-01-06", "a").await;
+    client.batch_execute("DROP INDEX ended_of_foreman").await.unwrap();
+    assert_eq!(prune(&team, &a_year()).await, (1, 0));
+    foreman_postgres::migrate::up(&foreman_postgres::Config::at(team.database.url())).await.unwrap();
+    assert_eq!(prune(&team, &a_year()).await.1, 1);
+}
+
 /// Until somebody waits for a lock.
 async fn until_one_waits(client: &Client) {
     let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted

@@ -158,6 +158,11 @@ async fn statements_so_far(client: &tokio_postgres::Client) -> i64 {
     client.query_one(sql, &[]).await.unwrap().get(0)
 }
 
+/// As if these had been sent.
+const END: &str = "WITH sent AS (DELETE FROM ready WHERE job = ANY ($1) RETURNING *)
+    INSERT INTO outcomes (job, tenant, state, queue, finished_at, attempt, spent, crashes, run_at, settled, report)
+    SELECT job, tenant, 'completed', queue, now(), 1, 1, 0, run_at, true, '{}' FROM sent";
+
 #[tokio::test]
 async fn deliveries_are_read_and_written_by_the_same_few_statements_however_many_they_are() {
     let team = Team::new().await;
@@ -176,8 +181,11 @@ async fn deliveries_are_read_and_written_by_the_same_few_statements_however_many
         assert_eq!(team.store.advance(None, &round.advance()).await.unwrap(), Some(Advanced::Done));
         let written = statements_so_far(&client).await;
         let told: Vec<JobId> = round.deliveries.iter().map(|delivery| delivery.job.id).collect();
-        assert!(team.store.ended_at_once(&told).await.unwrap().is_empty(), "they wait");
-        counts.push((written - before, statements_so_far(&client).await - written));
+        let ids: Vec<uuid::Uuid> = told.iter().map(|id| id.0).collect();
+        client.execute(END, &[&ids]).await.unwrap();
+        let ended = statements_so_far(&client).await;
+        assert_eq!(team.store.ended_at_once(&told).await.unwrap().len(), told.len());
+        counts.push((written - before, statements_so_far(&client).await - ended));
     }
     // A COMMIT that is not waited for is counted a moment later.
     let are_few = counts.iter().all(|(written, read)| *written <= 16 && *read <= 8);

@@ -161,7 +161,7 @@ mod tests {
     fn every_limit_has_a_default_and_can_be_overridden_alone() {
         let defaults = TenantLimits::default();
         let names: Vec<String> = object(&defaults).keys().cloned().collect();
-        assert_eq!(names.len(), 7);
+        assert_eq!(names.len(), 8);
         for name in &names {
             let json = format!("{{\"{name}\":42}}");
             let overrides: LimitOverrides = serde_json::from_str(&json).expect("an override");

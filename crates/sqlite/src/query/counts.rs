@@ -61,7 +61,9 @@ pub(super) fn waiting_in(
     let mut statement = sql.prepare_cached("SELECT DISTINCT queue FROM ready WHERE tenant = ?1")?;
     let mut rows = statement.query([tenant.as_str()])?;
     let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
+    while found.len() < queues.len()
+        && let Some(row) = rows.next()?
+    {
         let queue = QueueName::from_stored(&row.get::<_, String>(0)?);
         if queues.contains(&queue) {
             found.push(queue);

@@ -15,7 +15,7 @@ const SMALL: i64 = 8 * 1024;
 pub(super) fn ended_at_once(read: &ReadSnapshot<'_>, jobs: &[JobId]) -> Result<Vec<JobView>, Fault> {
     let mut statement = read.sql.prepare_cached(
         "SELECT jobs.tenant FROM jobs JOIN outcomes ON outcomes.job = jobs.id
-         WHERE jobs.id = ?1 AND length(jobs.work) + length(outcomes.report) <= ?2
+         WHERE jobs.id = ?1 AND octet_length(jobs.work) + octet_length(outcomes.report) <= ?2
            AND NOT EXISTS (SELECT 1 FROM attempts WHERE attempts.job = jobs.id)",
     )?;
     let mut views = Vec::new();
