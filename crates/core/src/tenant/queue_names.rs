@@ -340,7 +340,7 @@ mod tests {
     async fn what_was_refused_as_a_whole_took_no_room() {
         let mut scene = Scene::new();
         let (tenant, most) = (TenantId::default(), 2);
-        let asked = ["a", "b", "c", "d"].map(|name| QueueName::from_stored(name));
+        let asked = ["a", "b", "c", "d"].map(QueueName::from_stored);
         for _ in 0..3 {
             let refused = scene.names.admit_all(&scene.store, &tenant, &asked, most, || scene.at).await;
             assert_eq!(refused.expect("the store answers"), asked[2..], "however often it is sent again");
