@@ -20,7 +20,7 @@ pub use foreman_protocol::tenant::{
     Limit, LimitOverrides, NotALimit, NotAProgram, NotAVariable, NotAWeight, Programs, TenantLimits, Variables, Weight,
 };
 pub use programs::may_run;
-pub use queue_names::QueueNames;
+pub use queue_names::{Batch, QueueNames};
 pub use variables::Permitted;
 
 /// A tenant as it is kept.

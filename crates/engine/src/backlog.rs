@@ -15,7 +15,7 @@ use std::time::Duration;
 use foreman_core::TenantId;
 use foreman_core::job::QueueName;
 use foreman_core::ports::{JobQuery, NewTick, StoreError, TickAct};
-use foreman_core::tenant::{Limit, QueueNames};
+use foreman_core::tenant::{Batch, Limit, QueueNames};
 use tokio::time::Instant;
 
 use crate::firing::ReadyFiring;
@@ -101,7 +101,8 @@ impl Backlog {
             let mut names = names.lock().await;
             let now = || Instant::now().into_std();
             let without_room =
-                bounded(self.call_timeout, names.admit(&*self.jobs, &tenant, &queues, most, now)).await?;
+                bounded(self.call_timeout, names.admit(&*self.jobs, &tenant, &queues, (most, Batch::Apart), now))
+                    .await?;
             if !without_room.is_empty() {
                 refused.insert(tenant, without_room);
             }

@@ -8,7 +8,8 @@
 //!
 //! Each process keeps its own books, in memory and bounded: with N of them in front of one store a tenant may submit up
 //! to N times its rate. What waits is counted in the store itself, so that limit holds over all of them, but for what
-//! is submitted in the moments between two counts; so are the queues in which it waits ([`QueueNames`]). A process that starts anew begins with full buckets.
+//! is submitted in the moments between two counts; so are the queues in which it waits ([`QueueNames`]). A process that
+//! starts again begins with full buckets.
 
 mod hosts;
 mod waiting;
@@ -23,7 +24,7 @@ use foreman_core::job::QueueName;
 use foreman_core::ports::JobSummary;
 use foreman_core::spec::JobSpec;
 use foreman_core::target::Body;
-use foreman_core::tenant::{Limit, QueueNames, Quota, Rate, Take, TokenBucket};
+use foreman_core::tenant::{Batch, Limit, QueueNames, Quota, Rate, Take, TokenBucket};
 use foreman_core::{Target, TenantId, Work};
 use http::header::RETRY_AFTER;
 use http::{HeaderName, HeaderValue};
@@ -78,7 +79,10 @@ impl Quotas {
         if let Limit::AtMost(most) = caller.profile.limits.target_hosts_per_minute {
             book.take_hosts(works, most)?;
         }
-        book.take_queues(app, caller, works).await?;
+        let queues = works.iter().map(|work| &work.queue);
+        if let [name, ..] = &book.without_room(app, caller, queues, Batch::Together).await?[..] {
+            return Err(too_many_queues(caller, name));
+        }
         Ok(quota)
     }
 
@@ -103,7 +107,8 @@ impl Quotas {
                 Ok(()) => {}
             }
         }
-        let without_room = book.without_room(app, caller, jobs[..count].iter().map(|job| &job.outline.queue)).await?;
+        let without_room =
+            book.without_room(app, caller, jobs[..count].iter().map(|job| &job.outline.queue), Batch::Apart).await?;
         match jobs[..count].iter().position(|job| without_room.contains(&job.outline.queue)) {
             Some(0) => return Err(too_many_queues(caller, &jobs[0].outline.queue)),
             Some(place) => count = place,
@@ -194,24 +199,17 @@ impl Book {
         if has_room { Ok(()) } else { Err(too_many_waiting(most)) }
     }
 
-    /// Refuses all of them where one more queue than may would have waiting jobs.
-    async fn take_queues(&self, app: &App, caller: &Caller, works: &[Arc<Work>]) -> Result<(), Problem> {
-        let Limit::AtMost(most) = caller.profile.limits.queue_names else { return Ok(()) };
-        let (queues, now) = (works.iter().map(|work| &work.queue), || Instant::now().into_std());
-        let refused = self.names.lock().await.admit_all(&*app.store, &caller.tenant, queues, most, now).await?;
-        refused.first().map_or(Ok(()), |name| Err(too_many_queues(caller, name)))
-    }
-
-    /// Those of these queues that would be more than may have waiting jobs. Room was taken for the others.
+    /// Those of these queues that would be more than may have waiting jobs. Room was taken for what was let in.
     async fn without_room<'q>(
         &self,
         app: &App,
         caller: &Caller,
         queues: impl Iterator<Item = &'q QueueName>,
+        batch: Batch,
     ) -> Result<Vec<QueueName>, Problem> {
         let Limit::AtMost(most) = caller.profile.limits.queue_names else { return Ok(Vec::new()) };
         let now = || Instant::now().into_std();
-        Ok(self.names.lock().await.admit(&*app.store, &caller.tenant, queues, most, now).await?)
+        Ok(self.names.lock().await.admit(&*app.store, &caller.tenant, queues, (most, batch), now).await?)
     }
 
     fn take_hosts(&self, works: &[Arc<Work>], most: u64) -> Result<(), Problem> {

@@ -30,8 +30,7 @@ pub trait ChangeLog: Send + Sync {
 
     /// What came after `position`, oldest first, at most `limit` rows of the log, and no further row once those before it have
     /// [`CHANGES_BYTES`]: a row has as much to say as one write moved jobs. (What is in memory already is not bounded in bytes.)
-    /// Read in this way nothing committed is ever passed
-    /// over.
+    /// Read in this way nothing committed is ever passed over.
     async fn changes(&self, after: Position, limit: usize) -> Result<Changes, StoreError>;
 }
 

@@ -51,6 +51,15 @@ struct NameCount {
     took: Duration,
 }
 
+/// What becomes of the others where one queue is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Batch {
+    /// They are let in.
+    Apart,
+    /// They are refused with it, and take no room.
+    Together,
+}
+
 /// A name that is not known, with its hash.
 type Unknown<'q> = (u64, &'q QueueName);
 
@@ -59,31 +68,17 @@ impl QueueNames {
     pub const COUNTED_AGAIN_AFTER: Duration = Duration::from_secs(1);
 
     /// Lets jobs into these queues as far as the tenant may have jobs waiting in `most`; those that would be too many are the
-    /// answer, the last ones asked for. Room was taken for the others, whether they are used or not.
+    /// answer, the last ones asked for. Room was taken for what was let in, whether it is used or not.
     pub async fn admit<'q, S: JobQuery + ?Sized>(
         &mut self,
         store: &S,
         tenant: &TenantId,
         asked: impl IntoIterator<Item = &'q QueueName>,
-        most: u64,
+        (most, batch): (u64, Batch),
         now: impl Fn() -> Instant,
     ) -> Result<Vec<QueueName>, StoreError> {
         let (new, refused) = self.judge(store, tenant, asked, most, now).await?;
-        self.pass(&new);
-        Ok(refused)
-    }
-
-    /// The same for jobs that are submitted together or not at all: where one is refused, no room is taken for the others.
-    pub async fn admit_all<'q, S: JobQuery + ?Sized>(
-        &mut self,
-        store: &S,
-        tenant: &TenantId,
-        asked: impl IntoIterator<Item = &'q QueueName>,
-        most: u64,
-        now: impl Fn() -> Instant,
-    ) -> Result<Vec<QueueName>, StoreError> {
-        let (new, refused) = self.judge(store, tenant, asked, most, now).await?;
-        if refused.is_empty() {
+        if refused.is_empty() || batch == Batch::Apart {
             self.pass(&new);
         }
         Ok(refused)
@@ -235,7 +230,11 @@ mod tests {
         async fn submit(&mut self, asked: &[&str], most: u64) -> Vec<String> {
             let asked: Vec<QueueName> = asked.iter().map(|name| QueueName::from_stored(name)).collect();
             let (at, tenant) = (self.at, TenantId::default());
-            let refused = self.names.admit(&self.store, &tenant, &asked, most, || at).await.expect("the store answers");
+            let refused = self
+                .names
+                .admit(&self.store, &tenant, &asked, (most, Batch::Apart), || at)
+                .await
+                .expect("the store answers");
             let mut queues = self.store.queues.lock().expect("no call panics");
             queues.extend(asked.into_iter().filter(|name| !refused.contains(name)));
             refused.iter().map(|name| name.as_str().to_owned()).collect()
@@ -339,14 +338,14 @@ mod tests {
     #[tokio::test]
     async fn what_was_refused_as_a_whole_took_no_room() {
         let mut scene = Scene::new();
-        let (tenant, most) = (TenantId::default(), 2);
+        let (tenant, limit) = (TenantId::default(), (2, Batch::Together));
         let asked = ["a", "b", "c", "d"].map(QueueName::from_stored);
         for _ in 0..3 {
-            let refused = scene.names.admit_all(&scene.store, &tenant, &asked, most, || scene.at).await;
+            let refused = scene.names.admit(&scene.store, &tenant, &asked, limit, || scene.at).await;
             assert_eq!(refused.expect("the store answers"), asked[2..], "however often it is sent again");
             scene.at += QueueNames::COUNTED_AGAIN_AFTER;
         }
-        let admitted = scene.names.admit_all(&scene.store, &tenant, &asked[2..], most, || scene.at).await;
+        let admitted = scene.names.admit(&scene.store, &tenant, &asked[2..], limit, || scene.at).await;
         assert_eq!(admitted.expect("the store answers"), []);
     }
 
