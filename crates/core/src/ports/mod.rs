@@ -7,6 +7,7 @@
 //! Any write may fail with its outcome unknown. It is resolved by sending the *same* operation again under the same
 //! identity (job id, claim token, fence and job id): the store answers "done now", "done by you" or "fenced".
 
+mod announce;
 mod audit_log;
 mod census;
 mod changes;
@@ -14,6 +15,7 @@ mod followers;
 pub mod intercept;
 mod jobs;
 mod keys;
+mod limiter;
 mod output;
 mod passes;
 mod query;
@@ -22,10 +24,15 @@ mod sessions;
 mod statistics;
 mod submit;
 mod tenants;
+mod transport;
 mod upkeep;
 mod wakeups;
 mod webhooks;
 
+pub use announce::{
+    AnnounceRequest, AnnounceStore, AnnouncedBatch, BatchNumber, Consumer, LaneCounts, ParkedMessage, ParkedView,
+    Unannounced,
+};
 pub use audit_log::AuditLog;
 pub use census::Census;
 pub use changes::{Became, CHANGES_BYTES, ChangeLog, ChangeRow, Changes, Moved, Note, Position, Step};
@@ -35,6 +42,7 @@ pub use jobs::{
     RemoveAnswer, Settled, Settlement, Submitted, WantedJobs, is_fragile,
 };
 pub use keys::{AtTheDoor, CreateKeyAnswer, KeyStore, NewKey, ReplaceKeyAnswer, Replacement, RevokeKeyAnswer};
+pub use limiter::{LimitKey, Limiter};
 pub use output::{LiveOutput, OutputChunk, OutputLine, OutputStream};
 pub use passes::{NewPass, Pass, PassHolder, PassKind, PassStore};
 pub use query::{
@@ -53,6 +61,7 @@ pub use submit::{Submit, SubmitError};
 pub use tenants::{
     CreateTenantAnswer, DeleteTenantAnswer, NewTenant, TenantPage, TenantStore, TenantUpdate, UpdateTenantAnswer,
 };
+pub use transport::{Announcement, Arrival, Feed, Offer, PublishError, Publisher};
 pub use upkeep::{
     DONE_IS_NOTED_EVERY, Due, Leader, PruneKind, PruneStep, Pruned, Retention, USE_IS_NOTED_EVERY, Upkeep,
 };
