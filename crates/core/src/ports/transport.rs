@@ -72,6 +72,8 @@ pub struct Arrival {
     /// The attempts that had been made when it was announced.
     pub attempt: u32,
     pub lane: Lane,
+    /// Whose job it is, so that a worker can leave it for later where this tenant has no room.
+    pub tenant: TenantId,
     /// Where the feed finds it again, such as a partition and an offset in it.
     pub place: (u32, i64),
 }
