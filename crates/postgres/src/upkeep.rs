@@ -159,7 +159,9 @@ async fn prune(
         PruneKind::Audit => tx.rows(CUT_AUDIT_LOG, &[&most, &Interval(retention.audit)]).await?,
         PruneKind::Passes => tx.rows(CUT_PASSES, &[&most]).await?,
         // These take more than a statement.
-        PruneKind::Partitions | PruneKind::Lines | PruneKind::Statistics | PruneKind::Jobs => Vec::new(),
+        PruneKind::Partitions | PruneKind::Lines | PruneKind::Statistics | PruneKind::Jobs | PruneKind::Parked => {
+            Vec::new()
+        }
     };
     let step = PruneStep::of(removed.len(), limit);
     if step.is_done {

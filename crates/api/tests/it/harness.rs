@@ -172,6 +172,7 @@ impl Api {
             slots: 8,
             queues: Vec::new(),
             tasks: Vec::new(),
+            consumes: None,
             ttl: Duration::from_hours(1),
         };
         store.register(&info).await.unwrap();

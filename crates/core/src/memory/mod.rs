@@ -4,6 +4,7 @@
 //! shortest statement of what a store means. One lock makes every verb one transaction; what dies with the process is
 //! all of it.
 
+mod announce;
 mod ask;
 mod audit_log;
 mod cancel;

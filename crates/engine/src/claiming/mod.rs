@@ -89,7 +89,7 @@ impl ClaimRules {
     pub fn answered(&mut self, answer: &ClaimAnswer, is_partial: bool) {
         let (claim, is_fragile_waiting) = match answer {
             ClaimAnswer::SessionGone => return,
-            ClaimAnswer::Nothing { fragile_waiting } => (None, *fragile_waiting),
+            ClaimAnswer::Nothing { fragile_waiting, .. } => (None, *fragile_waiting),
             ClaimAnswer::Claimed(claim) => (Some(claim), claim.fragile_waiting),
         };
         if is_fragile_waiting || !is_partial {

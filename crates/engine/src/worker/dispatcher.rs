@@ -172,7 +172,7 @@ impl Dispatcher {
                 Ok(Looked::Claim(look, answer)) => {
                     outage.is_over();
                     has_more = true;
-                    let is_nothing = matches!(answer, ClaimAnswer::Nothing { fragile_waiting: false });
+                    let is_nothing = matches!(answer, ClaimAnswer::Nothing { fragile_waiting: false, .. });
                     let next = self.start(answer, slots, &look).await;
                     // What waits and may not be taken now, nobody rings for when it may.
                     if !is_nothing || self.rules.is_held_back() {

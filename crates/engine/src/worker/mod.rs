@@ -113,6 +113,7 @@ impl Config {
             slots: u32::try_from(self.slots).unwrap_or(u32::MAX),
             queues: self.queues.iter().map(ToString::to_string).collect(),
             tasks,
+            consumes: None,
             ttl: self.session_ttl,
         }
     }

@@ -120,6 +120,7 @@ impl Scene {
             slots: 1,
             queues: vec![],
             tasks: vec![],
+            consumes: None,
             ttl,
         };
         self.store.inner.register(&info).await.unwrap();

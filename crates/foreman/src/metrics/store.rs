@@ -239,6 +239,7 @@ mod tests {
             slots: 1,
             queues: Vec::new(),
             tasks: Vec::new(),
+            consumes: None,
             ttl: Duration::from_secs(15),
         }
     }

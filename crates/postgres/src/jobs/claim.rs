@@ -74,7 +74,7 @@ pub(crate) const ANY_DISABLED: &str = "SELECT EXISTS (
 
 pub(super) async fn claim(store: &PostgresStore, request: &ClaimRequest) -> Result<ClaimAnswer, StoreError> {
     let slack = match request.wanted {
-        WantedJobs::ByOrder { .. } => store.parts.floor.slack(),
+        WantedJobs::ByOrder { .. } | WantedJobs::Unannounced { .. } => store.parts.floor.slack(),
         WantedJobs::ByIds(_) => None,
     };
     let parts = &store.parts;
@@ -110,8 +110,7 @@ fn served(claim: &KnownClaim, jobs: &[TakenJob], request: &ClaimRequest) -> Serv
 
 /// Neither named by their ids, nor taken before their turn because they must run alone.
 fn are_in_turn(claim: &KnownClaim, request: &ClaimRequest) -> bool {
-    matches!(request.wanted, WantedJobs::ByOrder { .. })
-        && !claim.jobs.iter().any(|job| is_fragile(job.counters.crashes))
+    request.wanted.is_in_order() && !claim.jobs.iter().any(|job| is_fragile(job.counters.crashes))
 }
 
 /// What a claim asks for, column by column.
@@ -177,7 +176,9 @@ async fn take(
 ) -> Result<RawClaim, Fault> {
     let asked = ClaimArgs::new(request);
     match &request.wanted {
-        WantedJobs::ByOrder { .. } => by_order(tx, request, &asked, slack, parts).await,
+        WantedJobs::ByOrder { .. } | WantedJobs::Unannounced { .. } => {
+            by_order(tx, request, &asked, slack, parts).await
+        }
         WantedJobs::ByIds(ids) => {
             let ClaimArgs { session, token, queues, routes, is_alone, rooms, .. } = &asked;
             let ids = uuids(ids);
@@ -197,11 +198,11 @@ async fn by_order(
     slack: Option<i64>,
     parts: &StoreParts,
 ) -> Result<RawClaim, Fault> {
-    let WantedJobs::ByOrder { plan, limit: wanted } = &request.wanted else {
+    let Some((plan, wanted)) = request.wanted.in_order() else {
         return Err(StoreError::Broken("a claim by order was not asked for by order".into()).into());
     };
     let lanes: Vec<i16> = plan.0.iter().map(|pick| rank(pick.lane)).collect();
-    let mut args = LookArgs::new(asked, &lanes, *wanted, slack, &parts.floor);
+    let mut args = LookArgs::new(asked, &lanes, wanted, slack, &parts.floor);
     let (mut seen, asks) = first_look(tx, asked, &args, slack.is_none(), parts).await?;
     if !asks.is_live {
         return Ok(RawClaim::SessionGone);
@@ -217,16 +218,16 @@ async fn by_order(
     }
     for _ in 0..LOOKS {
         parts.floor.saw(&args.further, &seen.lines);
-        let mut runs = choose(&seen, plan, *wanted, parts);
+        let mut runs = choose(&seen, plan, wanted, parts);
         if runs.is_short && args.look_deeper() {
             parts.floor.fell_short();
             seen = Seen::read(&tx.rows(LOOK, &args.columns()).await?, &args, &parts.floor)?;
-            runs = choose(&seen, plan, *wanted, parts);
+            runs = choose(&seen, plan, wanted, parts);
         }
         let has_more = runs.is_short || seen.has_more_lines;
         let fragile_waiting = asks.fragile_waiting;
         let taken = if asked.is_alone || !asked.rooms.limited.is_empty() {
-            let rows = tx.rows(BY_ORDER, &careful(asked, &[&bound(*wanted), &args.beyond()], &runs)).await?;
+            let rows = tx.rows(BY_ORDER, &careful(asked, &[&bound(wanted), &args.beyond()], &runs)).await?;
             taken::of_one_statement(tx, request.session, &rows).await?
         } else if runs.numbers.is_empty() {
             RawClaim::Nothing { fragile_waiting }

@@ -21,7 +21,9 @@ pub(super) async fn answer(
 ) -> Result<ClaimAnswer, StoreError> {
     let (claim, taken, fragile_waiting, has_more) = match taken {
         RawClaim::SessionGone => return Ok(ClaimAnswer::SessionGone),
-        RawClaim::Nothing { fragile_waiting } => return Ok(ClaimAnswer::Nothing { fragile_waiting }),
+        RawClaim::Nothing { fragile_waiting } => {
+            return Ok(ClaimAnswer::Nothing { fragile_waiting, refused: Vec::new() });
+        }
         RawClaim::Claimed { claim, jobs, fragile_waiting, has_more } => (claim, jobs, fragile_waiting, has_more),
     };
     let fence = claim.fence;
@@ -44,9 +46,9 @@ pub(super) async fn answer(
         }
     }
     if jobs.is_empty() {
-        return Ok(ClaimAnswer::Nothing { fragile_waiting });
+        return Ok(ClaimAnswer::Nothing { fragile_waiting, refused: Vec::new() });
     }
-    Ok(ClaimAnswer::Claimed(Claim { fence, jobs, fragile_waiting, has_more }))
+    Ok(ClaimAnswer::Claimed(Claim { fence, jobs, fragile_waiting, has_more, refused: Vec::new() }))
 }
 
 fn job(member: &ClaimedJob, taken: TakenJob) -> Result<Job, Fault> {
