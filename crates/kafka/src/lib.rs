@@ -18,19 +18,25 @@
 mod client;
 mod config;
 mod error;
+mod feed;
+mod fetch;
 mod health;
+mod inbox;
 mod kafka;
 mod keeper;
 pub mod message;
+mod parking;
 mod publisher;
 mod security;
 mod topics;
 
 pub use config::{Compression, Config, GroupProtocol};
 pub use error::Error;
+pub use feed::KafkaFeed;
 pub use health::{BrokerState, FetchState, Health};
 pub use kafka::Kafka;
 pub use keeper::TopicKeeper;
+pub use parking::{ParkInStore, Parking};
 pub use publisher::KafkaPublisher;
 pub use security::{SaslLogin, SaslMechanism, Security, TlsFiles};
 pub use topics::{TopicKind, Topics};
