@@ -133,6 +133,7 @@ impl Api {
         let app = App::new(AppParts {
             store: store.clone(),
             tenancy: registry.clone(),
+            announced: Some(store.clone()),
             submit: submit.clone(),
             schedules: clerk.clone(),
             waits: waits.clone(),
