@@ -18,6 +18,7 @@ suite foreman 400 3600 with_services processes
 suite team 300 1800 with_services tests foreman team
 suite postgres 400 1800 with_services tests foreman-postgres
 suite kafka 90 600 with_services --kafka threads 6 tests foreman-kafka
+suite fleet 180 1200 with_services --kafka tests foreman fleet
 suite browser 300 1800 browser
 suite clippy 300 3600 cargo clippy --workspace --all-targets --locked -- -D warnings
 suite previous 420 3600 with_services scripts/check-previous-version

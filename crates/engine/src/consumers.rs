@@ -102,7 +102,9 @@ mod tests {
         let (http, command) = (Route::http(), Route::command());
         let routes = [http.clone(), command.clone()];
         let common = |queues| Some(Common { slots: 1, queues, routes: vec![http.clone()] });
-        let rest = |common: &Option<Common>, queues: &Queues, routes: &[Route]| Common::rest_of(common.as_ref(), queues, routes);
+        let rest = |common: &Option<Common>, queues: &Queues, routes: &[Route]| {
+            Common::rest_of(common.as_ref(), queues, routes)
+        };
         let every = common(Queues::All);
         assert_eq!(rest(&every, &Queues::All, std::slice::from_ref(&http)), Rest::Nothing);
         assert_eq!(rest(&every, &named(&["mail"]), &routes), Rest::Routes(vec![command]));

@@ -344,7 +344,10 @@ impl Loader {
             wrong.push(("kafka.brokers", why.into()));
         }
         if role == Role::Relay && settings.kafka.brokers.is_none() {
-            wrong.push(("kafka.brokers", "a relay sends to Kafka: set KAFKA_BROKERS, such as kafka-1.example:9092".into()));
+            wrong.push((
+                "kafka.brokers",
+                "a relay sends to Kafka: set KAFKA_BROKERS, such as kafka-1.example:9092".into(),
+            ));
         }
         for (path, why) in wrong {
             let origin = self.origins.get(path).cloned().unwrap_or(Origin::Default);

@@ -123,11 +123,7 @@ impl Metrics {
             submitted: add(registry_ref, "jobs_submitted", "Jobs submitted, by result"),
             claims: add(registry_ref, "claims", "Claims that took at least one job"),
             claimed: add(registry_ref, "jobs_claimed", "Attempts started"),
-            claims_refused: add(
-                registry_ref,
-                "claims_refused",
-                "Announced jobs that a claim did not take, by reason",
-            ),
+            claims_refused: add(registry_ref, "claims_refused", "Announced jobs that a claim did not take, by reason"),
             outcomes: add(registry_ref, "outcomes", "Outcomes sent to the store, by outcome and by the store's answer"),
             outcomes_fenced: add(
                 registry_ref,

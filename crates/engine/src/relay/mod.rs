@@ -28,8 +28,8 @@ use foreman_core::ports::{
     AnnounceRequest, AnnounceStore, AnnouncedBatch, Headroom, JobQuery, Publisher, StoreError, Topic, Wakeups,
 };
 use foreman_runtime::{Shutdown, Task, TaskFailed, Tasks, Ticker, WakeReason};
-use futures_util::{FutureExt as _, StreamExt as _};
 use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt as _, StreamExt as _};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
@@ -334,13 +334,7 @@ async fn answered(sending: &mut FuturesUnordered<Task<Sent>>) -> Result<Sent, Ta
 }
 
 /// Until a full window, or a tenant without headroom, may have room again.
-async fn room(
-    next: NextMove,
-    is_held_back: bool,
-    began: Instant,
-    nap: Duration,
-    changed: &mut watch::Receiver<u64>,
-) {
+async fn room(next: NextMove, is_held_back: bool, began: Instant, nap: Duration, changed: &mut watch::Receiver<u64>) {
     match next {
         NextMove::WaitForRoom => {
             // Where things ring all the time, room is counted now and then; where nothing is claimed, seldom.
@@ -380,8 +374,7 @@ async fn rung(bell: &mut watch::Receiver<u64>) {
 
 /// A tenant was given all the headroom it had: there may be more of its jobs, which were passed over.
 fn is_used_up(rooms: &[Headroom], batch: Option<&AnnouncedBatch>) -> bool {
-    let taken = |room: &Headroom| {
-        batch.map_or(0, |batch| batch.jobs.iter().filter(|job| job.tenant == room.tenant).count())
-    };
+    let taken =
+        |room: &Headroom| batch.map_or(0, |batch| batch.jobs.iter().filter(|job| job.tenant == room.tenant).count());
     rooms.iter().any(|room| taken(room) >= room.jobs as usize)
 }

@@ -87,8 +87,13 @@ impl Reconciler {
             Some(common) => (common.queues, common.routes),
             None => (Queues::All, Vec::new()),
         };
-        let request =
-            AnnounceRequest { plan: LanePlan::strict(usize::MAX), limit: usize::MAX, queues, routes, rooms: Vec::new() };
+        let request = AnnounceRequest {
+            plan: LanePlan::strict(usize::MAX),
+            limit: usize::MAX,
+            queues,
+            routes,
+            rooms: Vec::new(),
+        };
         let waiting = bounded(limit, self.store.unannounced(&request)).await?;
         let age = waiting.oldest.map_or(Duration::ZERO, |since| self.clock.now().since(since));
         self.readings.set_backlog(RelayBacklog { jobs: waiting.jobs, is_more: waiting.is_more, age });

@@ -133,7 +133,9 @@ mod tests {
     }
 
     fn plan(window: &Window) -> Vec<(Lane, usize)> {
-        window.plan(500, &[]).map_or_else(Vec::new, |(plan, _)| plan.0.iter().map(|pick| (pick.lane, pick.up_to)).collect())
+        window
+            .plan(500, &[])
+            .map_or_else(Vec::new, |(plan, _)| plan.0.iter().map(|pick| (pick.lane, pick.up_to)).collect())
     }
 
     #[tokio::test(start_paused = true)]

@@ -30,9 +30,7 @@ use std::time::Duration;
 
 use foreman_core::lane::LanePlan;
 use foreman_core::memory::AskTheStore;
-use foreman_core::ports::{
-    ClaimAnswer, ClaimRequest, Company, Queues, Store, StoreError, Topic, Wakeups, WantedJobs,
-};
+use foreman_core::ports::{ClaimAnswer, ClaimRequest, Company, Queues, Store, StoreError, Topic, Wakeups, WantedJobs};
 use foreman_core::target::Route;
 use foreman_core::{ClaimToken, TenantId};
 use foreman_runtime::{Shutdown, Tasks, Ticker, WakeReason};

@@ -64,9 +64,7 @@ pub(super) struct RoleStore {
 /// A store that this process has for itself.
 pub(super) async fn open_local(wiring: &Wiring<'_>) -> anyhow::Result<RoleStore> {
     let wakeups: Arc<dyn Wakeups> = Arc::new(LocalWakeups::new());
-    let (store, tenancy, announced, open) = if wiring.settings.store
-        == StoreKind::Memory
-    {
+    let (store, tenancy, announced, open) = if wiring.settings.store == StoreKind::Memory {
         let store = Arc::new(memory::Store::new(clock(), Arc::clone(&wakeups)));
         let announced = Some(Arc::clone(&store) as Arc<dyn AnnounceStore>);
         (Arc::clone(&store) as Arc<dyn Store>, store as Arc<dyn Tenancy>, announced, OpenStore::Memory)
@@ -80,7 +78,8 @@ pub(super) async fn open_local(wiring: &Wiring<'_>) -> anyhow::Result<RoleStore>
     };
     let lease: Arc<dyn Lease> = Arc::new(AlwaysLeader::default());
     let announced = announced.map(|it| wiring.metered(it) as Arc<dyn AnnounceStore>);
-    let shared = StorePorts { store: wiring.metered(store), tenancy: wiring.metered(tenancy), announced, wakeups, lease };
+    let shared =
+        StorePorts { store: wiring.metered(store), tenancy: wiring.metered(tenancy), announced, wakeups, lease };
     Ok(RoleStore { shared, open })
 }
 
@@ -94,8 +93,7 @@ pub(super) async fn open_postgres(wiring: &Wiring<'_>, shutdown: &Shutdown) -> a
     let (all, tenancy): (Arc<dyn Store>, Arc<dyn Tenancy>) = (Arc::new(store.clone()), Arc::new(store.clone()));
     let announced: Arc<dyn AnnounceStore> = Arc::new(store.clone());
     let announced = Some(wiring.metered(announced) as Arc<dyn AnnounceStore>);
-    let shared =
-        StorePorts { store: wiring.metered(all), tenancy: wiring.metered(tenancy), announced, wakeups, lease };
+    let shared = StorePorts { store: wiring.metered(all), tenancy: wiring.metered(tenancy), announced, wakeups, lease };
     // No part: the others are to hear of what is finished and handed back while this process drains.
     let ringing = Stop::new();
     drop(wiring.tasks.spawn("wake-ups", bell.run(ringing.shutdown())));

@@ -34,7 +34,8 @@ impl Transport {
     /// `None`: there is no broker, and the store is asked.
     pub fn open(wiring: &Wiring<'_>, shared: &StorePorts) -> anyhow::Result<Option<Self>> {
         let Some(config) = wiring.settings.kafka.config(wiring.role.name()) else { return Ok(None) };
-        let announced = shared.announced.clone().context("this store knows no broker: set DATABASE_URL, or unset KAFKA_BROKERS")?;
+        let announced =
+            shared.announced.clone().context("this store knows no broker: set DATABASE_URL, or unset KAFKA_BROKERS")?;
         let kafka = Kafka::new(config, wiring.tasks.clone()).context("[kafka]")?;
         wiring.metrics.set_broker(kafka.health());
         Ok(Some(Self { kafka, announced }))

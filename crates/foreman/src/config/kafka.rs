@@ -73,10 +73,7 @@ impl KafkaSettings {
         if self.brokers.is_none() {
             return wrong;
         }
-        let needs_tls = [
-            ("kafka.tls", self.tls),
-            ("kafka.sasl", self.sasl.is_some()),
-        ];
+        let needs_tls = [("kafka.tls", self.tls), ("kafka.sasl", self.sasl.is_some())];
         for (path, is_set) in needs_tls {
             if is_set && !Security::IS_COMPILED_IN {
                 wrong.push((path, "this binary cannot do it; build it with `--features kafka-tls`".into()));
@@ -86,7 +83,8 @@ impl KafkaSettings {
             wrong.push(("kafka.sasl", "it needs kafka.user and kafka.password".into()));
         }
         if self.tls_certificate.is_some() != self.tls_key.is_some() {
-            wrong.push(("kafka.tls_certificate", "it goes together with kafka.tls_key; only one of them is set".into()));
+            wrong
+                .push(("kafka.tls_certificate", "it goes together with kafka.tls_key; only one of them is set".into()));
         }
         wrong
     }
@@ -95,11 +93,8 @@ impl KafkaSettings {
 pub const COMPRESSIONS: &[(&str, Compression)] =
     &[("none", Compression::None), ("lz4", Compression::Lz4), ("snappy", Compression::Snappy)];
 
-pub const PROTOCOLS: &[(&str, GroupProtocol)] = &[
-    ("auto", GroupProtocol::Auto),
-    ("consumer", GroupProtocol::Consumer),
-    ("classic", GroupProtocol::Classic),
-];
+pub const PROTOCOLS: &[(&str, GroupProtocol)] =
+    &[("auto", GroupProtocol::Auto), ("consumer", GroupProtocol::Consumer), ("classic", GroupProtocol::Classic)];
 
 impl Choice for Compression {
     fn name(self) -> &'static str {
@@ -132,9 +127,8 @@ pub fn brokers() -> Codec<Option<String>> {
 }
 
 fn is_broker(text: &str) -> bool {
-    text.rsplit_once(':').is_some_and(|(host, port)| {
-        !host.is_empty() && !host.contains(['/', '@', ' ']) && port.parse::<u16>().is_ok()
-    })
+    text.rsplit_once(':')
+        .is_some_and(|(host, port)| !host.is_empty() && !host.contains(['/', '@', ' ']) && port.parse::<u16>().is_ok())
 }
 
 /// What Kafka takes for a name.

@@ -8,14 +8,8 @@ use foreman_core::secret::Secret;
 use super::codec::{self, Codec};
 
 /// Settings whose values are secrets.
-const SECRETS: [&str; 6] = [
-    "admin_key",
-    "secret_key",
-    "database.url",
-    "database.direct_url",
-    "kafka.password",
-    "kafka.tls_key_password",
-];
+const SECRETS: [&str; 6] =
+    ["admin_key", "secret_key", "database.url", "database.direct_url", "kafka.password", "kafka.tls_key_password"];
 
 /// `name=value` as it may be repeated: without its value, if that is a secret.
 pub fn without_value(pair: &str) -> &str {

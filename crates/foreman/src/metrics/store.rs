@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use foreman_core::ports::intercept::{Call, Hook, Verb};
 use foreman_core::ports::{
-    Claim, ClaimAnswer, ClaimRequest, Due, Fired, Firing, Heartbeat, Leader, OpenJob, PruneKind, PruneStep, Pulse, Retention,
-    SessionInfo, Settled, Settlement, StoreError, Submitted,
+    Claim, ClaimAnswer, ClaimRequest, Due, Fired, Firing, Heartbeat, Leader, OpenJob, PruneKind, PruneStep, Pulse,
+    Retention, SessionInfo, Settled, Settlement, StoreError, Submitted,
 };
 use foreman_core::{ClaimToken, NewJob, SessionId};
 use tokio::time::Instant;

@@ -61,12 +61,7 @@ fn announced(encoder: &mut DescriptorEncoder<'_>, seen: &RelaySnapshot) -> std::
             whole(counts.of(lane) as u64).encode(family.encode_family(&[("priority", lane.as_str())])?)?;
         }
     }
-    gauge(
-        encoder,
-        "relay_backlog",
-        "Due jobs that wait to be announced, counted up to 10,000",
-        seen.backlog.jobs,
-    )?;
+    gauge(encoder, "relay_backlog", "Due jobs that wait to be announced, counted up to 10,000", seen.backlog.jobs)?;
     let help = "How long the oldest of these jobs has been due; 0 if there are none";
     let family = encoder.encode_descriptor("relay_backlog_age_seconds", help, None, MetricType::Gauge)?;
     ConstGauge::new(seen.backlog.age.as_secs_f64()).encode(family)?;
@@ -79,19 +74,16 @@ fn announced(encoder: &mut DescriptorEncoder<'_>, seen: &RelaySnapshot) -> std::
 fn broker(encoder: &mut DescriptorEncoder<'_>, state: &BrokerState) -> std::fmt::Result {
     let up = u64::from(state.is_connected);
     gauge(encoder, "kafka_connected", "1 while a broker responds to this process", up)?;
-    gauge(
-        encoder,
-        "kafka_topics_ready",
-        "1 while the topics are as they should be",
-        u64::from(state.topics.is_ok()),
-    )?;
+    gauge(encoder, "kafka_topics_ready", "1 while the topics are as they should be", u64::from(state.topics.is_ok()))?;
     counter(encoder, "kafka_rebalances", "Assignments and revocations of partitions", state.rebalances)?;
     counter(encoder, "kafka_unreadable", "Messages that could not be read", state.undecodable)?;
     counter(encoder, "kafka_parked", "Unreadable messages that were stored for an operator", state.parked)?;
     type Look = fn(&foreman_kafka::FetchState) -> Option<u64>;
     let looks: [(&str, &str, Look); 3] = [
         ("kafka_partitions", "Partitions assigned to this worker, by topic", |it| Some(it.assigned as u64)),
-        ("kafka_prefetched", "Messages fetched by this worker and not yet offered, by topic", |it| Some(it.waiting as u64)),
+        ("kafka_prefetched", "Messages fetched by this worker and not yet offered, by topic", |it| {
+            Some(it.waiting as u64)
+        }),
         ("kafka_lag", "Messages in this worker's partitions that are not settled, by topic", |it| it.lag),
     ];
     for (name, help, look) in looks {
