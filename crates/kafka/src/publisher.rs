@@ -231,3 +231,61 @@ fn producer_settings(config: &Config) -> ClientConfig {
     client.set("sticky.partitioning.linger.ms", "0");
     client
 }
+
+#[cfg(test)]
+mod tests {
+    use foreman_core::job::QueueName;
+    use foreman_core::target::Route;
+    use foreman_core::{JobId, Lane, TenantId};
+    use foreman_runtime::Tasks;
+    use rdkafka::types::RDKafkaRespErr;
+
+    use super::*;
+    use crate::kafka::Kafka;
+
+    fn announcements(count: usize) -> Vec<Announcement> {
+        let one = || Announcement {
+            job: JobId::fresh(),
+            attempt: 0,
+            lane: Lane::Normal,
+            tenant: TenantId::default(),
+            queue: QueueName::default(),
+            route: Route::http(),
+            correlation_id: None,
+        };
+        std::iter::repeat_with(one).take(count).collect()
+    }
+
+    /// librdkafka can be told to believe that it has met such an error; no broker can be brought to it on request.
+    fn break_for_good(publisher: &KafkaPublisher) {
+        let client = publisher.client();
+        let error = RDKafkaRespErr::RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER;
+        #[expect(
+            unsafe_code,
+            reason = "it is not among what the wrapper offers; the client lives, and the text is static"
+        )]
+        unsafe {
+            rdkafka::bindings::rd_kafka_test_fatal_error(client.client().native_ptr(), error, c"a test".as_ptr());
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_producer_that_accepts_nothing_any_more_is_replaced() {
+        #[expect(clippy::disallowed_methods, reason = "the runner of the suites tells the tests, not the program")]
+        let brokers = std::env::var("FOREMAN_TEST_KAFKA")
+            .expect("run `make test SUITE=kafka`, or `scripts/with-services --kafka cargo test -p foreman-kafka`");
+        let prefix = format!("test.{}", JobId::fresh());
+        let kafka = Kafka::new(Config { topic_prefix: prefix, partitions: 1, ..Config::at(brokers) }, Tasks::new());
+        let kafka = kafka.expect("the settings are good");
+        kafka.topics().ensure().await.expect("topics can be created");
+        let publisher = kafka.publisher().expect("a publisher can be made");
+        let is_sent = async |count| publisher.publish(&announcements(count)).await.iter().all(Result::is_ok);
+        assert!(is_sent(10).await);
+        for times in 1..=2 {
+            break_for_good(&publisher);
+            // Several calls notice it at once, and one of them replaces it.
+            assert_eq!(tokio::join!(is_sent(10), is_sent(10)), (true, true));
+            assert_eq!(kafka.health().state().renewed, times);
+        }
+    }
+}
