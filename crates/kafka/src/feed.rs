@@ -18,7 +18,7 @@ use tracing::warn;
 
 use crate::config::Config;
 use crate::error::Error;
-use crate::fetch::{self, Fetch};
+use crate::fetch::{Fetch, FetchHandle};
 use crate::health::Health;
 use crate::inbox::Inbox;
 use crate::parking::{self, Parking};
@@ -70,7 +70,7 @@ pub struct KafkaFeed {
     arrivals: Arc<Arrivals>,
     stop: Stop,
     /// Dropped, it ends the fetches.
-    fetches: Mutex<Vec<fetch::Handle>>,
+    fetches: Mutex<Vec<FetchHandle>>,
     /// Ends when all of them have.
     ended: tokio::sync::Mutex<mpsc::Receiver<Infallible>>,
 }

@@ -44,7 +44,7 @@ const LAST_COMMIT: Duration = Duration::from_secs(2);
 const AGAIN: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(10));
 
 /// Ends its fetch when it is dropped.
-pub(crate) struct Handle(
+pub(crate) struct FetchHandle(
     #[expect(dead_code, reason = "it says by being dropped what it has to say")] Sender<Infallible>,
 );
 
@@ -75,7 +75,7 @@ impl Fetch {
     }
 
     /// `alive` is dropped when it has ended.
-    pub fn start(self, alive: tokio::sync::mpsc::Sender<Infallible>) -> Result<Handle, Error> {
+    pub fn start(self, alive: tokio::sync::mpsc::Sender<Infallible>) -> Result<FetchHandle, Error> {
         let (handle, stop) = channel();
         let name = format!("kafka {}", self.kind.as_str());
         // Not a task: closing a consumer may hang as long as its broker does, and a runtime waits for its blocking tasks.
@@ -83,7 +83,7 @@ impl Fetch {
             let _alive = alive;
             self.run(&stop);
         });
-        thread.map(|_| Handle(handle)).map_err(|error| Error::Client(format!("no thread for it: {error}")))
+        thread.map(|_| FetchHandle(handle)).map_err(|error| Error::Client(format!("no thread for it: {error}")))
     }
 
     fn run(mut self, stop: &Receiver<Infallible>) {
@@ -157,6 +157,9 @@ impl Fetch {
         client.set("queued.min.messages", config.lane_capacity.clamp(1, 100_000).to_string());
         client.set("queued.max.messages.kbytes", "4096");
         client.set("fetch.wait.max.ms", "500");
+        // How long it rests when it has fetched that much. With the default of a second a worker would have no more than so many messages
+        // of a partition in each second, and as long a wait whenever a topic was paused.
+        client.set("fetch.queue.backoff.ms", "20");
         client.set("fetch.error.backoff.ms", "200");
         if self.is_classic {
             client.set("group.protocol", "classic");
@@ -265,9 +268,9 @@ impl Fetch {
         Some(End::Again(format!("{} messages wait and none arrives", lag.unheard)))
     }
 
-    fn lag(&self, consumer: &BaseConsumer<FetchContext>) -> KafkaResult<Lag> {
+    fn lag(&self, consumer: &BaseConsumer<FetchContext>) -> KafkaResult<TopicLag> {
         let partitions = self.arrivals.inbox().partitions(self.kind);
-        let mut lag = Lag { unsettled: 0, unheard: 0 };
+        let mut lag = TopicLag { unsettled: 0, unheard: 0 };
         if partitions.is_empty() {
             return Ok(lag);
         }
@@ -353,7 +356,7 @@ impl Fetch {
     }
 }
 
-struct Lag {
+struct TopicLag {
     /// Messages that are not settled, and those of them that have not arrived.
     unsettled: u64,
     unheard: u64,

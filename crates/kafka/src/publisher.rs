@@ -49,19 +49,19 @@ pub struct KafkaPublisher {
 }
 
 /// Where the answers of one call come together.
-struct Delivery {
+struct PublishCall {
     answers: Mutex<Vec<Option<Result<(), PublishError>>>>,
     left: AtomicUsize,
     complete: Notify,
 }
 
 /// Goes along with a message and comes back with its answer.
-struct Receipt {
-    delivery: Arc<Delivery>,
+struct MessageTag {
+    call: Arc<PublishCall>,
     place: usize,
 }
 
-impl Delivery {
+impl PublishCall {
     fn of(count: usize) -> Arc<Self> {
         let answers = Mutex::new(vec![None; count]);
         Arc::new(Self { answers, left: AtomicUsize::new(count), complete: Notify::new() })
@@ -106,11 +106,11 @@ impl ClientContext for Reports {
 }
 
 impl ProducerContext for Reports {
-    type DeliveryOpaque = Box<Receipt>;
+    type DeliveryOpaque = Box<MessageTag>;
 
-    fn delivery(&self, result: &DeliveryResult<'_>, receipt: Box<Receipt>) {
+    fn delivery(&self, result: &DeliveryResult<'_>, tag: Box<MessageTag>) {
         let answer = result.as_ref().map(|_| ()).map_err(|(error, _)| PublishError(error.to_string()));
-        receipt.delivery.answer(receipt.place, answer);
+        tag.call.answer(tag.place, answer);
     }
 }
 
@@ -128,13 +128,13 @@ impl KafkaPublisher {
     async fn hand_over(
         &self,
         message: &Announcement,
-        receipt: Box<Receipt>,
+        tag: Box<MessageTag>,
         give_up: Instant,
-    ) -> Result<(), (PublishError, Box<Receipt>)> {
+    ) -> Result<(), (PublishError, Box<MessageTag>)> {
         let topic = &self.topics[TopicKind::of(message).place()];
         let (payload, key) = (message::encode(message), key(message.job));
         let mut record =
-            BaseRecord::with_opaque_to(topic, receipt).payload(&payload).key(&key).headers(message::headers(message));
+            BaseRecord::with_opaque_to(topic, tag).payload(&payload).key(&key).headers(message::headers(message));
         loop {
             let client = self.client();
             let Err((error, back)) = client.send(record) else { return Ok(()) };
@@ -173,20 +173,20 @@ impl KafkaPublisher {
 #[async_trait]
 impl Publisher for KafkaPublisher {
     async fn publish(&self, messages: &[Announcement]) -> Vec<Result<(), PublishError>> {
-        let delivery = Delivery::of(messages.len());
+        let call = PublishCall::of(messages.len());
         let give_up = Instant::now() + self.config.delivery_timeout;
         for (place, message) in messages.iter().enumerate() {
-            let receipt = Box::new(Receipt { delivery: Arc::clone(&delivery), place });
-            if let Err((error, receipt)) = self.hand_over(message, receipt, give_up).await {
-                receipt.delivery.answer(place, Err(error));
+            let tag = Box::new(MessageTag { call: Arc::clone(&call), place });
+            if let Err((error, tag)) = self.hand_over(message, tag, give_up).await {
+                tag.call.answer(place, Err(error));
             }
             if place % AT_ONCE == AT_ONCE - 1 {
                 yield_now().await;
             }
         }
         // The client itself gives each message up when its time is over; this is for the case that it does not.
-        let _ = timeout_at(Instant::now() + self.config.delivery_timeout + GRACE, delivery.wait()).await;
-        let answers = delivery.take();
+        let _ = timeout_at(Instant::now() + self.config.delivery_timeout + GRACE, call.wait()).await;
+        let answers = call.take();
         let refused = answers.iter().filter(|answer| answer.is_err()).count() as u64;
         self.health.refused.fetch_add(refused, Ordering::Relaxed);
         self.health.published.fetch_add(answers.len() as u64 - refused, Ordering::Relaxed);
@@ -230,4 +230,62 @@ fn producer_settings(config: &Config) -> ClientConfig {
     client.set("partitioner", "random");
     client.set("sticky.partitioning.linger.ms", "0");
     client
+}
+
+#[cfg(test)]
+mod tests {
+    use foreman_core::job::QueueName;
+    use foreman_core::target::Route;
+    use foreman_core::{JobId, Lane, TenantId};
+    use foreman_runtime::Tasks;
+    use rdkafka::types::RDKafkaRespErr;
+
+    use super::*;
+    use crate::kafka::Kafka;
+
+    fn announcements(count: usize) -> Vec<Announcement> {
+        let one = || Announcement {
+            job: JobId::fresh(),
+            attempt: 0,
+            lane: Lane::Normal,
+            tenant: TenantId::default(),
+            queue: QueueName::default(),
+            route: Route::http(),
+            correlation_id: None,
+        };
+        std::iter::repeat_with(one).take(count).collect()
+    }
+
+    /// librdkafka can be told to believe that it has met such an error; no broker can be brought to it on request.
+    fn break_for_good(publisher: &KafkaPublisher) {
+        let client = publisher.client();
+        let error = RDKafkaRespErr::RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER;
+        #[expect(
+            unsafe_code,
+            reason = "it is not among what the wrapper offers; the client lives, and the text is static"
+        )]
+        unsafe {
+            rdkafka::bindings::rd_kafka_test_fatal_error(client.client().native_ptr(), error, c"a test".as_ptr());
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_producer_that_accepts_nothing_any_more_is_replaced() {
+        #[expect(clippy::disallowed_methods, reason = "the runner of the suites tells the tests, not the program")]
+        let brokers = std::env::var("FOREMAN_TEST_KAFKA")
+            .expect("run `make test SUITE=kafka`, or `scripts/with-services --kafka cargo test -p foreman-kafka`");
+        let prefix = format!("test.{}", JobId::fresh());
+        let kafka = Kafka::new(Config { topic_prefix: prefix, partitions: 1, ..Config::at(brokers) }, Tasks::new());
+        let kafka = kafka.expect("the settings are good");
+        kafka.topics().ensure().await.expect("topics can be created");
+        let publisher = kafka.publisher().expect("a publisher can be made");
+        let is_sent = async |count| publisher.publish(&announcements(count)).await.iter().all(Result::is_ok);
+        assert!(is_sent(10).await);
+        for times in 1..=2 {
+            break_for_good(&publisher);
+            // Several calls notice it at once, and one of them replaces it.
+            assert_eq!(tokio::join!(is_sent(10), is_sent(10)), (true, true));
+            assert_eq!(kafka.health().state().renewed, times);
+        }
+    }
 }

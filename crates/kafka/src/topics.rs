@@ -74,14 +74,14 @@ pub(crate) fn key(job: JobId) -> String {
 
 /// Creates and checks the topics.
 pub struct Topics {
-    config: Arc<Config>,
+    pub(crate) config: Arc<Config>,
     admin: Arc<AdminClient<Ears>>,
-    tasks: Tasks,
+    pub(crate) tasks: Tasks,
 }
 
 /// What the brokers say of a topic.
-struct Description {
-    partitions: i32,
+pub(crate) struct Description {
+    pub partitions: i32,
     /// The fewest of any partition.
     replicas: i32,
 }
@@ -93,6 +93,10 @@ impl Topics {
             rdkafka::config::FromClientConfigAndContext::from_config_and_context(&settings, Ears { health })
                 .map_err(|error: KafkaError| Error::Client(error.to_string()))?;
         Ok(Self { config, admin: Arc::new(admin), tasks })
+    }
+
+    pub(crate) fn health(&self) -> Arc<Health> {
+        Arc::clone(&self.admin.inner().context().health)
     }
 
     /// Creates what is missing, then checks all of it.
@@ -158,7 +162,7 @@ impl Topics {
     }
 
     /// `None`: there is no such topic.
-    async fn describe(&self, name: &str) -> Result<Option<Description>, Error> {
+    pub(crate) async fn describe(&self, name: &str) -> Result<Option<Description>, Error> {
         let (admin, timeout, topic) = (Arc::clone(&self.admin), self.config.request_timeout, name.to_owned());
         let asked =
             self.tasks.spawn_blocking("kafka metadata", move || admin.inner().fetch_metadata(Some(&topic), timeout));
@@ -240,7 +244,7 @@ impl Topics {
     }
 }
 
-fn unreachable_by(error: &KafkaError) -> Error {
+pub(crate) fn unreachable_by(error: &KafkaError) -> Error {
     match error.rdkafka_error_code() {
         Some(RDKafkaErrorCode::ClusterAuthorizationFailed | RDKafkaErrorCode::TopicAuthorizationFailed) => {
             Error::Topics(format!("the brokers do not let this client do what it must: {error}"))

@@ -28,7 +28,7 @@ use foreman_core::{JobId, Lane, TenantId};
 
 use crate::message::Announced;
 use crate::topics::TopicKind;
-use partition::Partition;
+use partition::OwnPartition;
 
 /// A partition's number and an offset in it.
 pub(crate) type Place = (u32, i64);
@@ -40,7 +40,7 @@ const UNREADABLE: usize = 64;
 pub(crate) struct Inbox {
     /// Of each topic, how many messages may wait.
     capacity: usize,
-    partitions: HashMap<u32, Partition>,
+    partitions: HashMap<u32, OwnPartition>,
     numbers: HashMap<(TopicKind, i32), u32>,
     last_number: u32,
     jobs: HashMap<JobId, Letter>,
@@ -116,7 +116,7 @@ impl Inbox {
         self.revoked(topic, &[partition]);
         self.last_number = self.last_number.wrapping_add(1);
         self.numbers.insert((topic, partition), self.last_number);
-        self.partitions.insert(self.last_number, Partition::new(topic, partition));
+        self.partitions.insert(self.last_number, OwnPartition::new(topic, partition));
         self.last_number
     }
 
@@ -332,7 +332,7 @@ impl Inbox {
 
     /// A commit of the topic has failed: everything is named again.
     pub fn uncommitted(&mut self, topic: TopicKind) {
-        self.partitions.values_mut().filter(|partition| partition.topic == topic).for_each(Partition::uncommitted);
+        self.partitions.values_mut().filter(|partition| partition.topic == topic).for_each(OwnPartition::uncommitted);
     }
 
     fn count(&mut self) {

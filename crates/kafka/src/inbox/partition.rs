@@ -9,7 +9,7 @@ use crate::topics::TopicKind;
 
 /// A partition while this process has it.
 #[derive(Debug)]
-pub(crate) struct Partition {
+pub(crate) struct OwnPartition {
     pub topic: TopicKind,
     pub number: i32,
     /// What was received and is not below the lowest unsettled offset: offset, and whether it is settled.
@@ -20,7 +20,7 @@ pub(crate) struct Partition {
     committed: Option<i64>,
 }
 
-impl Partition {
+impl OwnPartition {
     pub fn new(topic: TopicKind, number: i32) -> Self {
         Self { topic, number, open: VecDeque::new(), next: None, committed: None }
     }
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn what_is_committed_is_the_lowest_that_is_not_settled() {
-        let mut partition = Partition::new(TopicKind::High, 0);
+        let mut partition = OwnPartition::new(TopicKind::High, 0);
         assert_eq!(partition.commit(), None);
         // 12 is not there: Kafka leaves gaps.
         for offset in [10, 11, 13, 14] {
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn an_offset_from_before_belongs_to_another_log() {
-        let mut partition = Partition::new(TopicKind::High, 0);
+        let mut partition = OwnPartition::new(TopicKind::High, 0);
         assert!(partition.received(500) && partition.received(501));
         assert!(!partition.received(0) && !partition.received(501));
         assert_eq!(partition.next(), Some(502));

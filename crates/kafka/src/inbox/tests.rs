@@ -173,7 +173,7 @@ fn a_late_end_is_ignored_when_the_partition_came_back() {
     assert!(offer(&mut inbox, 9).is_empty(), "it is still out");
     inbox.settled(before.clone());
     assert_eq!(
-        inbox.partitions.values().filter_map(Partition::position).collect::<Vec<_>>(),
+        inbox.partitions.values().filter_map(OwnPartition::position).collect::<Vec<_>>(),
         [0],
         "not by the first claim"
     );

@@ -1,7 +1,10 @@
 //! Topics: created where they are missing, checked where they are there.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use foreman_core::Lane;
+use foreman_core::ports::Feed as _;
 use foreman_kafka::{Config, Error, Kafka, TopicKind};
 use foreman_runtime::Tasks;
 use rdkafka::ClientConfig;
@@ -10,7 +13,7 @@ use rdkafka::client::DefaultClientContext;
 use tokio::time::{Instant, timeout};
 
 use crate::broker::shared;
-use crate::stage::{PATIENCE, Site, config};
+use crate::stage::{PATIENCE, Site, config, publish, some_jobs, take};
 
 fn admin() -> AdminClient<DefaultClientContext> {
     ClientConfig::new().set("bootstrap.servers", shared()).create().expect("a client can be made")
@@ -93,4 +96,24 @@ async fn where_no_broker_is_nothing_hangs_and_it_is_said() {
     let found = timeout(PATIENCE, kafka.topics().ensure()).await.expect("it is bounded");
     assert!(matches!(found, Err(Error::Unreachable(_))), "{found:?}");
     assert!(!kafka.health().state().is_connected);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_workers_have_not_settled_is_their_lag() {
+    let site = Site::of(config(&shared(), 2)).await;
+    let lag = async || -> Vec<u64> {
+        site.kafka.topics().lag().await.expect("the broker answers").iter().map(|lag| lag.messages).collect()
+    };
+    assert_eq!(lag().await, [0, 0, 0, 0]);
+    publish(&site.publisher(), &some_jobs(Lane::Normal, 7)).await;
+    assert_eq!(lag().await, [0, 7, 0, 0], "nobody has ever committed anything");
+    let feed = site.feed(&Arc::default());
+    let mut taken = take(&feed, 7).await;
+    site.until("its own lag", |state| state.fetches[TopicKind::Normal as usize].lag == Some(7)).await;
+    let running = taken.pop();
+    feed.settled(taken);
+    feed.settled(running.into_iter().collect());
+    site.until("no lag", |state| state.fetches[TopicKind::Normal as usize].lag == Some(0)).await;
+    feed.close(PATIENCE).await;
+    assert_eq!(lag().await, [0, 0, 0, 0]);
 }
