@@ -1,14 +1,33 @@
 # Sourced: all services that tests may need, started and stopped together. Each is one file in scripts/services.
 # shellcheck shell=bash
 
-# start_services DIR [NAME=VALUE...] — starts them below DIR and exports what tests read. NAME=VALUE are settings of Postgres.
+# read_service_flags ARGUMENT... — the flags before a command. Sets `settings` (of Postgres), `more_services` (besides Postgres and
+# PgBouncer, which every suite with services has) and `flags`, how many there were.
+read_service_flags() {
+    settings=() more_services="" flags=0
+    while :; do
+        case ${1:-} in
+            --fsync) mapfile -t settings < <(measuring_settings) ;;
+            --kafka) more_services="$more_services kafka" ;;
+            *) return 0 ;;
+        esac
+        shift
+        flags=$((flags + 1))
+    done
+}
+
+# start_services DIR SERVICES [NAME=VALUE...] — starts Postgres, PgBouncer and the further services below DIR and exports what tests
+# read. NAME=VALUE are settings of Postgres.
 start_services() {
-    local dir=$1 said
-    shift
+    local dir=$1 more=$2 said service
+    shift 2
     mkdir -p "$dir"
     chmod 711 "$dir"
     said=$("${root:?set by scripts/env.sh}/scripts/services/postgres" start "$dir/postgres" "$@") && eval "$said" || return 1
     said=$("$root/scripts/services/pgbouncer" start "$dir/pgbouncer") && eval "$said" || return 1
+    for service in $more; do
+        said=$("$root/scripts/services/$service" start "$dir/$service") && eval "$said" || return 1
+    done
 }
 
 # The settings of a Postgres to measure on: it syncs its files, and can count statements in a database that asks for it.
@@ -25,7 +44,7 @@ measuring_settings() {
 # Nothing of theirs is needed any more, so they are ended rather than closed.
 stop_services() {
     local service
-    for service in pgbouncer postgres; do
+    for service in kafka pgbouncer postgres; do
         [ ! -d "$1/$service" ] || "${root:?set by scripts/env.sh}/scripts/services/$service" remove "$1/$service" || true
     done
 }

@@ -104,6 +104,7 @@ impl Hand {
             slots: CLAIM as u32,
             queues: Vec::new(),
             tasks: route.as_task().map(str::to_owned).into_iter().collect(),
+            consumes: None,
             ttl: Duration::from_hours(1),
         };
         store.register(&info).await?;

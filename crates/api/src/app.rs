@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::FromRef;
 use foreman_core::limits::Limits;
-use foreman_core::ports::{LiveOutput, Schedules, Store, Submit, Tenancy};
+use foreman_core::ports::{AnnounceStore, LiveOutput, Schedules, Store, Submit, Tenancy};
 use foreman_core::sealed::Keyring;
 use foreman_core::tenant::TenantLimits;
 use foreman_core::{Clock, TenantId};
@@ -46,6 +46,8 @@ pub struct AppParts {
     pub store: Arc<dyn Store>,
     /// Who is served and by which keys; the same store.
     pub tenancy: Arc<dyn Tenancy>,
+    /// What a broker carries; the same store. `None`: it knows no broker.
+    pub announced: Option<Arc<dyn AnnounceStore>>,
     pub submit: Arc<dyn Submit>,
     /// Where schedules are made and changed; they are read from the store.
     pub schedules: Arc<dyn Schedules>,

@@ -21,6 +21,7 @@ mod jobs;
 mod openapi;
 mod overview;
 mod pages;
+mod parked;
 pub mod problem;
 mod queues;
 mod request;

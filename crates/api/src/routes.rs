@@ -11,7 +11,7 @@ use crate::jobs::{bulk, failures, listing, output, submit, wait};
 use crate::overview::statistics;
 use crate::pages::{dashboard, docs};
 use crate::serve::{health, meter};
-use crate::{dev, jobs, overview, problem, queues, schedules, stream, tenants, webhooks, workers};
+use crate::{dev, jobs, overview, parked, problem, queues, schedules, stream, tenants, webhooks, workers};
 
 /// Everything that is served.
 pub fn router(app: App) -> Router {
@@ -76,6 +76,7 @@ pub(crate) fn documented() -> OpenApiRouter<App> {
         .routes(routes!(tenants::keys::get, tenants::keys::revoke))
         .routes(routes!(tenants::keys::rotate))
         .routes(routes!(audit::entries::list))
+        .routes(routes!(parked::list))
         .routes(routes!(webhooks::change::create, webhooks::look::list))
         .routes(routes!(webhooks::look::get, webhooks::change::update, webhooks::change::delete))
         .routes(routes!(webhooks::change::rotate_secret))

@@ -52,6 +52,7 @@ mod error;
 mod jobs;
 mod keys;
 mod pages;
+mod parked;
 mod queues;
 mod schedules;
 mod stream;

@@ -24,7 +24,7 @@ use foreman_core::lane::Lane;
 use foreman_core::outcome::Verdict;
 use foreman_core::ports::{
     CancelAnswer, ClaimAnswer, ClaimRequest, Company, Heartbeat, Held, JobFilter, Position, RedriveAnswer,
-    RemoveAnswer, Settled,
+    RemoveAnswer, Settled, WantedJobs,
 };
 use foreman_core::state::{State, StateEvent, transition};
 
@@ -359,8 +359,10 @@ impl<'a> Play<'a> {
         self.trail.note(&format!("took {}", held.len()));
         let is_alone = request.company == Company::Nobody;
         let wanted = match &request.wanted {
-            foreman_core::ports::WantedJobs::ByOrder { limit: wanted, .. } => limit.unwrap_or(*wanted),
-            foreman_core::ports::WantedJobs::ByIds(_) => 0,
+            WantedJobs::ByOrder { limit: wanted, .. } | WantedJobs::Unannounced { limit: wanted, .. } => {
+                limit.unwrap_or(*wanted)
+            }
+            WantedJobs::ByIds(_) => 0,
         };
         let took_fragile = held.len() == 1 && held[0].is_fragile();
         assert!(

@@ -104,7 +104,7 @@ pub async fn an_empty_store_has_nothing_to_take(subject: &dyn Subject) {
     let scene = Scene::of(subject);
     let session = scene.session().await;
     let answer = scene.ask(&by_order(session, 10)).await;
-    assert!(matches!(answer, ClaimAnswer::Nothing { fragile_waiting: false }), "{answer:?}");
+    assert!(matches!(answer, ClaimAnswer::Nothing { fragile_waiting: false, .. }), "{answer:?}");
 }
 
 pub async fn a_claim_takes_no_more_than_its_limit(subject: &dyn Subject) {

@@ -70,7 +70,7 @@ pub async fn a_fragile_job_is_passed_over_in_company(subject: &dyn Subject) {
     let session = scene.session().await;
     for request in [by_order(session, 10), by_ids(session, &[fragile])] {
         let answer = scene.ask(&request).await;
-        assert!(matches!(answer, ClaimAnswer::Nothing { fragile_waiting: true }), "{answer:?}");
+        assert!(matches!(answer, ClaimAnswer::Nothing { fragile_waiting: true, .. }), "{answer:?}");
     }
     assert_eq!(scene.state(fragile).await, State::Pending);
 }
@@ -136,10 +136,10 @@ pub async fn a_fragile_job_the_worker_cannot_run_is_not_waited_for(subject: &dyn
     let session = scene.session().await;
     let request = ClaimRequest { routes: vec![foreman_core::target::Route::command()], ..by_order(session, 5) };
     let answer = scene.ask(&request).await;
-    assert!(matches!(answer, ClaimAnswer::Nothing { fragile_waiting: false }), "{answer:?}");
+    assert!(matches!(answer, ClaimAnswer::Nothing { fragile_waiting: false, .. }), "{answer:?}");
     scene.pause("default").await;
     let answer = scene.ask(&by_order(session, 5)).await;
-    assert!(matches!(answer, ClaimAnswer::Nothing { fragile_waiting: false }), "{answer:?}");
+    assert!(matches!(answer, ClaimAnswer::Nothing { fragile_waiting: false, .. }), "{answer:?}");
 }
 
 pub async fn being_handed_back_is_no_crash(subject: &dyn Subject) {

@@ -599,6 +599,7 @@ pub fn session_info(id: SessionId, worker: &str, ttl: Duration) -> SessionInfo {
         slots: 32,
         queues: Vec::new(),
         tasks: Vec::new(),
+        consumes: None,
         ttl,
     }
 }

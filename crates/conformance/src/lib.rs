@@ -67,6 +67,7 @@ pub mod tenants_kept;
 pub mod terms;
 pub mod timetable;
 pub mod trail;
+pub mod transport;
 pub mod wakeups;
 pub mod webhooks_health;
 pub mod webhooks_kept;

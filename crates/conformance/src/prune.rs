@@ -25,6 +25,7 @@ pub fn for_ever() -> Retention {
         deliveries: long,
         audit: long,
         statistics: long,
+        parked: long,
     }
 }
 

@@ -38,7 +38,7 @@ pub async fn a_tenant_without_room_is_passed_over_and_others_are_served(subject:
     let single = scene.submit(a_job().of("single")).await;
     assert_eq!(ids(&scene.take(within(&[("full", 0)], by_order(session, 10))).await), [single]);
     let answer = scene.ask(&within(&[("full", 0)], by_order(session, 10))).await;
-    assert!(matches!(answer, ClaimAnswer::Nothing { fragile_waiting: false }), "{answer:?}");
+    assert!(matches!(answer, ClaimAnswer::Nothing { fragile_waiting: false, .. }), "{answer:?}");
     let rest = scene.claim(session, 100).await;
     assert_eq!(sorted(ids(&rest)), full, "with room again it goes on where it was");
 }
@@ -136,9 +136,9 @@ pub async fn a_job_that_must_run_alone_waits_for_room_too(subject: &dyn Subject)
     let full = &[("near", 0)];
     // Who is told that one waits lets its work run out, and finds nothing to take then.
     let answer = scene.ask(&within(full, by_ids(session, &[alone_id]))).await;
-    assert!(matches!(answer, ClaimAnswer::Nothing { fragile_waiting: false }), "{answer:?}");
+    assert!(matches!(answer, ClaimAnswer::Nothing { fragile_waiting: false, .. }), "{answer:?}");
     let answer = scene.ask(&within(full, alone(by_ids(session, &[alone_id])))).await;
-    assert!(matches!(answer, ClaimAnswer::Nothing { fragile_waiting: false }), "{answer:?}");
+    assert!(matches!(answer, ClaimAnswer::Nothing { fragile_waiting: false, .. }), "{answer:?}");
     let ClaimAnswer::Claimed(claim) = scene.ask(&within(full, alone(by_order(session, 5)))).await else {
         panic!("there is one to take")
     };
@@ -156,7 +156,7 @@ pub async fn of_two_that_must_run_alone_the_one_with_room_runs(subject: &dyn Sub
     fragile(&scene, "full").await;
     let other = fragile(&scene, "free").await;
     let answer = scene.ask(&within(&[("full", 0)], by_order(session, 5))).await;
-    assert!(matches!(answer, ClaimAnswer::Nothing { fragile_waiting: true }), "{answer:?}");
+    assert!(matches!(answer, ClaimAnswer::Nothing { fragile_waiting: true, .. }), "{answer:?}");
     let held = scene.take(within(&[("full", 0)], alone(by_order(session, 5)))).await;
     assert_eq!(ids(&held), [other]);
 }
@@ -195,7 +195,7 @@ pub async fn room_for_tenants_with_nothing_waiting_changes_nothing(subject: &dyn
     let session = scene.session().await;
     let nobody = &[("nobody", 0), ("idle", 7), ("it's \"odd\"", 3)];
     let answer = scene.ask(&within(nobody, by_order(session, 5))).await;
-    assert!(matches!(answer, ClaimAnswer::Nothing { fragile_waiting: false }), "{answer:?}");
+    assert!(matches!(answer, ClaimAnswer::Nothing { fragile_waiting: false, .. }), "{answer:?}");
     let came = scene.submit_all(&jobs(5, &a_job().of("free"))).await;
     assert_eq!(sorted(ids(&scene.take(within(nobody, by_order(session, 5))).await)), came);
     let more = scene.submit_all(&jobs(3, &a_job().of("free"))).await;

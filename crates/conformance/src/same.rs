@@ -488,6 +488,7 @@ impl Pair {
                     deliveries: others,
                     audit: others,
                     statistics: others,
+                    parked: others,
                 };
                 // In how many rows the log was written differs by design, and so does when unused lines are looked for.
                 both!(self, "prune", |store| store.prune(&retention, 10_000).await.map(|pruned| Pruned {

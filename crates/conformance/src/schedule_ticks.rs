@@ -23,6 +23,7 @@ fn keeping_ticks(ticks: std::time::Duration) -> Retention {
         deliveries: long,
         audit: long,
         statistics: long,
+        parked: long,
     }
 }
 

@@ -36,8 +36,8 @@ pub async fn nothing_of_a_disabled_tenant_is_claimed(subject: &dyn TenancySubjec
     scene.wait(SECOND * 2).await;
     let other = scene.submit(a_job().of("other")).await;
     assert_eq!(ids(&scene.claim(session, PLENTY).await), [other]);
-    assert!(matches!(scene.ask(&by_order(session, PLENTY)).await, ClaimAnswer::Nothing { fragile_waiting: false }));
-    assert!(matches!(scene.ask(&by_ids(session, &waiting)).await, ClaimAnswer::Nothing { fragile_waiting: false }));
+    assert!(matches!(scene.ask(&by_order(session, PLENTY)).await, ClaimAnswer::Nothing { fragile_waiting: false, .. }));
+    assert!(matches!(scene.ask(&by_ids(session, &waiting)).await, ClaimAnswer::Nothing { fragile_waiting: false, .. }));
     enable(subject, &acme).await;
     assert_eq!(sorted(ids(&scene.claim(session, PLENTY).await)), sorted(waiting), "all of it was kept");
 }
@@ -81,7 +81,7 @@ pub async fn a_job_that_must_run_alone_waits_too(subject: &dyn TenancySubject) {
     let acme = disable(subject, &acme).await;
     for request in [by_order(session, 5), alone(by_order(session, 5)), alone(by_ids(session, &[fragile]))] {
         let answer = scene.ask(&request).await;
-        assert!(matches!(answer, ClaimAnswer::Nothing { fragile_waiting: false }), "{answer:?}");
+        assert!(matches!(answer, ClaimAnswer::Nothing { fragile_waiting: false, .. }), "{answer:?}");
     }
     enable(subject, &acme).await;
     assert_eq!(ids(&scene.take(alone(by_order(session, 5))).await), [fragile]);

@@ -24,6 +24,7 @@ pub async fn a_session_shows_what_it_registered_with(subject: &dyn Subject) {
         slots: 7,
         queues: vec!["mail".into(), "other".into()],
         tasks: vec!["mail.send".into(), "foreman.noop".into()],
+        consumes: None,
         ttl: DAY,
     };
     scene.store.register(&info).await.expect("the store answers");

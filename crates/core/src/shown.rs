@@ -3,6 +3,7 @@
 mod audit;
 mod live;
 mod overview;
+mod parked;
 mod schedule;
 mod statistics;
 mod tenant;

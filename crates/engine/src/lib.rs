@@ -5,6 +5,7 @@
 //! | [`schedule_editor`], [`scheduler`] | makes it when its schedule says so |
 //! | [`submit`] | accepts it durably, many callers in one write |
 //! | [`promoter`] | gives it its place in the order when it falls due |
+//! | [`relay`] | tells a broker that it is due, where there is one |
 //! | [`claiming`] | the rules of what may be claimed |
 //! | [`worker`] | claims it, makes an attempt, decides what the end of the attempt means |
 //! | [`target`], [`output`] | does the work, and shows what it prints meanwhile |
@@ -22,6 +23,7 @@ mod backlog;
 pub mod bookkeeper;
 pub mod claiming;
 pub mod coalesce;
+mod consumers;
 pub mod courier;
 mod firing;
 pub mod follower;
@@ -34,6 +36,7 @@ pub mod pool;
 pub mod promoter;
 pub mod pruner;
 mod readings;
+pub mod relay;
 pub mod schedule_editor;
 pub mod scheduler;
 pub mod settle;
@@ -50,6 +53,7 @@ pub use follower::Follower;
 pub use outage::Error as LoopError;
 pub use promoter::Promoter;
 pub use pruner::Pruner;
+pub use relay::{Reconciler, Relay};
 pub use schedule_editor::ScheduleEditor;
 pub use scheduler::Scheduler;
 pub use settle::{SettleHandle, Settler};

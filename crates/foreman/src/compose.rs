@@ -8,7 +8,8 @@
 //! | `api` | HTTP, submitter, tail |
 //! | `worker` | worker, promoter, sweeper, probes |
 //! | `scheduler` | promoter, sweeper, leadership and what the leader does: scheduler, pruner, courier, bookkeeper; horizon watch, probes |
-//! | `dev` | all of them |
+//! | `relay` | with Kafka: relay, reconciler, topic keeper, probes |
+//! | `dev` | all of them; those of the relay with Kafka only |
 //!
 //! Promoting and sweeping are safe from anywhere, so workers do them too: a worker and the leader that die together delay
 //! nobody.
@@ -20,6 +21,7 @@
 mod api;
 mod leading;
 mod store;
+mod transport;
 mod upkeep;
 mod worker;
 
@@ -31,7 +33,7 @@ use foreman_api::{
     BindError, Gate, HostPolicy, KeyPolicy, LateRouter, Meter, Patience, Readiness, Server, Vitals, probes,
 };
 use foreman_core::ports::intercept::Intercepted;
-use foreman_core::ports::{Store, Tenancy, TenantStore, Wakeups};
+use foreman_core::ports::{AnnounceStore, Store, Tenancy, TenantStore, Wakeups};
 use foreman_core::sealed::Keyring;
 use foreman_core::{Clock, Timestamp};
 use foreman_engine::SubmitHandle;
@@ -46,6 +48,7 @@ use crate::config::{Settings, StoreKind};
 use crate::metrics::{Metrics, StoreMeter};
 use crate::role::Role;
 pub use store::OpenStore;
+use transport::Transport;
 
 /// A server that is composed and listens, and does nothing yet but answer probes.
 pub struct Composed {
@@ -93,6 +96,8 @@ struct StorePorts {
     store: Arc<dyn Store>,
     /// The same store: who is served, whom they want told, and who did what.
     tenancy: Arc<dyn Tenancy>,
+    /// The same store: what a broker carries. `None`: it knows no broker.
+    announced: Option<Arc<dyn AnnounceStore>>,
     wakeups: Arc<dyn Wakeups>,
     lease: Arc<dyn Lease>,
 }
@@ -127,7 +132,8 @@ pub fn direct_api(
     let mut wiring = Wiring::new(Role::Api, settings, tasks);
     wiring.gate.hosts = HostPolicy::Any;
     wiring.gate.keys = KeyPolicy::Direct;
-    let shared = StorePorts { store, tenancy, wakeups, lease: Arc::new(AlwaysLeader::default()) };
+    let lease = Arc::new(AlwaysLeader::default());
+    let shared = StorePorts { store, tenancy, announced: None, wakeups, lease };
     let (router, _, _) = api::parts(&wiring, &shared, OutputHub::new(settings.output.clone()));
     router
 }
@@ -241,12 +247,15 @@ impl<'a> Wiring<'a> {
 
     fn parts_of_role(&self, opened: &store::RoleStore, output: OutputHub) -> anyhow::Result<Roles> {
         let shared = &opened.shared;
+        let transport = if self.role.uses_a_broker() { Transport::open(self, shared)? } else { None };
+        let transport = transport.as_ref();
         Ok(match self.role {
             Role::Dev => {
                 let (router, intake, mut parts) = api::parts(self, shared, output.clone());
                 parts.extend(upkeep::parts(self, shared));
                 parts.extend(leading::parts(self, shared, &opened.open));
-                parts.push(worker::part_of(self, shared, output)?);
+                parts.extend(self.transport_parts(transport, shared)?);
+                parts.push(worker::part_of(self, shared, transport, output)?);
                 (router, Some(intake), parts)
             }
             Role::Api => {
@@ -255,15 +264,30 @@ impl<'a> Wiring<'a> {
             }
             Role::Worker => {
                 let mut parts = upkeep::parts(self, shared);
-                parts.push(worker::part_of(self, shared, output)?);
+                parts.extend(self.transport_parts(transport, shared)?);
+                parts.push(worker::part_of(self, shared, transport, output)?);
                 (self.probes(), None, parts)
             }
+            Role::Relay => (self.probes(), None, self.transport_parts(transport, shared)?),
             Role::Scheduler => {
                 let mut parts = upkeep::parts(self, shared);
                 parts.extend(leading::parts(self, shared, &opened.open));
                 (self.probes(), None, parts)
             }
         })
+    }
+
+    /// What stands between the store and the workers, where there is a broker.
+    fn transport_parts(&self, transport: Option<&Transport>, shared: &StorePorts) -> anyhow::Result<Vec<ServerPart>> {
+        let Some(transport) = transport else { return Ok(Vec::new()) };
+        let (mut parts, mut readings) = (vec![transport.keeper()], None);
+        if self.role.announces() {
+            let (relay, of_relay) = transport.relay(self, shared)?;
+            parts.extend(relay);
+            readings = Some(of_relay);
+        }
+        transport.report(self, readings);
+        Ok(parts)
     }
 
     /// What is said about tenants, for parts that hold them to it.

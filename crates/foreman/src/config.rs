@@ -10,6 +10,7 @@ mod command_user;
 mod egress;
 mod environment;
 mod file;
+mod kafka;
 mod nearest;
 mod secret;
 mod settings;
@@ -123,6 +124,7 @@ pub fn load(flags: &ServerFlags, environment: &Environment, role: Role) -> Resul
     loader.choose_store();
     loader.judge_addresses(role);
     loader.judge_commands(role);
+    loader.judge_kafka(role);
     loader.read_secret_key();
     loader.done(environment, Some(role))
 }
@@ -229,6 +231,9 @@ impl Loader {
         if let Some(url) = environment.get("DATABASE_URL") {
             self.set("database.url", Raw::Text(url), Origin::Variable("DATABASE_URL".into()));
         }
+        if let Some(brokers) = environment.get("KAFKA_BROKERS") {
+            self.set("kafka.brokers", Raw::Text(brokers), Origin::Variable("KAFKA_BROKERS".into()));
+        }
         let names: Vec<(String, &'static str)> =
             self.known.iter().map(|setting| (setting.variable(), setting.path)).collect();
         for (name, value) in environment.settings() {
@@ -323,6 +328,26 @@ impl Loader {
         match commands.user.as_deref().map(command_user::find).transpose() {
             Ok(found) => self.settings.commands.runs_as = found,
             Err(why) => wrong.push(("commands.user", why)),
+        }
+        for (path, why) in wrong {
+            let origin = self.origins.get(path).cloned().unwrap_or(Origin::Default);
+            self.mistake(origin, format!("{path}: {why}"));
+        }
+    }
+
+    /// A broker carries what several processes share: the store must be one that they can share.
+    fn judge_kafka(&mut self, role: Role) {
+        let settings = &self.settings;
+        let mut wrong = settings.kafka.judge();
+        if settings.kafka.brokers.is_some() && settings.store != StoreKind::Postgres {
+            let why = "Kafka announces jobs that are stored in Postgres, and this server has none: set DATABASE_URL, or unset KAFKA_BROKERS";
+            wrong.push(("kafka.brokers", why.into()));
+        }
+        if role == Role::Relay && settings.kafka.brokers.is_none() {
+            wrong.push((
+                "kafka.brokers",
+                "a relay sends to Kafka: set KAFKA_BROKERS, such as kafka-1.example:9092".into(),
+            ));
         }
         for (path, why) in wrong {
             let origin = self.origins.get(path).cloned().unwrap_or(Origin::Default);

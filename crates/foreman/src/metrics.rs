@@ -7,6 +7,7 @@
 mod held;
 mod queues;
 mod store;
+mod transport;
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -15,9 +16,11 @@ use std::time::Duration;
 use foreman_api::{Hub, Meter};
 use foreman_core::ports::PruneKind;
 use foreman_engine::bookkeeper::Readings;
+use foreman_engine::relay::RelayReadings;
 use foreman_engine::scheduler::Lag;
 use foreman_engine::settle::RefusedOutcomes;
 use foreman_engine::{courier, pruner};
+use foreman_kafka::Health;
 use foreman_runtime::Lead;
 use http::{Method, StatusCode};
 use prometheus_client::encoding::text::encode;
@@ -33,6 +36,7 @@ use crate::role::Role;
 use held::HeldJobs;
 use queues::QueueCollector;
 pub use store::StoreMeter;
+use transport::{TransportCollector, TransportReadings};
 
 /// One label, two labels; their values are words of ours.
 type One = [(&'static str, &'static str); 1];
@@ -53,6 +57,7 @@ pub struct Metrics {
     pub submitted: Family<One, Counter>,
     pub claims: Counter,
     pub claimed: Counter,
+    pub claims_refused: Family<One, Counter>,
     pub outcomes: Family<Two, Counter>,
     pub outcomes_fenced: Counter,
     outcomes_refused: Gauge,
@@ -97,6 +102,7 @@ pub struct Metrics {
     pruning: OnceLock<pruner::Progress>,
     refused: OnceLock<RefusedOutcomes>,
     readings: Arc<OnceLock<Readings>>,
+    transport: Arc<TransportReadings>,
     hub: OnceLock<Hub>,
     /// When the last heartbeat was answered; `None` without a session.
     last_beat: Mutex<Option<Instant>>,
@@ -109,12 +115,15 @@ impl Metrics {
         let build: Two = [("version", env!("CARGO_PKG_VERSION")), ("role", role.name())];
         registry.register("build", "Version and role of this process", Info::new(build));
         let readings = Arc::default();
+        let transport = Arc::<TransportReadings>::default();
+        registry.register_collector(Box::new(TransportCollector(Arc::clone(&transport))));
         registry.register_collector(Box::new(QueueCollector::new(Arc::clone(&readings))));
         let registry_ref = &mut registry;
         let metrics = Self {
             submitted: add(registry_ref, "jobs_submitted", "Jobs submitted, by result"),
             claims: add(registry_ref, "claims", "Claims that took at least one job"),
             claimed: add(registry_ref, "jobs_claimed", "Attempts started"),
+            claims_refused: add(registry_ref, "claims_refused", "Announced jobs that a claim did not take, by reason"),
             outcomes: add(registry_ref, "outcomes", "Outcomes sent to the store, by outcome and by the store's answer"),
             outcomes_fenced: add(
                 registry_ref,
@@ -236,6 +245,7 @@ impl Metrics {
             pruning: OnceLock::new(),
             refused: OnceLock::new(),
             readings,
+            transport,
             hub: OnceLock::new(),
             last_beat: Mutex::default(),
             registry: Registry::default(),
@@ -267,6 +277,16 @@ impl Metrics {
     /// And what the bookkeeper counted and saw.
     pub fn set_readings(&self, readings: Readings) {
         let _ = self.readings.set(readings);
+    }
+
+    /// And what the relay announced.
+    pub fn set_relay(&self, relay: RelayReadings) {
+        let _ = self.transport.relay.set(relay);
+    }
+
+    /// And how it is with the broker.
+    pub fn set_broker(&self, health: Arc<Health>) {
+        let _ = self.transport.broker.set(health);
     }
 
     /// And which kinds of pruning are.

@@ -12,6 +12,8 @@ pub enum Role {
     Worker,
     /// Does what must be done regularly; of many, one leads.
     Scheduler,
+    /// Tells a broker which jobs are due.
+    Relay,
 }
 
 impl Role {
@@ -21,6 +23,7 @@ impl Role {
             Role::Api => "api",
             Role::Worker => "worker",
             Role::Scheduler => "scheduler",
+            Role::Relay => "relay",
         }
     }
 
@@ -30,6 +33,16 @@ impl Role {
 
     pub const fn runs_jobs(self) -> bool {
         matches!(self, Role::Dev | Role::Worker)
+    }
+
+    /// It sends to a broker, or is fed by one, where there is one.
+    pub const fn uses_a_broker(self) -> bool {
+        matches!(self, Role::Dev | Role::Worker | Role::Relay)
+    }
+
+    /// It tells the broker which jobs are due.
+    pub const fn announces(self) -> bool {
+        matches!(self, Role::Dev | Role::Relay)
     }
 
     /// Others of its kind, and of the other kinds, share the store.

@@ -50,7 +50,7 @@ fn missing(role: Role) -> Option<&'static str> {
              value as for the API",
         ),
         // It copies what is sealed as it is, and opens nothing.
-        Role::Scheduler => None,
+        Role::Scheduler | Role::Relay => None,
     }
 }
 

@@ -10,7 +10,7 @@ use crate::write::Transaction;
 const MAX_VIOLATIONS: usize = 100;
 
 /// Each finds what must not be, with the sentence that says so: `{}` is the row's first column, a second `{}` its next.
-pub(crate) const CHECKS: [(&str, &str); 29] = [
+pub(crate) const CHECKS: [(&str, &str); 31] = [
     (
         "job {} is in {} places",
         "SELECT jobs.id::text, (places.places)::text
@@ -147,6 +147,18 @@ pub(crate) const CHECKS: [(&str, &str); 29] = [
         "delivery {} is listed for tenant {}, and its job is another's",
         "SELECT deliveries.job::text, deliveries.tenant FROM deliveries JOIN jobs ON jobs.id = deliveries.job
          WHERE jobs.tenant <> deliveries.tenant LIMIT 100",
+    ),
+    (
+        "job {} is marked as announced in batch {}, which does not name it",
+        "SELECT ready.job::text, ready.announced::text FROM ready
+         LEFT JOIN (SELECT number, unnest(jobs) AS job FROM announcements) AS named
+                ON named.number = ready.announced AND named.job = ready.job
+         WHERE ready.announced IS NOT NULL AND named.job IS NULL LIMIT 100",
+    ),
+    (
+        "batch {} of announced jobs has columns that do not agree in length",
+        "SELECT number::text FROM announcements
+         WHERE cardinality(jobs) <> cardinality(tenants) OR cardinality(jobs) <> cardinality(lanes) LIMIT 100",
     ),
     (
         "the follower {} is at {}, beyond the last position that was drawn",

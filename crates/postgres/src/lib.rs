@@ -12,6 +12,7 @@
 //! lets nobody lapse. Nothing is kept on a connection between transactions but prepared statements, and those can be
 //! turned off, so that a pooler in transaction mode may stand between ([`Config::prepare`]).
 
+mod announce;
 mod audit_log;
 mod census;
 mod changes;
@@ -49,6 +50,7 @@ mod webhooks;
 mod work;
 mod write;
 
+use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -83,7 +85,9 @@ pub(crate) struct StoreParts {
     changes_patience: Duration,
     /// See [`changes::tag`].
     log_tag: i64,
-    floor: jobs::Floor,
+    floors: jobs::Floors,
+    /// After which batch of announced jobs the next count goes on.
+    counted_after: AtomicI64,
     known_claims: jobs::KnownClaims,
     /// Whose turn it is between the lines of a lane, as far as this process has claimed.
     turns: Mutex<foreman_core::fair::Turns>,

@@ -37,6 +37,7 @@ const MIGRATIONS: Migrations = Migrations::new(&[
     Migration { version: 9, name: "followers", serves: 1, sql: include_str!("../migrations/0009_followers.sql") },
     Migration { version: 10, name: "claims", serves: 1, sql: include_str!("../migrations/0010_claims.sql") },
     Migration { version: 11, name: "queue_names", serves: 1, sql: include_str!("../migrations/0011_queue_names.sql") },
+    Migration { version: 12, name: "announce", serves: 1, sql: include_str!("../migrations/0012_announce.sql") },
 ]);
 
 /// The newest version this binary knows.

@@ -1,5 +1,6 @@
 //! Opening the store: look at the server and the schema, and refuse what this binary was not made for.
 
+use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Mutex};
 
 use deadpool_postgres::Pool;
@@ -9,7 +10,7 @@ use tracing::info;
 use crate::config::Config;
 use crate::connection::{self, Beginning};
 use crate::error::OpenError;
-use crate::jobs::{Floor, KnownClaims};
+use crate::jobs::{Floors, KnownClaims};
 use crate::lines::LineCleanup;
 use crate::migrate;
 use crate::outlived::Outlived;
@@ -45,7 +46,8 @@ pub(crate) async fn open(config: Config, wakeups: Arc<dyn Wakeups>) -> Result<Po
             census_timeout,
             changes_patience,
             log_tag: changes::tag(&schema),
-            floor: Floor::default(),
+            floors: Floors::default(),
+            counted_after: AtomicI64::new(0),
             known_claims: KnownClaims::default(),
             turns: Mutex::default(),
             unreadable: Unreadable::default(),

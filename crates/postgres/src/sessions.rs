@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use foreman_core::error_group::ErrorGroup;
 use foreman_core::ports::{Heartbeat, Note, OpenJob, Pulse, SessionInfo, SessionState, SessionStore, StoreError};
 use foreman_core::retry::MAX_CRASHES;
+use foreman_core::target::Route;
 use foreman_core::{ClaimToken, Fence, JobId, Report, SessionId};
 use tokio_postgres::Row;
 use tracing::warn;
@@ -23,9 +24,10 @@ use crate::write::Transaction;
 use crate::{PostgresStore, transact};
 
 pub(crate) const REGISTER: &str = "INSERT INTO sessions
-        (id, worker, pid, version, slots, queues, ttl, state, beats, started_at, renewed_at, expires_at, tasks)
+        (id, worker, pid, version, slots, queues, ttl, state, beats, started_at, renewed_at, expires_at, tasks,
+         consumes)
     VALUES ($1::uuid, $2::text, $3::bigint, $4::text, $5::bigint, $6::text[], $7::interval, 'live', 0, foreman_now(),
-            foreman_now(), foreman_now() + $7, $8::text[])
+            foreman_now(), foreman_now() + $7, $8::text[], $9::text[])
     ON CONFLICT (id) DO NOTHING RETURNING id";
 pub(crate) const RENEW: &str = "UPDATE sessions
     SET beats = beats + 1, renewed_at = foreman_now(), expires_at = foreman_now() + ttl
@@ -87,6 +89,8 @@ impl SessionStore for PostgresStore {
 async fn register(tx: &Transaction, session: &SessionInfo) -> Result<(), Fault> {
     let queues: Vec<&str> = session.queues.iter().map(String::as_str).collect();
     let tasks: Vec<&str> = session.tasks.iter().map(String::as_str).collect();
+    let consumes: Option<Vec<&str>> =
+        session.consumes.as_ref().map(|routes| routes.iter().map(Route::as_str).collect());
     let registered = tx
         .row(
             REGISTER,
@@ -99,6 +103,7 @@ async fn register(tx: &Transaction, session: &SessionInfo) -> Result<(), Fault> 
                 &queues,
                 &Interval(session.ttl),
                 &tasks,
+                &consumes,
             ],
         )
         .await?;

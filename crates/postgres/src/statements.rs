@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use crate::{
-    audit_log, census, changes, followers, jobs, keys, leases, lines, order, outlived, passes, places, query,
+    announce, audit_log, census, changes, followers, jobs, keys, leases, lines, order, outlived, passes, places, query,
     schedules, sessions, statistics, tenants, upkeep, webhooks,
 };
 
@@ -17,11 +17,13 @@ pub fn all() -> Vec<String> {
     texts.extend(tenants::FORGET.iter().map(|text| (*text).to_owned()));
     texts.extend(census::CHECKS.iter().map(|(_, text)| (*text).to_owned()));
     texts.extend(query::list::shapes());
+    texts.extend(jobs::claim::texts_among().map(str::to_owned));
     texts
 }
 
 /// The files with fixed statements.
-const FILES: [&[&str]; 15] = [
+const FILES: [&[&str]; 16] = [
+    announce::STATEMENTS,
     census::STATEMENTS,
     changes::STATEMENTS,
     followers::STATEMENTS,
@@ -43,7 +45,8 @@ const FILES: [&[&str]; 15] = [
 const ROOMS: [&[&[&str]]; 4] = [jobs::STATEMENTS, query::STATEMENTS, schedules::STATEMENTS, webhooks::STATEMENTS];
 
 /// Those that take or find the first of many, with the index they read in order and its table.
-pub const IN_ORDER: [(&str, &str, &str); 42] = [
+pub const IN_ORDER: [(&str, &str, &str); 43] = [
+    (announce::mark::MARK, "ready_in_order", "ready"),
     (jobs::claim::LOOK, "ready_in_order", "ready"),
     (jobs::claim::LOOK, "line_shares_busy", "line_shares"),
     (jobs::claim::LOOK, "line_shares_of_tenant", "line_shares"),

@@ -6,13 +6,14 @@
 use async_trait::async_trait;
 use foreman_core::error_group::ErrorGroup;
 use foreman_core::ports::{
-    DONE_IS_NOTED_EVERY, Due, FollowerName, Leader, PruneKind, PruneStep, Retention, Step, StoreError, UNREAD_KEPT,
-    USE_IS_NOTED_EVERY, Upkeep,
+    DONE_IS_NOTED_EVERY, Due, FollowerName, Leader, PARKED_KEPT, PruneKind, PruneStep, Retention, Step, StoreError,
+    UNREAD_KEPT, USE_IS_NOTED_EVERY, Upkeep,
 };
 use foreman_core::storage::StoredReport;
 use foreman_core::target::Route;
 use foreman_core::{State, Timestamp};
 
+use crate::announce::parked::CUT_PARKED;
 use crate::audit_log::CUT_AUDIT_LOG;
 use crate::error::Fault;
 use crate::lines::{CleanupPlace, LineCleanup};
@@ -158,6 +159,7 @@ async fn prune(
         PruneKind::Deliveries => tx.rows(CUT_DELIVERIES, &[&most, &Interval(retention.deliveries)]).await?,
         PruneKind::Audit => tx.rows(CUT_AUDIT_LOG, &[&most, &Interval(retention.audit)]).await?,
         PruneKind::Passes => tx.rows(CUT_PASSES, &[&most]).await?,
+        PruneKind::Parked => tx.rows(CUT_PARKED, &[&most, &Interval(retention.parked), &bound(PARKED_KEPT)]).await?,
         // These take more than a statement.
         PruneKind::Partitions | PruneKind::Lines | PruneKind::Statistics | PruneKind::Jobs => Vec::new(),
     };

@@ -175,6 +175,7 @@ args! {
     Option<Vec<&str>> => TEXT_ARRAY,
     &[u8] => BYTEA,
     Vec<&[u8]> => BYTEA_ARRAY,
+    Vec<Option<&[u8]>> => BYTEA_ARRAY,
     Time => TIMESTAMPTZ,
     Option<Time> => TIMESTAMPTZ,
     Vec<Time> => TIMESTAMPTZ_ARRAY,

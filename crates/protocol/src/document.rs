@@ -5,6 +5,7 @@
 mod audit;
 mod live;
 mod overview;
+mod parked;
 mod schedule;
 mod statistics;
 mod tenant;
@@ -29,6 +30,7 @@ pub use overview::{
     AttentionDocument, AttentionKind, CountDocument, FailureGroupDocument, FailureGroupsDocument, HeldDocument,
     OldestWaitingDocument, OverviewDocument, WorkersDocument,
 };
+pub use parked::ParkedDocument;
 pub use schedule::{PreviewDocument, ScheduleDocument, ScheduleFields, ScheduleState, TickDocument};
 pub use statistics::{BucketDocument, QueueStatisticsDocument, SpreadDocument, StatisticsDocument, TallyDocument};
 pub use tenant::{

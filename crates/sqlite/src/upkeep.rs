@@ -220,7 +220,7 @@ fn prune(
             queues::forget_lines(write, now.minus(retention.queues).minus(USE_IS_NOTED_EVERY), limit)?
         }
         // There are none here.
-        (PruneKind::Partitions, _) => 0,
+        (PruneKind::Partitions | PruneKind::Parked, _) => 0,
         (PruneKind::Queues | PruneKind::Ticks | PruneKind::Jobs, PruneCandidates::Nothing) => 0,
     };
     let step = PruneStep { held_by, ..PruneStep::of(removed, limit) };

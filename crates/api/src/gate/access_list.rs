@@ -193,6 +193,7 @@ pub static OPERATIONS: &[Operation] = &[
     act(Method::DELETE, "/api/v1/tenants/{tenant}/keys/{key}", Admin, "key.revoke"),
     act(Method::POST, "/api/v1/tenants/{tenant}/keys/{key}/rotate", Admin, "key.rotate"),
     read("/api/v1/audit", Admin),
+    read("/api/v1/parked", Admin),
 ];
 
 /// What the list says of a method and the template of a path.

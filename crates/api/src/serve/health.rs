@@ -78,11 +78,13 @@ struct Signs {
     punctuality: OnceLock<Judge>,
     pruning: OnceLock<Complain>,
     outcomes: OnceLock<Complain>,
+    broker: OnceLock<Assess>,
 }
 
 type Say = Box<dyn Fn() -> String + Send + Sync>;
 type Complain = Box<dyn Fn() -> Option<String> + Send + Sync>;
 type Judge = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
+type Assess = Box<dyn Fn() -> Result<Option<String>, String> + Send + Sync>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Condition {
@@ -105,6 +107,7 @@ impl Vitals {
             punctuality: OnceLock::new(),
             pruning: OnceLock::new(),
             outcomes: OnceLock::new(),
+            broker: OnceLock::new(),
         }))
     }
 
@@ -137,6 +140,12 @@ impl Vitals {
     /// How many outcomes the store refuses, if any. The process is ready all the same.
     pub fn set_outcomes(&self, complain: impl Fn() -> Option<String> + Send + Sync + 'static) {
         let _ = self.0.outcomes.set(Box::new(complain));
+    }
+
+    /// Can the broker be used? `Err`: not before somebody does something about it. `Ok` with a note: it is degraded, and the process
+    /// is ready all the same.
+    pub fn set_broker(&self, assess: impl Fn() -> Result<Option<String>, String> + Send + Sync + 'static) {
+        let _ = self.0.broker.set(Box::new(assess));
     }
 
     pub(crate) fn meter(&self) -> Option<&dyn Meter> {
@@ -208,6 +217,15 @@ impl Vitals {
         Some(Check { name: "outcomes", ok: true, detail: complain() })
     }
 
+    fn broker(&self) -> Option<Check> {
+        let assess = self.0.broker.get()?;
+        let (ok, detail) = match assess() {
+            Ok(note) => (true, note),
+            Err(why) => (false, Some(why)),
+        };
+        Some(Check { name: "kafka", ok, detail })
+    }
+
     fn punctuality(&self) -> Option<Check> {
         let judge = self.0.punctuality.get()?;
         let detail = judge().err();
@@ -259,7 +277,8 @@ pub(crate) async fn alive(State(vitals): State<Vitals>) -> Response {
 /// Should the process be sent work?
 ///
 /// Yes, while its store responds and has not been found damaged since the start, the process is not stopping, and, if
-/// it fires schedules, it is not too far behind.
+/// it fires schedules, it is not too far behind. A process that uses Kafka is not ready while topics are missing or wrong;
+/// while the brokers do not respond, it is ready and `checks` says that it is degraded.
 #[utoipa::path(get, path = "/readyz", tag = "server", operation_id = "readyz",
     responses(
         (status = 200, description = "Ready", body = Ready),
@@ -271,6 +290,7 @@ pub(crate) async fn ready(State(vitals): State<Vitals>) -> Response {
     checks.extend(vitals.punctuality());
     checks.extend(vitals.pruning());
     checks.extend(vitals.outcomes());
+    checks.extend(vitals.broker());
     let ready = checks.iter().all(|check| check.ok);
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     json::answer(status, &Ready { ready, checks })

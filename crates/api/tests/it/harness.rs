@@ -133,6 +133,7 @@ impl Api {
         let app = App::new(AppParts {
             store: store.clone(),
             tenancy: registry.clone(),
+            announced: Some(store.clone()),
             submit: submit.clone(),
             schedules: clerk.clone(),
             waits: waits.clone(),
@@ -172,6 +173,7 @@ impl Api {
             slots: 8,
             queues: Vec::new(),
             tasks: Vec::new(),
+            consumes: None,
             ttl: Duration::from_hours(1),
         };
         store.register(&info).await.unwrap();

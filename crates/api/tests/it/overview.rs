@@ -107,6 +107,7 @@ async fn what_needs_a_person_is_told_in_a_sentence() {
         slots: 4,
         queues: Vec::new(),
         tasks: Vec::new(),
+        consumes: None,
         ttl: Duration::from_secs(10),
     };
     api.store.register(&lost).await.unwrap();
@@ -329,6 +330,7 @@ async fn a_task_that_no_connected_worker_runs_is_accepted_with_a_hint() {
         slots: 1,
         queues: Vec::new(),
         tasks: vec!["mail.send".into()],
+        consumes: None,
         ttl: Duration::from_hours(1),
     };
     api.store.register(&info).await.unwrap();

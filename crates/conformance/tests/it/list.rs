@@ -28,6 +28,14 @@ fn every_promise_about_tenants_that_is_written_is_stamped() {
     assert_eq!(written("(subject: &dyn TenancySubject) {"), stamped, "see src/tenancy.rs");
 }
 
+#[test]
+fn every_promise_about_transport_that_is_written_is_stamped() {
+    const ANY: &[(&str, &str)] = &foreman_conformance::for_every_feed_promise!(names);
+    const BROKER: &[(&str, &str)] = &foreman_conformance::for_every_broker_promise!(names);
+    assert_eq!(written("(subject: &dyn TransportSubject) {"), owned(ANY), "see src/transport.rs");
+    assert_eq!(written("(subject: &dyn BrokerSubject) {"), owned(BROKER), "see src/transport.rs");
+}
+
 fn owned(names: &[(&str, &str)]) -> BTreeSet<(String, String)> {
     names.iter().map(|&(file, promise)| (file.to_owned(), promise.to_owned())).collect()
 }

@@ -5,6 +5,7 @@ mod list;
 mod rules;
 mod same;
 mod subject;
+mod transport;
 
 use subject::memory;
 

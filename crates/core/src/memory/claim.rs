@@ -3,14 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
+use super::announce::Among;
 use super::places::{ClaimMember, ClaimRow, LineKey, Places, line_of};
 use super::rules::Rule;
 use crate::fair::{self, Candidate, Front, Round};
 use crate::id::{Fence, JobId, TenantId};
-use crate::job::Job;
 use crate::lane::Lane;
 use crate::ports::{
-    Claim, ClaimAnswer, ClaimRequest, Company, Headroom, Held, Queues, SessionState, WantedJobs, is_fragile,
+    Claim, ClaimAnswer, ClaimRequest, Company, Headroom, Held, Queues, Refusal, RefusedJob, SessionState, WaitsFor,
+    WantedJobs, is_fragile,
 };
 use crate::state::State;
 use crate::time::Timestamp;
@@ -45,14 +46,39 @@ impl Places {
         if let Some(fence) = self.claimed_before(request) {
             return ClaimAnswer::Claimed(self.as_claim(fence, false));
         }
-        let (chosen, fragile_waiting) = self.choose(request, now);
+        let among = match request.wanted {
+            WantedJobs::Unannounced { .. } => Among::Unannounced,
+            WantedJobs::ByOrder { .. } | WantedJobs::ByIds(_) => Among::All,
+        };
+        let (chosen, fragile_waiting) = self.choose(request, among, now);
+        let refused = self.refused(request, &chosen, now);
+        self.unmark_refused(&refused, now);
         if chosen.is_empty() {
-            return ClaimAnswer::Nothing { fragile_waiting };
+            return ClaimAnswer::Nothing { fragile_waiting, refused };
         }
-        let is_by_order = matches!(request.wanted, WantedJobs::ByOrder { .. });
-        let members = chosen.into_iter().map(|id| (id, self.take_for_claim(id, is_by_order, now))).collect();
+        let is_in_order = request.wanted.is_in_order();
+        let members = chosen.into_iter().map(|id| (id, self.take_for_claim(id, is_in_order, now))).collect();
         let fence = self.enter(request, members, now);
-        ClaimAnswer::Claimed(self.as_claim(fence, fragile_waiting))
+        ClaimAnswer::Claimed(Claim { refused, ..self.as_claim(fence, fragile_waiting) })
+    }
+
+    /// Why each job was not taken that was named and is not among those chosen.
+    fn refused(&self, request: &ClaimRequest, chosen: &[JobId], now: Timestamp) -> Vec<RefusedJob> {
+        let WantedJobs::ByIds(ids) = &request.wanted else { return Vec::new() };
+        let is_alone = chosen.iter().any(|id| self.is_fragile(*id));
+        let left: BTreeSet<JobId> = ids.iter().copied().filter(|id| !chosen.contains(id)).collect();
+        let why = |id: JobId| {
+            if !self.ready.contains_key(&id) {
+                return if self.holder(id).is_some() { Refusal::Held } else { Refusal::Gone };
+            }
+            Refusal::Waits(match self.waits_for(id, request, now) {
+                Some(waits_for) => waits_for,
+                None if is_alone => WaitsFor::Neighbour,
+                None if self.is_fragile(id) => WaitsFor::Solitude,
+                None => WaitsFor::Room,
+            })
+        };
+        left.into_iter().map(|job| RefusedJob { job, why: why(job) }).collect()
     }
 
     /// The answer to this very call was lost, and it is sent again.
@@ -64,14 +90,16 @@ impl Places {
     }
 
     /// Which jobs to take, and whether one that must run alone was passed over.
-    fn choose(&self, request: &ClaimRequest, now: Timestamp) -> (Vec<JobId>, bool) {
+    pub fn choose(&self, request: &ClaimRequest, among: Among, now: Timestamp) -> (Vec<JobId>, bool) {
         let candidates: Vec<JobId> = match &request.wanted {
-            WantedJobs::ByOrder { plan, limit } => {
+            WantedJobs::ByOrder { plan, limit } | WantedJobs::Unannounced { plan, limit } => {
                 // A lane may be asked twice: the second time it goes on where it stopped.
                 let (mut picked, mut lanes): (Vec<JobId>, BTreeMap<Lane, LaneSeen<'_>>) = Default::default();
                 for pick in &plan.0 {
                     let room = pick.up_to.min(limit.saturating_sub(picked.len()));
-                    let seen = lanes.entry(pick.lane).or_insert_with(|| self.look_at(request, pick.lane, *limit, now));
+                    let seen = lanes
+                        .entry(pick.lane)
+                        .or_insert_with(|| self.look_at((request, among), pick.lane, *limit, now));
                     self.take_in_turn(seen, room, &mut picked);
                 }
                 picked
@@ -105,8 +133,15 @@ impl Places {
     }
 
     /// What a claim of so many sees of one lane: due jobs that need not run alone, of all lines served.
-    fn look_at(&self, request: &ClaimRequest, lane: Lane, limit: usize, now: Timestamp) -> LaneSeen<'_> {
-        let is_free = |id: JobId| !self.is_fragile(id) && self.may_take(id, request, now);
+    fn look_at(
+        &self,
+        (request, among): (&ClaimRequest, Among),
+        lane: Lane,
+        limit: usize,
+        now: Timestamp,
+    ) -> LaneSeen<'_> {
+        let is_among = |id: &JobId| self.ready.get(id).is_some_and(|waiting| among.has(&waiting.mark, now));
+        let is_free = |id: JobId| is_among(&id) && !self.is_fragile(id) && self.may_take(id, request, now);
         let (up_to, beyond) = fair::window(limit);
         let lines = self.order.iter().filter(|((_, route, of), _)| *of == lane && request.routes.contains(route));
         let heads = lines.filter_map(|(line, keys)| {
@@ -146,7 +181,7 @@ impl Places {
     /// The first due job that must run alone.
     fn fragile(&self, request: &ClaimRequest, now: Timestamp) -> Option<JobId> {
         let wanted = |id: &JobId| match &request.wanted {
-            WantedJobs::ByOrder { limit, .. } => *limit > 0,
+            WantedJobs::ByOrder { limit, .. } | WantedJobs::Unannounced { limit, .. } => *limit > 0,
             WantedJobs::ByIds(ids) => ids.contains(id),
         };
         self.fragile
@@ -169,33 +204,43 @@ impl Places {
     }
 
     fn may_take(&self, id: JobId, request: &ClaimRequest, now: Timestamp) -> bool {
-        let (Some(waiting), Some(job)) = (self.ready.get(&id), self.jobs.get(&id)) else { return false };
-        let obeys = self.rules.has(Rule::ByIdObeysDue) || matches!(request.wanted, WantedJobs::ByOrder { .. });
-        let is_due = waiting.key.is_some() || !obeys;
-        is_due && waiting.expires_at.is_none_or(|time| time > now) && self.is_served(job, request)
+        self.ready.contains_key(&id) && self.waits_for(id, request, now).is_none()
     }
 
-    fn is_served(&self, job: &Job, request: &ClaimRequest) -> bool {
+    /// What a waiting job waits for, if this request may not take it: the first reason in the order of [`WaitsFor`].
+    fn waits_for(&self, id: JobId, request: &ClaimRequest, now: Timestamp) -> Option<WaitsFor> {
+        let (waiting, job) = (self.ready.get(&id)?, self.jobs.get(&id)?);
         let queue = &job.work.queue;
-        let in_queues = match &request.queues {
+        let is_in_queues = match &request.queues {
             Queues::All => true,
             Queues::Named(names) => names.contains(queue),
         };
-        in_queues
-            && request.routes.contains(&job.work.target.route())
-            && !self.paused.contains(&(job.tenant.clone(), queue.clone()))
-            && !self.tenants.is_disabled(&job.tenant)
-            && !self.rooms(request).iter().any(|room| room.jobs == 0 && room.tenant == job.tenant)
+        let obeys_due = self.rules.has(Rule::ByIdObeysDue) || request.wanted.is_in_order();
+        if waiting.key.is_none() && obeys_due {
+            Some(WaitsFor::Time(waiting.run_at))
+        } else if waiting.expires_at.is_some_and(|time| time <= now) {
+            Some(WaitsFor::Expiry)
+        } else if !is_in_queues || !request.routes.contains(&job.work.target.route()) {
+            Some(WaitsFor::OtherWorker)
+        } else if self.tenants.is_disabled(&job.tenant) {
+            Some(WaitsFor::Tenant)
+        } else if self.paused.contains(&(job.tenant.clone(), queue.clone())) {
+            Some(WaitsFor::Queue)
+        } else if self.rooms(request).iter().any(|room| room.jobs == 0 && room.tenant == job.tenant) {
+            Some(WaitsFor::Room)
+        } else {
+            None
+        }
     }
 
     fn rooms<'a>(&self, request: &'a ClaimRequest) -> &'a [Headroom] {
         if self.rules.has(Rule::RoomsObeyed) { &request.rooms } else { &[] }
     }
 
-    fn take_for_claim(&mut self, id: JobId, is_by_order: bool, now: Timestamp) -> ClaimMember {
+    fn take_for_claim(&mut self, id: JobId, is_in_order: bool, now: Timestamp) -> ClaimMember {
         let waiting = self.take(id).expect("chosen from `ready` under the same lock");
         let job = self.job(id);
-        let is_its_turn = is_by_order && !is_fragile(waiting.counters.crashes);
+        let is_its_turn = is_in_order && !is_fragile(waiting.counters.crashes);
         if let Some(key) = waiting.key {
             self.served(line_of(&job), key, is_its_turn);
         }
@@ -233,6 +278,6 @@ impl Places {
                 crashes: counters.crashes,
             }
         });
-        Claim { fence, jobs: jobs.collect(), fragile_waiting, has_more: false }
+        Claim { fence, jobs: jobs.collect(), fragile_waiting, has_more: false, refused: Vec::new() }
     }
 }

@@ -4,6 +4,8 @@
 //! shortest statement of what a store means. One lock makes every verb one transaction; what dies with the process is
 //! all of it.
 
+mod announce;
+mod ask;
 mod audit_log;
 mod cancel;
 mod claim;
@@ -38,6 +40,7 @@ use crate::ports::{
 };
 use crate::time::{Clock, Timestamp};
 
+pub use ask::AskTheStore;
 pub use clock::ManualClock;
 use places::Places;
 #[cfg(feature = "removable-rules")]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
+use super::announce::{Announced, Mark};
 use super::passes::Passes;
 use super::rules::{Rule, Rules};
 use super::schedules::{ScheduleRow, TickRow};
@@ -70,6 +71,7 @@ pub(super) struct Places {
     notes: Vec<Note>,
     pub books: Books,
     pub passes: Passes,
+    pub announced: Announced,
     pub rung: Vec<Topic>,
     pub rules: Rules,
 }
@@ -81,6 +83,8 @@ pub(super) struct WaitingJob {
     pub key: Option<i64>,
     pub expires_at: Option<Timestamp>,
     pub counters: Counters,
+    /// Whoever puts a job here begins with none.
+    pub mark: Mark,
 }
 
 pub(super) struct ClaimRow {
@@ -162,7 +166,7 @@ impl Places {
     ) {
         let counters = counters.moved();
         let key = (run_at <= now).then(|| self.next_key(id, now));
-        self.put(id, WaitingJob { run_at, key, expires_at, counters });
+        self.put(id, WaitingJob { run_at, key, expires_at, counters, mark: Mark::default() });
         self.note(id, counters.step(State::of_waiting(run_at <= now, counters.attempt), took), now);
     }
 
@@ -172,7 +176,8 @@ impl Places {
         let counters = counters.moved();
         let job = self.job(id);
         let key = Some(self.virtual_time(&line_of(&job)));
-        self.put(id, WaitingJob { run_at: run_at.min(now), key, expires_at, counters });
+        let run_at = run_at.min(now);
+        self.put(id, WaitingJob { run_at, key, expires_at, counters, mark: Mark::default() });
         self.note(id, counters.step(State::Pending, Some(took)), now);
     }
 

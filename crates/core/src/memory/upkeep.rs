@@ -67,6 +67,7 @@ impl Places {
                 self.books.prune(now.minus(minutes), now.minus(retention.statistics), limit)
             }
             PruneKind::Passes => self.passes.prune(now, limit),
+            PruneKind::Parked => self.announced.prune(now.minus(retention.parked), limit),
         };
         PruneStep::of(removed, limit)
     }

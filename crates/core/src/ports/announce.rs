@@ -5,6 +5,8 @@
 //! failed is unmarked. A mark promises nothing: a job may be claimed whether it has one or not, and leaves `ready` with it. A
 //! batch that nobody acknowledged (its relay died), and jobs that still wait long after their batch, are unmarked by
 //! [`AnnounceStore::reannounce`], so a broker may lose everything.
+//!
+//! A port of its own, and no part of [`Store`](super::Store): a store that serves one machine needs no broker and has none of it.
 
 use std::time::Duration;
 
@@ -20,33 +22,48 @@ use crate::time::Timestamp;
 #[async_trait]
 pub trait AnnounceStore: Send + Sync {
     /// Marks due jobs that are not announced, in the order in which a claim would take them, and notes the batch. It passes over
-    /// what a claim would pass over (paused, disabled, expired, tenants without room), jobs that must run alone, and refused jobs
-    /// whose time has not come. `None`: there was nothing to announce.
+    /// what a claim would pass over (paused, disabled, expired, tenants without room), jobs that must run alone, and jobs that were
+    /// refused or failed to be sent and whose pause is not over. The order moves on as if the jobs were claimed. `None`: there was
+    /// nothing to announce. Of several calls at once no two mark the same job.
     async fn announce(&self, request: &AnnounceRequest) -> Result<Option<AnnouncedBatch>, StoreError>;
 
     /// The broker has answered for a batch. `failed` are places in it that it did not accept: they are unmarked, and announced again
-    /// after a pause. Sent again it changes nothing.
+    /// after a pause that grows. Sent again it changes nothing, and neither does a batch that is forgotten.
     async fn acknowledge(&self, batch: BatchNumber, failed: &[usize]) -> Result<(), StoreError>;
 
-    /// How many of the jobs in these batches still wait announced, lane by lane.
-    async fn outstanding(&self, batches: &[BatchNumber]) -> Result<LaneCounts, StoreError>;
+    /// How many announced jobs still wait, lane by lane: of all batches, whichever relay has announced them. Exact while they are
+    /// few; of many, a sample is counted and the rest inferred.
+    async fn outstanding(&self) -> Result<LaneCounts, StoreError>;
 
     /// Unmarks what still waits of batches that nobody acknowledged within `unanswered`, or that are older than `unclaimed`, and
-    /// forgets these batches. A bounded number of batches for each call; answers how many jobs will be announced again.
+    /// forgets these batches. A bounded number of batches for each call; answers how many jobs will be announced again. Call again
+    /// until that is none.
     async fn reannounce(&self, unanswered: Duration, unclaimed: Duration) -> Result<usize, StoreError>;
 
     /// What waits to be announced, for metrics: counted up to a bound.
     async fn unannounced(&self, request: &AnnounceRequest) -> Result<Unannounced, StoreError>;
 
-    /// The live sessions that take their work from a broker.
+    /// The sessions that take their work from a broker, live and in time.
     async fn consumers(&self) -> Result<Vec<Consumer>, StoreError>;
 
-    /// Keeps messages that could not be read. Sent again with the same place it changes nothing.
+    /// Keeps messages that could not be read, each cut to [`PARKED_BYTES`]. Sent again with the same place it changes nothing.
     async fn park(&self, messages: &[ParkedMessage]) -> Result<(), StoreError>;
 
     /// Parked messages, the newest first; `before` is the last one of the page before.
     async fn parked(&self, before: Option<i64>, limit: usize) -> Result<Vec<ParkedView>, StoreError>;
 }
+
+/// How long a job is not announced again that was refused while it waited, or could not be sent, for the so manieth time: a second,
+/// twice as long each time, a minute at most.
+pub fn pause_after(refusals: u32) -> Duration {
+    Duration::from_secs(1 << refusals.saturating_sub(1).min(6)).min(Duration::from_mins(1))
+}
+
+/// So much is kept of a parked message's bytes, of its key, and of the reason.
+pub const PARKED_BYTES: usize = 64 * 1024;
+
+/// So many parked messages are kept at most: the newest.
+pub const PARKED_KEPT: usize = 10_000;
 
 #[derive(Clone, Debug)]
 pub struct AnnounceRequest {
@@ -55,7 +72,7 @@ pub struct AnnounceRequest {
     pub limit: usize,
     pub queues: Queues,
     pub routes: Vec<Route>,
-    /// Tenants that are near their limit of running jobs.
+    /// Tenants that are near their limit of running jobs. What is announced of theirs and waits takes of their room.
     pub rooms: Vec<Headroom>,
 }
 
@@ -94,6 +111,10 @@ impl LaneCounts {
             Lane::Low => self.low += count,
         }
     }
+
+    pub fn total(self) -> usize {
+        self.high + self.normal + self.low
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -101,7 +122,7 @@ pub struct Unannounced {
     pub jobs: u64,
     /// There are more than were counted.
     pub is_more: bool,
-    /// Since when the oldest of them has been due.
+    /// Since when the oldest of those that were counted has been due.
     pub oldest: Option<Timestamp>,
 }
 
@@ -128,5 +149,19 @@ pub struct ParkedMessage {
 pub struct ParkedView {
     pub number: i64,
     pub parked_at: Timestamp,
+    /// As it was kept.
     pub message: ParkedMessage,
+    /// How many bytes the message had.
+    pub size: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pause_after_a_refusal_doubles_up_to_a_minute() {
+        let pauses: Vec<u64> = [1, 2, 3, 6, 7, 8, u32::MAX].map(|refusals| pause_after(refusals).as_secs()).into();
+        assert_eq!(pauses, [1, 2, 4, 32, 60, 60, 60]);
+    }
 }

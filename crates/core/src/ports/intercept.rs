@@ -24,20 +24,22 @@
 
 use std::ops::Deref;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 
 use super::{
-    Advance, Advanced, AtTheDoor, AttemptPage, AuditLog, Begin, Bucket, CancelAnswer, Census, ChangeLog, Changes,
-    ClaimAnswer, ClaimRequest, Counted, CreateAnswer, CreateKeyAnswer, CreateTenantAnswer, CreateWebhookAnswer, Cursor,
-    DeleteAnswer, DeleteTenantAnswer, Delivery, DeliveryNote, Depth, Due, DueSchedules, Edit, EditAnswer, Endpoints,
-    FailureGroups, Fired, Firing, FollowerName, Followers, Heartbeat, HeldView, JobFilter, JobQuery, JobStore,
-    JobSummary, JobView, KeyStore, Labels, Leader, NewDelivery, NewKey, NewPass, NewTenant, NewWebhook, OpenJob,
-    Overdue, Page, Pass, PassStore, Position, PruneKind, PruneStep, Pulse, QueueView, Range, RedriveAnswer,
-    RemoveAnswer, ReplaceKeyAnswer, Replacement, Retention, RevokeKeyAnswer, ScheduleHead, ScheduleStore, ScheduleView,
-    SeenSchedule, SessionInfo, SessionStore, SessionView, Settled, Settlement, StateCounts, StatisticsStore,
-    StoreError, Submitted, TenantPage, TenantStore, TenantUpdate, TickView, UpdateTenantAnswer, UpdateWebhookAnswer,
-    Upkeep, WaitingTask, WebhookStore, WebhookUpdate,
+    Advance, Advanced, AnnounceRequest, AnnounceStore, AnnouncedBatch, AtTheDoor, AttemptPage, AuditLog, BatchNumber,
+    Begin, Bucket, CancelAnswer, Census, ChangeLog, Changes, ClaimAnswer, ClaimRequest, Consumer, Counted,
+    CreateAnswer, CreateKeyAnswer, CreateTenantAnswer, CreateWebhookAnswer, Cursor, DeleteAnswer, DeleteTenantAnswer,
+    Delivery, DeliveryNote, Depth, Due, DueSchedules, Edit, EditAnswer, Endpoints, FailureGroups, Fired, Firing,
+    FollowerName, Followers, Heartbeat, HeldView, JobFilter, JobQuery, JobStore, JobSummary, JobView, KeyStore, Labels,
+    LaneCounts, Leader, NewDelivery, NewKey, NewPass, NewTenant, NewWebhook, OpenJob, Overdue, Page, ParkedMessage,
+    ParkedView, Pass, PassStore, Position, PruneKind, PruneStep, Pulse, QueueView, Range, RedriveAnswer, RemoveAnswer,
+    ReplaceKeyAnswer, Replacement, Retention, RevokeKeyAnswer, ScheduleHead, ScheduleStore, ScheduleView, SeenSchedule,
+    SessionInfo, SessionStore, SessionView, Settled, Settlement, StateCounts, StatisticsStore, StoreError, Submitted,
+    TenantPage, TenantStore, TenantUpdate, TickView, Unannounced, UpdateTenantAnswer, UpdateWebhookAnswer, Upkeep,
+    WaitingTask, WebhookStore, WebhookUpdate,
 };
 use crate::audit::{Act, AuditEntry};
 use crate::id::{ClaimToken, EntryId, JobId, ScheduleId, SessionId, TenantId, WebhookId};
@@ -236,6 +238,17 @@ intercept! {
         StatisticsByQueue => statistics_by_queue(
             tenant: &TenantId, range: &Range, limit: usize
         ) -> Vec<(QueueName, Tally)>;
+    }
+
+    AnnounceStore {
+        Announce => announce(request: &AnnounceRequest) -> Option<AnnouncedBatch>;
+        Acknowledge => acknowledge(batch: BatchNumber, failed: &[usize]) -> ();
+        Outstanding => outstanding() -> LaneCounts;
+        Reannounce => reannounce(unanswered: Duration, unclaimed: Duration) -> usize;
+        Unannounced => unannounced(request: &AnnounceRequest) -> Unannounced;
+        Consumers => consumers() -> Vec<Consumer>;
+        Park => park(messages: &[ParkedMessage]) -> ();
+        Parked => parked(before: Option<i64>, limit: usize) -> Vec<ParkedView>;
     }
 
     TenantStore {

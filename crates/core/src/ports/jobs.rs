@@ -22,6 +22,10 @@ pub trait JobStore: Send + Sync {
 
     /// Takes due jobs out of `ready` into one numbered claim, and counts the attempt. Takes nothing unless the session
     /// is live and accepting, and nothing of a tenant that is disabled. Sent again with the same token it answers the same claim, with what is still open in it.
+    ///
+    /// A claim by ids says of each job that it did not take why not. One of those that still wait loses the mark of its
+    /// announcement in the same transaction, and is announced again after a pause that grows ([`pause_after`](super::pause_after)).
+    /// A claim sent again says nothing of the other jobs that it named.
     async fn claim(&self, request: &ClaimRequest) -> Result<ClaimAnswer, StoreError>;
 
     /// Records how attempts ended, each only while its job is still open in that claim of that session. Sent again, it
@@ -100,8 +104,24 @@ pub enum WantedJobs {
     /// Lanes are strict over all queues. Between the queues of one lane a store may look at some at a time when very many
     /// have something due (SQLite: more than 256 for one route); it then goes round, and each of them has its turn.
     ByOrder { plan: LanePlan, limit: usize },
+    /// The same among those that are not announced to workers through a broker: what a broker carries is left to it.
+    Unannounced { plan: LanePlan, limit: usize },
     /// These, as far as they are due, not paused and served: a delivery names its jobs.
     ByIds(Vec<JobId>),
+}
+
+impl WantedJobs {
+    /// The plan and the limit of a claim that takes what comes first; none where the jobs are named.
+    pub fn in_order(&self) -> Option<(&LanePlan, usize)> {
+        match self {
+            WantedJobs::ByOrder { plan, limit } | WantedJobs::Unannounced { plan, limit } => Some((plan, *limit)),
+            WantedJobs::ByIds(_) => None,
+        }
+    }
+
+    pub fn is_in_order(&self) -> bool {
+        self.in_order().is_some()
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,6 +148,8 @@ pub enum ClaimAnswer {
     /// Nothing to take. `fragile_waiting`: a job that must run alone is due and was passed over for the company.
     Nothing {
         fragile_waiting: bool,
+        /// As in [`Claim::refused`].
+        refused: Vec<RefusedJob>,
     },
     /// The session is not live and accepting: register anew.
     SessionGone,
@@ -142,6 +164,65 @@ pub struct Claim {
     pub fragile_waiting: bool,
     /// Although less was taken than was asked for, there may be more: not everything was looked at.
     pub has_more: bool,
+    /// Of a claim by ids: each job that was named and not taken, once, by ascending id.
+    pub refused: Vec<RefusedJob>,
+}
+
+/// A job that a claim named and did not take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RefusedJob {
+    pub job: JobId,
+    pub why: Refusal,
+}
+
+/// Why a claim did not take a job that it named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// It is final, or there is no such job.
+    Gone,
+    /// An attempt holds it.
+    Held,
+    /// It waits, and for this. Of several reasons the first in the order of [`WaitsFor`].
+    Waits(WaitsFor),
+}
+
+/// What keeps a waiting job from being claimed by the one who named it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WaitsFor {
+    /// It is not due until then.
+    Time(Timestamp),
+    /// Its `expires_at` has passed: upkeep is about to end it.
+    Expiry,
+    /// A worker that serves its queue and its route: this one does not.
+    OtherWorker,
+    /// Its tenant, which is disabled.
+    Tenant,
+    /// Its queue, which is paused.
+    Queue,
+    /// Room: its tenant has as many jobs running as it may.
+    Room,
+    /// A session in which nothing else runs: its next crash would be its last.
+    Solitude,
+    /// The end of another job that was named too, must run alone, and was taken.
+    Neighbour,
+}
+
+impl Refusal {
+    /// As metrics and logs name it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Refusal::Gone => "gone",
+            Refusal::Held => "held",
+            Refusal::Waits(WaitsFor::Time(_)) => "not_due",
+            Refusal::Waits(WaitsFor::Expiry) => "expired",
+            Refusal::Waits(WaitsFor::OtherWorker) => "not_served",
+            Refusal::Waits(WaitsFor::Tenant) => "tenant_disabled",
+            Refusal::Waits(WaitsFor::Queue) => "queue_paused",
+            Refusal::Waits(WaitsFor::Room) => "tenant_limit",
+            Refusal::Waits(WaitsFor::Solitude) => "must_run_alone",
+            Refusal::Waits(WaitsFor::Neighbour) => "other_runs_alone",
+        }
+    }
 }
 
 /// Proof that a session holds a job, taken out of a claim. Settling consumes it; a lapsed one is refused.

@@ -30,16 +30,16 @@ mod wakeups;
 mod webhooks;
 
 pub use announce::{
-    AnnounceRequest, AnnounceStore, AnnouncedBatch, BatchNumber, Consumer, LaneCounts, ParkedMessage, ParkedView,
-    Unannounced,
+    AnnounceRequest, AnnounceStore, AnnouncedBatch, BatchNumber, Consumer, LaneCounts, PARKED_BYTES, PARKED_KEPT,
+    ParkedMessage, ParkedView, Unannounced, pause_after,
 };
 pub use audit_log::AuditLog;
 pub use census::Census;
 pub use changes::{Became, CHANGES_BYTES, ChangeLog, ChangeRow, Changes, Moved, Note, Position, Step};
 pub use followers::{Advance, Advanced, BOOKKEEPER, Begin, COURIER, Effect, FollowerName, Followers, UNREAD_KEPT};
 pub use jobs::{
-    CancelAnswer, Claim, ClaimAnswer, ClaimRequest, Company, Headroom, Held, JobStore, Queues, RedriveAnswer,
-    RemoveAnswer, Settled, Settlement, Submitted, WantedJobs, is_fragile,
+    CancelAnswer, Claim, ClaimAnswer, ClaimRequest, Company, Headroom, Held, JobStore, Queues, RedriveAnswer, Refusal,
+    RefusedJob, RemoveAnswer, Settled, Settlement, Submitted, WaitsFor, WantedJobs, is_fragile,
 };
 pub use keys::{AtTheDoor, CreateKeyAnswer, KeyStore, NewKey, ReplaceKeyAnswer, Replacement, RevokeKeyAnswer};
 pub use limiter::{LimitKey, Limiter};

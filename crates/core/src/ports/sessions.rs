@@ -7,6 +7,7 @@ pub use foreman_protocol::session::SessionState;
 
 use super::StoreError;
 use crate::id::{ClaimToken, Fence, JobId, SessionId};
+use crate::target::Route;
 
 #[async_trait]
 pub trait SessionStore: Send + Sync {
@@ -49,6 +50,8 @@ pub struct SessionInfo {
     pub queues: Vec<String>,
     /// The tasks that it has handlers for.
     pub tasks: Vec<String>,
+    /// The routes whose jobs it takes from a broker; none when it only asks the store.
+    pub consumes: Option<Vec<Route>>,
     /// Without a renewal for so long the session may be lapsed.
     pub ttl: Duration,
 }

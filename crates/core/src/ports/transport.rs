@@ -3,6 +3,10 @@
 //! A message names a job and never carries its work, so a broker may lose, double, delay or reorder messages: the claim decides. A
 //! relay hands announcements to a [`Publisher`]; a worker takes them out of a [`Feed`] and claims those jobs by id. Without a
 //! broker the feed is `memory::AskTheStore`: it tells the dispatcher to claim by order whenever it looks.
+//!
+//! What was delivered to one worker is delivered to no other while that one lives. So a worker whose feed has nothing claims by
+//! order now and then: it finds what waits behind a busy or a dead one, and what a broker has lost. The messages of those jobs
+//! are refused by a claim when their turn comes.
 
 use async_trait::async_trait;
 
@@ -45,13 +49,15 @@ pub trait Feed: Send + Sync {
     /// until it is [settled](Feed::settled) or [put back](Feed::put_back).
     fn offer(&self, plan: &LanePlan, limit: usize) -> Offer;
 
-    /// Returns as soon as something can be offered; at once if it can. Safe to drop and call again, as in `select!`.
+    /// Returns as soon as [`Feed::offer`] may have something that it did not have when it was last called; at once if it has ids to
+    /// offer. Safe to drop and call again, as in `select!`.
     async fn arrived(&self);
 
-    /// The claim that named these is durable, or refused them: the broker need not deliver them again.
+    /// The claim that named these is durable, or refused them: the broker need not deliver them again. Arrivals that the feed no longer
+    /// knows, because they were delivered to another process meanwhile, are ignored.
     fn settled(&self, arrivals: Vec<Arrival>);
 
-    /// The claim that named these has failed, and nobody knows whether it took them: they are offered again.
+    /// These were not claimed, or nobody knows whether they were: they are offered again, before what arrived after them.
     fn put_back(&self, arrivals: Vec<Arrival>);
 }
 
@@ -72,6 +78,8 @@ pub struct Arrival {
     /// The attempts that had been made when it was announced.
     pub attempt: u32,
     pub lane: Lane,
-    /// Where the feed finds it again, such as a partition and an offset in it.
+    /// Whose job it is, so that a worker can leave it for later where this tenant has no room.
+    pub tenant: TenantId,
+    /// Where the feed finds it again: what it numbers a partition with while it has it, and the offset in it.
     pub place: (u32, i64),
 }

@@ -57,12 +57,14 @@ pub enum PruneKind {
     Audit,
     Statistics,
     Passes,
+    /// Messages of a broker that could not be read.
+    Parked,
     Jobs,
 }
 
 impl PruneKind {
     /// In the order of a round: what others depend on first, what takes longest last.
-    pub const ALL: [PruneKind; 12] = [
+    pub const ALL: [PruneKind; 13] = [
         PruneKind::Partitions,
         PruneKind::Keys,
         PruneKind::Changes,
@@ -74,6 +76,7 @@ impl PruneKind {
         PruneKind::Audit,
         PruneKind::Statistics,
         PruneKind::Passes,
+        PruneKind::Parked,
         PruneKind::Jobs,
     ];
 
@@ -90,6 +93,7 @@ impl PruneKind {
             PruneKind::Audit => "audit",
             PruneKind::Statistics => "statistics",
             PruneKind::Passes => "passes",
+            PruneKind::Parked => "parked",
             PruneKind::Jobs => "jobs",
         }
     }
@@ -166,6 +170,8 @@ pub struct Retention {
     pub audit: Duration,
     /// Numbers per minute and per hour.
     pub statistics: Duration,
+    /// Messages of a broker that could not be read; the newest [`PARKED_KEPT`](super::PARKED_KEPT) at most.
+    pub parked: Duration,
 }
 
 /// A store notes that a queue is used at most so often, so that a submission writes nothing more than its jobs.
@@ -186,6 +192,7 @@ impl Default for Retention {
             deliveries: DAY * 30,
             audit: DAY * 90,
             statistics: DAY * 30,
+            parked: DAY * 14,
         }
     }
 }
@@ -207,6 +214,7 @@ pub struct Pruned {
     pub statistics: usize,
     /// Passes that are good for nothing any more.
     pub passes: usize,
+    pub parked: usize,
 }
 
 impl Pruned {
@@ -224,13 +232,14 @@ impl Pruned {
             PruneKind::Audit => &mut self.audit,
             PruneKind::Statistics => &mut self.statistics,
             PruneKind::Passes => &mut self.passes,
+            PruneKind::Parked => &mut self.parked,
             PruneKind::Jobs => &mut self.jobs,
         };
         *count += removed;
     }
 
     pub fn was_busy(&self, limit: usize) -> bool {
-        let rest = [self.lines, self.ticks, self.deliveries, self.audit, self.statistics, self.passes];
+        let rest = [self.lines, self.ticks, self.deliveries, self.audit, self.statistics, self.passes, self.parked];
         [self.jobs, self.keys, self.changes, self.sessions, self.queues]
             .into_iter()
             .chain(rest)

@@ -23,7 +23,7 @@ const NEAR: usize = 10;
 /// How long it is believed that nobody is.
 const FAR_FOR: Duration = Duration::from_secs(1);
 
-pub(super) struct HeadroomLookup {
+pub(crate) struct HeadroomLookup {
     tenants: Option<Arc<Tenants>>,
     near: u64,
     call_timeout: Duration,
@@ -32,18 +32,32 @@ pub(super) struct HeadroomLookup {
 }
 
 impl HeadroomLookup {
-    pub(super) fn unlimited() -> Self {
+    pub(crate) fn unlimited() -> Self {
         Self::new(None, 0, Duration::ZERO)
     }
 
     /// Without `tenants` nobody is limited.
-    pub(super) fn new(tenants: Option<Arc<Tenants>>, slots: usize, call_timeout: Duration) -> Self {
+    pub(crate) fn new(tenants: Option<Arc<Tenants>>, slots: usize, call_timeout: Duration) -> Self {
         let near = u64::try_from(slots.saturating_mul(NEAR)).unwrap_or(u64::MAX);
         Self { tenants, near, call_timeout, far_since: None }
     }
 
+    /// The same for all workers together: with more headroom than all their slots a tenant cannot reach its limit.
+    pub(crate) fn of_fleet(tenants: Option<Arc<Tenants>>, call_timeout: Duration) -> Self {
+        Self { tenants, near: 0, call_timeout, far_since: None }
+    }
+
+    /// So many slots there are in all.
+    pub(crate) fn set_slots(&mut self, slots: usize) {
+        let near = u64::try_from(slots).unwrap_or(u64::MAX);
+        if near > self.near {
+            self.far_since = None;
+        }
+        self.near = near;
+    }
+
     /// Those who are near their limit.
-    pub(super) async fn look(&mut self, store: &dyn JobQuery) -> Result<Vec<Headroom>, StoreError> {
+    pub(crate) async fn look(&mut self, store: &dyn JobQuery) -> Result<Vec<Headroom>, StoreError> {
         let Some(tenants) = &self.tenants else { return Ok(Vec::new()) };
         if self.far_since.is_some_and(|since| since.elapsed() < FAR_FOR) {
             return Ok(Vec::new());

@@ -25,8 +25,9 @@ use foreman_core::ports::{
 
 pub use self::fragile::DRY_SPELL;
 use self::fragile::Fragile;
+pub(crate) use self::headroom::HeadroomLookup;
 pub use self::headroom::is_used_up;
-use self::headroom::{HeadroomLookup, narrowed};
+use self::headroom::narrowed;
 use crate::tenants::Tenants;
 
 pub struct ClaimRules {
@@ -89,7 +90,7 @@ impl ClaimRules {
     pub fn answered(&mut self, answer: &ClaimAnswer, is_partial: bool) {
         let (claim, is_fragile_waiting) = match answer {
             ClaimAnswer::SessionGone => return,
-            ClaimAnswer::Nothing { fragile_waiting } => (None, *fragile_waiting),
+            ClaimAnswer::Nothing { fragile_waiting, .. } => (None, *fragile_waiting),
             ClaimAnswer::Claimed(claim) => (Some(claim), claim.fragile_waiting),
         };
         if is_fragile_waiting || !is_partial {
@@ -102,6 +103,11 @@ impl ClaimRules {
     /// A tenant had no headroom for all of its jobs, perhaps: look again when any job has ended.
     pub fn is_held_back(&self) -> bool {
         self.is_held_back
+    }
+
+    /// A job that must run alone has been passed over.
+    pub fn is_fragile_waiting(&self) -> bool {
+        self.fragile.is_waiting()
     }
 
     /// The last claim passed over a job that must run alone: claim again as soon as nothing runs in the session.

@@ -12,45 +12,52 @@
 //! fragile job may be among it. What was passed over because its tenant is at its limit is looked for again when something,
 //! anywhere, has ended.
 //!
+//! **Where a broker carries announcements** ([`Feed`]) the claim names the jobs that have arrived ([`offers`]), by the same rules:
+//! lanes in turn, no more of a tenant than it has room for, no more than there are slots. What is not announced is claimed by
+//! order beside it ([`beside`]). Without a broker every claim goes by order.
+//!
 //! **Where there are several tenants** they share the slots ([`super::shares`]): some claims are for those alone that hold less
 //! than their share, and some slots stay free for whoever comes.
 
-use std::future::pending;
+mod beside;
+mod claim;
+mod offers;
+mod start;
+mod wait;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use foreman_core::lane::LanePlan;
-use foreman_core::ports::{
-    Claim, ClaimAnswer, ClaimRequest, Company, Held, OpenJob, Queues, Store, StoreError, Topic, Wakeups, WantedJobs,
-};
-use foreman_core::{ClaimToken, TenantId, Verdict};
-use foreman_runtime::{Backoff, Shutdown, Tasks, Ticker, WakeReason};
+use foreman_core::memory::AskTheStore;
+use foreman_core::ports::{ClaimAnswer, ClaimRequest, Company, Queues, Store, StoreError, Topic, Wakeups, WantedJobs};
+use foreman_core::target::Route;
+use foreman_core::{ClaimToken, TenantId};
+use foreman_runtime::{Shutdown, Tasks, Ticker, WakeReason};
 use tokio::sync::watch;
 use tokio::task::yield_now;
-use tokio::time::{Instant, sleep, sleep_until, timeout};
-use tracing::{debug, info, warn};
+use tokio::time::{Instant, sleep, timeout};
+use tracing::info;
 
-use super::attempt::{self, AttemptContext};
+use super::BrokerFeed;
+use super::attempt::AttemptContext;
 use super::seats::Seats;
 use super::session::Session;
 use super::shares::{ClaimLook, SlotDecision, SlotHolder, SlotShares};
 use super::{Config, Error};
-use crate::claiming::{ClaimRules, DRY_SPELL, NextClaim, is_used_up, must_run_alone};
-use crate::outage::{Outage, bounded};
+use crate::claiming::{ClaimRules, DRY_SPELL};
+use crate::outage::Outage;
 use crate::pool::{Pool, Slots};
 use crate::tenants::Tenants;
-
-/// How often one claim call is sent before it is given up.
-const SENDINGS: u32 = 3;
+use beside::BesideFeed;
+use claim::Source;
+use offers::Offers;
 
 /// So long at most free slots wait for others, that one claim may fill them.
 const MOST_LINGER: Duration = Duration::from_millis(10);
 
 /// So many times as long as [`Config::poll`] it waits while nothing happens, and no longer than that.
 const RESTING: (u32, Duration) = (15, Duration::from_secs(15));
-
-/// Between two looks for what a tenant at its limit has waiting: things end all the time.
-const HELD_BACK_NAP: Duration = Duration::from_millis(20);
 
 pub(crate) struct Dispatcher {
     store: Arc<dyn Store>,
@@ -63,6 +70,11 @@ pub(crate) struct Dispatcher {
     rules: ClaimRules,
     /// The next claim, but for its token and what the rules decide.
     request: ClaimRequest,
+    routes: Vec<Route>,
+    /// What the feed offered.
+    offers: Offers,
+    /// Looks beside it, where a broker carries the work.
+    beside: Option<BesideFeed>,
     /// How long the store takes for a claim of late.
     claims_take: Duration,
     tenants: Option<Arc<Tenants>>,
@@ -86,7 +98,7 @@ enum NextMove {
 
 /// What became of a look.
 enum Looked {
-    Claim(ClaimLook, ClaimAnswer),
+    Claim(ClaimLook, Source, ClaimAnswer),
     /// The slots that are free are kept for others.
     Wait,
 }
@@ -102,12 +114,13 @@ impl Dispatcher {
         shutdown: Shutdown,
     ) -> Self {
         let queues = if config.queues.is_empty() { Queues::All } else { Queues::Named(config.queues.clone()) };
+        let routes = context.targets.routes();
         let request = ClaimRequest {
             session: session.id,
             token: ClaimToken::fresh(),
             wanted: WantedJobs::ByOrder { plan: LanePlan::strict(0), limit: 0 },
             queues,
-            routes: context.targets.routes(),
+            routes: routes.clone(),
             company: Company::Nobody,
             rooms: Vec::new(),
         };
@@ -121,6 +134,9 @@ impl Dispatcher {
             wake: wakeups.listen(Topic::Ready),
             changed: wakeups.listen(Topic::Changed),
             released: 0,
+            routes,
+            offers: Offers::new(Arc::new(AskTheStore::new(wakeups))),
+            beside: None,
             store,
             session,
             pool,
@@ -135,6 +151,20 @@ impl Dispatcher {
     pub fn limited_by(self, tenants: Option<Arc<Tenants>>) -> Self {
         let rules = self.rules.limited_by(tenants.clone(), self.config.slots, self.config.call_timeout);
         Self { rules, tenants, ..self }
+    }
+
+    /// Takes what this feed names, and only the rest by order.
+    pub fn fed_by(self, broker: Option<&BrokerFeed>) -> Self {
+        let Some(BrokerFeed { feed, announced }) = broker else { return self };
+        let Config { poll, call_timeout, .. } = *self.config;
+        let beside = BesideFeed::new(
+            Arc::clone(announced),
+            self.request.queues.clone(),
+            self.routes.clone(),
+            poll,
+            call_timeout,
+        );
+        Self { offers: Offers::new(Arc::clone(feed)), beside: Some(beside), ..self }
     }
 
     /// Whose attempts run.
@@ -163,19 +193,19 @@ impl Dispatcher {
             self.run_dry_if_due().await;
             let Some(slots) = self.slots(has_more).await else { return Ok(self.released) };
             if self.wake.has_changed().unwrap_or_default() {
-                self.shares.rung();
+                self.rung();
             }
             // Register for the wake-up before looking: what is rung during the claim wakes the next wait.
             self.wake.mark_unchanged();
             self.changed.mark_unchanged();
             next = match self.look(slots.count()).await {
-                Ok(Looked::Claim(look, answer)) => {
+                Ok(Looked::Claim(look, source, answer)) => {
                     outage.is_over();
-                    has_more = true;
-                    let is_nothing = matches!(answer, ClaimAnswer::Nothing { fragile_waiting: false });
-                    let next = self.start(answer, slots, &look).await;
+                    has_more = source != Source::Nobody;
+                    let is_nothing = matches!(answer, ClaimAnswer::Nothing { fragile_waiting: false, .. });
+                    let next = self.start(answer, slots, &look, &source).await;
                     // What waits and may not be taken now, nobody rings for when it may.
-                    if !is_nothing || self.rules.is_held_back() {
+                    if !is_nothing || self.is_held_back() {
                         ticker.hurry();
                     }
                     next
@@ -223,8 +253,8 @@ impl Dispatcher {
         };
         match step {
             SlotDecision::Claim(look) => {
-                let answer = self.claim(&look).await?;
-                Ok(Looked::Claim(look, answer))
+                let (source, answer) = self.claim(&look).await?;
+                Ok(Looked::Claim(look, source, answer))
             }
             SlotDecision::Wait { free, until } => {
                 self.capped = Some((free, until));
@@ -246,182 +276,6 @@ impl Dispatcher {
         Ok(self.shares.next(free, &holders, now))
     }
 
-    /// One claim, sent again under the same token while its answer is lost.
-    async fn claim(&mut self, look: &ClaimLook) -> Result<ClaimAnswer, StoreError> {
-        self.request.token = ClaimToken::fresh();
-        let company = if self.is_alone() { Company::Nobody } else { Company::Others };
-        let next = NextClaim { limit: look.limit, company, headroom: &look.rooms };
-        let lost = self.session.lost.clone();
-        tokio::select! {
-            biased;
-            () = lost.cancelled() => return Ok(ClaimAnswer::SessionGone),
-            prepared = self.rules.prepare(&mut self.request, next, &*self.store) => prepared?,
-        }
-        let mut backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(1));
-        self.session.claim_calls.begin();
-        loop {
-            let sent = Instant::now();
-            let call = bounded(self.config.call_timeout, self.store.claim(&self.request));
-            let error = match self.unless_lost(call).await {
-                Some(Ok(answer)) => {
-                    self.claims_take = (self.claims_take * 3 + sent.elapsed()) / 4;
-                    return Ok(answer);
-                }
-                Some(Err(error)) => error,
-                None => return Ok(ClaimAnswer::SessionGone),
-            };
-            let is_unknown = matches!(error, StoreError::Unavailable(_) | StoreError::Internal(_));
-            let wait = backoff.next();
-            let again = is_unknown && backoff.failures() < SENDINGS && !self.shutdown.is_draining();
-            if !again || self.unless_stopped(sleep(wait)).await.is_none() {
-                // Whatever the error: it may have come after the commit.
-                debug!(claim.token = %self.request.token, "abandoned a claim: {error}");
-                self.session.give_up(self.request.token);
-                return Err(error);
-            }
-        }
-    }
-
-    async fn start(&mut self, answer: ClaimAnswer, slots: Slots<Tasks>, look: &ClaimLook) -> NextMove {
-        let taken = if let ClaimAnswer::Claimed(claim) = &answer { claim.jobs.len() } else { 0 };
-        self.shares.looked(look, slots.count(), taken, Instant::now());
-        // Somebody was left out for the sake of others: after these, everyone.
-        let claim = if let ClaimAnswer::Claimed(claim) = &answer { Some(claim) } else { None };
-        let is_second_due = look.is_for_others && is_used_up(&look.rooms, claim);
-        // A claim for the others says nothing about those it leaves out.
-        self.rules.answered(&answer, look.is_for_others);
-        match answer {
-            ClaimAnswer::SessionGone => {
-                if !self.session.is_lost() {
-                    warn!(session.id = %self.session.id, "session {} no longer exists: stopping its work", self.session.id);
-                    self.session.lost.cancel();
-                }
-                NextMove::Leave
-            }
-            ClaimAnswer::Nothing { .. } => {
-                self.session.claim_calls.end_all();
-                if is_second_due { NextMove::Claim } else { NextMove::Wait }
-            }
-            ClaimAnswer::Claimed(claim) => {
-                let (count, asked, has_more) = (claim.jobs.len(), look.limit, claim.has_more);
-                self.shares.served(claim.jobs.iter().map(|held| &held.job.tenant), Instant::now());
-                if must_run_alone(&claim) {
-                    self.start_alone(claim, slots).await;
-                    return NextMove::Claim;
-                }
-                self.start_all(claim, slots).await;
-                // Less than was asked for: the store has no more for now, and rings when it does. But where somebody had no
-                // room for more, others may have been passed over with them: the next claim leaves the former out.
-                if count < asked && !has_more && !self.rules.is_held_back() && !is_second_due {
-                    NextMove::Wait
-                } else {
-                    NextMove::Claim
-                }
-            }
-        }
-    }
-
-    async fn start_all(&mut self, claim: Claim, slots: Slots<Tasks>) {
-        self.start_each(claim, slots).await;
-        self.session.claim_calls.end_all();
-    }
-
-    async fn start_each(&mut self, claim: Claim, mut slots: Slots<Tasks>) {
-        if Instant::now() >= self.session.valid_until() {
-            // The process was held up between the claim and now. Nothing may begin; the heartbeat finds out as well.
-            self.session.lost.cancel();
-            return;
-        }
-        // A claim that was on its way when draining began: nothing new is started, so it goes back unspent.
-        if self.shutdown.is_draining() {
-            drop(slots);
-            for held in claim.jobs {
-                self.release(held).await;
-            }
-            return;
-        }
-        for held in claim.jobs {
-            let open = OpenJob { fence: held.fence, job: held.job.id };
-            let ticket = self.session.running.enter(open, self.pool.stop().child_token());
-            let seat = self.seats.take(&held.job.tenant, ticket.stop.clone());
-            let (expected, context) = (self.context.settle.expect(), Arc::clone(&self.context));
-            let work = |(held, ticket, seat)| async move { attempt::run(held, ticket, seat, expected, &context).await };
-            if let Err((held, ..)) = slots.run((held, ticket, seat), work) {
-                self.release(held).await;
-            }
-        }
-    }
-
-    /// Runs a fragile job with nothing beside it, until it ends.
-    async fn start_alone(&mut self, claim: Claim, slots: Slots<Tasks>) {
-        for held in &claim.jobs {
-            let (id, crashes) = (held.job.id, held.crashes);
-            info!(job.id = %id, crashes, "job {id} runs alone: it crashed its worker {crashes} times");
-        }
-        self.start_all(claim, slots).await;
-        let pool = self.pool.clone();
-        self.unless_stopped(pool.idle()).await;
-    }
-
-    /// Hands a job back unstarted.
-    async fn release(&mut self, held: Held) {
-        self.released += 1;
-        let id = held.job.id;
-        if let Err(error) = self.context.settle.outgoing(held.settle(Verdict::Released)).send().await {
-            debug!(job.id = %id, "job {id} will be handed back with its session: {error}");
-        }
-    }
-
-    /// Waits until there may be something to take.
-    async fn wait(&mut self, ticker: &mut Ticker) -> WakeReason {
-        let passed_over = self.rules.is_waiting_to_be_alone();
-        let (pool, settle) = (self.pool.clone(), self.context.settle.clone());
-        let alone = async {
-            if !passed_over {
-                pending::<()>().await;
-            }
-            pool.idle().await;
-            settle.idle().await;
-        };
-        let (free, until) = self.capped.take().map_or((None, None), |(free, until)| (Some(free), until));
-        let freed = async {
-            match free {
-                Some(free) => pool.has_free(free).await,
-                None => pending().await,
-            }
-        };
-        let others = async {
-            match until {
-                Some(until) => sleep_until(until).await,
-                None => pending().await,
-            }
-        };
-        let (is_held_back, changed) = (self.rules.is_held_back(), &mut self.changed);
-        let room = async {
-            if !is_held_back {
-                pending::<()>().await;
-            }
-            sleep(HELD_BACK_NAP).await;
-            if changed.changed().await.is_err() {
-                pending::<()>().await;
-            }
-        };
-        tokio::select! {
-            biased;
-            () = self.session.lost.cancelled() => WakeReason::Draining,
-            () = alone => WakeReason::Woken,
-            () = room => WakeReason::Woken,
-            () = freed => WakeReason::Woken,
-            () = others => WakeReason::Woken,
-            tick = ticker.next(&mut self.wake, &self.shutdown) => {
-                if tick == WakeReason::Woken {
-                    self.shares.rung();
-                }
-                tick
-            }
-        }
-    }
-
     /// Lets the pool run dry when a fragile job has waited long enough.
     async fn run_dry_if_due(&mut self) {
         if !self.rules.is_dry_spell_due(self.config.fragile_patience) || self.is_alone() {
@@ -434,6 +288,20 @@ impl Dispatcher {
             settle.idle().await;
         };
         self.unless_stopped(async { timeout(DRY_SPELL, alone).await }).await;
+    }
+
+    /// The store says that something is due.
+    fn rung(&mut self) {
+        match &mut self.beside {
+            // Whether it comes this way is for the feed to say.
+            Some(beside) => beside.rung(Instant::now()),
+            None => self.shares.rung(),
+        }
+    }
+
+    /// A tenant had no headroom for all of its jobs, and nobody but this worker looks for them again.
+    fn is_held_back(&self) -> bool {
+        self.beside.is_none() && self.rules.is_held_back()
     }
 
     /// Nothing runs and nothing waits to be recorded: a crash now would take nobody along.

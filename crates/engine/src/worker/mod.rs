@@ -29,7 +29,8 @@ use std::time::Duration;
 
 use foreman_core::SessionId;
 use foreman_core::job::QueueName;
-use foreman_core::ports::{SessionInfo, Store, Topic, Wakeups};
+use foreman_core::ports::{AnnounceStore, Feed, SessionInfo, Store, Topic, Wakeups};
+use foreman_core::target::Route;
 use foreman_runtime::{Shutdown, Stop, Task, TaskFailed, Tasks};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -104,7 +105,7 @@ impl Default for Config {
 }
 
 impl Config {
-    fn session_info(&self, tasks: Vec<String>) -> SessionInfo {
+    fn session_info(&self, tasks: Vec<String>, consumes: Option<Vec<Route>>) -> SessionInfo {
         SessionInfo {
             id: SessionId::fresh(),
             worker: self.name.clone(),
@@ -113,6 +114,7 @@ impl Config {
             slots: u32::try_from(self.slots).unwrap_or(u32::MAX),
             queues: self.queues.iter().map(ToString::to_string).collect(),
             tasks,
+            consumes,
             ttl: self.session_ttl,
         }
     }
@@ -133,6 +135,15 @@ pub enum Error {
     Task(#[from] TaskFailed),
 }
 
+/// A broker, as a worker sees it.
+#[derive(Clone)]
+pub struct BrokerFeed {
+    /// What has arrived for this process.
+    pub feed: Arc<dyn Feed>,
+    /// Which workers take their work from the broker.
+    pub announced: Arc<dyn AnnounceStore>,
+}
+
 pub struct Worker {
     store: Arc<dyn Store>,
     wakeups: Arc<dyn Wakeups>,
@@ -140,6 +151,7 @@ pub struct Worker {
     tasks: Tasks,
     tenants: Option<Arc<Tenants>>,
     refused: RefusedOutcomes,
+    broker: Option<BrokerFeed>,
     config: Arc<Config>,
 }
 
@@ -152,7 +164,7 @@ impl Worker {
         config: Config,
     ) -> Self {
         let (tenants, refused) = (None, RefusedOutcomes::default());
-        Self { store, wakeups, targets, tasks, tenants, refused, config: Arc::new(config) }
+        Self { store, wakeups, targets, tasks, tenants, refused, broker: None, config: Arc::new(config) }
     }
 
     /// Takes no more jobs of a tenant than these say may run, shares its slots between them, and stops the work of those that are
@@ -160,6 +172,12 @@ impl Worker {
     #[must_use]
     pub fn limited_by(self, tenants: Arc<Tenants>) -> Self {
         Self { tenants: Some(tenants), ..self }
+    }
+
+    /// Takes the jobs that a broker names, and claims by order only what is not announced to every worker.
+    #[must_use]
+    pub fn fed_by(self, broker: BrokerFeed) -> Self {
+        Self { broker: Some(broker), ..self }
     }
 
     /// Outcomes that the store refuses, whenever somebody asks.
@@ -181,7 +199,10 @@ impl Worker {
 
     /// One life after the other.
     async fn live(&self, shutdown: &Shutdown, old: &mut OldSessions) -> Result<Drained, Error> {
-        while let Some(session) = Session::register(&self.store, &self.config, &self.targets, shutdown).await? {
+        // From now on relays count on this worker.
+        let consumes = self.broker.is_some().then(|| self.targets.routes());
+        let info = || self.config.session_info(self.targets.tasks(), consumes.clone());
+        while let Some(session) = Session::register(&self.store, &self.config, info, shutdown).await? {
             let life = Life::begin(self, session, shutdown);
             match life.run(shutdown).await? {
                 After::Drained(drained) => return Ok(drained),
@@ -223,7 +244,7 @@ enum After {
 
 impl Life {
     fn begin(worker: &Worker, session: Arc<Session>, shutdown: &Shutdown) -> Self {
-        let Worker { store, wakeups, targets, tasks, tenants, refused, config } = worker;
+        let Worker { store, wakeups, targets, tasks, tenants, refused, broker, config } = worker;
         let settling = Stop::new();
         let jobs: Arc<dyn foreman_core::ports::JobStore> = Arc::clone(store) as _;
         let (settler, settle) = Settler::new(jobs, session.id, config.settle.clone());
@@ -244,7 +265,8 @@ impl Life {
             Arc::clone(config),
             shutdown.clone(),
         )
-        .limited_by(tenants.clone());
+        .limited_by(tenants.clone())
+        .fed_by(broker.as_ref());
         let watch = dispatcher.seats().watch(tenants.clone(), Arc::clone(&session));
         let settler = tasks.spawn("settler", lost_with(session.lost.clone(), settler.run(settling.shutdown())));
         Self {

@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use foreman_core::ports::{Heartbeat, OpenJob, Store, StoreError};
+use foreman_core::ports::{Heartbeat, OpenJob, SessionInfo, Store, StoreError};
 use foreman_core::{ClaimToken, SessionId};
 use foreman_runtime::{Backoff, Shutdown};
 use tokio::sync::watch;
@@ -28,7 +28,6 @@ use super::running::{Number, RunningAttempts};
 use super::{Config, Error};
 use crate::outage::{Outage, bounded};
 use crate::settle::SettleHandle;
-use crate::target::Targets;
 
 /// A given-up claim call may still commit later, so it is named with every heartbeat; but not for ever.
 const REMEMBER_GIVEN_UP: Duration = Duration::from_mins(10);
@@ -58,12 +57,12 @@ impl Session {
     pub async fn register(
         store: &Arc<dyn Store>,
         config: &Config,
-        targets: &Targets,
+        info: impl Fn() -> SessionInfo,
         shutdown: &Shutdown,
     ) -> Result<Option<Arc<Self>>, Error> {
         let mut outage = Outage::new("worker");
         while !shutdown.is_draining() {
-            let info = config.session_info(targets.tasks());
+            let info = info();
             // Before the sending: from the commit on, and no later, the store counts the TTL.
             let sent = Instant::now();
             match bounded(config.call_timeout, store.register(&info)).await {

@@ -2,17 +2,20 @@
 #![expect(clippy::unwrap_used, reason = "a test says what it expects, and may stop where it is wrong")]
 
 mod bookkeeper;
+mod broker;
 mod claiming;
 mod coalesce;
 mod courier;
 mod courier_health;
 mod disabled;
 mod dispatch;
+mod fed;
 mod follower;
 mod pool;
 mod post;
 mod promoter;
 mod pruner;
+mod relay;
 mod rooms;
 mod runner;
 mod scene;

@@ -112,14 +112,24 @@ impl Scene {
 
     /// A session of somebody else, live until it is lapsed.
     pub async fn stranger(&self, ttl: Duration) -> SessionId {
+        self.session(ttl, 1, None).await
+    }
+
+    /// Somebody else who takes jobs of these routes from a broker.
+    pub async fn consumer(&self, slots: u32, routes: &[Route]) -> SessionId {
+        self.session(Duration::from_hours(1), slots, Some(routes.to_vec())).await
+    }
+
+    async fn session(&self, ttl: Duration, slots: u32, consumes: Option<Vec<Route>>) -> SessionId {
         let info = SessionInfo {
             id: SessionId::fresh(),
             worker: "stranger".into(),
             pid: 1,
             version: "0".into(),
-            slots: 1,
+            slots,
             queues: vec![],
             tasks: vec![],
+            consumes,
             ttl,
         };
         self.store.inner.register(&info).await.unwrap();

@@ -132,6 +132,7 @@ impl World {
             slots: 1,
             queues: vec![],
             tasks: vec![],
+            consumes: None,
             ttl: YEARS * 10,
         };
         store.register(&info).await.unwrap();

@@ -13,6 +13,7 @@ mod watch;
 mod webhooks;
 
 use std::fs;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -28,7 +29,7 @@ pub use schedules::{
     DeleteSchedule, Import, ListSchedules, PolicyFlags, Preview, RunSchedule, SchedulesCommand, Ticks, Update,
     WhenFlags, Whole,
 };
-pub use server::{Api, Check, Dev, Doctor, Migrate, MigrateCommand, Scheduler, ServerFlags, Worker};
+pub use server::{Api, Check, Dev, Doctor, Migrate, MigrateCommand, Relay, Scheduler, ServerFlags, Worker};
 pub use submit::Submit;
 pub use tenants::{DeleteTenants, ListTenants, Tenants, TenantsCommand};
 pub use watch::Watch;
@@ -164,6 +165,8 @@ pub enum Command {
     Worker(Worker),
     /// Run a scheduler: fires schedules, promotes due jobs, rescues jobs of dead workers, prunes; run any number, one leads
     Scheduler(Scheduler),
+    /// Run a relay: announces due jobs to workers through Kafka; run any number on one Postgres
+    Relay(Relay),
     /// Submit a job
     Submit(Box<Submit>),
     /// Manage jobs
@@ -177,6 +180,8 @@ pub enum Command {
     Queues(QueuesCommand),
     /// List workers
     Workers,
+    /// List messages from Kafka that could not be read, newest first (needs an operator key)
+    Parked(ListParked),
     /// Manage webhooks
     #[command(subcommand)]
     Webhooks(WebhooksCommand),
@@ -205,6 +210,16 @@ pub enum Command {
     },
     /// Print the version
     Version,
+}
+
+#[derive(Debug, Args)]
+pub struct ListParked {
+    /// Show at most this many messages
+    #[arg(long, default_value = "50", value_name = "N", conflicts_with = "all")]
+    pub limit: NonZeroUsize,
+    /// Show all messages
+    #[arg(long)]
+    pub all: bool,
 }
 
 #[derive(Debug, Subcommand)]

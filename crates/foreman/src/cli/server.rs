@@ -195,6 +195,22 @@ impl Scheduler {
     }
 }
 
+#[derive(Debug, Args)]
+#[command(after_help = crate::exit::HELP)]
+pub struct Relay {
+    /// Address of the health endpoints [env: FOREMAN_HEALTH_LISTEN] [default: 127.0.0.1:8081]
+    #[arg(long, value_name = "ADDRESS", help_heading = "Settings")]
+    pub health_listen: Option<String>,
+    #[command(flatten)]
+    pub flags: RoleFlags,
+}
+
+impl Relay {
+    pub fn flags(&self) -> ServerFlags {
+        ServerFlags { health_listen: self.health_listen.clone(), ..(&self.flags).into() }
+    }
+}
+
 /// Diagnoses the store: exit code 0 when nothing needs attention, 1 when something does.
 #[derive(Debug, Args)]
 pub struct Doctor {

@@ -13,6 +13,7 @@ mod keys;
 pub mod launch;
 mod migrate;
 mod output;
+mod parked;
 mod queues;
 mod schedules;
 mod secrets;
@@ -44,6 +45,7 @@ pub fn run(cli: Cli, environment: &Environment) -> anyhow::Result<ExitCode> {
         Command::Api(api) => serve::run(Role::Api, &api.flags(), None, environment),
         Command::Worker(worker) => serve::run(Role::Worker, &worker.flags(), None, environment),
         Command::Scheduler(scheduler) => serve::run(Role::Scheduler, &scheduler.flags(), None, environment),
+        Command::Relay(relay) => serve::run(Role::Relay, &relay.flags(), None, environment),
         Command::Doctor(doctor) => doctor::run(&doctor, environment, &screen).map(ExitCode::from),
         Command::Check(check) => check::run(&check, environment, &screen).map(ExitCode::from),
         Command::Migrate(migrate) => migrate::run(&migrate, environment, &screen).map(ExitCode::from),
@@ -97,12 +99,14 @@ async fn on_server(
         Command::Schedules(command) => schedules::run(command, &client, screen).await,
         Command::Queues(command) => queues::run(command, &client, screen).await,
         Command::Workers => workers::run(&client, screen).await,
+        Command::Parked(asked) => parked::run(&asked, &client, screen).await,
         Command::Webhooks(command) => told(webhooks::run(command, &client, screen)).await,
         Command::Watch(watch) => told(watch::run(&watch, &client, screen)).await,
         Command::Dev(_)
         | Command::Api(_)
         | Command::Worker(_)
         | Command::Scheduler(_)
+        | Command::Relay(_)
         | Command::Doctor(_)
         | Command::Check(_)
         | Command::Migrate(_)

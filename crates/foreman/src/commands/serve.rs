@@ -1,4 +1,4 @@
-//! `foreman dev`, `api`, `worker` and `scheduler`: a process that serves until it is told to stop.
+//! `foreman dev`, `api`, `worker`, `scheduler` and `relay`: a process that serves until it is told to stop.
 
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
@@ -107,6 +107,10 @@ fn greet(role: Role, address: SocketAddr, settings: &Settings, allowed_by: &Orig
                 "Foreman's worker serves health endpoints on {url}\n{keeps}; {slots} slots; {queues}; commands are {commands}\n"
             )
         }
+        Role::Relay => format!(
+            "Foreman's relay serves health endpoints on {url}\n{keeps}; announced to {}\n",
+            settings.kafka.brokers.as_deref().unwrap_or("nobody")
+        ),
         Role::Scheduler => format!("Foreman's scheduler serves health endpoints on {url}\n{keeps}\n"),
     };
     let mut out = io::stdout().lock();

@@ -40,6 +40,7 @@ pub(super) fn parts(
     let app = App::new(AppParts {
         store: Arc::clone(&shared.store),
         tenancy: Arc::clone(&shared.tenancy),
+        announced: shared.announced.clone(),
         submit: Arc::new(intake.clone()) as Arc<dyn Submit>,
         schedules: Arc::new(editor) as Arc<dyn Schedules>,
         waits: tail.waits(),

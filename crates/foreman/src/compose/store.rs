@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use foreman_core::memory::{self, LocalWakeups};
-use foreman_core::ports::{Store, Tenancy, Wakeups};
+use foreman_core::ports::{AnnounceStore, Store, Tenancy, Wakeups};
 use foreman_postgres::leases::PgLeases;
 use foreman_postgres::wakeups::PgWakeups;
 use foreman_postgres::{OpenError, PostgresStore, migrate};
@@ -64,20 +64,22 @@ pub(super) struct RoleStore {
 /// A store that this process has for itself.
 pub(super) async fn open_local(wiring: &Wiring<'_>) -> anyhow::Result<RoleStore> {
     let wakeups: Arc<dyn Wakeups> = Arc::new(LocalWakeups::new());
-    let (store, tenancy, open): (Arc<dyn Store>, Arc<dyn Tenancy>, OpenStore) = if wiring.settings.store
-        == StoreKind::Memory
-    {
+    let (store, tenancy, announced, open) = if wiring.settings.store == StoreKind::Memory {
         let store = Arc::new(memory::Store::new(clock(), Arc::clone(&wakeups)));
-        (Arc::clone(&store) as Arc<dyn Store>, store, OpenStore::Memory)
+        let announced = Some(Arc::clone(&store) as Arc<dyn AnnounceStore>);
+        (Arc::clone(&store) as Arc<dyn Store>, store as Arc<dyn Tenancy>, announced, OpenStore::Memory)
     } else {
         let (config, wakeups) = (wiring.settings.sqlite.clone(), Arc::clone(&wakeups));
         // Migrating and clearing up after a crash take as long as they take: not on a thread of the runtime.
         let opened = wiring.tasks.spawn_blocking("open", move || SqliteStore::open(config, clock(), wakeups)).await?;
         let store = opened.context("could not open the store")?;
-        (Arc::new(store.clone()), Arc::new(store.clone()), OpenStore::Sqlite(store))
+        let (all, tenancy): (Arc<dyn Store>, Arc<dyn Tenancy>) = (Arc::new(store.clone()), Arc::new(store.clone()));
+        (all, tenancy, None, OpenStore::Sqlite(store))
     };
     let lease: Arc<dyn Lease> = Arc::new(AlwaysLeader::default());
-    let shared = StorePorts { store: wiring.metered(store), tenancy: wiring.metered(tenancy), wakeups, lease };
+    let announced = announced.map(|it| wiring.metered(it) as Arc<dyn AnnounceStore>);
+    let shared =
+        StorePorts { store: wiring.metered(store), tenancy: wiring.metered(tenancy), announced, wakeups, lease };
     Ok(RoleStore { shared, open })
 }
 
@@ -89,7 +91,9 @@ pub(super) async fn open_postgres(wiring: &Wiring<'_>, shutdown: &Shutdown) -> a
     let Some(store) = wait_for(wiring, &config, &wakeups, shutdown).await? else { return Ok(None) };
     let lease = Arc::new(PgLeases::new(&config)?);
     let (all, tenancy): (Arc<dyn Store>, Arc<dyn Tenancy>) = (Arc::new(store.clone()), Arc::new(store.clone()));
-    let shared = StorePorts { store: wiring.metered(all), tenancy: wiring.metered(tenancy), wakeups, lease };
+    let announced: Arc<dyn AnnounceStore> = Arc::new(store.clone());
+    let announced = Some(wiring.metered(announced) as Arc<dyn AnnounceStore>);
+    let shared = StorePorts { store: wiring.metered(all), tenancy: wiring.metered(tenancy), announced, wakeups, lease };
     // No part: the others are to hear of what is finished and handed back while this process drains.
     let ringing = Stop::new();
     drop(wiring.tasks.spawn("wake-ups", bell.run(ringing.shutdown())));

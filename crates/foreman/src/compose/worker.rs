@@ -15,15 +15,21 @@ use foreman_engine::target::task::{Handlers, TaskRunner};
 use foreman_engine::target::webhook::WebhookRunner;
 use foreman_engine::{Tenants, Vault, Worker};
 
+use super::transport::{self, Transport};
 use super::{ServerPart, StorePorts, Wiring, part};
 use crate::commands::launch;
 use crate::config::{CommandSettings, UserRange};
 
-pub(super) fn part_of(wiring: &Wiring<'_>, shared: &StorePorts, output: OutputHub) -> anyhow::Result<ServerPart> {
+pub(super) fn part_of(
+    wiring: &Wiring<'_>,
+    shared: &StorePorts,
+    transport: Option<&Transport>,
+    output: OutputHub,
+) -> anyhow::Result<ServerPart> {
     let config = wiring.settings.worker_in_grace();
     wiring.metrics.slots.set(i64::try_from(config.slots).unwrap_or(i64::MAX));
     let tenants = wiring.tenants(shared);
-    let worker = Worker::new(
+    let mut worker = Worker::new(
         Arc::clone(&shared.store),
         Arc::clone(&shared.wakeups),
         targets(wiring, shared, &tenants, output)?,
@@ -32,7 +38,19 @@ pub(super) fn part_of(wiring: &Wiring<'_>, shared: &StorePorts, output: OutputHu
     )
     .limited_by(tenants);
     report_refused(wiring, worker.refused_outcomes());
-    Ok(part("worker", |shutdown| async move { Ok(worker.run(shutdown).await?) }))
+    let mut feed = None;
+    if let Some(transport) = transport {
+        let (fed, kafka) = transport.feed()?;
+        worker = worker.fed_by(fed);
+        feed = Some(kafka);
+    }
+    Ok(part("worker", |shutdown| async move {
+        let drained = worker.run(shutdown).await;
+        if let Some(feed) = feed {
+            transport::leave(feed).await;
+        }
+        Ok(drained?)
+    }))
 }
 
 /// Says how many outcomes the store refuses to whoever scrapes, and beside the probes. Other work goes on.

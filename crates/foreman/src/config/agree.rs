@@ -180,6 +180,43 @@ pub fn warnings(settings: &Settings, open_files: Option<u64>) -> Vec<String> {
         settings.store == StoreKind::Memory && settings.sqlite.max_pages.is_some(),
         "sqlite.max_pages is set, but the store is memory".into(),
     );
+    let (kafka, relay) = (&settings.kafka.transport, &settings.kafka.relay);
+    if settings.kafka.brokers.is_some() {
+        warn(
+            relay.unanswered_after <= kafka.delivery_timeout,
+            format!(
+                "kafka.unanswered_after ({}) should be longer than kafka.delivery_timeout ({}): jobs would be announced twice while a \
+                 relay still sends them",
+                format(relay.unanswered_after),
+                format(kafka.delivery_timeout)
+            ),
+        );
+        warn(
+            relay.unclaimed_after > kafka.retention,
+            format!(
+                "kafka.unclaimed_after ({}) is longer than kafka.retention ({}): jobs whose messages were deleted wait for longer than they \
+                 need to",
+                format(relay.unclaimed_after),
+                format(kafka.retention)
+            ),
+        );
+        warn(
+            relay.window.is_some_and(|window| window < worker.slots),
+            format!(
+                "kafka.window ({}) is less than worker.slots ({}): slots stay idle while jobs wait",
+                relay.window.unwrap_or_default(),
+                worker.slots
+            ),
+        );
+        warn(
+            kafka.max_poll_interval < kafka.session_timeout,
+            format!(
+                "kafka.max_poll_interval ({}) is shorter than kafka.session_timeout ({}), and Kafka does not accept that",
+                format(kafka.max_poll_interval),
+                format(kafka.session_timeout)
+            ),
+        );
+    }
     if let Some(open_files) = open_files {
         // A call needs a socket, a command two pipes and a moment of a third.
         let per_slot = if settings.commands.allow { 4 } else { 1 };
@@ -211,7 +248,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_together_is_said() {
         type Change = fn(&mut Settings);
-        let changes: [(Change, &str); 15] = [
+        let changes: [(Change, &str); 19] = [
             (|it| it.worker.heartbeat = Duration::from_secs(8), "half of worker.session_ttl"),
             (|it| it.worker.fence_margin = Duration::from_secs(11), "between two heartbeats"),
             (|it| it.leader_ttl = Duration::from_mins(1), "while a dead scheduler is being replaced"),
@@ -227,9 +264,14 @@ mod tests {
             (|it| it.serve.max_connections = 100_000, "ulimit -n"),
             (|it| it.tail.max_waiters = 10_000, "can use up every connection"),
             (|it| it.bodies.in_flight = 8 << 20, "can use all of it"),
+            (|it| it.kafka.relay.unanswered_after = Duration::from_secs(5), "announced twice"),
+            (|it| it.kafka.relay.unclaimed_after = Duration::from_hours(48), "messages were deleted"),
+            (|it| it.kafka.relay.window = Some(8), "slots stay idle"),
+            (|it| it.kafka.transport.max_poll_interval = Duration::from_secs(5), "does not accept"),
         ];
         for (change, expected) in changes {
             let mut settings = Settings::default();
+            settings.kafka.brokers = Some("kafka:9092".into());
             change(&mut settings);
             let said = warnings(&settings, Some(4_096));
             assert!(said.iter().any(|text| text.contains(expected)), "{expected}: {said:?}");

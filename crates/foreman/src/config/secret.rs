@@ -8,7 +8,8 @@ use foreman_core::secret::Secret;
 use super::codec::{self, Codec};
 
 /// Settings whose values are secrets.
-const SECRETS: [&str; 4] = ["admin_key", "secret_key", "database.url", "database.direct_url"];
+const SECRETS: [&str; 6] =
+    ["admin_key", "secret_key", "database.url", "database.direct_url", "kafka.password", "kafka.tls_key_password"];
 
 /// `name=value` as it may be repeated: without its value, if that is a secret.
 pub fn without_value(pair: &str) -> &str {
@@ -41,6 +42,18 @@ pub fn key() -> Codec<Option<Secret>> {
                 "it is easy to guess: it has fewer than {FEWEST_LETTERS} different characters; use the output of `openssl rand -hex 24`"
             )),
             text => Ok(Some(Secret::new(text))),
+        }),
+        show: |value| codec::quoted(if value.is_some() { "hidden" } else { "none" }),
+    }
+}
+
+/// What somebody else asks us for, or `"none"`. Shown as `"hidden"`.
+pub fn password() -> Codec<Option<Secret>> {
+    let Codec { read, .. } = codec::text();
+    Codec {
+        read: Box::new(move |raw| {
+            let text = read(raw).map_err(|_| "it is not text, or empty")?;
+            Ok(Some(text).filter(|text| text != "none").map(Secret::new))
         }),
         show: |value| codec::quoted(if value.is_some() { "hidden" } else { "none" }),
     }

@@ -17,6 +17,7 @@ use super::Environment;
 use super::codec::Choice;
 use super::command_user::{CommandUser, UserRange};
 use super::egress;
+use super::kafka::KafkaSettings;
 use crate::horizon;
 use crate::role::Role;
 
@@ -39,6 +40,8 @@ pub struct Settings {
     /// Where that is read from, instead.
     pub secret_key_file: Option<PathBuf>,
     pub database: DatabaseSettings,
+    /// What carries announcements to workers, if anything does.
+    pub kafka: KafkaSettings,
     pub log: LogSettings,
     /// `None`: the machine's name.
     pub worker_name: Option<String>,
@@ -239,6 +242,7 @@ impl Default for Settings {
             secret_key: None,
             secret_key_file: None,
             database: DatabaseSettings::default(),
+            kafka: KafkaSettings::default(),
             log: LogSettings { level: "info".into(), format: LogFormat::Auto },
             worker_name: None,
             worker: worker::Config::default(),

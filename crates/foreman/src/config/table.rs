@@ -10,7 +10,7 @@ use tracing_subscriber::EnvFilter;
 use super::codec::{self, Codec, Raw};
 use super::settings::{LogFormat, Settings, StoreKind};
 use super::unlimited;
-use super::{command_user, egress, secret};
+use super::{command_user, egress, kafka, secret};
 
 type Read = Box<dyn Fn(Raw<'_>, &mut Settings) -> Result<(), String> + Send + Sync>;
 type Show = Box<dyn Fn(&Settings) -> String + Send + Sync>;
@@ -95,6 +95,40 @@ pub fn settings() -> Vec<Setting> {
         "database.idle_timeout": span(MS * 100) => database.idle_timeout;
         "database.call_timeout": span(MS * 100) => database.call_timeout;
         "database.audit_timeout": span(SEC) => database.census_timeout;
+
+        "kafka.brokers": kafka::brokers() => kafka.brokers;
+        "kafka.topics": kafka::name() => kafka.transport.topic_prefix;
+        "kafka.partitions": count(1..=10_000) => kafka.transport.partitions;
+        "kafka.replication": codec::count_or_none(1..=100) => kafka.transport.replication;
+        "kafka.retention": span(SEC * 60) => kafka.transport.retention;
+        "kafka.compression": codec::choice(kafka::COMPRESSIONS) => kafka.transport.compression;
+        "kafka.group": kafka::name() => kafka.transport.group;
+        "kafka.instance": kafka::name_or_none() => kafka.transport.instance;
+        "kafka.group_protocol": codec::choice(kafka::PROTOCOLS) => kafka.transport.protocol;
+        "kafka.session_timeout": span(SEC) => kafka.transport.session_timeout;
+        "kafka.max_poll_interval": span(SEC) => kafka.transport.max_poll_interval;
+        "kafka.prefetch": count(1..=1_000_000) => kafka.transport.lane_capacity;
+        "kafka.commit_every": span(MS * 10) => kafka.transport.commit_every;
+        "kafka.check_every": span(MS * 100) => kafka.transport.check_every;
+        "kafka.request_timeout": span(MS * 100) => kafka.transport.request_timeout;
+        "kafka.linger": span(Duration::ZERO) => kafka.transport.linger;
+        "kafka.delivery_timeout": span(MS * 100) => kafka.transport.delivery_timeout;
+        "kafka.publish_queue": count(1..=1_000_000) => kafka.transport.publish_queue;
+        "kafka.window": kafka::window() => kafka.relay.window;
+        "kafka.batch": count(1..=100_000) => kafka.relay.batch;
+        "kafka.in_flight": count(1..=1_000) => kafka.relay.in_flight;
+        "kafka.poll": span(MS * 10) => kafka.relay.poll;
+        "kafka.unanswered_after": span(MS * 100) => kafka.relay.unanswered_after;
+        "kafka.unclaimed_after": span(MS * 100) => kafka.relay.unclaimed_after;
+        "kafka.reconcile_every": span(MS * 10) => kafka.relay.reconcile_every;
+        "kafka.tls": codec::switch() => kafka.tls;
+        "kafka.tls_ca": codec::path_or_none() => kafka.tls_ca;
+        "kafka.tls_certificate": codec::path_or_none() => kafka.tls_certificate;
+        "kafka.tls_key": codec::path_or_none() => kafka.tls_key;
+        "kafka.tls_key_password": secret::password() => kafka.tls_key_password;
+        "kafka.sasl": kafka::sasl() => kafka.sasl;
+        "kafka.user": kafka::user() => kafka.user;
+        "kafka.password": secret::password() => kafka.password;
 
         "log.level": filter() => log.level;
         "log.format": codec::choice(LogFormat::CHOICES) => log.format;
@@ -248,7 +282,7 @@ fn variable_name(text: &str) -> Result<String, String> {
     if text.is_empty() || text.contains(['=', '\0']) {
         return Err(format!("{text:?} is not a variable name"));
     }
-    if text == "DATABASE_URL" || text.starts_with("FOREMAN_") {
+    if text == "DATABASE_URL" || text == "KAFKA_BROKERS" || text.starts_with("FOREMAN_") {
         return Err(format!("{text} belongs to Foreman and is never passed to commands"));
     }
     Ok(text.to_owned())

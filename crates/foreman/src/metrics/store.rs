@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use foreman_core::ports::intercept::{Call, Hook, Verb};
 use foreman_core::ports::{
-    ClaimAnswer, ClaimRequest, Due, Fired, Firing, Heartbeat, Leader, OpenJob, PruneKind, PruneStep, Pulse, Retention,
-    SessionInfo, Settled, Settlement, StoreError, Submitted,
+    Claim, ClaimAnswer, ClaimRequest, Due, Fired, Firing, Heartbeat, Leader, OpenJob, PruneKind, PruneStep, Pulse,
+    Retention, SessionInfo, Settled, Settlement, StoreError, Submitted,
 };
 use foreman_core::{ClaimToken, NewJob, SessionId};
 use tokio::time::Instant;
@@ -54,6 +54,11 @@ impl Hook for StoreMeter {
 
     async fn claim(&self, _: &ClaimRequest, call: impl Call<ClaimAnswer>) -> Result<ClaimAnswer, StoreError> {
         let answer = self.around(Verb::Claim, call).await?;
+        if let ClaimAnswer::Claimed(Claim { refused, .. }) | ClaimAnswer::Nothing { refused, .. } = &answer {
+            for (why, count) in tally(refused.iter().map(|one| one.why.as_str())) {
+                self.0.claims_refused.get_or_create(&[("reason", why)]).inc_by(count);
+            }
+        }
         if let ClaimAnswer::Claimed(claim) = &answer {
             self.0.claims.inc();
             self.0.claimed.inc_by(claim.jobs.len() as u64);
@@ -239,6 +244,7 @@ mod tests {
             slots: 1,
             queues: Vec::new(),
             tasks: Vec::new(),
+            consumes: None,
             ttl: Duration::from_secs(15),
         }
     }

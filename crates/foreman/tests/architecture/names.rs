@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::rooms::all_sources;
 
 /// Names that more than one type has, and why nobody mistakes them.
-const PLAIN: [(&str, &str); 27] = [
+const PLAIN: [(&str, &str); 28] = [
     ("AuditLog", "the arguments of the command, and the port"),
     ("Backoff", "between tries of a loop, and between attempts of a job"),
     ("BatchAnswer", "the same answer in the API and in its client"),
@@ -18,6 +18,7 @@ const PLAIN: [(&str, &str); 27] = [
     ("Examination", "what doctor finds in either SQL store"),
     ("Fault", "what can go wrong in either SQL store"),
     ("Follow", "what a follower of the change log does, and a client that follows the stream"),
+    ("Health", "what the probes of a process answer, and how it is with Kafka"),
     ("OpenError", "why either SQL store cannot be opened"),
     ("PreparedEffect", "the effect of a follower in either SQL store"),
     ("Rings", "the wake-ups of a transaction in either SQL store"),

@@ -9,6 +9,7 @@
 //! it is gone there is another look. A claim that must not take what it finds in passing (a job that runs alone, a tenant that
 //! has room for a few) decides while it holds the rows, in one statement (`sql/claim/by_order.sql`).
 
+mod among;
 mod answer;
 mod choice;
 mod floor;
@@ -21,7 +22,9 @@ use std::sync::{Arc, PoisonError};
 use foreman_core::Fence;
 use foreman_core::job::QueueName;
 use foreman_core::lane::LanePlan;
-use foreman_core::ports::{ClaimAnswer, ClaimRequest, Company, Queues, StoreError, WantedJobs, is_fragile};
+use foreman_core::ports::{
+    ClaimAnswer, ClaimRequest, Company, Headroom, Queues, StoreError, WantedJobs, is_fragile, pause_after,
+};
 use foreman_core::target::Route;
 use tokio::time::Instant;
 use tokio_postgres::Row;
@@ -33,13 +36,14 @@ use super::uuids;
 use crate::error::Fault;
 use crate::order::ServedLines;
 use crate::rows::rank;
-use crate::value::{Arg, bound};
+use crate::value::{Arg, Interval, bound};
 use crate::write::Transaction;
 use crate::{PostgresStore, StoreParts, order, transact};
-use choice::Runs;
-pub(crate) use floor::Floor;
+pub(crate) use among::{Among, statements as texts_among};
+pub(crate) use choice::Runs;
+pub(crate) use floor::{Floor, Floors, SLACK};
 pub(crate) use look::LOOK;
-use look::{LookArgs, Seen};
+pub(crate) use look::{LookArgs, Seen};
 use taken::{RawClaim, TakenJob};
 
 pub(crate) const ASKS: &str = include_str!("../sql/claim/asks.sql");
@@ -47,12 +51,14 @@ pub(crate) const TAKE: &str = include_str!("../sql/claim/take.sql");
 pub(crate) const BY_ORDER: &str = concat!(
     include_str!("../sql/claim/who.sql"),
     include_str!("../sql/claim/by_order.sql"),
-    include_str!("../sql/claim/number.sql")
+    include_str!("../sql/claim/number.sql"),
+    include_str!("../sql/claim/taken.sql")
 );
 pub(crate) const BY_IDS: &str = concat!(
     include_str!("../sql/claim/who.sql"),
     include_str!("../sql/claim/by_ids.sql"),
-    include_str!("../sql/claim/number.sql")
+    include_str!("../sql/claim/number.sql"),
+    include_str!("../sql/claim/taken_or_refused.sql")
 );
 pub(crate) const MARK_BUSY: &str = include_str!("../sql/claim/mark_busy.sql");
 pub(crate) const MARK_IDLE: &str = include_str!("../sql/claim/mark_idle.sql");
@@ -60,7 +66,7 @@ pub(crate) const MARK_IDLE: &str = include_str!("../sql/claim/mark_idle.sql");
 pub(crate) const ONE_BY_ONE: &str = "SELECT pg_advisory_xact_lock($1::integer, $2::integer)";
 
 /// How often a claim looks again when others have taken everything it had seen.
-const LOOKS: usize = 3;
+pub(crate) const LOOKS: usize = 3;
 
 /// How often a claim that finds nothing goes on to lines that it has not looked into.
 const MOST_TURNS: usize = 4;
@@ -73,14 +79,12 @@ pub(crate) const ANY_DISABLED: &str = "SELECT EXISTS (
         SELECT FROM tenants WHERE tenants.disabled AND EXISTS (SELECT FROM ready WHERE ready.tenant = tenants.id))";
 
 pub(super) async fn claim(store: &PostgresStore, request: &ClaimRequest) -> Result<ClaimAnswer, StoreError> {
-    let slack = match request.wanted {
-        WantedJobs::ByOrder { .. } => store.parts.floor.slack(),
-        WantedJobs::ByIds(_) => None,
-    };
     let parts = &store.parts;
+    let floor = parts.floors.of(Among::of(&request.wanted));
+    let slack = if request.wanted.is_in_order() { floor.slack() } else { None };
     let mut taken = transact!(store, data, Write, |tx| take(&tx, request, slack, parts).await)?;
     let mut is_full = slack.is_none();
-    if matches!(taken, RawClaim::Nothing { .. }) && !is_full && parts.floor.is_doubtful() {
+    if matches!(taken, RawClaim::Nothing { .. }) && !is_full && floor.is_doubtful() {
         is_full = true;
         taken = transact!(store, data, Write, |tx| take(&tx, request, None, parts).await)?;
     }
@@ -88,11 +92,13 @@ pub(super) async fn claim(store: &PostgresStore, request: &ClaimRequest) -> Resu
         parts.known_claims.remember(Arc::clone(claim));
         order::served(store, &served(claim, jobs, request)).await;
         if is_full {
-            mark_busy(store, claim).await;
+            let jobs = claim.jobs.iter();
+            let shares = jobs.map(|job| (job.queue.as_str(), job.lane, job.route.as_str(), job.tenant.as_str()));
+            mark_busy(store, shares.collect()).await;
         }
     }
-    if parts.floor.is_marking_due() {
-        mark_idle(store).await;
+    if floor.is_marking_due() {
+        mark_idle(store, floor).await;
     }
     answer::answer(store, request.session, taken).await
 }
@@ -110,8 +116,7 @@ fn served(claim: &KnownClaim, jobs: &[TakenJob], request: &ClaimRequest) -> Serv
 
 /// Neither named by their ids, nor taken before their turn because they must run alone.
 fn are_in_turn(claim: &KnownClaim, request: &ClaimRequest) -> bool {
-    matches!(request.wanted, WantedJobs::ByOrder { .. })
-        && !claim.jobs.iter().any(|job| is_fragile(job.counters.crashes))
+    request.wanted.is_in_order() && !claim.jobs.iter().any(|job| is_fragile(job.counters.crashes))
 }
 
 /// What a claim asks for, column by column.
@@ -119,28 +124,37 @@ struct ClaimArgs<'a> {
     session: Uuid,
     token: Uuid,
     one_by_one: (i32, i32),
-    queues: Option<Vec<&'a str>>,
-    routes: Vec<&'a str>,
     is_alone: bool,
-    rooms: Rooms<'a>,
+    scope: Scope<'a>,
 }
 
 impl<'a> ClaimArgs<'a> {
     fn new(request: &'a ClaimRequest) -> Self {
         let (session, token) = (request.session.0, request.token.0);
-        let queues = match &request.queues {
-            Queues::All => None,
-            Queues::Named(names) => Some(names.iter().map(QueueName::as_str).collect()),
-        };
         Self {
             session,
             token,
             one_by_one: one_by_one(token),
-            queues,
-            routes: request.routes.iter().map(Route::as_str).collect(),
             is_alone: request.company == Company::Nobody,
-            rooms: Rooms::of(request),
+            scope: Scope::of(&request.queues, &request.routes, &request.rooms),
         }
+    }
+}
+
+/// From what to take, column by column.
+pub(crate) struct Scope<'a> {
+    pub queues: Option<Vec<&'a str>>,
+    pub routes: Vec<&'a str>,
+    pub rooms: Rooms<'a>,
+}
+
+impl<'a> Scope<'a> {
+    pub fn of(queues: &'a Queues, routes: &'a [Route], rooms: &'a [Headroom]) -> Self {
+        let queues = match queues {
+            Queues::All => None,
+            Queues::Named(names) => Some(names.iter().map(QueueName::as_str).collect()),
+        };
+        Self { queues, routes: routes.iter().map(Route::as_str).collect(), rooms: Rooms::of(rooms) }
     }
 }
 
@@ -151,16 +165,16 @@ fn one_by_one(token: Uuid) -> (i32, i32) {
 }
 
 /// The tenants near their limit of running jobs, column by column.
-struct Rooms<'a> {
+pub(crate) struct Rooms<'a> {
     /// Passed over, like those who have paused.
-    full: Vec<&'a str>,
-    limited: Vec<&'a str>,
-    jobs: Vec<i64>,
+    pub full: Vec<&'a str>,
+    pub limited: Vec<&'a str>,
+    pub jobs: Vec<i64>,
 }
 
 impl<'a> Rooms<'a> {
-    fn of(request: &'a ClaimRequest) -> Self {
-        let rooms: BTreeMap<&str, u32> = request.rooms.iter().map(|room| (room.tenant.as_str(), room.jobs)).collect();
+    fn of(rooms: &'a [Headroom]) -> Self {
+        let rooms: BTreeMap<&str, u32> = rooms.iter().map(|room| (room.tenant.as_str(), room.jobs)).collect();
         let (full, limited): (Vec<_>, Vec<_>) = rooms.into_iter().partition(|(_, jobs)| *jobs == 0);
         let full = full.into_iter().map(|(tenant, _)| tenant).collect();
         let (limited, jobs) = limited.into_iter().map(|(tenant, jobs)| (tenant, i64::from(jobs))).unzip();
@@ -177,17 +191,26 @@ async fn take(
 ) -> Result<RawClaim, Fault> {
     let asked = ClaimArgs::new(request);
     match &request.wanted {
-        WantedJobs::ByOrder { .. } => by_order(tx, request, &asked, slack, parts).await,
+        WantedJobs::ByOrder { .. } | WantedJobs::Unannounced { .. } => {
+            by_order(tx, request, &asked, slack, parts).await
+        }
         WantedJobs::ByIds(ids) => {
-            let ClaimArgs { session, token, queues, routes, is_alone, rooms, .. } = &asked;
-            let ids = uuids(ids);
-            let args: [&dyn Arg; 9] =
-                [session, token, queues, routes, &ids, is_alone, &rooms.full, &rooms.limited, &rooms.jobs];
+            let ClaimArgs { session, token, is_alone, scope: Scope { queues, routes, rooms }, .. } = &asked;
+            let (named, pauses) = (uuids(ids), pauses());
+            let args: [&dyn Arg; 10] =
+                [session, token, queues, routes, &named, is_alone, &rooms.full, &rooms.limited, &rooms.jobs, &pauses];
             let waits: [&dyn Arg; 2] = [&asked.one_by_one.0, &asked.one_by_one.1];
             let rows = tx.all(&[(ONE_BY_ONE, &waits), (BY_IDS, &args)]).await?.pop().unwrap_or_default();
-            taken::of_one_statement(tx, request.session, &rows).await
+            taken::of_one_statement(tx, request.session, &rows, ids).await
         }
     }
+}
+
+/// How long a refused job is not announced again, the first time, the second, and so on: the last stands for all that follow.
+pub(crate) fn pauses() -> Vec<Interval> {
+    let pauses = (1..).map(pause_after);
+    let mut last = None;
+    pauses.take_while(|pause| last.replace(*pause) != Some(*pause)).map(Interval).collect()
 }
 
 async fn by_order(
@@ -197,45 +220,33 @@ async fn by_order(
     slack: Option<i64>,
     parts: &StoreParts,
 ) -> Result<RawClaim, Fault> {
-    let WantedJobs::ByOrder { plan, limit: wanted } = &request.wanted else {
+    let Some((plan, wanted)) = request.wanted.in_order() else {
         return Err(StoreError::Broken("a claim by order was not asked for by order".into()).into());
     };
     let lanes: Vec<i16> = plan.0.iter().map(|pick| rank(pick.lane)).collect();
-    let mut args = LookArgs::new(asked, &lanes, *wanted, slack, &parts.floor);
-    let (mut seen, asks) = first_look(tx, asked, &args, slack.is_none(), parts).await?;
+    let among = Among::of(&request.wanted);
+    let floor = parts.floors.of(among);
+    let mut args = LookArgs::new(&asked.scope, &lanes, wanted, slack, floor);
+    let (mut seen, asks) = first_look(tx, asked, &args, slack.is_none(), among, floor).await?;
     if !asks.is_live {
         return Ok(RawClaim::SessionGone);
     }
     if let Some(number) = asks.known {
         return taken::again(tx, request.session, Fence(number)).await;
     }
-    let mut turns = 0;
-    while seen.lines.is_empty() && seen.has_more_lines && turns < MOST_TURNS {
-        args.go_on(&parts.floor);
-        seen = Seen::read(&tx.rows(LOOK, &args.columns()).await?, &args, &parts.floor)?;
-        turns += 1;
-    }
+    go_on(tx, &mut seen, &mut args, among, floor).await?;
     for _ in 0..LOOKS {
-        parts.floor.saw(&args.further, &seen.lines);
-        let mut runs = choose(&seen, plan, *wanted, parts);
-        if runs.is_short && args.look_deeper() {
-            parts.floor.fell_short();
-            seen = Seen::read(&tx.rows(LOOK, &args.columns()).await?, &args, &parts.floor)?;
-            runs = choose(&seen, plan, *wanted, parts);
-        }
+        let runs = choose(tx, &mut seen, &mut args, (among, floor), (plan, wanted), parts).await?;
         let has_more = runs.is_short || seen.has_more_lines;
         let fragile_waiting = asks.fragile_waiting;
-        let taken = if asked.is_alone || !asked.rooms.limited.is_empty() {
-            let rows = tx.rows(BY_ORDER, &careful(asked, &[&bound(*wanted), &args.beyond()], &runs)).await?;
-            taken::of_one_statement(tx, request.session, &rows).await?
+        let taken = if asked.is_alone || !asked.scope.rooms.limited.is_empty() {
+            let rows = tx.rows(among.by_order(), &careful(asked, &[&bound(wanted), &args.beyond()], &runs)).await?;
+            taken::of_one_statement(tx, request.session, &rows, &[]).await?
         } else if runs.numbers.is_empty() {
-            RawClaim::Nothing { fragile_waiting }
+            RawClaim::nothing(fragile_waiting)
         } else {
-            let highest: Vec<i64> = match args.beyond() {
-                Some(beyond) => runs.fronts.iter().map(|v| v.saturating_add(beyond)).collect(),
-                None => vec![i64::MAX; runs.fronts.len()],
-            };
-            let rows = tx.rows(TAKE, &runs.columns(&asked.rooms.full, &highest)).await?;
+            let highest = runs.highest(args.beyond());
+            let rows = tx.rows(among.take(), &runs.columns(&asked.scope.rooms.full, &highest)).await?;
             taken::put(tx, asked, &rows, fragile_waiting).await?
         };
         // Others were faster with some of them, and there may be more behind.
@@ -246,14 +257,49 @@ async fn by_order(
             note_turns(&taken, request, &seen, parts);
             return Ok(taken.with_more(has_more));
         }
-        seen = Seen::read(&tx.rows(LOOK, &args.columns()).await?, &args, &parts.floor)?;
+        seen = Seen::read(&tx.rows(among.look(), &args.columns()).await?, &args, floor)?;
     }
-    Ok(RawClaim::Nothing { fragile_waiting: asks.fragile_waiting })
+    Ok(RawClaim::nothing(asks.fragile_waiting))
 }
 
-fn choose(seen: &Seen, plan: &LanePlan, wanted: usize, parts: &StoreParts) -> Runs {
-    let turns = parts.turns.lock().unwrap_or_else(PoisonError::into_inner);
-    Runs::choose(seen, plan, wanted, &turns)
+/// Looks on while nothing was found and there are lines that were not looked into.
+pub(crate) async fn go_on(
+    tx: &Transaction,
+    seen: &mut Seen,
+    args: &mut LookArgs<'_>,
+    among: Among,
+    floor: &Floor,
+) -> Result<(), Fault> {
+    let mut turns = 0;
+    while seen.lines.is_empty() && seen.has_more_lines && turns < MOST_TURNS {
+        args.go_on(floor);
+        *seen = Seen::read(&tx.rows(among.look(), &args.columns()).await?, args, floor)?;
+        turns += 1;
+    }
+    Ok(())
+}
+
+/// Chooses among what was seen, and looks deeper where that was not enough.
+pub(crate) async fn choose(
+    tx: &Transaction,
+    seen: &mut Seen,
+    args: &mut LookArgs<'_>,
+    (among, floor): (Among, &Floor),
+    (plan, wanted): (&LanePlan, usize),
+    parts: &StoreParts,
+) -> Result<Runs, Fault> {
+    let choose = |seen: &Seen| {
+        let turns = parts.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        Runs::choose(seen, plan, wanted, &turns)
+    };
+    floor.saw(&args.further, &seen.lines);
+    let runs = choose(seen);
+    if !runs.is_short || !args.look_deeper() {
+        return Ok(runs);
+    }
+    floor.fell_short();
+    *seen = Seen::read(&tx.rows(among.look(), &args.columns()).await?, args, floor)?;
+    Ok(choose(seen))
 }
 
 /// What `sql/claim/asks.sql` answers.
@@ -282,14 +328,16 @@ async fn first_look(
     asked: &ClaimArgs<'_>,
     args: &LookArgs<'_>,
     is_full: bool,
-    parts: &StoreParts,
+    among: Among,
+    floor: &Floor,
 ) -> Result<(Seen, Asks), Fault> {
     let waits: [&dyn Arg; 2] = [&asked.one_by_one.0, &asked.one_by_one.1];
+    let scope = &asked.scope;
     let asks: [&dyn Arg; 6] =
-        [&asked.session, &asked.token, &asked.is_alone, &asked.routes, &asked.queues, &asked.rooms.full];
+        [&asked.session, &asked.token, &asked.is_alone, &scope.routes, &scope.queues, &scope.rooms.full];
     let columns = args.columns();
     let begun = Instant::now();
-    let mut steps: Vec<(&str, &[&dyn Arg])> = vec![(ONE_BY_ONE, &waits), (ASKS, &asks), (LOOK, &columns)];
+    let mut steps: Vec<(&str, &[&dyn Arg])> = vec![(ONE_BY_ONE, &waits), (ASKS, &asks), (among.look(), &columns)];
     if is_full {
         steps.push((ANY_DISABLED, &[]));
     }
@@ -299,9 +347,9 @@ async fn first_look(
     };
     if let [disabled, ..] = rest {
         let passes_disabled = disabled.first().map(|row| row.try_get(0)).transpose()?.unwrap_or_default();
-        parts.floor.scanned(begun.elapsed(), passes_disabled);
+        floor.scanned(begun.elapsed(), passes_disabled);
     }
-    Ok((Seen::read(look, args, &parts.floor)?, Asks::read(asks)?))
+    Ok((Seen::read(look, args, floor)?, Asks::read(asks)?))
 }
 
 /// The parameters of `sql/claim/by_order.sql`: how many are wanted, and how far beyond V, are worked out for it.
@@ -309,13 +357,13 @@ fn careful<'a>(asked: &'a ClaimArgs<'_>, [limit, beyond]: &[&'a dyn Arg; 2], run
     [
         &asked.session,
         &asked.token,
-        &asked.queues,
-        &asked.routes,
+        &asked.scope.queues,
+        &asked.scope.routes,
         *limit,
         &asked.is_alone,
-        &asked.rooms.full,
-        &asked.rooms.limited,
-        &asked.rooms.jobs,
+        &asked.scope.rooms.full,
+        &asked.scope.rooms.limited,
+        &asked.scope.rooms.jobs,
         &runs.firsts,
         &runs.lanes,
         &runs.routes,
@@ -343,9 +391,7 @@ fn note_turns(taken: &RawClaim, request: &ClaimRequest, seen: &Seen, parts: &Sto
 }
 
 /// Marks the lines of jobs that a look from the very beginning found, in case they were idle. A hint.
-async fn mark_busy(store: &PostgresStore, claim: &KnownClaim) {
-    let shares: BTreeSet<(&str, i16, &str, &str)> =
-        claim.jobs.iter().map(|job| (job.queue.as_str(), job.lane, job.route.as_str(), job.tenant.as_str())).collect();
+pub(crate) async fn mark_busy(store: &PostgresStore, shares: BTreeSet<(&str, i16, &str, &str)>) {
     let (mut queues, mut lanes, mut routes, mut tenants) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (queue, lane, route, tenant) in shares {
         queues.push(queue);
@@ -357,16 +403,28 @@ async fn mark_busy(store: &PostgresStore, claim: &KnownClaim) {
 }
 
 /// Marks lines in which nothing waits. A hint: nobody waits for it, and what is not marked is looked into for nothing.
-async fn mark_idle(store: &PostgresStore) {
-    let (lane, route, queue, tenant) = store.parts.floor.mark_after();
+pub(crate) async fn mark_idle(store: &PostgresStore, floor: &Floor) {
+    let (lane, route, queue, tenant) = floor.mark_after();
     let args: [&dyn Arg; 5] = [&bound(MARKED_AT_ONCE), &lane, &route, &queue, &tenant];
     let marked = transact!(store, data, Hint, |tx| tx.row(MARK_IDLE, &args).await);
     match marked {
-        Ok(row) => store.parts.floor.marked(row.as_ref(), MARKED_AT_ONCE),
+        Ok(row) => floor.marked(row.as_ref(), MARKED_AT_ONCE),
         Err(error) => debug!("could not mark idle lines: {error}"),
     }
 }
 
 /// For the test that prepares every statement.
-pub(crate) const STATEMENTS: &[&str] =
-    &[ANY_DISABLED, ASKS, BY_IDS, BY_ORDER, LOOK, MARK_IDLE, ONE_BY_ONE, MARK_BUSY, TAKE, taken::PUT, taken::WORK];
+pub(crate) const STATEMENTS: &[&str] = &[
+    ANY_DISABLED,
+    ASKS,
+    BY_IDS,
+    BY_ORDER,
+    LOOK,
+    MARK_IDLE,
+    ONE_BY_ONE,
+    MARK_BUSY,
+    TAKE,
+    taken::HELD,
+    taken::PUT,
+    taken::WORK,
+];

@@ -12,7 +12,7 @@ pub(crate) mod remove;
 pub(crate) mod settle;
 pub(crate) mod submit;
 
-pub(crate) use claim::Floor;
+pub(crate) use claim::Floors;
 pub(crate) use known_claims::KnownClaims;
 
 use std::collections::HashMap;

@@ -96,7 +96,8 @@ impl Database {
                  WHERE datname = current_database() AND pid <> pg_backend_pid();
                  TRUNCATE jobs, job_tags, ready, claims, outcomes, attempts, idempotency, sessions, queues, lanes, shares,
                           line_fronts, line_shares, changes, leases, schedules, ticks, tenants, api_keys, webhooks,
-                          deliveries, audit_trail, statistics, passes, upkeep, depths
+                          deliveries, audit_trail, statistics, passes, upkeep, depths, announcements,
+                          parked_messages
                           RESTART IDENTITY;
                  DELETE FROM followers WHERE name <> 'bookkeeper';
                  UPDATE followers SET position = 0, holds_log = false;
@@ -104,6 +105,7 @@ impl Database {
                  VALUES ('default', '{}', 1, 1, now(), now());
                  UPDATE log_end SET position = 0;
                  ALTER SEQUENCE claim_numbers RESTART;
+                 ALTER SEQUENCE announcement_numbers RESTART;
                  ALTER SEQUENCE change_positions RESTART",
             )
             .await

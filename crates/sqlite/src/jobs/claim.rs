@@ -22,7 +22,9 @@ pub(crate) use rotation::Rotation;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use foreman_core::ports::{ClaimRequest, Company, Headroom, SessionState, StoreError, WantedJobs, is_fragile};
+use foreman_core::ports::{
+    ClaimRequest, Company, Headroom, RefusedJob, SessionState, StoreError, WantedJobs, is_fragile,
+};
 use foreman_core::{Fence, TenantId};
 use rusqlite::OptionalExtension;
 
@@ -41,9 +43,11 @@ pub(super) enum RawClaim {
         fence: Fence,
         jobs: Vec<(RawJob, JobRow)>,
         fragile_waiting: bool,
+        refused: Vec<RefusedJob>,
     },
     Nothing {
         fragile_waiting: bool,
+        refused: Vec<RefusedJob>,
         /// It has passed over so much that it stopped: the next look goes on there.
         is_unfinished: bool,
     },
@@ -80,19 +84,19 @@ fn claim(write: &Write<'_>, request: &ClaimRequest, rotation: &Rotation) -> Resu
             .into_iter()
             .map(|held| Ok((raw_job(write, &held.job_row)?, held.job_row)))
             .collect::<Result<_, Fault>>()?;
-        return Ok(RawClaim::Claimed { fence, jobs, fragile_waiting: false });
+        return Ok(RawClaim::Claimed { fence, jobs, fragile_waiting: false, refused: Vec::new() });
     }
-    let Choice { chosen, fragile_waiting, is_unfinished } = choose(write, request, rotation)?;
+    let Choice { chosen, fragile_waiting, is_unfinished, refused } = choose(write, request, rotation)?;
     if chosen.is_empty() {
-        return Ok(RawClaim::Nothing { fragile_waiting, is_unfinished });
+        return Ok(RawClaim::Nothing { fragile_waiting, refused, is_unfinished });
     }
-    let is_their_turn = matches!(request.wanted, WantedJobs::ByOrder { .. })
-        && !chosen.iter().any(|one| is_fragile(one.job_row.counters.crashes));
+    let is_their_turn =
+        request.wanted.is_in_order() && !chosen.iter().any(|one| is_fragile(one.job_row.counters.crashes));
     if is_their_turn {
         rotation.took(write, &chosen)?;
     }
     let (fence, jobs) = take(write, request, chosen, is_their_turn)?;
-    Ok(RawClaim::Claimed { fence, jobs, fragile_waiting })
+    Ok(RawClaim::Claimed { fence, jobs, fragile_waiting, refused })
 }
 
 fn is_live(write: &Write<'_>, request: &ClaimRequest) -> Result<bool, Fault> {
@@ -119,13 +123,19 @@ struct Choice {
     /// One that must run alone was passed over.
     fragile_waiting: bool,
     is_unfinished: bool,
+    refused: Vec<RefusedJob>,
 }
 
 fn choose(write: &Write<'_>, request: &ClaimRequest, rotation: &Rotation) -> Result<Choice, Fault> {
     let scope = ClaimScope::by(write, request, rotation)?;
     let (mut chosen, fragile, is_unfinished) = match &request.wanted {
-        WantedJobs::ByOrder { limit: 0, .. } => return Ok(Choice::default()),
-        WantedJobs::ByOrder { plan, limit } => {
+        WantedJobs::ByIds(ids) => {
+            let (chosen, fragile) = scope.by_ids(write, ids)?;
+            (chosen, fragile, false)
+        }
+        WantedJobs::ByOrder { limit: 0, .. } | WantedJobs::Unannounced { limit: 0, .. } => return Ok(Choice::default()),
+        // Nothing is announced here: no broker stands beside this store.
+        WantedJobs::ByOrder { plan, limit } | WantedJobs::Unannounced { plan, limit } => {
             let fragile = scope.first_fragile(write, rotation)?;
             if fragile.is_some() && request.company == Company::Nobody {
                 (Vec::new(), fragile, false)
@@ -134,20 +144,18 @@ fn choose(write: &Write<'_>, request: &ClaimRequest, rotation: &Rotation) -> Res
                 (chosen, fragile, is_unfinished)
             }
         }
-        WantedJobs::ByIds(ids) => {
-            let (chosen, fragile) = scope.by_ids(write, ids)?;
-            (chosen, fragile, false)
-        }
     };
-    match (fragile, request.company) {
-        (Some(alone), Company::Nobody) => {
-            Ok(Choice { chosen: vec![alone], fragile_waiting: false, is_unfinished: false })
-        }
+    let mut choice = match (fragile, request.company) {
+        (Some(alone), Company::Nobody) => Choice { chosen: vec![alone], ..Choice::default() },
         (fragile, _) => {
             keep_within_rooms(&mut chosen, &request.rooms);
-            Ok(Choice { chosen, fragile_waiting: fragile.is_some(), is_unfinished })
+            Choice { chosen, fragile_waiting: fragile.is_some(), is_unfinished, ..Choice::default() }
         }
+    };
+    if let WantedJobs::ByIds(ids) = &request.wanted {
+        choice.refused = scope.refused(write, ids, &choice.chosen)?;
     }
+    Ok(choice)
 }
 
 /// No more of a tenant than it has room for. One claim may then take less than it could: the next takes the rest.

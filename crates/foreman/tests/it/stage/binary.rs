@@ -74,8 +74,17 @@ fn ours() -> Vec<String> {
         .filter(|name| {
             // The runner finds what a killed run left behind by this one.
             (name.starts_with("FOREMAN_") && name != "FOREMAN_TEST_DIR")
-                || ["DATABASE_URL", "RUST_LOG", "NO_COLOR", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"]
-                    .contains(&name.as_str())
+                || [
+                    "DATABASE_URL",
+                    "KAFKA_BROKERS",
+                    "RUST_LOG",
+                    "NO_COLOR",
+                    "HTTP_PROXY",
+                    "http_proxy",
+                    "ALL_PROXY",
+                    "all_proxy",
+                ]
+                .contains(&name.as_str())
         })
         .collect()
 }

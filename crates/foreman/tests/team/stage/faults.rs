@@ -16,6 +16,11 @@ pub enum Fault {
     ConnectionsCut,
     ConnectionsEaten,
     TransactionIdle,
+    BrokerKilled,
+    BrokerFrozen,
+    TopicsDeleted,
+    MessageForged,
+    WorkerJoined,
 }
 
 #[derive(Debug, Default)]

@@ -20,6 +20,8 @@ pub enum Role {
     Api,
     Worker,
     Scheduler,
+    /// Only at fleet size.
+    Relay,
 }
 
 impl fmt::Display for Role {
@@ -28,6 +30,7 @@ impl fmt::Display for Role {
             Role::Api => "api",
             Role::Worker => "worker",
             Role::Scheduler => "scheduler",
+            Role::Relay => "relay",
         })
     }
 }

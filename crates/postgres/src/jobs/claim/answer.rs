@@ -19,10 +19,14 @@ pub(super) async fn answer(
     session: SessionId,
     taken: RawClaim,
 ) -> Result<ClaimAnswer, StoreError> {
-    let (claim, taken, fragile_waiting, has_more) = match taken {
+    let (claim, taken, fragile_waiting, has_more, refused) = match taken {
         RawClaim::SessionGone => return Ok(ClaimAnswer::SessionGone),
-        RawClaim::Nothing { fragile_waiting } => return Ok(ClaimAnswer::Nothing { fragile_waiting }),
-        RawClaim::Claimed { claim, jobs, fragile_waiting, has_more } => (claim, jobs, fragile_waiting, has_more),
+        RawClaim::Nothing { fragile_waiting, refused } => {
+            return Ok(ClaimAnswer::Nothing { fragile_waiting, refused });
+        }
+        RawClaim::Claimed { claim, jobs, fragile_waiting, has_more, refused } => {
+            (claim, jobs, fragile_waiting, has_more, refused)
+        }
     };
     let fence = claim.fence;
     let mut jobs = Vec::with_capacity(taken.len());
@@ -44,9 +48,9 @@ pub(super) async fn answer(
         }
     }
     if jobs.is_empty() {
-        return Ok(ClaimAnswer::Nothing { fragile_waiting });
+        return Ok(ClaimAnswer::Nothing { fragile_waiting, refused });
     }
-    Ok(ClaimAnswer::Claimed(Claim { fence, jobs, fragile_waiting, has_more }))
+    Ok(ClaimAnswer::Claimed(Claim { fence, jobs, fragile_waiting, has_more, refused }))
 }
 
 fn job(member: &ClaimedJob, taken: TakenJob) -> Result<Job, Fault> {

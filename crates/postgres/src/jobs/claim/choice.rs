@@ -13,7 +13,7 @@ use crate::value::{Arg, bound};
 /// Runs of jobs that lie next to each other in a line, column by column: where each begins, how many to take of it, and where
 /// the next one begins.
 #[derive(Default)]
-pub(super) struct Runs {
+pub(crate) struct Runs {
     pub lanes: Vec<i16>,
     pub routes: Vec<String>,
     pub queues: Vec<String>,
@@ -73,6 +73,14 @@ impl Runs {
             &self.numbers,
             highest,
         ]
+    }
+
+    /// Where each ends at the latest: so far beyond V.
+    pub fn highest(&self, beyond: Option<i64>) -> Vec<i64> {
+        match beyond {
+            Some(beyond) => self.fronts.iter().map(|v| v.saturating_add(beyond)).collect(),
+            None => vec![i64::MAX; self.fronts.len()],
+        }
     }
 
     fn of_one_line(line: &SeenLine, plan: &LanePlan, limit: usize) -> Self {

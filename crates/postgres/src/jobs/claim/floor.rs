@@ -20,11 +20,12 @@ use foreman_core::target::Route;
 use tokio::time::Instant;
 use tokio_postgres::Row;
 
+use super::among::Among;
 use super::look::SeenLine;
 use crate::value::bound;
 
 /// How far below V a scan begins that trusts it: more than are ever on their way at once.
-pub(super) const SLACK: i64 = 4_096 * UNIT;
+pub(crate) const SLACK: i64 = 4_096 * UNIT;
 
 /// So often a scan begins at the very beginning, or, where that has become dear, so seldom that it takes a small part of the
 /// time: with 150,000 dead entries in front it took 109 ms, twice a second, which was a fifth of what a worker did.
@@ -53,11 +54,11 @@ const MARK_FEW: Duration = Duration::from_mins(1);
 const NEAR: i64 = 512 * UNIT;
 
 /// A line by its names.
-pub(super) type LineName = (i16, Route, QueueName);
+pub(crate) type LineName = (i16, Route, QueueName);
 
 /// Keys of lines, column by column.
 #[derive(Default)]
-pub(super) struct LineKeys {
+pub(crate) struct LineKeys {
     pub lanes: Vec<i16>,
     pub routes: Vec<String>,
     pub queues: Vec<String>,
@@ -75,7 +76,7 @@ impl LineKeys {
 
 /// Where looks stopped that could not see every line, column by column.
 #[derive(Default)]
-pub(super) struct StopColumns {
+pub(crate) struct StopColumns {
     pub lanes: Vec<i16>,
     pub routes: Vec<String>,
     pub queues: Vec<String>,
@@ -84,9 +85,27 @@ pub(super) struct StopColumns {
 
 /// After which queue, and after which tenant, the next look goes on.
 #[derive(Clone, Default)]
-pub(super) struct StopPlace {
+pub(crate) struct StopPlace {
     pub queue: Option<QueueName>,
     pub tenant: Option<TenantId>,
+}
+
+/// What is remembered of each kind of look: the first of a line that one of them may take is not another's.
+#[derive(Default)]
+pub(crate) struct Floors {
+    all: Floor,
+    unannounced: Floor,
+    announceable: Floor,
+}
+
+impl Floors {
+    pub fn of(&self, among: Among) -> &Floor {
+        match among {
+            Among::All => &self.all,
+            Among::Unannounced => &self.unannounced,
+            Among::Announceable => &self.announceable,
+        }
+    }
 }
 
 #[derive(Default)]
@@ -223,7 +242,7 @@ impl Floor {
     }
 
     /// Whether lines are to be marked now; the caller then does.
-    pub(super) fn is_marking_due(&self) -> bool {
+    pub(crate) fn is_marking_due(&self) -> bool {
         let every = if lock(&self.stops).is_empty() { MARK_FEW } else { MARK_MANY };
         let mut marking = lock(&self.marking);
         // Not with the first claim of all: nothing is known yet, and somebody waits for it.
@@ -256,18 +275,18 @@ impl Floor {
     }
 
     /// What a scan from the very beginning has found out.
-    pub(super) fn scanned(&self, took: Duration, passes_disabled: bool) {
+    pub(crate) fn scanned(&self, took: Duration, passes_disabled: bool) {
         lock(&self.scanned).took = took;
         self.passes_disabled.store(passes_disabled, Ordering::Relaxed);
     }
 
     /// The distance below V, or none for the very beginning.
-    pub(super) fn slack(&self) -> Option<i64> {
+    pub(crate) fn slack(&self) -> Option<i64> {
         if self.is_due(FULL_SCAN) { None } else { Some(SLACK) }
     }
 
     /// Whether nothing is to be believed only after another scan, from the very beginning.
-    pub(super) fn is_doubtful(&self) -> bool {
+    pub(crate) fn is_doubtful(&self) -> bool {
         self.is_due(JUST_NOW)
     }
 

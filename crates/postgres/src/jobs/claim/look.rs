@@ -9,7 +9,7 @@ use foreman_core::{JobId, Lane, TenantId};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use super::ClaimArgs;
+use super::Scope;
 use super::floor::{Floor, LineKeys, LineName, SLACK, ScanRange, StopColumns, StopPlace};
 use crate::error::Fault;
 use crate::rows::{Cells, rank};
@@ -21,8 +21,8 @@ pub(crate) const LOOK: &str = include_str!("../../sql/claim/look.sql");
 const FEW: i64 = 8;
 
 /// The parameters of `sql/claim/look.sql`.
-pub(super) struct LookArgs<'a> {
-    asked: &'a ClaimArgs<'a>,
+pub(crate) struct LookArgs<'a> {
+    scope: &'a Scope<'a>,
     lanes: &'a Vec<i16>,
     limit: i64,
     range: ScanRange,
@@ -34,16 +34,10 @@ pub(super) struct LookArgs<'a> {
 }
 
 impl<'a> LookArgs<'a> {
-    pub fn new(
-        asked: &'a ClaimArgs<'a>,
-        lanes: &'a Vec<i16>,
-        wanted: usize,
-        slack: Option<i64>,
-        floor: &Floor,
-    ) -> Self {
-        let range = ScanRange::of(slack, !asked.rooms.full.is_empty() || floor.passes_disabled(), wanted);
+    pub fn new(scope: &'a Scope<'a>, lanes: &'a Vec<i16>, wanted: usize, slack: Option<i64>, floor: &Floor) -> Self {
+        let range = ScanRange::of(slack, !scope.rooms.full.is_empty() || floor.passes_disabled(), wanted);
         Self {
-            asked,
+            scope,
             lanes,
             limit: bound(wanted),
             stretch: range.below.unwrap_or(SLACK),
@@ -78,12 +72,12 @@ impl<'a> LookArgs<'a> {
     pub fn columns(&self) -> [&dyn Arg; 21] {
         let (firsts, further, stops) = (&self.firsts, &self.further, &self.stops);
         [
-            &self.asked.queues,
-            &self.asked.routes,
+            &self.scope.queues,
+            &self.scope.routes,
             self.lanes,
             &self.limit,
             &self.range.below,
-            &self.asked.rooms.full,
+            &self.scope.rooms.full,
             &self.range.beyond,
             &firsts.lanes,
             &firsts.routes,
@@ -114,7 +108,7 @@ impl<'a> LookArgs<'a> {
 
 /// What a look saw.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(crate) struct Seen {
     pub lines: Vec<SeenLine>,
     weights: HashMap<TenantId, u32>,
     /// There are lines that it did not look into.
@@ -124,7 +118,7 @@ pub(super) struct Seen {
 }
 
 /// A line that has something, with what comes first in it, in order.
-pub(super) struct SeenLine {
+pub(crate) struct SeenLine {
     pub lane: Lane,
     pub route: Route,
     pub queue: QueueName,
@@ -138,7 +132,7 @@ pub(super) struct SeenLine {
     pub passes_nobody: bool,
 }
 
-pub(super) struct SeenJob {
+pub(crate) struct SeenJob {
     pub key: i64,
     pub job: JobId,
     pub tenant: TenantId,

@@ -1,8 +1,9 @@
 //! What was taken out of `ready`: put into a claim, with what was asked of each job.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use foreman_core::ports::{Refusal, RefusedJob, WaitsFor};
 use foreman_core::storage::Counters;
 use foreman_core::target::Route;
 use foreman_core::{Fence, JobId, Lane, SessionId, State, Timestamp};
@@ -21,14 +22,34 @@ pub(crate) const PUT: &str = include_str!("../../sql/claim/put.sql");
 pub(crate) const WORK: &str =
     "SELECT id, created_at, work FROM jobs WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid AND id <= $3::uuid";
 
+/// Of these, those that exist and are not final: where none of them waits, an attempt holds it. The bounds as in [`WORK`]; each
+/// outcome is looked up by itself.
+pub(crate) const HELD: &str = "SELECT jobs.id FROM jobs
+    WHERE jobs.id = ANY ($1::uuid[]) AND jobs.id >= $2::uuid AND jobs.id <= $3::uuid
+      AND (SELECT true FROM outcomes
+           WHERE outcomes.job = jobs.id AND outcomes.job >= $2 AND outcomes.job <= $3) IS NULL";
+
 /// A claim whose jobs are still text.
 pub(super) enum RawClaim {
-    Claimed { claim: Arc<KnownClaim>, jobs: Vec<TakenJob>, fragile_waiting: bool, has_more: bool },
-    Nothing { fragile_waiting: bool },
+    Claimed {
+        claim: Arc<KnownClaim>,
+        jobs: Vec<TakenJob>,
+        fragile_waiting: bool,
+        has_more: bool,
+        refused: Vec<RefusedJob>,
+    },
+    Nothing {
+        fragile_waiting: bool,
+        refused: Vec<RefusedJob>,
+    },
     SessionGone,
 }
 
 impl RawClaim {
+    pub fn nothing(fragile_waiting: bool) -> Self {
+        Self::Nothing { fragile_waiting, refused: Vec::new() }
+    }
+
     pub fn len(&self) -> usize {
         if let Self::Claimed { jobs, .. } = self { jobs.len() } else { 0 }
     }
@@ -36,8 +57,8 @@ impl RawClaim {
     /// With whether there is more to take than was looked at.
     pub fn with_more(self, more: bool) -> Self {
         match self {
-            Self::Claimed { claim, jobs, fragile_waiting, .. } => {
-                Self::Claimed { claim, jobs, fragile_waiting, has_more: more }
+            Self::Claimed { claim, jobs, fragile_waiting, refused, .. } => {
+                Self::Claimed { claim, jobs, fragile_waiting, has_more: more, refused }
             }
             nothing => nothing,
         }
@@ -107,7 +128,7 @@ pub(super) async fn put(
     fragile_waiting: bool,
 ) -> Result<RawClaim, Fault> {
     if rows.is_empty() {
-        return Ok(RawClaim::Nothing { fragile_waiting });
+        return Ok(RawClaim::nothing(fragile_waiting));
     }
     let mut taken = rows.iter().map(|row| TakenRow::read(row, 0)).collect::<Result<Vec<_>, _>>()?;
     taken.sort_unstable_by_key(|one| (one.job.lane, one.key, one.job.id));
@@ -120,11 +141,17 @@ pub(super) async fn put(
     let answers = tx.last_by_ids(&steps).await?;
     let [number, work, ..] = &answers[..] else { return Err(unanswered()) };
     let number: i64 = number.first().ok_or_else(unanswered)?.try_get("number")?;
-    finish(Fence(number), taken, work, fragile_waiting)
+    finish(Fence(number), taken, work, fragile_waiting, Vec::new())
 }
 
-/// The same for a statement that has taken and put them itself: its rows, of which there is one at least.
-pub(super) async fn of_one_statement(tx: &Transaction, session: SessionId, rows: &[Row]) -> Result<RawClaim, Fault> {
+/// The same for a statement that has taken and put them itself: its rows, of which there is one at least. Of a claim by ids, with
+/// why it did not take others of those that were `named`.
+pub(super) async fn of_one_statement(
+    tx: &Transaction,
+    session: SessionId,
+    rows: &[Row],
+    named: &[JobId],
+) -> Result<RawClaim, Fault> {
     let first = rows.first().ok_or_else(unanswered)?;
     if !first.try_get::<_, bool>("is_live")? {
         return Ok(RawClaim::SessionGone);
@@ -133,27 +160,69 @@ pub(super) async fn of_one_statement(tx: &Transaction, session: SessionId, rows:
         return again(tx, session, Fence(number)).await;
     }
     let fragile_waiting = first.try_get("fragile_waiting")?;
-    let Some(number) = first.try_get::<_, Option<i64>>("number")? else {
-        return Ok(RawClaim::Nothing { fragile_waiting });
-    };
-    let taken = rows.iter().map(|row| TakenRow::read(row, 4)).collect::<Result<Vec<_>, _>>()?;
+    let number: Option<i64> = first.try_get("number")?;
+    let (mut taken, mut refused) = (Vec::new(), Vec::new());
+    for row in rows {
+        let waits_for: Option<&str> = if named.is_empty() { None } else { row.try_get("waits_for")? };
+        match waits_for {
+            Some(text) => refused.push(waiting(row, text)?),
+            None if number.is_some() => taken.push(TakenRow::read(row, 4)?),
+            None => {}
+        }
+    }
     for one in &taken {
         one.tell(tx);
     }
-    let work = WorkArgs::of(taken.iter().map(|one| one.job.id.0));
-    let answers = tx.last_by_ids(&[(WORK, &work.columns())]).await?;
-    finish(Fence(number), taken, answers.first().ok_or_else(unanswered)?, fragile_waiting)
+    let known: HashSet<JobId> =
+        taken.iter().map(|one| one.job.id).chain(refused.iter().map(|one: &RefusedJob| one.job)).collect();
+    let elsewhere: BTreeSet<JobId> = named.iter().copied().filter(|id| !known.contains(id)).collect();
+    // Without an id nothing says which partitions are concerned.
+    let work = (!taken.is_empty()).then(|| WorkArgs::of(taken.iter().map(|one| one.job.id.0)));
+    let held = (!elsewhere.is_empty()).then(|| WorkArgs::of(elsewhere.iter().map(|id| id.0)));
+    let (work, held) = (work.as_ref().map(WorkArgs::columns), held.as_ref().map(WorkArgs::columns));
+    let mut steps: Vec<(&str, &[&dyn Arg])> = Vec::new();
+    steps.extend(work.as_ref().map(|columns| (WORK, &columns[..])));
+    steps.extend(held.as_ref().map(|columns| (HELD, &columns[..])));
+    let mut answers = if steps.is_empty() { Vec::new() } else { tx.last_by_ids(&steps).await? };
+    if held.is_some() {
+        let held: HashSet<Uuid> =
+            answers.pop().unwrap_or_default().iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
+        let why = |id: &JobId| if held.contains(&id.0) { Refusal::Held } else { Refusal::Gone };
+        refused.extend(elsewhere.iter().map(|id| RefusedJob { job: *id, why: why(id) }));
+    }
+    refused.sort_unstable_by_key(|one| one.job);
+    match number {
+        None => Ok(RawClaim::Nothing { fragile_waiting, refused }),
+        Some(number) => finish(Fence(number), taken, answers.first().ok_or_else(unanswered)?, fragile_waiting, refused),
+    }
+}
+
+/// A job that was named and waits on.
+fn waiting(row: &Row, waits_for: &str) -> Result<RefusedJob, Fault> {
+    let cells = Cells::of_job(row, "ready", 4)?;
+    let waits_for = match waits_for {
+        "time" => WaitsFor::Time(cells.time(10, "run_at")?),
+        "expiry" => WaitsFor::Expiry,
+        "other_worker" => WaitsFor::OtherWorker,
+        "tenant" => WaitsFor::Tenant,
+        "queue" => WaitsFor::Queue,
+        "room" => WaitsFor::Room,
+        "solitude" => WaitsFor::Solitude,
+        "neighbour" => WaitsFor::Neighbour,
+        other => return Err(Fault::misfit("ready", "waits_for", cells.id, format!("{other:?} is no reason to wait"))),
+    };
+    Ok(RefusedJob { job: cells.id, why: Refusal::Waits(waits_for) })
 }
 
 /// The answer to this very call was lost, and it is sent again: what is still open of its claim.
 pub(super) async fn again(tx: &Transaction, session: SessionId, fence: Fence) -> Result<RawClaim, Fault> {
     let Some((claim, open)) = KnownClaims::made(tx, session, fence).await? else {
-        return Ok(RawClaim::Nothing { fragile_waiting: false });
+        return Ok(RawClaim::nothing(false));
     };
     let is_open = |place: &usize| open.is_set(*place);
     let places: Vec<usize> = (0..claim.jobs.len()).filter(is_open).collect();
     if places.is_empty() {
-        return Ok(RawClaim::Nothing { fragile_waiting: false });
+        return Ok(RawClaim::nothing(false));
     }
     let work = WorkArgs::of(places.iter().map(|place| claim.jobs[*place].id.0));
     let answers = tx.last_by_ids(&[(WORK, &work.columns())]).await?;
@@ -165,10 +234,17 @@ pub(super) async fn again(tx: &Transaction, session: SessionId, fence: Fence) ->
         Ok(TakenJob { place, lane, key: None, asked: work.remove(&job.id) })
     });
     let jobs = jobs.collect::<Result<Vec<_>, Fault>>()?;
-    Ok(RawClaim::Claimed { claim: Arc::new(claim), jobs, fragile_waiting: false, has_more: false })
+    let (claim, refused) = (Arc::new(claim), Vec::new());
+    Ok(RawClaim::Claimed { claim, jobs, fragile_waiting: false, has_more: false, refused })
 }
 
-fn finish(fence: Fence, taken: Vec<TakenRow>, work: &[Row], fragile_waiting: bool) -> Result<RawClaim, Fault> {
+fn finish(
+    fence: Fence,
+    taken: Vec<TakenRow>,
+    work: &[Row],
+    fragile_waiting: bool,
+    refused: Vec<RefusedJob>,
+) -> Result<RawClaim, Fault> {
     let mut work = read_work(work)?;
     let mut jobs = Vec::with_capacity(taken.len());
     let mut members = Vec::with_capacity(taken.len());
@@ -177,7 +253,7 @@ fn finish(fence: Fence, taken: Vec<TakenRow>, work: &[Row], fragile_waiting: boo
         members.push(one.job);
     }
     let claim = Arc::new(KnownClaim::new(fence, members));
-    Ok(RawClaim::Claimed { claim, jobs, fragile_waiting, has_more: false })
+    Ok(RawClaim::Claimed { claim, jobs, fragile_waiting, has_more: false, refused })
 }
 
 fn read_work(rows: &[Row]) -> Result<HashMap<JobId, (Timestamp, String)>, Fault> {

@@ -1,9 +1,8 @@
--- Out of `ready`, into one numbered claim: the end of both ways to claim.
+-- Out of `ready`, into one numbered claim: both ways to claim go on here, and each has an end of its own.
 --
--- The number is drawn after the rows are taken, in this very statement: one drawn before could be overtaken. The answer
--- has one row at least, which says whether the session lives and whether the call was answered before. What was asked
--- of the jobs is read by a statement of its own, along with the commit: here, where their ids are not known beforehand,
--- every partition would be locked.
+-- The number is drawn after the rows are taken, in this very statement: one drawn before could be overtaken. What was
+-- asked of the jobs is read by a statement of its own, along with the commit: here, where their ids are not known
+-- beforehand, every partition would be locked.
 members AS MATERIALIZED (
     SELECT taken.*, picked.rank FROM taken JOIN picked ON picked.job = taken.job
 ),
@@ -18,12 +17,3 @@ claim AS (
     HAVING count(*) > 0
     RETURNING number, claimed_at
 )
-SELECT EXISTS (SELECT FROM session) AS is_live,
-       (SELECT number FROM known) AS known,
-       EXISTS (SELECT FROM fragile) AS fragile_waiting,
-       claim.number, members.job, members.tenant, members.queue, members.route, members.lane, members.kind,
-       members.run_at, members.expires_at, members.attempt, members.spent, members.crashes, members.moves, members.key,
-       claim.claimed_at
-FROM (SELECT) AS always
-LEFT JOIN (claim CROSS JOIN members) ON true
-ORDER BY members.rank

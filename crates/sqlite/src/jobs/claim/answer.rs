@@ -16,10 +16,12 @@ use crate::write::Write;
 /// not be run, and left in line it would stop every claim after this one. If that cannot be written right now, the others are
 /// answered all the same: the claim is committed, and the worker hands back what is held and was not answered.
 pub(in crate::jobs) async fn answer(store: &SqliteStore, taken: RawClaim) -> Result<ClaimAnswer, StoreError> {
-    let (fence, written, fragile_waiting) = match taken {
+    let (fence, written, fragile_waiting, refused) = match taken {
         RawClaim::SessionGone => return Ok(ClaimAnswer::SessionGone),
-        RawClaim::Nothing { fragile_waiting, .. } => return Ok(ClaimAnswer::Nothing { fragile_waiting }),
-        RawClaim::Claimed { fence, jobs, fragile_waiting } => (fence, jobs, fragile_waiting),
+        RawClaim::Nothing { fragile_waiting, refused, .. } => {
+            return Ok(ClaimAnswer::Nothing { fragile_waiting, refused });
+        }
+        RawClaim::Claimed { fence, jobs, fragile_waiting, refused } => (fence, jobs, fragile_waiting, refused),
     };
     let mut jobs = Vec::with_capacity(written.len());
     let mut job_rows = Vec::with_capacity(written.len());
@@ -39,9 +41,9 @@ pub(in crate::jobs) async fn answer(store: &SqliteStore, taken: RawClaim) -> Res
     }
     store.parts.claimed.keep(fence, job_rows);
     if jobs.is_empty() {
-        return Ok(ClaimAnswer::Nothing { fragile_waiting });
+        return Ok(ClaimAnswer::Nothing { fragile_waiting, refused });
     }
-    Ok(ClaimAnswer::Claimed(Claim { fence, jobs, fragile_waiting, has_more: false }))
+    Ok(ClaimAnswer::Claimed(Claim { fence, jobs, fragile_waiting, has_more: false, refused }))
 }
 
 fn put_aside(write: &Write<'_>, fence: Fence, id: JobId, error: &str) -> Result<(), Fault> {

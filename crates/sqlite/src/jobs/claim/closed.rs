@@ -46,6 +46,14 @@ impl Everywhere {
         self.full.contains(tenant) || self.disabled.contains(tenant)
     }
 
+    pub fn is_disabled(&self, tenant: &TenantId) -> bool {
+        self.disabled.contains(tenant)
+    }
+
+    pub fn is_full(&self, tenant: &TenantId) -> bool {
+        self.full.contains(tenant)
+    }
+
     fn is_empty(&self) -> bool {
         self.full.is_empty() && self.disabled.is_empty()
     }

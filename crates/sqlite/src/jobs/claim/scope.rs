@@ -1,10 +1,10 @@
 //! What one request may take from, in order or by id.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use foreman_core::lane::{LanePlan, Pick};
-use foreman_core::ports::{ClaimRequest, Queues, is_fragile};
+use foreman_core::ports::{ClaimRequest, Queues, Refusal, RefusedJob, WaitsFor, is_fragile};
 use foreman_core::{JobId, Lane};
 
 use super::closed::{self, Everywhere};
@@ -112,7 +112,7 @@ impl<'r> ClaimScope<'r> {
         }
         for id in &ids {
             let Some(waiting) = places::waiting(write, *id)? else { continue };
-            if waiting.key.is_none() || !self.may_take(write, &waiting)? {
+            if !self.may_take(write, &waiting)? {
                 continue;
             }
             if !is_fragile(waiting.job_row.counters.crashes) {
@@ -124,20 +124,54 @@ impl<'r> ClaimScope<'r> {
         Ok((chosen, fragile))
     }
 
-    /// Served, neither past its start-by, which the promoter has not seen yet, nor of a tenant that has paused it, has no room
-    /// or is disabled.
     fn may_take(&self, write: &Write<'_>, waiting: &ReadyRow) -> Result<bool, Fault> {
-        let JobRow { queue, tenant, route, expires_at, .. } = &waiting.job_row;
+        Ok(self.waits_for(write, waiting)?.is_none())
+    }
+
+    /// What a waiting job waits for, if this request may not take it: the first reason in the order of [`WaitsFor`].
+    pub fn waits_for(&self, write: &Write<'_>, waiting: &ReadyRow) -> Result<Option<WaitsFor>, Fault> {
+        let JobRow { queue, tenant, route, run_at, expires_at, .. } = &waiting.job_row;
         let is_named = match &self.request.queues {
             Queues::All => true,
             Queues::Named(names) => names.contains(queue),
         };
-        let may_start = expires_at.is_none_or(|time| time > write.now);
-        Ok(is_named
-            && may_start
-            && self.request.routes.contains(route)
-            && !self.everywhere.has(tenant)
-            && !(self.is_any_paused && closed::is_paused(write, queue, tenant)?))
+        Ok(if waiting.key.is_none() {
+            Some(WaitsFor::Time(*run_at))
+        } else if expires_at.is_some_and(|time| time <= write.now) {
+            Some(WaitsFor::Expiry)
+        } else if !is_named || !self.request.routes.contains(route) {
+            Some(WaitsFor::OtherWorker)
+        } else if self.everywhere.is_disabled(tenant) {
+            Some(WaitsFor::Tenant)
+        } else if self.is_any_paused && closed::is_paused(write, queue, tenant)? {
+            Some(WaitsFor::Queue)
+        } else if self.everywhere.is_full(tenant) {
+            Some(WaitsFor::Room)
+        } else {
+            None
+        })
+    }
+
+    /// Why each job was not taken that was named and is not among those chosen.
+    pub fn refused(&self, write: &Write<'_>, ids: &[JobId], chosen: &[ReadyRow]) -> Result<Vec<RefusedJob>, Fault> {
+        let taken: HashSet<JobId> = chosen.iter().map(|one| one.job_row.job).collect();
+        let is_alone = chosen.iter().any(|one| is_fragile(one.job_row.counters.crashes));
+        let left: BTreeSet<JobId> = ids.iter().copied().filter(|id| !taken.contains(id)).collect();
+        let mut refused = Vec::with_capacity(left.len());
+        for job in left {
+            let why = match places::waiting(write, job)? {
+                Some(waiting) => Refusal::Waits(match self.waits_for(write, &waiting)? {
+                    Some(waits_for) => waits_for,
+                    None if is_alone => WaitsFor::Neighbour,
+                    None if is_fragile(waiting.job_row.counters.crashes) => WaitsFor::Solitude,
+                    None => WaitsFor::Room,
+                }),
+                None if places::held(write, job)?.is_some() => Refusal::Held,
+                None => Refusal::Gone,
+            };
+            refused.push(RefusedJob { job, why });
+        }
+        Ok(refused)
     }
 }
 

@@ -1,0 +1,106 @@
+//! How workers learn of due jobs: they ask the store, or a relay tells them through Kafka.
+//!
+//! With `kafka.brokers` the relay of this process sends announcements, its worker takes them, and a keeper creates and checks the
+//! topics. Kafka may be away at any time, also at the start: nothing here waits for it. What the process says of it:
+//!
+//! | Kafka | `/readyz` |
+//! |---|---|
+//! | topics as they should be | ready |
+//! | topics missing or wrong | not ready, with the reason |
+//! | no broker responds | ready, degraded: workers claim by order, submissions go on |
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use foreman_core::ports::{AnnounceStore, JobQuery};
+use foreman_engine::relay::RelayReadings;
+use foreman_engine::worker::{BrokerFeed, Drained};
+use foreman_engine::{Reconciler, Relay};
+use foreman_kafka::{Error, Health, Kafka, KafkaFeed, ParkInStore};
+
+use super::{ServerPart, StorePorts, Wiring, clock, nothing, part};
+
+/// For the last offsets, after the last claim has an answer.
+const LEAVE_WITHIN: Duration = Duration::from_secs(2);
+
+/// The brokers, for a process that sends to them or is fed by them.
+pub(super) struct Transport {
+    kafka: Kafka,
+    announced: Arc<dyn AnnounceStore>,
+}
+
+impl Transport {
+    /// `None`: there is no broker, and the store is asked.
+    pub fn open(wiring: &Wiring<'_>, shared: &StorePorts) -> anyhow::Result<Option<Self>> {
+        let Some(config) = wiring.settings.kafka.config(wiring.role.name()) else { return Ok(None) };
+        let announced =
+            shared.announced.clone().context("this store knows no broker: set DATABASE_URL, or unset KAFKA_BROKERS")?;
+        let kafka = Kafka::new(config, wiring.tasks.clone()).context("[kafka]")?;
+        wiring.metrics.set_broker(kafka.health());
+        Ok(Some(Self { kafka, announced }))
+    }
+
+    /// Creates the topics and looks after them.
+    pub fn keeper(&self) -> ServerPart {
+        let keeper = self.kafka.keeper();
+        part("topic keeper", |shutdown| async move {
+            keeper.run(shutdown).await;
+            Ok(Drained::default())
+        })
+    }
+
+    /// What a worker is fed by.
+    pub fn feed(&self) -> anyhow::Result<(BrokerFeed, Arc<KafkaFeed>)> {
+        let feed = Arc::new(self.kafka.feed(Arc::new(ParkInStore(Arc::clone(&self.announced))))?);
+        let announced = Arc::clone(&self.announced);
+        Ok((BrokerFeed { feed: Arc::clone(&feed) as _, announced }, feed))
+    }
+
+    /// What announces, and takes back what came to nothing.
+    pub fn relay(&self, wiring: &Wiring<'_>, shared: &StorePorts) -> anyhow::Result<(Vec<ServerPart>, RelayReadings)> {
+        let config = wiring.settings.kafka.relay.clone();
+        let relay = Relay::new(
+            Arc::clone(&self.announced),
+            Arc::clone(&shared.store) as Arc<dyn JobQuery>,
+            Arc::new(self.kafka.publisher()?),
+            shared.wakeups.as_ref(),
+            wiring.tasks.clone(),
+            config.clone(),
+        )
+        .limited_by(wiring.tenants(shared));
+        let readings = relay.readings();
+        wiring.metrics.set_relay(readings.clone());
+        let reconciler = Reconciler::new(Arc::clone(&self.announced), clock(), config, readings.clone());
+        let parts = vec![
+            part("relay", |shutdown| async move { Ok(relay.run(shutdown).await.map(nothing)?) }),
+            part("reconciler", |shutdown| async move { Ok(reconciler.run(shutdown).await.map(nothing)?) }),
+        ];
+        Ok((parts, readings))
+    }
+
+    /// Says how it is with the broker to whoever asks whether this process is well. `relay`: of a process that sends.
+    pub fn report(&self, wiring: &Wiring<'_>, relay: Option<RelayReadings>) {
+        let health = self.kafka.health();
+        wiring.vitals.set_broker(move || condition(&health, relay.as_ref()));
+    }
+}
+
+/// Leaves the consumer groups, after the worker has.
+pub(super) async fn leave(feed: Arc<KafkaFeed>) {
+    feed.close(LEAVE_WITHIN).await;
+}
+
+fn condition(health: &Health, relay: Option<&RelayReadings>) -> Result<Option<String>, String> {
+    match health.state().topics {
+        Ok(()) => {
+            let trouble = relay.and_then(|relay| relay.get().trouble);
+            Ok(trouble.map(|_| "degraded: the brokers do not accept messages; jobs wait in the database".to_owned()))
+        }
+        // What a client says of brokers may name hosts; the log has it.
+        Err(Error::Unreachable(_) | Error::Client(_)) => {
+            Ok(Some("degraded: no broker responds; workers claim from the database meanwhile".into()))
+        }
+        Err(error) => Err(error.to_string()),
+    }
+}

@@ -1,0 +1,106 @@
+//! Jobs through Kafka, when nothing is wrong.
+
+use std::time::Duration;
+
+use foreman_client::{JobSpec, Lane, State};
+use tokio::time::Instant;
+
+use crate::broker::shared;
+use crate::scene::Scene;
+use crate::stage::{Allowed, Answer, Fault, Mix, Role, beside, call, until};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn jobs_travel_through_kafka_with_two_relays_and_workers_that_join_and_leave() {
+    let _turn = beside().await;
+    let mut scene = Scene::start(&shared(), 2, 2).await;
+    scene.until_it_flows().await;
+    let before = scene.metric(Role::Relay, "foreman_relay_acknowledged_total").await;
+    let load = scene.load(6, Duration::from_millis(2), Mix::Mixed);
+    let rounds = if crate::stage::torture() { 12 } else { 3 };
+    for _ in 0..rounds {
+        load.goes_on(200).await;
+        let guest = scene.fleet.add(Role::Worker, &["--slots", "4"]).await;
+        scene.fault(Fault::WorkerJoined);
+        load.goes_on(200).await;
+        assert_eq!(scene.fleet.stop(guest).await, Some(0));
+        scene.fleet.processes.remove(guest);
+    }
+    let accepted = load.accepted();
+    let sent = scene.metric(Role::Relay, "foreman_relay_acknowledged_total").await - before;
+    assert!(sent > accepted as f64 * 0.5, "{sent} of {accepted} jobs were announced: most must travel through Kafka");
+    scene.fleet.assert_alive();
+    scene.check(load, Allowed::NoCrashes).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_high_job_starts_ahead_of_ten_thousand_low_ones() {
+    let _turn = beside().await;
+    let scene = Scene::start(&shared(), 1, 1).await;
+    scene.until_it_flows().await;
+    let client = scene.client();
+    let url = scene.target.url(Answer::Slow(5));
+    let low = JobSpec { priority: Some(Lane::Low), ..call(&url) };
+    for _ in 0..10 {
+        let answers = client.submit_batch(vec![low.clone(); 1_000]).await.unwrap();
+        assert_eq!(answers.len(), 1_000);
+    }
+    let high =
+        client.submit(&JobSpec { priority: Some(Lane::High), ..call(&scene.target.url(Answer::Ok)) }).await.unwrap();
+    let begun = Instant::now();
+    let before = scene.target.count();
+    let done = client.wait(&high.id, Some(Duration::from_secs(30))).await.unwrap();
+    assert_eq!(done.state, State::Completed);
+    let overtook = scene.target.count() - before;
+    assert!(overtook < 1_000, "{overtook} low jobs ran first, for {:?}", begun.elapsed());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_one_worker_of_three_can_run_is_not_announced_and_starts() {
+    let _turn = beside().await;
+    let mut scene = Scene::start(&shared(), 1, 2).await;
+    scene.fleet.add(Role::Worker, &["--slots", "4", "--queues", "default"]).await;
+    scene.until_it_flows().await;
+    let client = scene.client();
+    let url = scene.target.url(Answer::Ok);
+    // A queue that one of the three does not serve.
+    let mut waits = Vec::new();
+    for _ in 0..5 {
+        let begun = Instant::now();
+        let job = client.submit(&JobSpec { queue: Some("rare".into()), ..call(&url) }).await.unwrap();
+        client.wait(&job.id, Some(Duration::from_secs(30))).await.unwrap();
+        waits.push(begun.elapsed());
+    }
+    waits.sort();
+    assert!(waits[2] < Duration::from_secs(2), "{waits:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everything_in_one_process_with_exported_variables_alone() {
+    let _turn = beside().await;
+    let database = crate::stage::Database::fresh().await;
+    let directory = tempfile::tempdir().unwrap();
+    let address = format!("127.0.0.1:{}", crate::stage::ports::free());
+    let mut command = crate::stage::binary::foreman(directory.path());
+    command.args(["dev", "--listen", &address]);
+    command.env("DATABASE_URL", &database.url).env("KAFKA_BROKERS", shared());
+    command.env("FOREMAN_KAFKA_TOPICS", format!("dev.{}", std::process::id()));
+    command.env("FOREMAN_KAFKA_GROUP", format!("dev.{}", std::process::id()));
+    let mut child = command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
+    until("it is ready", async || {
+        crate::stage::wire::get(&address, "/readyz").await.ok().filter(|answer| answer.status == 200)
+    })
+    .await;
+    let client = foreman_client::Client::new(&format!("http://{address}"), None).unwrap();
+    let echo = format!("http://{address}/dev/echo");
+    until("a job went through Kafka", async || {
+        let job = client.submit(&call(&echo)).await.ok()?;
+        let done = client.wait(&job.id, Some(Duration::from_secs(10))).await.ok()?;
+        assert_eq!(done.state, State::Completed);
+        let said = crate::stage::wire::get(&address, "/metrics").await.ok()?.body;
+        let sent = said.lines().find_map(|line| line.strip_prefix("foreman_relay_acknowledged_total "))?;
+        (sent.parse::<f64>().ok()? > 0.0).then_some(())
+    })
+    .await;
+    child.start_kill().unwrap();
+    child.wait().await.unwrap();
+}
