@@ -4,7 +4,7 @@
 #
 # The budget is what it should take on two cores, compiling apart; the summary marks what took longer. At the limit the
 # suite is stopped: something hangs. `tests PACKAGE [TARGET...]` runs the test programs of a package that `build` made,
-# and `with_services` gives what follows it a Postgres and a PgBouncer of its own. `dashboard` is what needs no server,
+# and `with_services` gives what follows it a Postgres and a PgBouncer of its own (`--redis`: a Redis too). `dashboard` is what needs no server,
 # `browser` the real binary in a real browser. Between `side_by_side` and `one_by_one` each begins as soon as one before it
 # has ended, so the long ones come first: most of them wait more than they compute, and each brings the services it needs.
 # shellcheck shell=bash
@@ -16,6 +16,7 @@ side_by_side
 suite release 600 5400 release
 suite foreman 400 3600 with_services processes
 suite team 300 1800 with_services tests foreman team
+suite fleet-redis 60 900 with_services --redis tests foreman redis
 suite postgres 400 1800 with_services tests foreman-postgres
 suite browser 300 1800 browser
 suite clippy 300 3600 cargo clippy --workspace --all-targets --locked -- -D warnings
@@ -30,6 +31,7 @@ suite core 60 600 tests foreman-core
 suite conformance 100 600 tests foreman-conformance
 suite protocol 20 300 tests foreman-protocol
 suite services 90 300 scripts/check-services
+suite redis 60 600 with_services --redis tests foreman-redis
 suite client 60 600 tests foreman-client
 suite runner 60 300 scripts/check-test-runner
 suite signatures 30 300 scripts/check-webhook-signatures
