@@ -10,6 +10,7 @@ mod claim;
 mod clock;
 mod followers;
 mod keys;
+mod limiter;
 mod lists;
 mod passes;
 mod places;
@@ -39,6 +40,7 @@ use crate::ports::{
 use crate::time::{Clock, Timestamp};
 
 pub use clock::ManualClock;
+pub use limiter::LocalLimiter;
 use places::Places;
 #[cfg(feature = "removable-rules")]
 pub use rules::Rule;
