@@ -19,6 +19,7 @@
 
 mod api;
 mod leading;
+mod redis;
 mod store;
 mod upkeep;
 mod worker;
@@ -30,8 +31,9 @@ use axum::Router;
 use foreman_api::{
     BindError, Gate, HostPolicy, KeyPolicy, LateRouter, Meter, Patience, Readiness, Server, Vitals, probes,
 };
+use foreman_core::memory::LocalLimiter;
 use foreman_core::ports::intercept::Intercepted;
-use foreman_core::ports::{Store, Tenancy, TenantStore, Wakeups};
+use foreman_core::ports::{Limiter, Store, Tenancy, TenantStore, Wakeups};
 use foreman_core::sealed::Keyring;
 use foreman_core::{Clock, Timestamp};
 use foreman_engine::SubmitHandle;
@@ -95,6 +97,7 @@ struct StorePorts {
     tenancy: Arc<dyn Tenancy>,
     wakeups: Arc<dyn Wakeups>,
     lease: Arc<dyn Lease>,
+    limiter: Arc<dyn Limiter>,
 }
 
 /// The wall clock, as `core` takes it.
@@ -127,7 +130,8 @@ pub fn direct_api(
     let mut wiring = Wiring::new(Role::Api, settings, tasks);
     wiring.gate.hosts = HostPolicy::Any;
     wiring.gate.keys = KeyPolicy::Direct;
-    let shared = StorePorts { store, tenancy, wakeups, lease: Arc::new(AlwaysLeader::default()) };
+    let limiter = Arc::new(LocalLimiter::new(clock()));
+    let shared = StorePorts { store, tenancy, wakeups, lease: Arc::new(AlwaysLeader::default()), limiter };
     let (router, _, _) = api::parts(&wiring, &shared, OutputHub::new(settings.output.clone()));
     router
 }

@@ -78,6 +78,7 @@ struct Signs {
     punctuality: OnceLock<Judge>,
     pruning: OnceLock<Complain>,
     outcomes: OnceLock<Complain>,
+    redis: OnceLock<Complain>,
 }
 
 type Say = Box<dyn Fn() -> String + Send + Sync>;
@@ -105,6 +106,7 @@ impl Vitals {
             punctuality: OnceLock::new(),
             pruning: OnceLock::new(),
             outcomes: OnceLock::new(),
+            redis: OnceLock::new(),
         }))
     }
 
@@ -137,6 +139,11 @@ impl Vitals {
     /// How many outcomes the store refuses, if any. The process is ready all the same.
     pub fn set_outcomes(&self, complain: impl Fn() -> Option<String> + Send + Sync + 'static) {
         let _ = self.0.outcomes.set(Box::new(complain));
+    }
+
+    /// Whether Redis answers, where there is one. The process is ready all the same: it does without.
+    pub fn set_redis(&self, complain: impl Fn() -> Option<String> + Send + Sync + 'static) {
+        let _ = self.0.redis.set(Box::new(complain));
     }
 
     pub(crate) fn meter(&self) -> Option<&dyn Meter> {
@@ -208,6 +215,11 @@ impl Vitals {
         Some(Check { name: "outcomes", ok: true, detail: complain() })
     }
 
+    fn redis(&self) -> Option<Check> {
+        let complain = self.0.redis.get()?;
+        Some(Check { name: "redis", ok: true, detail: complain() })
+    }
+
     fn punctuality(&self) -> Option<Check> {
         let judge = self.0.punctuality.get()?;
         let detail = judge().err();
@@ -271,6 +283,7 @@ pub(crate) async fn ready(State(vitals): State<Vitals>) -> Response {
     checks.extend(vitals.punctuality());
     checks.extend(vitals.pruning());
     checks.extend(vitals.outcomes());
+    checks.extend(vitals.redis());
     let ready = checks.iter().all(|check| check.ok);
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     json::answer(status, &Ready { ready, checks })
