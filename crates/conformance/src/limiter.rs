@@ -132,17 +132,17 @@ pub async fn a_window_ends(subject: &dyn LimiterSubject) {
     assert!(limiter.admit(key(), window, &["a"]).await.is_err(), "and another begins");
 }
 
-/// Stamps every promise onto a limiter: `$make` is an async function that makes a subject.
+/// Stamps every promise onto a limiter: `$make` is an async function of the same module that makes a subject.
 #[macro_export]
 macro_rules! limiter_suite {
-    ($make:path) => {
+    ($make:ident) => {
         $crate::limiter_suite!(@ $make:
             a_burst_goes_through_and_no_more, what_was_taken_comes_back_at_the_rate,
             more_than_a_bucket_holds_is_never_allowed, to_look_takes_nothing, keys_have_buckets_of_their_own,
             a_lowered_limit_holds_at_once, the_largest_limits_are_limits, so_many_different_ones_in_a_window,
             a_window_ends);
     };
-    (@ $make:path: $($promise:ident),*) => {
+    (@ $make:ident: $($promise:ident),*) => {
         mod limiter {
             $(
                 #[tokio::test]

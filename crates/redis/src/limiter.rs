@@ -43,14 +43,14 @@ impl RedisLimiter {
         Self { link, alone }
     }
 
-    fn name(&self, key: &LimitKey<'_>) -> String {
+    fn name(&self, kind: &str, key: &LimitKey<'_>) -> String {
         // In braces: in a cluster the key lies where whom it is about does.
-        self.link.key(&format!("limit:{}:{{{}}}", key.what, key.whose))
+        self.link.key(&format!("{kind}:{}:{{{}}}", key.what, key.whose))
     }
 
     async fn take_shared(&self, key: &LimitKey<'_>, rate: Rate, count: u64) -> Option<Take> {
         let args = [rate.per_second.min(FASTEST), rate.burst * PARTS, count.min(rate.burst + 1) * PARTS];
-        let name = self.name(key);
+        let name = self.name("bucket", key);
         let told: Result<(u64, i64, i64), Away> = self.link.run(RedisUse::Limits, &BUCKET, &name, &args).await;
         let (missing, at, now) = told.ok()?;
         let mut bucket = TokenBucket::kept(missing.into(), Timestamp::from_micros(at));
@@ -63,7 +63,7 @@ impl RedisLimiter {
             vec![window.most.min(FASTEST).to_string().into_bytes(), length.to_string().into_bytes()];
         // What is kept of a member has one length, and tells nobody who reads Redis what it is.
         args.extend(members.iter().map(|member| Sha256::digest(member)[..16].to_vec()));
-        let name = self.name(key);
+        let name = self.name("window", key);
         let left: u64 = self.link.run(RedisUse::Limits, &WINDOW, &name, &args).await.ok()?;
         Some(if left == 0 { Ok(()) } else { Err(Duration::from_millis(left)) })
     }

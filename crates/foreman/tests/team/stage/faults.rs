@@ -16,6 +16,8 @@ pub enum Fault {
     ConnectionsCut,
     ConnectionsEaten,
     TransactionIdle,
+    #[allow(dead_code, reason = "counted by the tests of Redis, which stand on this stage too")]
+    RedisBroken,
 }
 
 #[derive(Debug, Default)]
