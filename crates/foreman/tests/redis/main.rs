@@ -12,6 +12,7 @@
 
 mod faults;
 mod leaders;
+#[allow(dead_code, reason = "the tests of the crate use more of it")]
 #[path = "../../../redis/tests/it/proxy.rs"]
 mod proxy;
 mod server;

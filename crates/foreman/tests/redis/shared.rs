@@ -50,7 +50,10 @@ async fn api_processes_grant_a_tenants_burst_exactly_once() {
         }
     }
     let come = began.elapsed().as_secs() + 1;
-    assert!(accepted >= 60 && accepted <= 60 + come, "{accepted} accepted in {come} s of a burst of 60 and one a second");
+    assert!(
+        accepted >= 60 && accepted <= 60 + come,
+        "{accepted} accepted in {come} s of a burst of 60 and one a second"
+    );
     assert!(refused > 0);
     for api in &apis {
         assert_eq!(fallbacks(api, "limits").await, 0.0);
