@@ -1,8 +1,7 @@
-//! What processes tell each other through Redis: "look now", how much of a rate is used, who tries to lead, and how a job
-//! ended.
+//! What processes tell each other through Redis: "look now", how much of a rate is used, and who tries to lead.
 //!
 //! Redis is never the truth. Whatever lies in it may be lost, flushed or too late at any moment, and each use has something
-//! to fall back to: wake-ups and leadership the database, rates the books of one process, the cache the store. All of them
+//! to fall back to: wake-ups and leadership the database, rates the books of one process. All of them
 //! share one [`Link`], which is asked with a short limit and not at all while Redis does not answer, so that nothing ever
 //! queues behind it. Every key has a time to live.
 //!

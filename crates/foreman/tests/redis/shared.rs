@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
 use crate::server::{fresh_prefix, shared};
 use crate::stage::{Database, Fleet, Load, Mix, Pace, Plan, Role, Target, Watcher, beside};
@@ -91,12 +91,9 @@ async fn what_happens_at_one_process_wakes_the_others_through_redis() {
     let began = Instant::now();
     let second = foreman_client::Client::new(&format!("http://{}", addresses[1]), None).unwrap();
     let job = client.submit(&crate::stage::call(&target.url(crate::stage::Answer::Slow(500)))).await.unwrap();
-    let path = format!("/api/v1/jobs/{}?wait=60s", job.id);
-    let answer = crate::stage::wire::get(&addresses[1], &path).await.unwrap();
-    assert!(answer.body.contains("\"completed\""), "{}", answer.body);
-    assert!(second.get(&job.id).await.unwrap().state.is_final());
+    let ended = second.wait(&job.id, Some(Duration::from_secs(60))).await.unwrap();
+    assert_eq!(ended.state, foreman_client::State::Completed);
     println!("a long poll at the other process was answered after {:?}", began.elapsed());
-    sleep(Duration::from_millis(1)).await;
     for process in &fleet.processes {
         assert_eq!(fallbacks(process, "wakeups").await, 0.0, "the database was told nothing");
     }
