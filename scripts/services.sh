@@ -8,7 +8,7 @@ read_service_flags() {
     while :; do
         case ${1:-} in
             --fsync) mapfile -t settings < <(measuring_settings) ;;
-            --kafka) more_services="$more_services kafka" ;;
+            --kafka | --redis) more_services="$more_services ${1#--}" ;;
             *) return 0 ;;
         esac
         shift
@@ -23,7 +23,7 @@ start_services() {
     shift 2
     mkdir -p "$dir"
     chmod 711 "$dir"
-    said=$("${root:?set by scripts/env.sh}/scripts/services/postgres" start "$dir/postgres" "$@") && eval "$said" || return 1
+    said=$("${root:?set by scripts/env.sh}/scripts/services/postgres" start "$dir/postgres" ${settings[@]+"${settings[@]}"}) && eval "$said" || return 1
     said=$("$root/scripts/services/pgbouncer" start "$dir/pgbouncer") && eval "$said" || return 1
     for service in $more; do
         said=$("$root/scripts/services/$service" start "$dir/$service") && eval "$said" || return 1
@@ -44,7 +44,7 @@ measuring_settings() {
 # Nothing of theirs is needed any more, so they are ended rather than closed.
 stop_services() {
     local service
-    for service in kafka pgbouncer postgres; do
+    for service in kafka redis pgbouncer postgres; do
         [ ! -d "$1/$service" ] || "${root:?set by scripts/env.sh}/scripts/services/$service" remove "$1/$service" || true
     done
 }

@@ -4,8 +4,9 @@
 #
 # The budget is what it should take on two cores, compiling apart; the summary marks what took longer. At the limit the
 # suite is stopped: something hangs. `tests PACKAGE [TARGET...]` runs the test programs of a package that `build` made,
-# and `with_services` gives what follows it a Postgres and a PgBouncer of its own, and a broker with `--kafka`. `dashboard`
-# is what needs no server, `browser` the real binary in a real browser. Between `side_by_side` and `one_by_one` each begins as soon as one before it
+# and `with_services` gives what follows it a Postgres and a PgBouncer of its own, a broker with `--kafka` and a Redis with
+# `--redis`. `dashboard` is what needs no server, `browser` the real binary in a real browser. Between `side_by_side` and
+# `one_by_one` each begins as soon as one before it
 # has ended, so the long ones come first: most of them wait more than they compute, and each brings the services it needs.
 # shellcheck shell=bash
 
@@ -16,6 +17,7 @@ side_by_side
 suite release 600 5400 release
 suite foreman 400 3600 with_services processes
 suite team 300 1800 with_services tests foreman team
+suite fleet-redis 60 900 with_services --redis tests foreman redis
 suite postgres 400 1800 with_services tests foreman-postgres
 suite kafka 90 600 with_services --kafka threads 6 tests foreman-kafka
 suite fleet 180 1200 with_services --kafka tests foreman fleet
@@ -32,6 +34,7 @@ suite core 60 600 tests foreman-core
 suite conformance 100 600 tests foreman-conformance
 suite protocol 20 300 tests foreman-protocol
 suite services 120 400 scripts/check-services
+suite redis 60 600 with_services --redis tests foreman-redis
 suite client 60 600 tests foreman-client
 suite runner 60 300 scripts/check-test-runner
 suite signatures 30 300 scripts/check-webhook-signatures

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::FromRef;
 use foreman_core::limits::Limits;
-use foreman_core::ports::{AnnounceStore, LiveOutput, Schedules, Store, Submit, Tenancy};
+use foreman_core::ports::{AnnounceStore, Limiter, LiveOutput, Schedules, Store, Submit, Tenancy};
 use foreman_core::sealed::Keyring;
 use foreman_core::tenant::TenantLimits;
 use foreman_core::{Clock, TenantId};
@@ -54,6 +54,8 @@ pub struct AppParts {
     pub waits: Waits,
     pub streams: Hub,
     pub output: Arc<dyn LiveOutput>,
+    /// Where rates are counted: by this process, or by all of them together.
+    pub limiter: Arc<dyn Limiter>,
     pub clock: Arc<dyn Clock>,
     pub limits: Limits,
     /// What every tenant may ask for, but for what an administrator said about it.
@@ -89,7 +91,8 @@ impl App {
     pub fn new(parts: AppParts) -> Self {
         let (gate, tenancy) = (&parts.gate, Arc::clone(&parts.tenancy));
         let defaults = DefaultLimits { every: parts.tenant_limits.clone(), own: parts.own_limits.clone() };
-        let authenticator = Authenticator::new(gate.keys.clone(), tenancy, defaults, gate.patience, &parts.tasks);
+        let attempts = (gate.patience, Arc::clone(&parts.limiter));
+        let authenticator = Authenticator::new(gate.keys.clone(), tenancy, defaults, attempts, &parts.tasks);
         let overviews = Overviews::new(&parts.tasks);
         let labels = KnownLabels::new(Arc::clone(&parts.store), parts.tasks.clone());
         let Bodies { in_flight, answers_in_flight, job_bytes, batch_bytes, .. } = parts.bodies;

@@ -30,6 +30,7 @@ pub mod idempotency;
 pub mod keys;
 pub mod labels;
 mod ledger;
+pub mod limiter;
 pub mod listing;
 pub mod log_start;
 pub mod machine;

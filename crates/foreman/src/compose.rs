@@ -20,6 +20,7 @@
 
 mod api;
 mod leading;
+mod redis;
 mod store;
 mod transport;
 mod upkeep;
@@ -32,8 +33,9 @@ use axum::Router;
 use foreman_api::{
     BindError, Gate, HostPolicy, KeyPolicy, LateRouter, Meter, Patience, Readiness, Server, Vitals, probes,
 };
+use foreman_core::memory::LocalLimiter;
 use foreman_core::ports::intercept::Intercepted;
-use foreman_core::ports::{AnnounceStore, Store, Tenancy, TenantStore, Wakeups};
+use foreman_core::ports::{AnnounceStore, Limiter, Store, Tenancy, TenantStore, Wakeups};
 use foreman_core::sealed::Keyring;
 use foreman_core::{Clock, Timestamp};
 use foreman_engine::SubmitHandle;
@@ -100,6 +102,7 @@ struct StorePorts {
     announced: Option<Arc<dyn AnnounceStore>>,
     wakeups: Arc<dyn Wakeups>,
     lease: Arc<dyn Lease>,
+    limiter: Arc<dyn Limiter>,
 }
 
 /// The wall clock, as `core` takes it.
@@ -132,8 +135,8 @@ pub fn direct_api(
     let mut wiring = Wiring::new(Role::Api, settings, tasks);
     wiring.gate.hosts = HostPolicy::Any;
     wiring.gate.keys = KeyPolicy::Direct;
-    let lease = Arc::new(AlwaysLeader::default());
-    let shared = StorePorts { store, tenancy, announced: None, wakeups, lease };
+    let (lease, limiter) = (Arc::new(AlwaysLeader::default()), Arc::new(LocalLimiter::new(clock())));
+    let shared = StorePorts { store, tenancy, announced: None, wakeups, lease, limiter };
     let (router, _, _) = api::parts(&wiring, &shared, OutputHub::new(settings.output.clone()));
     router
 }

@@ -122,6 +122,7 @@ pub fn load(flags: &ServerFlags, environment: &Environment, role: Role) -> Resul
         loader.allow_this_machine();
     }
     loader.choose_store();
+    loader.judge_redis();
     loader.judge_addresses(role);
     loader.judge_commands(role);
     loader.judge_kafka(role);
@@ -159,6 +160,7 @@ impl Loader {
         loader.environment(environment);
         loader.flags(flags);
         loader.choose_store();
+        loader.judge_redis();
         loader
     }
 
@@ -234,6 +236,9 @@ impl Loader {
         if let Some(brokers) = environment.get("KAFKA_BROKERS") {
             self.set("kafka.brokers", Raw::Text(brokers), Origin::Variable("KAFKA_BROKERS".into()));
         }
+        if let Some(url) = environment.get("REDIS_URL") {
+            self.set("redis.url", Raw::Text(url), Origin::Variable("REDIS_URL".into()));
+        }
         let names: Vec<(String, &'static str)> =
             self.known.iter().map(|setting| (setting.variable(), setting.path)).collect();
         for (name, value) in environment.settings() {
@@ -285,6 +290,21 @@ impl Loader {
         if settings.store == StoreKind::Postgres && settings.database.url.is_none() {
             let origin = self.origins.get("store").cloned().unwrap_or(Origin::Default);
             self.mistake(origin, "store: postgres needs an address: set DATABASE_URL");
+        }
+    }
+
+    /// What stands behind the address of Redis is one thing, and can be reached as it is written.
+    fn judge_redis(&mut self) {
+        let redis = &self.settings.redis;
+        let mistake = if redis.cluster && redis.sentinel_master.is_some() {
+            Some(("redis.cluster", "redis.sentinel_master is set too; set only one of them".to_owned()))
+        } else {
+            let checked = redis.config().map(|config| config.check());
+            checked.and_then(Result::err).map(|error| ("redis.url", describe(&error)))
+        };
+        if let Some((path, why)) = mistake {
+            let origin = self.origins.get(path).cloned().unwrap_or(Origin::Default);
+            self.mistake(origin, format!("{path}: {why}"));
         }
     }
 
@@ -392,6 +412,12 @@ impl Loader {
         self.settings.complete(environment, role);
         Ok(Loaded { settings: self.settings, origins: self.origins })
     }
+}
+
+/// What is wrong, down to the first cause.
+fn describe(error: &foreman_redis::InvalidConfig) -> String {
+    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
+    format!("{error}{}", cause.unwrap_or_default())
 }
 
 fn unknown<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> String {

@@ -6,6 +6,7 @@
 
 mod held;
 mod queues;
+mod redis;
 mod store;
 mod transport;
 
@@ -21,6 +22,7 @@ use foreman_engine::scheduler::Lag;
 use foreman_engine::settle::RefusedOutcomes;
 use foreman_engine::{courier, pruner};
 use foreman_kafka::Health;
+use foreman_redis::Link;
 use foreman_runtime::Lead;
 use http::{Method, StatusCode};
 use prometheus_client::encoding::text::encode;
@@ -35,6 +37,7 @@ use tokio::time::Instant;
 use crate::role::Role;
 use held::HeldJobs;
 use queues::QueueCollector;
+pub use redis::RedisMeter;
 pub use store::StoreMeter;
 use transport::{TransportCollector, TransportReadings};
 
@@ -94,7 +97,11 @@ pub struct Metrics {
     heartbeat_age: Seconds,
     requests: Family<Request, Counter>,
     request_seconds: Took<Route>,
+    redis_up: Gauge,
+    pub redis_fallbacks: Family<One, Counter>,
+    pub redis_calls: Took<One>,
     pub held: HeldJobs,
+    redis: OnceLock<Link>,
     lead: OnceLock<Lead>,
     lag: OnceLock<Lag>,
     followers: Mutex<Vec<(&'static str, Lag)>>,
@@ -237,7 +244,20 @@ impl Metrics {
                 "Duration of requests, by route",
                 Family::new_with_constructor(histogram),
             ),
+            redis_up: add(registry_ref, "redis_up", "1 while Redis answers; 0 while it does not, and without one"),
+            redis_fallbacks: add(
+                registry_ref,
+                "redis_fallbacks",
+                "Calls of Redis that were not answered in time, or not made because it does not answer, by use",
+            ),
+            redis_calls: with(
+                registry_ref,
+                "redis_call_seconds",
+                "Duration of calls that Redis answered, by use",
+                Family::new_with_constructor(histogram),
+            ),
             held: HeldJobs::default(),
+            redis: OnceLock::new(),
             lead: OnceLock::new(),
             lag: OnceLock::new(),
             followers: Mutex::default(),
@@ -302,6 +322,11 @@ impl Metrics {
     /// And who follows the stream.
     pub fn set_streams(&self, hub: Hub) {
         let _ = self.hub.set(hub);
+    }
+
+    /// And whether Redis answers.
+    pub fn set_redis(&self, link: Link) {
+        let _ = self.redis.set(link);
     }
 
     /// Who has held back clean-up for longest, of those who do so for too long.
@@ -387,6 +412,7 @@ impl Meter for Metrics {
             self.outcomes_refused.set(i64::try_from(refused.count()).unwrap_or(i64::MAX));
             self.outcomes_refused_age.set(refused.age().as_secs_f64());
         }
+        self.redis_up.set(self.redis.get().is_some_and(|link| link.status().is_up).into());
         if let Some(hub) = self.hub.get() {
             let counts = hub.counts();
             self.streams.set(i64::try_from(counts.open).unwrap_or(i64::MAX));
@@ -468,6 +494,8 @@ mod tests {
         metrics.slots.set(32);
         metrics.set_pruning(pruner::Progress::default());
         metrics.add_follower("relay", Lag::default());
+        metrics.redis_fallbacks.get_or_create(&[("use", "limits")]).inc();
+        metrics.redis_calls.get_or_create(&[("use", "wakeups")]).observe(0.001);
         metrics.request(&Method::GET, "/healthz", StatusCode::OK, Duration::from_millis(1));
         metrics.request(&Method::from_bytes(b"BREW").expect("a method"), "-", StatusCode::NOT_FOUND, Duration::ZERO);
         let text = metrics.text();
@@ -487,6 +515,9 @@ mod tests {
             "foreman_statistics_lag_seconds 0.0",
             "foreman_prune_behind_seconds{kind=\"partitions\"} 0.0",
             "foreman_prune_behind_seconds{kind=\"jobs\"} 0.0",
+            "foreman_redis_up 0",
+            "foreman_redis_fallbacks_total{use=\"limits\"} 1",
+            "foreman_redis_call_seconds_count{use=\"wakeups\"} 1",
             "foreman_streams 0",
             "foreman_stream_events_total 0",
             "foreman_streams_slow_total 0",

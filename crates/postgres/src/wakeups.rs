@@ -9,13 +9,12 @@
 //! by their sender and not heard twice.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use deadpool_postgres::{Object, Pool};
 use foreman_core::memory::LocalWakeups;
-use foreman_core::ports::{StoreError, Topic, Wakeups};
-use foreman_runtime::{Backoff, Shutdown};
+use foreman_core::ports::{RungTopics, StoreError, Topic, Wakeups};
+use foreman_runtime::{Backoff, Debounce, Shutdown};
 use futures_util::StreamExt;
 use futures_util::stream;
 use tokio::sync::{Notify, watch};
@@ -29,10 +28,6 @@ use crate::connection;
 use crate::error::{Fault, OpenError, Remedy};
 use crate::tls;
 
-/// Between two messages of one process; the longer one while it rings all the time.
-const FIRST_PAUSE: Duration = Duration::from_millis(5);
-const PAUSE: Duration = Duration::from_millis(20);
-
 /// A connection that says nothing is asked whether it still hears, once in so many times as long as an answer may take.
 const QUIET: u32 = 6;
 
@@ -43,9 +38,8 @@ pub struct PgWakeups {
 }
 
 struct SharedWakeups {
-    local: LocalWakeups,
-    /// What was rung and not yet sent, a bit per topic.
-    rung: AtomicU8,
+    local: Arc<LocalWakeups>,
+    rung: RungTopics,
     wake: Notify,
     pool: Pool,
     channel: String,
@@ -70,8 +64,8 @@ impl PgWakeups {
     pub fn new(config: &Config) -> Result<(Bell, Self), OpenError> {
         connection::check_schema(&config.schema)?;
         let shared = Arc::new(SharedWakeups {
-            local: LocalWakeups::new(),
-            rung: AtomicU8::new(0),
+            local: Arc::new(LocalWakeups::new()),
+            rung: RungTopics::default(),
             wake: Notify::new(),
             pool: connection::direct_pool(config)?,
             channel: channel(&config.schema),
@@ -87,6 +81,11 @@ impl PgWakeups {
         Ok((bell, Self { shared }))
     }
 
+    /// What this process hears: for whoever carries rings in another way as well.
+    pub fn local(&self) -> Arc<LocalWakeups> {
+        Arc::clone(&self.shared.local)
+    }
+
     /// Sends what was rung last, when the bell runs no more: what a process hands back as it stops is picked up at once.
     pub async fn flush(&self) {
         self.shared.send().await;
@@ -96,7 +95,7 @@ impl PgWakeups {
 impl Wakeups for PgWakeups {
     fn ring(&self, topic: Topic) {
         self.shared.local.ring(topic);
-        self.shared.rung.fetch_or(bit(topic), Ordering::Release);
+        self.shared.rung.add(topic);
         self.shared.wake.notify_one();
     }
 
@@ -105,15 +104,6 @@ impl Wakeups for PgWakeups {
     }
 }
 
-const NAMES: [(Topic, &str); 6] = [
-    (Topic::Ready, "ready"),
-    (Topic::Waiting, "waiting"),
-    (Topic::Cancelled, "cancelled"),
-    (Topic::Changed, "changed"),
-    (Topic::Scheduled, "scheduled"),
-    (Topic::Resigned, "resigned"),
-];
-
 /// Where the messages of a schema are heard.
 pub(crate) fn channel(schema: &str) -> String {
     format!("foreman_{schema}")
@@ -121,24 +111,15 @@ pub(crate) fn channel(schema: &str) -> String {
 
 /// A message that no process takes for its own.
 pub(crate) fn message(topic: Topic) -> String {
-    let name = NAMES.iter().find(|(known, _)| *known == topic).map_or("", |(_, name)| name);
-    format!("- {name}")
-}
-
-fn bit(topic: Topic) -> u8 {
-    let place = NAMES.iter().position(|(known, _)| *known == topic).unwrap_or_default();
-    1 << place
+    format!("- {}", topic.name())
 }
 
 impl SharedWakeups {
     /// One message for each topic rung since the last time.
     async fn send(&self) -> bool {
-        let rung = self.rung.swap(0, Ordering::Acquire);
-        let text: Vec<String> = NAMES
-            .iter()
-            .filter(|(topic, _)| rung & bit(*topic) != 0)
-            .map(|(_, name)| format!("NOTIFY {}, '{} {name}'", self.channel, self.sender))
-            .collect();
+        let rung = self.rung.take();
+        let text: Vec<String> =
+            rung.iter().map(|topic| format!("NOTIFY {}, '{} {}'", self.channel, self.sender, topic.name())).collect();
         if text.is_empty() {
             return true;
         }
@@ -146,7 +127,7 @@ impl SharedWakeups {
             Ok(()) => true,
             Err(error) => {
                 debug!("could not wake other processes yet: {error}");
-                self.rung.fetch_or(rung, Ordering::Release);
+                rung.into_iter().for_each(|topic| self.rung.add(topic));
                 self.wake.notify_one();
                 false
             }
@@ -177,10 +158,8 @@ impl SharedWakeups {
         if sender == self.sender {
             return;
         }
-        for (topic, known) in NAMES {
-            if known == name {
-                self.local.ring(topic);
-            }
+        if let Some(topic) = Topic::named(name) {
+            self.local.ring(topic);
         }
     }
 
@@ -207,14 +186,12 @@ impl Bell {
         let mut backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(5));
         // To connect takes longer than all the rest of a ring: not while somebody waits for the first one.
         drop(self.shared.pool.get().await);
-        let mut pause = FIRST_PAUSE;
+        let mut debounce = Debounce::of_wakeups();
         loop {
             self.shared.wake.notified().await;
             if self.shared.send().await {
                 backoff.reset();
-                sleep(pause).await;
-                let is_rung = self.shared.rung.load(Ordering::Relaxed) != 0;
-                pause = if is_rung { (pause * 2).min(PAUSE) } else { FIRST_PAUSE };
+                debounce.pause(|| !self.shared.rung.is_empty()).await;
             } else {
                 sleep(backoff.next()).await;
             }
@@ -278,16 +255,4 @@ impl Bell {
 
 fn no_answer() -> StoreError {
     StoreError::Unavailable("the database does not answer".into())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_topic_has_a_bit_and_a_name_of_its_own() {
-        let bits: u8 = Topic::ALL.into_iter().map(bit).fold(0, |all, bit| all | bit);
-        assert_eq!(bits.count_ones() as usize, Topic::ALL.len());
-        assert_eq!(NAMES.len(), Topic::ALL.len());
-    }
 }

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use foreman_core::audit::Actor;
 use foreman_core::key::{self, ApiKey, KeyHash, KeyId, KeyRecord, Scopes};
-use foreman_core::ports::{Pass, Tenancy};
+use foreman_core::ports::{Limiter, Pass, Tenancy};
 use foreman_core::tenant::{Tenant, TenantLimits, TenantSettings};
 use foreman_core::{TenantId, Timestamp};
 use foreman_runtime::Tasks;
@@ -102,16 +102,17 @@ impl Authenticator {
         keys: KeyPolicy,
         tenancy: Arc<dyn Tenancy>,
         defaults: DefaultLimits,
-        patience: Patience,
+        attempts: (Patience, Arc<dyn Limiter>),
         tasks: &Tasks,
     ) -> Self {
+        let (patience, limiter) = attempts;
         Self {
             keys,
             defaults: Arc::new(defaults),
             known_keys: FreshCache::new(FRESH, tasks.clone()),
             known_tenants: FreshCache::new(FRESH, tasks.clone()),
             known_sessions: FreshCache::new(FRESH, tasks.clone()),
-            attempts: Attempts::new(patience),
+            attempts: Attempts::new(patience, limiter),
             operators: Operators::default(),
             uses: Uses::new(Arc::clone(&tenancy), tasks.clone()),
             tenancy,
@@ -142,7 +143,9 @@ impl Authenticator {
         match &self.keys {
             KeyPolicy::Direct => self.direct(peer).await,
             KeyPolicy::None if !shown.starts_with(b"fm_") => self.everything(Actor::Nobody).await,
-            KeyPolicy::Asked(admin) if self.is_admin(shown, admin, peer)? => self.everything(Actor::Bootstrap).await,
+            KeyPolicy::Asked(admin) if self.is_admin(shown, admin, peer).await? => {
+                self.everything(Actor::Bootstrap).await
+            }
             KeyPolicy::None | KeyPolicy::Asked(_) => self.holder(shown, peer).await,
         }
     }
@@ -150,16 +153,17 @@ impl Authenticator {
     /// Whether this is the key of the configuration. A person chose it, so guesses at it are slowed down like any other. An operator who
     /// was here lately does not wait, and a few in a second are compared all the same: one stranger behind an address does not lock
     /// out its operator.
-    fn is_admin(&self, shown: &[u8], admin: &KeyHash, peer: IpAddr) -> Result<bool, Problem> {
+    async fn is_admin(&self, shown: &[u8], admin: &KeyHash, peer: IpAddr) -> Result<bool, Problem> {
         if shown.starts_with(b"fm_") && std::str::from_utf8(shown).is_ok_and(|text| text.parse::<ApiKey>().is_ok()) {
             // A key of the store, whose place in line is not taken from it.
             return Ok(KeyHash::of(shown) == *admin);
         }
         let is_admin = KeyHash::of(shown) == *admin;
-        match self.attempts.wait(peer) {
-            Some(_) if is_admin && self.operators.was_here(peer) => {}
-            Some(wait) if !self.attempts.may_look_up(peer) => return Err(too_many_attempts(wait)),
-            _ => {}
+        if !(is_admin && self.operators.was_here(peer))
+            && let Some(wait) = self.attempts.wait(peer).await
+            && !self.attempts.may_look_up(peer).await
+        {
+            return Err(too_many_attempts(wait));
         }
         if is_admin {
             self.operators.came(peer);
@@ -211,16 +215,18 @@ impl Authenticator {
     /// The holder of a key of the store.
     async fn holder(&self, shown: &[u8], peer: IpAddr) -> Result<Caller, Problem> {
         let shown = std::str::from_utf8(shown).ok().and_then(|text| text.parse::<ApiKey>().ok());
-        if let Some(wait) = self.attempts.wait(peer)
-            && !shown.as_ref().is_some_and(|shown| self.is_known(shown) || self.attempts.may_look_up(peer))
+        // The limiter may be a call away: what is known needs none.
+        if !shown.as_ref().is_some_and(|shown| self.is_known(shown))
+            && let Some(wait) = self.attempts.wait(peer).await
+            && !(shown.is_some() && self.attempts.may_look_up(peer).await)
         {
             return Err(too_many_attempts(wait));
         }
-        let Some(shown) = shown else { return Err(self.stranger(peer)) };
+        let Some(shown) = shown else { return Err(self.stranger(peer).await) };
         let answer = self.look_up(shown.id()).await?;
         let (known, age) = (answer.value, answer.age);
         let kept = key::admit(&shown, known.as_ref().map(|known| known.key.clone()));
-        let (Some(_), Some(known)) = (kept, known) else { return Err(self.stranger(peer)) };
+        let (Some(_), Some(known)) = (kept, known) else { return Err(self.stranger(peer).await) };
         self.caller(&known, age)
     }
 
@@ -242,8 +248,8 @@ impl Authenticator {
         self.known_keys.is_known(shown.id(), |known| known.as_ref().is_some_and(|known| known.key.hash == shown.hash()))
     }
 
-    fn stranger(&self, peer: IpAddr) -> Problem {
-        self.attempts.failed(peer);
+    async fn stranger(&self, peer: IpAddr) -> Problem {
+        self.attempts.failed(peer).await;
         Problem::new(Kind::Unauthorized, "the key is unknown")
     }
 

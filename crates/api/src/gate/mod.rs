@@ -143,7 +143,7 @@ impl GateLayer {
             caller.may(scope)?;
         }
         if takes == Takes::One {
-            app.quotas().take_act(app, &caller)?;
+            app.quotas().take_act(app, &caller).await?;
         }
         refusal.map_or(Ok(Admission { caller: Some(caller), action }), Err)
     }

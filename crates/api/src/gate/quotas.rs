@@ -6,32 +6,32 @@
 //! schedule makes by itself takes nothing of the rate: there it is the schedules that are counted, and their hosts when
 //! they are written, and so are those of webhooks; how much waits, the scheduler looks at before it fires.
 //!
-//! Each process keeps its own books, in memory and bounded: with N of them in front of one store a tenant may submit up
-//! to N times its rate. What waits is counted in the store itself, so that limit holds over all of them, but for what
-//! is submitted in the moments between two counts; so are the queues in which it waits ([`QueueNames`]). A process that
-//! starts again begins with full buckets.
+//! Rates and hosts are counted by the [`Limiter`](foreman_core::ports::Limiter). With Redis it is one for all API processes, and a tenant may submit as
+//! much as its limit says, however many there are. Without Redis, and while Redis does not answer, each process counts for
+//! itself: with N of them in front of one store a tenant may then submit up to N times its rate, and a process that starts
+//! again begins with full buckets. What waits is counted in the store itself, so that limit holds over all of them either
+//! way, but for what is submitted in the moments between two counts; so are the queues in which it waits ([`QueueNames`]).
+//! What this process knows of both lies in its books, in memory and bounded.
 
-mod hosts;
 mod waiting;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::response::Response;
 use foreman_core::job::QueueName;
-use foreman_core::ports::JobSummary;
+use foreman_core::ports::{JobSummary, LimitKey, Window};
 use foreman_core::spec::JobSpec;
 use foreman_core::target::Body;
-use foreman_core::tenant::{Batch, Limit, QueueNames, Quota, Rate, Take, TokenBucket};
+use foreman_core::tenant::{Batch, Limit, QueueNames, Quota, Rate, Take};
 use foreman_core::{Target, TenantId, Work};
 use http::header::RETRY_AFTER;
 use http::{HeaderName, HeaderValue};
 use tokio::time::Instant;
 use url::Url;
 
-use self::hosts::RecentHosts;
 use self::waiting::WaitingJobs;
 use crate::app::App;
 use crate::gate::caller::Caller;
@@ -50,35 +50,28 @@ pub(crate) struct Quotas {
 /// What one tenant has asked for lately.
 struct Book {
     used_at: Mutex<Instant>,
-    now: Mutex<Now>,
     waiting: tokio::sync::Mutex<WaitingJobs>,
     names: tokio::sync::Mutex<QueueNames>,
 }
 
-#[derive(Default)]
-struct Now {
-    bucket: TokenBucket,
-    sign_ins: TokenBucket,
-    hosts: RecentHosts,
-}
-
 /// Sign-ins of one tenant: each is a row for twelve hours. People sign in seldom.
 const SIGN_INS: Rate = Rate { per_second: 1, burst: 100 };
+
+/// In which a tenant's jobs may call so many different hosts: with very many, a server of jobs is a scanner of networks.
+const HOSTS_WITHIN: Duration = Duration::from_mins(1);
 
 impl Quotas {
     /// Takes what jobs with this work come to, or refuses all of them. What was taken of the rate is not given back when there is no room:
     /// a client that keeps asking is slowed down by it. The quota is for the answer.
     pub async fn take(&self, app: &App, caller: &Caller, works: &[Arc<Work>]) -> Result<Option<Quota>, Problem> {
         let (book, count) = (self.book(&caller.tenant), works.len() as u64);
-        let quota = match book.take_rate(app, caller, count) {
+        let quota = match take_rate(app, caller, count).await {
             None => None,
             Some(Take::Allowed(quota)) => Some(quota),
             Some(refused) => return Err(too_fast(refused, count)),
         };
         book.take_room(app, caller, count).await?;
-        if let Limit::AtMost(most) = caller.profile.limits.target_hosts_per_minute {
-            book.take_hosts(works, most)?;
-        }
+        take_hosts_of(app, caller, works).await?;
         let queues = works.iter().map(|work| &work.queue);
         if let [name, ..] = &book.without_room(app, caller, queues, Batch::Together).await?[..] {
             return Err(too_many_queues(caller, name));
@@ -98,7 +91,7 @@ impl Quotas {
         let book = self.book(&caller.tenant);
         let mut count = jobs.len();
         for (place, job) in jobs.iter().enumerate() {
-            match self.take_hosts(caller, job.outline.urls()) {
+            match self.take_hosts(app, caller, job.outline.urls()).await {
                 Err(problem) if place == 0 => return Err(problem),
                 Err(_) => {
                     count = place;
@@ -115,7 +108,7 @@ impl Quotas {
             None => {}
         }
         loop {
-            match book.take_rate(app, caller, count as u64) {
+            match take_rate(app, caller, count as u64).await {
                 None | Some(Take::Allowed(_)) => break,
                 Some(Take::Wait { retry_after, .. }) if Instant::now() + retry_after <= until => {
                     tokio::time::sleep(retry_after).await;
@@ -129,20 +122,20 @@ impl Quotas {
 
     /// Takes what an act comes to that makes no job. Who runs the server pauses and changes what a tenant has, however
     /// busy that is.
-    pub fn take_act(&self, app: &App, caller: &Caller) -> Result<(), Problem> {
+    pub async fn take_act(&self, app: &App, caller: &Caller) -> Result<(), Problem> {
         if caller.is_operator() {
             return Ok(());
         }
-        match self.book(&caller.tenant).take_rate(app, caller, 1) {
+        match take_rate(app, caller, 1).await {
             None | Some(Take::Allowed(_)) => Ok(()),
             Some(refused) => Err(too_fast(refused, 1)),
         }
     }
 
     /// The same for a sign-in, of whoever it is: a session is kept for hours.
-    pub fn take_sign_in(&self, app: &App, caller: &Caller) -> Result<(), Problem> {
-        self.take_act(app, caller)?;
-        let take = self.book(&caller.account()).now().sign_ins.take(SIGN_INS, 1, app.clock.now());
+    pub async fn take_sign_in(&self, app: &App, caller: &Caller) -> Result<(), Problem> {
+        self.take_act(app, caller).await?;
+        let take = app.limiter.take(LimitKey::of("sign-in", caller.account().as_str()), SIGN_INS, 1).await;
         if take.is_allowed() {
             return Ok(());
         }
@@ -154,11 +147,14 @@ impl Quotas {
 
     /// Takes the hosts of URLs that are called later: those of a schedule or a webhook. What is not a URL is somebody else's to
     /// refuse.
-    pub fn take_hosts<'u>(&self, caller: &Caller, urls: impl IntoIterator<Item = &'u str>) -> Result<(), Problem> {
-        let Limit::AtMost(most) = caller.profile.limits.target_hosts_per_minute else { return Ok(()) };
+    pub async fn take_hosts(
+        &self,
+        app: &App,
+        caller: &Caller,
+        urls: impl IntoIterator<Item = &str>,
+    ) -> Result<(), Problem> {
         let urls: Vec<Url> = urls.into_iter().filter_map(|url| Url::parse(url).ok()).collect();
-        let book = self.book(&caller.tenant);
-        book.now().hosts.admit(urls.iter().filter_map(Url::host_str), most).map_err(|wait| too_many_hosts(most, wait))
+        take_hosts(app, caller, &urls.iter().filter_map(Url::host_str).collect::<Vec<_>>()).await
     }
 
     fn book(&self, tenant: &TenantId) -> Arc<Book> {
@@ -172,7 +168,6 @@ impl Quotas {
         }
         let book = Arc::new(Book {
             used_at: Mutex::new(Instant::now()),
-            now: Mutex::default(),
             waiting: tokio::sync::Mutex::default(),
             names: tokio::sync::Mutex::default(),
         });
@@ -182,17 +177,6 @@ impl Quotas {
 }
 
 impl Book {
-    fn now(&self) -> MutexGuard<'_, Now> {
-        // Nothing in here can panic half way through a change.
-        self.now.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// `None`: nothing limits it.
-    fn take_rate(&self, app: &App, caller: &Caller, count: u64) -> Option<Take> {
-        let rate = Rate::of_submissions(&caller.profile.limits)?;
-        Some(self.now().bucket.take(rate, count, app.clock.now()))
-    }
-
     async fn take_room(&self, app: &App, caller: &Caller, count: u64) -> Result<(), Problem> {
         let Limit::AtMost(most) = caller.profile.limits.queued_jobs else { return Ok(()) };
         let has_room = self.waiting.lock().await.has_room(app, &caller.tenant, count, most).await?;
@@ -211,14 +195,28 @@ impl Book {
         let now = || Instant::now().into_std();
         Ok(self.names.lock().await.admit(&*app.store, &caller.tenant, queues, (most, batch), now).await?)
     }
+}
 
-    fn take_hosts(&self, works: &[Arc<Work>], most: u64) -> Result<(), Problem> {
-        let targets = works.iter().filter_map(|work| work.target.url().map(Cow::Borrowed));
-        let callbacks = works.iter().filter_map(|work| Url::parse(work.callback_url.as_deref()?).ok());
-        let urls: Vec<Cow<'_, Url>> = targets.chain(callbacks.map(Cow::Owned)).collect();
-        let hosts = urls.iter().filter_map(|url| url.host_str());
-        self.now().hosts.admit(hosts, most).map_err(|wait| too_many_hosts(most, wait))
+/// `None`: nothing limits it.
+async fn take_rate(app: &App, caller: &Caller, count: u64) -> Option<Take> {
+    let rate = Rate::of_submissions(&caller.profile.limits)?;
+    Some(app.limiter.take(LimitKey::of("submit", caller.tenant.as_str()), rate, count).await)
+}
+
+async fn take_hosts_of(app: &App, caller: &Caller, works: &[Arc<Work>]) -> Result<(), Problem> {
+    let targets = works.iter().filter_map(|work| work.target.url().map(Cow::Borrowed));
+    let callbacks = works.iter().filter_map(|work| Url::parse(work.callback_url.as_deref()?).ok());
+    let urls: Vec<Cow<'_, Url>> = targets.chain(callbacks.map(Cow::Owned)).collect();
+    take_hosts(app, caller, &urls.iter().filter_map(|url| url.host_str()).collect::<Vec<_>>()).await
+}
+
+async fn take_hosts(app: &App, caller: &Caller, hosts: &[&str]) -> Result<(), Problem> {
+    let Limit::AtMost(most) = caller.profile.limits.target_hosts_per_minute else { return Ok(()) };
+    if hosts.is_empty() {
+        return Ok(());
     }
+    let (key, window) = (LimitKey::of("hosts", caller.tenant.as_str()), Window { most, length: HOSTS_WITHIN });
+    app.limiter.admit(key, window, hosts).await.map_err(|wait| too_many_hosts(most, wait))
 }
 
 /// First what is forgotten; if that is nothing, the older half.
@@ -241,14 +239,14 @@ pub(crate) fn may_carry(caller: &Caller, target: &Target) -> Result<(), Problem>
 }
 
 /// The same for the job of a schedule, of which a patch may have a part alone.
-pub(crate) fn may_schedule(app: &App, caller: &Caller, job: &JobSpec) -> Result<(), Problem> {
+pub(crate) async fn may_schedule(app: &App, caller: &Caller, job: &JobSpec) -> Result<(), Problem> {
     let carried =
         [("/job/payload", job.payload.as_ref().map(|payload| payload.get())), ("/job/body", job.body.as_deref())];
     for (pointer, text) in carried {
         is_light_enough(caller, text.unwrap_or_default())
             .map_err(|detail| Problem::mistake(Kind::InvalidSchedule, pointer, detail))?;
     }
-    app.quotas().take_hosts(caller, [&job.url, &job.callback_url].into_iter().filter_map(Option::as_deref))
+    app.quotas().take_hosts(app, caller, [&job.url, &job.callback_url].into_iter().filter_map(Option::as_deref)).await
 }
 
 fn is_light_enough(caller: &Caller, text: &str) -> Result<(), String> {

@@ -72,7 +72,7 @@ pub(crate) async fn sign_in(State(app): State<App>, request: Request) -> Result<
     let mut answer = json::answer(StatusCode::OK, &whoami::document(&caller));
     answer.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if caller.actor != Actor::Nobody {
-        app.quotas().take_sign_in(&app, &caller)?;
+        app.quotas().take_sign_in(&app, &caller).await?;
         let text = PassText::fresh(PassKind::Session);
         authenticator.issue(&text, &caller).await?;
         // The one before, which somebody may have put there, is worth nothing from now on.

@@ -191,7 +191,7 @@ pub(crate) async fn update(
     let patch: Box<RawValue> = json::parse(&body, Kind::InvalidSchedule)?;
     if let Some(job) = fields.job {
         judge_command(&app, &caller, &job)?;
-        quotas::may_schedule(&app, &caller, &job)?;
+        quotas::may_schedule(&app, &caller, &job).await?;
     }
     change_what_fires(&app, &caller, key, ScheduleChange::Patch(patch), expected).await
 }
@@ -377,7 +377,7 @@ async fn read(app: &App, caller: &Caller, request: Request) -> Result<(HeaderMap
     let (headers, body) = app.json(request, app.bodies.job_bytes).await?;
     let spec: ScheduleSpec = json::parse(&body, Kind::InvalidSchedule)?;
     judge_command(app, caller, &spec.job)?;
-    quotas::may_schedule(app, caller, &spec.job)?;
+    quotas::may_schedule(app, caller, &spec.job).await?;
     Ok((headers, spec))
 }
 

@@ -79,6 +79,7 @@ struct Signs {
     pruning: OnceLock<Complain>,
     outcomes: OnceLock<Complain>,
     broker: OnceLock<Assess>,
+    redis: OnceLock<Complain>,
 }
 
 type Say = Box<dyn Fn() -> String + Send + Sync>;
@@ -108,6 +109,7 @@ impl Vitals {
             pruning: OnceLock::new(),
             outcomes: OnceLock::new(),
             broker: OnceLock::new(),
+            redis: OnceLock::new(),
         }))
     }
 
@@ -146,6 +148,11 @@ impl Vitals {
     /// is ready all the same.
     pub fn set_broker(&self, assess: impl Fn() -> Result<Option<String>, String> + Send + Sync + 'static) {
         let _ = self.0.broker.set(Box::new(assess));
+    }
+
+    /// Whether Redis answers, where there is one. The process is ready all the same: it does without.
+    pub fn set_redis(&self, complain: impl Fn() -> Option<String> + Send + Sync + 'static) {
+        let _ = self.0.redis.set(Box::new(complain));
     }
 
     pub(crate) fn meter(&self) -> Option<&dyn Meter> {
@@ -226,6 +233,11 @@ impl Vitals {
         Some(Check { name: "kafka", ok, detail })
     }
 
+    fn redis(&self) -> Option<Check> {
+        let complain = self.0.redis.get()?;
+        Some(Check { name: "redis", ok: true, detail: complain() })
+    }
+
     fn punctuality(&self) -> Option<Check> {
         let judge = self.0.punctuality.get()?;
         let detail = judge().err();
@@ -291,6 +303,7 @@ pub(crate) async fn ready(State(vitals): State<Vitals>) -> Response {
     checks.extend(vitals.pruning());
     checks.extend(vitals.outcomes());
     checks.extend(vitals.broker());
+    checks.extend(vitals.redis());
     let ready = checks.iter().all(|check| check.ok);
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     json::answer(status, &Ready { ready, checks })

@@ -50,7 +50,7 @@ pub(crate) async fn create(State(app): State<App>, caller: Caller, request: Requ
     let (_, body) = app.json(request, app.bodies.job_bytes).await?;
     let spec: WebhookSpec = json::parse(&body, Kind::InvalidWebhook)?;
     let settings = WebhookSettings::judge(spec, &app.limits).map_err(invalid)?;
-    app.quotas().take_hosts(&caller, [settings.url.as_str()])?;
+    app.quotas().take_hosts(&app, &caller, [settings.url.as_str()]).await?;
     let (id, tenant) = (WebhookId::fresh(), caller.tenant);
     let (secret, sealed) = fresh_secret(&app, &tenant, id)?;
     let new = NewWebhook { id, tenant, settings, signing: SigningKeys::one(sealed), at_most: MOST_ENDPOINTS };
@@ -95,7 +95,7 @@ pub(crate) async fn update(
     let (headers, body) = app.json(request, app.bodies.job_bytes).await?;
     let expected = Expected::of_existing(&headers)?;
     let patch: WebhookPatch = json::parse(&body, Kind::InvalidWebhook)?;
-    app.quotas().take_hosts(&caller, patch.url.as_deref())?;
+    app.quotas().take_hosts(&app, &caller, patch.url.as_deref()).await?;
     let limits = app.limits.clone();
     let change = move |webhook: &Webhook| {
         let settings = webhook.settings.patched(patch.clone(), &limits).map_err(invalid)?;

@@ -12,10 +12,10 @@ use foreman_api::{
 };
 use foreman_core::lane::LanePlan;
 use foreman_core::limits::Limits;
-use foreman_core::memory::{self, LocalWakeups, ManualClock};
+use foreman_core::memory::{self, LocalLimiter, LocalWakeups, ManualClock};
 use foreman_core::ports::{
-    ClaimAnswer, ClaimRequest, Company, Held, JobStore, LiveOutput, OutputChunk, OutputLine, OutputStream, Queues,
-    SessionInfo, SessionStore, Submit, SubmitError, Submitted, WantedJobs,
+    ClaimAnswer, ClaimRequest, Company, Held, JobStore, Limiter, LiveOutput, OutputChunk, OutputLine, OutputStream,
+    Queues, SessionInfo, SessionStore, Submit, SubmitError, Submitted, WantedJobs,
 };
 use foreman_core::sealed::Keyring;
 use foreman_core::target::Route;
@@ -50,6 +50,8 @@ pub struct Setting {
     pub bodies: Bodies,
     pub serve: serve::Config,
     pub tail: tail::Config,
+    /// Instead of one of its own.
+    pub limiter: Option<Arc<dyn Limiter>>,
 }
 
 impl Default for Setting {
@@ -69,6 +71,7 @@ impl Default for Setting {
             serve: serve::Config::default(),
             // Without a poll in sight, only what is woken is seen.
             tail: tail::Config { poll: Duration::from_mins(10), ..tail::Config::default() },
+            limiter: None,
         }
     }
 }
@@ -139,6 +142,7 @@ impl Api {
             waits: waits.clone(),
             streams: streams.clone(),
             output: output.clone(),
+            limiter: setting.limiter.unwrap_or_else(|| Arc::new(LocalLimiter::new(clock.clone()))),
             clock: clock.clone(),
             limits: setting.limits,
             own_limits: setting.own_limits.unwrap_or_else(|| setting.tenant_limits.clone()),

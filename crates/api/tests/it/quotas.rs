@@ -1,7 +1,11 @@
 //! How much a tenant may ask for.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use foreman_api::{KeyPolicy, Patience};
+use foreman_core::memory::{LocalLimiter, ManualClock};
+use foreman_core::ports::Limiter;
 use foreman_core::tenant::{Limit, TenantLimits};
 use foreman_runtime::Stop;
 use serde_json::{Value, json};
@@ -52,6 +56,37 @@ async fn a_burst_goes_through_and_then_the_rate() {
     let problem = too_large.problem(429, "too-many-requests");
     assert!(problem["detail"].as_str().unwrap().contains("send fewer at a time"), "{problem}");
     batch(&api, 4).await.expect(200);
+}
+
+#[tokio::test]
+async fn servers_that_share_a_limiter_share_every_rate() {
+    let limiter: Arc<dyn Limiter> = Arc::new(LocalLimiter::new(Arc::new(ManualClock::new())));
+    let setting = || {
+        let mut tenant_limits = TenantLimits::unlimited();
+        (tenant_limits.submit_per_second, tenant_limits.submit_burst) = (Limit::AtMost(2), Limit::AtMost(4));
+        tenant_limits.target_hosts_per_minute = Limit::AtMost(2);
+        let patience = Patience { attempts: 2, ..Patience::default() };
+        let keys = KeyPolicy::asked(ADMIN);
+        Setting { tenant_limits, keys, patience, limiter: Some(limiter.clone()), ..keyed_setting() }
+    };
+    let first = Api::with(setting()).await;
+    let second = Api::over(&first, setting()).await;
+    let submit = async |api: &Api, host: &str| {
+        api.send_as(ADMIN, None, "POST", "/api/v1/jobs", Some(&format!(r#"{{"url":"http://{host}.example/"}}"#))).await
+    };
+    for (api, host, left) in [(&first, "a", "3"), (&second, "b", "2"), (&first, "b", "1")] {
+        let reply = submit(api, host).await;
+        assert_eq!(reply.header("ratelimit-remaining"), Some(left));
+        reply.expect(202);
+    }
+    let detail = submit(&second, "c").await.problem(429, "too-many-requests")["detail"].to_string();
+    assert!(detail.contains("2 different hosts"), "{detail}");
+    let refused = submit(&first, "a").await;
+    assert_eq!((refused.header("ratelimit-reset"), refused.header("retry-after")), (Some("2"), Some("1")));
+    refused.problem(429, "too-many-requests");
+    for (api, status) in [(&first, 401), (&second, 401), (&first, 429), (&second, 429)] {
+        assert_eq!(api.send_as("no-key-of-this-server", None, "GET", "/api/v1/jobs", None).await.status, status);
+    }
 }
 
 #[tokio::test]

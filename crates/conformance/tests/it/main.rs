@@ -1,6 +1,7 @@
 //! The reference store against every promise, and the proof that the promises can be broken.
 
 mod audit;
+mod limits;
 mod list;
 mod rules;
 mod same;

@@ -12,6 +12,7 @@ mod claim;
 mod clock;
 mod followers;
 mod keys;
+mod limiter;
 mod lists;
 mod passes;
 mod places;
@@ -42,6 +43,7 @@ use crate::time::{Clock, Timestamp};
 
 pub use ask::AskTheStore;
 pub use clock::ManualClock;
+pub use limiter::LocalLimiter;
 use places::Places;
 #[cfg(feature = "removable-rules")]
 pub use rules::Rule;

@@ -42,7 +42,7 @@ pub use jobs::{
     RefusedJob, RemoveAnswer, Settled, Settlement, Submitted, WaitsFor, WantedJobs, is_fragile,
 };
 pub use keys::{AtTheDoor, CreateKeyAnswer, KeyStore, NewKey, ReplaceKeyAnswer, Replacement, RevokeKeyAnswer};
-pub use limiter::{LimitKey, Limiter};
+pub use limiter::{LimitKey, Limiter, Window};
 pub use output::{LiveOutput, OutputChunk, OutputLine, OutputStream};
 pub use passes::{NewPass, Pass, PassHolder, PassKind, PassStore};
 pub use query::{
@@ -65,7 +65,7 @@ pub use transport::{Announcement, Arrival, Feed, Offer, PublishError, Publisher}
 pub use upkeep::{
     DONE_IS_NOTED_EVERY, Due, Leader, PruneKind, PruneStep, Pruned, Retention, USE_IS_NOTED_EVERY, Upkeep,
 };
-pub use wakeups::{Topic, Wakeups};
+pub use wakeups::{RungTopics, Topic, Wakeups};
 pub use webhooks::{
     CreateWebhookAnswer, Delivery, DeliveryNote, Endpoints, NewDelivery, NewWebhook, UpdateWebhookAnswer, WebhookStore,
     WebhookUpdate, Went,

@@ -1,5 +1,7 @@
 //! "Look now": hints that save waiting for the next poll. They may be lost or doubled; a poll backs each of them up.
 
+use std::sync::atomic::{AtomicU8, Ordering};
+
 use tokio::sync::watch;
 
 /// Rung by a store after its commit, heard by loops before they look.
@@ -30,4 +32,76 @@ pub enum Topic {
 impl Topic {
     pub const ALL: [Topic; 6] =
         [Topic::Ready, Topic::Waiting, Topic::Cancelled, Topic::Changed, Topic::Scheduled, Topic::Resigned];
+}
+
+const NAMES: [(Topic, &str); Topic::ALL.len()] = [
+    (Topic::Ready, "ready"),
+    (Topic::Waiting, "waiting"),
+    (Topic::Cancelled, "cancelled"),
+    (Topic::Changed, "changed"),
+    (Topic::Scheduled, "scheduled"),
+    (Topic::Resigned, "resigned"),
+];
+
+impl Topic {
+    /// As messages between processes name it.
+    pub fn name(self) -> &'static str {
+        NAMES.iter().find(|(known, _)| *known == self).map_or("", |(_, name)| name)
+    }
+
+    /// The topic of that name. One that is not known comes from a later version, and is not for us.
+    pub fn named(name: &str) -> Option<Self> {
+        NAMES.iter().find(|(_, known)| *known == name).map(|(topic, _)| *topic)
+    }
+}
+
+/// What was rung and not yet sent to other processes: any number of rings of a topic are one message.
+#[derive(Debug, Default)]
+pub struct RungTopics(AtomicU8);
+
+impl RungTopics {
+    pub fn add(&self, topic: Topic) {
+        self.0.fetch_or(bit(topic), Ordering::Release);
+    }
+
+    /// All of them; from now on none.
+    pub fn take(&self) -> Vec<Topic> {
+        let rung = self.0.swap(0, Ordering::Acquire);
+        Topic::ALL.into_iter().filter(|topic| rung & bit(*topic) != 0).collect()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+}
+
+fn bit(topic: Topic) -> u8 {
+    let place = Topic::ALL.iter().position(|known| *known == topic).unwrap_or_default();
+    1 << place
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_topic_has_a_bit_and_a_name_of_its_own() {
+        let bits: u8 = Topic::ALL.into_iter().map(bit).fold(0, |all, bit| all | bit);
+        assert_eq!(bits.count_ones() as usize, Topic::ALL.len());
+        for topic in Topic::ALL {
+            assert_eq!(Topic::named(topic.name()), Some(topic));
+        }
+        assert_eq!(Topic::named("of a later version"), None);
+    }
+
+    #[test]
+    fn what_was_rung_is_taken_once() {
+        let rung = RungTopics::default();
+        for topic in [Topic::Resigned, Topic::Ready, Topic::Ready] {
+            rung.add(topic);
+        }
+        assert!(!rung.is_empty());
+        assert_eq!(rung.take(), [Topic::Ready, Topic::Resigned]);
+        assert!(rung.is_empty() && rung.take().is_empty());
+    }
 }

@@ -107,6 +107,21 @@ impl Take {
 }
 
 impl TokenBucket {
+    /// As it is kept elsewhere: how much is missing, in millionths of a token, and when that was so.
+    pub fn kept(missing: u128, at: Timestamp) -> Self {
+        Self { missing, at }
+    }
+
+    /// One in which so many tokens are left.
+    pub fn lacking(rate: Rate, remaining: u64, now: Timestamp) -> Self {
+        Self { missing: u128::from(rate.burst.saturating_sub(remaining)) * PARTS, at: now }
+    }
+
+    /// What [`TokenBucket::kept`] makes it of.
+    pub fn parts(&self) -> (u128, Timestamp) {
+        (self.missing, self.at)
+    }
+
     /// Takes `count` tokens, all or none.
     pub fn take(&mut self, rate: Rate, count: u64, now: Timestamp) -> Take {
         self.refill(rate, now);

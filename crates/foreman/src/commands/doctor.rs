@@ -1,8 +1,9 @@
-//! `foreman doctor`: examines the store, and reports what needs attention and how to fix it.
+//! `foreman doctor`: examines the store, and Redis where there is one, and reports what needs attention and how to fix it.
 //!
 //! It reads only, and beside a server that may be running. Exit code 0 when nothing needs attention, 1 when something does.
 
 mod postgres;
+mod redis;
 mod sqlite;
 
 use std::time::Duration;
@@ -53,7 +54,11 @@ pub fn run(doctor: &Doctor, environment: &Environment, screen: &Screen) -> anyho
     let findings = match settings.store {
         StoreKind::Memory => return Err(usage("doctor needs a database, and the store is memory")),
         StoreKind::Sqlite => sqlite::examine(&settings)?,
-        StoreKind::Postgres => super::wait_for(postgres::examine(&settings))?,
+        StoreKind::Postgres => super::wait_for(async {
+            let mut findings = postgres::examine(&settings).await?;
+            findings.extend(redis::examine(&settings).await);
+            anyhow::Ok(findings)
+        })?,
     };
     let is_fine = findings.iter().all(|finding| finding.is_fine);
     if screen.is_json() {

@@ -46,6 +46,7 @@ pub(super) fn parts(
         waits: tail.waits(),
         streams: tail.streams(),
         output: Arc::new(output),
+        limiter: Arc::clone(&shared.limiter),
         clock: clock(),
         limits: settings.limits.clone(),
         tenant_limits: settings.tenant_limits.clone(),

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use foreman_core::memory::{self, LocalWakeups};
-use foreman_core::ports::{AnnounceStore, Store, Tenancy, Wakeups};
+use foreman_core::memory::{self, LocalLimiter, LocalWakeups};
+use foreman_core::ports::{AnnounceStore, Limiter, Store, Tenancy, Wakeups};
 use foreman_postgres::leases::PgLeases;
 use foreman_postgres::wakeups::PgWakeups;
 use foreman_postgres::{OpenError, PostgresStore, migrate};
@@ -18,6 +18,7 @@ use foreman_sqlite::SqliteStore;
 use tokio::time::{Instant, sleep};
 use tracing::{info, warn};
 
+use super::redis::News;
 use super::{StorePorts, Wiring, clock};
 use crate::config::{StoreKind, without_password};
 use crate::role::Role;
@@ -78,25 +79,38 @@ pub(super) async fn open_local(wiring: &Wiring<'_>) -> anyhow::Result<RoleStore>
     };
     let lease: Arc<dyn Lease> = Arc::new(AlwaysLeader::default());
     let announced = announced.map(|it| wiring.metered(it) as Arc<dyn AnnounceStore>);
-    let shared =
-        StorePorts { store: wiring.metered(store), tenancy: wiring.metered(tenancy), announced, wakeups, lease };
-    Ok(RoleStore { shared, open })
+    let limiter: Arc<dyn Limiter> = Arc::new(LocalLimiter::new(clock()));
+    let (store, tenancy) = (wiring.metered(store), wiring.metered(tenancy));
+    Ok(RoleStore { shared: StorePorts { store, tenancy, announced, wakeups, lease, limiter }, open })
 }
 
 /// A store that all roles share; `None` when it was told to stop before there was one.
 pub(super) async fn open_postgres(wiring: &Wiring<'_>, shutdown: &Shutdown) -> anyhow::Result<Option<RoleStore>> {
     let config = wiring.settings.postgres(wiring.role.name()).context("no database is configured: set DATABASE_URL")?;
-    let (bell, wakeups) = PgWakeups::new(&config)?;
-    let wakeups: Arc<dyn Wakeups> = Arc::new(wakeups);
+    let (bell, heard) = PgWakeups::new(&config)?;
+    let News { wakeups, lease, limiter, carrier } =
+        News::of(wiring, heard.local(), Arc::new(heard), Arc::new(PgLeases::new(&config)?))?;
     let Some(store) = wait_for(wiring, &config, &wakeups, shutdown).await? else { return Ok(None) };
-    let lease = Arc::new(PgLeases::new(&config)?);
     let (all, tenancy): (Arc<dyn Store>, Arc<dyn Tenancy>) = (Arc::new(store.clone()), Arc::new(store.clone()));
     let announced: Arc<dyn AnnounceStore> = Arc::new(store.clone());
     let announced = Some(wiring.metered(announced) as Arc<dyn AnnounceStore>);
-    let shared = StorePorts { store: wiring.metered(all), tenancy: wiring.metered(tenancy), announced, wakeups, lease };
+    let (all, tenancy) = (wiring.metered(all), wiring.metered(tenancy));
+    let shared = StorePorts { store: all, tenancy, announced, wakeups, lease, limiter };
     // No part: the others are to hear of what is finished and handed back while this process drains.
     let ringing = Stop::new();
-    drop(wiring.tasks.spawn("wake-ups", bell.run(ringing.shutdown())));
+    let shutdown = ringing.shutdown();
+    match carrier {
+        None => drop(wiring.tasks.spawn("wake-ups", bell.run(shutdown))),
+        Some(carrier) => {
+            // What Redis did not take goes to the database, which is therefore listened to, and flushed, for longer.
+            let last = Stop::new();
+            drop(wiring.tasks.spawn("wake-ups", bell.run(last.shutdown())));
+            drop(wiring.tasks.spawn("wake-ups through Redis", async move {
+                carrier.run(shutdown).await;
+                last.drain();
+            }));
+        }
+    }
     Ok(Some(RoleStore { shared, open: OpenStore::Postgres(Box::new(Database { store, config, ringing })) }))
 }
 

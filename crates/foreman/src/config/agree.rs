@@ -118,6 +118,23 @@ pub fn warnings(settings: &Settings, open_files: Option<u64>) -> Vec<String> {
         settings.database.direct_url.is_some() && settings.database.url.is_none(),
         "database.direct_url is set without database.url and has no effect".into(),
     );
+    let redis = &settings.redis;
+    warn(
+        settings.store != StoreKind::Postgres && redis.url.is_some(),
+        "redis.url is set and has no effect: the store is not postgres, so this process has no others to tell anything"
+            .into(),
+    );
+    warn(
+        redis.url.is_none() && (redis.cluster || redis.sentinel_master.is_some() || !redis.nodes.is_empty()),
+        "redis.nodes, redis.cluster and redis.sentinel_master have no effect without redis.url".into(),
+    );
+    warn(
+        redis.url.is_some() && redis.call_timeout > Duration::from_secs(1),
+        format!(
+            "redis.call_timeout ({}) is how long a request waits while Redis hangs: keep it well below a second",
+            format(redis.call_timeout)
+        ),
+    );
     warn(
         settings.limits.payload_bytes > settings.bodies.job_bytes,
         "limits.payload_bytes is larger than limits.job_body: payloads of that size cannot be sent".into(),

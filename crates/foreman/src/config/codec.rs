@@ -184,6 +184,19 @@ pub fn text_or_auto() -> Codec<Option<String>> {
     )
 }
 
+/// Text, or `"none"`.
+pub fn text_or_none() -> Codec<Option<String>> {
+    Codec::new(
+        |raw| match string(raw).map(str::trim) {
+            Some("none") => Ok(None),
+            Some("") => Err("it must not be empty; write none for nothing".into()),
+            Some(text) => Ok(Some(text.to_owned())),
+            None => Err(format!("{} is not text; put it in quotes", describe(raw))),
+        },
+        |value| quoted(value.as_deref().unwrap_or("none")),
+    )
+}
+
 pub fn path() -> Codec<PathBuf> {
     Codec::new(
         |raw| match string(raw) {

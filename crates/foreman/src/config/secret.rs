@@ -8,8 +8,17 @@ use foreman_core::secret::Secret;
 use super::codec::{self, Codec};
 
 /// Settings whose values are secrets.
-const SECRETS: [&str; 6] =
-    ["admin_key", "secret_key", "database.url", "database.direct_url", "kafka.password", "kafka.tls_key_password"];
+const SECRETS: [&str; 9] = [
+    "admin_key",
+    "secret_key",
+    "database.url",
+    "database.direct_url",
+    "kafka.password",
+    "kafka.tls_key_password",
+    "redis.url",
+    "redis.password",
+    "redis.sentinel_password",
+];
 
 /// `name=value` as it may be repeated: without its value, if that is a secret.
 pub fn without_value(pair: &str) -> &str {
@@ -83,6 +92,36 @@ pub fn postgres_url() -> Codec<Option<Secret>> {
         show: |value| {
             codec::quoted(&value.as_ref().map_or_else(|| "none".into(), |url| without_password(url.reveal())))
         },
+    }
+}
+
+/// Where a Redis is, or `"none"`. Shown without its password.
+pub fn redis_url() -> Codec<Option<Secret>> {
+    let Codec { read, .. } = codec::text();
+    Codec {
+        read: Box::new(move |raw| match read(raw).map_err(|_| "it is not text, or empty")?.as_str() {
+            "none" => Ok(None),
+            text if text.starts_with("redis://") || text.starts_with("rediss://") => Ok(Some(Secret::new(text))),
+            _ => {
+                Err("it is not a Redis URL; write it like redis://user:password@host:6379/0, or rediss:// for TLS"
+                    .into())
+            }
+        }),
+        show: |value| {
+            codec::quoted(&value.as_ref().map_or_else(|| "none".into(), |url| without_password(url.reveal())))
+        },
+    }
+}
+
+/// A password that somebody else has set, or `"none"`. Shown as `"hidden"`.
+pub fn password() -> Codec<Option<Secret>> {
+    let Codec { read, .. } = codec::text();
+    Codec {
+        read: Box::new(move |raw| match read(raw).map_err(|_| "it is not text, or empty")?.as_str() {
+            "none" => Ok(None),
+            text => Ok(Some(Secret::new(text))),
+        }),
+        show: |value| codec::quoted(if value.is_some() { "hidden" } else { "none" }),
     }
 }
 
@@ -169,6 +208,24 @@ mod tests {
             let said = (key().read)(Raw::Text(given)).expect_err(given);
             assert!(said.contains(expected) && !said.contains("sesame"), "{said}");
         }
+    }
+
+    #[test]
+    fn neither_the_address_of_redis_nor_its_passwords_give_anything_away() {
+        for (url, shown) in [
+            ("redis://default:sesame@h:6379/0", "\"redis://default:hidden@h:6379/0\""),
+            ("rediss://:sesame@h", "\"rediss://:hidden@h\""),
+            ("redis://h:6379", "\"redis://h:6379\""),
+        ] {
+            let codec = redis_url();
+            assert_eq!((codec.show)(&(codec.read)(Raw::Text(url)).expect("an address")), shown);
+        }
+        for given in ["http://u:sesame@h", "h:6379", "sesame"] {
+            let said = (redis_url().read)(Raw::Text(given)).expect_err(given);
+            assert!(said.contains("redis://") && !said.contains("sesame"), "{said}");
+        }
+        let codec = password();
+        assert_eq!((codec.show)(&(codec.read)(Raw::Text("sesame")).expect("a password")), "\"hidden\"");
     }
 
     #[test]

@@ -12,6 +12,7 @@ use foreman_core::secret::Secret;
 use foreman_core::tenant::TenantLimits;
 use foreman_engine::target::{command, http};
 use foreman_engine::{bookkeeper, courier, output, promoter, pruner, scheduler, submit, sweeper, worker};
+use foreman_redis::Topology;
 
 use super::Environment;
 use super::codec::Choice;
@@ -42,6 +43,7 @@ pub struct Settings {
     pub database: DatabaseSettings,
     /// What carries announcements to workers, if anything does.
     pub kafka: KafkaSettings,
+    pub redis: RedisSettings,
     pub log: LogSettings,
     /// `None`: the machine's name.
     pub worker_name: Option<String>,
@@ -173,6 +175,68 @@ impl Default for DatabaseSettings {
     }
 }
 
+/// The Redis through which processes tell each other news.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RedisSettings {
+    pub url: Option<Secret>,
+    /// Further Sentinels, or nodes of a cluster.
+    pub nodes: Vec<String>,
+    /// The name of the master that Sentinels are asked for.
+    pub sentinel_master: Option<String>,
+    pub sentinel_password: Option<Secret>,
+    pub cluster: bool,
+    pub tls_ca: Option<PathBuf>,
+    /// Instead of those in the address.
+    pub username: Option<String>,
+    pub password: Option<Secret>,
+    pub prefix: String,
+    pub connect_timeout: Duration,
+    pub call_timeout: Duration,
+    pub retry: Duration,
+}
+
+impl Default for RedisSettings {
+    fn default() -> Self {
+        let config = foreman_redis::Config::at("");
+        Self {
+            url: None,
+            nodes: config.nodes,
+            sentinel_master: None,
+            sentinel_password: config.sentinel_password,
+            cluster: false,
+            tls_ca: config.tls_ca,
+            username: config.username,
+            password: config.password,
+            prefix: config.prefix,
+            connect_timeout: config.connect_timeout,
+            call_timeout: config.call_timeout,
+            retry: config.retry,
+        }
+    }
+}
+
+impl RedisSettings {
+    /// How Redis is reached; `None` without one.
+    pub fn config(&self) -> Option<foreman_redis::Config> {
+        let mut config = foreman_redis::Config::at(self.url.as_ref()?.reveal());
+        config.topology = match &self.sentinel_master {
+            Some(master) => Topology::Sentinel(master.clone()),
+            None if self.cluster => Topology::Cluster,
+            None => Topology::Single,
+        };
+        config.nodes.clone_from(&self.nodes);
+        config.tls_ca.clone_from(&self.tls_ca);
+        config.username.clone_from(&self.username);
+        config.password.clone_from(&self.password);
+        config.sentinel_password.clone_from(&self.sentinel_password);
+        config.prefix.clone_from(&self.prefix);
+        config.connect_timeout = self.connect_timeout;
+        config.call_timeout = self.call_timeout;
+        config.retry = self.retry;
+        Some(config)
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShutdownSettings {
     /// From the signal to the end of the process: for HTTP, work in flight and the store together.
@@ -243,6 +307,7 @@ impl Default for Settings {
             secret_key_file: None,
             database: DatabaseSettings::default(),
             kafka: KafkaSettings::default(),
+            redis: RedisSettings::default(),
             log: LogSettings { level: "info".into(), format: LogFormat::Auto },
             worker_name: None,
             worker: worker::Config::default(),

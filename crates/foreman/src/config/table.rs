@@ -129,6 +129,18 @@ pub fn settings() -> Vec<Setting> {
         "kafka.sasl": kafka::sasl() => kafka.sasl;
         "kafka.user": kafka::user() => kafka.user;
         "kafka.password": secret::password() => kafka.password;
+        "redis.url": secret::redis_url() => redis.url;
+        "redis.nodes": codec::list(node) => redis.nodes;
+        "redis.sentinel_master": codec::text_or_none() => redis.sentinel_master;
+        "redis.sentinel_password": secret::password() => redis.sentinel_password;
+        "redis.cluster": codec::switch() => redis.cluster;
+        "redis.tls_ca": codec::path_or_none() => redis.tls_ca;
+        "redis.username": codec::text_or_none() => redis.username;
+        "redis.password": secret::password() => redis.password;
+        "redis.prefix": codec::text() => redis.prefix;
+        "redis.connect_timeout": span(MS * 10) => redis.connect_timeout;
+        "redis.call_timeout": span(MS) => redis.call_timeout;
+        "redis.retry": span(MS * 100) => redis.retry;
 
         "log.level": filter() => log.level;
         "log.format": codec::choice(LogFormat::CHOICES) => log.format;
@@ -278,11 +290,20 @@ fn queue(text: &str) -> Result<QueueName, String> {
     text.parse().map_err(|error: foreman_core::job::NotAQueueName| error.to_string())
 }
 
+/// `host:port`
+fn node(text: &str) -> Result<String, String> {
+    let port = text.rsplit_once(':').filter(|(host, _)| !host.is_empty() && !host.contains(['/', '@']));
+    match port.map(|(_, port)| port.parse::<u16>()) {
+        Some(Ok(_)) => Ok(text.to_owned()),
+        _ => Err(format!("{text:?} is not an address; write it like host:6379")),
+    }
+}
+
 fn variable_name(text: &str) -> Result<String, String> {
     if text.is_empty() || text.contains(['=', '\0']) {
         return Err(format!("{text:?} is not a variable name"));
     }
-    if text == "DATABASE_URL" || text == "KAFKA_BROKERS" || text.starts_with("FOREMAN_") {
+    if ["DATABASE_URL", "KAFKA_BROKERS", "REDIS_URL"].contains(&text) || text.starts_with("FOREMAN_") {
         return Err(format!("{text} belongs to Foreman and is never passed to commands"));
     }
     Ok(text.to_owned())

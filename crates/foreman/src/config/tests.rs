@@ -174,6 +174,30 @@ fn a_database_that_is_named_is_the_store_unless_another_is_asked_for() {
 }
 
 #[test]
+fn a_redis_is_one_thing_and_its_address_is_not_repeated() {
+    let redis = |set: &[&str], variables: &[(&str, &str)]| {
+        let loaded = load(&flags(set), &Environment::of(variables.iter().copied()), Role::Api);
+        loaded.map(|loaded| loaded.settings.redis.config().expect("a Redis"))
+    };
+    let url = ("REDIS_URL", "redis://u:sesame@h:7000/2");
+    let config = redis(&[], &[url]).expect("fine");
+    assert_eq!((config.topology, config.nodes.len()), (foreman_redis::Topology::Single, 0));
+    let config = redis(&["redis.sentinel_master=main", "redis.nodes=b:26379, c:26379"], &[url]).expect("fine");
+    assert_eq!((config.topology, config.nodes.len()), (foreman_redis::Topology::Sentinel("main".into()), 2));
+    for (set, variables, expected) in [
+        (&["redis.sentinel_master=main", "redis.cluster=true"][..], &[url][..], "set only one of them"),
+        (&["redis.cluster=true"], &[url], "only database 0"),
+        (&["redis.nodes=b"], &[url], "host:6379"),
+        (&["redis.tls_ca=/nowhere/ca.pem"], &[url], "/nowhere/ca.pem"),
+        (&[], &[("REDIS_URL", "http://u:sesame@h")], "the variable REDIS_URL"),
+        (&[], &[("REDIS_URL", "redis://u:sesame@h:many")], "cannot be used"),
+    ] {
+        let said = redis(set, variables).expect_err(expected).to_string();
+        assert!(said.contains(expected) && !said.contains("sesame"), "{said}");
+    }
+}
+
+#[test]
 fn what_is_shown_of_a_database_and_a_key_gives_nothing_away() {
     let environment = Environment::of([
         ("DATABASE_URL", "postgres://u:sesame@h/d"),
@@ -277,6 +301,7 @@ const PARTS: &[(&str, &str)] = &[
     ("scheduler", include_str!("../../../engine/src/scheduler.rs")),
     ("horizon", include_str!("../horizon.rs")),
     ("database", include_str!("../../../postgres/src/config.rs")),
+    ("redis", include_str!("../../../redis/src/config.rs")),
     ("leadership", include_str!("../../../runtime/src/leadership.rs")),
     ("sqlite", include_str!("../../../sqlite/src/config.rs")),
 ];
@@ -302,6 +327,7 @@ const NOT_SETTINGS: &[(&str, &str)] = &[
     ("leadership.contend_woken", "follows from leader.ttl"),
     ("output.line_bytes", "how a line without an end is cut"),
     ("output.linger", "longer than a client takes to ask again"),
+    ("redis.topology", "made from redis.sentinel_master and redis.cluster"),
     ("settle.in_flight", "a share of database.connections"),
     ("sqlite.path", "a file in data_dir"),
     ("sqlite.wal_bytes", "cuts back a log that grew because reads never paused"),

@@ -9,5 +9,6 @@ mod binary;
 mod compose;
 mod image;
 mod kubernetes;
+mod redis;
 mod systemd;
 mod tree;

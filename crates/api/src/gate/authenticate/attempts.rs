@@ -1,18 +1,20 @@
 //! How often somebody showed a key that is none, by the address they came from.
 //!
-//! After ten in a minute the address is told to wait. What is known to be a good key is let in all the same, and what has the
-//! form of a key is still looked up, a few in a second ([`LOOK_UPS`]): a process that has just started knows nobody, and one
-//! stranger behind an address must not lock out everyone else behind it. No number of addresses guesses 256 random bits: this is
-//! against noise, and keeps it away from the store.
+//! Ten at once are let pass, and then one every six seconds: after that the address is told to wait. What is known to be a
+//! good key is let in all the same, and what has the form of a key is still looked up, a few in a second ([`LOOK_UPS`]): a
+//! process that has just started knows nobody, and one stranger behind an address must not lock out everyone else behind
+//! it. No number of addresses guesses 256 random bits: this is against noise, and keeps it away from the store.
 //!
-//! The address is that of the connection. Behind a proxy that is the proxy's: limit there too. Each process counts for
-//! itself. The table is bounded; when it is full the oldest go.
+//! The address is that of the connection. Behind a proxy that is the proxy's: limit there too. What is counted lies in the
+//! limiter, which several processes may share; each asks it only for keys that it does not know.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use foreman_core::ports::{LimitKey, Limiter};
+use foreman_core::tenant::Rate;
 use tokio::time::Instant;
 
 /// How many wrong keys one address may show.
@@ -28,72 +30,56 @@ impl Default for Patience {
     }
 }
 
-const MOST_ADDRESSES: usize = 10_000;
+impl Patience {
+    /// What one attempt takes of the bucket: a rate is of whole tokens in a second, and attempts are fewer.
+    fn cost(self) -> u64 {
+        self.within.as_secs().max(1)
+    }
+
+    fn rate(self) -> Rate {
+        let attempts = u64::from(self.attempts);
+        Rate { per_second: attempts, burst: attempts * self.cost() }
+    }
+}
 
 /// How many keys are looked up in a second for an address that is told to wait.
-const LOOK_UPS: u32 = 5;
+const LOOK_UPS: Rate = Rate { per_second: 5, burst: 5 };
 
 pub(super) struct Attempts {
     patience: Patience,
-    most: usize,
-    seen: Mutex<HashMap<IpAddr, AddressAttempts>>,
-}
-
-#[derive(Clone, Copy)]
-struct AddressAttempts {
-    since: Instant,
-    count: u32,
-    /// Looked up in the second that began then, though it waits.
-    second: Instant,
-    looked_up: u32,
-}
-
-impl AddressAttempts {
-    fn first(now: Instant) -> Self {
-        Self { since: now, count: 0, second: now, looked_up: 0 }
-    }
+    limiter: Arc<dyn Limiter>,
 }
 
 impl Attempts {
-    pub fn new(patience: Patience) -> Self {
-        Self { patience, most: MOST_ADDRESSES, seen: Mutex::default() }
+    pub fn new(patience: Patience, limiter: Arc<dyn Limiter>) -> Self {
+        Self { patience, limiter }
     }
 
     /// How long the address has to wait, if it has.
-    pub fn wait(&self, address: IpAddr) -> Option<Duration> {
-        let seen = *self.lock().get(&whole(address))?;
-        let left = self.patience.within.saturating_sub(seen.since.elapsed());
-        (seen.count >= self.patience.attempts && !left.is_zero()).then_some(left)
+    pub async fn wait(&self, address: IpAddr) -> Option<Duration> {
+        let (rate, cost) = (self.patience.rate(), self.patience.cost());
+        let quota = self.limiter.take(wrong_keys(address), rate, 0).await.quota();
+        if quota.remaining >= cost {
+            return None;
+        }
+        // Until there is room for one more: what then still lacks from a full bucket need not be waited for.
+        let rest = rate.burst.saturating_sub(cost).saturating_mul(1_000_000) / rate.per_second.max(1);
+        Some(quota.full_in.saturating_sub(Duration::from_micros(rest)))
     }
 
     /// Whether one more key of an address that waits may be looked up. It then counts as looked up.
-    pub fn may_look_up(&self, address: IpAddr) -> bool {
-        let mut all = self.lock();
-        let Some(seen) = all.get_mut(&whole(address)) else { return true };
-        if seen.second.elapsed() >= Duration::from_secs(1) {
-            (seen.second, seen.looked_up) = (Instant::now(), 0);
-        }
-        seen.looked_up = seen.looked_up.saturating_add(1);
-        seen.looked_up <= LOOK_UPS
+    pub async fn may_look_up(&self, address: IpAddr) -> bool {
+        self.limiter.take(LimitKey::of("look-up", whole(address).to_string()), LOOK_UPS, 1).await.is_allowed()
     }
 
-    pub fn failed(&self, address: IpAddr) {
-        let mut all = self.lock();
-        if all.len() >= self.most {
-            make_room(&mut all, self.patience.within, self.most);
-        }
-        let now = Instant::now();
-        let seen = all.entry(whole(address)).or_insert(AddressAttempts::first(now));
-        if now.duration_since(seen.since) >= self.patience.within {
-            *seen = AddressAttempts::first(now);
-        }
-        seen.count = seen.count.saturating_add(1);
+    /// To go on trying does not make the wait longer, and does not make it shorter.
+    pub async fn failed(&self, address: IpAddr) {
+        self.limiter.take(wrong_keys(address), self.patience.rate(), self.patience.cost()).await;
     }
+}
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, AddressAttempts>> {
-        // Nothing in here can panic half way through a change.
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn wrong_keys(address: IpAddr) -> LimitKey<'static> {
+    LimitKey::of("wrong-key", whole(address).to_string())
 }
 
 /// From which addresses the key of the configuration was shown lately.
@@ -125,16 +111,6 @@ impl Operators {
     }
 }
 
-fn make_room(all: &mut HashMap<IpAddr, AddressAttempts>, within: Duration, most: usize) {
-    all.retain(|_, seen| seen.since.elapsed() < within);
-    if all.len() >= most {
-        let mut ages: Vec<Instant> = all.values().map(|seen| seen.since).collect();
-        let (_, limit, _) = ages.select_nth_unstable(most / 8);
-        let limit = *limit;
-        all.retain(|_, seen| seen.since > limit);
-    }
-}
-
 /// One who has an address of IPv6 has the 2^64 around it.
 fn whole(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
@@ -145,7 +121,7 @@ fn whole(address: IpAddr) -> IpAddr {
 
 #[cfg(test)]
 mod tests {
-    use tokio::time::advance;
+    use foreman_core::memory::{LocalLimiter, ManualClock};
 
     use super::*;
 
@@ -153,45 +129,57 @@ mod tests {
         text.parse().expect(text)
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn ten_wrong_keys_in_a_minute_are_enough() {
-        let attempts = Attempts::new(Patience::default());
+    fn with(patience: Patience) -> (Arc<ManualClock>, Attempts) {
+        let clock = Arc::new(ManualClock::new());
+        let limiter = Arc::new(LocalLimiter::new(clock.clone()));
+        (clock, Attempts::new(patience, limiter))
+    }
+
+    #[tokio::test]
+    async fn ten_wrong_keys_at_once_are_enough_and_then_one_every_six_seconds() {
+        let (clock, attempts) = with(Patience::default());
         let (here, there) = (at("192.0.2.1"), at("192.0.2.2"));
+        for _ in 0..10 {
+            assert_eq!(attempts.wait(here).await, None);
+            attempts.failed(here).await;
+        }
+        assert_eq!(attempts.wait(here).await, Some(Duration::from_secs(6)));
+        assert_eq!(attempts.wait(there).await, None);
+        clock.advance(Duration::from_secs(4));
+        attempts.failed(here).await;
+        assert_eq!(attempts.wait(here).await, Some(Duration::from_secs(2)), "to go on trying changes nothing");
+        clock.advance(Duration::from_secs(2));
+        assert_eq!(attempts.wait(here).await, None);
+        attempts.failed(here).await;
+        assert_eq!(attempts.wait(here).await, Some(Duration::from_secs(6)));
+        clock.advance(Duration::from_mins(1));
         for _ in 0..9 {
-            attempts.failed(here);
+            attempts.failed(here).await;
         }
-        assert_eq!(attempts.wait(here), None);
-        advance(Duration::from_secs(20)).await;
-        attempts.failed(here);
-        assert_eq!((attempts.wait(here), attempts.wait(there)), (Some(Duration::from_secs(40)), None));
-        // To go on trying does not make it longer, and does not make it shorter.
-        attempts.failed(here);
-        advance(Duration::from_secs(39)).await;
-        assert_eq!(attempts.wait(here), Some(Duration::from_secs(1)));
-        advance(Duration::from_secs(1)).await;
-        assert_eq!(attempts.wait(here), None);
-        attempts.failed(here);
-        assert_eq!(attempts.wait(here), None, "it is counted from the beginning");
+        assert_eq!(attempts.wait(here).await, None, "a minute later it is counted from the beginning");
     }
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn a_few_keys_are_looked_up_though_their_address_waits() {
-        let attempts = Attempts::new(Patience { attempts: 1, ..Patience::default() });
+        let (clock, attempts) = with(Patience { attempts: 1, ..Patience::default() });
         let here = at("192.0.2.1");
-        attempts.failed(here);
+        attempts.failed(here).await;
         for _ in 0..3 {
-            let looked_up = (0..100).filter(|_| attempts.may_look_up(here)).count();
-            assert_eq!(looked_up, LOOK_UPS as usize);
-            advance(Duration::from_secs(1)).await;
+            let mut looked_up = 0;
+            for _ in 0..100 {
+                looked_up += u64::from(attempts.may_look_up(here).await);
+            }
+            assert_eq!(looked_up, LOOK_UPS.burst);
+            clock.advance(Duration::from_secs(1));
         }
-        assert!(attempts.wait(here).is_some());
+        assert!(attempts.wait(here).await.is_some());
     }
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn an_address_is_what_one_party_has() {
-        let attempts = Attempts::new(Patience { attempts: 1, ..Patience::default() });
-        attempts.failed(at("2001:db8:1:2::1"));
-        attempts.failed(at("::ffff:192.0.2.1"));
+        let (_, attempts) = with(Patience { attempts: 1, ..Patience::default() });
+        attempts.failed(at("2001:db8:1:2::1")).await;
+        attempts.failed(at("::ffff:192.0.2.1")).await;
         for (address, is_counted) in [
             ("2001:db8:1:2:ffff::7", true),
             ("2001:db8:1:3::1", false),
@@ -199,24 +187,7 @@ mod tests {
             ("192.0.2.2", false),
             ("::1", false),
         ] {
-            assert_eq!(attempts.wait(at(address)).is_some(), is_counted, "{address}");
+            assert_eq!(attempts.wait(at(address)).await.is_some(), is_counted, "{address}");
         }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_thousand_addresses_do_not_fill_the_memory() {
-        let mut attempts = Attempts::new(Patience { attempts: 1, ..Patience::default() });
-        attempts.most = 64;
-        for number in 0..1_000_u32 {
-            attempts.failed(IpAddr::V4(number.into()));
-            advance(Duration::from_micros(1)).await;
-            assert!(attempts.lock().len() <= 64);
-        }
-        assert!(attempts.wait(IpAddr::V4(999.into())).is_some());
-        advance(Duration::from_mins(1)).await;
-        for number in 0..64_u32 {
-            attempts.failed(IpAddr::V4(number.into()));
-        }
-        assert!(attempts.lock().len() <= 64, "what is over makes room first");
     }
 }

@@ -61,8 +61,8 @@ impl Authenticator {
 
     /// Who shows a ticket. It is spent by this, whatever comes of it.
     pub(super) async fn ticket_holder(&self, shown: &str, peer: IpAddr) -> Result<Caller, Problem> {
-        if let Some(wait) = self.attempts.wait(peer)
-            && !self.attempts.may_look_up(peer)
+        if let Some(wait) = self.attempts.wait(peer).await
+            && !self.attempts.may_look_up(peer).await
         {
             return Err(too_many_attempts(wait));
         }
@@ -72,7 +72,7 @@ impl Authenticator {
             None => None,
         };
         let (Some(text), Some(pass)) = (text, pass) else {
-            self.attempts.failed(peer);
+            self.attempts.failed(peer).await;
             let detail = "the ticket is unknown, used or older than 30 s; get a new one from /api/v1/stream/tickets";
             return Err(Problem::new(Kind::Unauthorized, detail));
         };

@@ -21,6 +21,8 @@ pub enum Fault {
     TopicsDeleted,
     MessageForged,
     WorkerJoined,
+    #[allow(dead_code, reason = "counted by the tests of Redis, which stand on this stage too")]
+    RedisBroken,
 }
 
 #[derive(Debug, Default)]
