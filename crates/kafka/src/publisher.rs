@@ -157,13 +157,13 @@ impl KafkaPublisher {
         let (code, reason) = broken.client().fatal_error().unwrap_or((RDKafkaErrorCode::Fatal, String::new()));
         match make(&self.config, &self.health) {
             Ok(new) => {
-                warn!("made the Kafka producer anew: {code}: {reason}");
+                warn!("replaced the Kafka producer: {code}: {reason}");
                 self.health.renewed.fetch_add(1, Ordering::Relaxed);
                 discard(std::mem::replace(&mut *client, Arc::new(new)));
                 true
             }
             Err(error) => {
-                warn!("could not make the Kafka producer anew: {error}");
+                warn!("could not replace the Kafka producer: {error}");
                 false
             }
         }
