@@ -93,19 +93,17 @@ impl Dialer {
     /// A connection for commands.
     pub async fn connect(&self) -> Result<Connection, LinkFault> {
         self.in_time(async {
-            match self.topology {
-                Topology::Cluster => self.cluster().await.map(Connection::Cluster),
-                _ => {
-                    let config = AsyncConnectionConfig::new()
-                        .set_connection_timeout(Some(self.connect_timeout))
-                        // Whoever asks has a limit of its own.
-                        .set_response_timeout(None)
-                        .set_pipeline_buffer_size(IN_FLIGHT)
-                        .set_concurrency_limit(IN_FLIGHT);
-                    let client = self.master().await?;
-                    client.get_multiplexed_async_connection_with_config(&config).await.map(Connection::One)
-                }
+            if self.topology == Topology::Cluster {
+                return self.cluster().await.map(Connection::Cluster);
             }
+            let config = AsyncConnectionConfig::new()
+                .set_connection_timeout(Some(self.connect_timeout))
+                // Whoever asks has a limit of its own.
+                .set_response_timeout(None)
+                .set_pipeline_buffer_size(IN_FLIGHT)
+                .set_concurrency_limit(IN_FLIGHT);
+            let client = self.master().await?;
+            client.get_multiplexed_async_connection_with_config(&config).await.map(Connection::One)
         })
         .await
     }
@@ -113,9 +111,10 @@ impl Dialer {
     /// A connection of its own for messages. In a cluster every node passes every message on, so any of them will do.
     pub async fn subscribe(&self, channel: &str) -> Result<PubSub, LinkFault> {
         self.in_time(async {
-            let mut pubsub = match self.topology {
-                Topology::Cluster => self.any_node().await?,
-                _ => self.master().await?.get_async_pubsub().await?,
+            let mut pubsub = if self.topology == Topology::Cluster {
+                self.any_node().await?
+            } else {
+                self.master().await?.get_async_pubsub().await?
             };
             pubsub.subscribe(channel).await?;
             Ok(pubsub)

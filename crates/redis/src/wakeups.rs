@@ -93,7 +93,9 @@ impl CarriedWakeups {
         let sent: Result<i64, Away> = self.link.ask(RedisUse::Wakeups, &publish).await;
         if sent.is_err() {
             // Perhaps it was sent all the same. To hear it twice costs a look.
-            rung.into_iter().for_each(|topic| self.instead.ring(topic));
+            for topic in rung {
+                self.instead.ring(topic);
+            }
         }
     }
 
