@@ -15,7 +15,7 @@ use crate::id::TenantId;
 use crate::signing::SigningKeys;
 use crate::time::Timestamp;
 
-pub use bucket::{Quota, Rate, Take, TokenBucket};
+pub use bucket::{Quota, Rate, Take, TokenBucket, seconds_up};
 pub use foreman_protocol::tenant::{
     Limit, LimitOverrides, NotALimit, NotAProgram, NotAVariable, NotAWeight, Programs, TenantLimits, Variables, Weight,
 };

@@ -22,7 +22,7 @@ use foreman_engine::scheduler::Lag;
 use foreman_engine::settle::RefusedOutcomes;
 use foreman_engine::{courier, pruner};
 use foreman_kafka::Health;
-use foreman_redis::Link;
+use foreman_redis::RedisLink;
 use foreman_runtime::Lead;
 use http::{Method, StatusCode};
 use prometheus_client::encoding::text::encode;
@@ -101,7 +101,7 @@ pub struct Metrics {
     pub redis_fallbacks: Family<One, Counter>,
     pub redis_calls: Took<One>,
     pub held: HeldJobs,
-    redis: OnceLock<Link>,
+    redis: OnceLock<RedisLink>,
     lead: OnceLock<Lead>,
     lag: OnceLock<Lag>,
     followers: Mutex<Vec<(&'static str, Lag)>>,
@@ -325,7 +325,7 @@ impl Metrics {
     }
 
     /// And whether Redis answers.
-    pub fn set_redis(&self, link: Link) {
+    pub fn set_redis(&self, link: RedisLink) {
         let _ = self.redis.set(link);
     }
 

@@ -127,7 +127,9 @@ impl SharedWakeups {
             Ok(()) => true,
             Err(error) => {
                 debug!("could not wake other processes yet: {error}");
-                rung.into_iter().for_each(|topic| self.rung.add(topic));
+                for topic in rung {
+                    self.rung.add(topic);
+                }
                 self.wake.notify_one();
                 false
             }

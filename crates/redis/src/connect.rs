@@ -31,7 +31,7 @@ pub(crate) struct Dialer {
 
 /// Why there is no connection, or no answer on it.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Fault {
+pub(crate) enum LinkFault {
     #[error(transparent)]
     Redis(#[from] redis::RedisError),
     #[error("no answer within {0:?}")]
@@ -91,31 +91,30 @@ impl Dialer {
     }
 
     /// A connection for commands.
-    pub async fn connect(&self) -> Result<Connection, Fault> {
+    pub async fn connect(&self) -> Result<Connection, LinkFault> {
         self.in_time(async {
-            match self.topology {
-                Topology::Cluster => self.cluster().await.map(Connection::Cluster),
-                _ => {
-                    let config = AsyncConnectionConfig::new()
-                        .set_connection_timeout(Some(self.connect_timeout))
-                        // Whoever asks has a limit of its own.
-                        .set_response_timeout(None)
-                        .set_pipeline_buffer_size(IN_FLIGHT)
-                        .set_concurrency_limit(IN_FLIGHT);
-                    let client = self.master().await?;
-                    client.get_multiplexed_async_connection_with_config(&config).await.map(Connection::One)
-                }
+            if self.topology == Topology::Cluster {
+                return self.cluster().await.map(Connection::Cluster);
             }
+            let config = AsyncConnectionConfig::new()
+                .set_connection_timeout(Some(self.connect_timeout))
+                // Whoever asks has a limit of its own.
+                .set_response_timeout(None)
+                .set_pipeline_buffer_size(IN_FLIGHT)
+                .set_concurrency_limit(IN_FLIGHT);
+            let client = self.master().await?;
+            client.get_multiplexed_async_connection_with_config(&config).await.map(Connection::One)
         })
         .await
     }
 
     /// A connection of its own for messages. In a cluster every node passes every message on, so any of them will do.
-    pub async fn subscribe(&self, channel: &str) -> Result<PubSub, Fault> {
+    pub async fn subscribe(&self, channel: &str) -> Result<PubSub, LinkFault> {
         self.in_time(async {
-            let mut pubsub = match self.topology {
-                Topology::Cluster => self.any_node().await?,
-                _ => self.master().await?.get_async_pubsub().await?,
+            let mut pubsub = if self.topology == Topology::Cluster {
+                self.any_node().await?
+            } else {
+                self.master().await?.get_async_pubsub().await?
             };
             pubsub.subscribe(channel).await?;
             Ok(pubsub)
@@ -190,8 +189,8 @@ impl Dialer {
     }
 
     /// One that does not answer must leave time to ask the next.
-    async fn in_time<T>(&self, connecting: impl Future<Output = RedisResult<T>>) -> Result<T, Fault> {
+    async fn in_time<T>(&self, connecting: impl Future<Output = RedisResult<T>>) -> Result<T, LinkFault> {
         let limit = self.connect_timeout * (u32::try_from(self.infos.len()).unwrap_or(u32::MAX).saturating_add(1));
-        timeout(limit, connecting).await.map_err(|_| Fault::Late(limit))?.map_err(Fault::Redis)
+        timeout(limit, connecting).await.map_err(|_| LinkFault::Late(limit))?.map_err(LinkFault::Redis)
     }
 }

@@ -8,7 +8,7 @@ use redis::{Cmd, FromRedisValue, RedisResult};
 use tokio::time::{Instant, timeout};
 
 use crate::config::{Config, InvalidConfig};
-use crate::connect::{Connection, Dialer, Fault};
+use crate::connect::{Connection, Dialer, LinkFault};
 
 /// How long each question may take: somebody waits at a terminal.
 const LIMIT: Duration = Duration::from_secs(2);
@@ -67,12 +67,12 @@ pub async fn examine(config: &Config, now: impl Fn() -> i64) -> Result<RedisFact
     Ok(RedisFacts { nodes, latency: took[ROUND_TRIPS / 2], skew_micros: secs * 1_000_000 + micros - middle })
 }
 
-fn away(fault: &Fault) -> Unexamined {
+fn away(fault: &LinkFault) -> Unexamined {
     Unexamined::Away(fault.to_string())
 }
 
 /// A cluster answers for each of its nodes.
-async fn nodes(connection: &mut Connection) -> Result<Vec<NodeFacts>, Fault> {
+async fn nodes(connection: &mut Connection) -> Result<Vec<NodeFacts>, LinkFault> {
     match connection {
         Connection::One(_) => Ok(vec![NodeFacts::read(&ask::<String>(connection, &redis::cmd("INFO")).await?)]),
         Connection::Cluster(_) => {
@@ -82,10 +82,10 @@ async fn nodes(connection: &mut Connection) -> Result<Vec<NodeFacts>, Fault> {
     }
 }
 
-async fn ask<T: FromRedisValue>(connection: &mut Connection, command: &Cmd) -> Result<T, Fault> {
-    let answer = timeout(LIMIT, connection.req_packed_command(command)).await.map_err(|_| Fault::Late(LIMIT))?;
+async fn ask<T: FromRedisValue>(connection: &mut Connection, command: &Cmd) -> Result<T, LinkFault> {
+    let answer = timeout(LIMIT, connection.req_packed_command(command)).await.map_err(|_| LinkFault::Late(LIMIT))?;
     let answer: RedisResult<T> = answer.and_then(|value| Ok(T::from_redis_value(value.extract_error()?)?));
-    answer.map_err(Fault::Redis)
+    answer.map_err(LinkFault::Redis)
 }
 
 impl NodeFacts {

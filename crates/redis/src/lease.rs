@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use foreman_runtime::leadership::{Lease, Term, Unavailable};
 use tokio::time::Instant;
 
-use crate::link::{Away, Link, RedisUse};
+use crate::link::{Away, RedisLink, RedisUse};
 use crate::script::Lua;
 
 static HINT: LazyLock<Lua> = LazyLock::new(|| Lua::new(include_str!("lua/hint.lua")));
@@ -26,7 +26,7 @@ const PATIENCE: u32 = 2;
 
 /// A lease of the database, asked for by those who have the hint.
 pub struct HintedLease {
-    link: Link,
+    link: RedisLink,
     truth: Arc<dyn Lease>,
     /// By the name of the lease.
     contests: Mutex<HashMap<String, Contest>>,
@@ -50,7 +50,7 @@ enum Hint {
 }
 
 impl HintedLease {
-    pub fn new(link: Link, truth: Arc<dyn Lease>) -> Self {
+    pub fn new(link: RedisLink, truth: Arc<dyn Lease>) -> Self {
         Self { link, truth, contests: Mutex::default() }
     }
 

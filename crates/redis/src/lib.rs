@@ -2,7 +2,7 @@
 //!
 //! Redis is never the truth. Whatever lies in it may be lost, flushed or too late at any moment, and each use has something
 //! to fall back to: wake-ups and leadership the database, rates the books of one process. All of them
-//! share one [`Link`], which is asked with a short limit and not at all while Redis does not answer, so that nothing ever
+//! share one [`RedisLink`], which is asked with a short limit and not at all while Redis does not answer, so that nothing ever
 //! queues behind it. Every key has a time to live.
 //!
 //! | use | port | while Redis is away |
@@ -23,5 +23,5 @@ mod wakeups;
 pub use config::{Config, InvalidConfig, Topology};
 pub use lease::HintedLease;
 pub use limiter::RedisLimiter;
-pub use link::{Away, Link, LinkKeeper, LinkStatus, RedisObserver, RedisUse};
+pub use link::{Away, LinkKeeper, LinkStatus, RedisLink, RedisObserver, RedisUse};
 pub use wakeups::{RedisWakeups, WakeupCarrier};

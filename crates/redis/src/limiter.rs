@@ -20,7 +20,7 @@ use foreman_core::tenant::{Rate, Take, TokenBucket};
 use foreman_core::time::Timestamp;
 use sha2::{Digest as _, Sha256};
 
-use crate::link::{Away, Link, RedisUse};
+use crate::link::{Away, RedisLink, RedisUse};
 use crate::script::Lua;
 
 static BUCKET: LazyLock<Lua> = LazyLock::new(|| Lua::new(include_str!("lua/bucket.lua")));
@@ -34,12 +34,12 @@ const PARTS: u64 = 1_000_000;
 
 /// Asks Redis, and counts alone where it must.
 pub struct RedisLimiter {
-    link: Link,
+    link: RedisLink,
     alone: Arc<LocalLimiter>,
 }
 
 impl RedisLimiter {
-    pub fn new(link: Link, alone: Arc<LocalLimiter>) -> Self {
+    pub fn new(link: RedisLink, alone: Arc<LocalLimiter>) -> Self {
         Self { link, alone }
     }
 

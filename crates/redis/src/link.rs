@@ -25,7 +25,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tracing::{debug, info, warn};
 
 use crate::config::{Config, InvalidConfig};
-use crate::connect::{Connection, Dialer, Fault};
+use crate::connect::{Connection, Dialer, LinkFault};
 use crate::script::Lua;
 
 /// So many answers in a row may be late or errors before nobody waits for one any more.
@@ -82,7 +82,7 @@ pub struct LinkStatus {
 
 /// Asks Redis. Clones share one connection.
 #[derive(Clone)]
-pub struct Link {
+pub struct RedisLink {
     shared: Arc<LinkState>,
 }
 
@@ -106,10 +106,10 @@ enum LinkCondition {
 
 /// Connects, and again whenever the connection is lost, while it runs.
 pub struct LinkKeeper {
-    link: Link,
+    link: RedisLink,
 }
 
-impl Link {
+impl RedisLink {
     /// Nothing is sent before the keeper runs.
     pub fn new(config: &Config, observer: Arc<dyn RedisObserver>) -> Result<(LinkKeeper, Self), InvalidConfig> {
         let shared = Arc::new(LinkState {
@@ -178,7 +178,7 @@ impl Link {
             Some((connection, number)) => {
                 let known = self.answer_of(what, &script.call(key, args), connection.clone()).await;
                 match known {
-                    Err(Fault::Redis(error)) if is_unknown_script(&error) => {
+                    Err(LinkFault::Redis(error)) if is_unknown_script(&error) => {
                         self.ask_on(what, &script.teach(key, args), connection, number).await
                     }
                     known => self.judge(known, number),
@@ -208,10 +208,10 @@ impl Link {
         what: RedisUse,
         command: &Cmd,
         mut connection: Connection,
-    ) -> Result<T, Fault> {
+    ) -> Result<T, LinkFault> {
         let (asked, limit) = (Instant::now(), self.shared.call_timeout);
         let answer = timeout(limit, command.query_async::<T>(&mut connection)).await;
-        let answer = answer.map_err(|_| Fault::Late(limit))?.map_err(Fault::Redis);
+        let answer = answer.map_err(|_| LinkFault::Late(limit))?.map_err(LinkFault::Redis);
         if answer.is_ok() {
             self.shared.observer.answered(what, asked.elapsed());
         }
@@ -219,7 +219,7 @@ impl Link {
     }
 
     /// What follows for those who ask next.
-    fn judge<T>(&self, answer: Result<T, Fault>, number: u64) -> Result<T, Away> {
+    fn judge<T>(&self, answer: Result<T, LinkFault>, number: u64) -> Result<T, Away> {
         match answer {
             Ok(answer) => {
                 self.shared.late.store(0, Ordering::Relaxed);
@@ -244,7 +244,7 @@ impl Link {
     }
 
     /// That connection is given up, with everything that waits on it. Of many who find out only the first does.
-    fn lose(&self, number: u64, fault: &Fault) {
+    fn lose(&self, number: u64, fault: &LinkFault) {
         {
             let mut condition = self.condition();
             match &*condition {
@@ -272,7 +272,7 @@ impl Link {
         self.shared.is_up.send_replace(true);
     }
 
-    fn still_away(&self, fault: &Fault) {
+    fn still_away(&self, fault: &LinkFault) {
         if let LinkCondition::Away { why, .. } = &mut *self.condition() {
             *why = fault.to_string();
         }
@@ -330,7 +330,7 @@ impl LinkKeeper {
     }
 
     /// A connection on which a write is answered in time.
-    async fn try_once(&self) -> Result<Connection, Fault> {
+    async fn try_once(&self) -> Result<Connection, LinkFault> {
         let connection = self.link.shared.dialer.connect().await?;
         let _: String = self.link.answer_of(RedisUse::Probe, &self.link.probe(), connection.clone()).await?;
         Ok(connection)
@@ -342,9 +342,9 @@ fn is_unknown_script(error: &redis::RedisError) -> bool {
 }
 
 /// The next answer on it would be none either: it is gone, or leads to a server that must not or cannot be written.
-fn is_of_the_connection(fault: &Fault) -> bool {
+fn is_of_the_connection(fault: &LinkFault) -> bool {
     use redis::ServerErrorKind::{BusyLoading, ClusterDown, MasterDown, ReadOnly};
-    let Fault::Redis(error) = fault else { return false };
+    let LinkFault::Redis(error) = fault else { return false };
     error.is_io_error()
         || error.is_connection_dropped()
         || error.is_unrecoverable_error()

@@ -14,21 +14,21 @@ impl Lua {
 
     /// By its hash, for a server that has seen it.
     pub fn call(&self, key: &str, args: &[impl ToRedisArgs]) -> Cmd {
-        self.command("EVALSHA", &self.hash, key, args)
+        command("EVALSHA", &self.hash, key, args)
     }
 
     /// With its text: the server remembers it, in a cluster the one node that has the key.
     pub fn teach(&self, key: &str, args: &[impl ToRedisArgs]) -> Cmd {
-        self.command("EVAL", self.text, key, args)
+        command("EVAL", self.text, key, args)
     }
+}
 
-    /// One key each, so that a cluster knows where it runs.
-    fn command(&self, verb: &str, script: &str, key: &str, args: &[impl ToRedisArgs]) -> Cmd {
-        let mut command = redis::cmd(verb);
-        command.arg(script).arg(1).arg(key);
-        for arg in args {
-            command.arg(arg);
-        }
-        command
+/// One key each, so that a cluster knows where it runs.
+fn command(verb: &str, script: &str, key: &str, args: &[impl ToRedisArgs]) -> Cmd {
+    let mut command = redis::cmd(verb);
+    command.arg(script).arg(1).arg(key);
+    for arg in args {
+        command.arg(arg);
     }
+    command
 }

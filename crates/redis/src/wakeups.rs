@@ -19,8 +19,8 @@ use tokio::sync::{Notify, watch};
 use tokio::time::{sleep, timeout};
 use tracing::warn;
 
-use crate::connect::Fault;
-use crate::link::{Away, Link, RedisUse};
+use crate::connect::LinkFault;
+use crate::link::{Away, RedisLink, RedisUse};
 
 /// The connection that listens is asked whether it does, this often.
 const ASKED_EVERY: Duration = Duration::from_secs(1);
@@ -35,7 +35,7 @@ pub struct RedisWakeups {
 }
 
 struct CarriedWakeups {
-    link: Link,
+    link: RedisLink,
     local: Arc<LocalWakeups>,
     /// Who carries what Redis does not.
     instead: Arc<dyn Wakeups>,
@@ -54,7 +54,7 @@ pub struct WakeupCarrier {
 impl RedisWakeups {
     /// `local` is what this process listens to, and `instead` rings it as well. The carrier must run for the others to hear
     /// and be heard.
-    pub fn new(link: Link, local: Arc<LocalWakeups>, instead: Arc<dyn Wakeups>) -> (WakeupCarrier, Self) {
+    pub fn new(link: RedisLink, local: Arc<LocalWakeups>, instead: Arc<dyn Wakeups>) -> (WakeupCarrier, Self) {
         let shared = Arc::new(CarriedWakeups {
             channel: link.key("wakeups"),
             link,
@@ -93,7 +93,9 @@ impl CarriedWakeups {
         let sent: Result<i64, Away> = self.link.ask(RedisUse::Wakeups, &publish).await;
         if sent.is_err() {
             // Perhaps it was sent all the same. To hear it twice costs a look.
-            rung.into_iter().for_each(|topic| self.instead.ring(topic));
+            for topic in rung {
+                self.instead.ring(topic);
+            }
         }
     }
 
@@ -156,7 +158,7 @@ impl WakeupCarrier {
     }
 
     /// Until the connection is lost, and why it was.
-    async fn listen_once(&self, backoff: &mut Backoff) -> Fault {
+    async fn listen_once(&self, backoff: &mut Backoff) -> LinkFault {
         let pubsub = match self.shared.link.dialer().subscribe(&self.shared.channel).await {
             Ok(pubsub) => pubsub,
             Err(fault) => return fault,
@@ -171,15 +173,15 @@ impl WakeupCarrier {
                     self.shared.hear(text);
                 }
             }
-            Fault::Closed
+            LinkFault::Closed
         };
         let ask = async {
             loop {
                 sleep(ASKED_EVERY).await;
                 match timeout(LISTENER_LIMIT, ask.ping::<redis::Value>()).await {
                     Ok(Ok(_)) => {}
-                    Ok(Err(error)) => return Fault::Redis(error),
-                    Err(_) => return Fault::Late(LISTENER_LIMIT),
+                    Ok(Err(error)) => return LinkFault::Redis(error),
+                    Err(_) => return LinkFault::Late(LISTENER_LIMIT),
                 }
             }
         };

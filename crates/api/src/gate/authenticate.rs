@@ -21,7 +21,7 @@ use std::time::Duration;
 use foreman_core::audit::Actor;
 use foreman_core::key::{self, ApiKey, KeyHash, KeyId, KeyRecord, Scopes};
 use foreman_core::ports::{Limiter, Pass, Tenancy};
-use foreman_core::tenant::{Tenant, TenantLimits, TenantSettings};
+use foreman_core::tenant::{Tenant, TenantLimits, TenantSettings, seconds_up};
 use foreman_core::{TenantId, Timestamp};
 use foreman_runtime::Tasks;
 use http::header::RETRY_AFTER;
@@ -381,7 +381,7 @@ fn asks_for_a_key() -> Problem {
 }
 
 fn too_many_attempts(wait: Duration) -> Problem {
-    let secs = wait.as_secs() + 1;
+    let secs = seconds_up(wait).max(1);
     let detail = format!("too many wrong keys came from this address; wait {secs} s before you try again");
     Problem::new(Kind::TooManyRequests, detail).with_header(RETRY_AFTER, secs.to_string())
 }

@@ -25,7 +25,7 @@ use foreman_core::job::QueueName;
 use foreman_core::ports::{JobSummary, LimitKey, Window};
 use foreman_core::spec::JobSpec;
 use foreman_core::target::Body;
-use foreman_core::tenant::{Batch, Limit, QueueNames, Quota, Rate, Take};
+use foreman_core::tenant::{Batch, Limit, QueueNames, Quota, Rate, Take, seconds_up};
 use foreman_core::{Target, TenantId, Work};
 use http::header::RETRY_AFTER;
 use http::{HeaderName, HeaderValue};
@@ -309,5 +309,5 @@ fn too_many_queues(caller: &Caller, name: &QueueName) -> Problem {
 fn too_many_hosts(most: u64, wait: Duration) -> Problem {
     let detail =
         format!("the tenant's jobs may call at most {most} different hosts per minute, and these would call more");
-    refused(detail, Some(wait.as_secs() + 1))
+    refused(detail, Some(seconds_up(wait).max(1)))
 }

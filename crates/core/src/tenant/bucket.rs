@@ -72,7 +72,8 @@ impl Quota {
     }
 }
 
-fn seconds_up(wait: Duration) -> u64 {
+/// A wait as clients are told: whole seconds, rounded up.
+pub fn seconds_up(wait: Duration) -> u64 {
     wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0))
 }
 

@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use foreman_core::duration::Span;
 use foreman_core::memory::{LocalLimiter, LocalWakeups};
 use foreman_core::ports::{Limiter, Wakeups};
-use foreman_redis::{HintedLease, Link, LinkKeeper, RedisLimiter, RedisWakeups, WakeupCarrier};
+use foreman_redis::{HintedLease, LinkKeeper, RedisLimiter, RedisLink, RedisWakeups, WakeupCarrier};
 use foreman_runtime::leadership::Lease;
 use foreman_runtime::{Shutdown, Stop};
 
@@ -42,7 +42,7 @@ impl News {
             return Ok(Self { wakeups, lease, limiter: alone, carrier: None });
         };
         let meter = RedisMeter::new(Arc::clone(&wiring.metrics));
-        let (keeper, link) = Link::new(&config, Arc::new(meter)).context("redis")?;
+        let (keeper, link) = RedisLink::new(&config, Arc::new(meter)).context("redis")?;
         report(wiring, &link);
         let (carrier, wakeups) = RedisWakeups::new(link.clone(), local, wakeups);
         Ok(Self {
@@ -67,7 +67,7 @@ impl NewsCarrier {
 
 /// Says how Redis is to whoever scrapes, and beside the probes. Without it everything goes on: that is no reason to send this
 /// process no work.
-fn report(wiring: &Wiring<'_>, link: &Link) {
+fn report(wiring: &Wiring<'_>, link: &RedisLink) {
     wiring.metrics.set_redis(link.clone());
     let link = link.clone();
     wiring.vitals.set_redis(move || {

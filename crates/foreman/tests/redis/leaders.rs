@@ -7,7 +7,7 @@ use foreman_core::memory::LocalWakeups;
 use foreman_core::ports::{FollowerName, Followers as _, Leader};
 use foreman_postgres::leases::PgLeases;
 use foreman_postgres::{Config, PostgresStore};
-use foreman_redis::{HintedLease, Link, RedisObserver, RedisUse};
+use foreman_redis::{HintedLease, RedisLink, RedisObserver, RedisUse};
 use foreman_runtime::leadership::{Lease as _, Term};
 use foreman_runtime::{Stop, Tasks};
 use tokio::time::{Instant, sleep};
@@ -27,7 +27,7 @@ impl RedisObserver for Unobserved {
 
 /// A process that contends: its own links to Redis and Postgres.
 async fn contender(database: &Database, redis: &RedisServer, stop: &Stop) -> HintedLease {
-    let (keeper, link) = Link::new(&foreman_redis::Config::at(&*redis.url), Arc::new(Unobserved)).unwrap();
+    let (keeper, link) = RedisLink::new(&foreman_redis::Config::at(&*redis.url), Arc::new(Unobserved)).unwrap();
     drop(Tasks::new().spawn("keeper", keeper.run(stop.shutdown())));
     until("Redis answers", async || link.status().is_up.then_some(())).await;
     HintedLease::new(link, Arc::new(PgLeases::new(&Config::at(&*database.url)).unwrap()))

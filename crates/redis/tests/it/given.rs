@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use foreman_core::secret::Secret;
-use foreman_redis::{Config, Link, RedisObserver, RedisUse};
+use foreman_redis::{Config, RedisLink, RedisObserver, RedisUse};
 use foreman_runtime::{Stop, Tasks};
 use tokio::time::{Instant, sleep};
 
@@ -61,7 +61,7 @@ impl RedisObserver for Told {
 
 /// A link that is kept while it lives.
 pub struct Kept {
-    pub link: Link,
+    pub link: RedisLink,
     pub told: Arc<Told>,
     stop: Stop,
 }
@@ -70,7 +70,7 @@ impl Kept {
     /// Connects, or tries to.
     pub fn start(config: &Config) -> Self {
         let told = Arc::new(Told::default());
-        let (keeper, link) = Link::new(config, told.clone()).unwrap();
+        let (keeper, link) = RedisLink::new(config, told.clone()).unwrap();
         let stop = Stop::new();
         drop(Tasks::new().spawn("keeper", keeper.run(stop.shutdown())));
         Self { link, told, stop }
