@@ -33,3 +33,4 @@ use given::team;
 
 foreman_conformance::conformance_suite!(team);
 foreman_conformance::tenancy_suite!(team);
+foreman_conformance::announcing_suite!(team);
