@@ -51,9 +51,9 @@ impl Costs {
             "INSERT INTO queues (queue, tenant, used_at)
              SELECT '{name}' || n, 'default', now() FROM generate_series(1, {lines}) AS n;
              INSERT INTO line_shares (queue, lane, route, tenant, last_key, given, given_at)
-             SELECT '{name}' || n, 1, 'http', 'default', {each} * 1000000, 1, now() FROM generate_series(1, {lines}) AS n;
+             SELECT '{name}' || n, 1, 'http', 'default', {each} * 1000000::bigint, 1, now() FROM generate_series(1, {lines}) AS n;
              CREATE TEMPORARY TABLE made ON COMMIT DROP AS
-             SELECT gen_random_uuid() AS id, '{name}' || n AS queue, k * 1000000 AS key
+             SELECT gen_random_uuid() AS id, '{name}' || n AS queue, k * 1000000::bigint AS key
              FROM generate_series(1, {lines}) AS n, generate_series(1, {each}) AS k;
              INSERT INTO ready (job, tenant, queue, route, lane, key, run_at, attempt, spent, crashes, moves)
              SELECT id, 'default', queue, 'http', 1, key, now() - interval '1 day', 0, 0, 0, 1 FROM made; {more}"
@@ -194,9 +194,10 @@ async fn what_a_mark_writes_is_bounded() {
     for _ in 0..5 {
         costs.team.store.submit(&jobs(1_000, &a_job())).await.unwrap();
     }
-    costs.client.batch_execute("CHECKPOINT").await.unwrap();
     // Once over all pages, so that none is written whole in between.
-    costs.client.batch_execute("UPDATE ready SET refusals = NULL; CHECKPOINT; VACUUM ready").await.unwrap();
+    for step in ["UPDATE ready SET refusals = NULL", "VACUUM ready", "CHECKPOINT"] {
+        costs.client.batch_execute(step).await.unwrap();
+    }
     costs.client.batch_execute("SELECT pg_stat_force_next_flush()").await.unwrap();
     let wal = async || -> i64 {
         let sql = "SELECT coalesce(sum(wal_bytes - wal_fpi * 8192), 0)::bigint FROM public.pg_stat_statements
