@@ -15,6 +15,7 @@ mod migrations;
 mod neighbours;
 mod outlived;
 mod partitions;
+mod pick_up;
 mod pooler;
 mod rooms;
 mod same;
