@@ -84,7 +84,7 @@ pub(crate) struct StoreParts {
     /// See [`changes::tag`].
     log_tag: i64,
     floor: jobs::Floor,
-    expected: jobs::Expected,
+    expected: jobs::ExpectedJobs,
     known_claims: jobs::KnownClaims,
     /// Whose turn it is between the lines of a lane, as far as this process has claimed.
     turns: Mutex<foreman_core::fair::Turns>,

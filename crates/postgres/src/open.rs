@@ -9,7 +9,7 @@ use tracing::info;
 use crate::config::Config;
 use crate::connection::{self, Beginning};
 use crate::error::OpenError;
-use crate::jobs::{Expected, Floor, KnownClaims};
+use crate::jobs::{ExpectedJobs, Floor, KnownClaims};
 use crate::lines::LineCleanup;
 use crate::migrate;
 use crate::outlived::Outlived;
@@ -46,7 +46,7 @@ pub(crate) async fn open(config: Config, wakeups: Arc<dyn Wakeups>) -> Result<Po
             changes_patience,
             log_tag: changes::tag(&schema),
             floor: Floor::default(),
-            expected: Expected::default(),
+            expected: ExpectedJobs::default(),
             known_claims: KnownClaims::default(),
             turns: Mutex::default(),
             unreadable: Unreadable::default(),

@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use crate::connection::TransactionPurpose;
 use crate::error::Fault;
-use crate::rows::{Fields, rank};
+use crate::rows::{NamedCells, rank};
 use crate::value::{Arg, bound};
 use crate::write::{Query, Transaction};
 use crate::{PostgresStore, transact};
@@ -159,7 +159,7 @@ impl Reservation {
     pub fn read(demand: &Demand, rows: &[Row]) -> Result<Self, Fault> {
         let mut shares = BTreeMap::new();
         for row in rows {
-            let given = Fields::about(row, "line_shares", "unknown");
+            let given = NamedCells::about(row, "line_shares", "unknown");
             let share = (given.queue()?, given.lane()?, given.route()?, given.tenant()?);
             let (last, step): (i64, i64) = (given.get("last_key")?, given.get("step")?);
             let count = demand.0.get(&share).copied().unwrap_or_default();

@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use crate::error::Fault;
 use crate::order;
-use crate::rows::Fields;
+use crate::rows::NamedCells;
 use crate::value::{Arg, Interval, bound};
 use crate::write::Transaction;
 
@@ -99,7 +99,7 @@ impl TryFrom<&Row> for LeavingRow {
     type Error = Fault;
 
     fn try_from(row: &Row) -> Result<Self, Fault> {
-        let left = Fields::of_job(row, "claims")?;
+        let left = NamedCells::of_job(row, "claims")?;
         Ok(Self {
             claim: Fence(left.get("claim")?),
             session: SessionId(left.get("session")?),
@@ -150,7 +150,7 @@ impl TryFrom<&Row> for EndedRow {
     type Error = Fault;
 
     fn try_from(row: &Row) -> Result<Self, Fault> {
-        let ended = Fields::of_job(row, "outcomes")?;
+        let ended = NamedCells::of_job(row, "outcomes")?;
         let state = ended.final_state()?.ok_or_else(|| ended.misfit("state", "it has none"))?;
         let step = Step {
             state,

@@ -96,13 +96,13 @@ impl<'r, Id: Copy + Display> Cells<'r, Id> {
 }
 
 /// A row being read by the names of its columns: what the statements of the protocol answer is read so (`jobs/`, `places.rs`).
-pub(crate) struct Fields<'r, Id = JobId> {
+pub(crate) struct NamedCells<'r, Id = JobId> {
     row: &'r Row,
     table: &'static str,
     pub id: Id,
 }
 
-impl<'r> Fields<'r> {
+impl<'r> NamedCells<'r> {
     /// A row about a job.
     pub fn of_job(row: &'r Row, table: &'static str) -> Result<Self, Fault> {
         Self::of(row, table, "job")
@@ -119,7 +119,7 @@ impl<'r> Fields<'r> {
     }
 }
 
-impl<'r, Id: Copy + Display> Fields<'r, Id> {
+impl<'r, Id: Copy + Display> NamedCells<'r, Id> {
     /// A row about something else.
     pub fn about(row: &'r Row, table: &'static str, id: Id) -> Self {
         Self { row, table, id }

@@ -38,7 +38,7 @@ use crate::value::{Arg, bound};
 use crate::write::Transaction;
 use crate::{PostgresStore, StoreParts, order, transact};
 use choice::Runs;
-pub(crate) use expected::Expected;
+pub(crate) use expected::ExpectedJobs;
 pub(crate) use floor::Floor;
 pub(crate) use look::LOOK;
 use look::{LookArgs, Seen};

@@ -12,7 +12,7 @@ pub(crate) mod remove;
 pub(crate) mod settle;
 pub(crate) mod submit;
 
-pub(crate) use claim::{Expected, Floor};
+pub(crate) use claim::{ExpectedJobs, Floor};
 pub(crate) use known_claims::KnownClaims;
 
 use std::collections::HashMap;
@@ -28,7 +28,7 @@ use uuid::Uuid;
 
 use crate::error::Fault;
 use crate::places;
-use crate::rows::Fields;
+use crate::rows::NamedCells;
 use crate::upkeep::leads;
 use crate::write::Transaction;
 use crate::{PostgresStore, transact};
@@ -108,11 +108,11 @@ async fn unfinished(tx: &Transaction, ids: &[JobId]) -> Result<HashMap<JobId, St
     let ids = uuids(ids);
     let mut states = HashMap::new();
     for row in &tx.rows(places::WAITING, &[&ids]).await? {
-        let waiting = Fields::of_job(row, "ready")?;
+        let waiting = NamedCells::of_job(row, "ready")?;
         states.insert(waiting.id, State::of_waiting(waiting.get("is_due")?, waiting.count("attempt")?));
     }
     for row in &tx.rows(places::HELD, &[&ids]).await? {
-        states.entry(Fields::of_job(row, "claims")?.id).or_insert(State::Running);
+        states.entry(NamedCells::of_job(row, "claims")?.id).or_insert(State::Running);
     }
     Ok(states)
 }

@@ -14,7 +14,7 @@ use super::{distinct, nowhere, owned, submit, unfinished, uuids};
 use crate::error::Fault;
 use crate::order::{Demand, Reservation};
 use crate::places::{self, LOOKS};
-use crate::rows::Fields;
+use crate::rows::NamedCells;
 use crate::schedules::fire::REOPEN;
 use crate::write::Transaction;
 use crate::{PostgresStore, look, transact};
@@ -56,7 +56,7 @@ async fn asked(
 ) -> Result<(HashMap<JobId, RedriveRow>, Demand), Fault> {
     let (mut asked, mut demand) = (HashMap::new(), Demand::default());
     for row in &tx.rows_by_id(ASKED, &[&uuids(ids), &tenant.as_str()]).await? {
-        let job = Fields::of_asked(row)?;
+        let job = NamedCells::of_asked(row)?;
         let one = RedriveRow { queue: job.queue()?, route: job.route()?, lane: job.lane()?, kind: job.get("kind")? };
         if job.get("is_final")? {
             demand.one(tenant, &one.queue, one.lane, &one.route);
@@ -110,7 +110,7 @@ async fn freed(tx: &Transaction, tenant: &TenantId, ids: &[JobId]) -> Result<Has
     answers[0]
         .iter()
         .map(|row| {
-            let outcome = Fields::of_job(row, "outcomes")?;
+            let outcome = NamedCells::of_job(row, "outcomes")?;
             Ok((outcome.id, Freed { attempt: outcome.count("attempt")?, moves: outcome.moves()? }))
         })
         .collect()

@@ -33,9 +33,9 @@ struct ExpectedLine {
 
 /// Where the next job is expected: the line served last comes last.
 #[derive(Default)]
-pub(crate) struct Expected(Mutex<Vec<ExpectedLine>>);
+pub(crate) struct ExpectedJobs(Mutex<Vec<ExpectedLine>>);
 
-impl Expected {
+impl ExpectedJobs {
     /// What a claim of so many jobs took, line by line.
     pub fn served(&self, taken: &[(LineName, i64)], jobs: usize) {
         let mut lines = self.lock();
@@ -96,7 +96,7 @@ mod tests {
         (1, Route::http(), QueueName::from_stored(queue))
     }
 
-    fn queues(expected: &Expected, wanted: usize) -> Vec<(String, i64, i64)> {
+    fn queues(expected: &ExpectedJobs, wanted: usize) -> Vec<(String, i64, i64)> {
         let Some(runs) = expected.runs(wanted, &[0, 1, 2], &["http"]) else { return Vec::new() };
         let named = runs.queues.into_iter().zip(runs.firsts).zip(runs.numbers);
         named.map(|((queue, first), number)| (queue, first, number)).collect()
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn the_next_job_is_expected_where_the_latest_were() {
-        let expected = Expected::default();
+        let expected = ExpectedJobs::default();
         assert!(expected.runs(512, &[1], &["http"]).is_none(), "nothing is known");
         for (queue, key) in [("a", 5), ("b", 7), ("a", 3), ("c", 1), ("d", 1), ("e", 1)] {
             expected.served(&[(line(queue), key)], 1);
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn it_takes_a_small_part_of_the_slots_that_are_free() {
-        let expected = Expected::default();
+        let expected = ExpectedJobs::default();
         expected.served(&[(line("a"), 1)], 1);
         for (wanted, number) in [(31, None), (32, Some(1)), (64, Some(2)), (512, Some(8))] {
             assert_eq!(queues(&expected, wanted).first().map(|(_, _, number)| *number), number, "of {wanted}");

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::ClaimArgs;
 use super::floor::{FEWEST_LINES, Floor, LineKeys, LineName, SLACK, ScanRange, StopColumns, StopPlace};
 use crate::error::Fault;
-use crate::rows::{Fields, rank};
+use crate::rows::{NamedCells, rank};
 use crate::value::{Arg, bound};
 
 pub(crate) const LOOK: &str = include_str!("../../sql/claim/look.sql");
@@ -178,7 +178,7 @@ impl Seen {
         let mut tenants: HashMap<String, TenantId> = HashMap::new();
         for row in rows {
             let id = JobId(row.try_get::<_, Option<Uuid>>("job")?.unwrap_or_default());
-            let found = Fields::about(row, "ready", id);
+            let found = NamedCells::about(row, "ready", id);
             let Some(number) = found.get::<Option<i64>>("number")? else {
                 match found.get::<Option<i32>>("weight")? {
                     Some(weight) => drop(seen.weights.insert(found.tenant()?, weight.unsigned_abs())),
@@ -250,7 +250,7 @@ impl Seen {
     }
 }
 
-fn stop(stopped: &Fields<'_>) -> Result<((i16, Route), StopPlace), Fault> {
+fn stop(stopped: &NamedCells<'_>) -> Result<((i16, Route), StopPlace), Fault> {
     let direction = (stopped.get("lane")?, stopped.route()?);
     let queue: Option<&str> = stopped.get("queue")?;
     let tenant: Option<&str> = stopped.get("tenant")?;

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::ClaimArgs;
 use crate::error::Fault;
 use crate::jobs::known_claims::{ClaimedJob, KnownClaim, KnownClaims};
-use crate::rows::{Fields, counted, rank};
+use crate::rows::{NamedCells, counted, rank};
 use crate::value::{Arg, Bits, Time};
 use crate::write::Transaction;
 
@@ -64,7 +64,7 @@ struct TakenRow {
 impl TakenRow {
     /// A row that `sql/claim/take.sql` or `number.sql` has answered with.
     fn read(row: &Row) -> Result<Self, Fault> {
-        let taken = Fields::of_job(row, "ready")?;
+        let taken = NamedCells::of_job(row, "ready")?;
         let lane = taken.lane()?;
         let attempt = taken.count("attempt")?;
         let moves: i32 = taken.get("moves")?;
@@ -185,7 +185,7 @@ fn finish(fence: Fence, taken: Vec<TakenRow>, work: &[Row], fragile_waiting: boo
 fn read_work(rows: &[Row]) -> Result<HashMap<JobId, (Timestamp, String)>, Fault> {
     let mut work = HashMap::with_capacity(rows.len());
     for row in rows {
-        let job = Fields::of_asked(row)?;
+        let job = NamedCells::of_asked(row)?;
         work.insert(job.id, (job.time("created_at")?, job.get("work")?));
     }
     Ok(work)

@@ -13,7 +13,7 @@ use super::columns::{ReadyColumns, Tags, UsedQueues, max_attempts, outlines};
 use super::{ACCEPT, HOLDERS, KNOWN, REMEMBER, TAG, WAIT, first_move};
 use crate::error::Fault;
 use crate::order::{self, Reservation};
-use crate::rows::{Fields, rank};
+use crate::rows::{NamedCells, rank};
 use crate::value::{Arg, Interval, Time};
 use crate::write::Transaction;
 
@@ -48,7 +48,7 @@ async fn known(tx: &Transaction, ids: &Vec<Uuid>) -> Result<HashMap<JobId, Times
     let rows = tx.rows_by_id(KNOWN, &[ids]).await?;
     rows.iter()
         .map(|row| {
-            let job = Fields::of_asked(row)?;
+            let job = NamedCells::of_asked(row)?;
             Ok((job.id, job.time("created_at")?))
         })
         .collect()
@@ -115,7 +115,7 @@ async fn remember(tx: &Transaction, first: &BTreeMap<Key<'_>, &NewJobRow>) -> Re
     let rows = tx.rows(HOLDERS, &[&tenants, &keys]).await?;
     rows.iter()
         .map(|row| {
-            let holder = Fields::of_job(row, "idempotency")?;
+            let holder = NamedCells::of_job(row, "idempotency")?;
             let key = (holder.get("tenant")?, holder.get("key")?);
             Ok((key, (holder.id, holder.get("fingerprint")?)))
         })
@@ -180,7 +180,7 @@ async fn write_down(tx: &Transaction, jobs: &[&NewJobRow]) -> Result<HashMap<Job
     let rows = tx.all(&steps).await?.pop().unwrap_or_default();
     rows.iter()
         .map(|row| {
-            let job = Fields::of_asked(row)?;
+            let job = NamedCells::of_asked(row)?;
             let (created_at, run_at) = (job.time("created_at")?, job.time("first_run_at")?);
             Ok((job.id, Accepted { created_at, run_at }))
         })
