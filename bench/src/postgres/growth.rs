@@ -38,20 +38,33 @@ struct Case {
     /// What it is drained on; without one, on an empty database each time.
     database: Option<Database>,
     rates: Vec<f64>,
+    /// Of its last turn.
+    costs: Vec<Figure>,
 }
 
 impl Case {
     fn new(name: impl Into<String>, maker: &JobMaker) -> Self {
-        Self { name: name.into(), maker: maker.clone(), workers: 1, database: None, rates: Vec::new() }
+        Self {
+            name: name.into(),
+            maker: maker.clone(),
+            workers: 1,
+            database: None,
+            rates: Vec::new(),
+            costs: Vec::new(),
+        }
     }
 
     async fn turn(&mut self, server: &Server, sizes: &Sizes) -> Result<()> {
         let size = Size { workers: self.workers, slots: sizes.slots, has_api: false };
         let drained = match &self.database {
-            Some(database) => drain_on(database, "", &self.maker, sizes.jobs, size).await?,
-            None => drain(server, "", &self.maker, sizes.jobs, size).await?,
+            Some(database) => drain_on(database, &self.name, &self.maker, sizes.jobs, size).await?,
+            None => drain(server, &self.name, &self.maker, sizes.jobs, size).await?,
         };
         eprintln!("  {}: {:.0} /s", self.name, drained.per_second);
+        for cost in &drained.costs {
+            eprintln!("    {}: {}", cost.name, cost.unit.show(cost.value));
+        }
+        self.costs = drained.costs;
         self.rates.push(drained.per_second);
         Ok(())
     }
@@ -68,14 +81,16 @@ pub async fn measure(server: &Server, sizes: &Sizes, may_go_on: impl Fn(usize, D
         }
     }
     let empty = cases.first().map(|case| case.name.clone());
-    let mut figures: Vec<Figure> = Vec::new();
+    let (mut figures, mut costs): (Vec<Figure>, Vec<Figure>) = (Vec::new(), Vec::new());
     for case in cases {
         let of = empty.as_deref().filter(|empty| *empty != case.name);
         figures.push(rate(case.name, median(case.rates), of));
+        costs.extend(case.costs);
         if let Some(database) = case.database {
             database.remove().await?;
         }
     }
+    figures.extend(costs);
     let about = format!("the same drain where more is kept, waits or takes part; median of {turns} in turns");
     Ok(Section { notes, ..Section::new("Growth, Postgres", about, figures) })
 }

@@ -5,6 +5,12 @@
 //! not as deep as a minute before ([`Levels`]), a few hundred at a time: queues in which nothing happens cost nothing. Between two
 //! rounds it holds those numbers.
 //!
+//! A bucket is a row of the store, however many moves it sums up, and where thousands of tenants or queues are busy there are
+//! thousands of them for each second. So a write is followed by a pause of [`SMALL_PART`] times as long as it took, up to
+//! [`LONGEST_PAUSE`], in which more is added to each bucket: with 10,000 tenants, written by 500 as they came, statistics cost the
+//! database more than running the jobs did. How much one write may hold begins small and grows while writes are quick, so that
+//! a store that is slow is never asked for more than it can do in one call.
+//!
 //! **When it dies half way** what it had added up and not written is read again by its successor, as after it was overtaken.
 //!
 //! **When it is far behind** numbers come late. When the log was pruned before it was read, as after a week without a leader, what
@@ -23,15 +29,25 @@ use crate::follower::{Bookmark, Follow, FollowerPace, Notices, Stopped};
 use crate::outage::bounded;
 pub use crate::readings::{OTHER, QueueReading, Readings, ReadingsSnapshot};
 
+/// A write that took long is followed by a pause of so many times as long.
+const SMALL_PART: u32 = 10;
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+/// A first write holds so many buckets at most. One that was as large as it may be and took so small a part of its time limit is
+/// followed by one that is four times as large, or twice.
+const FIRST_ROOM: usize = 500;
+const QUICK: u32 = 10;
+const QUICK_ENOUGH: u32 = 4;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// How often to look when no wake-up came, give or take a tenth.
     pub poll: Duration,
-    /// Between two looks, and between two writes of one round: numbers are so old.
+    /// Between two looks, and between two writes: numbers are so old, unless writing them takes long.
     pub every: Duration,
     /// Rows of the log read at once; each is what one write of a store moved.
     pub step: usize,
-    /// Buckets written in one transaction, give or take those of one row.
+    /// Buckets written in one transaction at most, give or take those of one row; as many are held in memory.
     pub most_buckets: usize,
     /// So many queues are named in the metrics, those with most jobs; the others are summed.
     pub busiest_queues: usize,
@@ -45,7 +61,7 @@ impl Default for Config {
             poll: Duration::from_secs(5),
             every: Duration::from_secs(1),
             step: 100,
-            most_buckets: 500,
+            most_buckets: 50_000,
             busiest_queues: 20,
             call_timeout: Duration::from_secs(10),
         }
@@ -59,8 +75,12 @@ pub struct Bookkeeper {
     readings: Readings,
     /// What was read and is not written yet.
     ledger: Ledger,
-    /// Since when there is something in it.
-    since: Instant,
+    /// Between two writes.
+    pause: Duration,
+    /// Not before this moment, unless there is no room for more.
+    write_at: Instant,
+    /// So many buckets at most in the next write.
+    room: usize,
     /// When to look how deep the queues are; not yet known, at once.
     sample_at: Option<Instant>,
     /// How deep they were when they were last sampled; not yet known, the store is asked.
@@ -72,11 +92,13 @@ pub struct Bookkeeper {
 impl Bookkeeper {
     pub fn new(store: Arc<dyn Store>, config: Config) -> Self {
         Self {
+            pause: config.every,
+            write_at: Instant::now(),
+            room: config.most_buckets.min(FIRST_ROOM),
             store,
             config,
             readings: Readings::default(),
             ledger: Ledger::default(),
-            since: Instant::now(),
             sample_at: None,
             levels: None,
             is_blind: false,
@@ -89,16 +111,35 @@ impl Bookkeeper {
 
     /// Writes what is in the ledger, and moves on.
     async fn book(&mut self, to: Position, at: &mut Bookmark<'_>) -> Result<(), Stopped> {
-        self.since = Instant::now();
         let entries = std::mem::take(&mut self.ledger).entries();
         let count = entries.len();
         let together: Vec<BucketEntry> = entries.iter().filter(|entry| entry.queue.is_none()).cloned().collect();
+        let begun = Instant::now();
         at.move_to(to, Effect::Counts(entries)).await?;
+        self.wrote(count, begun.elapsed());
         self.readings.count(&together);
         if count > 0 {
             debug!(buckets.count = count, position = to.0, "wrote {count} buckets of statistics");
         }
         Ok(())
+    }
+
+    fn wrote(&mut self, buckets: usize, took: Duration) {
+        self.pause = self.config.every.max((took * SMALL_PART).min(LONGEST_PAUSE));
+        self.write_at = Instant::now() + self.pause;
+        let growth = match self.config.call_timeout {
+            limit if took < limit / QUICK => 4,
+            limit if took < limit / QUICK_ENOUGH => 2,
+            _ => 1,
+        };
+        if buckets >= self.room {
+            self.room = (self.room * growth).min(self.config.most_buckets);
+        }
+    }
+
+    /// Numbers are written as soon as all was read, but for a pause after a write that took long.
+    fn is_pausing(&self) -> bool {
+        self.pause > self.config.every && self.write_at > Instant::now()
     }
 
     /// Once in every minute of the store's clock. That the queues cannot be counted is no reason not to count anything: it is
@@ -114,7 +155,7 @@ impl Bookkeeper {
             Ok((mut levels, changes)) => {
                 self.is_blind = false;
                 // A queue has two buckets, of the minute and of the hour.
-                for some in changes.chunks((self.config.most_buckets / 2).max(1)) {
+                for some in changes.chunks((self.room / 2).max(1)) {
                     for change in some {
                         self.ledger.see(change, now);
                     }
@@ -173,31 +214,35 @@ impl Follow for Bookkeeper {
     /// Adds up, and writes when it has become much and when it has taken long.
     async fn read(&mut self, changes: &Changes, at: &mut Bookmark<'_>) -> Result<(), Stopped> {
         if self.ledger.is_empty() {
-            self.since = Instant::now();
+            self.write_at = self.write_at.max(Instant::now() + self.config.every);
         }
         for row in &changes.rows {
             self.ledger.count_all(&row.moved);
-            if self.ledger.len() >= self.config.most_buckets {
+            if self.ledger.len() >= self.room {
                 self.book(row.position, at).await?;
             }
         }
         if self.ledger.is_empty() {
             return at.advance(changes.position, Effect::Nothing).await;
         }
-        if self.since.elapsed() >= self.config.every {
+        if self.write_at <= Instant::now() {
             self.book(changes.position, at).await?;
         }
         Ok(())
     }
 
     async fn caught_up(&mut self, at: &mut Bookmark<'_>) -> Result<Option<Instant>, Stopped> {
-        self.book(at.read(), at).await?;
+        if !self.is_pausing() {
+            self.book(at.read(), at).await?;
+        }
         self.sample_if_due(at).await?;
-        Ok(self.sample_at)
+        let write_at = (!self.ledger.is_empty()).then_some(self.write_at);
+        Ok(self.sample_at.into_iter().chain(write_at).min())
     }
 
     fn rewind(&mut self) {
         self.ledger = Ledger::default();
+        self.room = self.config.most_buckets.min(FIRST_ROOM);
         self.levels = None;
     }
 

@@ -33,8 +33,10 @@ use crate::{PostgresStore, look};
 /// `$1` is ours among the advisory locks of this database, in the upper 16 bits; the rest has room for 281 million million.
 pub(crate) const ANNOUNCE: &str = "SELECT pg_advisory_xact_lock_shared($1::bigint | last_value) FROM change_positions";
 pub(crate) const APPEND: &str = "INSERT INTO changes (at, moved, notes) VALUES (foreman_now(), $1::text, $2::text)";
-pub(crate) const DRAWN: &str = "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM change_positions";
-pub(crate) const ANNOUNCED: &str = "SELECT min((classid::bigint & 65535) << 32 | objid::bigint) FROM pg_locks
+pub(crate) const DRAWN: &str =
+    "SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS position FROM change_positions";
+pub(crate) const ANNOUNCED: &str =
+    "SELECT min((classid::bigint & 65535) << 32 | objid::bigint) AS position FROM pg_locks
     WHERE locktype = 'advisory' AND objsubid = 1 AND classid::bigint >> 16 = $1::bigint >> 48
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
 /// Rows after `$1` up to `$2`, at most `$3`, and none once those before it have `$4` bytes. The size of a text is known without
@@ -50,15 +52,15 @@ pub(crate) const READ: &str = "SELECT position, at, moved, notes, bytes
     WHERE bytes - size < $4::bigint ORDER BY position";
 pub(crate) const HEAD: &str = "SELECT greatest(
         (SELECT position FROM changes WHERE position <= $1::bigint ORDER BY position DESC LIMIT 1),
-        (SELECT position FROM log_end))";
+        (SELECT position FROM log_end)) AS position";
 /// Readable or not: what was read before is behind it, also while somebody has announced something older since.
 pub(crate) const LAST: &str = "SELECT greatest(
         (SELECT position FROM changes ORDER BY position DESC LIMIT 1),
-        (SELECT position FROM log_end))";
+        (SELECT position FROM log_end)) AS position";
 /// How far it was pruned: nothing behind this was. Noted with every removal (`sql/cut_changes.sql`), by binaries of every version.
 pub(crate) const START: &str = "SELECT position FROM log_end";
 /// Whether anything is committed after a position, readable or not.
-pub(crate) const MORE: &str = "SELECT EXISTS (SELECT FROM changes WHERE position > $1::bigint)";
+pub(crate) const MORE: &str = "SELECT EXISTS (SELECT FROM changes WHERE position > $1::bigint) AS has_more";
 
 /// Which advisory locks are announcements of the log in this schema.
 pub(crate) fn tag(schema: &str) -> i64 {
@@ -109,26 +111,26 @@ impl ChangeLog for PostgresStore {
 /// The last position that can no longer be preceded by one that is on its way.
 async fn bound_of(tx: &Transaction, tag: i64) -> Result<i64, Fault> {
     let answers = tx.all(&[(DRAWN, &[]), (ANNOUNCED, &[&tag])]).await?;
-    let drawn: i64 = answers[0].first().map(|row| row.try_get(0)).transpose()?.unwrap_or_default();
-    let announced: Option<i64> = answers[1].first().map(|row| row.try_get(0)).transpose()?.flatten();
+    let drawn: i64 = answers[0].first().map(|row| row.try_get("position")).transpose()?.unwrap_or_default();
+    let announced: Option<i64> = answers[1].first().map(|row| row.try_get("position")).transpose()?.flatten();
     Ok(announced.map_or(drawn, |lowest| lowest.min(drawn)))
 }
 
 async fn look_for_head(tx: &Transaction, tag: i64) -> Result<(Position, bool), Fault> {
     let bound = bound_of(tx, tag).await?;
     let row = tx.row(HEAD, &[&bound]).await?;
-    let head = Position(row.map(|row| row.try_get(0)).transpose()?.unwrap_or_default());
+    let head = Position(row.map(|row| row.try_get("position")).transpose()?.unwrap_or_default());
     Ok((head, has_more(tx, head).await?))
 }
 
 async fn has_more(tx: &Transaction, after: Position) -> Result<bool, Fault> {
     let row = tx.row(MORE, &[&after.0]).await?;
-    Ok(row.map(|row| row.try_get(0)).transpose()?.unwrap_or_default())
+    Ok(row.map(|row| row.try_get("has_more")).transpose()?.unwrap_or_default())
 }
 
 async fn one_position(tx: &Transaction, sql: &str) -> Result<Position, Fault> {
     let row = tx.row(sql, &[]).await?;
-    Ok(Position(row.map(|row| row.try_get(0)).transpose()?.unwrap_or_default()))
+    Ok(Position(row.map(|row| row.try_get("position")).transpose()?.unwrap_or_default()))
 }
 
 /// And, where there is nothing, whether something cannot be read yet.
@@ -144,8 +146,8 @@ async fn rows_after(tx: &Transaction, tag: i64, after: Position, limit: usize) -
 }
 
 fn read(row: &Row) -> Result<ChangeRow, Fault> {
-    let (position, at) = (Position(row.try_get(0)?), row.try_get::<_, Time>(1)?.0);
-    change_text::read_row(position, at, row.try_get(2)?, row.try_get(3)?)
+    let (position, at) = (Position(row.try_get("position")?), row.try_get::<_, Time>("at")?.0);
+    change_text::read_row(position, at, row.try_get("moved")?, row.try_get("notes")?)
         .map_err(|error| Fault::misfit("changes", "moved or notes", position.0, error))
 }
 

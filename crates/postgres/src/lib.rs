@@ -88,6 +88,7 @@ pub(crate) struct StoreParts {
     floors: jobs::Floors,
     /// After which batch of announced jobs the next count goes on.
     counted_after: AtomicI64,
+    expected: jobs::ExpectedJobs,
     known_claims: jobs::KnownClaims,
     /// Whose turn it is between the lines of a lane, as far as this process has claimed.
     turns: Mutex<foreman_core::fair::Turns>,

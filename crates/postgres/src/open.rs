@@ -10,7 +10,7 @@ use tracing::info;
 use crate::config::Config;
 use crate::connection::{self, Beginning};
 use crate::error::OpenError;
-use crate::jobs::{Floors, KnownClaims};
+use crate::jobs::{ExpectedJobs, Floors, KnownClaims};
 use crate::lines::LineCleanup;
 use crate::migrate;
 use crate::outlived::Outlived;
@@ -48,6 +48,7 @@ pub(crate) async fn open(config: Config, wakeups: Arc<dyn Wakeups>) -> Result<Po
             log_tag: changes::tag(&schema),
             floors: Floors::default(),
             counted_after: AtomicI64::new(0),
+            expected: ExpectedJobs::default(),
             known_claims: KnownClaims::default(),
             turns: Mutex::default(),
             unreadable: Unreadable::default(),

@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use crate::connection::TransactionPurpose;
 use crate::error::Fault;
-use crate::rows::{Cells, rank};
+use crate::rows::{NamedCells, rank};
 use crate::value::{Arg, bound};
 use crate::write::{Query, Transaction};
 use crate::{PostgresStore, transact};
@@ -159,10 +159,9 @@ impl Reservation {
     pub fn read(demand: &Demand, rows: &[Row]) -> Result<Self, Fault> {
         let mut shares = BTreeMap::new();
         for row in rows {
-            let cells = Cells { row, table: "line_shares", id: JobId(Uuid::nil()) };
-            let route = Route::from_stored(cells.get(2, "route")?);
-            let share = (cells.queue(0)?, cells.lane(1)?, route, cells.tenant(3)?);
-            let (last, step): (i64, i64) = (cells.get(4, "last_key")?, cells.get(5, "weight")?);
+            let given = NamedCells::about(row, "line_shares", "unknown");
+            let share = (given.queue()?, given.lane()?, given.route()?, given.tenant()?);
+            let (last, step): (i64, i64) = (given.get("last_key")?, given.get("step")?);
             let count = demand.0.get(&share).copied().unwrap_or_default();
             // What `Keys::reserve` gives, counted from its end.
             shares.insert(share, ReservedKeys { next: last - step * (count - 1), last, step });
@@ -272,6 +271,12 @@ impl ServedLines {
     pub fn one(&mut self, line: LineId, key: i64) {
         let (highest, count) = self.lines.entry(line).or_insert((key, 0));
         (*highest, *count) = (key.max(*highest), *count + 1);
+    }
+
+    /// The highest key of each line; none for a claim out of turn, which says nothing about what comes next.
+    pub fn fronts(&self) -> Vec<((i16, Route, QueueName), i64)> {
+        let lines = self.lines.iter().filter(|_| self.is_in_turn);
+        lines.map(|((queue, lane, route), (key, _))| ((rank(*lane), route.clone(), queue.clone()), *key)).collect()
     }
 }
 

@@ -18,13 +18,14 @@ use uuid::Uuid;
 
 use crate::error::Fault;
 use crate::order;
-use crate::rows::Cells;
+use crate::rows::NamedCells;
 use crate::value::{Arg, Interval, bound};
 use crate::write::Transaction;
 
 /// Jobs of a tenant.
 pub(crate) const OWNED: &str = "SELECT id FROM jobs WHERE id = ANY ($1::uuid[]) AND tenant = $2::text";
-pub(crate) const WAITING: &str = "SELECT job, run_at <= foreman_now(), attempt FROM ready WHERE job = ANY ($1::uuid[])";
+pub(crate) const WAITING: &str =
+    "SELECT job, run_at <= foreman_now() AS is_due, attempt FROM ready WHERE job = ANY ($1::uuid[])";
 pub(crate) const HELD: &str = "SELECT job FROM held WHERE job = ANY ($1::uuid[])";
 pub(crate) const FINAL: &str = "SELECT job, state FROM outcomes WHERE job = ANY ($1::uuid[])";
 
@@ -98,23 +99,22 @@ impl TryFrom<&Row> for LeavingRow {
     type Error = Fault;
 
     fn try_from(row: &Row) -> Result<Self, Fault> {
-        let cells = Cells::of_job(row, "claims", 3)?;
-        let is_final = cells.get::<Option<&str>>(8, "state")?.is_some();
+        let left = NamedCells::of_job(row, "claims")?;
         Ok(Self {
-            claim: Fence(cells.get(1, "number")?),
-            session: SessionId(cells.get(2, "session")?),
-            job: cells.id,
-            tenant: cells.tenant(4)?,
-            queue: cells.queue(5)?,
-            lane: cells.lane(6)?,
-            attempt: cells.count(7, "attempt")?,
-            state: if is_final { Some(cells.final_state(8)?) } else { None },
-            is_due: cells.get::<Option<bool>>(9, "is_due")?.unwrap_or_default(),
-            wants_key: cells.get::<Option<bool>>(10, "wants_key")?.unwrap_or_default(),
-            may_expire: cells.get(11, "may_expire")?,
-            route: Route::from_stored(cells.get(12, "route")?),
-            moves: cells.moves(13)?,
-            took: cells.get::<Interval>(14, "claimed_at")?.0,
+            claim: Fence(left.get("claim")?),
+            session: SessionId(left.get("session")?),
+            job: left.id,
+            tenant: left.tenant()?,
+            queue: left.queue()?,
+            lane: left.lane()?,
+            route: left.route()?,
+            attempt: left.count("attempt")?,
+            state: left.final_state()?,
+            is_due: left.get::<Option<bool>>("is_due")?.unwrap_or_default(),
+            wants_key: left.get::<Option<bool>>("wants_key")?.unwrap_or_default(),
+            may_expire: left.get("may_expire")?,
+            moves: left.moves()?,
+            took: left.get::<Interval>("took")?.0,
         })
     }
 }
@@ -131,17 +131,35 @@ pub(crate) async fn finish(tx: &Transaction, sql: &str, args: &[&dyn Arg]) -> Re
     let rows = tx.rows(sql, args).await?;
     rows.iter()
         .map(|row| {
-            let cells = Cells::of_job(row, "outcomes", 1)?;
-            let step = Step {
-                state: cells.final_state(4)?,
-                attempt: cells.count(5, "attempt")?,
-                sequence: cells.moves(6)?,
-                took: cells.get::<Option<Interval>>(7, "started_at")?.map(|took| took.0),
-            };
-            ended(tx, cells.id, &cells.tenant(2)?, &cells.queue(3)?, step);
-            Ok(cells.id)
+            let EndedRow { job, tenant, queue, step } = EndedRow::try_from(row)?;
+            ended(tx, job, &tenant, &queue, step);
+            Ok(job)
         })
         .collect()
+}
+
+/// A row of `sql/leave/ended.sql`.
+struct EndedRow {
+    job: JobId,
+    tenant: TenantId,
+    queue: QueueName,
+    step: Step,
+}
+
+impl TryFrom<&Row> for EndedRow {
+    type Error = Fault;
+
+    fn try_from(row: &Row) -> Result<Self, Fault> {
+        let ended = NamedCells::of_job(row, "outcomes")?;
+        let state = ended.final_state()?.ok_or_else(|| ended.misfit("state", "it has none"))?;
+        let step = Step {
+            state,
+            attempt: ended.count("attempt")?,
+            sequence: ended.moves()?,
+            took: ended.get::<Option<Interval>>("took")?.map(|took| took.0),
+        };
+        Ok(Self { job: ended.id, tenant: ended.tenant()?, queue: ended.queue()?, step })
+    }
 }
 
 /// Takes jobs out of their claims by one of the statements after which they may go on: the log, the bells, and a place in line

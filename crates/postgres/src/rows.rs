@@ -6,6 +6,7 @@ use foreman_core::job::QueueName;
 use foreman_core::outcome::AttemptOutcome;
 use foreman_core::ports::StoreError;
 use foreman_core::storage::Counters;
+use foreman_core::target::Route;
 use foreman_core::{JobId, Lane, Report, State, TenantId, Timestamp};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -91,6 +92,88 @@ impl<'r, Id: Copy + Display> Cells<'r, Id> {
         let text: &str = self.get(place, "outcome")?;
         AttemptOutcome::from_stored(text)
             .ok_or_else(|| Fault::misfit(self.table, "outcome", self.id, format!("{text:?} is not an outcome")))
+    }
+}
+
+/// A row being read by the names of its columns: what the statements of the protocol answer is read so (`jobs/`, `places.rs`).
+pub(crate) struct NamedCells<'r, Id = JobId> {
+    row: &'r Row,
+    table: &'static str,
+    pub id: Id,
+}
+
+impl<'r> NamedCells<'r> {
+    /// A row about a job.
+    pub fn of_job(row: &'r Row, table: &'static str) -> Result<Self, Fault> {
+        Self::of(row, table, "job")
+    }
+
+    /// A row of `jobs` itself.
+    pub fn of_asked(row: &'r Row) -> Result<Self, Fault> {
+        Self::of(row, "jobs", "id")
+    }
+
+    fn of(row: &'r Row, table: &'static str, column: &str) -> Result<Self, Fault> {
+        let id: Uuid = row.try_get(column).map_err(|error| Fault::misfit(table, column, "unknown", error))?;
+        Ok(Self { row, table, id: JobId(id) })
+    }
+}
+
+impl<'r, Id: Copy + Display> NamedCells<'r, Id> {
+    /// A row about something else.
+    pub fn about(row: &'r Row, table: &'static str, id: Id) -> Self {
+        Self { row, table, id }
+    }
+
+    pub fn get<T: FromSql<'r>>(&self, column: &str) -> Result<T, Fault> {
+        self.row.try_get(column).map_err(|error| self.misfit(column, error))
+    }
+
+    /// A counter, which is never below zero.
+    pub fn count(&self, column: &str) -> Result<u32, Fault> {
+        u32::try_from(self.get::<i32>(column)?).map_err(|error| self.misfit(column, error))
+    }
+
+    /// How often a job has moved; 0 where nobody counted.
+    pub fn moves(&self) -> Result<u32, Fault> {
+        let moves: Option<i32> = self.get("moves")?;
+        u32::try_from(moves.unwrap_or_default()).map_err(|error| self.misfit("moves", error))
+    }
+
+    pub fn time(&self, column: &str) -> Result<Timestamp, Fault> {
+        self.get::<Time>(column).map(|time| time.0)
+    }
+
+    pub fn maybe_time(&self, column: &str) -> Result<Option<Timestamp>, Fault> {
+        Ok(self.get::<Option<Time>>(column)?.map(|time| time.0))
+    }
+
+    pub fn tenant(&self) -> Result<TenantId, Fault> {
+        self.get::<&str>("tenant").map(TenantId::new)
+    }
+
+    pub fn queue(&self) -> Result<QueueName, Fault> {
+        self.get("queue").map(QueueName::from_stored)
+    }
+
+    pub fn route(&self) -> Result<Route, Fault> {
+        self.get("route").map(Route::from_stored)
+    }
+
+    pub fn lane(&self) -> Result<Lane, Fault> {
+        let rank: i16 = self.get("lane")?;
+        Lane::from_rank(rank.into()).ok_or_else(|| self.misfit("lane", format!("{rank} is no lane")))
+    }
+
+    /// None for a job that goes on.
+    pub fn final_state(&self) -> Result<Option<State>, Fault> {
+        let Some(text) = self.get::<Option<&str>>("state")? else { return Ok(None) };
+        let state = text.parse::<State>().ok().filter(|state| state.is_final());
+        state.map(Some).ok_or_else(|| self.misfit("state", format!("{text:?} is not a final state")))
+    }
+
+    pub fn misfit(&self, column: &str, why: impl Display) -> Fault {
+        Fault::misfit(self.table, column, self.id, why)
     }
 }
 

@@ -13,7 +13,7 @@
 
 use std::cmp::Reverse;
 use std::collections::hash_map::RandomState;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BTreeSet, BinaryHeap, HashMap};
 use std::hash::{BuildHasher, Hash};
 
 use super::{behind, step};
@@ -161,22 +161,29 @@ pub struct Offer<'a> {
 
 /// One claim's choice between lines. Of each line every tenant's first job is offered: a tenant that has come far must not
 /// hide another's job behind its own. Whoever takes it offers that tenant's next.
+///
+/// Tenants are kept in the order of their turns, so that a choice among a thousand costs little more than one among two: a claim
+/// of 512 jobs of as many tenants took 30 to 50 µs a job when each choice compared all of them.
 #[derive(Debug)]
 pub struct Round<'t> {
     turns: &'t LaneTurns,
     /// What the picks of this round add to the turns.
     now: i64,
-    next: HashMap<TenantId, i64>,
     picks: u64,
     served: HashMap<LineHash, u64>,
     numbers: HashMap<TenantId, usize>,
     parties: Vec<Party>,
+    /// Those whose turn may begin now and who offer something: by their first offer.
+    due: BTreeSet<(Place, usize)>,
+    /// Those whose turn begins later: by when it does, then by their first offer.
+    later: BTreeSet<(i64, Place, usize)>,
 }
 
 /// What is offered of one tenant's.
 #[derive(Debug)]
 struct Party {
-    tenant: TenantId,
+    /// Where its next turn begins; now, when that has passed.
+    next: i64,
     offers: BinaryHeap<Reverse<Place>>,
 }
 
@@ -188,49 +195,91 @@ impl<'t> Round<'t> {
         Self {
             turns,
             now: turns.now,
-            next: HashMap::new(),
             picks: turns.picks,
             served: HashMap::new(),
             numbers: HashMap::new(),
             parties: Vec::new(),
+            due: BTreeSet::new(),
+            later: BTreeSet::new(),
         }
     }
 
     pub fn offer(&mut self, line: Line<'_>, Offer { tenant, key, job }: Offer<'_>) {
-        let number = self.numbers.get(tenant).copied().unwrap_or_else(|| {
-            self.parties.push(Party { tenant: tenant.clone(), offers: BinaryHeap::new() });
-            self.numbers.insert(tenant.clone(), self.parties.len() - 1);
-            self.parties.len() - 1
-        });
+        let number = self.number(tenant);
         let served = self.served(line.route, line.queue);
+        self.leave_order(number);
         self.parties[number].offers.push(Reverse((behind(key, line.front), served, job, line.number)));
+        self.enter_order(number);
     }
 
     /// Nothing is on offer.
     pub fn is_empty(&self) -> bool {
-        self.parties.iter().all(|party| party.offers.is_empty())
+        self.due.is_empty() && self.later.is_empty()
     }
 
     /// The job whose turn it is, and the number of its line. It is not on offer any more.
     pub fn choose(&mut self) -> Option<(usize, JobId)> {
-        let place = |party: &Party| party.offers.peek().map(|offer| (self.start(&party.tenant), offer.0));
-        let places = self.parties.iter().enumerate().filter_map(|(number, party)| Some((place(party)?, number)));
-        let (_, number) = places.min()?;
-        self.parties[number].offers.pop().map(|Reverse((_, _, job, line))| (line, job))
+        let number = match self.due.first() {
+            Some((_, number)) => *number,
+            None => self.later.first().map(|(.., number)| *number)?,
+        };
+        self.leave_order(number);
+        let chosen = self.parties[number].offers.pop();
+        self.enter_order(number);
+        chosen.map(|Reverse((_, _, job, line))| (line, job))
     }
 
     /// What was chosen is taken.
     pub fn took(&mut self, route: &Route, queue: &QueueName, tenant: &TenantId, weight: u32) {
-        let start = self.start(tenant);
+        let number = self.number(tenant);
+        self.leave_order(number);
+        let start = self.start(number);
         self.now = start;
         self.picks += 1;
-        self.next.insert(tenant.clone(), start + step(weight));
+        self.parties[number].next = start.saturating_add(step(weight));
         self.served.insert(self.turns.hash(route, queue), self.picks);
+        self.enter_order(number);
+        while let Some((next, place, number)) = self.later.first().copied()
+            && next <= self.now
+        {
+            self.later.pop_first();
+            self.due.insert((place, number));
+        }
     }
 
-    fn start(&self, tenant: &TenantId) -> i64 {
-        let next = self.next.get(tenant).or_else(|| self.turns.next.get(tenant));
-        next.map_or(self.now, |next| self.now.max(*next))
+    fn number(&mut self, tenant: &TenantId) -> usize {
+        if let Some(number) = self.numbers.get(tenant) {
+            return *number;
+        }
+        let next = self.turns.next.get(tenant).copied().unwrap_or(i64::MIN);
+        self.parties.push(Party { next, offers: BinaryHeap::new() });
+        self.numbers.insert(tenant.clone(), self.parties.len() - 1);
+        self.parties.len() - 1
+    }
+
+    /// Where the next turn of a party begins.
+    fn start(&self, number: usize) -> i64 {
+        self.now.max(self.parties[number].next)
+    }
+
+    /// Before what a party offers, or its turn, changes.
+    fn leave_order(&mut self, number: usize) {
+        if let Some(Reverse(place)) = self.parties[number].offers.peek().copied()
+            && !self.due.remove(&(place, number))
+        {
+            self.later.remove(&(self.parties[number].next, place, number));
+        }
+    }
+
+    fn enter_order(&mut self, number: usize) {
+        let Party { next, offers } = &self.parties[number];
+        if let Some(Reverse(place)) = offers.peek().copied() {
+            if *next <= self.now {
+                self.due.insert((place, number));
+            } else {
+                self.later.insert((*next, place, number));
+            }
+        }
     }
 
     fn served(&self, route: &Route, queue: &QueueName) -> u64 {
@@ -346,8 +395,77 @@ mod tests {
         let (one, other) = (TenantId::new("one"), TenantId::new("other"));
         let mut round = Round::new(&turns);
         round.took(&route, &queue, &one, 1);
-        assert!(round.start(&one) > round.start(&other));
+        let (of_one, of_other) = (round.number(&one), round.number(&other));
+        assert!(round.start(of_one) > round.start(of_other));
         assert_eq!(turns.start(&one), turns.start(&other));
+    }
+
+    /// A choice as it is described, made by comparing everyone.
+    #[derive(Default)]
+    struct PlainRound {
+        now: i64,
+        next: HashMap<TenantId, i64>,
+        offers: Vec<(TenantId, Place)>,
+    }
+
+    impl PlainRound {
+        fn choose(&mut self) -> Option<Place> {
+            let start = |tenant: &TenantId| self.next.get(tenant).map_or(self.now, |next| self.now.max(*next));
+            let first_of =
+                |tenant: &TenantId| self.offers.iter().filter(|(of, _)| of == tenant).map(|(_, place)| *place).min();
+            let chosen = self.offers.iter().filter_map(|(tenant, _)| Some((start(tenant), first_of(tenant)?))).min()?;
+            self.offers.retain(|(_, place)| *place != chosen.1);
+            Some(chosen.1)
+        }
+
+        fn took(&mut self, tenant: &TenantId, weight: u32) {
+            self.now = self.next.get(tenant).map_or(self.now, |next| self.now.max(*next));
+            self.next.insert(tenant.clone(), self.now + step(weight));
+        }
+    }
+
+    #[test]
+    fn the_order_that_is_kept_is_the_one_that_comparing_everyone_gives() {
+        for seed in 0..200_u64 {
+            let mut random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+            let mut below = |most: u64| {
+                random ^= random << 13;
+                random ^= random >> 7;
+                random ^= random << 17;
+                random % most
+            };
+            let (mut turns, route, queue) = (LaneTurns::default(), Route::http(), QueueName::default());
+            let tenants: Vec<TenantId> = (0..=below(9)).map(|n| TenantId::new(format!("t{n}"))).collect();
+            let weights: Vec<u32> = tenants.iter().map(|_| below(3) as u32 + 1).collect();
+            for _ in 0..below(6) {
+                let of = below(tenants.len() as u64) as usize;
+                turns.took(&route, &queue, &tenants[of], weights[of]);
+            }
+            let mut round = Round::new(&turns);
+            let mut plain = PlainRound { now: turns.now, next: HashMap::new(), offers: Vec::new() };
+            plain.next.extend(tenants.iter().filter_map(|of| Some((of.clone(), *turns.next.get(of)?))));
+            let (mut owners, mut jobs) = (HashMap::new(), 0);
+            for _ in 0..60 {
+                if below(3) > 0 {
+                    let (of, key) = (below(tenants.len() as u64) as usize, below(5) as i64);
+                    jobs += 1;
+                    let job = JobId(uuid::Uuid::from_u128(jobs));
+                    owners.insert(job, of);
+                    let line = Line { number: 0, route: &route, queue: &queue, front: 0 };
+                    plain.offers.push((tenants[of].clone(), (key, round.served(&route, &queue), job, 0)));
+                    round.offer(line, Offer { tenant: &tenants[of], key, job });
+                } else {
+                    let chosen = round.choose();
+                    assert_eq!(chosen.map(|(_, job)| job), plain.choose().map(|(_, _, job, _)| job), "seed {seed}");
+                    if let Some((_, job)) = chosen {
+                        let of = owners[&job];
+                        round.took(&route, &queue, &tenants[of], weights[of]);
+                        plain.took(&tenants[of], weights[of]);
+                    }
+                }
+                assert_eq!(round.is_empty(), plain.offers.is_empty());
+            }
+        }
     }
 
     #[test]

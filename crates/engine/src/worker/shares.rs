@@ -122,9 +122,12 @@ impl SlotShares {
 
     /// These were given slots.
     pub fn served<'t>(&mut self, tenants: impl Iterator<Item = &'t TenantId>, now: Instant) {
+        let mut is_cleared = false;
         for tenant in tenants {
-            if self.served.len() >= MOST && !self.served.contains_key(tenant) {
+            // Once for all of them: a claim may have a job of another tenant each.
+            if self.served.len() >= MOST && !is_cleared && !self.served.contains_key(tenant) {
                 self.served.retain(|_, at| now.duration_since(*at) < A_MOMENT);
+                is_cleared = true;
             }
             if self.served.len() < MOST || self.served.contains_key(tenant) {
                 self.served.insert(tenant.clone(), now);

@@ -196,6 +196,50 @@ async fn much_of_many_queues_is_written_in_parts() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_write_that_takes_long_is_followed_by_a_pause_and_nothing_is_lost_in_it() {
+    let scene = Scene::new();
+    scene.store.always(Verb::Advance, Act::Delay(Duration::from_secs(1)));
+    let bookkeeper = start(&scene, patient());
+    for _ in 0..600 {
+        ended(&scene, completed()).await;
+        sleep(Duration::from_millis(50)).await;
+    }
+    let books = scene.store.calls(Verb::Advance);
+    assert!((2..=4).contains(&books), "{books} writes of a second each in half a minute");
+    until_async("all is counted", async || is_at_the_end(&scene).await).await;
+    assert_eq!(all(&scene).await.completed, 600);
+    scene.stop.drain();
+    bookkeeper.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_holds_more_while_writes_are_quick_and_little_after_one_that_failed() {
+    let scene = Scene::new();
+    let submit = async |from: u32| {
+        let of = |n: u32| NewJob { tenant: TenantId::new(format!("tenant-{n}")), ..job("") };
+        let jobs: Vec<NewJob> = (from..from + 2_000).map(of).collect();
+        for some in jobs.chunks(10) {
+            scene.submit(some).await;
+        }
+    };
+    submit(0).await;
+    let bookkeeper = start(&scene, patient());
+    until_async("all is counted", async || is_at_the_end(&scene).await).await;
+    // Of each tenant four buckets, by a few rows of the log more than there is room for; how deep they are comes after it.
+    let booked = scene.store.booked();
+    assert!(booked[0] <= 540 && booked[1] > 1_900 && booked[1] <= 2_040 && booked[2] > 2_040, "{booked:?}");
+    sleep(Duration::from_mins(2)).await;
+    let _ = scene.store.booked();
+    scene.store.next(Verb::Advance, away());
+    submit(2_000).await;
+    until_async("all is counted", async || is_at_the_end(&scene).await).await;
+    let booked = scene.store.booked();
+    assert!(booked[0] <= 540, "it begins small again: {booked:?}");
+    scene.stop.drain();
+    bookkeeper.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn how_deep_queues_are_is_looked_at_once_a_minute_and_noted_when_it_changed() {
     let scene = Scene::new();
     scene.submit(&[job(""), job("")]).await;

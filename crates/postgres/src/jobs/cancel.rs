@@ -13,7 +13,7 @@ use foreman_core::{JobId, State, TenantId};
 use super::{distinct, nowhere, owned, uuids};
 use crate::error::Fault;
 use crate::places::{self, CANCEL_HELD, CANCEL_READY, LOOKS};
-use crate::rows::Cells;
+use crate::rows::NamedCells;
 use crate::write::Transaction;
 
 pub(super) async fn cancel(
@@ -63,8 +63,9 @@ async fn from_claims(tx: &Transaction, ids: &[JobId], found: &mut HashMap<JobId,
 
 async fn from_outcomes(tx: &Transaction, ids: &[JobId], found: &mut HashMap<JobId, CancelAnswer>) -> Result<(), Fault> {
     for row in &tx.rows_by_id(places::FINAL, &[&uuids(ids)]).await? {
-        let cells = Cells::of_job(row, "outcomes", 0)?;
-        found.insert(cells.id, CancelAnswer::AlreadyFinal(cells.final_state(1)?));
+        let outcome = NamedCells::of_job(row, "outcomes")?;
+        let state = outcome.final_state()?.ok_or_else(|| outcome.misfit("state", "it has none"))?;
+        found.insert(outcome.id, CancelAnswer::AlreadyFinal(state));
     }
     Ok(())
 }

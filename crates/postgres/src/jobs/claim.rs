@@ -12,6 +12,7 @@
 mod among;
 mod answer;
 mod choice;
+mod expected;
 mod floor;
 mod look;
 mod taken;
@@ -41,6 +42,7 @@ use crate::write::Transaction;
 use crate::{PostgresStore, StoreParts, order, transact};
 pub(crate) use among::{Among, statements as texts_among};
 pub(crate) use choice::Runs;
+pub(crate) use expected::ExpectedJobs;
 pub(crate) use floor::{Floor, Floors, SLACK};
 pub(crate) use look::LOOK;
 pub(crate) use look::{LookArgs, Seen};
@@ -76,7 +78,7 @@ const MARKED_AT_ONCE: usize = 512;
 
 /// Whether a disabled tenant has something waiting.
 pub(crate) const ANY_DISABLED: &str = "SELECT EXISTS (
-        SELECT FROM tenants WHERE tenants.disabled AND EXISTS (SELECT FROM ready WHERE ready.tenant = tenants.id))";
+        SELECT FROM tenants WHERE tenants.disabled AND EXISTS (SELECT FROM ready WHERE ready.tenant = tenants.id)) AS is_any_disabled";
 
 pub(super) async fn claim(store: &PostgresStore, request: &ClaimRequest) -> Result<ClaimAnswer, StoreError> {
     let parts = &store.parts;
@@ -90,7 +92,9 @@ pub(super) async fn claim(store: &PostgresStore, request: &ClaimRequest) -> Resu
     }
     if let RawClaim::Claimed { claim, jobs, .. } = &taken {
         parts.known_claims.remember(Arc::clone(claim));
-        order::served(store, &served(claim, jobs, request)).await;
+        let served = served(claim, jobs, request);
+        parts.expected.served(&served.fronts(), jobs.len());
+        order::served(store, &served).await;
         if is_full {
             let jobs = claim.jobs.iter();
             let shares = jobs.map(|job| (job.queue.as_str(), job.lane, job.route.as_str(), job.tenant.as_str()));
@@ -226,6 +230,12 @@ async fn by_order(
     let lanes: Vec<i16> = plan.0.iter().map(|pick| rank(pick.lane)).collect();
     let among = Among::of(&request.wanted);
     let floor = parts.floors.of(among);
+    if slack.is_some()
+        && among == Among::All
+        && let Some(taken) = take_expected(tx, request, asked, &lanes, wanted, parts).await?
+    {
+        return Ok(taken);
+    }
     let mut args = LookArgs::new(&asked.scope, &lanes, wanted, slack, floor);
     let (mut seen, asks) = first_look(tx, asked, &args, slack.is_none(), among, floor).await?;
     if !asks.is_live {
@@ -240,7 +250,7 @@ async fn by_order(
         let has_more = runs.is_short || seen.has_more_lines;
         let fragile_waiting = asks.fragile_waiting;
         let taken = if asked.is_alone || !asked.scope.rooms.limited.is_empty() {
-            let rows = tx.rows(among.by_order(), &careful(asked, &[&bound(wanted), &args.beyond()], &runs)).await?;
+            let rows = tx.rows(among.by_order(), &careful(asked, [&bound(wanted), &args.beyond()], &runs)).await?;
             taken::of_one_statement(tx, request.session, &rows, &[]).await?
         } else if runs.numbers.is_empty() {
             RawClaim::nothing(fragile_waiting)
@@ -250,11 +260,13 @@ async fn by_order(
             taken::put(tx, asked, &rows, fragile_waiting).await?
         };
         // Others were faster with some of them, and there may be more behind.
-        let wanted_in_all: i64 = runs.numbers.iter().sum();
-        let has_more = has_more || !seen.is_one_line() && bound(taken.len()) < wanted_in_all;
+        let has_more = has_more || !seen.is_one_line() && bound(taken.len()) < runs.jobs();
         let was_overtaken = !runs.numbers.is_empty() && matches!(taken, RawClaim::Nothing { .. });
         if !was_overtaken {
             note_turns(&taken, request, &seen, parts);
+            if seen.has_many_lines() {
+                floor.saw_many(taken.len() >= wanted && seen.has_one_tenant());
+            }
             return Ok(taken.with_more(has_more));
         }
         seen = Seen::read(&tx.rows(among.look(), &args.columns()).await?, &args, floor)?;
@@ -279,7 +291,32 @@ pub(crate) async fn go_on(
     Ok(())
 }
 
-/// Chooses among what was seen, and looks deeper where that was not enough.
+/// Takes what is expected without a look, for a session in which nothing runs ([`expected`]). `None`: a look has to tell.
+async fn take_expected(
+    tx: &Transaction,
+    request: &ClaimRequest,
+    asked: &ClaimArgs<'_>,
+    lanes: &[i16],
+    wanted: usize,
+    parts: &StoreParts,
+) -> Result<Option<RawClaim>, Fault> {
+    if !asked.is_alone || asked.scope.queues.is_some() || !request.rooms.is_empty() {
+        return Ok(None);
+    }
+    let Some(runs) = parts.expected.runs(wanted, lanes, &asked.scope.routes) else { return Ok(None) };
+    let (limit, beyond): (i64, Option<i64>) = (bound(wanted), None);
+    let args = careful(asked, [&limit, &beyond], &runs);
+    let waits: [&dyn Arg; 2] = [&asked.one_by_one.0, &asked.one_by_one.1];
+    let rows = tx.all(&[(ONE_BY_ONE, &waits), (BY_ORDER, &args)]).await?.pop().unwrap_or_default();
+    let taken = taken::of_one_statement(tx, request.session, &rows, &[]).await?;
+    if matches!(taken, RawClaim::Nothing { .. }) {
+        parts.expected.missed();
+        return Ok(None);
+    }
+    Ok(Some(taken.with_more(true)))
+}
+
+/// Chooses among what was seen, and looks further or deeper where that was not enough.
 pub(crate) async fn choose(
     tx: &Transaction,
     seen: &mut Seen,
@@ -293,13 +330,20 @@ pub(crate) async fn choose(
         Runs::choose(seen, plan, wanted, &turns)
     };
     floor.saw(&args.further, &seen.lines);
-    let runs = choose(seen);
-    if !runs.is_short || !args.look_deeper() {
-        return Ok(runs);
+    let mut runs = choose(seen);
+    // Few lines were enough of late and are not now: a claim is full where there is enough for it.
+    if args.is_narrow() && seen.has_more_lines && runs.jobs() < bound(wanted) {
+        floor.saw_many(false);
+        args.go_on(floor);
+        *seen = Seen::read(&tx.rows(among.look(), &args.columns()).await?, args, floor)?;
+        runs = choose(seen);
     }
-    floor.fell_short();
-    *seen = Seen::read(&tx.rows(among.look(), &args.columns()).await?, args, floor)?;
-    Ok(choose(seen))
+    if runs.is_short && args.look_deeper() {
+        floor.fell_short();
+        *seen = Seen::read(&tx.rows(among.look(), &args.columns()).await?, args, floor)?;
+        runs = choose(seen);
+    }
+    Ok(runs)
 }
 
 /// What `sql/claim/asks.sql` answers.
@@ -346,20 +390,21 @@ async fn first_look(
         return Err(StoreError::Broken("a look was answered in part".into()).into());
     };
     if let [disabled, ..] = rest {
-        let passes_disabled = disabled.first().map(|row| row.try_get(0)).transpose()?.unwrap_or_default();
+        let passes_disabled =
+            disabled.first().map(|row| row.try_get("is_any_disabled")).transpose()?.unwrap_or_default();
         floor.scanned(begun.elapsed(), passes_disabled);
     }
     Ok((Seen::read(look, args, floor)?, Asks::read(asks)?))
 }
 
 /// The parameters of `sql/claim/by_order.sql`: how many are wanted, and how far beyond V, are worked out for it.
-fn careful<'a>(asked: &'a ClaimArgs<'_>, [limit, beyond]: &[&'a dyn Arg; 2], runs: &'a Runs) -> [&'a dyn Arg; 19] {
+fn careful<'a>(asked: &'a ClaimArgs<'_>, [limit, beyond]: [&'a dyn Arg; 2], runs: &'a Runs) -> [&'a dyn Arg; 19] {
     [
         &asked.session,
         &asked.token,
         &asked.scope.queues,
         &asked.scope.routes,
-        *limit,
+        limit,
         &asked.is_alone,
         &asked.scope.rooms.full,
         &asked.scope.rooms.limited,
@@ -370,7 +415,7 @@ fn careful<'a>(asked: &'a ClaimArgs<'_>, [limit, beyond]: &[&'a dyn Arg; 2], run
         &runs.queues,
         &runs.fronts,
         &runs.numbers,
-        *beyond,
+        beyond,
         &runs.first_jobs,
         &runs.untils,
         &runs.until_jobs,

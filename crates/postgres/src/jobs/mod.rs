@@ -12,7 +12,7 @@ pub(crate) mod remove;
 pub(crate) mod settle;
 pub(crate) mod submit;
 
-pub(crate) use claim::Floors;
+pub(crate) use claim::{ExpectedJobs, Floors};
 pub(crate) use known_claims::KnownClaims;
 
 use std::collections::HashMap;
@@ -28,7 +28,7 @@ use uuid::Uuid;
 
 use crate::error::Fault;
 use crate::places;
-use crate::rows::Cells;
+use crate::rows::NamedCells;
 use crate::upkeep::leads;
 use crate::write::Transaction;
 use crate::{PostgresStore, transact};
@@ -99,7 +99,7 @@ async fn owned(tx: &Transaction, tenant: &TenantId, ids: &[JobId]) -> Result<Vec
     }
     let rows = tx.rows_by_id(places::OWNED, &[&uuids(ids), &tenant.as_str()]).await?;
     let found: std::collections::HashSet<JobId> =
-        rows.iter().map(|row| Ok(JobId(row.try_get(0)?))).collect::<Result<_, Fault>>()?;
+        rows.iter().map(|row| Ok(JobId(row.try_get("id")?))).collect::<Result<_, Fault>>()?;
     Ok(ids.iter().copied().filter(|id| found.contains(id)).collect())
 }
 
@@ -108,11 +108,11 @@ async fn unfinished(tx: &Transaction, ids: &[JobId]) -> Result<HashMap<JobId, St
     let ids = uuids(ids);
     let mut states = HashMap::new();
     for row in &tx.rows(places::WAITING, &[&ids]).await? {
-        let cells = Cells::of_job(row, "ready", 0)?;
-        states.insert(cells.id, State::of_waiting(cells.get(1, "run_at")?, cells.count(2, "attempt")?));
+        let waiting = NamedCells::of_job(row, "ready")?;
+        states.insert(waiting.id, State::of_waiting(waiting.get("is_due")?, waiting.count("attempt")?));
     }
     for row in &tx.rows(places::HELD, &[&ids]).await? {
-        states.entry(Cells::of_job(row, "claims", 0)?.id).or_insert(State::Running);
+        states.entry(NamedCells::of_job(row, "claims")?.id).or_insert(State::Running);
     }
     Ok(states)
 }

@@ -14,14 +14,14 @@ use super::{distinct, nowhere, owned, submit, unfinished, uuids};
 use crate::error::Fault;
 use crate::order::{Demand, Reservation};
 use crate::places::{self, LOOKS};
-use crate::rows::Cells;
+use crate::rows::NamedCells;
 use crate::schedules::fire::REOPEN;
 use crate::write::Transaction;
 use crate::{PostgresStore, look, transact};
 
 /// What a job was asked to be, for those that look final.
 pub(crate) const ASKED: &str = "SELECT jobs.id, jobs.queue, jobs.route, jobs.lane, jobs.kind,
-           EXISTS (SELECT FROM outcomes WHERE outcomes.job = jobs.id AND outcomes.job = ANY ($1))
+           EXISTS (SELECT FROM outcomes WHERE outcomes.job = jobs.id AND outcomes.job = ANY ($1)) AS is_final
     FROM jobs WHERE jobs.id = ANY ($1::uuid[]) AND jobs.tenant = $2::text";
 pub(crate) const REDRIVE: &str = include_str!("../sql/redrive.sql");
 
@@ -56,17 +56,12 @@ async fn asked(
 ) -> Result<(HashMap<JobId, RedriveRow>, Demand), Fault> {
     let (mut asked, mut demand) = (HashMap::new(), Demand::default());
     for row in &tx.rows_by_id(ASKED, &[&uuids(ids), &tenant.as_str()]).await? {
-        let cells = Cells::of_job(row, "jobs", 0)?;
-        let one = RedriveRow {
-            queue: cells.queue(1)?,
-            route: Route::from_stored(cells.get(2, "route")?),
-            lane: cells.lane(3)?,
-            kind: cells.get(4, "kind")?,
-        };
-        if cells.get(5, "state")? {
+        let job = NamedCells::of_asked(row)?;
+        let one = RedriveRow { queue: job.queue()?, route: job.route()?, lane: job.lane()?, kind: job.get("kind")? };
+        if job.get("is_final")? {
             demand.one(tenant, &one.queue, one.lane, &one.route);
         }
-        asked.insert(cells.id, one);
+        asked.insert(job.id, one);
     }
     Ok((asked, demand))
 }
@@ -115,8 +110,8 @@ async fn freed(tx: &Transaction, tenant: &TenantId, ids: &[JobId]) -> Result<Has
     answers[0]
         .iter()
         .map(|row| {
-            let cells = Cells::of_job(row, "outcomes", 0)?;
-            Ok((cells.id, Freed { attempt: cells.count(1, "attempt")?, moves: cells.moves(2)? }))
+            let outcome = NamedCells::of_job(row, "outcomes")?;
+            Ok((outcome.id, Freed { attempt: outcome.count("attempt")?, moves: outcome.moves()? }))
         })
         .collect()
 }

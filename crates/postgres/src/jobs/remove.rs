@@ -54,7 +54,7 @@ pub(super) async fn remove(
 }
 
 fn locked(rows: &[Row]) -> Result<Vec<JobId>, Fault> {
-    rows.iter().map(|row| Ok(JobId(row.try_get(0)?))).collect()
+    rows.iter().map(|row| Ok(JobId(row.try_get("job")?))).collect()
 }
 
 pub(crate) async fn forget(tx: &Transaction, ids: &[JobId]) -> Result<(), Fault> {

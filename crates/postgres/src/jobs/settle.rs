@@ -134,7 +134,7 @@ pub(super) async fn settle(
     let jobs: Vec<Uuid> = attempts().map(|(_, job)| job.0).collect();
     if !claims.is_empty() {
         for row in tx.rows_by_id(RECORDED, &[&session.0, &claims, &jobs]).await? {
-            answers.insert((Fence(row.try_get(0)?), JobId(row.try_get(1)?)), Settled::Before);
+            answers.insert((Fence(row.try_get("claim")?), JobId(row.try_get("job")?)), Settled::Before);
         }
     }
     Ok(batch.asked.iter().map(|attempt| answer(&mut answers, *attempt)).collect())
@@ -184,7 +184,10 @@ pub(crate) async fn record(
         }
     }
     let mut now = Vec::with_capacity(placed.len());
-    for one in &placed {
+    // Those of one queue and tenant beside each other, for they are one run of the change row.
+    let mut in_runs: Vec<&PlacedEnd<'_>> = placed.iter().collect();
+    in_runs.sort_by(|one, other| (&one.job().queue, &one.job().tenant).cmp(&(&other.job().queue, &other.job().tenant)));
+    for one in in_runs {
         if let (Some(closed), Some(state)) = (closed.get(&one.end.fence), one.end.state)
             && closed.places.is_set(one.place)
         {

@@ -17,4 +17,4 @@ recorded AS (
            state, report
     FROM gone
 )
-SELECT gone.job, gone.attempt, foreman_counted(gone.moves, gone.attempt) FROM gone
+SELECT gone.job, gone.attempt, foreman_counted(gone.moves, gone.attempt) AS moves FROM gone

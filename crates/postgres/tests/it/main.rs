@@ -16,6 +16,7 @@ mod migrations;
 mod neighbours;
 mod outlived;
 mod partitions;
+mod pick_up;
 mod pooler;
 mod rooms;
 mod same;

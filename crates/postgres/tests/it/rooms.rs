@@ -115,7 +115,7 @@ async fn the_backlog_of_a_full_tenant_is_not_walked_over() {
         let sql = format!(
             "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE planned
              ('{{default}}', '{{http}}', '{{1}}', 5, {below}, '{full}', {beyond}, '{{}}', '{{}}', '{{}}', '{{}}',
-              '{{}}', '{{}}', '{{}}', '{{}}', 0, false, '{{}}', '{{}}', '{{}}', '{{}}')"
+              '{{}}', '{{}}', '{{}}', '{{}}', 0, false, '{{}}', '{{}}', '{{}}', '{{}}', 256)"
         );
         let rows = client.query(&sql, &[]).await.unwrap();
         let plan: Vec<String> = rows.iter().map(|row| row.get(0)).collect();

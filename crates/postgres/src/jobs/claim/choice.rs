@@ -59,6 +59,11 @@ impl Runs {
         runs
     }
 
+    /// How many jobs they are together.
+    pub fn jobs(&self) -> i64 {
+        self.numbers.iter().sum()
+    }
+
     /// The parameters of `sql/claim/take.sql`.
     pub fn columns<'a>(&'a self, full: &'a dyn Arg, highest: &'a dyn Arg) -> [&'a dyn Arg; 10] {
         [

@@ -9,7 +9,7 @@
 //! that was resumed with a backlog would be served with one claim a second.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use tokio::time::Instant;
 use tokio_postgres::Row;
 
 use super::among::Among;
-use super::look::SeenLine;
+use super::look::{MOST_LINES, SeenLine};
 use crate::value::bound;
 
 /// How far below V a scan begins that trusts it: more than are ever on their way at once.
@@ -41,7 +41,18 @@ const JUST_NOW: Duration = Duration::from_millis(100);
 const A_MOMENT: Duration = Duration::from_millis(500);
 
 /// So many lines are remembered for each purpose; beyond it, a line waits until another is forgotten.
-const MOST_LINES: usize = 256;
+const REMEMBERED: usize = 256;
+
+/// Where one tenant has more lines than a look goes into, a claim takes so many jobs of each rather than a few of very many: a
+/// line costs each of its statements as much as several jobs do. With claims of 512 from 1,000 lines it is the difference
+/// between 32 lines and 256. Which lines those are goes on from claim to claim. Where tenants compete looks stay broad: one
+/// whose lines are seen more often would be served more often.
+const JOBS_OF_A_LINE: usize = 16;
+/// But into so many at least.
+pub(super) const FEWEST_LINES: usize = 32;
+
+/// After so many claims in a row that were full and for one tenant.
+const NARROW_AFTER: u32 = 8;
 
 /// After a claim that wanted more of a line than it had looked at, claims look at more for so long.
 const LOOK_DEEPER: Duration = Duration::from_secs(1);
@@ -117,6 +128,8 @@ pub(crate) struct Floor {
     /// The same for scans from the very beginning.
     full_stops: Mutex<HashMap<(i16, Route), StopPlace>>,
     deeper_until: Mutex<Option<Instant>>,
+    /// So many claims in a row found enough, of one tenant, in many lines.
+    of_one_tenant: AtomicU32,
     marking: Mutex<Marking>,
     /// A disabled tenant has something waiting, as the last scan from the very beginning saw it.
     passes_disabled: AtomicBool,
@@ -179,7 +192,7 @@ impl Floor {
             let name = line.name();
             if line.first < line.v.saturating_sub(NEAR) {
                 firsts.remove(&name);
-                if further.len() < MOST_LINES {
+                if further.len() < REMEMBERED {
                     further.insert(name, line.first);
                 }
                 continue;
@@ -189,7 +202,7 @@ impl Floor {
                 continue;
             }
             let latest = line.first.min(line.v);
-            if firsts.len() >= MOST_LINES && !firsts.contains_key(&name) {
+            if firsts.len() >= REMEMBERED && !firsts.contains_key(&name) {
                 firsts.clear();
             }
             let seen = firsts.entry(name).or_insert(FirstSeen { trusted: None, latest, at: now });
@@ -239,6 +252,21 @@ impl Floor {
     /// A claim took all that it had looked at of a line that has more.
     pub(super) fn fell_short(&self) {
         *lock(&self.deeper_until) = Some(Instant::now() + LOOK_DEEPER);
+    }
+
+    /// How many lines of each lane and route a look for so many jobs goes into.
+    pub(super) fn breadth(&self, wanted: usize) -> i64 {
+        let may_be_narrow = self.of_one_tenant.load(Ordering::Relaxed) >= NARROW_AFTER;
+        bound(if may_be_narrow { (wanted / JOBS_OF_A_LINE).clamp(FEWEST_LINES, MOST_LINES) } else { MOST_LINES })
+    }
+
+    /// What came of a claim among many lines: whether it was full, and all that was seen of one tenant.
+    pub(super) fn saw_many(&self, may_be_narrow: bool) {
+        if may_be_narrow {
+            self.of_one_tenant.fetch_add(1, Ordering::Relaxed);
+        } else {
+            self.of_one_tenant.store(0, Ordering::Relaxed);
+        }
     }
 
     /// Whether lines are to be marked now; the caller then does.

@@ -10,12 +10,15 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::Scope;
-use super::floor::{Floor, LineKeys, LineName, SLACK, ScanRange, StopColumns, StopPlace};
+use super::floor::{FEWEST_LINES, Floor, LineKeys, LineName, SLACK, ScanRange, StopColumns, StopPlace};
 use crate::error::Fault;
-use crate::rows::{Cells, rank};
+use crate::rows::{NamedCells, rank};
 use crate::value::{Arg, bound};
 
 pub(crate) const LOOK: &str = include_str!("../../sql/claim/look.sql");
+
+/// A look goes into so many lines of each lane and route at most.
+pub(super) const MOST_LINES: usize = 256;
 
 /// Where so few are wanted, a line is looked into even if it has it all: as in the statement.
 const FEW: i64 = 8;
@@ -31,6 +34,8 @@ pub(crate) struct LookArgs<'a> {
     stretch: i64,
     is_deep: bool,
     stops: StopColumns,
+    /// So many lines of a lane and route at most.
+    lines: i64,
 }
 
 impl<'a> LookArgs<'a> {
@@ -47,6 +52,7 @@ impl<'a> LookArgs<'a> {
             further: if slack.is_some() { floor.further() } else { LineKeys::default() },
             is_deep: floor.looks_deeper(),
             stops: floor.stops(slack.is_none()),
+            lines: if slack.is_some() { floor.breadth(wanted) } else { bound(MOST_LINES) },
         }
     }
 
@@ -55,9 +61,15 @@ impl<'a> LookArgs<'a> {
         !std::mem::replace(&mut self.is_deep, true)
     }
 
-    /// Goes on where the last one stopped.
+    /// Goes on where the last one stopped, which found nothing, and looks as far as it may.
     pub fn go_on(&mut self, floor: &Floor) {
+        self.lines = bound(MOST_LINES);
         self.stops = floor.stops(self.is_full());
+    }
+
+    /// Into fewer lines than it may.
+    pub fn is_narrow(&self) -> bool {
+        self.lines < bound(MOST_LINES)
     }
 
     /// From the very beginning.
@@ -69,7 +81,7 @@ impl<'a> LookArgs<'a> {
         self.range.beyond
     }
 
-    pub fn columns(&self) -> [&dyn Arg; 21] {
+    pub fn columns(&self) -> [&dyn Arg; 22] {
         let (firsts, further, stops) = (&self.firsts, &self.further, &self.stops);
         [
             &self.scope.queues,
@@ -93,6 +105,7 @@ impl<'a> LookArgs<'a> {
             &stops.routes,
             &stops.queues,
             &stops.tenants,
+            &self.lines,
         ]
     }
 
@@ -158,35 +171,35 @@ impl Seen {
         let mut stops = Vec::new();
         let mut tenants: HashMap<String, TenantId> = HashMap::new();
         for row in rows {
-            let id = JobId(row.try_get::<_, Option<Uuid>>(6)?.unwrap_or_default());
-            let cells = Cells { row, table: "ready", id };
-            let Some(number) = cells.get::<Option<i64>>(0, "number")? else {
-                match cells.get::<Option<i32>>(9, "weight")? {
-                    Some(weight) => drop(seen.weights.insert(cells.tenant(7)?, weight.unsigned_abs())),
-                    None => stops.push(stop(&cells)?),
+            let id = JobId(row.try_get::<_, Option<Uuid>>("job")?.unwrap_or_default());
+            let found = NamedCells::about(row, "ready", id);
+            let Some(number) = found.get::<Option<i64>>("number")? else {
+                match found.get::<Option<i32>>("weight")? {
+                    Some(weight) => drop(seen.weights.insert(found.tenant()?, weight.unsigned_abs())),
+                    None => stops.push(stop(&found)?),
                 }
                 continue;
             };
-            let (key, name): (i64, &str) = (cells.get(5, "key")?, cells.get(7, "tenant")?);
+            let (key, name): (i64, &str) = (found.get("key")?, found.get("tenant")?);
             let tenant = match tenants.get(name) {
                 Some(tenant) => tenant.clone(),
                 None => tenants.entry(name.to_owned()).or_insert_with(|| TenantId::new(name)).clone(),
             };
-            let job = SeenJob { key, job: id, tenant, is_returned: cells.get(8, "is_returned")? };
+            let job = SeenJob { key, job: id, tenant, is_returned: found.get("is_returned")? };
             if let Some(place) = numbers.get(&number) {
                 seen.lines[*place].jobs.push(job);
                 continue;
             }
             numbers.insert(number, seen.lines.len());
             seen.lines.push(SeenLine {
-                lane: cells.lane(1)?,
-                route: Route::from_stored(cells.get(2, "route")?),
-                queue: cells.queue(3)?,
-                v: cells.get(4, "v")?,
+                lane: found.lane()?,
+                route: found.route()?,
+                queue: found.queue()?,
+                v: found.get("v")?,
                 first: key,
                 jobs: vec![job],
                 is_whole: true,
-                passes_nobody: cells.get(10, "passes_nobody")?,
+                passes_nobody: found.get("passes_nobody")?,
             });
         }
         seen.see_ends(args);
@@ -214,14 +227,26 @@ impl Seen {
         self.is_order_enough && matches!(&self.lines[..], [line] if line.first > line.v)
     }
 
+    /// More than a narrow look goes into.
+    pub fn has_many_lines(&self) -> bool {
+        self.has_more_lines || self.lines.len() > FEWEST_LINES
+    }
+
+    /// Nobody competes with anybody, as far as it saw.
+    pub fn has_one_tenant(&self) -> bool {
+        let mut tenants = self.lines.iter().flat_map(|line| &line.jobs).map(|job| &job.tenant);
+        let first = tenants.next();
+        tenants.all(|tenant| first == Some(tenant))
+    }
+
     pub fn weight(&self, tenant: &TenantId) -> u32 {
         self.weights.get(tenant).copied().unwrap_or(1)
     }
 }
 
-fn stop(cells: &Cells<'_>) -> Result<((i16, Route), StopPlace), Fault> {
-    let direction = (cells.get(1, "lane")?, Route::from_stored(cells.get(2, "route")?));
-    let queue: Option<&str> = cells.get(3, "queue")?;
-    let tenant: Option<&str> = cells.get(7, "tenant")?;
+fn stop(stopped: &NamedCells<'_>) -> Result<((i16, Route), StopPlace), Fault> {
+    let direction = (stopped.get("lane")?, stopped.route()?);
+    let queue: Option<&str> = stopped.get("queue")?;
+    let tenant: Option<&str> = stopped.get("tenant")?;
     Ok((direction, StopPlace { queue: queue.map(QueueName::from_stored), tenant: tenant.map(TenantId::new) }))
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use foreman_core::ports::{Refusal, RefusedJob, WaitsFor};
 use foreman_core::storage::Counters;
-use foreman_core::target::Route;
 use foreman_core::{Fence, JobId, Lane, SessionId, State, Timestamp};
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -13,7 +12,7 @@ use uuid::Uuid;
 use super::ClaimArgs;
 use crate::error::Fault;
 use crate::jobs::known_claims::{ClaimedJob, KnownClaim, KnownClaims};
-use crate::rows::{Cells, counted, rank};
+use crate::rows::{NamedCells, counted, rank};
 use crate::value::{Arg, Bits, Time};
 use crate::write::Transaction;
 
@@ -84,32 +83,32 @@ struct TakenRow {
 }
 
 impl TakenRow {
-    /// From the columns that `sql/claim/take.sql` and `number.sql` answer with, the first of them at `first`.
-    fn read(row: &Row, first: usize) -> Result<Self, Fault> {
-        let cells = Cells::of_job(row, "ready", first)?;
-        let lane = cells.lane(first + 4)?;
-        let attempt = cells.count(first + 8, "attempt")?;
-        let moves: i32 = cells.get(first + 11, "moves")?;
+    /// A row that `sql/claim/take.sql` or `number.sql` has answered with.
+    fn read(row: &Row) -> Result<Self, Fault> {
+        let taken = NamedCells::of_job(row, "ready")?;
+        let lane = taken.lane()?;
+        let attempt = taken.count("attempt")?;
+        let moves: i32 = taken.get("moves")?;
         Ok(Self {
             job: ClaimedJob {
-                id: cells.id,
-                tenant: cells.tenant(first + 1)?,
-                queue: cells.queue(first + 2)?,
-                route: Route::from_stored(cells.get(first + 3, "route")?),
+                id: taken.id,
+                tenant: taken.tenant()?,
+                queue: taken.queue()?,
+                route: taken.route()?,
                 lane: rank(lane),
-                kind: cells.get::<Option<&str>>(first + 5, "kind")?.map(Arc::from),
-                run_at: cells.time(first + 6, "run_at")?,
-                expires_at: cells.maybe_time(first + 7, "expires_at")?,
+                kind: taken.get::<Option<&str>>("kind")?.map(Arc::from),
+                run_at: taken.time("run_at")?,
+                expires_at: taken.maybe_time("expires_at")?,
                 counters: Counters {
                     attempt: attempt.saturating_add(1),
-                    spent: cells.count(first + 9, "spent")?.saturating_add(1),
-                    crashes: cells.count(first + 10, "crashes")?,
+                    spent: taken.count("spent")?.saturating_add(1),
+                    crashes: taken.count("crashes")?,
                     moves: counted(moves, attempt).saturating_add(1),
                 },
             },
             lane,
-            key: cells.get(first + 12, "key")?,
-            claimed_at: cells.time(first + 13, "claimed_at")?,
+            key: taken.get("key")?,
+            claimed_at: taken.time("claimed_at")?,
         })
     }
 
@@ -118,6 +117,13 @@ impl TakenRow {
         let waited = self.claimed_at.since(self.job.run_at);
         tx.note(self.job.id, &self.job.tenant, &self.job.queue, self.job.counters.step(State::Running, Some(waited)));
     }
+}
+
+/// Those of one queue and tenant beside each other, for they are one run of the change row: from many lines they come mixed.
+fn tell(tx: &Transaction, taken: &[TakenRow]) {
+    let mut in_runs: Vec<&TakenRow> = taken.iter().collect();
+    in_runs.sort_by(|one, other| (&one.job.queue, &one.job.tenant).cmp(&(&other.job.queue, &other.job.tenant)));
+    in_runs.into_iter().for_each(|one| one.tell(tx));
 }
 
 /// Puts what was taken into a claim, reads what was asked of it and commits, in one round trip.
@@ -130,11 +136,9 @@ pub(super) async fn put(
     if rows.is_empty() {
         return Ok(RawClaim::nothing(fragile_waiting));
     }
-    let mut taken = rows.iter().map(|row| TakenRow::read(row, 0)).collect::<Result<Vec<_>, _>>()?;
+    let mut taken = rows.iter().map(TakenRow::read).collect::<Result<Vec<_>, _>>()?;
     taken.sort_unstable_by_key(|one| (one.job.lane, one.key, one.job.id));
-    for one in &taken {
-        one.tell(tx);
-    }
+    tell(tx, &taken);
     let columns = ClaimColumns::of(&taken);
     let work = WorkArgs::of(columns.jobs.iter().copied());
     let steps = [(PUT, &columns.put(&asked.session, &asked.token)[..]), (WORK, &work.columns()[..])];
@@ -166,13 +170,11 @@ pub(super) async fn of_one_statement(
         let waits_for: Option<&str> = if named.is_empty() { None } else { row.try_get("waits_for")? };
         match waits_for {
             Some(text) => refused.push(waiting(row, text)?),
-            None if number.is_some() => taken.push(TakenRow::read(row, 4)?),
+            None if number.is_some() => taken.push(TakenRow::read(row)?),
             None => {}
         }
     }
-    for one in &taken {
-        one.tell(tx);
-    }
+    tell(tx, &taken);
     let known: HashSet<JobId> =
         taken.iter().map(|one| one.job.id).chain(refused.iter().map(|one: &RefusedJob| one.job)).collect();
     let elsewhere: BTreeSet<JobId> = named.iter().copied().filter(|id| !known.contains(id)).collect();
@@ -199,9 +201,9 @@ pub(super) async fn of_one_statement(
 
 /// A job that was named and waits on.
 fn waiting(row: &Row, waits_for: &str) -> Result<RefusedJob, Fault> {
-    let cells = Cells::of_job(row, "ready", 4)?;
+    let cells = NamedCells::of_job(row, "ready")?;
     let waits_for = match waits_for {
-        "time" => WaitsFor::Time(cells.time(10, "run_at")?),
+        "time" => WaitsFor::Time(cells.time("run_at")?),
         "expiry" => WaitsFor::Expiry,
         "other_worker" => WaitsFor::OtherWorker,
         "tenant" => WaitsFor::Tenant,
@@ -209,7 +211,7 @@ fn waiting(row: &Row, waits_for: &str) -> Result<RefusedJob, Fault> {
         "room" => WaitsFor::Room,
         "solitude" => WaitsFor::Solitude,
         "neighbour" => WaitsFor::Neighbour,
-        other => return Err(Fault::misfit("ready", "waits_for", cells.id, format!("{other:?} is no reason to wait"))),
+        other => return Err(cells.misfit("waits_for", format!("{other:?} is no reason to wait"))),
     };
     Ok(RefusedJob { job: cells.id, why: Refusal::Waits(waits_for) })
 }
@@ -259,8 +261,8 @@ fn finish(
 fn read_work(rows: &[Row]) -> Result<HashMap<JobId, (Timestamp, String)>, Fault> {
     let mut work = HashMap::with_capacity(rows.len());
     for row in rows {
-        let cells = Cells::of_job(row, "jobs", 0)?;
-        work.insert(cells.id, (cells.time(1, "created_at")?, cells.get(2, "work")?));
+        let job = NamedCells::of_asked(row)?;
+        work.insert(job.id, (job.time("created_at")?, job.get("work")?));
     }
     Ok(work)
 }

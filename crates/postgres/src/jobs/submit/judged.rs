@@ -13,7 +13,7 @@ use super::columns::{ReadyColumns, Tags, UsedQueues, max_attempts, outlines};
 use super::{ACCEPT, HOLDERS, KNOWN, REMEMBER, TAG, WAIT, first_move};
 use crate::error::Fault;
 use crate::order::{self, Reservation};
-use crate::rows::{Cells, rank};
+use crate::rows::{NamedCells, rank};
 use crate::value::{Arg, Interval, Time};
 use crate::write::Transaction;
 
@@ -48,8 +48,8 @@ async fn known(tx: &Transaction, ids: &Vec<Uuid>) -> Result<HashMap<JobId, Times
     let rows = tx.rows_by_id(KNOWN, &[ids]).await?;
     rows.iter()
         .map(|row| {
-            let cells = Cells::of_job(row, "jobs", 0)?;
-            Ok((cells.id, cells.time(1, "created_at")?))
+            let job = NamedCells::of_asked(row)?;
+            Ok((job.id, job.time("created_at")?))
         })
         .collect()
 }
@@ -115,9 +115,9 @@ async fn remember(tx: &Transaction, first: &BTreeMap<Key<'_>, &NewJobRow>) -> Re
     let rows = tx.rows(HOLDERS, &[&tenants, &keys]).await?;
     rows.iter()
         .map(|row| {
-            let cells = Cells::of_job(row, "idempotency", 0)?;
-            let key = (cells.get(1, "tenant")?, cells.get(2, "key")?);
-            Ok((key, (cells.id, cells.get(3, "fingerprint")?)))
+            let holder = NamedCells::of_job(row, "idempotency")?;
+            let key = (holder.get("tenant")?, holder.get("key")?);
+            Ok((key, (holder.id, holder.get("fingerprint")?)))
         })
         .collect()
 }
@@ -180,9 +180,9 @@ async fn write_down(tx: &Transaction, jobs: &[&NewJobRow]) -> Result<HashMap<Job
     let rows = tx.all(&steps).await?.pop().unwrap_or_default();
     rows.iter()
         .map(|row| {
-            let cells = Cells::of_job(row, "jobs", 0)?;
-            let (created_at, run_at) = (cells.time(1, "created_at")?, cells.time(2, "first_run_at")?);
-            Ok((cells.id, Accepted { created_at, run_at }))
+            let job = NamedCells::of_asked(row)?;
+            let (created_at, run_at) = (job.time("created_at")?, job.time("first_run_at")?);
+            Ok((job.id, Accepted { created_at, run_at }))
         })
         .collect()
 }

@@ -27,13 +27,14 @@
 --   lines that begin further back: $12 lanes   $13 routes   $14 queues   $15 keys   $16 how far from there a scan goes
 --   $17 of each line as many as are wanted, not only its part
 --   where the last look stopped: $18 lanes   $19 routes   $20 queues   $21 tenants
+--   $22 so many lines of a lane and route at most
 WITH RECURSIVE
 direction AS MATERIALIZED (
     SELECT lane.lane, route.route, coalesce(stopped.queue, '') AS after_queue,
            coalesce(stopped.tenant, '') AS after_tenant,
            CASE WHEN $1::text[] IS NOT NULL THEN 'named' WHEN $5::bigint IS NULL THEN 'skipped' ELSE 'in turn' END AS way,
            -- A worker with many tasks looks into fewer lines of each.
-           least(256, greatest(32, 768 / greatest(cardinality($2::text[]), 1))) AS most
+           least($22::bigint, greatest(32, 768 / greatest(cardinality($2::text[]), 1))) AS most
     FROM (SELECT DISTINCT unnest($3::smallint[]) AS lane) AS lane
     CROSS JOIN (SELECT DISTINCT unnest($2::text[]) AS route) AS route
     LEFT JOIN (SELECT unnest($18::smallint[]) AS lane, unnest($19::text[]) AS route, unnest($20::text[]) AS queue,
