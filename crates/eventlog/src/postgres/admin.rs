@@ -1,7 +1,8 @@
 //! Looking at consumers, and changing what they do: pause, resume, skip, reset, replay, rename, reshard, forget.
 //!
-//! Every change is one transaction with an audit row that says who and why. None waits for a handler: a batch holds its
-//! ownership row, and these change the checkpoint, so a batch in flight finds it moved and begins again from there.
+//! Every change is one transaction with an audit row that says who and why. Those that only change a checkpoint do not wait for a
+//! handler: a batch in flight finds it moved and begins again from there. Those that change who owns what (rename, reshard,
+//! forget) wait for the batch in flight, and lock in its order: first the ownership, then the checkpoint.
 
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, GenericClient, Transaction};
@@ -254,8 +255,8 @@ impl Admin {
             return Err(AdminError::NameTaken(new.to_owned()));
         }
         let of: [(&(dyn ToSql + Sync), Type); 2] = [(&name, Type::TEXT), (&new, Type::TEXT)];
-        known(tx.execute_typed(&self.log.sql.rename_checkpoints, &of).await?, name)?;
         tx.execute_typed(&self.log.sql.rename_assignments, &of).await?;
+        known(tx.execute_typed(&self.log.sql.rename_checkpoints, &of).await?, name)?;
         tx.execute_typed(&self.log.sql.rename_parked, &of).await?;
         self.audit(&tx, new, None, "rename", &format!("was {name}: {reason}"), None).await?;
         Ok(tx.commit().await?)
@@ -265,6 +266,7 @@ impl Admin {
     pub async fn reshard(&self, client: &mut Client, name: &str, shards: u16, reason: &str) -> Result<(), AdminError> {
         let shards = i32::from(shards.max(1));
         let tx = client.transaction().await?;
+        tx.execute_typed(&self.log.sql.disown, &[(&name, Type::TEXT)]).await?;
         let before = self.positions(&tx, name, None).await?;
         let (lowest, highest) = (before.iter().map(|(_, at)| *at).min(), before.iter().map(|(_, at)| *at).max());
         let (Some(lowest), Some(highest)) = (lowest, highest) else {
@@ -278,16 +280,16 @@ impl Admin {
             return Err(AdminError::UnevenShards { consumer: name.to_owned(), lowest, highest });
         }
         let of: [(&(dyn ToSql + Sync), Type); 2] = [(&name, Type::TEXT), (&shards, Type::INT4)];
-        tx.execute_typed(&self.log.sql.reshard_assignments, &of[..1]).await?;
         tx.execute_typed(&self.log.sql.reshard, &of).await?;
         self.audit(&tx, name, None, "reshard", &format!("{} to {shards} shards: {reason}", before.len()), None).await?;
         Ok(tx.commit().await?)
     }
 
-    /// Removes a consumer that is run no more, so that retention need not wait for it. One that still runs begins again at the
-    /// start of the log.
+    /// Removes a consumer that is run no more, so that retention need not wait for it. One that still runs stops, and
+    /// begins again at the start of the log when its worker is started again.
     pub async fn forget(&self, client: &mut Client, name: &str, reason: &str) -> Result<(), AdminError> {
         let tx = client.transaction().await?;
+        tx.execute_typed(&self.log.sql.disown, &[(&name, Type::TEXT)]).await?;
         if self.positions(&tx, name, None).await?.is_empty() {
             return Err(AdminError::UnknownConsumer(name.to_owned()));
         }

@@ -156,13 +156,13 @@ statements! {
         INSERT INTO @assignments@ (consumer_name, shard, epoch) SELECT $2, shard, epoch + 1 FROM old";
     rename_parked: "UPDATE @parked@ SET consumer_name = $2 WHERE consumer_name = $1";
     forget: "WITH c AS (DELETE FROM @checkpoints@ WHERE consumer_name = $1 RETURNING 1), \
-            p AS (DELETE FROM @parked@ WHERE consumer_name = $1), a AS (DELETE FROM @assignments@ WHERE consumer_name = $1) \
+            p AS (DELETE FROM @parked@ WHERE consumer_name = $1) \
         SELECT count(*) FROM c";
     reshard: "WITH old AS (DELETE FROM @checkpoints@ WHERE consumer_name = $1 RETURNING last_position, paused_at, paused_reason) \
         INSERT INTO @checkpoints@ (consumer_name, shard, shards, last_position, paused_at, paused_reason) \
         SELECT $1, s, $2, o.last_position, o.paused_at, o.paused_reason FROM generate_series(0, $2 - 1) AS s, \
             (SELECT min(last_position) AS last_position, min(paused_at) AS paused_at, min(paused_reason) AS paused_reason FROM old) AS o";
-    reshard_assignments: "DELETE FROM @assignments@ WHERE consumer_name = $1";
+    disown: "DELETE FROM @assignments@ WHERE consumer_name = $1";
     parked_of: "SELECT global_position, event_id, event_type, error FROM @parked@ WHERE consumer_name = $1 ORDER BY 1 LIMIT $2";
 
     slowest: "SELECT consumer_name, shard, last_position FROM @checkpoints@ ORDER BY last_position LIMIT 1";

@@ -108,6 +108,7 @@ impl Worker {
     }
 
     /// Until `shutdown` or [`Worker::stop`]. Waits for a database that is away, for as long as that takes.
+    /// Await it to its end: dropped half way, it leaves its tasks at work, and only the end of the runtime stops them.
     pub async fn run(&self, shutdown: Shutdown) -> Result<(), WorkerError> {
         if self.was_started.swap(true, Ordering::AcqRel) {
             return Err(WorkerError::AlreadyStarted);
