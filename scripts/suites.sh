@@ -26,6 +26,7 @@ suite clippy 300 3600 cargo clippy --workspace --all-targets --locked -- -D warn
 suite previous 420 3600 with_services scripts/check-previous-version
 suite fuzz 180 600 scripts/check-api
 suite dashboard 150 900 dashboard
+suite eventlog 75 900 with_services tests foreman-eventlog
 suite sqlite 200 900 tests foreman-sqlite
 suite engine 150 900 tests foreman-engine
 suite api 100 600 tests foreman-api

@@ -19,7 +19,7 @@ use uuid::Uuid;
 use crate::error::Fault;
 use crate::jobs::claim::{self, ANY_DISABLED, Among, LOOKS, LookArgs, Scope, Seen};
 use crate::order::{self, ServedLines};
-use crate::rows::{Cells, rank};
+use crate::rows::{NamedCells, rank};
 use crate::value::{Arg, bound};
 use crate::write::Transaction;
 use crate::{PostgresStore, StoreParts, transact};
@@ -145,7 +145,7 @@ async fn first_look(tx: &Transaction, args: &LookArgs<'_>, is_full: bool, parts:
     }
     let answers = tx.all(&steps).await?;
     if let Some(disabled) = answers.get(1) {
-        let passes_disabled = disabled.first().map(|row| row.try_get(0)).transpose()?.unwrap_or_default();
+        let passes_disabled = disabled.first().map(|row| row.try_get("is_any_disabled")).transpose()?.unwrap_or_default();
         floor.scanned(begun.elapsed(), passes_disabled);
     }
     Seen::read(answers.first().map_or(&[], Vec::as_slice), args, floor)
@@ -170,7 +170,7 @@ async fn note(tx: &Transaction, rows: &[Row], has_more: bool, seen: &Seen) -> Re
     let answers = tx.last_by_ids(&[(NOTE, &noted), (CORRELATED, &bounds)]).await?;
     let mut correlated = HashMap::new();
     for row in answers.get(1).into_iter().flatten() {
-        correlated.insert(JobId(row.try_get(0)?), row.try_get(1)?);
+        correlated.insert(JobId(row.try_get("id")?), row.try_get("correlation_id")?);
     }
     let weights = jobs.iter().map(|job| (job.tenant.clone(), seen.weight(&job.tenant))).collect();
     Ok(Marked { number: BatchNumber(number), jobs, has_more, weights, correlated })
@@ -187,15 +187,15 @@ fn note_turns(marked: &Marked, parts: &StoreParts) {
 
 impl MarkedJob {
     fn read(row: &Row) -> Result<Self, Fault> {
-        let cells = Cells::of_job(row, "ready", 0)?;
+        let cells = NamedCells::of_job(row, "ready")?;
         Ok(Self {
             id: cells.id,
-            tenant: cells.tenant(1)?,
-            queue: cells.queue(2)?,
-            route: Route::from_stored(cells.get(3, "route")?),
-            lane: cells.lane(4)?,
-            attempt: cells.count(5, "attempt")?,
-            key: cells.get(6, "key")?,
+            tenant: cells.tenant()?,
+            queue: cells.queue()?,
+            route: cells.route()?,
+            lane: cells.lane()?,
+            attempt: cells.count("attempt")?,
+            key: cells.get("key")?,
         })
     }
 }

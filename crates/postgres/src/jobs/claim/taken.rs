@@ -188,7 +188,7 @@ pub(super) async fn of_one_statement(
     let mut answers = if steps.is_empty() { Vec::new() } else { tx.last_by_ids(&steps).await? };
     if held.is_some() {
         let held: HashSet<Uuid> =
-            answers.pop().unwrap_or_default().iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
+            answers.pop().unwrap_or_default().iter().map(|row| row.try_get("id")).collect::<Result<_, _>>()?;
         let why = |id: &JobId| if held.contains(&id.0) { Refusal::Held } else { Refusal::Gone };
         refused.extend(elsewhere.iter().map(|id| RefusedJob { job: *id, why: why(id) }));
     }
