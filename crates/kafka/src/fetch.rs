@@ -92,7 +92,7 @@ impl Fetch {
             let began = Instant::now();
             match self.consume(stop) {
                 End::Stopped => return,
-                End::Again(why) => warn!("making the consumer of {} anew: {why}", self.topic),
+                End::Again(why) => warn!("making the consumer of {} again: {why}", self.topic),
             }
             if began.elapsed() > AGAIN.1 {
                 backoff.reset();
