@@ -8,6 +8,9 @@
 //! That the promises can fail is proven too: `tests/it/rules.rs` takes one rule of the reference store away at a time
 //! and expects the promise written for it to break.
 
+pub mod announce;
+pub mod announce_again;
+mod announcing;
 pub mod attempts;
 pub mod audit;
 pub mod callbacks;
@@ -35,13 +38,16 @@ pub mod log_start;
 pub mod machine;
 pub mod notes;
 pub mod order;
+pub mod outstanding;
 pub mod overdue;
+pub mod parked;
 pub mod passes;
 pub mod posting;
 pub mod promote;
 pub mod prune;
 pub mod queues;
 pub mod redrive;
+pub mod refusals;
 pub mod remove;
 pub mod rooms;
 pub mod rules;
@@ -78,7 +84,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use foreman_core::ports::{Leader, Store, Tenancy, Wakeups};
+use foreman_core::ports::{AnnounceStore, Leader, Store, Tenancy, Wakeups};
 use foreman_core::time::Timestamp;
 
 /// A fresh, empty store, and its clock in the test's hands.
@@ -115,6 +121,11 @@ pub trait TenancySubject: Subject {
     async fn reigns(&self) -> Option<Reigns> {
         None
     }
+}
+
+/// A store that stands beside a broker too.
+pub trait AnnounceSubject: TenancySubject {
+    fn announcing(&self) -> Arc<dyn AnnounceStore>;
 }
 
 /// A leader whose term is over, and the one that leads since.

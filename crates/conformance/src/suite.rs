@@ -394,6 +394,23 @@ macro_rules! for_every_promise {
                 a_redriven_job_leaves_the_list_of_the_dead,
                 a_redriven_job_no_longer_expires,
             }
+            refusals {
+                what_was_taken_is_not_refused,
+                each_job_that_was_not_taken_is_refused_once,
+                a_final_job_and_an_unknown_one_are_gone,
+                a_job_that_an_attempt_has_is_held,
+                a_job_before_its_time_waits_for_it,
+                a_job_past_its_start_by_waits_for_its_end,
+                a_job_that_this_worker_does_not_serve_waits_for_another,
+                a_job_in_a_paused_queue_waits_for_it,
+                a_job_of_a_tenant_at_its_limit_waits_for_room,
+                a_job_that_must_run_alone_waits_for_solitude,
+                beside_one_that_runs_alone_the_others_wait_for_its_end,
+                of_several_reasons_the_first_is_said,
+                a_claim_sent_again_says_nothing_of_the_others,
+                a_claim_by_order_refuses_nothing,
+                hundreds_are_answered_in_one_call,
+            }
             remove {
                 a_final_job_is_removed_with_all_that_is_known_of_it,
                 a_job_that_is_not_final_stays,

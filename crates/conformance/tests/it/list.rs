@@ -36,6 +36,13 @@ fn every_promise_about_transport_that_is_written_is_stamped() {
     assert_eq!(written("(subject: &dyn BrokerSubject) {"), owned(BROKER), "see src/transport.rs");
 }
 
+#[test]
+fn every_promise_about_announcing_that_is_written_is_stamped() {
+    const NAMES: &[(&str, &str)] = &foreman_conformance::for_every_announcing_promise!(names);
+    let stamped = owned(NAMES);
+    assert_eq!(written("(subject: &dyn AnnounceSubject) {"), stamped, "see src/announcing.rs");
+}
+
 fn owned(names: &[(&str, &str)]) -> BTreeSet<(String, String)> {
     names.iter().map(|&(file, promise)| (file.to_owned(), promise.to_owned())).collect()
 }

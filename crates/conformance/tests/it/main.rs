@@ -11,3 +11,4 @@ use subject::memory;
 
 foreman_conformance::conformance_suite!(memory);
 foreman_conformance::tenancy_suite!(memory);
+foreman_conformance::announcing_suite!(memory);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use foreman_conformance::{Subject, TenancySubject};
+use foreman_conformance::{AnnounceSubject, Subject, TenancySubject};
 use foreman_core::memory::{LocalWakeups, ManualClock, Rule, Store};
 use foreman_core::ports::{self, Wakeups};
 use foreman_core::{Clock, Timestamp};
@@ -50,6 +50,12 @@ impl Subject for Memory {
 #[async_trait]
 impl TenancySubject for Memory {
     fn tenancy(&self) -> Arc<dyn ports::Tenancy> {
+        Arc::new(self.store.clone())
+    }
+}
+
+impl AnnounceSubject for Memory {
+    fn announcing(&self) -> Arc<dyn ports::AnnounceStore> {
         Arc::new(self.store.clone())
     }
 }

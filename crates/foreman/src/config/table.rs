@@ -232,6 +232,7 @@ pub fn settings() -> Vec<Setting> {
         "retention.deliveries": span(SEC) => pruner.retention.deliveries;
         "retention.audit": span(SEC) => pruner.retention.audit;
         "retention.statistics": span(SEC) => pruner.retention.statistics;
+        "retention.parked": span(SEC) => pruner.retention.parked;
 
         "limits.payload_bytes": bytes(0..=GIB) => limits.payload_bytes;
         "limits.job_body": bytes(KIB..=GIB) => bodies.job_bytes;

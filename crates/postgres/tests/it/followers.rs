@@ -34,6 +34,10 @@ const BACK_TO_EIGHT: &str = "ALTER VIEW courier RENAME TO courier_view;
     DROP TRIGGER line_shares_used ON line_shares;
     DROP FUNCTION foreman_line_used;
     ALTER TABLE line_shares DROP COLUMN idle;
+    ALTER TABLE sessions DROP COLUMN consumes;
+    ALTER TABLE ready DROP COLUMN announced, DROP COLUMN refusals, DROP COLUMN announce_at;
+    DROP TABLE announcements, parked_messages;
+    DROP SEQUENCE announcement_numbers;
     DELETE FROM foreman_migrations WHERE version >= 9";
 
 async fn read(client: &Client, sql: &str) -> Option<Position> {

@@ -7,9 +7,9 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use foreman_conformance::{Reigns, Subject, TenancySubject};
+use foreman_conformance::{AnnounceSubject, Reigns, Subject, TenancySubject};
 use foreman_core::memory::{LocalWakeups, ManualClock};
-use foreman_core::ports::{Leader, Store, Tenancy, Wakeups};
+use foreman_core::ports::{AnnounceStore, Leader, Store, Tenancy, Wakeups};
 use foreman_core::{Clock, Timestamp};
 use foreman_postgres::leases::PgLeases;
 use foreman_postgres::{Config, PostgresStore, migrate};
@@ -237,6 +237,12 @@ impl TenancySubject for Team {
         let second = leases.acquire(OFFICE, "b", ttl).await.unwrap().unwrap();
         let leader = |term: u64| Leader { office: OFFICE.into(), term };
         Some(Reigns { over: leader(first.0), current: leader(second.0) })
+    }
+}
+
+impl AnnounceSubject for Team {
+    fn announcing(&self) -> Arc<dyn AnnounceStore> {
+        Arc::new(self.store.clone())
     }
 }
 

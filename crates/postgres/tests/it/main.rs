@@ -1,6 +1,7 @@
 //! The team store against its promises, its neighbours and its faults, on a real Postgres.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails where it stands")]
 
+mod announce_costs;
 mod bells;
 mod claim_costs;
 mod conflicts;
@@ -33,3 +34,4 @@ use given::team;
 
 foreman_conformance::conformance_suite!(team);
 foreman_conformance::tenancy_suite!(team);
+foreman_conformance::announcing_suite!(team);

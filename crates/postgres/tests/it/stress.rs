@@ -9,12 +9,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use foreman_conformance::given::{
-    a_job, alone, by_ids, by_order, completed, dead, failed, interrupted, retry, session_info,
+    a_job, alone, by_ids, by_order, completed, dead, failed, interrupted, retry, routes, session_info,
 };
+use foreman_core::lane::LanePlan;
 use foreman_core::memory::LocalWakeups;
 use foreman_core::ports::{
-    CancelAnswer, ClaimAnswer, ClaimRequest, Heartbeat, Held, JobQuery, JobStore, RedriveAnswer, RemoveAnswer,
-    SessionStore, Settled, StoreError, Submitted, Upkeep,
+    AnnounceRequest, AnnounceStore, CancelAnswer, ClaimAnswer, ClaimRequest, Headroom, Heartbeat, Held, JobQuery,
+    JobStore, Queues, RedriveAnswer, RemoveAnswer, SessionStore, Settled, StoreError, Submitted, Upkeep, WantedJobs,
 };
 use foreman_core::{ClaimToken, JobId, SessionId, TenantId, Verdict};
 use foreman_postgres::{Config, PostgresStore};
@@ -31,7 +32,7 @@ const TENANTS: [&str; 3] = ["north", "south", "west"];
 const QUEUES: [&str; 2] = ["mail", "reports"];
 
 /// What must have happened at least once.
-const TROUBLES: [&str; 17] = [
+const TROUBLES: [&str; 21] = [
     "submitted twice",
     "duplicates",
     "claimed",
@@ -48,6 +49,10 @@ const TROUBLES: [&str; 17] = [
     "cancelled held",
     "redriven",
     "removed",
+    "announced",
+    "announced again",
+    "claimed as announced",
+    "refused as announced",
     "audits",
 ];
 
@@ -75,6 +80,8 @@ struct Stage {
     /// Every job that was accepted and not removed.
     known: Mutex<Vec<(TenantId, JobId)>>,
     removed: AtomicU64,
+    /// What a broker would have delivered by now.
+    arrived: Mutex<Vec<JobId>>,
 }
 
 impl Stage {
@@ -212,6 +219,7 @@ async fn live(stage: &Stage, session: SessionId, rng: &mut SmallRng) {
             }
         }
         let request = request(stage, session, rng);
+        let is_of_broker = matches!(&request.wanted, WantedJobs::ByIds(_));
         let patience = if rng.random_bool(0.15) { Duration::from_micros(rng.random_range(0..4_000)) } else { TTL };
         let held = match timeout(patience, stage.store.claim(&request)).await {
             Err(_) => {
@@ -220,7 +228,13 @@ async fn live(stage: &Stage, session: SessionId, rng: &mut SmallRng) {
                 continue;
             }
             Ok(answer) => match stage.unless_busy(answer) {
-                Some(ClaimAnswer::Claimed(claim)) => claim.jobs,
+                Some(ClaimAnswer::Claimed(claim)) => {
+                    if is_of_broker {
+                        stage.tally.add("claimed as announced", claim.jobs.len());
+                        stage.tally.add("refused as announced", claim.refused.len());
+                    }
+                    claim.jobs
+                }
                 Some(ClaimAnswer::SessionGone) => return,
                 Some(ClaimAnswer::Nothing { .. }) => {
                     tokio::time::sleep(Duration::from_millis(2)).await;
@@ -238,7 +252,22 @@ async fn live(stage: &Stage, session: SessionId, rng: &mut SmallRng) {
 }
 
 fn request(stage: &Stage, session: SessionId, rng: &mut SmallRng) -> ClaimRequest {
-    let request = if rng.random_bool(0.1) {
+    let arrived = {
+        let mut arrived = stage.arrived.lock().unwrap();
+        let count = rng.random_range(0..=12).min(arrived.len());
+        arrived.drain(..count).collect::<Vec<JobId>>()
+    };
+    let request = if !arrived.is_empty() {
+        // Some are delivered twice.
+        if rng.random_bool(0.2) {
+            stage.arrived.lock().unwrap().extend(&arrived);
+        }
+        by_ids(session, &arrived)
+    } else if rng.random_bool(0.2) {
+        let limit = rng.random_range(1..=15);
+        let wanted = WantedJobs::Unannounced { plan: LanePlan::strict(limit), limit };
+        ClaimRequest { wanted, ..by_order(session, limit) }
+    } else if rng.random_bool(0.1) {
         let wanted: Vec<JobId> = stage.some_jobs(rng, 10).into_values().flatten().collect();
         by_ids(session, &wanted)
     } else {
@@ -351,6 +380,41 @@ async fn remove(stage: &Stage, tenant: &TenantId, ids: &[JobId]) {
     stage.tally.add("removed", removed);
 }
 
+/// Announces to a broker that fails, forgets and delivers twice, and whose relays die half way.
+async fn relay(stage: Arc<Stage>, seed: u64) {
+    let mut rng = SmallRng::seed_from_u64(seed);
+    while !stage.is_over() {
+        let limit = rng.random_range(1..=20);
+        let request = AnnounceRequest {
+            plan: LanePlan::strict(limit),
+            limit,
+            queues: Queues::All,
+            routes: routes(),
+            rooms: vec![Headroom { tenant: TenantId::new(TENANTS[0]), jobs: rng.random_range(0..30) }],
+        };
+        if let Some(Some(batch)) = stage.unless_busy(stage.store.announce(&request).await) {
+            stage.tally.add("announced", batch.jobs.len());
+            let failed: Vec<usize> = (0..batch.jobs.len()).filter(|_| rng.random_bool(0.05)).collect();
+            let lost = rng.random_range(0..10) == 0;
+            let ids = batch.jobs.iter().map(|one| one.job).filter(|_| !lost);
+            stage.arrived.lock().unwrap().extend(ids);
+            if rng.random_bool(0.9) {
+                stage.unless_busy(stage.store.acknowledge(batch.number, &failed).await);
+            }
+        } else {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        if rng.random_bool(0.2) {
+            stage.unless_busy(stage.store.outstanding().await);
+        }
+        if rng.random_bool(0.1) {
+            let (unanswered, unclaimed) = (Duration::from_millis(300), Duration::from_millis(900));
+            let again = stage.unless_busy(stage.store.reannounce(unanswered, unclaimed).await).unwrap_or_default();
+            stage.tally.add("announced again", again);
+        }
+    }
+}
+
 async fn audit(stage: Arc<Stage>) {
     while !stage.is_over() {
         if let Some(audit) = stage.unless_busy(stage.store.census().await) {
@@ -377,6 +441,7 @@ async fn every_job_is_in_exactly_one_place_whatever_happens_at_once() {
         tally: Tally::default(),
         known: Mutex::default(),
         removed: AtomicU64::new(0),
+        arrived: Mutex::default(),
     });
     let tasks = Tasks::new();
     let mut running: Vec<Task<()>> = Vec::new();
@@ -385,6 +450,7 @@ async fn every_job_is_in_exactly_one_place_whatever_happens_at_once() {
         running.push(tasks.spawn("sweep", sweep(Arc::clone(&stage))));
         running.push(tasks.spawn("promote", promote(Arc::clone(&stage))));
         running.push(tasks.spawn("meddle", meddle(Arc::clone(&stage), seed + 100)));
+        running.push(tasks.spawn("relay", relay(Arc::clone(&stage), seed + 200)));
     }
     for seed in 0..6 {
         running.push(tasks.spawn("work", work(Arc::clone(&stage), seed + 10)));

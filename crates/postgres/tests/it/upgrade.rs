@@ -49,7 +49,10 @@ fn back_to_three() -> String {
          CREATE VIEW held{view};
          ALTER TABLE jobs DROP COLUMN outline;
          ALTER TABLE tenants DROP COLUMN disabled;
-         ALTER TABLE sessions DROP COLUMN tasks;
+         ALTER TABLE sessions DROP COLUMN tasks, DROP COLUMN consumes;
+         ALTER TABLE ready DROP COLUMN announced, DROP COLUMN refusals, DROP COLUMN announce_at;
+         DROP TABLE announcements, parked_messages;
+         DROP SEQUENCE announcement_numbers;
          DELETE FROM foreman_migrations WHERE version >= 4"
     )
 }

@@ -7,8 +7,6 @@
 --
 -- A tenant that has room for a few gets as many, whichever of its jobs were found first.
 --
--- Measured (bench of docs/decisions/0019): 9 µs of the server per job with its row in `announcements`.
---
 --   $1 tenants that have no room for another running job
 --   runs: $2 lanes   $3 routes   $4 queues   $5 and $6 the key and the job where each begins   $7 and $8 those before
 --   which it ends: where the next run of the line begins, so that none is marked twice   $9 how many   $10 the highest key

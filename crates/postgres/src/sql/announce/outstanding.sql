@@ -28,12 +28,12 @@ counted AS MATERIALIZED (
       AND (SELECT true FROM ready WHERE ready.job = member.job AND ready.announced = batch.number)
 ),
 sampled AS MATERIALIZED (
-    SELECT member.lane, stride.every
+    SELECT batch.lanes[nth.place] AS lane, stride.every
     FROM batch
     CROSS JOIN stride
-    CROSS JOIN LATERAL unnest(batch.jobs, batch.lanes) WITH ORDINALITY AS member (job, lane, place)
-    WHERE NOT batch.is_whole AND (batch.number + member.place) % stride.every = 0
-      AND (SELECT true FROM ready WHERE ready.job = member.job AND ready.announced = batch.number)
+    CROSS JOIN LATERAL generate_series(1 + batch.number % stride.every, batch.size, stride.every) AS nth (place)
+    WHERE NOT batch.is_whole
+      AND (SELECT true FROM ready WHERE ready.job = batch.jobs[nth.place] AND ready.announced = batch.number)
 ),
 rest AS MATERIALIZED (
     SELECT batch.number, count(counted.job) AS size
