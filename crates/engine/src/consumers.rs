@@ -2,7 +2,7 @@
 //!
 //! A broker hands a message to whichever worker comes first. So only what **every** live one can run is announced: the routes and
 //! queues that all of them serve. What only some can run stays with claims by order, and a worker that can run more than the
-//! others ([`Common::rest_of`]) looks for that itself.
+//! others ([`CommonWork::rest_of`]) looks for that itself.
 //!
 //! Relays and workers read the same sessions, each at its own moment. While a worker joins or leaves they may differ for
 //! about a second: a job that was announced and that this worker cannot run is refused by its claim, and announced again; one
@@ -13,7 +13,7 @@ use foreman_core::target::Route;
 
 /// What every consumer can run, and how much all of them can run at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Common {
+pub struct CommonWork {
     pub slots: usize,
     pub queues: Queues,
     pub routes: Vec<Route>,
@@ -21,7 +21,7 @@ pub struct Common {
 
 /// What a worker can run beyond that.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Rest {
+pub enum UnsharedWork {
     Nothing,
     /// These routes, in all of its queues.
     Routes(Vec<Route>),
@@ -29,7 +29,7 @@ pub enum Rest {
     Queues,
 }
 
-impl Common {
+impl CommonWork {
     /// `None`: there is no consumer, or nothing that all of them can run.
     pub fn of(consumers: &[Consumer]) -> Option<Self> {
         let (first, others) = consumers.split_first()?;
@@ -44,18 +44,18 @@ impl Common {
     }
 
     /// What is left to a worker with these queues and routes, when this much is announced.
-    pub fn rest_of(common: Option<&Self>, queues: &Queues, routes: &[Route]) -> Rest {
-        let Some(common) = common else { return Rest::Queues };
+    pub fn rest_of(common: Option<&Self>, queues: &Queues, routes: &[Route]) -> UnsharedWork {
+        let Some(common) = common else { return UnsharedWork::Queues };
         let are_announced = match (&common.queues, queues) {
             (Queues::All, _) => true,
             (Queues::Named(_), Queues::All) => false,
             (Queues::Named(announced), Queues::Named(own)) => own.iter().all(|queue| announced.contains(queue)),
         };
         if !are_announced {
-            return Rest::Queues;
+            return UnsharedWork::Queues;
         }
         let rest: Vec<Route> = routes.iter().filter(|route| !common.routes.contains(route)).cloned().collect();
-        if rest.is_empty() { Rest::Nothing } else { Rest::Routes(rest) }
+        if rest.is_empty() { UnsharedWork::Nothing } else { UnsharedWork::Routes(rest) }
     }
 }
 
@@ -85,33 +85,33 @@ mod tests {
     #[test]
     fn only_what_every_worker_can_run_is_announced() {
         let (http, command) = (Route::http(), Route::command());
-        assert_eq!(Common::of(&[]), None, "nobody would take it");
+        assert_eq!(CommonWork::of(&[]), None, "nobody would take it");
         let all = consumer(&Queues::All, &[http.clone(), command.clone()]);
         let plain = consumer(&Queues::All, std::slice::from_ref(&http));
-        let common = Common::of(&[all.clone(), plain.clone()]).expect("both run HTTP");
-        assert_eq!(common, Common { slots: 16, queues: Queues::All, routes: vec![http.clone()] });
+        let common = CommonWork::of(&[all.clone(), plain.clone()]).expect("both run HTTP");
+        assert_eq!(common, CommonWork { slots: 16, queues: Queues::All, routes: vec![http.clone()] });
         let mail = consumer(&named(&["mail", "video"]), std::slice::from_ref(&http));
         let few = consumer(&named(&["mail", "rare"]), std::slice::from_ref(&http));
-        assert_eq!(Common::of(&[plain, mail.clone(), few]).expect("the queue mail").queues, named(&["mail"]));
-        assert_eq!(Common::of(&[mail, consumer(&named(&["rare"]), &[http])]), None, "no queue in common");
-        assert_eq!(Common::of(&[all, consumer(&Queues::All, &[])]), None, "no route in common");
+        assert_eq!(CommonWork::of(&[plain, mail.clone(), few]).expect("the queue mail").queues, named(&["mail"]));
+        assert_eq!(CommonWork::of(&[mail, consumer(&named(&["rare"]), &[http])]), None, "no queue in common");
+        assert_eq!(CommonWork::of(&[all, consumer(&Queues::All, &[])]), None, "no route in common");
     }
 
     #[test]
     fn a_worker_looks_itself_for_what_only_some_can_run() {
         let (http, command) = (Route::http(), Route::command());
         let routes = [http.clone(), command.clone()];
-        let common = |queues| Some(Common { slots: 1, queues, routes: vec![http.clone()] });
-        let rest = |common: &Option<Common>, queues: &Queues, routes: &[Route]| {
-            Common::rest_of(common.as_ref(), queues, routes)
+        let common = |queues| Some(CommonWork { slots: 1, queues, routes: vec![http.clone()] });
+        let rest = |common: &Option<CommonWork>, queues: &Queues, routes: &[Route]| {
+            CommonWork::rest_of(common.as_ref(), queues, routes)
         };
         let every = common(Queues::All);
-        assert_eq!(rest(&every, &Queues::All, std::slice::from_ref(&http)), Rest::Nothing);
-        assert_eq!(rest(&every, &named(&["mail"]), &routes), Rest::Routes(vec![command]));
+        assert_eq!(rest(&every, &Queues::All, std::slice::from_ref(&http)), UnsharedWork::Nothing);
+        assert_eq!(rest(&every, &named(&["mail"]), &routes), UnsharedWork::Routes(vec![command]));
         let mail = common(named(&["mail"]));
-        assert_eq!(rest(&mail, &named(&["mail"]), std::slice::from_ref(&http)), Rest::Nothing);
-        assert_eq!(rest(&mail, &named(&["mail", "rare"]), std::slice::from_ref(&http)), Rest::Queues);
-        assert_eq!(rest(&mail, &Queues::All, std::slice::from_ref(&http)), Rest::Queues);
-        assert_eq!(rest(&None, &Queues::All, &routes), Rest::Queues, "nothing is announced at all");
+        assert_eq!(rest(&mail, &named(&["mail"]), std::slice::from_ref(&http)), UnsharedWork::Nothing);
+        assert_eq!(rest(&mail, &named(&["mail", "rare"]), std::slice::from_ref(&http)), UnsharedWork::Queues);
+        assert_eq!(rest(&mail, &Queues::All, std::slice::from_ref(&http)), UnsharedWork::Queues);
+        assert_eq!(rest(&None, &Queues::All, &routes), UnsharedWork::Queues, "nothing is announced at all");
     }
 }

@@ -50,7 +50,7 @@ use crate::config::{Settings, StoreKind};
 use crate::metrics::{Metrics, StoreMeter};
 use crate::role::Role;
 pub use store::OpenStore;
-use transport::Transport;
+use transport::BrokerParts;
 
 /// A server that is composed and listens, and does nothing yet but answer probes.
 pub struct Composed {
@@ -250,7 +250,7 @@ impl<'a> Wiring<'a> {
 
     fn parts_of_role(&self, opened: &store::RoleStore, output: OutputHub) -> anyhow::Result<Roles> {
         let shared = &opened.shared;
-        let transport = if self.role.uses_a_broker() { Transport::open(self, shared)? } else { None };
+        let transport = if self.role.uses_a_broker() { BrokerParts::open(self, shared)? } else { None };
         let transport = transport.as_ref();
         Ok(match self.role {
             Role::Dev => {
@@ -281,7 +281,7 @@ impl<'a> Wiring<'a> {
     }
 
     /// What stands between the store and the workers, where there is a broker.
-    fn transport_parts(&self, transport: Option<&Transport>, shared: &StorePorts) -> anyhow::Result<Vec<ServerPart>> {
+    fn transport_parts(&self, transport: Option<&BrokerParts>, shared: &StorePorts) -> anyhow::Result<Vec<ServerPart>> {
         let Some(transport) = transport else { return Ok(Vec::new()) };
         let (mut parts, mut readings) = (vec![transport.keeper()], None);
         if self.role.announces() {

@@ -69,7 +69,11 @@ impl PublishCall {
 
     fn answer(&self, place: usize, answer: Result<(), PublishError>) {
         // Every line that holds the lock leaves it whole.
-        let was = self.answers.lock().unwrap_or_else(PoisonError::into_inner)[place].replace(answer);
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        // After the batch was given up there is no place left: whoever comes then is not waited for.
+        let Some(place) = answers.get_mut(place) else { return };
+        let was = place.replace(answer);
+        drop(answers);
         if was.is_none() && self.left.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.complete.notify_one();
         }
@@ -242,6 +246,16 @@ mod tests {
 
     use super::*;
     use crate::kafka::Kafka;
+
+    #[test]
+    fn an_answer_that_comes_after_the_batch_was_given_up_is_nobodys() {
+        let call = PublishCall::of(2);
+        call.answer(0, Ok(()));
+        let taken = call.take();
+        assert!(taken[0].is_ok() && taken[1].is_err(), "{taken:?}");
+        // In the thread of the client, which serves every other batch too.
+        call.answer(1, Ok(()));
+    }
 
     fn announcements(count: usize) -> Vec<Announcement> {
         let one = || Announcement {

@@ -379,6 +379,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/parked": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List messages from Kafka that could not be read, the latest first.
+         * @description Workers keep such a message with the reason and go on. Nothing is lost by it: the job that it may have named is
+         *     announced again. They are kept for 14 days unless the configuration says otherwise. Empty without Kafka.
+         *
+         *     Needs a key with the scope `admin`.
+         */
+        get: operations["list_parked"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/queues": {
         parameters: {
             query?: never;
@@ -1214,7 +1237,8 @@ export interface paths {
         /**
          * Should the process be sent work?
          * @description Yes, while its store responds and has not been found damaged since the start, the process is not stopping, and, if
-         *     it fires schedules, it is not too far behind.
+         *     it fires schedules, it is not too far behind. A process that uses Kafka is not ready while topics are missing or wrong;
+         *     while the brokers do not respond, it is ready and `checks` says that it is degraded.
          */
         get: operations["readyz"];
         put?: never;
@@ -1742,6 +1766,11 @@ export interface components {
             next?: string | null;
         };
         /** @description One page of a list. Pass `next` unchanged as `cursor` to get the next page; it is `null` on the last one. */
+        ListDocument_ParkedDocument: {
+            items: components["schemas"]["ParkedDocument"][];
+            next?: string | null;
+        };
+        /** @description One page of a list. Pass `next` unchanged as `cursor` to get the next page; it is `null` on the last one. */
         ListDocument_QueueDocument: {
             items: components["schemas"]["QueueDocument"][];
             next?: string | null;
@@ -1871,6 +1900,33 @@ export interface components {
                 [key: string]: components["schemas"]["CountDocument"];
             };
             workers?: components["schemas"]["WorkersDocument"] | null;
+        };
+        /** @description A message that a worker received and could not read. */
+        ParkedDocument: {
+            /** @description Its bytes in base64; of a large message, the first. */
+            content: string;
+            /** @description Its key in base64, if it had one. */
+            key?: string | null;
+            /**
+             * Format: int64
+             * @description Increases with every parked message.
+             */
+            number: number;
+            /** Format: int64 */
+            offset: number;
+            /** Format: date-time */
+            parked_at: string;
+            /** Format: int32 */
+            partition: number;
+            /** @description Why it could not be read. */
+            reason: string;
+            /**
+             * Format: int64
+             * @description How many bytes the message had.
+             */
+            size: number;
+            /** @example foreman.jobs.normal */
+            topic: string;
         };
         PauseAnswer: {
             /** @description `false` if there was nothing to change. */
@@ -3530,6 +3586,44 @@ export interface operations {
                 };
             };
             400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            421: components["responses"]["HostRefused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["StoreFull"];
+        };
+    };
+    list_parked: {
+        parameters: {
+            query?: {
+                /** @description How many per page. */
+                limit?: number;
+                /** @description `next` of the previous page, unchanged. */
+                cursor?: string;
+            };
+            header?: {
+                /** @description The tenant to act on, for operators; defaults to the key's own tenant */
+                "Foreman-Tenant"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListDocument_ParkedDocument"];
+                };
+            };
+            400: components["responses"]["InvalidParameter"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];

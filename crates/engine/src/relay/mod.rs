@@ -34,13 +34,13 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::claiming::HeadroomLookup;
-use crate::consumers::Common;
+use crate::consumers::CommonWork;
 use crate::outage::{Outage, bounded, unless_aborted};
 use crate::tenants::Tenants;
 use broker::BrokerOutage;
 pub use readings::{RelayBacklog, RelayReadings, RelaySnapshot};
 pub use reconciler::Reconciler;
-use send::{Sending, Sent};
+use send::{Sending, SentBatch};
 use window::Window;
 
 /// So many times as long as [`Config::poll`] it waits while nothing happens, and no longer than that.
@@ -111,10 +111,10 @@ pub struct Relay {
     wake: watch::Receiver<u64>,
     /// The bell that says that something was claimed, or has ended.
     changed: watch::Receiver<u64>,
-    common: Option<(Instant, Option<Common>)>,
+    common: Option<(Instant, Option<CommonWork>)>,
     window: Window,
     broker: BrokerOutage,
-    sending: FuturesUnordered<Task<Sent>>,
+    sending: FuturesUnordered<Task<SentBatch>>,
     nap: Duration,
     /// Lanes that have nothing more to announce, as far as nothing has rung since.
     dry: Vec<Lane>,
@@ -124,7 +124,7 @@ pub struct Relay {
 
 /// What to do after a look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum NextMove {
+enum RelayMove {
     /// There may be more to announce.
     Announce,
     /// There is nothing more, or nobody who would take it.
@@ -196,7 +196,7 @@ impl Relay {
                     outage.is_over();
                     next
                 }
-                Err(error) => NextMove::Pause(Instant::now() + outage.goes_on(error)?),
+                Err(error) => RelayMove::Pause(Instant::now() + outage.goes_on(error)?),
             };
             if self.wait(next, &mut ticker, &shutdown).await? == WakeReason::Draining {
                 break;
@@ -209,15 +209,15 @@ impl Relay {
     }
 
     /// Announces one batch, if there is one and room for it.
-    async fn look(&mut self, shutdown: &Shutdown) -> Result<NextMove, StoreError> {
+    async fn look(&mut self, shutdown: &Shutdown) -> Result<RelayMove, StoreError> {
         if let Some(until) = self.broker.pause() {
-            return Ok(NextMove::Pause(until));
+            return Ok(RelayMove::Pause(until));
         }
         let most = if self.broker.is_away() { 1 } else { self.config.in_flight };
         if self.sending.len() >= most {
-            return Ok(NextMove::WaitForAnswer);
+            return Ok(RelayMove::WaitForAnswer);
         }
-        let Some(common) = self.common().await? else { return Ok(NextMove::Wait) };
+        let Some(common) = self.common().await? else { return Ok(RelayMove::Wait) };
         self.window.set_slots(common.slots);
         self.headroom.set_slots(common.slots);
         if self.window.is_count_due(Instant::now()) {
@@ -242,16 +242,16 @@ impl Relay {
         batch.jobs.iter().for_each(|job| self.window.announced(job.lane));
         self.nap = NAPS.0;
         self.send(batch, shutdown);
-        Ok(if self.dry.len() == Lane::ALL.len() { NextMove::Wait } else { NextMove::Announce })
+        Ok(if self.dry.len() == Lane::ALL.len() { RelayMove::Wait } else { RelayMove::Announce })
     }
 
     /// What to wait for when there is nothing to announce, or no room.
-    fn idle(&self) -> NextMove {
-        if self.dry.len() == Lane::ALL.len() { NextMove::Wait } else { NextMove::WaitForRoom }
+    fn idle(&self) -> RelayMove {
+        if self.dry.len() == Lane::ALL.len() { RelayMove::Wait } else { RelayMove::WaitForRoom }
     }
 
     /// What all workers can run.
-    async fn common(&mut self) -> Result<Option<Common>, StoreError> {
+    async fn common(&mut self) -> Result<Option<CommonWork>, StoreError> {
         if let Some((at, common)) = &self.common
             && at.elapsed() < CONSUMERS_FOR
         {
@@ -259,7 +259,7 @@ impl Relay {
         }
         let looked_at = Instant::now();
         let consumers = bounded(self.config.call_timeout, self.store.consumers()).await?;
-        let common = Common::of(&consumers);
+        let common = CommonWork::of(&consumers);
         self.common = Some((looked_at, common.clone()));
         Ok(common)
     }
@@ -277,7 +277,7 @@ impl Relay {
         self.sending.push(self.tasks.spawn("announcement", sent));
     }
 
-    fn heed(&mut self, sent: Sent) {
+    fn heed(&mut self, sent: SentBatch) {
         self.readings.published(sent.accepted, sent.failed);
         match sent.trouble {
             Some(why) if sent.accepted == 0 => self.broker.goes_on(&why),
@@ -287,8 +287,8 @@ impl Relay {
     }
 
     /// Waits until there may be something to do. What was sent meanwhile is heeded.
-    async fn wait(&mut self, next: NextMove, ticker: &mut Ticker, shutdown: &Shutdown) -> Result<WakeReason, Error> {
-        if next == NextMove::Announce {
+    async fn wait(&mut self, next: RelayMove, ticker: &mut Ticker, shutdown: &Shutdown) -> Result<WakeReason, Error> {
+        if next == RelayMove::Announce {
             ticker.hurry();
             // Answers that have come already.
             while let Some(Some(sent)) = self.sending.next().now_or_never() {
@@ -304,13 +304,13 @@ impl Relay {
                 sent = answered(&mut self.sending) => {
                     self.heed(sent?);
                     match self.broker.pause() {
-                        Some(until) => next = NextMove::Pause(until),
-                        None if next == NextMove::WaitForAnswer => return Ok(WakeReason::Due),
+                        Some(until) => next = RelayMove::Pause(until),
+                        None if next == RelayMove::WaitForAnswer => return Ok(WakeReason::Due),
                         None => {}
                     }
                 }
                 () = room(next, self.is_held_back, began, self.nap, &mut self.changed) => {
-                    if next == NextMove::WaitForRoom {
+                    if next == RelayMove::WaitForRoom {
                         self.nap = (self.nap * 2).min(NAPS.1);
                     } else {
                         self.dry.clear();
@@ -326,7 +326,7 @@ impl Relay {
     }
 }
 
-async fn answered(sending: &mut FuturesUnordered<Task<Sent>>) -> Result<Sent, TaskFailed> {
+async fn answered(sending: &mut FuturesUnordered<Task<SentBatch>>) -> Result<SentBatch, TaskFailed> {
     match sending.next().await {
         Some(sent) => sent,
         None => pending().await,
@@ -334,14 +334,14 @@ async fn answered(sending: &mut FuturesUnordered<Task<Sent>>) -> Result<Sent, Ta
 }
 
 /// Until a full window, or a tenant without headroom, may have room again.
-async fn room(next: NextMove, is_held_back: bool, began: Instant, nap: Duration, changed: &mut watch::Receiver<u64>) {
+async fn room(next: RelayMove, is_held_back: bool, began: Instant, nap: Duration, changed: &mut watch::Receiver<u64>) {
     match next {
-        NextMove::WaitForRoom => {
+        RelayMove::WaitForRoom => {
             // Where things ring all the time, room is counted now and then; where nothing is claimed, seldom.
             sleep_until(began + NAPS.0).await;
             let _ = timeout_at(began + nap, rung(changed)).await;
         }
-        NextMove::Wait if is_held_back => {
+        RelayMove::Wait if is_held_back => {
             sleep_until(began + NAPS.0).await;
             rung(changed).await;
         }
@@ -350,14 +350,14 @@ async fn room(next: NextMove, is_held_back: bool, began: Instant, nap: Duration,
 }
 
 async fn woken(
-    next: NextMove,
+    next: RelayMove,
     ticker: &mut Ticker,
     wake: &mut watch::Receiver<u64>,
     shutdown: &Shutdown,
 ) -> WakeReason {
     match next {
-        NextMove::Wait | NextMove::WaitForRoom => ticker.next(wake, shutdown).await,
-        NextMove::Pause(until) => {
+        RelayMove::Wait | RelayMove::WaitForRoom => ticker.next(wake, shutdown).await,
+        RelayMove::Pause(until) => {
             sleep_until(until).await;
             WakeReason::Due
         }

@@ -69,7 +69,9 @@ impl RelayReadings {
 
     pub(super) fn set_window(&self, outstanding: LaneCounts, size: impl Fn(Lane) -> usize) {
         let mut window = LaneCounts::default();
-        Lane::ALL.into_iter().for_each(|lane| window.add(lane, size(lane)));
+        for lane in Lane::ALL {
+            window.add(lane, size(lane));
+        }
         let mut kept = self.lock();
         (kept.snapshot.outstanding, kept.snapshot.window) = (outstanding, window);
     }

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use tracing::info;
 
 use super::{Config, RelayBacklog, RelayReadings};
-use crate::consumers::Common;
+use crate::consumers::CommonWork;
 pub use crate::outage::Error;
 use crate::outage::{Outage, bounded, unless_aborted};
 
@@ -83,7 +83,7 @@ impl Reconciler {
     async fn count(&self) -> Result<(), StoreError> {
         let limit = self.config.call_timeout;
         let consumers = bounded(limit, self.store.consumers()).await?;
-        let (queues, routes): (Queues, Vec<Route>) = match Common::of(&consumers) {
+        let (queues, routes): (Queues, Vec<Route>) = match CommonWork::of(&consumers) {
             Some(common) => (common.queues, common.routes),
             None => (Queues::All, Vec::new()),
         };

@@ -22,7 +22,7 @@ pub(super) struct Sending {
 
 /// What became of a batch.
 #[derive(Debug, Default)]
-pub(super) struct Sent {
+pub(super) struct SentBatch {
     pub accepted: usize,
     pub failed: usize,
     /// Why the first message that failed did.
@@ -30,22 +30,19 @@ pub(super) struct Sent {
 }
 
 impl Sending {
-    pub async fn run(self, batch: AnnouncedBatch) -> Sent {
+    pub async fn run(self, batch: AnnouncedBatch) -> SentBatch {
         let AnnouncedBatch { number, jobs, .. } = batch;
         let (mut failed, mut trouble) = (Vec::new(), None);
-        match timeout(self.publish_timeout, self.publisher.publish(&jobs)).await {
-            Ok(answers) => {
-                for (place, answer) in answers.into_iter().enumerate() {
-                    if let Err(error) = answer {
-                        failed.push(place);
-                        trouble.get_or_insert_with(|| error.0);
-                    }
+        if let Ok(answers) = timeout(self.publish_timeout, self.publisher.publish(&jobs)).await {
+            for (place, answer) in answers.into_iter().enumerate() {
+                if let Err(error) = answer {
+                    failed.push(place);
+                    trouble.get_or_insert(error.0);
                 }
             }
-            Err(_) => {
-                failed.extend(0..jobs.len());
-                trouble = Some("it did not answer in time".into());
-            }
+        } else {
+            failed.extend(0..jobs.len());
+            trouble = Some("it did not answer in time".into());
         }
         let mut backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(1));
         while backoff.failures() < TELLINGS {
@@ -58,6 +55,6 @@ impl Sending {
                 }
             }
         }
-        Sent { accepted: jobs.len() - failed.len(), failed: failed.len(), trouble }
+        SentBatch { accepted: jobs.len() - failed.len(), failed: failed.len(), trouble }
     }
 }

@@ -79,7 +79,9 @@ impl Window {
     /// What lies in the broker, as far as this relay knows.
     pub fn waiting(&self) -> LaneCounts {
         let mut waiting = self.counted;
-        Lane::ALL.into_iter().for_each(|lane| waiting.add(lane, self.announced.of(lane)));
+        for lane in Lane::ALL {
+            waiting.add(lane, self.announced.of(lane));
+        }
         waiting
     }
 

@@ -50,7 +50,7 @@ use crate::outage::Outage;
 use crate::pool::{Pool, Slots};
 use crate::tenants::Tenants;
 use beside::BesideFeed;
-use claim::Source;
+use claim::ClaimSource;
 use offers::Offers;
 
 /// So long at most free slots wait for others, that one claim may fill them.
@@ -98,7 +98,7 @@ enum NextMove {
 
 /// What became of a look.
 enum Looked {
-    Claim(ClaimLook, Source, ClaimAnswer),
+    Claim(ClaimLook, ClaimSource, ClaimAnswer),
     /// The slots that are free are kept for others.
     Wait,
 }
@@ -201,7 +201,7 @@ impl Dispatcher {
             next = match self.look(slots.count()).await {
                 Ok(Looked::Claim(look, source, answer)) => {
                     outage.is_over();
-                    has_more = source != Source::Nobody;
+                    has_more = source != ClaimSource::Nobody;
                     let is_nothing = matches!(answer, ClaimAnswer::Nothing { fragile_waiting: false, .. });
                     let next = self.start(answer, slots, &look, &source).await;
                     // What waits and may not be taken now, nobody rings for when it may.

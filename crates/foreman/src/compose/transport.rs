@@ -25,12 +25,12 @@ use super::{ServerPart, StorePorts, Wiring, clock, nothing, part};
 const LEAVE_WITHIN: Duration = Duration::from_secs(2);
 
 /// The brokers, for a process that sends to them or is fed by them.
-pub(super) struct Transport {
+pub(super) struct BrokerParts {
     kafka: Kafka,
     announced: Arc<dyn AnnounceStore>,
 }
 
-impl Transport {
+impl BrokerParts {
     /// `None`: there is no broker, and the store is asked.
     pub fn open(wiring: &Wiring<'_>, shared: &StorePorts) -> anyhow::Result<Option<Self>> {
         let Some(config) = wiring.settings.kafka.config(wiring.role.name()) else { return Ok(None) };

@@ -15,7 +15,7 @@ use foreman_engine::target::task::{Handlers, TaskRunner};
 use foreman_engine::target::webhook::WebhookRunner;
 use foreman_engine::{Tenants, Vault, Worker};
 
-use super::transport::{self, Transport};
+use super::transport::{self, BrokerParts};
 use super::{ServerPart, StorePorts, Wiring, part};
 use crate::commands::launch;
 use crate::config::{CommandSettings, UserRange};
@@ -23,7 +23,7 @@ use crate::config::{CommandSettings, UserRange};
 pub(super) fn part_of(
     wiring: &Wiring<'_>,
     shared: &StorePorts,
-    transport: Option<&Transport>,
+    transport: Option<&BrokerParts>,
     output: OutputHub,
 ) -> anyhow::Result<ServerPart> {
     let config = wiring.settings.worker_in_grace();

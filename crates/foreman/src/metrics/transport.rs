@@ -71,6 +71,8 @@ fn announced(encoder: &mut DescriptorEncoder<'_>, seen: &RelaySnapshot) -> std::
     ConstGauge::new(away).encode(family)
 }
 
+type Look = fn(&foreman_kafka::FetchState) -> Option<u64>;
+
 fn broker(encoder: &mut DescriptorEncoder<'_>, state: &BrokerState) -> std::fmt::Result {
     let up = u64::from(state.is_connected);
     gauge(encoder, "kafka_connected", "1 while a broker responds to this process", up)?;
@@ -78,7 +80,6 @@ fn broker(encoder: &mut DescriptorEncoder<'_>, state: &BrokerState) -> std::fmt:
     counter(encoder, "kafka_rebalances", "Assignments and revocations of partitions", state.rebalances)?;
     counter(encoder, "kafka_unreadable", "Messages that could not be read", state.undecodable)?;
     counter(encoder, "kafka_parked", "Unreadable messages that were stored for an operator", state.parked)?;
-    type Look = fn(&foreman_kafka::FetchState) -> Option<u64>;
     let looks: [(&str, &str, Look); 3] = [
         ("kafka_partitions", "Partitions assigned to this worker, by topic", |it| Some(it.assigned as u64)),
         ("kafka_prefetched", "Messages fetched by this worker and not yet offered, by topic", |it| {

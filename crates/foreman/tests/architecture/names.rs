@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::rooms::all_sources;
 
 /// Names that more than one type has, and why nobody mistakes them.
-const PLAIN: [(&str, &str); 28] = [
+const PLAIN: [(&str, &str); 29] = [
     ("AuditLog", "the arguments of the command, and the port"),
     ("Backoff", "between tries of a loop, and between attempts of a job"),
     ("BatchAnswer", "the same answer in the API and in its client"),
@@ -21,6 +21,7 @@ const PLAIN: [(&str, &str); 28] = [
     ("Health", "what the probes of a process answer, and how it is with Kafka"),
     ("OpenError", "why either SQL store cannot be opened"),
     ("PreparedEffect", "the effect of a follower in either SQL store"),
+    ("Relay", "the arguments of the command, and the loop"),
     ("Rings", "the wake-ups of a transaction in either SQL store"),
     ("Scheduler", "the arguments of the command, and the loop"),
     ("Selection", "a filter as either SQL store writes it"),

@@ -2,7 +2,7 @@
 //!
 //! A broker carries what every worker can run. A worker that takes its work from one asks the store for the rest:
 //!
-//! - **What only some can run** ([`Common::rest_of`]): its own commands, queues, tasks. It looks when the store rings that
+//! - **What only some can run** ([`CommonWork::rest_of`]): its own commands, queues, tasks. It looks when the store rings that
 //!   something is due, and as often as a worker without a broker.
 //! - **Strays**: jobs that are announced to nobody (one that must run alone, for example), and those whose announcement
 //!   never arrives, because no relay runs or the broker is away or has lost it. It looks seldom, and less and less
@@ -20,7 +20,7 @@ use foreman_core::ports::{AnnounceStore, Queues, StoreError, WantedJobs};
 use foreman_core::target::Route;
 use tokio::time::Instant;
 
-use crate::consumers::{Common, Rest};
+use crate::consumers::{CommonWork, UnsharedWork};
 use crate::outage::bounded;
 
 /// For so long it is believed which workers there are.
@@ -39,7 +39,7 @@ pub(super) struct BesideFeed {
     poll: Duration,
     call_timeout: Duration,
     /// What nobody announces, when it was last looked at which workers there are.
-    rest: Option<(Instant, Rest)>,
+    rest: Option<(Instant, UnsharedWork)>,
     last_rest: Instant,
     rest_at: Instant,
     strays_at: Instant,
@@ -100,7 +100,7 @@ impl BesideFeed {
     /// Something is due. Whether it is announced is not known.
     pub fn rung(&mut self, now: Instant) {
         let is_concerned = match &self.rest {
-            Some((at, rest)) => *rest != Rest::Nothing || now.duration_since(*at) >= CONSUMERS_FOR,
+            Some((at, rest)) => *rest != UnsharedWork::Nothing || now.duration_since(*at) >= CONSUMERS_FOR,
             None => true,
         };
         if is_concerned {
@@ -130,22 +130,22 @@ impl BesideFeed {
         let rest = self.rest(now).await?;
         (self.last_rest, self.rest_at) = (now, now + jittered(self.poll));
         let routes = match rest {
-            Rest::Nothing => return Ok(None),
-            Rest::Routes(routes) => routes,
-            Rest::Queues => self.routes.clone(),
+            UnsharedWork::Nothing => return Ok(None),
+            UnsharedWork::Routes(routes) => routes,
+            UnsharedWork::Queues => self.routes.clone(),
         };
         Ok(Some(BesideLook { routes, takes_all: false, is_for_strays: false }))
     }
 
     /// What is left to this worker by those that announce.
-    async fn rest(&mut self, now: Instant) -> Result<Rest, StoreError> {
+    async fn rest(&mut self, now: Instant) -> Result<UnsharedWork, StoreError> {
         if let Some((at, rest)) = &self.rest
             && now.duration_since(*at) < CONSUMERS_FOR
         {
             return Ok(rest.clone());
         }
         let consumers = bounded(self.call_timeout, self.announced.consumers()).await?;
-        let rest = Common::rest_of(Common::of(&consumers).as_ref(), &self.queues, &self.routes);
+        let rest = CommonWork::rest_of(CommonWork::of(&consumers).as_ref(), &self.queues, &self.routes);
         self.rest = Some((now, rest.clone()));
         Ok(rest)
     }

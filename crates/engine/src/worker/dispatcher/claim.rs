@@ -10,7 +10,7 @@ use tracing::debug;
 
 use super::Dispatcher;
 use super::beside::BesideLook;
-use super::offers::Gathered;
+use super::offers::FeedPick;
 use crate::claiming::NextClaim;
 use crate::outage::bounded;
 use crate::worker::shares::ClaimLook;
@@ -20,7 +20,7 @@ const SENDINGS: u32 = 3;
 
 /// Where the jobs of a claim come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum ClaimSource {
     /// There is no broker: all that is due.
     Order,
     /// What is not announced.
@@ -31,28 +31,28 @@ pub(super) enum Source {
     Nobody,
 }
 
-impl Source {
+impl ClaimSource {
     /// A claim of some jobs only, which says nothing about the others.
     pub fn is_partial(&self) -> bool {
         match self {
-            Source::Order => false,
-            Source::Beside(look) => !look.is_for_strays(),
-            Source::Feed | Source::Nobody => true,
+            ClaimSource::Order => false,
+            ClaimSource::Beside(look) => !look.is_for_strays(),
+            ClaimSource::Feed | ClaimSource::Nobody => true,
         }
     }
 }
 
 impl Dispatcher {
-    pub(super) async fn claim(&mut self, look: &ClaimLook) -> Result<(Source, ClaimAnswer), StoreError> {
+    pub(super) async fn claim(&mut self, look: &ClaimLook) -> Result<(ClaimSource, ClaimAnswer), StoreError> {
         let company = if self.is_alone() { Company::Nobody } else { Company::Others };
         let next = NextClaim { limit: look.limit, company, headroom: &look.rooms };
         let lost = self.session.lost.clone();
         let source = tokio::select! {
             biased;
-            () = lost.cancelled() => return Ok((Source::Nobody, ClaimAnswer::SessionGone)),
+            () = lost.cancelled() => return Ok((ClaimSource::Nobody, ClaimAnswer::SessionGone)),
             source = self.prepare(next) => source?,
         };
-        if source == Source::Nobody {
+        if source == ClaimSource::Nobody {
             return Ok((source, ClaimAnswer::Nothing { fragile_waiting: false, refused: Vec::new() }));
         }
         let answer = self.send().await;
@@ -69,10 +69,10 @@ impl Dispatcher {
     }
 
     /// Decides what to claim.
-    async fn prepare(&mut self, next: NextClaim<'_>) -> Result<Source, StoreError> {
+    async fn prepare(&mut self, next: NextClaim<'_>) -> Result<ClaimSource, StoreError> {
         let (limit, is_alone) = (next.limit, next.company == Company::Nobody);
         self.rules.prepare(&mut self.request, next, &*self.store).await?;
-        let WantedJobs::ByOrder { plan, .. } = self.request.wanted.clone() else { return Ok(Source::Order) };
+        let WantedJobs::ByOrder { plan, .. } = self.request.wanted.clone() else { return Ok(ClaimSource::Order) };
         let now = Instant::now();
         if let Some(beside) = &mut self.beside {
             // A job that must run alone is announced to nobody.
@@ -82,16 +82,16 @@ impl Dispatcher {
             if let Some(look) = beside.next(now).await? {
                 self.request.wanted = look.wanted(plan, limit);
                 self.request.routes.clone_from(&look.routes);
-                return Ok(Source::Beside(look));
+                return Ok(ClaimSource::Beside(look));
             }
             self.request.routes.clone_from(&self.routes);
         }
         Ok(match self.offers.gather(&plan, limit, &self.request.rooms, now) {
-            Gathered::ByOrder => Source::Order,
-            Gathered::Nothing => Source::Nobody,
-            Gathered::Ids(ids) => {
+            FeedPick::ByOrder => ClaimSource::Order,
+            FeedPick::Nothing => ClaimSource::Nobody,
+            FeedPick::Ids(ids) => {
                 self.request.wanted = WantedJobs::ByIds(ids);
-                Source::Feed
+                ClaimSource::Feed
             }
         })
     }

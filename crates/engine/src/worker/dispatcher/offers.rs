@@ -30,7 +30,7 @@ pub(super) struct Offers {
 
 /// What to claim.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Gathered {
+pub(super) enum FeedPick {
     ByOrder,
     Ids(Vec<JobId>),
     Nothing,
@@ -42,7 +42,7 @@ impl Offers {
     }
 
     /// Takes what the next claim is to name: lanes in the order of the plan, and no more of a tenant than it has room for.
-    pub fn gather(&mut self, plan: &LanePlan, limit: usize, rooms: &[Headroom], now: Instant) -> Gathered {
+    pub fn gather(&mut self, plan: &LanePlan, limit: usize, rooms: &[Headroom], now: Instant) -> FeedPick {
         let mut rooms: HashMap<TenantId, u32> = rooms.iter().map(|room| (room.tenant.clone(), room.jobs)).collect();
         for pick in &plan.0 {
             let full = limit.min(self.named.len() + pick.up_to);
@@ -51,7 +51,7 @@ impl Offers {
                 let wanted = full - self.named.len();
                 let lane = LanePlan(vec![Pick { lane: pick.lane, up_to: wanted }]);
                 match self.feed.offer(&lane, wanted) {
-                    Offer::ByOrder => return Gathered::ByOrder,
+                    Offer::ByOrder => return FeedPick::ByOrder,
                     Offer::Nothing => break,
                     Offer::Ids(arrivals) if arrivals.is_empty() => break,
                     Offer::Ids(arrivals) => arrivals.into_iter().for_each(|one| self.take(one, &mut rooms, now)),
@@ -59,9 +59,9 @@ impl Offers {
             }
         }
         if self.named.is_empty() {
-            return Gathered::Nothing;
+            return FeedPick::Nothing;
         }
-        Gathered::Ids(self.named.iter().map(|arrival| arrival.job).collect())
+        FeedPick::Ids(self.named.iter().map(|arrival| arrival.job).collect())
     }
 
     fn take_kept(&mut self, lane: Lane, full: usize, rooms: &mut HashMap<TenantId, u32>, now: Instant) {

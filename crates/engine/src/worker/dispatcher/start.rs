@@ -8,7 +8,7 @@ use foreman_runtime::Tasks;
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
-use super::claim::Source;
+use super::claim::ClaimSource;
 use super::{Dispatcher, NextMove};
 use crate::claiming::{is_used_up, must_run_alone};
 use crate::pool::Slots;
@@ -21,18 +21,18 @@ impl Dispatcher {
         answer: ClaimAnswer,
         slots: Slots<Tasks>,
         look: &ClaimLook,
-        source: &Source,
+        source: &ClaimSource,
     ) -> NextMove {
         let taken = if let ClaimAnswer::Claimed(claim) = &answer { claim.jobs.len() } else { 0 };
         self.shares.looked(look, slots.count(), taken, Instant::now());
         // Somebody was left out for the sake of others: after these, everyone.
         let claim = if let ClaimAnswer::Claimed(claim) = &answer { Some(claim) } else { None };
         let is_second_due = look.is_for_others && is_used_up(&look.rooms, claim);
-        if *source != Source::Nobody {
+        if *source != ClaimSource::Nobody {
             // A claim for the others says nothing about those it leaves out.
             self.rules.answered(&answer, look.is_for_others || source.is_partial());
         }
-        if let (Source::Beside(beside_look), Some(beside)) = (source, &mut self.beside) {
+        if let (ClaimSource::Beside(beside_look), Some(beside)) = (source, &mut self.beside) {
             let is_full = taken > 0 && (taken >= look.limit || claim.is_some_and(|claim| claim.has_more));
             beside.looked(beside_look, taken, is_full, Instant::now());
         }

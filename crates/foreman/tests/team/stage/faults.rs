@@ -6,6 +6,7 @@ use std::fmt;
 use super::process::Role;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(dead_code, reason = "no broker stands in a team; the fleet uses these too")]
 pub enum Fault {
     Killed(Role),
     Stopped(Role),
