@@ -12,6 +12,9 @@ use crate::tree::{read, root, walk};
 pub const ROLES: [(&str, &str); 3] =
     [("api", "FOREMAN_LISTEN"), ("worker", "FOREMAN_HEALTH_LISTEN"), ("scheduler", "FOREMAN_HEALTH_LISTEN")];
 
+/// The role that fleet size has besides.
+pub const RELAY: (&str, &str) = ("relay", "FOREMAN_HEALTH_LISTEN");
+
 /// How long after the grace a platform may kill. The watchdog leaves at the deadline; what is between is for a busy machine.
 pub const TO_SPARE: Duration = Duration::from_secs(5);
 
@@ -97,7 +100,7 @@ pub fn assert_time_to_stop(whose: &str, given: Duration, variables: &BTreeMap<St
 /// Everything that is secret, and who needs it: the API asks for the key of the operator and seals what it takes in, workers open what is
 /// sealed, and everybody reaches the database.
 pub const SECRETS: [(&str, &[&str]); 3] = [
-    ("DATABASE_URL", &["api", "worker", "worker-commands", "scheduler", "migrate"]),
+    ("DATABASE_URL", &["api", "worker", "worker-commands", "scheduler", "relay", "migrate"]),
     ("FOREMAN_SECRET_KEY", &["api", "worker", "worker-commands"]),
     ("FOREMAN_ADMIN_KEY", &["api"]),
 ];

@@ -1,11 +1,12 @@
-//! The compose file.
+//! The compose files: team size, and what fleet size adds to it.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::binary::{
-    ROLES, TO_BECOME_OTHERS, assert_command, assert_key_where_reachable, assert_known, assert_only_its_secrets,
+    RELAY, ROLES, TO_BECOME_OTHERS, assert_command, assert_key_where_reachable, assert_known, assert_only_its_secrets,
     assert_time_to_stop, duration,
 };
 use crate::tree;
@@ -17,16 +18,6 @@ struct Compose {
     name: String,
     services: BTreeMap<String, Service>,
     volumes: BTreeMap<String, Option<()>>,
-    #[serde(rename = "x-foreman")]
-    _foreman: serde_json::Value,
-    #[serde(rename = "x-role")]
-    _role: serde_json::Value,
-    #[serde(rename = "x-environment")]
-    _environment: serde_json::Value,
-    #[serde(rename = "x-role-environment")]
-    _role_environment: serde_json::Value,
-    #[serde(rename = "x-sealing-environment")]
-    _sealing_environment: serde_json::Value,
 }
 
 #[derive(Deserialize)]
@@ -95,37 +86,73 @@ struct Deploy {
 }
 
 fn compose() -> Compose {
-    tree::yaml("deploy/docker-compose.yml")
+    read(&["deploy/docker-compose.yml"])
+}
+
+/// With what fleet size adds.
+fn fleet() -> Compose {
+    read(&["deploy/docker-compose.yml", "deploy/docker-compose.fleet.yml"])
+}
+
+/// Each size, with its roles.
+fn sizes() -> [(Compose, Vec<&'static str>); 2] {
+    let team: Vec<&str> = ROLES.map(|(role, _)| role).into();
+    let with_relay = team.iter().copied().chain([RELAY.0]).collect();
+    [(compose(), team), (fleet(), with_relay)]
+}
+
+/// As the platform reads several files: maps are merged, and the last one wins. What begins with `x-` is there for its anchors.
+fn read(files: &[&str]) -> Compose {
+    let mut all = Value::Null;
+    for file in files {
+        let mut one: BTreeMap<String, Value> = tree::yaml(file);
+        one.retain(|key, _| !key.starts_with("x-"));
+        merge(&mut all, serde_json::to_value(one).unwrap());
+    }
+    serde_json::from_value(all).unwrap_or_else(|error| panic!("{files:?}: {error}"))
+}
+
+fn merge(into: &mut Value, more: Value) {
+    match (into, more) {
+        (Value::Object(into), Value::Object(more)) => {
+            for (key, value) in more {
+                merge(into.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (into, more) => *into = more,
+    }
 }
 
 /// The services that run our image, with their names.
-fn ours(compose: &Compose) -> Vec<(&str, &Service)> {
+fn ours<'a>(compose: &'a Compose, roles: &[&str]) -> Vec<(&'a str, &'a Service)> {
     let found: Vec<_> = compose
         .services
         .iter()
         .filter(|(_, it)| it.image.starts_with("foreman:"))
         .map(|(name, it)| (name.as_str(), it))
         .collect();
-    assert_eq!(found.len(), ROLES.len() + 2, "the roles, what runs programs, and what migrates");
+    assert_eq!(found.len(), roles.len() + 2, "the roles, what runs programs, and what migrates");
     found
 }
 
 #[test]
 fn every_role_runs_as_a_process_of_its_own_beside_one_postgres() {
-    let compose = compose();
-    assert_eq!(compose.name, "foreman");
-    for (role, _) in ROLES {
-        assert_eq!(compose.services[role].command, [role]);
+    for (compose, roles) in sizes() {
+        assert_eq!(compose.name, "foreman");
+        for role in &roles {
+            assert_eq!(compose.services[*role].command, [*role]);
+        }
+        for (name, service) in ours(&compose, &roles) {
+            let words: Vec<&str> = service.command.iter().map(String::as_str).collect();
+            assert_command(name, &words);
+        }
     }
+    let compose = compose();
     let postgres = &compose.services["postgres"];
     assert_eq!(postgres.image, "${POSTGRES_IMAGE:-postgres:15}");
     let [volume] = postgres.volumes.as_slice() else { panic!("the database is kept in one volume") };
     assert!(compose.volumes.contains_key(volume.split_once(':').unwrap().0));
     assert!(postgres.shm_size.is_some() && postgres.stop_grace_period.as_deref().map(duration).is_some());
-    for (name, service) in ours(&compose) {
-        let words: Vec<&str> = service.command.iter().map(String::as_str).collect();
-        assert_command(name, &words);
-    }
 }
 
 #[test]
@@ -139,56 +166,62 @@ fn roles_start_once_the_schema_is_there_and_the_schema_once_postgres_is() {
         duration(&health.interval) * health.retries > duration(&health.timeout) * 2,
         "a first start takes its time"
     );
-    for (role, _) in ROLES {
-        assert_eq!(compose.services[role].depends_on["migrate"].condition, "service_completed_successfully");
-        assert_eq!(compose.services[role].restart, "unless-stopped");
+    for (compose, roles) in sizes() {
+        for role in roles {
+            assert_eq!(compose.services[role].depends_on["migrate"].condition, "service_completed_successfully");
+            assert_eq!(compose.services[role].restart, "unless-stopped");
+        }
     }
 }
 
 #[test]
 fn every_service_is_told_only_what_foreman_knows() {
-    let compose = compose();
-    for (name, service) in ours(&compose) {
-        assert_known(name, service.environment.keys().map(String::as_str));
-        assert_only_its_secrets(name, service.environment.keys().map(String::as_str));
-        assert_key_where_reachable(name, &service.environment);
+    for (compose, roles) in sizes() {
+        for (name, service) in ours(&compose, &roles) {
+            assert_known(name, service.environment.keys().map(String::as_str));
+            assert_only_its_secrets(name, service.environment.keys().map(String::as_str));
+            assert_key_where_reachable(name, &service.environment);
+        }
     }
 }
 
 #[test]
 fn every_role_is_given_the_time_to_stop() {
-    let compose = compose();
-    for (role, _) in ROLES {
-        let service = &compose.services[role];
-        let given = service.stop_grace_period.as_deref().expect("the default of 10 s is too short");
-        assert_time_to_stop(role, duration(given), &service.environment);
+    for (compose, roles) in sizes() {
+        for role in roles {
+            let service = &compose.services[role];
+            let given = service.stop_grace_period.as_deref().expect("the default of 10 s is too short");
+            assert_time_to_stop(role, duration(given), &service.environment);
+        }
     }
 }
 
 #[test]
 fn nothing_runs_as_root_or_writes_into_its_image() {
-    for (name, service) in ours(&compose()) {
-        let runs_programs = name == "worker-commands";
-        let user = if runs_programs { "0:0" } else { "65532:65532" };
-        assert_eq!(service.user.as_deref(), Some(user), "{name}");
-        assert!(service.read_only, "{name}");
-        assert!(
-            !service.init,
-            "{name}: an init has the variables of what it starts, and shows them to commands of the same user"
-        );
-        assert_eq!(service.tmpfs[0], "/tmp", "{name}");
-        assert_eq!(service.cap_drop, ["ALL"], "{name}");
-        let added: &[&str] = if runs_programs { &TO_BECOME_OTHERS } else { &[] };
-        assert_eq!(service.cap_add, added, "{name}");
-        let profiles: &[&str] = if runs_programs { &["commands"] } else { &[] };
-        assert_eq!(service.profiles, profiles, "{name}: what is root runs only when asked for");
-        assert_eq!(service.security_opt, ["no-new-privileges:true"], "{name}");
+    for (compose, roles) in sizes() {
+        for (name, service) in ours(&compose, &roles) {
+            let runs_programs = name == "worker-commands";
+            let user = if runs_programs { "0:0" } else { "65532:65532" };
+            assert_eq!(service.user.as_deref(), Some(user), "{name}");
+            assert!(service.read_only, "{name}");
+            assert!(
+                !service.init,
+                "{name}: an init has the variables of what it starts, and shows them to commands of the same user"
+            );
+            assert_eq!(service.tmpfs[0], "/tmp", "{name}");
+            assert_eq!(service.cap_drop, ["ALL"], "{name}");
+            let added: &[&str] = if runs_programs { &TO_BECOME_OTHERS } else { &[] };
+            assert_eq!(service.cap_add, added, "{name}");
+            let profiles: &[&str] = if runs_programs { &["commands"] } else { &[] };
+            assert_eq!(service.profiles, profiles, "{name}: what is root runs only when asked for");
+            assert_eq!(service.security_opt, ["no-new-privileges:true"], "{name}");
+        }
     }
 }
 
 #[test]
 fn only_the_api_can_be_reached_and_only_from_this_machine() {
-    let compose = compose();
+    let compose = fleet();
     for (name, service) in &compose.services {
         if name != "api" {
             assert!(service.ports.is_empty(), "{name} is published");
@@ -201,8 +234,8 @@ fn only_the_api_can_be_reached_and_only_from_this_machine() {
 
 #[test]
 fn the_image_is_built_from_this_tree() {
-    let compose = compose();
-    for (name, service) in ours(&compose) {
+    let (compose, roles) = sizes().into_iter().next_back().expect("fleet size has them all");
+    for (name, service) in ours(&compose, &roles) {
         let build = service.build.as_ref().unwrap_or_else(|| panic!("{name} is not built"));
         assert!(tree::root().join("deploy").join(&build.context).join(&build.dockerfile).exists(), "{name}");
         assert_eq!(service.image, format!("foreman:{}", env!("CARGO_PKG_VERSION")), "{name}");
@@ -224,4 +257,28 @@ fn programs_run_as_users_of_their_tenants() {
     assert!(!compose.services["worker"].environment.keys().any(|name| name.contains("COMMANDS")));
     let given = worker.stop_grace_period.as_deref().expect("the default of 10 s is too short");
     assert_time_to_stop("worker-commands", duration(given), &worker.environment);
+}
+
+#[test]
+fn at_fleet_size_workers_and_relays_find_kafka_and_every_role_finds_redis() {
+    let fleet = fleet();
+    let advertised = &fleet.services["kafka"].environment["KAFKA_ADVERTISED_LISTENERS"];
+    let redis = "redis://redis:6379";
+    for role in ["worker", "worker-commands", "relay"] {
+        let service = &fleet.services[role];
+        assert_eq!(advertised, &format!("PLAINTEXT://{}", service.environment["KAFKA_BROKERS"]), "{role}");
+        assert_eq!(service.environment["REDIS_URL"], redis, "{role}");
+        for other in ["kafka", "redis"] {
+            assert_eq!(service.depends_on[other].condition, "service_healthy", "{role} and {other}");
+        }
+    }
+    for role in ["api", "scheduler"] {
+        assert_eq!(fleet.services[role].environment["REDIS_URL"], redis, "{role}");
+        assert!(!fleet.services[role].environment.contains_key("KAFKA_BROKERS"), "{role} has no use for it");
+    }
+    for other in ["kafka", "redis"] {
+        let health = fleet.services[other].healthcheck.as_ref().expect("somebody can tell that it is healthy");
+        assert!(duration(&health.interval) * health.retries > duration(&health.timeout), "{other}");
+    }
+    assert!(fleet.services["redis"].command.ends_with(&["--maxmemory-policy".into(), "noeviction".into()]));
 }

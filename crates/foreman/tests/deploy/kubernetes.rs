@@ -1,4 +1,4 @@
-//! The Kubernetes manifests.
+//! The Kubernetes manifests: all of fleet size, which are those of team size and what an overlay adds.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::binary::{
-    ROLES, SECRETS, TO_BECOME_OTHERS, assert_command, assert_key_where_reachable, assert_known,
-    assert_only_its_secrets, assert_time_to_stop,
+    RELAY, ROLES, SECRETS, TO_BECOME_OTHERS, assert_command, assert_key_where_reachable, assert_known,
+    assert_only_its_secrets, assert_time_to_stop, default_of,
 };
 use crate::tree;
 
@@ -50,6 +50,8 @@ struct Data {
 #[serde(deny_unknown_fields)]
 struct Metadata {
     name: String,
+    #[serde(rename = "namespace")]
+    _namespace: Option<String>,
     #[serde(default)]
     labels: Labels,
 }
@@ -325,18 +327,44 @@ struct Volume {
     _empty_dir: Value,
 }
 
-/// Everything, each with the file it stands in.
+/// The roles of fleet size.
+fn roles() -> impl Iterator<Item = (&'static str, &'static str)> {
+    ROLES.into_iter().chain([RELAY])
+}
+
+const FLEET: &str = "deploy/kubernetes-fleet";
+
+/// What the overlay sets for every role.
+fn fleet_settings() -> Data {
+    match tree::yaml(&format!("{FLEET}/config.yaml")) {
+        Manifest::ConfigMap(data) => data,
+        _ => panic!("settings are a ConfigMap"),
+    }
+}
+
+/// Everything, each with the file it stands in. The settings of fleet size are among those that it changes.
 fn manifests() -> Vec<(String, Manifest)> {
     let mut all = Vec::new();
-    for file in
-        tree::files("deploy/kubernetes", ".yaml").into_iter().filter(|file| !file.ends_with("kustomization.yaml"))
-    {
+    let team =
+        tree::files("deploy/kubernetes", ".yaml").into_iter().filter(|file| !file.ends_with("kustomization.yaml"));
+    for file in team.chain(["relay", "network"].map(|name| format!("{FLEET}/{name}.yaml"))) {
         let documents: Vec<Manifest> =
             serde_saphyr::from_multiple(&tree::read(&file)).unwrap_or_else(|error| panic!("{file}: {error}"));
         assert!(!documents.is_empty(), "{file} is empty");
         all.extend(documents.into_iter().map(|document| (file.clone(), document)));
     }
     assert!(all.len() > 8, "the manifests were found");
+    let fleet = fleet_settings();
+    let mut found = 0;
+    for (_, manifest) in &mut all {
+        if let Manifest::ConfigMap(settings) = manifest
+            && settings.metadata.name == fleet.metadata.name
+        {
+            settings.entries.extend(fleet.entries.clone());
+            found += 1;
+        }
+    }
+    assert_eq!(found, 1, "the overlay changes the settings that are there");
     all
 }
 
@@ -368,7 +396,7 @@ fn pods(all: &[(String, Manifest)]) -> Vec<(&str, &Template)> {
             _ => None,
         })
         .collect();
-    assert_eq!(pods.len(), ROLES.len() + 1, "the roles, and what migrates");
+    assert_eq!(pods.len(), roles().count() + 1, "the roles, and what migrates");
     pods
 }
 
@@ -438,7 +466,7 @@ fn every_pod_runs_a_command_of_the_binary() {
         assert_command(name, &words);
         assert_eq!(container.image, format!("foreman:{}", env!("CARGO_PKG_VERSION")), "{name}");
     }
-    for (it, _) in ROLES {
+    for (it, _) in roles() {
         let container = only_container(&role(&all, it).of(&all).spec.template);
         assert_eq!((container.name.as_str(), container.args.as_slice()), (it, [it.to_owned()].as_slice()));
     }
@@ -459,7 +487,7 @@ fn every_pod_is_told_only_what_foreman_knows() {
 #[test]
 fn every_role_is_given_the_time_to_stop() {
     let all = manifests();
-    for (it, _) in ROLES {
+    for (it, _) in roles() {
         let template = &role(&all, it).of(&all).spec.template;
         let given = template.spec.termination_grace_period_seconds.expect("said, not left to the default of 30 s");
         assert_time_to_stop(it, Duration::from_secs(given), &variables(&all, only_container(template)));
@@ -469,7 +497,7 @@ fn every_role_is_given_the_time_to_stop() {
 #[test]
 fn probes_ask_where_the_role_answers() {
     let all = manifests();
-    for (it, listen) in ROLES {
+    for (it, listen) in roles() {
         let container = only_container(&role(&all, it).of(&all).spec.template);
         let address = variables(&all, container).remove(listen).unwrap_or_else(|| panic!("{it}: {listen} is not set"));
         let (host, port) = address.rsplit_once(':').unwrap();
@@ -558,13 +586,13 @@ fn selectors_choose_the_pods_they_mean() {
             Manifest::Job(_) | Manifest::NetworkPolicy(_) | Manifest::ConfigMap(_) | Manifest::Secret(_) => {}
         }
     }
-    assert_eq!((services, budgets), (1, ROLES.len()), "a Service for the API, a budget for each role");
+    assert_eq!((services, budgets), (1, roles().count()), "a Service for the API, a budget for each role");
 }
 
 #[test]
 fn a_new_version_replaces_the_old_one_step_by_step() {
     let all = manifests();
-    for (it, _) in ROLES {
+    for (it, _) in roles() {
         let deployment = role(&all, it);
         let spec = &deployment.of(&all).spec;
         assert_eq!(spec.strategy.r#type, "RollingUpdate", "{it}");
@@ -642,8 +670,8 @@ fn a_pod_speaks_to_nobody_but_whom_it_must() {
         assert!(rule.ports.iter().all(|port| ["TCP", "UDP"].contains(&port.protocol.as_str())));
     }
     for (name, policy) in &policies {
-        let is_worker = *name == "foreman-worker";
-        assert!(policy.egress.is_empty() || is_worker || *name == "foreman-default", "{name} calls out");
+        let may_call = ["foreman-worker", "foreman-default", "foreman-fleet"];
+        assert!(policy.egress.is_empty() || may_call.contains(name), "{name} calls out");
         for rule in &policy.ingress {
             assert!(rule.ports.iter().all(|port| matches!(port.port, 8080 | 8081)) && !rule.ports.is_empty(), "{name}");
             assert!(*name == "foreman-api" || !rule.from.is_empty(), "{name}: anybody may come in");
@@ -713,4 +741,55 @@ fn programs_run_as_users_of_their_tenants() {
     assert_eq!(container["volumeMounts"][0]["mountPath"], "/var/lib/foreman");
     let config: Value = tree::yaml("deploy/kubernetes-commands/config.yaml");
     assert_known("the overlay", config["data"].as_object().unwrap().keys().map(String::as_str));
+}
+
+/// The port of the first address in a list such as `a:9092,b:9092`.
+fn port_of(addresses: &str) -> u16 {
+    let first = addresses.split(',').next().unwrap_or_default();
+    first.rsplit_once(':').and_then(|(_, port)| port.parse().ok()).unwrap_or_else(|| panic!("{addresses}: no port"))
+}
+
+#[test]
+fn at_fleet_size_every_pod_reaches_kafka_and_redis_and_nothing_else_is_opened() {
+    let overlay: Value = tree::yaml(&format!("{FLEET}/kustomization.yaml"));
+    let listed = |part: &str| -> Vec<String> {
+        let entries = overlay[part].as_array().unwrap().iter();
+        entries.map(|it| it["path"].as_str().or(it.as_str()).unwrap().to_owned()).collect()
+    };
+    assert_eq!(listed("resources"), ["../kubernetes", "relay.yaml", "network.yaml", "autoscaling.yaml"]);
+    assert_eq!(listed("patches"), ["config.yaml"]);
+    assert_eq!(overlay["images"][0]["newTag"], env!("CARGO_PKG_VERSION"));
+    let settings = fleet_settings().entries;
+    let wanted = [port_of(&settings["KAFKA_BROKERS"]), port_of(&settings["REDIS_URL"])];
+    let all = manifests();
+    let policies = policies(&all);
+    let (fleet, default) = (policies["foreman-fleet"], policies["foreman-default"]);
+    assert_eq!(fleet.pod_selector, default.pod_selector, "of every pod");
+    let opened: Vec<u16> = fleet.egress.iter().flat_map(|rule| &rule.ports).map(|it| it.port).collect();
+    assert_eq!(opened, wanted);
+}
+
+#[test]
+fn workers_scale_on_what_waits_for_them_in_kafka() {
+    let object: Value = tree::yaml(&format!("{FLEET}/autoscaling.yaml"));
+    assert_eq!((&object["kind"], &object["apiVersion"]), (&"ScaledObject".into(), &"keda.sh/v1alpha1".into()));
+    let spec = &object["spec"];
+    let all = manifests();
+    let worker = role(&all, "worker").of(&all);
+    assert_eq!(spec["scaleTargetRef"]["name"], worker.metadata.name.as_str());
+    assert_eq!(spec["minReplicaCount"], worker.spec.replicas);
+    let settings = fleet_settings().entries;
+    let partitions: u64 = settings["FOREMAN_KAFKA_PARTITIONS"].parse().unwrap();
+    assert_eq!(spec["maxReplicaCount"], partitions, "more receive nothing");
+    let (topics, group) = (default_of("FOREMAN_KAFKA_TOPICS"), default_of("FOREMAN_KAFKA_GROUP"));
+    let triggers = spec["triggers"].as_array().unwrap();
+    for (trigger, name) in triggers.iter().zip(["high", "normal", "low", "retry"]) {
+        let asked = &trigger["metadata"];
+        assert_eq!(trigger["type"], "kafka");
+        assert_eq!(asked["bootstrapServers"], settings["KAFKA_BROKERS"].as_str());
+        assert_eq!(asked["topic"], format!("{topics}.{name}"));
+        assert_eq!(asked["consumerGroup"], format!("{group}.{name}"));
+        assert_eq!(asked["lagThreshold"], default_of("FOREMAN_WORKER_SLOTS"), "the slots of one worker");
+    }
+    assert_eq!(triggers.len(), 4);
 }

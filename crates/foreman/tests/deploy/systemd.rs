@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::binary::{
-    ROLES, TO_BECOME_OTHERS, assert_command, assert_key_where_reachable, assert_known, assert_only_its_secrets,
+    RELAY, ROLES, TO_BECOME_OTHERS, assert_command, assert_key_where_reachable, assert_known, assert_only_its_secrets,
     assert_time_to_stop, default_of, duration,
 };
 use crate::tree;
@@ -62,7 +62,12 @@ fn offered(unit: &Unit) -> Vec<String> {
     lines.map(|(name, _)| name.to_owned()).filter(|name| !name.contains(' ')).collect()
 }
 
-const UNITS: [&str; 4] = ["api", "worker", "scheduler", "migrate"];
+const UNITS: [&str; 5] = ["api", "worker", "scheduler", "relay", "migrate"];
+
+/// The roles that may run side by side on one machine.
+fn roles() -> impl Iterator<Item = (&'static str, &'static str)> {
+    ROLES.into_iter().chain([RELAY])
+}
 
 #[test]
 fn every_unit_runs_a_command_of_the_binary_with_what_it_knows() {
@@ -83,7 +88,7 @@ fn every_unit_runs_a_command_of_the_binary_with_what_it_knows() {
 
 #[test]
 fn every_role_is_given_the_time_to_stop() {
-    for (role, _) in ROLES {
+    for (role, _) in roles() {
         let unit = unit(role);
         assert_time_to_stop(role, duration(one(&unit, "Service", "TimeoutStopSec")), &variables(&unit));
         assert_eq!(one(&unit, "Service", "KillMode"), "mixed", "{role}: it stops its jobs' commands itself");
@@ -93,7 +98,7 @@ fn every_role_is_given_the_time_to_stop() {
 
 #[test]
 fn a_role_that_ends_is_started_again_unless_its_settings_are_wrong() {
-    for (role, _) in ROLES {
+    for (role, _) in roles() {
         let unit = unit(role);
         assert_eq!(one(&unit, "Service", "Restart"), "always", "{role}");
         assert_eq!(one(&unit, "Service", "RestartPreventExitStatus"), "2", "{role}");
@@ -146,7 +151,7 @@ fn programs_run_as_users_of_their_tenants() {
 #[test]
 fn roles_on_one_machine_do_not_take_each_others_port() {
     let mut taken = BTreeMap::new();
-    for (role, listen) in ROLES {
+    for (role, listen) in roles() {
         let address = variables(&unit(role)).remove(listen).unwrap_or_else(|| default_of(listen));
         if let Some(other) = taken.insert(address.clone(), role) {
             panic!("{role} and {other} both listen on {address}");
