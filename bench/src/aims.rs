@@ -20,7 +20,7 @@ struct Aim {
 
 use Wanted::{RatioAtLeast, RatioAtMost, ValueAtMost};
 
-const AIMS: [Aim; 18] = [
+const AIMS: [Aim; 19] = [
     aim("HTTP push, of a bare client loop", "HTTP push", "HTTP push, one worker", RatioAtLeast(0.6)),
     aim("HTTP push with two workers, of one", "HTTP push", "HTTP push, two workers", RatioAtLeast(1.0)),
     aim(
@@ -51,6 +51,7 @@ const AIMS: [Aim; 18] = [
     ),
     aim("10 k tenants, of one", "Growth", "the same of 10,000 tenants", RatioAtLeast(0.9)),
     aim("1 k queues, of one", "Growth", "the same in 1,000 queues", RatioAtLeast(0.9)),
+    aim("relay, of a bare producer", "Fleet size", "relay: jobs announced", RatioAtLeast(0.5)),
     aim("idle memory of the API, MiB", "Pick-up", "idle memory, api", ValueAtMost(25.0)),
     aim("idle memory of a worker, MiB", "Pick-up", "idle memory, worker", ValueAtMost(25.0)),
     aim("idle memory of the scheduler, MiB", "Pick-up", "idle memory, scheduler", ValueAtMost(25.0)),

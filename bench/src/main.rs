@@ -94,6 +94,9 @@ struct Args {
     /// A superuser of the Postgres server to measure on: databases are created there, and dropped afterwards.
     #[arg(long, value_name = "DSN", env = "FOREMAN_TEST_POSTGRES", hide_env_values = true)]
     postgres: Option<String>,
+    /// Brokers to measure fleet size with, as host:port: topics are created there, and stay.
+    #[arg(long, value_name = "BROKERS", env = "FOREMAN_TEST_KAFKA")]
+    kafka: Option<String>,
     /// The foreman to measure. By default the one beside this program.
     #[arg(long, value_name = "FILE")]
     foreman: Option<PathBuf>,

@@ -35,6 +35,8 @@ pub enum Part {
     Steady,
     /// What the followers of the change log make of a drain.
     Followers,
+    /// Fleet size: Kafka between Postgres and workers.
+    Kafka,
     /// Other job queues, as far as `bench/peers/setup` installed them.
     Peers,
     /// The same drain with history, a backlog, many tenants, queues or workers.
@@ -42,13 +44,14 @@ pub enum Part {
 }
 
 impl Part {
-    const IN_ORDER: [Self; 11] = [
+    const IN_ORDER: [Self; 12] = [
         Self::Drain,
         Self::Push,
         Self::Submit,
         Self::PickUp,
         Self::Steady,
         Self::Followers,
+        Self::Kafka,
         Self::Fairness,
         Self::Sqlite,
         Self::Stream,
@@ -72,6 +75,7 @@ impl Part {
             Self::Fairness => "fairness",
             Self::Steady => "steady load",
             Self::Followers => "followers",
+            Self::Kafka => "Kafka",
             Self::Peers => "peers",
             Self::Growth => "growth",
         }
@@ -85,6 +89,7 @@ impl Part {
             Self::PickUp => 100,
             Self::Steady => 160,
             Self::Followers => 60,
+            Self::Kafka => 90,
             Self::Fairness => 30,
             Self::Sqlite => 130,
             Self::Stream => 50,
@@ -112,9 +117,12 @@ pub async fn run(args: &Args) -> Result<()> {
         Some(server) => println!("Postgres {}", server.about),
         None => println!("Postgres is not measured: name a server with --postgres, or run `make bench`"),
     }
+    if args.kafka.is_none() {
+        println!("Kafka is not measured: name a broker with --kafka, or run `make bench`");
+    }
     let (mut sections, mut times): (Vec<Section>, Vec<PartTime>) = (Vec::new(), Vec::new());
     for part in Part::IN_ORDER.into_iter().filter(|part| wants(args, *part)) {
-        if part.is_on_postgres() && server.is_none() {
+        if (part.is_on_postgres() && server.is_none()) || (part == Part::Kafka && args.kafka.is_none()) {
             continue;
         }
         let begun = Instant::now();
@@ -178,6 +186,14 @@ async fn measure(args: &Args, part: Part, server: Option<&Server>, before: &[Sec
             let figures = postgres::followers::measure(server, sizes.jobs / 2).await?;
             let about = "a scheduler starts after the jobs have ended; costs per job that ended";
             Ok(Section::new("Followers of the change log, Postgres", about, figures))
+        }
+        (Part::Kafka, Some(server)) => {
+            let brokers = args.kafka.as_deref().context("there is no Kafka to measure on")?;
+            let title =
+                format!("Fleet size, {} jobs: one relay, two workers, Kafka with one broker", grouped(sizes.jobs / 2));
+            let about = "beside a bare producer of the same messages, and beside the same roles without Kafka";
+            let measure = async || postgres::kafka::measure(server, brokers, &sizes).await;
+            rounds(args, part, &title, about, measure).await
         }
         (Part::Growth, Some(server)) => {
             let may_go_on = |turns, took| args.may_go_on(part, turns, took);

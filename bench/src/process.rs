@@ -147,7 +147,7 @@ pub fn foreman() -> Result<Command> {
         bail!("{} does not exist: run `make bench`, which builds both, or name one with --foreman", path.display());
     }
     let mut command = Command::new(path);
-    command.env_remove("FOREMAN_TEST_POSTGRES");
+    command.env_remove("FOREMAN_TEST_POSTGRES").env_remove("FOREMAN_TEST_KAFKA");
     Ok(command)
 }
 

@@ -1,4 +1,4 @@
-//! One API, one scheduler, and so many workers.
+//! One API, one scheduler, and so many workers; where Kafka carries announcements, one relay.
 
 use anyhow::{Context, Result};
 
@@ -8,6 +8,7 @@ use crate::process::Process;
 pub struct Fleet {
     api: Option<Process>,
     scheduler: Process,
+    relay: Option<Process>,
     workers: Vec<Process>,
 }
 
@@ -21,7 +22,7 @@ pub struct Size {
 impl Fleet {
     /// All ready. The workers start side by side, last: jobs may be waiting for them.
     pub async fn start(database: &Database, size: Size) -> Result<Self> {
-        let variables = [
+        let mut variables = vec![
             ("DATABASE_URL", database.url.as_str()),
             ("FOREMAN_SHUTDOWN_NOT_READY", "0s"),
             // The target is on this machine.
@@ -33,9 +34,16 @@ impl Fleet {
             // History is kept, however old: deleting it is not what is measured.
             ("FOREMAN_RETENTION_COMPLETED", "forever"),
         ];
+        let kafka = database.kafka_variables();
+        variables.extend(kafka.iter().map(|(name, value)| (*name, value.as_str())));
         let slots = size.slots.to_string();
         let scheduler = Process::start("scheduler", "--health-listen", &[], &variables).await?;
         let api = if size.has_api { Some(Process::start("api", "--listen", &[], &variables).await?) } else { None };
+        let relay = if kafka.is_empty() {
+            None
+        } else {
+            Some(Process::start("relay", "--health-listen", &[], &variables).await?)
+        };
         let mut workers = Vec::new();
         for _ in 0..size.workers {
             workers.push(Process::spawn("worker", "--health-listen", &["--slots", &slots], &variables)?);
@@ -43,7 +51,7 @@ impl Fleet {
         for worker in &mut workers {
             worker.ready().await?;
         }
-        Ok(Self { api, scheduler, workers })
+        Ok(Self { api, scheduler, relay, workers })
     }
 
     /// Where it answers.
@@ -57,16 +65,17 @@ impl Fleet {
     }
 
     /// By role; the workers together.
-    pub fn processes(&self) -> [(&'static str, Vec<&Process>); 3] {
+    pub fn processes(&self) -> [(&'static str, Vec<&Process>); 4] {
         [
             ("api", self.api.iter().collect()),
             ("worker", self.workers.iter().collect()),
             ("scheduler", vec![&self.scheduler]),
+            ("relay", self.relay.iter().collect()),
         ]
     }
 
     pub async fn stop(self) -> Result<()> {
-        for process in self.api.into_iter().chain(self.workers) {
+        for process in self.api.into_iter().chain(self.relay).chain(self.workers) {
             process.stop().await?;
         }
         self.scheduler.stop().await

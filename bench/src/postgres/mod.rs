@@ -9,6 +9,7 @@ mod fleet;
 pub mod followers;
 pub mod growth;
 mod history;
+pub mod kafka;
 pub mod pick_up;
 pub mod push;
 pub mod quick;
@@ -34,6 +35,7 @@ use crate::sizes::Sizes;
 use crate::{fairness, floor};
 use fleet::{Fleet, Size};
 use raw::Raw;
+use server::Database;
 pub use server::Server;
 
 const RAW_FILL: &str = "raw rows: inserted by unnest, batches of 1,000";
@@ -69,9 +71,13 @@ pub async fn drains(server: &Server, sizes: &Sizes) -> Result<Vec<Figure>> {
 }
 
 async fn end_to_end(server: &Server, jobs: usize, slots: usize) -> Result<f64> {
-    let database = server.database().await?;
+    end_to_end_on(server.database().await?, &task_json(NOOP), jobs, slots).await
+}
+
+/// The same of such jobs, on this database.
+async fn end_to_end_on(database: Database, job: &str, jobs: usize, slots: usize) -> Result<f64> {
     let fleet = Fleet::start(&database, Size { workers: 2, slots, has_api: true }).await?;
-    let done = load::end_to_end(fleet.api()?, &fleet.workers(), jobs).await?;
+    let done = load::end_to_end_of(job, fleet.api()?, &fleet.workers(), jobs).await?;
     fleet.stop().await?;
     database.remove().await?;
     Ok(done)

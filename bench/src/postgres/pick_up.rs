@@ -6,14 +6,17 @@ use anyhow::{Result, bail};
 use tokio::time::sleep;
 
 use super::fleet::{Fleet, Size};
-use super::server::Server;
+use super::server::{Database, Server};
 use crate::load;
 use crate::pick_up::{self, PickUp};
 use crate::report::{Figure, memory};
 
 /// On an idle fleet, and what its processes weigh.
 pub async fn idle(server: &Server, picks: usize, slots: usize) -> Result<(PickUp, Vec<Figure>)> {
-    let database = server.database().await?;
+    idle_on(server.database().await?, picks, slots).await
+}
+
+pub async fn idle_on(database: Database, picks: usize, slots: usize) -> Result<(PickUp, Vec<Figure>)> {
     let fleet = Fleet::start(&database, Size { workers: 1, slots, has_api: true }).await?;
     sleep(Duration::from_secs(2)).await;
     let mut weights = Vec::new();

@@ -56,7 +56,7 @@ impl Server {
         let name = format!("foreman_bench_{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
         connect(&self.dsn).await?.batch_execute(&format!("CREATE DATABASE {name}")).await?;
         let (base, _) = self.dsn.rsplit_once('/').context("the DSN ends with a database")?;
-        Ok(Database { url: format!("{base}/{name}"), server: self.dsn.clone(), name })
+        Ok(Database { url: format!("{base}/{name}"), server: self.dsn.clone(), name, kafka: None })
     }
 }
 
@@ -64,16 +64,38 @@ pub struct Database {
     pub url: String,
     server: String,
     name: String,
+    /// The brokers that carry its announcements.
+    kafka: Option<String>,
 }
 
 impl Database {
+    /// Jobs travel through these brokers, in topics of this database.
+    pub fn through(self, brokers: &str) -> Self {
+        Self { kafka: Some(brokers.to_owned()), ..self }
+    }
+
+    /// What tells a role so; none at team size.
+    pub fn kafka_variables(&self) -> Vec<(&'static str, String)> {
+        let Some(brokers) = &self.kafka else { return Vec::new() };
+        vec![
+            ("KAFKA_BROKERS", brokers.clone()),
+            ("FOREMAN_KAFKA_TOPICS", self.name.clone()),
+            ("FOREMAN_KAFKA_GROUP", self.name.clone()),
+        ]
+    }
+
     pub async fn connect(&self) -> Result<Client> {
         connect(&self.url).await
     }
 
     /// The store on it, opened in this process.
     pub async fn store(&self) -> Result<Arc<dyn Store>> {
-        Ok(Arc::new(PostgresStore::open(Config::at(&self.url), Arc::new(LocalWakeups::new())).await?))
+        Ok(Arc::new(self.open().await?))
+    }
+
+    /// The same, with the ports that only Postgres has.
+    pub async fn open(&self) -> Result<PostgresStore> {
+        Ok(PostgresStore::open(Config::at(&self.url), Arc::new(LocalWakeups::new())).await?)
     }
 
     /// So that what follows does not pay for what was written before.
