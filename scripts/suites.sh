@@ -46,4 +46,4 @@ suite deploy 20 300 tests foreman deploy
 suite generated 30 300 generated
 suite runtime 20 300 tests foreman-runtime
 one_by_one
-suite bench 240 1200 with_services --fsync benchmark
+suite bench 270 1200 with_services --fsync --kafka benchmark

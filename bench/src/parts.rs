@@ -84,9 +84,9 @@ impl Part {
     /// What it is meant to take on two quiet cores, 28 minutes in all with the filling of growth. It is not repeated beyond that.
     fn budget(self) -> Duration {
         Duration::from_secs(match self {
-            Self::Drain | Self::Push => 140,
-            Self::Submit => 110,
-            Self::PickUp => 100,
+            Self::Drain | Self::Push => 120,
+            Self::Submit => 100,
+            Self::PickUp => 90,
             Self::Steady => 160,
             Self::Followers => 60,
             Self::Kafka => 90,
