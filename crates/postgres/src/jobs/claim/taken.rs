@@ -123,7 +123,9 @@ impl TakenRow {
 fn tell(tx: &Transaction, taken: &[TakenRow]) {
     let mut in_runs: Vec<&TakenRow> = taken.iter().collect();
     in_runs.sort_by(|one, other| (&one.job.queue, &one.job.tenant).cmp(&(&other.job.queue, &other.job.tenant)));
-    in_runs.into_iter().for_each(|one| one.tell(tx));
+    for one in in_runs {
+        one.tell(tx);
+    }
 }
 
 /// Puts what was taken into a claim, reads what was asked of it and commits, in one round trip.
