@@ -200,7 +200,7 @@ impl Topics {
         match self.config.replication {
             Some(wanted) if found.replicas < wanted => Err(Error::Topics(format!(
                 "topic {name} has replication {} and should have {wanted}: reassign its partitions (`kafka-reassign-partitions.sh`), \
-                 delete it so that it is created anew, or set the replication to {}",
+                 delete it so that it is created again, or set the replication to {}",
                 found.replicas, found.replicas
             ))),
             _ => Ok(()),
