@@ -36,8 +36,8 @@ pub async fn a_burst_goes_through_and_no_more(subject: &dyn LimiterSubject) {
     let refused = limiter.take(key("a"), SLOW, 5_000).await;
     let Take::Wait { quota, retry_after } = refused else { panic!("a thousand are left: {refused:?}") };
     assert!((1_000..1_100).contains(&quota.remaining), "the refusal took nothing: {quota:?}");
-    assert!(retry_after > Duration::from_secs(3_900) && retry_after <= Duration::from_secs(4_000), "{retry_after:?}");
-    assert!(quota.full_in > Duration::from_secs(8_900) && quota.full_in <= Duration::from_secs(9_000), "{quota:?}");
+    assert!(retry_after > Duration::from_mins(65) && retry_after <= Duration::from_secs(4_000), "{retry_after:?}");
+    assert!(quota.full_in > Duration::from_secs(8_900) && quota.full_in <= Duration::from_mins(150), "{quota:?}");
 }
 
 pub async fn what_was_taken_comes_back_at_the_rate(subject: &dyn LimiterSubject) {

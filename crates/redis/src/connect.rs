@@ -191,6 +191,7 @@ impl Dialer {
     /// One that does not answer must leave time to ask the next.
     async fn in_time<T>(&self, connecting: impl Future<Output = RedisResult<T>>) -> Result<T, LinkFault> {
         let limit = self.connect_timeout * (u32::try_from(self.infos.len()).unwrap_or(u32::MAX).saturating_add(1));
-        timeout(limit, connecting).await.map_err(|_| LinkFault::Late(limit))?.map_err(LinkFault::Redis)
+        // Seldom, and large: whoever waits for it need not carry it.
+        timeout(limit, Box::pin(connecting)).await.map_err(|_| LinkFault::Late(limit))?.map_err(LinkFault::Redis)
     }
 }

@@ -106,7 +106,7 @@ pub(super) async fn open_postgres(wiring: &Wiring<'_>, shutdown: &Shutdown) -> a
             let last = Stop::new();
             drop(wiring.tasks.spawn("wake-ups", bell.run(last.shutdown())));
             drop(wiring.tasks.spawn("wake-ups through Redis", async move {
-                carrier.run(shutdown).await;
+                Box::pin(carrier.run(shutdown)).await;
                 last.drain();
             }));
         }

@@ -56,7 +56,7 @@ async fn api_processes_grant_a_tenants_burst_exactly_once() {
     );
     assert!(refused > 0);
     for api in &apis {
-        assert_eq!(fallbacks(api, "limits").await, 0.0);
+        assert!(fallbacks(api, "limits").await < 0.5);
     }
 }
 
@@ -91,11 +91,11 @@ async fn what_happens_at_one_process_wakes_the_others_through_redis() {
     let began = Instant::now();
     let second = foreman_client::Client::new(&format!("http://{}", addresses[1]), None).unwrap();
     let job = client.submit(&crate::stage::call(&target.url(crate::stage::Answer::Slow(500)))).await.unwrap();
-    let ended = second.wait(&job.id, Some(Duration::from_secs(60))).await.unwrap();
+    let ended = second.wait(&job.id, Some(Duration::from_mins(1))).await.unwrap();
     assert_eq!(ended.state, foreman_client::State::Completed);
     println!("a long poll at the other process was answered after {:?}", began.elapsed());
     for process in &fleet.processes {
-        assert_eq!(fallbacks(process, "wakeups").await, 0.0, "the database was told nothing");
+        assert!(fallbacks(process, "wakeups").await < 0.5, "the database was told nothing");
     }
 }
 

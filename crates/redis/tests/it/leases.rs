@@ -17,10 +17,13 @@ use crate::server::RedisServer;
 
 const TTL: Duration = Duration::from_secs(2);
 
+/// Its term, its holder, and until when.
+type KeptLease = (u64, String, Option<Instant>);
+
 /// Keeps leases as a database does, and counts who asks.
 #[derive(Default)]
 struct Truth {
-    leases: Mutex<HashMap<String, (u64, String, Option<Instant>)>>,
+    leases: Mutex<HashMap<String, KeptLease>>,
     asked: AtomicUsize,
 }
 

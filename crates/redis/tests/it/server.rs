@@ -36,7 +36,7 @@ impl RedisServer {
         let log = std::fs::File::options().create(true).append(true).open(self.path("log")).unwrap();
         let mut command = Command::new("redis-server");
         // A file of settings, which a Sentinel must have, comes before settings.
-        if let Some(file) = self.args.iter().find(|arg| arg.ends_with(".conf")) {
+        if let Some(file) = self.args.iter().find(|arg| is_settings(arg)) {
             command.arg(file);
         } else {
             command.args(["--save", "", "--appendonly", "no"]);
@@ -45,7 +45,7 @@ impl RedisServer {
         if !self.args.iter().any(|arg| arg == "--tls-port") {
             command.arg("--port").arg(self.port.to_string());
         }
-        command.args(self.args.iter().filter(|arg| !arg.ends_with(".conf")));
+        command.args(self.args.iter().filter(|arg| !is_settings(arg)));
         command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
         self.child = Some(command.spawn().expect("redis-server is installed: `scripts/preflight test` says how"));
         for _ in 0..400 {
@@ -87,6 +87,11 @@ impl Drop for RedisServer {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// A file of settings among the arguments.
+fn is_settings(arg: &str) -> bool {
+    Path::new(arg).extension().is_some_and(|extension| extension == "conf")
 }
 
 /// One that nobody listens on, below those that the system hands out: nobody is given it in the meantime.

@@ -70,7 +70,7 @@ fn memory(node: &NodeFacts) -> Finding {
     let NodeFacts { policy, max_memory, used_memory, evicted, .. } = node;
     let room = if *max_memory == 0 { "no limit".into() } else { format!("{} MiB at most", mib(*max_memory)) };
     let found = format!("{} MiB used, {room}, policy {policy}, {evicted} keys evicted", mib(*used_memory));
-    let advice = "a rate limit that is evicted is granted anew: set maxmemory-policy to noeviction, and give Redis enough memory \
+    let advice = "a rate limit that is evicted is granted again: set maxmemory-policy to noeviction, and give Redis enough memory \
                   (docs/redis.md)";
     let evicts = !policy.is_empty() && policy != "noeviction";
     if *max_memory > 0 && (*evicted > 0 || evicts) {
