@@ -29,7 +29,7 @@ async fn refuse(scene: &Scene<'_>, session: SessionId, job: JobId) {
 async fn comes_after_its_pause(scene: &Scene<'_>, relay: &Relay, job: JobId, refusals: u32) {
     let pause = pause_after(refusals);
     assert!(relay.all().await.is_empty(), "{refusals} refusals: at once");
-    scene.advance(pause - SECOND / 10).await;
+    scene.advance(pause.saturating_sub(SECOND / 10)).await;
     assert!(relay.all().await.is_empty(), "{refusals} refusals: before the end");
     scene.advance(SECOND / 10).await;
     assert_eq!(relay.all().await, [job], "{refusals} refusals: after {pause:?}");
@@ -52,7 +52,7 @@ pub async fn the_pause_grows_with_every_failure(subject: &dyn AnnounceSubject) {
     for failures in 1..=8 {
         acknowledge(&relay, number, &[0]).await;
         assert!(relay.next(1).await.is_empty(), "{failures} failures: at once");
-        scene.advance(pause_after(failures) - SECOND / 10).await;
+        scene.advance(pause_after(failures).saturating_sub(SECOND / 10)).await;
         assert!(relay.next(1).await.is_empty(), "{failures} failures: before the end");
         scene.advance(SECOND / 10).await;
         let again = batch(&relay, 1).await;

@@ -179,7 +179,7 @@ pub async fn a_session_that_is_not_live_consumes_nothing(subject: &dyn AnnounceS
     assert_eq!(count().await, 2, "one that drains claims nothing");
     scene.end(sessions[1]).await;
     assert_eq!(count().await, 1);
-    scene.advance(TTL - SECOND).await;
+    scene.advance(TTL.saturating_sub(SECOND)).await;
     assert_eq!(count().await, 1);
     scene.advance(SECOND).await;
     assert_eq!(count().await, 0, "one that was not renewed in time is taken for dead");

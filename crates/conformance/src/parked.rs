@@ -83,7 +83,7 @@ pub async fn parked_messages_are_pruned_by_their_age(subject: &dyn AnnounceSubje
     scene.advance(HOUR).await;
     park(&relay, &[message(4)]).await;
     let retention = Retention { parked: DAY, ..Retention::default() };
-    scene.advance(DAY - HOUR).await;
+    scene.advance(HOUR * 23).await;
     assert_eq!(scene.prune(&retention, 2).await.parked, 2, "no more than were asked for");
     assert_eq!(scene.prune(&retention, 2).await.parked, 1);
     assert_eq!(scene.prune(&retention, 2).await.parked, 0);

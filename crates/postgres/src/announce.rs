@@ -28,7 +28,7 @@ use foreman_core::target::Route;
 use tokio_postgres::Row;
 
 use crate::error::Fault;
-use crate::jobs::claim::{SLACK, Scope, pauses};
+use crate::jobs::claim::{SLACK, ScopeColumns, pauses};
 use crate::value::{Interval, Time};
 use crate::write::Transaction;
 use crate::{PostgresStore, look, transact};
@@ -83,7 +83,7 @@ impl AnnounceStore for PostgresStore {
     }
 
     async fn unannounced(&self, request: &AnnounceRequest) -> Result<Unannounced, StoreError> {
-        let scope = Scope::of(&request.queues, &request.routes, &[]);
+        let scope = ScopeColumns::of(&request.queues, &request.routes, &[]);
         look!(self, Look, |tx| unannounced(&tx, &scope).await)
     }
 
@@ -111,7 +111,7 @@ fn outstanding(row: Option<&Row>) -> Result<(LaneCounts, i64), Fault> {
     Ok((counts, row.try_get::<_, Option<i64>>("last")?.unwrap_or_default()))
 }
 
-async fn unannounced(tx: &Transaction, scope: &Scope<'_>) -> Result<Unannounced, Fault> {
+async fn unannounced(tx: &Transaction, scope: &ScopeColumns<'_>) -> Result<Unannounced, Fault> {
     let (enough, below) = (ENOUGH + 1, SLACK);
     let row = tx
         .row(UNANNOUNCED, &[&scope.queues, &scope.routes, &COUNTED_IN_A_LINE, &enough, &LINES_COUNTED, &below])

@@ -45,19 +45,19 @@ impl Mark {
 
 /// Among which jobs to choose.
 #[derive(Clone, Copy)]
-pub(super) enum Among {
+pub(super) enum Candidates {
     All,
     Unannounced,
     /// Neither announced nor in a pause.
     Announceable,
 }
 
-impl Among {
+impl Candidates {
     pub fn has(self, mark: &Mark, now: Timestamp) -> bool {
         match self {
-            Among::All => true,
-            Among::Unannounced => mark.batch.is_none(),
-            Among::Announceable => mark.batch.is_none() && mark.not_before.is_none_or(|time| time <= now),
+            Candidates::All => true,
+            Candidates::Unannounced => mark.batch.is_none(),
+            Candidates::Announceable => mark.batch.is_none() && mark.not_before.is_none_or(|time| time <= now),
         }
     }
 }
@@ -121,7 +121,7 @@ impl AnnounceStore for Store {
 impl Places {
     fn announce(&mut self, request: &AnnounceRequest, now: Timestamp) -> Option<AnnouncedBatch> {
         let rooms = self.rooms_left(&request.rooms);
-        let (chosen, _) = self.choose(&as_claim(request, rooms), Among::Announceable, now);
+        let (chosen, _) = self.choose(&as_claim(request, rooms), Candidates::Announceable, now);
         if chosen.is_empty() {
             return None;
         }

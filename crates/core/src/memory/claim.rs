@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-use super::announce::Among;
+use super::announce::Candidates;
 use super::places::{ClaimMember, ClaimRow, LineKey, Places, line_of};
 use super::rules::Rule;
 use crate::fair::{self, Candidate, Front, Round};
@@ -47,8 +47,8 @@ impl Places {
             return ClaimAnswer::Claimed(self.as_claim(fence, false));
         }
         let among = match request.wanted {
-            WantedJobs::Unannounced { .. } => Among::Unannounced,
-            WantedJobs::ByOrder { .. } | WantedJobs::ByIds(_) => Among::All,
+            WantedJobs::Unannounced { .. } => Candidates::Unannounced,
+            WantedJobs::ByOrder { .. } | WantedJobs::ByIds(_) => Candidates::All,
         };
         let (chosen, fragile_waiting) = self.choose(request, among, now);
         let refused = self.refused(request, &chosen, now);
@@ -90,7 +90,7 @@ impl Places {
     }
 
     /// Which jobs to take, and whether one that must run alone was passed over.
-    pub fn choose(&self, request: &ClaimRequest, among: Among, now: Timestamp) -> (Vec<JobId>, bool) {
+    pub fn choose(&self, request: &ClaimRequest, among: Candidates, now: Timestamp) -> (Vec<JobId>, bool) {
         let candidates: Vec<JobId> = match &request.wanted {
             WantedJobs::ByOrder { plan, limit } | WantedJobs::Unannounced { plan, limit } => {
                 // A lane may be asked twice: the second time it goes on where it stopped.
@@ -135,7 +135,7 @@ impl Places {
     /// What a claim of so many sees of one lane: due jobs that need not run alone, of all lines served.
     fn look_at(
         &self,
-        (request, among): (&ClaimRequest, Among),
+        (request, among): (&ClaimRequest, Candidates),
         lane: Lane,
         limit: usize,
         now: Timestamp,

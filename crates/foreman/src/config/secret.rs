@@ -113,18 +113,6 @@ pub fn redis_url() -> Codec<Option<Secret>> {
     }
 }
 
-/// A password that somebody else has set, or `"none"`. Shown as `"hidden"`.
-pub fn password() -> Codec<Option<Secret>> {
-    let Codec { read, .. } = codec::text();
-    Codec {
-        read: Box::new(move |raw| match read(raw).map_err(|_| "it is not text, or empty")?.as_str() {
-            "none" => Ok(None),
-            text => Ok(Some(Secret::new(text))),
-        }),
-        show: |value| codec::quoted(if value.is_some() { "hidden" } else { "none" }),
-    }
-}
-
 fn is_postgres(text: &str) -> bool {
     text.starts_with("postgres://") || text.starts_with("postgresql://")
 }

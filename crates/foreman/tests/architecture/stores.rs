@@ -35,8 +35,12 @@ const ONLY_SQLITE: [(&str, &str); 22] = [
     ("writer.rs", "many readers beside one writer; on Postgres every connection of the pool does both"),
 ];
 
-const ONLY_POSTGRES: [(&str, &str); 19] = [
+const ONLY_POSTGRES: [(&str, &str); 23] = [
+    ("announce.rs", "a broker stands between several processes; a data file has one process"),
+    ("announce/mark.rs", "as announce.rs"),
+    ("announce/parked.rs", "as announce.rs"),
     ("indexes.rs", "indexes are built while other processes work"),
+    ("jobs/claim/among.rs", "as announce.rs: some claims leave to the broker what it carries"),
     ("jobs/claim/choice.rs", "the choice is made between two statements; on SQLite it is made while lines are walked"),
     ("jobs/claim/expected.rs", "a look is a round trip; on SQLite a call within the process"),
     ("jobs/claim/floor.rs", "dead entries of an index are not walked over again; SQLite has none"),

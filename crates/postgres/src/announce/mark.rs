@@ -17,7 +17,7 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::error::Fault;
-use crate::jobs::claim::{self, ANY_DISABLED, Among, LOOKS, LookArgs, Scope, Seen};
+use crate::jobs::claim::{self, ANY_DISABLED, Among, LOOKS, LookArgs, ScopeColumns, Seen};
 use crate::order::{self, ServedLines};
 use crate::rows::{NamedCells, rank};
 use crate::value::{Arg, bound};
@@ -90,7 +90,7 @@ async fn mark(
     parts: &StoreParts,
 ) -> Result<Option<Marked>, Fault> {
     let rooms = rooms_left(tx, &request.rooms).await?;
-    let scope = Scope::of(&request.queues, &request.routes, &rooms);
+    let scope = ScopeColumns::of(&request.queues, &request.routes, &rooms);
     let lanes: Vec<i16> = request.plan.0.iter().map(|pick| rank(pick.lane)).collect();
     let (floor, chosen_by) = (parts.floors.of(AMONG), (&request.plan, request.limit));
     let mut args = LookArgs::new(&scope, &lanes, request.limit, slack, floor);

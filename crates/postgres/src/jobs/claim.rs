@@ -129,7 +129,7 @@ struct ClaimArgs<'a> {
     token: Uuid,
     one_by_one: (i32, i32),
     is_alone: bool,
-    scope: Scope<'a>,
+    scope: ScopeColumns<'a>,
 }
 
 impl<'a> ClaimArgs<'a> {
@@ -140,19 +140,19 @@ impl<'a> ClaimArgs<'a> {
             token,
             one_by_one: one_by_one(token),
             is_alone: request.company == Company::Nobody,
-            scope: Scope::of(&request.queues, &request.routes, &request.rooms),
+            scope: ScopeColumns::of(&request.queues, &request.routes, &request.rooms),
         }
     }
 }
 
 /// From what to take, column by column.
-pub(crate) struct Scope<'a> {
+pub(crate) struct ScopeColumns<'a> {
     pub queues: Option<Vec<&'a str>>,
     pub routes: Vec<&'a str>,
     pub rooms: Rooms<'a>,
 }
 
-impl<'a> Scope<'a> {
+impl<'a> ScopeColumns<'a> {
     pub fn of(queues: &'a Queues, routes: &'a [Route], rooms: &'a [Headroom]) -> Self {
         let queues = match queues {
             Queues::All => None,
@@ -199,7 +199,7 @@ async fn take(
             by_order(tx, request, &asked, slack, parts).await
         }
         WantedJobs::ByIds(ids) => {
-            let ClaimArgs { session, token, is_alone, scope: Scope { queues, routes, rooms }, .. } = &asked;
+            let ClaimArgs { session, token, is_alone, scope: ScopeColumns { queues, routes, rooms }, .. } = &asked;
             let (named, pauses) = (uuids(ids), pauses());
             let args: [&dyn Arg; 10] =
                 [session, token, queues, routes, &named, is_alone, &rooms.full, &rooms.limited, &rooms.jobs, &pauses];

@@ -86,10 +86,11 @@ async fn announcing_is_bounded_with_three_hundred_thousand_lines() {
 #[tokio::test]
 async fn what_is_announced_is_not_walked_over_by_every_look() {
     let costs = Costs::new().await;
-    let marked = "UPDATE ready SET announced = 1;
+    let marked = "UPDATE ready SET announced = 1 + key / 1000000 / 500;
                   INSERT INTO announcements (number, at, acknowledged, jobs, tenants, lanes)
-                  SELECT 1, now(), true, array_agg(job), array_agg(tenant), array_agg(lane) FROM ready;
-                  SELECT setval('announcement_numbers', 1);
+                  SELECT announced, now(), true, array_agg(job), array_agg(tenant), array_agg(lane) FROM ready
+                  WHERE announced IS NOT NULL GROUP BY announced;
+                  SELECT setval('announcement_numbers', 1000);
                   INSERT INTO line_fronts (queue, lane, route, v) VALUES ('q1', 1, 'http', 100000 * 1000000::bigint)";
     costs.fill("q", 1, 100_000, marked).await;
     let more: Vec<_> = (0..500).map(|_| a_job().queued("q1").build()).collect();
@@ -110,9 +111,9 @@ async fn what_is_announced_is_not_walked_over_by_every_look() {
     let before = costs.pages().await;
     let counts = costs.team.store.outstanding().await.unwrap();
     let pages = costs.pages().await - before;
-    // One batch is counted whole, whatever its size; relays make none as large.
-    assert!(counts.normal >= 100_000, "{counts:?}");
-    assert!(pages < 500_000, "{pages} pages for a batch of 100,000");
+    assert!(counts.normal.abs_diff(100_000) < 5_000, "{counts:?}");
+    // Some 4,096 of them are looked up, a few pages each.
+    assert!(pages < 40_000, "{pages} pages for a count of 100,000");
 }
 
 /// What was claimed leaves entries in the index that nobody may remove while an old snapshot is open.
@@ -189,8 +190,8 @@ async fn without_a_broker_rows_are_as_wide_as_they_were() {
 /// A mark is one more version of its row: within its page as long as there is room.
 #[tokio::test]
 async fn what_a_mark_writes_is_bounded() {
-    let costs = Costs::new().await;
     const JOBS: usize = 5_000;
+    let costs = Costs::new().await;
     for _ in 0..5 {
         costs.team.store.submit(&jobs(1_000, &a_job())).await.unwrap();
     }

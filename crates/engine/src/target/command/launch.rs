@@ -30,7 +30,7 @@ use nix::sys::stat::{Mode, umask};
 use nix::unistd::{Gid, Pid, Uid, chdir, close, getppid, setgroups, setresgid, setresuid};
 
 pub use super::plan::NotAPlan;
-use super::plan::{Identity, LaunchPlan, LaunchStep, READY, Refusal, unmark};
+use super::plan::{Identity, LaunchPlan, LaunchRefusal, LaunchStep, READY, unmark};
 
 /// Does what the words say and becomes the program they name. Returns only when it could not.
 ///
@@ -73,12 +73,12 @@ fn sweep(user: Option<OsString>) -> NotLaunched {
         return NotLaunched::Misused(NotAPlan::Value(SWEEP));
     }
     if let Err(errno) = become_user(user) {
-        return NotLaunched::Refused(Refusal { step: LaunchStep::User, errno });
+        return NotLaunched::Refused(LaunchRefusal { step: LaunchStep::User, errno });
     }
     match kill(Pid::from_raw(-1), Signal::SIGKILL) {
         // There was nothing.
         Ok(()) | Err(Errno::ESRCH) => NotLaunched::Swept,
-        Err(errno) => NotLaunched::Refused(Refusal { step: LaunchStep::User, errno }),
+        Err(errno) => NotLaunched::Refused(LaunchRefusal { step: LaunchStep::User, errno }),
     }
 }
 
@@ -91,7 +91,7 @@ pub enum NotLaunched {
     #[error("cannot reach the process that started this launcher: {0}")]
     Unheard(io::Error),
     #[error("cannot {}: {}", .0.step.what(), .0.error())]
-    Refused(Refusal),
+    Refused(LaunchRefusal),
 }
 
 impl NotLaunched {
@@ -100,8 +100,8 @@ impl NotLaunched {
         match self {
             NotLaunched::Swept => 0,
             NotLaunched::Misused(_) => 2,
-            NotLaunched::Refused(Refusal { step: LaunchStep::Program, errno: Errno::ENOENT }) => 127,
-            NotLaunched::Refused(Refusal { step: LaunchStep::Program, .. }) => 126,
+            NotLaunched::Refused(LaunchRefusal { step: LaunchStep::Program, errno: Errno::ENOENT }) => 127,
+            NotLaunched::Refused(LaunchRefusal { step: LaunchStep::Program, .. }) => 126,
             NotLaunched::Unheard(_) | NotLaunched::Refused(_) => 125,
         }
     }
@@ -111,7 +111,7 @@ fn carry_out(
     plan: LaunchPlan,
     environment: impl IntoIterator<Item = (OsString, OsString)>,
     report: &mut ReportChannel,
-) -> Refusal {
+) -> LaunchRefusal {
     match prepare(&plan) {
         Ok(()) => {}
         Err(refusal) => return refusal,
@@ -130,12 +130,12 @@ fn carry_out(
     }
     for limit in &plan.limits {
         if let Err(errno) = limit.set() {
-            return Refusal { step: LaunchStep::Limit, errno };
+            return LaunchRefusal { step: LaunchStep::Limit, errno };
         }
     }
     report.ready();
     let error = command.exec();
-    Refusal { step: LaunchStep::Program, errno: error.raw_os_error().map_or(Errno::EINVAL, Errno::from_raw) }
+    LaunchRefusal { step: LaunchStep::Program, errno: error.raw_os_error().map_or(Errno::EINVAL, Errno::from_raw) }
 }
 
 /// On the last step all that the program is given is copied once more, and by then there may be a limit on memory that is
@@ -148,8 +148,8 @@ fn lay_in_memory(given: usize) {
     drop(std::hint::black_box(pieces));
 }
 
-fn prepare(plan: &LaunchPlan) -> Result<(), Refusal> {
-    let at = |step| move |errno| Refusal { step, errno };
+fn prepare(plan: &LaunchPlan) -> Result<(), LaunchRefusal> {
+    let at = |step| move |errno| LaunchRefusal { step, errno };
     umask(Mode::S_IRWXG | Mode::S_IRWXO);
     if let Some(user) = plan.user {
         become_user(user).map_err(at(LaunchStep::User))?;
@@ -159,7 +159,7 @@ fn prepare(plan: &LaunchPlan) -> Result<(), Refusal> {
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(at(LaunchStep::Parent))?;
     if getppid() != Pid::from_raw(plan.parent) {
         // It died before we asked to be told.
-        return Err(Refusal { step: LaunchStep::Parent, errno: Errno::ESRCH });
+        return Err(LaunchRefusal { step: LaunchStep::Parent, errno: Errno::ESRCH });
     }
     match &plan.directory {
         Some(directory) => chdir(directory.as_os_str()).map_err(at(LaunchStep::Directory)),
@@ -205,7 +205,7 @@ impl ReportChannel {
         self.say(&[READY]);
     }
 
-    fn refused(&mut self, refusal: Refusal) {
+    fn refused(&mut self, refusal: LaunchRefusal) {
         self.say(&refusal.to_bytes());
     }
 

@@ -165,12 +165,12 @@ impl LaunchStep {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct LaunchRefusal {
     pub step: LaunchStep,
     pub errno: Errno,
 }
 
-impl Refusal {
+impl LaunchRefusal {
     pub fn error(self) -> io::Error {
         self.errno.into()
     }
@@ -185,12 +185,12 @@ pub const READY: u8 = b'>';
 pub enum LauncherAnswer {
     /// The program was started.
     Started,
-    Refused(Refusal),
+    Refused(LaunchRefusal),
     /// It ended before it came so far.
     Nothing,
 }
 
-impl Refusal {
+impl LaunchRefusal {
     pub fn to_bytes(self) -> [u8; 5] {
         let [a, b, c, d] = (self.errno as i32).to_le_bytes();
         [self.step.entry().0, a, b, c, d]
@@ -206,7 +206,7 @@ impl LauncherAnswer {
                     let errno = Errno::from_raw(i32::from_le_bytes([a, b, c, d]));
                     let step = STEPS.iter().find(|(known, ..)| *known == letter);
                     step.map_or(LauncherAnswer::Nothing, |(_, step, _)| {
-                        LauncherAnswer::Refused(Refusal { step: *step, errno })
+                        LauncherAnswer::Refused(LaunchRefusal { step: *step, errno })
                     })
                 }
                 _ => LauncherAnswer::Nothing,
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn only_the_whole_word_means_that_it_started() {
-        let refusal = Refusal { step: LaunchStep::Program, errno: Errno::ENOENT };
+        let refusal = LaunchRefusal { step: LaunchStep::Program, errno: Errno::ENOENT };
         assert_eq!(LauncherAnswer::read(&[READY]), LauncherAnswer::Started);
         assert_eq!(LauncherAnswer::read(&refusal.to_bytes()), LauncherAnswer::Refused(refusal));
         assert_eq!(
@@ -289,7 +289,7 @@ mod tests {
             assert_eq!(LauncherAnswer::read(cut), LauncherAnswer::Nothing, "{cut:?}");
         }
         for (_, step, _) in STEPS {
-            let refusal = Refusal { step, errno: Errno::EPERM };
+            let refusal = LaunchRefusal { step, errno: Errno::EPERM };
             assert_eq!(LauncherAnswer::read(&refusal.to_bytes()), LauncherAnswer::Refused(refusal));
         }
     }

@@ -21,7 +21,7 @@ use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
 use tokio::process::Command;
 
-use super::plan::{Identity, LaunchPlan, LaunchStep, LauncherAnswer, Refusal, mark};
+use super::plan::{Identity, LaunchPlan, LaunchRefusal, LaunchStep, LauncherAnswer, mark};
 use super::scratch::Scratch;
 use super::spawner::{self, Spawned};
 use super::{Config, Launcher};
@@ -46,7 +46,7 @@ pub(super) enum NotStarted {
     #[error("cannot start the command launcher: {0}")]
     Launcher(io::Error),
     #[error("the command launcher cannot {}: {}", .0.step.what(), .0.error())]
-    Refused(Refusal),
+    Refused(LaunchRefusal),
     #[error("the command launcher {how} before it started the command: {said}")]
     Lost { how: String, said: String },
 }

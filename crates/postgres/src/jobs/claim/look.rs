@@ -9,7 +9,7 @@ use foreman_core::{JobId, Lane, TenantId};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use super::Scope;
+use super::ScopeColumns;
 use super::floor::{FEWEST_LINES, Floor, LineKeys, LineName, SLACK, ScanRange, StopColumns, StopPlace};
 use crate::error::Fault;
 use crate::rows::{NamedCells, rank};
@@ -25,7 +25,7 @@ const FEW: i64 = 8;
 
 /// The parameters of `sql/claim/look.sql`.
 pub(crate) struct LookArgs<'a> {
-    scope: &'a Scope<'a>,
+    scope: &'a ScopeColumns<'a>,
     lanes: &'a Vec<i16>,
     limit: i64,
     range: ScanRange,
@@ -39,7 +39,13 @@ pub(crate) struct LookArgs<'a> {
 }
 
 impl<'a> LookArgs<'a> {
-    pub fn new(scope: &'a Scope<'a>, lanes: &'a Vec<i16>, wanted: usize, slack: Option<i64>, floor: &Floor) -> Self {
+    pub fn new(
+        scope: &'a ScopeColumns<'a>,
+        lanes: &'a Vec<i16>,
+        wanted: usize,
+        slack: Option<i64>,
+        floor: &Floor,
+    ) -> Self {
         let range = ScanRange::of(slack, !scope.rooms.full.is_empty() || floor.passes_disabled(), wanted);
         Self {
             scope,

@@ -1,9 +1,9 @@
--- Marks jobs of lines as announced: of each run (jobs of a line that lie next to each other) as many as were chosen after
--- the look, in their order. Locked rows are skipped, never waited for: another relay or a claim has them. A row that was
--- marked or taken since the look fails its condition when it is locked, so no two batches name a job.
+-- Marks jobs of lines as announced: of each run (jobs of a line that lie next to each other) as many as were chosen
+-- after the look, in their order. Locked rows are skipped, never waited for: another relay or a claim has them. A row
+-- that was marked or taken since the look fails its condition when it is locked, so no two batches name a job.
 --
--- What is locked is named by its physical place and changed by it in the same statement. The locks end with the commit,
--- before anything is sent. The number of the batch is drawn here; one that finds nothing to mark is wasted.
+-- What is locked is named by its physical place and changed by it in the same statement. The locks end with the
+-- commit, before anything is sent. The number of the batch is drawn here; one that finds nothing to mark is wasted.
 --
 -- A tenant that has room for a few gets as many, whichever of its jobs were found first.
 --

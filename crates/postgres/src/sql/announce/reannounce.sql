@@ -1,7 +1,7 @@
 -- Forgets batches that nobody answered for, or that are old: what still waits of them is unmarked.
 --
--- The batches first, then jobs in the order of their ids, as everyone who waits for jobs takes them. A batch that somebody
--- else has locked is being answered for, or forgotten.
+-- The batches first, then jobs in the order of their ids, as everyone who waits for jobs takes them. A batch that
+-- somebody else has locked is being answered for, or forgotten.
 --
 --   $1 unanswered for so long   $2 older than that   $3 so many batches
 WITH over AS MATERIALIZED (

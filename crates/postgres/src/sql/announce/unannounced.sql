@@ -1,5 +1,5 @@
--- What waits to be announced, for metrics. Of the first lines with work, the first jobs around V: where announcing has got to.
--- No more is looked at than $3 says for each line and $4 for all lines, whatever waits.
+-- What waits to be announced, for metrics. Of the first lines with work, the first jobs around V: where announcing has
+-- got to. No more is looked at than $3 says for each line and $4 for all lines, whatever waits.
 --
 --   $1 queues, NULL for all   $2 routes   $3 so many jobs of a line, below V and beyond it   $4 so many are counted
 --   $5 so many lines   $6 how far below V

@@ -1,5 +1,5 @@
--- The end of a claim by order. The answer has one row at least, which says whether the session lives and whether the call
--- was answered before.
+-- The end of a claim by order. The answer has one row at least, which says whether the session lives and whether the
+-- call was answered before.
 SELECT EXISTS (SELECT FROM session) AS is_live,
        (SELECT number FROM known) AS known,
        EXISTS (SELECT FROM fragile) AS fragile_waiting,
