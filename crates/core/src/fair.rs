@@ -20,7 +20,7 @@ mod front;
 mod turns;
 
 pub use front::{Candidate, Front, Position};
-pub use turns::{LaneTurns, Line, Offer, Round, Turns};
+pub use turns::{LaneTurns, Line, LineCandidate, Round, Turns};
 
 /// One job of a tenant of weight 1. Keys are whole numbers, so that they compare alike in every store.
 pub const UNIT: i64 = 1 << 20;

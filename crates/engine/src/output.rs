@@ -1,6 +1,6 @@
 //! What running commands print, line by line, while they run.
 //!
-//! One board for the process. A command's attempt opens a [`Feed`] and pushes what it reads; whoever asks through
+//! One board for the process. A command's attempt opens a [`OutputFeed`] and pushes what it reads; whoever asks through
 //! [`LiveOutput`] gets the last lines. The board is a window, not a record: the record is the attempt's report.
 //!
 //! Nothing here grows for ever: a job has so many lines and bytes, the whole board has so many bytes, and an entry goes a
@@ -63,9 +63,9 @@ impl OutputHub {
     }
 
     /// Starts the output of a new attempt; what an earlier one left goes.
-    pub fn open(&self, job: JobId) -> Feed {
+    pub fn open(&self, job: JobId) -> OutputFeed {
         let number = self.shared.board().open(job, &self.shared.config);
-        Feed { shared: Arc::clone(&self.shared), job, number }
+        OutputFeed { shared: Arc::clone(&self.shared), job, number }
     }
 
     /// How many jobs have lines here, those that ended a moment ago included.
@@ -93,13 +93,13 @@ impl SharedBoard {
 }
 
 /// Proof that an attempt is under way; dropping it is what takes its lines from the board, a moment later.
-pub struct Feed {
+pub struct OutputFeed {
     shared: Arc<SharedBoard>,
     job: JobId,
     number: u64,
 }
 
-impl Feed {
+impl OutputFeed {
     /// Takes the bytes of one stream as they come.
     pub fn lines(&self, stream: OutputStream) -> LineSplitter {
         let (shared, known) = (Arc::clone(&self.shared), Arc::default());
@@ -107,7 +107,7 @@ impl Feed {
     }
 }
 
-impl Drop for Feed {
+impl Drop for OutputFeed {
     fn drop(&mut self) {
         self.shared.board().end(self.job, self.number, &self.shared.config);
     }

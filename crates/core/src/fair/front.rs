@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use super::{Line, Offer, Round};
+use super::{Line, LineCandidate, Round};
 use crate::id::{JobId, TenantId};
 
 /// Where a job waits in its line: its key, and its id where two have the same.
@@ -121,8 +121,8 @@ impl<T> Front<T> {
 }
 
 impl<T> Candidate<T> {
-    fn as_offer(&self, (key, job): Position) -> Offer<'_> {
-        Offer { tenant: &self.tenant, key, job }
+    fn as_offer(&self, (key, job): Position) -> LineCandidate<'_> {
+        LineCandidate { tenant: &self.tenant, key, job }
     }
 }
 

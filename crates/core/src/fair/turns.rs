@@ -153,7 +153,7 @@ pub struct Line<'a> {
 
 /// A job that may be taken next.
 #[derive(Clone, Copy, Debug)]
-pub struct Offer<'a> {
+pub struct LineCandidate<'a> {
     pub tenant: &'a TenantId,
     pub key: i64,
     pub job: JobId,
@@ -204,7 +204,7 @@ impl<'t> Round<'t> {
         }
     }
 
-    pub fn offer(&mut self, line: Line<'_>, Offer { tenant, key, job }: Offer<'_>) {
+    pub fn offer(&mut self, line: Line<'_>, LineCandidate { tenant, key, job }: LineCandidate<'_>) {
         let number = self.number(tenant);
         let served = self.served(line.route, line.queue);
         self.leave_order(number);
@@ -305,7 +305,7 @@ mod tests {
             let offer = |round: &mut Round, number: usize, key: i64| {
                 let job = JobId(uuid::Uuid::from_u128(number as u128));
                 let line = Line { number, route: &route, queue: &queues[number], front: 0 };
-                round.offer(line, Offer { tenant: &tenants[number], key, job });
+                round.offer(line, LineCandidate { tenant: &tenants[number], key, job });
             };
             (0..lines.len()).for_each(|line| offer(&mut round, line, UNIT));
             for _ in 0..a_claim {
@@ -453,7 +453,7 @@ mod tests {
                     owners.insert(job, of);
                     let line = Line { number: 0, route: &route, queue: &queue, front: 0 };
                     plain.offers.push((tenants[of].clone(), (key, round.served(&route, &queue), job, 0)));
-                    round.offer(line, Offer { tenant: &tenants[of], key, job });
+                    round.offer(line, LineCandidate { tenant: &tenants[of], key, job });
                 } else {
                     let chosen = round.choose();
                     assert_eq!(chosen.map(|(_, job)| job), plain.choose().map(|(_, _, job, _)| job), "seed {seed}");

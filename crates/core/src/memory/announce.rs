@@ -64,7 +64,7 @@ impl Candidates {
 
 /// Batches, and messages that could not be read.
 #[derive(Default)]
-pub(super) struct Announced {
+pub(super) struct AnnouncedJobs {
     batches: BTreeMap<BatchNumber, BatchRow>,
     last_batch: i64,
     parked: BTreeMap<i64, ParkedView>,
@@ -264,7 +264,7 @@ impl Places {
     }
 }
 
-impl Announced {
+impl AnnouncedJobs {
     fn park(&mut self, message: &ParkedMessage, now: Timestamp) {
         let place = |of: &ParkedMessage| (of.topic.clone(), of.partition, of.offset);
         if self.parked.values().any(|view| place(&view.message) == place(message)) {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
-use super::announce::{Announced, Mark};
+use super::announce::{AnnouncedJobs, Mark};
 use super::passes::Passes;
 use super::rules::{Rule, Rules};
 use super::schedules::{ScheduleRow, TickRow};
@@ -71,7 +71,7 @@ pub(super) struct Places {
     notes: Vec<Note>,
     pub books: Books,
     pub passes: Passes,
-    pub announced: Announced,
+    pub announced: AnnouncedJobs,
     pub rung: Vec<Topic>,
     pub rules: Rules,
 }

@@ -118,7 +118,7 @@ async fn the_board_is_bounded_whatever_many_jobs_print() {
     assert!(hub.jobs() < 100, "the oldest of the ended made room");
     assert!(hub.read(finished[99], 0).is_some(), "the newest is there");
 
-    let running: Vec<(JobId, Feed)> = (0..10).map(|_| JobId::fresh()).map(|job| (job, hub.open(job))).collect();
+    let running: Vec<(JobId, OutputFeed)> = (0..10).map(|_| JobId::fresh()).map(|job| (job, hub.open(job))).collect();
     for _ in 0..50 {
         for (_, feed) in &running {
             feed.lines(OutputStream::Stderr).push(&b"0123456\n".repeat(20));

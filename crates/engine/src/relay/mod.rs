@@ -41,7 +41,7 @@ use broker::BrokerOutage;
 pub use readings::{RelayBacklog, RelayReadings, RelaySnapshot};
 pub use reconciler::Reconciler;
 use send::{Sending, SentBatch};
-use window::Window;
+use window::LaneWindows;
 
 /// So many times as long as [`Config::poll`] it waits while nothing happens, and no longer than that.
 const RESTING: (u32, Duration) = (15, Duration::from_secs(15));
@@ -112,7 +112,7 @@ pub struct Relay {
     /// The bell that says that something was claimed, or has ended.
     changed: watch::Receiver<u64>,
     common: Option<(Instant, Option<CommonWork>)>,
-    window: Window,
+    window: LaneWindows,
     broker: BrokerOutage,
     sending: FuturesUnordered<Task<SentBatch>>,
     nap: Duration,
@@ -152,7 +152,7 @@ impl Relay {
             wake: wakeups.listen(Topic::Ready),
             changed: wakeups.listen(Topic::Changed),
             common: None,
-            window: Window::new(config.window),
+            window: LaneWindows::new(config.window),
             broker: BrokerOutage::new(readings.clone()),
             sending: FuturesUnordered::new(),
             nap: NAPS.0,

@@ -27,7 +27,7 @@ const REACH: Duration = Duration::from_millis(200);
 const MOST: usize = 10_000;
 
 #[derive(Debug, Default)]
-pub(super) struct Window {
+pub(super) struct LaneWindows {
     /// Per lane, before the rate counts.
     base: usize,
     /// It was set, and is kept to.
@@ -40,7 +40,7 @@ pub(super) struct Window {
     claimed: [f64; 3],
 }
 
-impl Window {
+impl LaneWindows {
     /// `None`: twice as much as there are slots.
     pub fn new(fixed: Option<usize>) -> Self {
         Self { base: fixed.unwrap_or_default(), is_fixed: fixed.is_some(), ..Self::default() }
@@ -134,7 +134,7 @@ mod tests {
         LaneCounts { high, normal, low }
     }
 
-    fn plan(window: &Window) -> Vec<(Lane, usize)> {
+    fn plan(window: &LaneWindows) -> Vec<(Lane, usize)> {
         window
             .plan(500, &[])
             .map_or_else(Vec::new, |(plan, _)| plan.0.iter().map(|pick| (pick.lane, pick.up_to)).collect())
@@ -142,7 +142,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn each_lane_has_a_window_of_its_own() {
-        let mut window = Window::new(None);
+        let mut window = LaneWindows::new(None);
         assert_eq!(plan(&window), [], "nobody has slots");
         window.set_slots(8);
         window.counted(counts(0, 10, 16), Instant::now());
@@ -154,7 +154,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_count_is_believed_for_a_moment_and_asked_for_where_a_lane_seems_full() {
-        let mut window = Window::new(Some(4));
+        let mut window = LaneWindows::new(Some(4));
         assert!(window.is_count_due(Instant::now()), "never counted");
         window.counted(counts(0, 0, 0), Instant::now());
         assert!(!window.is_count_due(Instant::now()));
@@ -167,7 +167,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_window_grows_with_what_is_claimed_and_shrinks_again() {
-        let mut window = Window::new(None);
+        let mut window = LaneWindows::new(None);
         window.set_slots(10);
         window.counted(counts(0, 0, 0), Instant::now());
         // 100 jobs of one lane every 20 ms: 5,000 a second.
@@ -184,7 +184,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_window_that_was_set_is_kept_to_however_fast_the_fleet_is() {
-        let mut window = Window::new(Some(7));
+        let mut window = LaneWindows::new(Some(7));
         window.set_slots(1_000);
         window.counted(counts(0, 0, 0), Instant::now());
         (0..7).for_each(|_| window.announced(Lane::High));

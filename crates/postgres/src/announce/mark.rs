@@ -145,7 +145,8 @@ async fn first_look(tx: &Transaction, args: &LookArgs<'_>, is_full: bool, parts:
     }
     let answers = tx.all(&steps).await?;
     if let Some(disabled) = answers.get(1) {
-        let passes_disabled = disabled.first().map(|row| row.try_get("is_any_disabled")).transpose()?.unwrap_or_default();
+        let passes_disabled =
+            disabled.first().map(|row| row.try_get("is_any_disabled")).transpose()?.unwrap_or_default();
         floor.scanned(begun.elapsed(), passes_disabled);
     }
     Seen::read(answers.first().map_or(&[], Vec::as_slice), args, floor)

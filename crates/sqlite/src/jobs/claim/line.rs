@@ -1,6 +1,6 @@
 //! One line of a lane as a claim sees it: what was found of it, and what was read.
 
-use foreman_core::fair::{self, Candidate, Front, Offer, Round as Turn};
+use foreman_core::fair::{self, Candidate, Front, LineCandidate, Round as Turn};
 use foreman_core::job::QueueName;
 use foreman_core::ports::is_fragile;
 use foreman_core::target::Route;
@@ -223,7 +223,7 @@ impl LaneLine {
         let line = fair::Line { number, route: &self.route, queue: &self.queue, front: self.front };
         if self.sections.is_empty() {
             let (key, job, tenant) = &self.first;
-            turn.offer(line, Offer { tenant, key: *key, job: *job });
+            turn.offer(line, LineCandidate { tenant, key: *key, job: *job });
             return;
         }
         self.waiting.offer(line, turn);
