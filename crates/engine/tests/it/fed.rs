@@ -150,7 +150,9 @@ async fn what_was_offered_goes_back_when_the_worker_drains() {
     let all = jobs_of(&small, 3, "gate");
     fleet.scene.submit(&all).await;
     // Nothing relays: these arrive although only one of them may run.
-    all.iter().for_each(|job| fleet.broker.send(&announcement(job)));
+    for job in &all {
+        fleet.broker.send(&announcement(job));
+    }
     until("one runs, and the others are kept", || fleet.scene.player.running() == 1 && fleet.broker.out() == 2).await;
     fleet.scene.player.gate.add_permits(1);
     fleet.scene.stop.drain();

@@ -38,7 +38,7 @@ async fn due_jobs_are_announced_as_soon_as_they_are_submitted() {
     assert!(begun.elapsed() < Duration::from_millis(20), "no poll was waited for: {:?}", begun.elapsed());
     assert_eq!(sorted(fleet.broker.sent()), sorted(submitted.iter().map(|job| job.id).collect()));
     until("they are acknowledged", || readings.get().acknowledged == 3).await;
-    sleep(Duration::from_secs(60)).await;
+    sleep(Duration::from_mins(1)).await;
     assert_eq!(fleet.broker.sent().len(), 3, "each once");
     fleet.scene.stop.drain();
     fleet.scene.nothing_left().await;
@@ -118,7 +118,7 @@ async fn while_the_broker_is_away_jobs_wait_in_the_store_and_it_is_tried_now_and
     fleet.broker.set_away(true);
     let readings = fleet.relay();
     fleet.scene.submit(&jobs(20)).await;
-    sleep(Duration::from_secs(60)).await;
+    sleep(Duration::from_mins(1)).await;
     let tries = fleet.broker.batches();
     assert!((5..60).contains(&tries), "{tries} in a minute");
     assert!(readings.get().trouble.is_some_and(|(since, why)| since > Duration::from_secs(50) && why.contains("away")));
@@ -196,7 +196,7 @@ async fn a_store_that_is_away_is_left_alone_for_a_while() {
     fleet.scene.store.always(Verb::Announce, away());
     fleet.scene.submit(&jobs(5)).await;
     fleet.relay();
-    sleep(Duration::from_secs(60)).await;
+    sleep(Duration::from_mins(1)).await;
     let tries = fleet.scene.store.calls(Verb::Announce);
     assert!(tries < 60, "{tries} in a minute");
     fleet.scene.store.heal();
@@ -248,9 +248,9 @@ async fn an_idle_relay_asks_the_store_seldom() {
     let fleet = Fleet::new();
     fleet.consumer(50, &[play()]).await;
     fleet.relay();
-    sleep(Duration::from_secs(60)).await;
+    sleep(Duration::from_mins(1)).await;
     let before = fleet.scene.store.calls(Verb::Announce);
-    sleep(Duration::from_secs(60)).await;
+    sleep(Duration::from_mins(1)).await;
     let looks = fleet.scene.store.calls(Verb::Announce) - before;
     assert!(looks <= 6, "{looks} in a minute");
     let before = fleet.scene.store.calls(Verb::Announce);
