@@ -27,7 +27,7 @@ async fn api_processes_grant_a_tenants_burst_exactly_once() {
     for api in &apis {
         assert!(api.metric("foreman_redis_up").await.is_some_and(|up| up > 0.5), "{}", api.log());
     }
-    let (began, mut accepted, mut refused) = (Instant::now(), 0, 0);
+    let (began, mut accepted, mut refused) = (Instant::now(), 0_u64, 0);
     for number in 0..140 {
         let answer = apis[number % 2].post("/api/v1/jobs", r#"{"task":"mail.send"}"#).await.unwrap();
         let remaining: u64 = answer.headers["ratelimit-remaining"].parse().unwrap();
@@ -36,7 +36,8 @@ async fn api_processes_grant_a_tenants_burst_exactly_once() {
             202 => {
                 accepted += 1;
                 let back = began.elapsed().as_secs() + 1;
-                let left = 60 - accepted;
+                // More than the burst were accepted where the machine took seconds for it.
+                let left = 60_u64.saturating_sub(accepted);
                 assert!((left..=left + back).contains(&remaining), "{remaining} after {accepted}: one book for both");
             }
             429 => {
