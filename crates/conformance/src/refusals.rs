@@ -79,6 +79,20 @@ pub async fn a_job_that_an_attempt_has_is_held(subject: &dyn Subject) {
     assert_eq!(why(&scene, by_ids(other, &[job]), job).await, Refusal::Gone);
 }
 
+/// A claim that takes one of them says of the others what one that takes nothing says.
+pub async fn beside_a_job_that_is_taken_a_held_one_is_held_and_a_final_one_gone(subject: &dyn Subject) {
+    let scene = Scene::of(subject);
+    let session = scene.session().await;
+    let gone = scene.job_in(State::Completed, a_job()).await;
+    let held = scene.submit(a_job()).await;
+    assert_eq!(scene.claim(session, 1).await.len(), 1);
+    let due = scene.submit(a_job()).await;
+    let (taken, refused) = said(&scene, &by_ids(session, &[gone, held, due])).await;
+    assert_eq!(taken, [due]);
+    let refused: Vec<_> = refused.iter().map(|one| (one.job, one.why)).collect();
+    assert_eq!(refused, [(gone, Refusal::Gone), (held, Refusal::Held)]);
+}
+
 pub async fn a_job_before_its_time_waits_for_it(subject: &dyn Subject) {
     let scene = Scene::of(subject);
     let session = scene.session().await;

@@ -399,6 +399,7 @@ macro_rules! for_every_promise {
                 each_job_that_was_not_taken_is_refused_once,
                 a_final_job_and_an_unknown_one_are_gone,
                 a_job_that_an_attempt_has_is_held,
+                beside_a_job_that_is_taken_a_held_one_is_held_and_a_final_one_gone,
                 a_job_before_its_time_waits_for_it,
                 a_job_past_its_start_by_waits_for_its_end,
                 a_job_that_this_worker_does_not_serve_waits_for_another,

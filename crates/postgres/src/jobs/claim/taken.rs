@@ -187,10 +187,11 @@ pub(super) async fn of_one_statement(
     let mut steps: Vec<(&str, &[&dyn Arg])> = Vec::new();
     steps.extend(work.as_ref().map(|columns| (WORK, &columns[..])));
     steps.extend(held.as_ref().map(|columns| (HELD, &columns[..])));
-    let mut answers = if steps.is_empty() { Vec::new() } else { tx.last_by_ids(&steps).await? };
+    let answers = if steps.is_empty() { Vec::new() } else { tx.last_by_ids(&steps).await? };
     if held.is_some() {
-        let held: HashSet<Uuid> =
-            answers.pop().unwrap_or_default().iter().map(|row| row.try_get("id")).collect::<Result<_, _>>()?;
+        // The last of our steps: behind it come those of the change row, where something was taken.
+        let rows = answers.get(steps.len() - 1).ok_or_else(unanswered)?;
+        let held: HashSet<Uuid> = rows.iter().map(|row| row.try_get("id")).collect::<Result<_, _>>()?;
         let why = |id: &JobId| if held.contains(&id.0) { Refusal::Held } else { Refusal::Gone };
         refused.extend(elsewhere.iter().map(|id| RefusedJob { job: *id, why: why(id) }));
     }
