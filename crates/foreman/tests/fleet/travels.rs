@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use foreman_client::{JobSpec, Lane, State};
+use foreman_client::{JobSpec, Lane, NewTenantDocument, State};
 use tokio::time::Instant;
 
 use crate::broker::shared;
@@ -52,6 +52,36 @@ async fn a_high_job_starts_ahead_of_ten_thousand_low_ones() {
     assert_eq!(done.state, State::Completed);
     let overtook = scene.target.count() - before;
     assert!(overtook < 1_000, "{overtook} low jobs ran first, for {:?}: {done:?}", begun.elapsed());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tenants_burst_of_ten_thousand_holds_up_no_job_of_another() {
+    let _turn = beside().await;
+    let scene = Scene::start(&shared(), 2, 1).await;
+    scene.until_it_flows().await;
+    let client = scene.client();
+    let single = NewTenantDocument { id: "single".into(), ..NewTenantDocument::default() };
+    client.create_tenant(&single).await.unwrap();
+    let single = client.for_tenant("single").unwrap();
+    let burst = call(&scene.target.url(Answer::Slow(5)));
+    for _ in 0..10 {
+        let answers = client.submit_batch(vec![burst.clone(); 1_000]).await.unwrap();
+        assert_eq!(answers.len(), 1_000);
+    }
+    let mut overtook = Vec::new();
+    while overtook.len() < 5 {
+        // In the thick of it, with messages of the burst in every partition.
+        let before = scene.target.count();
+        until("the burst goes on", async || (scene.target.count() > before + 20).then_some(())).await;
+        let before = scene.target.count();
+        let job = single.submit(&call(&scene.target.url(Answer::Ok))).await.unwrap();
+        let done = single.wait(&job.id, Some(Duration::from_secs(30))).await.unwrap();
+        assert_eq!(done.state, State::Completed);
+        overtook.push(scene.target.count() - before);
+    }
+    assert!(scene.target.count() < 10_000, "the burst was over before the last single job: {overtook:?}");
+    overtook.sort_unstable();
+    assert!(overtook[2] < 500, "so many jobs of the burst ran before each single job: {overtook:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -51,6 +51,8 @@ pub struct Fleet {
     pub processes: Vec<Process>,
     pub faults: Faults,
     variables: Vec<(String, String)>,
+    /// Two of them come with the first workers.
+    needs_relays: bool,
     /// What those are that come next, when they are of another version; `None`: the program that is tested.
     pub program: Option<PathBuf>,
 }
@@ -63,6 +65,29 @@ impl Fleet {
         fleet
     }
 
+    /// What everybody needs to be fed by Kafka, when the suite runs so (`FOREMAN_TEST_TRANSPORT=kafka`). The topics are named after
+    /// the database, so that no test hears of another's.
+    fn transport(database: &Database) -> Vec<(String, String)> {
+        #[expect(clippy::disallowed_methods, reason = "the runner of the suites tells the tests, not the program")]
+        let variable = |name: &str| std::env::var(name).ok();
+        match variable("FOREMAN_TEST_TRANSPORT").as_deref() {
+            None | Some("") => return Vec::new(),
+            Some("kafka") => {}
+            Some(other) => panic!("FOREMAN_TEST_TRANSPORT is {other}, and only kafka is known"),
+        }
+        let brokers = variable("FOREMAN_TEST_KAFKA").expect("FOREMAN_TEST_KAFKA is not set: run scripts/with-services --kafka");
+        [
+            ("KAFKA_BROKERS", brokers.as_str()),
+            ("FOREMAN_KAFKA_TOPICS", database.name()),
+            ("FOREMAN_KAFKA_GROUP", database.name()),
+            ("FOREMAN_KAFKA_UNANSWERED_AFTER", "3s"),
+            ("FOREMAN_KAFKA_UNCLAIMED_AFTER", "4s"),
+            ("FOREMAN_KAFKA_RECONCILE_EVERY", "200ms"),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into()
+    }
+
     /// Nobody in it yet; `variables` go to everybody.
     pub fn new(database: &Database, pace: Pace, variables: &[(&str, &str)]) -> Self {
         let directory = TempDir::with_prefix("foreman-team-").unwrap();
@@ -72,13 +97,24 @@ impl Fleet {
         all.push(("FOREMAN_SHUTDOWN_NOT_READY".into(), "0s".into()));
         // The targets are on this machine, where a role calls nobody unless it is told to.
         all.push(("FOREMAN_EGRESS_ALLOW".into(), "127.0.0.0/8".into()));
+        let transport = Self::transport(database);
+        let needs_relays = !transport.is_empty();
+        all.extend(transport);
         all.extend(variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-        Self { directory, processes: Vec::new(), faults: Faults::default(), variables: all, program: None }
+        Self { directory, processes: Vec::new(), faults: Faults::default(), variables: all, needs_relays, program: None }
     }
 
     pub async fn start_plan(&mut self, plan: Plan, worker_words: &[&str]) {
         let from = self.processes.len();
-        let roles = [(Role::Api, plan.api), (Role::Worker, plan.worker), (Role::Scheduler, plan.scheduler)];
+        let relays = if self.needs_relays && plan.worker > 0 { 2 } else { 0 };
+        self.needs_relays &= relays == 0;
+        // Relays last: tests know the others by their places in the list.
+        let roles = [
+            (Role::Api, plan.api),
+            (Role::Worker, plan.worker),
+            (Role::Scheduler, plan.scheduler),
+            (Role::Relay, relays),
+        ];
         for (role, count) in roles {
             for _ in 0..count {
                 let words = if role == Role::Worker { worker_words } else { &[] };

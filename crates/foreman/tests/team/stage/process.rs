@@ -16,7 +16,6 @@ use super::wire::{self, Answer};
 use super::{LONG, ports, until};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[allow(dead_code, reason = "no relay runs in a team; the fleet uses this too")]
 pub enum Role {
     Api,
     Worker,
