@@ -75,7 +75,8 @@ impl Fleet {
             Some("kafka") => {}
             Some(other) => panic!("FOREMAN_TEST_TRANSPORT is {other}, and only kafka is known"),
         }
-        let brokers = variable("FOREMAN_TEST_KAFKA").expect("FOREMAN_TEST_KAFKA is not set: run scripts/with-services --kafka");
+        let brokers =
+            variable("FOREMAN_TEST_KAFKA").expect("FOREMAN_TEST_KAFKA is not set: run scripts/with-services --kafka");
         [
             ("KAFKA_BROKERS", brokers.as_str()),
             ("FOREMAN_KAFKA_TOPICS", database.name()),
@@ -101,7 +102,14 @@ impl Fleet {
         let needs_relays = !transport.is_empty();
         all.extend(transport);
         all.extend(variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-        Self { directory, processes: Vec::new(), faults: Faults::default(), variables: all, needs_relays, program: None }
+        Self {
+            directory,
+            processes: Vec::new(),
+            faults: Faults::default(),
+            variables: all,
+            needs_relays,
+            program: None,
+        }
     }
 
     pub async fn start_plan(&mut self, plan: Plan, worker_words: &[&str]) {
